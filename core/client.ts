@@ -1,0 +1,109 @@
+/** The sending side: what a web app holds. The checks of `enqueue()` are in enqueue.ts. */
+
+import type { App } from './app.ts';
+import type { OutgoingMessage, QueueBackend, SendResult } from './contract.ts';
+import { prepare } from './enqueue.ts';
+import type { JobContext } from './envelope.ts';
+import { config, LongshoreError } from './errors.ts';
+import type { Job, Priority } from './job.ts';
+import type { CancelResult, JobRecord, Stores } from './store.ts';
+
+export interface EnqueueOptions {
+  /** Not before so many ms from now. Not together with `runAt`. */
+  readonly delayMs?: number;
+  /** Not before this moment; a past one runs at once. */
+  readonly runAt?: Date;
+  readonly priority?: Priority;
+  /** Instead of the job's own queue. */
+  readonly queue?: string;
+  /** Instead of the job's own `idempotencyKey(payload)`. At most 256 characters. */
+  readonly idempotencyKey?: string;
+  readonly maxRetries?: number;
+  /** A label for people. */
+  readonly name?: string;
+  /** Order and fairness per key, on backends that have it. */
+  readonly group?: string;
+  /** @default the context of the job or request that is running now */
+  readonly context?: JobContext;
+}
+
+export interface EnqueuedJob {
+  readonly id: string;
+  readonly queue: string;
+}
+
+export interface Client {
+  readonly app: App;
+  readonly backend: QueueBackend;
+  readonly stores: Stores;
+  /** Throws `PAYLOAD`, `LIMIT`, `CONFIG` or `UNKNOWN_JOB` before anything is sent, `BACKEND` and its kin when sending fails. */
+  enqueue<Input>(job: Job<Input>, payload: NoInfer<Input>, options?: EnqueueOptions): Promise<EnqueuedJob>;
+  /** One result per payload, in order; what is wrong with one does not stop the others. */
+  enqueueMany<Input>(
+    job: Job<Input>,
+    payloads: readonly NoInfer<Input>[],
+    options?: EnqueueOptions,
+  ): Promise<SendResult[]>;
+  /** `null` for a job that is not known or no longer kept. */
+  status(id: string): Promise<JobRecord | null>;
+  cancel(id: string): Promise<CancelResult>;
+  close(): Promise<void>;
+}
+
+export interface ConnectOptions {
+  /** State that the backend does not keep itself, or that should live elsewhere. */
+  readonly store?: Partial<Stores>;
+}
+
+export function connect(app: App, backend: QueueBackend, options: ConnectOptions = {}): Client {
+  app.keyRing(); // a missing key must stop the start, not the first job
+  const stores = storesOf(backend, options.store);
+  async function send(messages: OutgoingMessage[]): Promise<SendResult[]> {
+    return messages.length > 0 ? await backend.enqueue(messages) : [];
+  }
+  return {
+    app,
+    backend,
+    stores,
+    async enqueue(job, payload, how = {}) {
+      const pending = prepare(app, backend.limits, job as Job, payload, how);
+      const message = pending instanceof Promise ? await pending : pending;
+      const [result] = await send([message]);
+      if (!result?.ok) throw result?.error ?? new LongshoreError('BACKEND', 'The backend gave no result.');
+      return { id: message.id, queue: message.queue };
+    },
+    async enqueueMany(job, payloads, how = {}) {
+      const results: SendResult[] = new Array(payloads.length);
+      const messages: OutgoingMessage[] = [];
+      const places: number[] = [];
+      for (let i = 0; i < payloads.length; i++) {
+        try {
+          const pending = prepare(app, backend.limits, job as Job, payloads[i], how);
+          messages.push(pending instanceof Promise ? await pending : pending);
+          places.push(i);
+        } catch (error) {
+          if (!(error instanceof LongshoreError)) throw error;
+          results[i] = { ok: false, id: '', error };
+        }
+      }
+      const sent = await send(messages);
+      for (let i = 0; i < sent.length; i++) results[places[i]!] = sent[i]!;
+      return results;
+    },
+    status: (id) => stores.records.get(id),
+    cancel: (id) => stores.records.cancel(id),
+    close: () => backend.close(),
+  };
+}
+
+export function storesOf(backend: QueueBackend, given: Partial<Stores> = {}): Stores {
+  const keys = given.keys ?? backend.stores?.keys;
+  const records = given.records ?? backend.stores?.records;
+  const workers = given.workers ?? backend.stores?.workers;
+  if (!keys || !records || !workers) {
+    throw config(
+      `Backend "${backend.name}" keeps no state of its own: give connect() a store, for example sqlite().`,
+    );
+  }
+  return { keys, records, workers };
+}

@@ -1,0 +1,39 @@
+/** Time comes in, so that a test can own it. */
+
+import { randomUUID } from 'node:crypto';
+
+export interface Clock {
+  /** Epoch ms. */
+  now(): number;
+  /** Calls `run` once after `delayMs`; the returned function cancels it. */
+  after(delayMs: number, run: () => void): () => void;
+}
+
+/** `setTimeout` holds 31 bits; a longer delay would fire at once. */
+const longestTimerMs = 2_147_483_647;
+
+export const systemClock: Clock = {
+  now: Date.now,
+  after(delayMs, run) {
+    if (delayMs <= longestTimerMs) {
+      const timer = setTimeout(run, delayMs);
+      return () => clearTimeout(timer);
+    }
+    let cancel: () => void = () => {};
+    const timer = setTimeout(() => {
+      cancel = systemClock.after(delayMs - longestTimerMs, run);
+    }, longestTimerMs);
+    cancel = () => clearTimeout(timer);
+    return () => cancel();
+  },
+};
+
+/**
+ * UUID version 7 (RFC 9562 §5.7): sortable by creation time, so an index on ids grows at its end.
+ * 74 of its bits are random.
+ */
+export function uuidv7(now: number): string {
+  const time = now.toString(16).padStart(12, '0');
+  // A version 4 UUID has its random bits where version 7 wants them; only the front and the version change.
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
+}

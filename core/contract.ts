@@ -1,0 +1,185 @@
+/**
+ * The transport seam: what a queue must be able to do, as plain data and few verbs.
+ *
+ * Glossary, used with one meaning everywhere:
+ * - message   what is sent: a signed envelope (one JSON text) and the few facts a queue needs to route it
+ * - lease     the right to run one message once, for a limited time; the only thing a settle verb accepts
+ * - token     proof of ownership inside a lease, fresh at every claim; a stale token changes nothing
+ * - attempt   one run of a job, counted when the lease is given out, so a run that kills its worker counts too
+ * - settle    to end a lease: `ack` (done), `nack` (again, later) or `abandon` (never again)
+ * - dead letter   an abandoned message, kept with its reason until somebody retries or discards it.
+ *             Azure Service Bus says "abandon" for "give back at once": that is our `nack` with delay 0.
+ *
+ * Times named `…At`, `…Until` or `notBefore` are epoch milliseconds, lengths named `…Ms` are milliseconds.
+ */
+
+import type { LongshoreError } from './errors.ts';
+import type { AttemptReport, Stores } from './store.ts';
+
+export interface OutgoingMessage {
+  /** The envelope's identifier. A backend may use it to drop a second copy (`SendResult.duplicate`). */
+  readonly id: string;
+  readonly queue: string;
+  /** Name of the job, for listings only: the envelope's own `job` decides what runs. */
+  readonly job: string;
+  /** The signed envelope. A backend stores and returns these exact characters and never looks inside. */
+  readonly body: string;
+  /** 0 (first) to 9 (last). */
+  readonly priority: number;
+  /** Hidden until then; `null` = ready at once. */
+  readonly notBefore: number | null;
+  /** Order and fairness per key where the queue has it (SQS MessageGroupId, Service Bus session). */
+  readonly group: string | null;
+}
+
+/** One result per message, in the order of the messages; a failed message was not stored. */
+export type SendResult =
+  | { readonly ok: true; readonly id: string; readonly duplicate: boolean }
+  | { readonly ok: false; readonly id: string; readonly error: LongshoreError };
+
+/** Plain data: can be logged, compared and sent over a wire. */
+export interface JobLease {
+  /** The queue it was really fetched from, which the envelope must agree with. */
+  readonly queue: string;
+  readonly body: string;
+  /** 1 = first run of this copy of the message. */
+  readonly attempt: number;
+  /** Opaque to everyone but the backend that made it. */
+  readonly token: string;
+  readonly expiresAt: number;
+  /** The attempt before this one ended without being settled: its worker died or lost the lease. */
+  readonly interrupted: boolean;
+}
+
+export interface FetchRequest {
+  readonly queues: readonly string[];
+  /** At most so many leases; fewer is normal. */
+  readonly max: number;
+  readonly leaseMs: number;
+  /** How long to wait for the first message; 0 = look once. */
+  readonly waitMs: number;
+  /** Ends the wait early; the call then resolves with what it has, it does not reject. */
+  readonly signal?: AbortSignal;
+}
+
+/** Marks an idempotency key as done in the same transaction as the ack, where queue and keys share a database. */
+export interface KeyCompletion {
+  readonly key: string;
+  readonly owner: string;
+  readonly value: string | null;
+  readonly keepUntil: number;
+}
+
+export interface Ack {
+  readonly lease: JobLease;
+  readonly report?: AttemptReport;
+  readonly complete?: KeyCompletion;
+}
+
+export interface Nack {
+  readonly delayMs: number;
+  /** `false` hands the message back as if this attempt had never begun (shutdown, busy key). */
+  readonly countAttempt: boolean;
+  readonly report?: AttemptReport;
+}
+
+/** Why a message will never run again. All but `cancelled` are listed as dead letters. */
+export type AbandonReason = 'permanent' | 'exhausted' | 'crash-loop' | 'rejected' | 'expired' | 'cancelled';
+
+export interface Abandon {
+  readonly reason: AbandonReason;
+  /** `CODE: message` of what went wrong, for people. */
+  readonly error: string;
+  readonly report?: AttemptReport;
+}
+
+export interface JobSender {
+  /** Rejects only when the backend cannot be reached at all; otherwise one result per message. */
+  enqueue(messages: readonly OutgoingMessage[]): Promise<SendResult[]>;
+}
+
+/** Every verb answers `false` for a lease that is no longer owned, and then has changed nothing. */
+export interface JobSettler {
+  ack(acks: readonly Ack[]): Promise<boolean[]>;
+  nack(lease: JobLease, how: Nack): Promise<boolean>;
+  abandon(lease: JobLease, why: Abandon): Promise<boolean>;
+  /** Moves the end of each lease to now + `leaseMs`. */
+  renew(leases: readonly JobLease[], leaseMs: number): Promise<boolean[]>;
+}
+
+export interface JobSource {
+  fetch(request: FetchRequest): Promise<JobLease[]>;
+  /** Makes messages with an expired lease ready again; returns how many. Brokers that do it themselves return 0. */
+  reapExpired(queue: string): Promise<number>;
+}
+
+export interface BackendLimits {
+  /** UTF-8 bytes of one body; a larger one is refused before anything is sent. */
+  readonly maxBodyBytes: number;
+  /** `null` = any delay. */
+  readonly maxDelayMs: number | null;
+  /** Longest total time one lease can be held by renewing; `null` = no limit. */
+  readonly maxLeaseMs: number | null;
+}
+
+export interface QueueBackend extends JobSender, JobSettler, JobSource {
+  readonly name: string;
+  readonly limits: BackendLimits;
+  /** State kept in the same database as the queue; `flow` prefers it, because it can share a transaction. */
+  readonly stores?: Stores;
+  readonly admin?: QueueAdmin;
+  close(): Promise<void>;
+}
+
+export interface QueueStats {
+  readonly queue: string;
+  readonly ready: number;
+  readonly delayed: number;
+  readonly leased: number;
+  readonly dead: number;
+  readonly paused: boolean;
+  /** Age of the oldest ready message in ms; `null` when none is ready. */
+  readonly oldestReadyMs: number | null;
+}
+
+export interface PeekedMessage {
+  readonly id: string;
+  readonly queue: string;
+  readonly job: string;
+  readonly priority: number;
+  readonly readyAt: number;
+  readonly attempt: number;
+}
+
+export interface DeadLetter {
+  readonly id: string;
+  readonly queue: string;
+  readonly job: string;
+  readonly reason: AbandonReason;
+  readonly error: string;
+  readonly attempt: number;
+  readonly diedAt: number;
+  readonly body: string;
+}
+
+export interface DeadLetters {
+  /** Newest first. */
+  list(filter: { queue?: string; max?: number }): Promise<DeadLetter[]>;
+  /** Makes them ready again with their attempts forgotten; returns how many were found. */
+  retry(ids: readonly string[]): Promise<number>;
+  discard(ids: readonly string[]): Promise<number>;
+}
+
+/** What the CLI and the dashboard use. */
+export interface QueueAdmin {
+  readonly deadLetters: DeadLetters;
+  /** All queues ever used, or only the one named. */
+  stats(queue?: string): Promise<QueueStats[]>;
+  /** The next messages in the order in which they would be fetched, ready before delayed. */
+  peek(queue: string, max: number): Promise<PeekedMessage[]>;
+  /** Removes ready and delayed messages; running ones and dead letters stay. Returns how many. */
+  clear(queue: string): Promise<number>;
+  /** A paused queue gives out no leases; running jobs end normally. */
+  pause(queue: string): Promise<void>;
+  resume(queue: string): Promise<void>;
+}

@@ -1,0 +1,127 @@
+/** The checks between a call of `enqueue()` and a signed message. */
+
+import type { App } from './app.ts';
+import type { EnqueueOptions } from './client.ts';
+import { currentContext } from './context.ts';
+import type { BackendLimits, OutgoingMessage } from './contract.ts';
+import { type JobContext, writeEnvelope } from './envelope.ts';
+import { LongshoreError, shown } from './errors.ts';
+import { checkQueue, type Job, priorityOf } from './job.ts';
+import { assertJson } from './json.ts';
+import { validate } from './schema.ts';
+
+/** Validates, stamps and signs. Synchronous unless the job's schema is not. */
+export function prepare(
+  app: App,
+  limits: BackendLimits,
+  job: Job,
+  payload: unknown,
+  options: EnqueueOptions,
+): OutgoingMessage | Promise<OutgoingMessage> {
+  if (app.jobs.get(job.name) !== job) {
+    throw new LongshoreError(
+      'UNKNOWN_JOB',
+      `Job "${job.name}" is not among the app's jobs. Add it to createApp({ jobs }).`,
+    );
+  }
+  const valid = validate(job.schema, payload, job.name);
+  return valid instanceof Promise
+    ? valid.then((value) => compose(app, limits, job, payload, value, options))
+    : compose(app, limits, job, payload, valid, options);
+}
+
+function compose(
+  app: App,
+  limits: BackendLimits,
+  job: Job,
+  payload: unknown,
+  value: unknown,
+  options: EnqueueOptions,
+): OutgoingMessage {
+  // What travels is the input, checked again at the other end: a schema's output may be anything, dates included.
+  const data = payload === undefined ? null : payload;
+  assertJson(data, 'payload');
+  const now = app.clock.now();
+  const id = app.newId();
+  const queue = options.queue ?? job.queue;
+  if (options.queue !== undefined) checkQueue(queue);
+  const notBefore = notBeforeOf(options, now, limits);
+  const priority = options.priority === undefined ? job.priority : priorityOf(options.priority);
+  const maxRetries = options.maxRetries ?? job.maxRetries;
+  if (!Number.isSafeInteger(maxRetries) || maxRetries < 0) {
+    throw option(`maxRetries to be an integer of 0 or more, got ${shown(maxRetries)}`);
+  }
+  const body = writeEnvelope(
+    {
+      v: 1,
+      job: job.name,
+      payload: data,
+      queue,
+      priority,
+      maxRetries,
+      attempts: 0,
+      name: options.name ?? null,
+      identifier: id,
+      idempotencyKey: keyOf(job, value, options),
+      schedule: notBefore,
+      issuedAt: now,
+      expiresAt: job.expiresInMs === null ? null : (notBefore ?? now) + job.expiresInMs,
+      context: contextOf(options.context ?? currentContext()),
+    },
+    app.keyRing(),
+  );
+  const maxBytes = Math.min(app.maxBodyBytes, limits.maxBodyBytes);
+  // One UTF-16 unit is at most three bytes, so a short text needs no counting.
+  if (body.length * 3 > maxBytes && Buffer.byteLength(body) > maxBytes) {
+    throw new LongshoreError(
+      'LIMIT',
+      `Expected an envelope of at most ${maxBytes} bytes, got ${Buffer.byteLength(body)} for job "${job.name}". Store the data elsewhere and send its id.`,
+    );
+  }
+  return { id, queue, job: job.name, body, priority, notBefore, group: options.group ?? null };
+}
+
+function notBeforeOf(options: EnqueueOptions, now: number, limits: BackendLimits): number | null {
+  const { delayMs, runAt } = options;
+  if (delayMs === undefined && runAt === undefined) return null;
+  if (delayMs !== undefined && runAt !== undefined) throw option('either delayMs or runAt, got both');
+  if (delayMs !== undefined && !(Number.isFinite(delayMs) && delayMs >= 0)) {
+    throw option(`delayMs to be 0 or more, got ${shown(delayMs)}; leave it out to run at once`);
+  }
+  const at = delayMs !== undefined ? now + Math.ceil(delayMs) : runAt!.getTime();
+  if (!Number.isSafeInteger(at)) throw option(`runAt to be a valid date, got ${shown(runAt)}`);
+  if (at <= now) return null;
+  if (limits.maxDelayMs !== null && at - now > limits.maxDelayMs) {
+    throw new LongshoreError(
+      'LIMIT',
+      `Expected a delay of at most ${limits.maxDelayMs} ms, got ${at - now}.`,
+    );
+  }
+  return at;
+}
+
+function keyOf(job: Job, value: unknown, options: EnqueueOptions): string | null {
+  const key = options.idempotencyKey ?? job.keyOf?.(value) ?? null;
+  if (key !== null && (typeof key !== 'string' || key.length === 0 || key.length > 256)) {
+    throw option(`an idempotency key of 1 to 256 characters, got ${shown(key)}`);
+  }
+  return key;
+}
+
+const contextMembers = ['tenantId', 'actorId', 'requestId', 'traceparent'] as const;
+
+function contextOf(context: JobContext | undefined): JobContext | null {
+  if (!context) return null;
+  const members = contextMembers.filter((name) => context[name] !== undefined);
+  for (const name of members) {
+    const value = context[name];
+    if (typeof value !== 'string' || value.length > 256) {
+      throw option(`context.${name} to be a string of at most 256 characters, got ${shown(value)}`);
+    }
+  }
+  return members.length === 0 ? null : Object.fromEntries(members.map((name) => [name, context[name]]));
+}
+
+function option(expected: string): LongshoreError {
+  return new LongshoreError('OPTION', `Expected ${expected}.`);
+}

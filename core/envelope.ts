@@ -1,0 +1,151 @@
+/**
+ * The envelope: one JSON text for every backend, signed over its raw characters and verified before it is parsed.
+ * `docs/envelope.md` specifies it byte by byte.
+ */
+
+import { LongshoreError, shown } from './errors.ts';
+import { assertJson } from './json.ts';
+import type { KeyRing } from './signing.ts';
+
+export interface JobContext {
+  readonly tenantId?: string;
+  readonly actorId?: string;
+  readonly requestId?: string;
+  /** W3C Trace Context. */
+  readonly traceparent?: string;
+}
+
+export interface Envelope {
+  readonly v: 1;
+  readonly job: string;
+  readonly payload: unknown;
+  readonly queue: string;
+  readonly priority: number;
+  readonly maxRetries: number;
+  /** Finished attempts before this copy of the message. */
+  readonly attempts: number;
+  /** A label for people, for example the schedule that caused the job. */
+  readonly name: string | null;
+  readonly identifier: string;
+  readonly idempotencyKey: string | null;
+  /** Not to be run before this moment (epoch ms). */
+  readonly schedule: number | null;
+  readonly issuedAt: number;
+  /** Not to be run from this moment on (epoch ms). */
+  readonly expiresAt: number | null;
+  readonly context: JobContext | null;
+}
+
+/** `,"_sig":"` + 64 hex digits + `"}`: the last 75 characters of a signed envelope. */
+const signatureLength = 75;
+const tail = /,"kid":"([A-Za-z0-9._-]{1,64})"$/;
+const signature = /^,"_sig":"([0-9a-f]{64})"\}$/;
+
+/** The text that travels. Callers have checked the payload with `assertJson`. */
+export function writeEnvelope(envelope: Envelope, ring: KeyRing): string {
+  // Members are named one by one: their order is part of the format, the order of the caller's object is not.
+  const text = JSON.stringify({
+    v: envelope.v,
+    job: envelope.job,
+    payload: envelope.payload,
+    queue: envelope.queue,
+    priority: envelope.priority,
+    maxRetries: envelope.maxRetries,
+    attempts: envelope.attempts,
+    name: envelope.name,
+    identifier: envelope.identifier,
+    idempotencyKey: envelope.idempotencyKey,
+    schedule: envelope.schedule,
+    issuedAt: envelope.issuedAt,
+    expiresAt: envelope.expiresAt,
+    context: envelope.context,
+    kid: ring.kid,
+  });
+  const signed = text.slice(0, -1);
+  return `${signed},"_sig":"${ring.sign(signed)}"}`;
+}
+
+export interface ReadOptions {
+  readonly ring: KeyRing;
+  readonly now: number;
+  readonly maxBytes: number;
+}
+
+/**
+ * Verifies and parses, in that order. Throws `LIMIT`, `SIGNATURE`, `UNKNOWN_KEY` or `ENVELOPE`.
+ * Does not look at queue or expiry: those depend on where and when the text is used.
+ */
+export function readEnvelope(text: string, { ring, now, maxBytes }: ReadOptions): Envelope {
+  // A UTF-16 unit is at least one byte in UTF-8, so counting bytes is only needed near the limit.
+  if (text.length > maxBytes || (text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes)) {
+    throw new LongshoreError('LIMIT', `Expected an envelope of at most ${maxBytes} bytes, got more.`);
+  }
+  verify(text, ring, now);
+  let data: unknown;
+  try {
+    data = JSON.parse(text);
+  } catch (cause) {
+    throw new LongshoreError('ENVELOPE', 'Expected a JSON envelope, got text that does not parse.', {
+      cause,
+    });
+  }
+  return checkShape(data);
+}
+
+function verify(text: string, ring: KeyRing, now: number): void {
+  const end = text.length - signatureLength;
+  const sig = end > 0 ? signature.exec(text.slice(end)) : null;
+  if (!sig) {
+    if (ring.acceptUnsignedUntil !== null && now < ring.acceptUnsignedUntil && !text.includes('"_sig"'))
+      return;
+    throw new LongshoreError(
+      'SIGNATURE',
+      'Expected an envelope that ends with its "_sig", got an unsigned or damaged one.',
+    );
+  }
+  const signed = text.slice(0, end);
+  const kid = tail.exec(signed.slice(-74)); // `,"kid":"` + at most 64 + `"` is 73 characters
+  if (!kid) throw new LongshoreError('SIGNATURE', 'Expected "kid" right before "_sig" in the envelope.');
+  ring.verify(kid[1]!, signed, sig[1]!);
+}
+
+const isText = (x: unknown): boolean => typeof x === 'string' && x.length > 0;
+const isTextOrNull = (x: unknown): boolean => x === null || x === undefined || typeof x === 'string';
+const isCount = (x: unknown): boolean => Number.isSafeInteger(x) && (x as number) >= 0;
+const isCountOrNull = (x: unknown): boolean => x === null || x === undefined || isCount(x);
+const isObjectOrNull = (x: unknown): boolean =>
+  x === null || x === undefined || (typeof x === 'object' && !Array.isArray(x));
+
+const shape: readonly [keyof Envelope, (x: unknown) => boolean, string][] = [
+  ['v', (x) => x === 1, '1'],
+  ['job', isText, 'a non-empty string'],
+  ['queue', isText, 'a non-empty string'],
+  ['priority', (x) => isCount(x) && (x as number) <= 9, 'an integer from 0 to 9'],
+  ['maxRetries', isCount, 'an integer of 0 or more'],
+  ['attempts', isCount, 'an integer of 0 or more'],
+  ['identifier', isText, 'a non-empty string'],
+  ['issuedAt', isCount, 'epoch milliseconds'],
+  ['name', isTextOrNull, 'a string or null'],
+  ['idempotencyKey', isTextOrNull, 'a string or null'],
+  ['schedule', isCountOrNull, 'epoch milliseconds or null'],
+  ['expiresAt', isCountOrNull, 'epoch milliseconds or null'],
+  ['context', isObjectOrNull, 'an object or null'],
+];
+
+function checkShape(data: unknown): Envelope {
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) {
+    throw new LongshoreError('ENVELOPE', `Expected an envelope object, got ${shown(data)}.`);
+  }
+  const envelope = data as Record<keyof Envelope, unknown>;
+  for (const [member, holds, expected] of shape) {
+    if (!holds(envelope[member])) {
+      throw new LongshoreError(
+        'ENVELOPE',
+        `Expected "${member}" of the envelope to be ${expected}, got ${shown(envelope[member])}.`,
+      );
+    }
+  }
+  assertJson(envelope.payload ?? null, 'payload');
+  assertJson(envelope.context ?? null, 'context');
+  return envelope as unknown as Envelope;
+}

@@ -1,0 +1,79 @@
+/** Every code Longshore can raise; `docs/errors.md` explains each, and a test keeps the two equal. */
+export const errorCodes = [
+  'CONFIG',
+  'OPTION',
+  'PAYLOAD',
+  'ENVELOPE',
+  'SIGNATURE',
+  'UNKNOWN_KEY',
+  'WRONG_QUEUE',
+  'EXPIRED',
+  'UNKNOWN_JOB',
+  'LIMIT',
+  'TIMEOUT',
+  'CANCELLED',
+  'CRASH_LOOP',
+  'LEASE_LOST',
+  'BACKEND',
+  'CORRUPT',
+  'STORAGE_FULL',
+  'READ_ONLY',
+  'SCHEMA_VERSION',
+  'HANDLER',
+] as const;
+
+export type ErrorCode = (typeof errorCodes)[number];
+
+/**
+ * The one error class. `message` says what was expected, what came and what to do;
+ * `code` is stable and is what programs should compare.
+ */
+export class LongshoreError extends Error {
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'LongshoreError';
+    this.code = code;
+  }
+}
+
+/** Thrown by a handler: no retry can help, so the job goes to the dead letters at once. */
+export class PermanentError extends Error {
+  override readonly name = 'PermanentError';
+}
+
+/** Thrown by a handler: try again after exactly `retryAfterMs`, whatever the job's policy says. */
+export class RetryAfterError extends Error {
+  override readonly name = 'RetryAfterError';
+  readonly retryAfterMs: number;
+
+  constructor(
+    retryAfterMs: number,
+    message = `retry after ${retryAfterMs} ms`,
+    options?: { cause?: unknown },
+  ) {
+    super(message, options);
+    if (!Number.isFinite(retryAfterMs) || retryAfterMs < 0) {
+      throw new LongshoreError(
+        'CONFIG',
+        `RetryAfterError expects a delay of 0 ms or more, got ${retryAfterMs}.`,
+      );
+    }
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+export function config(message: string): LongshoreError {
+  return new LongshoreError('CONFIG', message);
+}
+
+/** `value` as a short, safe piece of an error message: its type and, for simple values, its text. */
+export function shown(value: unknown): string {
+  if (typeof value === 'string')
+    return JSON.stringify(value.length > 60 ? `${value.slice(0, 57)}...` : value);
+  if (value === null || ['number', 'boolean', 'undefined', 'bigint'].includes(typeof value))
+    return String(value);
+  if (Array.isArray(value)) return 'an array';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}

@@ -1,0 +1,301 @@
+/**
+ * The whole life of a job, top to bottom:
+ * enqueue → sign → send (enqueue.ts, client.ts); then, for every lease:
+ * verify → admit → guard → run ONE attempt → settle.
+ */
+
+import type { App } from './app.ts';
+import type { Client } from './client.ts';
+import type { AbandonReason, JobLease, JobSettler } from './contract.ts';
+import { type Envelope, readEnvelope } from './envelope.ts';
+import { LongshoreError, PermanentError, RetryAfterError } from './errors.ts';
+import { execute } from './execute.ts';
+import { errorText, reportError, toError } from './failure.ts';
+import type { Job } from './job.ts';
+import type { Run } from './run.ts';
+import { validate } from './schema.ts';
+import type { AttemptError, AttemptReport, Outcome } from './store.ts';
+
+export interface AttemptPorts {
+  readonly client: Client;
+  /** The backend itself, or a wrapper that groups its calls. */
+  readonly settler: JobSettler;
+}
+
+export interface AttemptResult {
+  readonly id: string | null;
+  readonly job: string | null;
+  readonly outcome: Outcome;
+  /** `false`: the lease was no longer ours, so nothing was changed. */
+  readonly settled: boolean;
+  readonly attempt: number;
+  readonly delayMs: number | null;
+  readonly reason: AbandonReason | null;
+  readonly error: AttemptError | null;
+}
+
+/** How an attempt shall end; each kind maps to one settle verb. */
+type Verdict =
+  | { readonly verb: 'ack'; readonly outcome: 'acked' | 'skipped-idempotent'; readonly output: string | null }
+  | {
+      readonly verb: 'nack';
+      readonly outcome: 'requeued';
+      readonly delayMs: number;
+      readonly countAttempt: boolean;
+      readonly error: unknown;
+    }
+  | {
+      readonly verb: 'abandon';
+      readonly outcome: 'dead-lettered' | 'rejected';
+      readonly reason: AbandonReason;
+      readonly error: unknown;
+    }
+  | { readonly verb: 'nothing'; readonly outcome: 'requeued'; readonly error: unknown };
+
+interface Admitted {
+  readonly envelope: Envelope;
+  readonly job: Job;
+  /** 1 = first run, over all copies of the message. */
+  readonly attempt: number;
+}
+
+/** How long a message waits that cannot run here or now, but may soon. */
+const givenBackMs = 5_000;
+const longestBusyMs = 30_000;
+
+/**
+ * One lease, one attempt, one settlement. Resolves with what happened; rejects only when the backend or a store
+ * failed, and then nothing was settled: the lease runs out and the message comes back.
+ */
+export async function attempt(app: App, ports: AttemptPorts, run: Run): Promise<AttemptResult> {
+  const { lease } = run;
+  const startedAt = app.clock.now();
+  const admission = admit(app, run, startedAt);
+  const admitted = admission instanceof LongshoreError ? null : admission;
+  const verdict =
+    admission instanceof LongshoreError
+      ? refuse(admission)
+      : await runGuarded(app, ports, run, admission, startedAt);
+  const report: AttemptReport = {
+    attempt: admitted?.attempt ?? lease.attempt,
+    startedAt,
+    endedAt: app.clock.now(),
+    outcome: verdict.outcome,
+    error: verdict.verb === 'ack' || verdict.error === null ? null : reportError(verdict.error),
+    output: verdict.verb === 'ack' ? verdict.output : null,
+  };
+  const settled = await settle(ports, run, verdict, report, admitted);
+  const result: AttemptResult = {
+    id: run.id,
+    job: admitted?.job.name ?? null,
+    outcome: verdict.outcome,
+    settled,
+    attempt: report.attempt,
+    delayMs: verdict.verb === 'nack' ? verdict.delayMs : null,
+    reason: verdict.verb === 'abandon' ? verdict.reason : null,
+    error: report.error,
+  };
+  if (app.events.active) announce(app, lease, admitted, result, report);
+  return result;
+}
+
+/** Verify, then parse, then ask whether this message may run here. Returns the reason when it may not. */
+function admit(app: App, run: Run, now: number): Admitted | LongshoreError {
+  const { lease } = run;
+  let envelope: Envelope;
+  try {
+    envelope = readEnvelope(lease.body, { ring: app.keyRing(), now, maxBytes: app.maxBodyBytes });
+  } catch (error) {
+    return error as LongshoreError;
+  }
+  run.id = envelope.identifier;
+  if (envelope.queue !== lease.queue) {
+    return new LongshoreError(
+      'WRONG_QUEUE',
+      `The envelope is signed for queue "${envelope.queue}" but came from "${lease.queue}": it was copied.`,
+    );
+  }
+  const job = app.jobs.get(envelope.job);
+  if (!job) {
+    const young = now - envelope.issuedAt < app.unknownJobGraceMs;
+    const next = young ? 'It is given back: a newer worker may know it.' : 'Deploy the job, then retry it.';
+    return new UnknownJob(`No job "${envelope.job}" is defined here. ${next}`, young);
+  }
+  if (app.accepts.get(lease.queue)?.has(job.name) === false) {
+    return new LongshoreError('UNKNOWN_JOB', `Queue "${lease.queue}" does not accept job "${job.name}".`);
+  }
+  return { envelope, job, attempt: envelope.attempts + lease.attempt };
+}
+
+class UnknownJob extends LongshoreError {
+  readonly young: boolean;
+  constructor(message: string, young: boolean) {
+    super('UNKNOWN_JOB', message);
+    this.young = young;
+  }
+}
+
+function refuse(error: LongshoreError): Verdict {
+  if (error instanceof UnknownJob && error.young) return giveBack(givenBackMs, error);
+  return { verb: 'abandon', outcome: 'rejected', reason: 'rejected', error };
+}
+
+function giveBack(delayMs: number, error: unknown): Verdict {
+  return { verb: 'nack', outcome: 'requeued', delayMs, countAttempt: false, error };
+}
+
+/** The idempotency guard around the run: claim before, complete with the ack, release on everything else. */
+async function runGuarded(
+  app: App,
+  ports: AttemptPorts,
+  run: Run,
+  admitted: Admitted,
+  now: number,
+): Promise<Verdict> {
+  const { envelope, job } = admitted;
+  const { lease } = run;
+  if (envelope.expiresAt != null && now >= envelope.expiresAt) {
+    const error = new LongshoreError('EXPIRED', `The job was to begin before ${iso(envelope.expiresAt)}.`);
+    return { verb: 'abandon', outcome: 'rejected', reason: 'expired', error };
+  }
+  if (admitted.attempt > envelope.maxRetries + 1) {
+    const error = new LongshoreError(
+      'CRASH_LOOP',
+      `All ${envelope.maxRetries + 1} attempts began and none ended: they took their workers down or lost their leases.`,
+    );
+    return { verb: 'abandon', outcome: 'dead-lettered', reason: 'crash-loop', error };
+  }
+  let payload: unknown;
+  try {
+    payload = validate(job.schema, envelope.payload, job.name);
+    if (payload instanceof Promise) payload = await payload;
+  } catch (error) {
+    return { verb: 'abandon', outcome: 'rejected', reason: 'rejected', error };
+  }
+  if (envelope.idempotencyKey == null) return runAttempt(app, ports, run, admitted, payload, now);
+
+  const { keys } = ports.client.stores;
+  const key = guardKey(job.name, envelope.idempotencyKey);
+  const claim = await keys.claim(key, lease.token, lease.expiresAt).catch(toError);
+  if (claim instanceof Error) return giveBack(givenBackMs, claim); // not run unguarded, and no attempt spent
+  if (claim.state === 'completed') return { verb: 'ack', outcome: 'skipped-idempotent', output: claim.value };
+  if (claim.state === 'running') {
+    return giveBack(Math.min(longestBusyMs, Math.max(1000, claim.until - now)), null);
+  }
+  run.key = key;
+  const verdict = await runAttempt(app, ports, run, admitted, payload, now);
+  // A failed attempt must never block its own retry. If this write fails, the hold ends with the lease.
+  if (verdict.verb !== 'ack') await keys.release(key, lease.token).catch(() => false);
+  return verdict;
+}
+
+async function runAttempt(
+  app: App,
+  ports: AttemptPorts,
+  run: Run,
+  admitted: Admitted,
+  payload: unknown,
+  now: number,
+): Promise<Verdict> {
+  const { envelope, job, attempt: number } = admitted;
+  if (app.events.active) app.events.emit({ type: 'job.started', ...facts(run.lease, admitted, number) });
+  const end = await execute(app, ports.client, {
+    run,
+    envelope,
+    job,
+    attempt: number,
+    payload,
+    startedAt: now,
+  });
+  if (end.kind === 'returned') return { verb: 'ack', outcome: 'acked', output: end.output };
+  switch (run.cause) {
+    case 'lease-lost':
+      return { verb: 'nothing', outcome: 'requeued', error: end.error };
+    case 'cancelled':
+      return { verb: 'abandon', outcome: 'rejected', reason: 'cancelled', error: end.error };
+    case 'shutdown':
+      return giveBack(0, end.error);
+    default:
+      return afterFailure(app, job, envelope, number, end.error);
+  }
+}
+
+function afterFailure(app: App, job: Job, envelope: Envelope, number: number, error: unknown): Verdict {
+  const final = (reason: AbandonReason): Verdict => ({
+    verb: 'abandon',
+    outcome: 'dead-lettered',
+    reason,
+    error,
+  });
+  if (error instanceof PermanentError) return final('permanent');
+  if (number > envelope.maxRetries) return final('exhausted');
+  const delayMs =
+    error instanceof RetryAfterError
+      ? error.retryAfterMs
+      : job.retry({ attempt: number, error, random: app.random() });
+  return delayMs === null
+    ? final('exhausted')
+    : { verb: 'nack', outcome: 'requeued', delayMs, countAttempt: true, error };
+}
+
+async function settle(
+  ports: AttemptPorts,
+  run: Run,
+  verdict: Verdict,
+  report: AttemptReport,
+  admitted: Admitted | null,
+): Promise<boolean> {
+  const { settler, client } = ports;
+  const { lease } = run;
+  switch (verdict.verb) {
+    case 'nothing':
+      return false;
+    case 'nack':
+      return settler.nack(lease, { delayMs: verdict.delayMs, countAttempt: verdict.countAttempt, report });
+    case 'abandon':
+      return settler.abandon(lease, { reason: verdict.reason, error: errorText(report.error), report });
+    case 'ack':
+      break;
+  }
+  if (run.key === null || verdict.outcome !== 'acked')
+    return (await settler.ack([{ lease, report }]))[0] === true;
+  const done = { value: verdict.output, keepUntil: report.endedAt + admitted!.job.idempotencyKeepMs };
+  // Where queue and keys share a database, both are one transaction; elsewhere the key comes first, because a
+  // message that returns with its key done is skipped, while an acked one with its key open is not protected.
+  if (client.stores.keys === client.backend.stores?.keys) {
+    const complete = { key: run.key, owner: lease.token, ...done };
+    return (await settler.ack([{ lease, report, complete }]))[0] === true;
+  }
+  if (!(await client.stores.keys.complete(run.key, lease.token, done))) return false;
+  return (await settler.ack([{ lease, report }]))[0] === true;
+}
+
+function announce(
+  app: App,
+  lease: JobLease,
+  admitted: Admitted | null,
+  result: AttemptResult,
+  report: AttemptReport,
+): void {
+  app.events.emit({
+    type: 'job.settled',
+    ...facts(lease, admitted, report.attempt),
+    outcome: result.outcome,
+    settled: result.settled,
+    durationMs: report.endedAt - report.startedAt,
+    delayMs: result.delayMs,
+    reason: result.reason,
+    error: report.error && errorText(report.error),
+  });
+}
+
+const facts = (lease: JobLease, admitted: Admitted | null, number: number) => ({
+  id: admitted?.envelope.identifier ?? '',
+  job: admitted?.job.name ?? '',
+  queue: lease.queue,
+  attempt: number,
+  tenantId: admitted?.envelope.context?.tenantId ?? null,
+});
+
+const guardKey = (job: string, key: string): string => `job:${job}:${key}`;
+const iso = (at: number): string => new Date(at).toISOString();

@@ -1,0 +1,52 @@
+import { LongshoreError, shown } from './errors.ts';
+
+/** Deepest nesting of arrays and objects in a payload. Deeper data is nearly always a cycle or an attack. */
+export const maxDepth = 64;
+
+/**
+ * Refuses what would not come out of `JSON.parse(JSON.stringify(value))` as it went in (functions, dates, maps,
+ * NaN, cycles), and what should not come in from outside (`__proto__` as a key, extreme nesting).
+ * Properties whose value is `undefined` are allowed: JSON leaves them out.
+ */
+export function assertJson(value: unknown, path: string, depth = 0): void {
+  if (isScalar(value)) return;
+  if (typeof value !== 'object' || value === null) throw notJson(path, shown(value));
+  if (depth >= maxDepth) {
+    throw new LongshoreError(
+      'LIMIT',
+      `Expected at most ${maxDepth} levels of nesting, got more in ${cut(path)}.`,
+    );
+  }
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) {
+      if (!isScalar(value[i])) assertJson(value[i], `${path}[${i}]`, depth + 1);
+    }
+    return;
+  }
+  const proto = Object.getPrototypeOf(value);
+  if (proto !== Object.prototype && proto !== null) {
+    throw notJson(path, `a ${proto.constructor?.name ?? 'special object'}`);
+  }
+  for (const key of Object.keys(value)) {
+    if (key === '__proto__') {
+      throw new LongshoreError('PAYLOAD', `The key "__proto__" is not accepted, found in ${cut(path)}.`);
+    }
+    const member = (value as Record<string, unknown>)[key];
+    // The path is only built for what is nested or wrong: most members are neither.
+    if (!isScalar(member) && member !== undefined) assertJson(member, `${path}.${key}`, depth + 1);
+  }
+}
+
+function isScalar(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isFinite(value);
+  return typeof value === 'string' || typeof value === 'boolean' || value === null;
+}
+
+function notJson(path: string, got: string): LongshoreError {
+  return new LongshoreError(
+    'PAYLOAD',
+    `Expected plain JSON data at ${cut(path)}, got ${got}. Send an id or a string and load the rest in the handler.`,
+  );
+}
+
+const cut = (path: string): string => (path.length > 120 ? `${path.slice(0, 117)}...` : path);

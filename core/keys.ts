@@ -1,0 +1,52 @@
+/** Where the signing keys come from when the app does not bring a ring. */
+
+import { randomBytes } from 'node:crypto';
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { config } from './errors.ts';
+import { type KeyRing, keyRing, parseSigningKeys } from './signing.ts';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Set by the platforms themselves; there a key of one's own machine would differ on every instance. */
+const cloudMarks = [
+  'AWS_LAMBDA_FUNCTION_NAME',
+  'FUNCTIONS_WORKER_RUNTIME',
+  'WEBSITE_INSTANCE_ID',
+  'KUBERNETES_SERVICE_HOST',
+];
+
+export function signingFromEnv(env: Env, folder: string, onDevelopmentKey: (path: string) => void): KeyRing {
+  const text = env.LONGSHORE_SIGNING_KEYS?.trim();
+  if (text) return keyRing(parseSigningKeys(text));
+  const mark = env.NODE_ENV === 'production' ? 'NODE_ENV=production' : cloudMarks.find((name) => env[name]);
+  if (mark) {
+    throw config(
+      `Expected signing keys in production (${mark}), got none. Set LONGSHORE_SIGNING_KEYS to kid:base64, made with \`openssl rand -base64 32\`.`,
+    );
+  }
+  const path = join(folder, '.longshore', 'signing-key');
+  const ring = keyRing(parseSigningKeys(developmentKey(path)));
+  onDevelopmentKey(path);
+  return ring;
+}
+
+function developmentKey(path: string): string {
+  if (existsSync(path)) return readFileSync(path, 'utf8');
+  const draft = `${path}.${process.pid}`;
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(draft, `dev:${randomBytes(32).toString('base64')}`, { mode: 0o600 });
+    // A link fails when the name exists: of two processes that start together one makes the key, both read it whole.
+    linkSync(draft, path);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') {
+      throw config(
+        `Could not keep a development key at ${path} (${(cause as Error).message}). Set LONGSHORE_SIGNING_KEYS instead.`,
+      );
+    }
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  return readFileSync(path, 'utf8');
+}

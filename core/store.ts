@@ -1,0 +1,136 @@
+/**
+ * The state seams: what must be remembered beside the queue. Each is small; one module may offer all.
+ * Every write that belongs to a run names its owner (the lease's token), and a stale owner changes nothing.
+ */
+
+import type { AbandonReason } from './contract.ts';
+
+/** How one attempt ended. `empty` (nothing was fetched) exists for polls only. */
+export type Outcome = 'acked' | 'requeued' | 'dead-lettered' | 'rejected' | 'skipped-idempotent';
+
+export type JobStatus =
+  | 'pending'
+  | 'processing'
+  | 'retrying'
+  | 'completed'
+  | 'failed'
+  | 'cancelled'
+  | 'expired';
+
+export interface AttemptError {
+  readonly code: string;
+  readonly message: string;
+  readonly stack?: string;
+}
+
+export interface AttemptReport {
+  /** 1 = first run of the job, over all copies of its message. */
+  readonly attempt: number;
+  readonly startedAt: number;
+  readonly endedAt: number;
+  /** `interrupted` is written for an attempt whose worker vanished. */
+  readonly outcome: Outcome | 'interrupted';
+  readonly error: AttemptError | null;
+  /** JSON text of what the handler returned; `null` when it returned nothing. */
+  readonly output: string | null;
+}
+
+export interface Progress {
+  readonly done: number;
+  readonly total: number | null;
+  readonly message: string | null;
+  readonly at: number;
+}
+
+export interface JobRecord {
+  readonly id: string;
+  readonly queue: string;
+  readonly job: string;
+  readonly status: JobStatus;
+  readonly priority: number;
+  readonly createdAt: number;
+  /** When it may run (again); for a finished job when it last could. */
+  readonly runAt: number;
+  readonly finishedAt: number | null;
+  readonly attempts: readonly AttemptReport[];
+  readonly progress: Progress | null;
+  /** What the handler returned, parsed. */
+  readonly output: unknown;
+  readonly reason: AbandonReason | null;
+  readonly error: string | null;
+}
+
+export type KeyClaim =
+  /** Ours until `holdUntil`; `value` is what the last owner left with `release`. */
+  | { readonly state: 'claimed'; readonly value: string | null }
+  | { readonly state: 'running'; readonly until: number }
+  | { readonly state: 'completed'; readonly value: string | null };
+
+/** Serves the idempotency guard, cron ticks and overlap locks. */
+export interface KeyStore {
+  /** Takes the key unless another owner holds it or it is completed. The same owner may claim again. */
+  claim(key: string, owner: string, holdUntil: number): Promise<KeyClaim>;
+  extend(key: string, owner: string, holdUntil: number): Promise<boolean>;
+  complete(key: string, owner: string, done: { value: string | null; keepUntil: number }): Promise<boolean>;
+  /** Gives the key up; with `keep` its value stays readable for the next owner until `keepUntil`. */
+  release(key: string, owner: string, keep?: { value: string; keepUntil: number }): Promise<boolean>;
+}
+
+export type CancelResult = 'cancelled' | 'cancelling' | 'finished' | 'unknown';
+
+export interface Retention {
+  /** How long a completed, cancelled or expired job stays readable; 0 = removed with its ack. */
+  readonly completedMs: number;
+  /** How long a dead letter is kept. */
+  readonly deadMs: number;
+}
+
+export interface RecordFilter {
+  readonly queue?: string;
+  readonly job?: string;
+  readonly status?: JobStatus;
+  readonly max?: number;
+}
+
+export interface RecordStore {
+  get(id: string): Promise<JobRecord | null>;
+  /** Newest first. */
+  list(filter: RecordFilter): Promise<JobRecord[]>;
+  /** Only the run that holds the lease may report; `false` = it no longer does. */
+  progress(id: string, token: string, progress: Progress): Promise<boolean>;
+  /** A waiting job is cancelled at once; a running one is marked and told by its worker. */
+  cancel(id: string): Promise<CancelResult>;
+  /** Which of these running jobs somebody has asked to cancel. */
+  cancelRequested(ids: readonly string[]): Promise<string[]>;
+  /**
+   * Removes finished records older than given (without it: than the store's own retention) and keys past their
+   * time; returns how many records. Never touches a live job. Works in bounded steps: call it until it returns 0.
+   */
+  purge(olderThan?: Retention): Promise<number>;
+}
+
+export interface WorkerBeat {
+  readonly id: string;
+  readonly host: string;
+  readonly pid: number;
+  readonly queues: readonly string[];
+  readonly concurrency: number;
+  readonly startedAt: number;
+  readonly seenAt: number;
+  readonly running: number;
+  readonly counts: Readonly<Record<Outcome, number>>;
+  readonly memoryBytes: number;
+}
+
+export interface WorkerRegistry {
+  heartbeat(beat: WorkerBeat): Promise<void>;
+  /** Workers seen since then, oldest first. */
+  list(seenSince: number): Promise<WorkerBeat[]>;
+  remove(id: string): Promise<void>;
+}
+
+export interface Stores {
+  readonly keys: KeyStore;
+  readonly records: RecordStore;
+  readonly workers: WorkerRegistry;
+}

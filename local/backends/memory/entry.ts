@@ -1,0 +1,91 @@
+/** One message with everything the memory backend knows of it. */
+
+import type { AbandonReason, DeadLetter, OutgoingMessage, PeekedMessage } from '../../../core/contract.ts';
+import type { AttemptReport, JobRecord, JobStatus, Progress } from '../../../core/store.ts';
+
+export type State = 'ready' | 'delayed' | 'leased' | 'completed' | 'failed' | 'cancelled' | 'expired';
+
+export interface Entry {
+  /** Order of arrival; breaks ties. */
+  readonly seq: number;
+  readonly message: OutgoingMessage;
+  readonly createdAt: number;
+  state: State;
+  readyAt: number;
+  rank: number;
+  attempt: number;
+  token: string;
+  leaseUntil: number;
+  claimedAt: number;
+  interrupted: boolean;
+  cancelRequested: boolean;
+  finishedAt: number | null;
+  reports: AttemptReport[];
+  progress: Progress | null;
+  reason: AbandonReason | null;
+  error: string | null;
+}
+
+export function isLive(entry: Entry): boolean {
+  return entry.finishedAt === null;
+}
+
+export function statusOf(entry: Entry): JobStatus {
+  switch (entry.state) {
+    case 'ready':
+    case 'delayed':
+      return entry.attempt > 0 ? 'retrying' : 'pending';
+    case 'leased':
+      return 'processing';
+    default:
+      return entry.state;
+  }
+}
+
+export function recordOf(entry: Entry): JobRecord {
+  const { message } = entry;
+  const output = entry.state === 'completed' ? entry.reports.at(-1)?.output : null;
+  return {
+    id: message.id,
+    queue: message.queue,
+    job: message.job,
+    status: statusOf(entry),
+    priority: message.priority,
+    createdAt: entry.createdAt,
+    runAt: entry.readyAt,
+    finishedAt: entry.finishedAt,
+    attempts: [...entry.reports],
+    progress: entry.progress,
+    output: output == null ? null : JSON.parse(output),
+    reason: entry.reason,
+    error: entry.error,
+  };
+}
+
+export function peekedOf({ message, readyAt, attempt }: Entry): PeekedMessage {
+  const { id, queue, job, priority } = message;
+  return { id, queue, job, priority, readyAt, attempt };
+}
+
+export function deadLetterOf(entry: Entry): DeadLetter {
+  const { id, queue, job, body } = entry.message;
+  return {
+    id,
+    queue,
+    job,
+    body,
+    reason: entry.reason!,
+    error: entry.error ?? '',
+    attempt: entry.attempt,
+    diedAt: entry.finishedAt!,
+  };
+}
+
+export function before(a: Entry, b: Entry): boolean {
+  return a.rank !== b.rank ? a.rank < b.rank : a.seq < b.seq;
+}
+
+export function lostAttempt(attempt: number): Omit<AttemptReport, 'startedAt' | 'endedAt'> {
+  const message = 'The worker vanished or its lease ended before it reported a result.';
+  return { attempt, outcome: 'interrupted', error: { code: 'LEASE_LOST', message }, output: null };
+}

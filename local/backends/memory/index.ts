@@ -1,0 +1,222 @@
+/** A queue in this process's memory: for tests and for work that may be lost with the process. */
+
+import { randomUUID } from 'node:crypto';
+import { type Clock, systemClock } from '../../../core/clock.ts';
+import type { AbandonReason, JobLease, QueueBackend, SendResult } from '../../../core/contract.ts';
+import { LongshoreError } from '../../../core/errors.ts';
+import type { AttemptReport, Retention } from '../../../core/store.ts';
+import { createBell } from '../../bell.ts';
+import { backendDefaults } from '../defaults.ts';
+import { memoryAdmin } from './admin.ts';
+import { before, type Entry, lostAttempt } from './entry.ts';
+import { createLine, type Line } from './line.ts';
+import { memoryKeys, memoryRecords, memoryWorkers } from './stores.ts';
+
+export interface MemoryOptions {
+  readonly clock?: Clock;
+  /** How much later a job is ranked per priority level. @default 3_600_000 */
+  readonly ageingMs?: number;
+  readonly retention?: Partial<Retention>;
+  readonly maxBodyBytes?: number;
+}
+
+/** What the parts of the memory backend share. */
+export interface MemoryState {
+  readonly clock: Clock;
+  readonly retention: Retention;
+  readonly entries: Map<string, Entry>;
+  readonly lines: Map<string, Line>;
+  readonly paused: Set<string>;
+  lineOf(queue: string): Line;
+  /** Lets waiting fetches look again. */
+  wake(): void;
+  /** Puts an entry (back) in line, to be ready at `readyAt`. */
+  place(entry: Entry, readyAt: number): void;
+  finish(entry: Entry, state: Entry['state'], reason: AbandonReason | null, error: string | null): void;
+}
+
+export function memory(options: MemoryOptions = {}): QueueBackend {
+  const { clock = systemClock, ageingMs = backendDefaults.ageingMs } = options;
+  const maxBodyBytes = options.maxBodyBytes ?? backendDefaults.maxBodyBytes;
+  const bell = createBell(clock);
+  const leased = new Map<string, Entry>();
+  let seq = 0;
+
+  const state: MemoryState = {
+    clock,
+    retention: { ...backendDefaults.retention, ...options.retention },
+    entries: new Map(),
+    lines: new Map(),
+    paused: new Set(),
+    lineOf(queue) {
+      let line = state.lines.get(queue);
+      if (!line) state.lines.set(queue, (line = createLine()));
+      return line;
+    },
+    wake: () => bell.ring(),
+    place(entry, readyAt) {
+      entry.readyAt = readyAt;
+      entry.rank = readyAt + entry.message.priority * ageingMs;
+      entry.state = readyAt > clock.now() ? 'delayed' : 'ready';
+      state.lineOf(entry.message.queue).push(entry);
+      bell.ring();
+    },
+    finish(entry, ended, reason, error) {
+      entry.state = ended;
+      entry.finishedAt = clock.now();
+      entry.reason = reason;
+      entry.error = error;
+      if (ended !== 'failed' && state.retention.completedMs === 0) state.entries.delete(entry.message.id);
+    },
+  };
+
+  /** The entry this lease still owns, taken out of the leased set; `null` for a stale lease. */
+  function take(lease: JobLease, report?: AttemptReport): Entry | null {
+    const entry = leased.get(lease.token);
+    if (!entry || entry.leaseUntil <= clock.now()) return null;
+    leased.delete(lease.token);
+    if (report) entry.reports.push(report);
+    return entry;
+  }
+
+  function again(entry: Entry, readyAt: number): void {
+    if (entry.cancelRequested) state.finish(entry, 'cancelled', 'cancelled', null);
+    else state.place(entry, readyAt);
+  }
+
+  const keys = memoryKeys(clock);
+
+  return {
+    name: 'memory',
+    limits: { maxBodyBytes, maxDelayMs: null, maxLeaseMs: null },
+    stores: { keys, records: memoryRecords(state), workers: memoryWorkers() },
+    admin: memoryAdmin(state),
+
+    async enqueue(messages) {
+      return messages.map((message): SendResult => {
+        const { id } = message;
+        if (Buffer.byteLength(message.body) > maxBodyBytes) {
+          const error = new LongshoreError(
+            'LIMIT',
+            `Expected a body of at most ${maxBodyBytes} bytes, got more.`,
+          );
+          return { ok: false, id, error };
+        }
+        if (state.entries.has(id)) return { ok: true, id, duplicate: true };
+        const now = clock.now();
+        const entry: Entry = {
+          seq: seq++,
+          message,
+          createdAt: now,
+          state: 'ready',
+          readyAt: now,
+          rank: 0,
+          attempt: 0,
+          token: '',
+          leaseUntil: 0,
+          claimedAt: 0,
+          interrupted: false,
+          cancelRequested: false,
+          finishedAt: null,
+          reports: [],
+          progress: null,
+          reason: null,
+          error: null,
+        };
+        state.entries.set(id, entry);
+        state.place(entry, Math.max(now, message.notBefore ?? now));
+        return { ok: true, id, duplicate: false };
+      });
+    },
+
+    async fetch({ queues, max, leaseMs, waitMs, signal }) {
+      const until = clock.now() + waitMs;
+      for (;;) {
+        const now = clock.now();
+        const leases: JobLease[] = [];
+        const open = queues.filter((queue) => !state.paused.has(queue));
+        while (leases.length < max) {
+          const entry = next(open, now);
+          if (!entry) break;
+          entry.state = 'leased';
+          entry.attempt++;
+          entry.token = randomUUID();
+          entry.claimedAt = now;
+          entry.leaseUntil = now + leaseMs;
+          leased.set(entry.token, entry);
+          const { queue, body } = entry.message;
+          const { attempt, token, interrupted } = entry;
+          leases.push({ queue, body, attempt, token, expiresAt: entry.leaseUntil, interrupted });
+        }
+        if (leases.length > 0 || now >= until || signal?.aborted) return leases;
+        const due = Math.min(...open.map((queue) => state.lineOf(queue).nextDue() ?? until), until);
+        await bell.wait(Math.max(1, due - now), signal);
+      }
+    },
+
+    async reapExpired(queue) {
+      const now = clock.now();
+      let count = 0;
+      for (const [token, entry] of leased) {
+        if (entry.leaseUntil > now || entry.message.queue !== queue) continue;
+        leased.delete(token);
+        entry.interrupted = true;
+        entry.reports.push({ ...lostAttempt(entry.attempt), startedAt: entry.claimedAt, endedAt: now });
+        again(entry, now);
+        count++;
+      }
+      return count;
+    },
+
+    async ack(acks) {
+      return acks.map(({ lease, report, complete }) => {
+        const entry = take(lease, report);
+        if (!entry) return false;
+        if (complete) keys.completeNow(complete);
+        state.finish(entry, 'completed', null, null);
+        return true;
+      });
+    },
+
+    async nack(lease, { delayMs, countAttempt, report }) {
+      const entry = take(lease, countAttempt ? report : undefined);
+      if (!entry) return false;
+      if (countAttempt) entry.interrupted = false;
+      else entry.attempt--;
+      again(entry, clock.now() + delayMs);
+      return true;
+    },
+
+    async abandon(lease, { reason, error, report }) {
+      const entry = take(lease, report);
+      if (!entry) return false;
+      const ended = reason === 'cancelled' || reason === 'expired' ? reason : 'failed';
+      state.finish(entry, ended, reason, error);
+      return true;
+    },
+
+    async renew(leases, leaseMs) {
+      const now = clock.now();
+      return leases.map(({ token }) => {
+        const entry = leased.get(token);
+        if (!entry || entry.leaseUntil <= now) return false;
+        entry.leaseUntil = now + leaseMs;
+        return true;
+      });
+    },
+
+    async close() {
+      bell.ring();
+    },
+  };
+
+  function next(queues: readonly string[], now: number): Entry | null {
+    let best: Line | null = null;
+    for (const queue of queues) {
+      const line = state.lineOf(queue);
+      const candidate = line.first(now);
+      if (candidate && (!best || before(candidate, best.first(now)!))) best = line;
+    }
+    return best ? best.take(now) : null;
+  }
+}
