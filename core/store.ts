@@ -79,9 +79,9 @@ export interface KeyStore {
 export type CancelResult = 'cancelled' | 'cancelling' | 'finished' | 'unknown';
 
 export interface Retention {
-  /** How long a completed, cancelled or expired job stays readable; 0 = removed with its ack. */
+  /** How long a completed or cancelled job stays readable; 0 = removed when it ends. */
   readonly completedMs: number;
-  /** How long a dead letter is kept. */
+  /** How long a dead letter (failed, rejected or expired) is kept. */
   readonly deadMs: number;
 }
 

@@ -1,12 +1,10 @@
 import type { QueueAdmin } from '../../../core/contract.ts';
-import { before, deadLetterOf, type Entry, peekedOf } from './entry.ts';
+import { before, deadLetterOf, type Entry, isDead, peekedOf } from './entry.ts';
 import type { MemoryState } from './index.ts';
 
 export function memoryAdmin(state: MemoryState): QueueAdmin {
   const { entries, clock, paused } = state;
   const all = (): Entry[] => [...entries.values()];
-  /** Expired jobs are dead letters too: only what somebody cancelled is not. */
-  const isDead = (entry: Entry): boolean => entry.reason !== null && entry.reason !== 'cancelled';
   /** `delayed` turns to `ready` only when it is looked for, so listings ask the clock. */
   const isReady = (entry: Entry): boolean =>
     entry.state === 'ready' || (entry.state === 'delayed' && entry.readyAt <= clock.now());

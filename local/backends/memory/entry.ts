@@ -30,6 +30,11 @@ export function isLive(entry: Entry): boolean {
   return entry.finishedAt === null;
 }
 
+/** Expired jobs are dead letters too: only what somebody cancelled is not. */
+export function isDead(entry: Entry): boolean {
+  return entry.reason !== null && entry.reason !== 'cancelled';
+}
+
 export function statusOf(entry: Entry): JobStatus {
   switch (entry.state) {
     case 'ready':
@@ -83,9 +88,4 @@ export function deadLetterOf(entry: Entry): DeadLetter {
 
 export function before(a: Entry, b: Entry): boolean {
   return a.rank !== b.rank ? a.rank < b.rank : a.seq < b.seq;
-}
-
-export function lostAttempt(attempt: number): Omit<AttemptReport, 'startedAt' | 'endedAt'> {
-  const message = 'The worker vanished or its lease ended before it reported a result.';
-  return { attempt, outcome: 'interrupted', error: { code: 'LEASE_LOST', message }, output: null };
 }

@@ -6,9 +6,9 @@ import type { AbandonReason, JobLease, QueueBackend, SendResult } from '../../..
 import { LongshoreError } from '../../../core/errors.ts';
 import type { AttemptReport, Retention } from '../../../core/store.ts';
 import { createBell } from '../../bell.ts';
-import { backendDefaults } from '../defaults.ts';
+import { backendDefaults, lostAttempt } from '../defaults.ts';
 import { memoryAdmin } from './admin.ts';
-import { before, type Entry, lostAttempt } from './entry.ts';
+import { before, type Entry } from './entry.ts';
 import { createLine, type Line } from './line.ts';
 import { memoryKeys, memoryRecords, memoryWorkers } from './stores.ts';
 
@@ -50,7 +50,10 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
     paused: new Set(),
     lineOf(queue) {
       let line = state.lines.get(queue);
-      if (!line) state.lines.set(queue, (line = createLine()));
+      if (!line) {
+        line = createLine();
+        state.lines.set(queue, line);
+      }
       return line;
     },
     wake: () => bell.ring(),
@@ -66,7 +69,8 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
       entry.finishedAt = clock.now();
       entry.reason = reason;
       entry.error = error;
-      if (ended !== 'failed' && state.retention.completedMs === 0) state.entries.delete(entry.message.id);
+      if ((reason === null || reason === 'cancelled') && state.retention.completedMs === 0)
+        state.entries.delete(entry.message.id);
     },
   };
 

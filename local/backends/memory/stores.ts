@@ -1,7 +1,7 @@
 import type { Clock } from '../../../core/clock.ts';
 import type { KeyCompletion } from '../../../core/contract.ts';
 import type { KeyStore, RecordStore, WorkerBeat, WorkerRegistry } from '../../../core/store.ts';
-import { isLive, recordOf, statusOf } from './entry.ts';
+import { isDead, isLive, recordOf, statusOf } from './entry.ts';
 import type { MemoryState } from './index.ts';
 
 interface KeyRow {
@@ -100,7 +100,7 @@ export function memoryRecords(state: MemoryState): RecordStore {
       let count = 0;
       for (const [id, entry] of entries) {
         if (entry.finishedAt === null) continue;
-        const keepMs = entry.state === 'failed' ? olderThan.deadMs : olderThan.completedMs;
+        const keepMs = isDead(entry) ? olderThan.deadMs : olderThan.completedMs;
         if (entry.finishedAt + keepMs > now) continue;
         entries.delete(id);
         count++;

@@ -1,0 +1,95 @@
+import type { QueueAdmin, QueueStats } from '../../../core/contract.ts';
+import type { SqliteState } from './index.ts';
+import { deadLetterOf, type JobRow, peekedOf, recordColumns } from './rows.ts';
+import { State } from './schema.ts';
+
+export function sqliteAdmin(state: SqliteState): QueueAdmin {
+  const { db, clock } = state;
+  const dead = `state IN (${State.failed}, ${State.expired})`;
+  const waiting = `state IN (${State.ready}, ${State.delayed})`;
+  const names = db.prepare('SELECT name FROM queues ORDER BY name');
+  const counts = db.prepare(`
+    SELECT
+      (SELECT count(*) FROM jobs WHERE state = 0 AND queue = ?1) AS ready,
+      (SELECT count(*) FROM jobs WHERE state = 1 AND queue = ?1 AND ready_at <= ?2) AS due,
+      (SELECT count(*) FROM jobs WHERE state = 1 AND queue = ?1 AND ready_at > ?2) AS delayed,
+      (SELECT count(*) FROM jobs WHERE state = 2 AND queue = ?1) AS leased,
+      (SELECT count(*) FROM jobs WHERE state >= 3 AND ${dead} AND queue = ?1) AS dead,
+      (SELECT min(ready_at) FROM jobs WHERE state = 0 AND queue = ?1) AS oldest_ready,
+      (SELECT min(ready_at) FROM jobs WHERE state = 1 AND queue = ?1) AS oldest_delayed,
+      coalesce((SELECT paused FROM queues WHERE name = ?1), 0) AS paused`);
+  const peekReady = db.prepare(`
+    SELECT ${recordColumns} FROM jobs WHERE ${waiting} AND queue = ?1 AND ready_at <= ?2 ORDER BY rank, seq LIMIT ?3`);
+  const peekDelayed = db.prepare(`
+    SELECT ${recordColumns} FROM jobs WHERE state = 1 AND queue = ?1 AND ready_at > ?2 ORDER BY ready_at, seq LIMIT ?3`);
+  const clear = db.prepare(`DELETE FROM jobs WHERE ${waiting} AND queue = ?`);
+  const setPaused = db.prepare(`
+    INSERT INTO queues (name, paused) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET paused = ?2`);
+  const retry = db.prepare(`
+    UPDATE jobs SET state = ${State.ready}, attempt = 0, interrupted = 0, cancel_requested = 0, finished_at = NULL,
+      reason = NULL, error = NULL, ready_at = ?2, rank = ?2 + priority * ${state.ageingMs}
+    WHERE id = ?1 AND ${dead}`);
+  const discard = db.prepare(`DELETE FROM jobs WHERE id = ? AND ${dead}`);
+
+  function statsOf(queue: string): QueueStats {
+    const now = clock.now();
+    const row = db.run('counting', () => counts.get(queue, now)) as Record<string, number | null>;
+    const oldest = Math.min(row.oldest_ready ?? Infinity, row.oldest_delayed ?? Infinity);
+    return {
+      queue,
+      ready: row.ready! + row.due!,
+      delayed: row.delayed!,
+      leased: row.leased!,
+      dead: row.dead!,
+      paused: row.paused === 1,
+      oldestReadyMs: oldest <= now ? now - oldest : null,
+    };
+  }
+
+  return {
+    async stats(only) {
+      const queues = only === undefined ? names.all().map((row) => row.name as string) : [only];
+      return queues.map(statsOf);
+    },
+    async peek(queue, max) {
+      const now = clock.now();
+      return db.run('peeking', () => {
+        const ready = peekReady.all(queue, now, max) as unknown as JobRow[];
+        const delayed = peekDelayed.all(queue, now, max - ready.length) as unknown as JobRow[];
+        return [...ready, ...delayed].map(peekedOf);
+      });
+    },
+    async clear(queue) {
+      return Number(db.run('clearing', () => clear.run(queue)).changes);
+    },
+    async pause(queue) {
+      db.run('pausing', () => setPaused.run(queue, 1));
+    },
+    async resume(queue) {
+      db.run('resuming', () => setPaused.run(queue, 0));
+      state.wake();
+    },
+    deadLetters: {
+      async list({ queue, max = 100 }) {
+        const where = queue === undefined ? '' : 'AND queue = ?';
+        const sql = `SELECT ${recordColumns}, body FROM jobs WHERE state >= 3 AND ${dead} ${where}
+          ORDER BY finished_at DESC, seq DESC LIMIT ?`;
+        const values = queue === undefined ? [max] : [queue, max];
+        const rows = db.run('listing', () => db.prepare(sql).all(...values)) as unknown as JobRow[];
+        return rows.map(deadLetterOf);
+      },
+      async retry(ids) {
+        const now = clock.now();
+        const count = db.transaction(
+          'retrying',
+          () => ids.filter((id) => retry.run(id, now).changes === 1).length,
+        );
+        if (count > 0) state.wake();
+        return count;
+      },
+      async discard(ids) {
+        return db.transaction('discarding', () => ids.filter((id) => discard.run(id).changes === 1).length);
+      },
+    },
+  };
+}

@@ -1,0 +1,141 @@
+/** Gives out leases and takes expired ones back. */
+
+import type { JobLease } from '../../../core/contract.ts';
+import { lostAttempt } from '../defaults.ts';
+import type { SqliteState } from './index.ts';
+import { State } from './schema.ts';
+
+interface Claimed {
+  readonly seq: number;
+  readonly rank: number;
+  readonly queue: string;
+  readonly body: string;
+  readonly attempt: number;
+  readonly interrupted: number;
+}
+
+export interface Claims {
+  claim(queues: readonly string[], max: number, leaseMs: number, now: number): JobLease[];
+  /** When the next delayed job of these queues becomes ready. */
+  nextDue(queues: readonly string[]): number | null;
+  reap(queue: string): number;
+}
+
+/** At most so many rows change hands in one transaction. */
+const stepSize = 1000;
+
+export function createClaims({ db, clock }: SqliteState, newNonce: () => string): Claims {
+  const anyReady = db.prepare('SELECT 1 FROM jobs WHERE state = 0 AND queue = ? LIMIT 1');
+  const firstDelayed = db.prepare(
+    'SELECT ready_at FROM jobs WHERE state = 1 AND queue = ? ORDER BY ready_at LIMIT 1',
+  );
+  const promote = db.prepare(`
+    UPDATE jobs SET state = ${State.ready} WHERE seq IN (
+      SELECT seq FROM jobs WHERE state = 1 AND queue = ? AND ready_at <= ? ORDER BY ready_at LIMIT ${stepSize})`);
+  const pausedQueues = db.prepare('SELECT name FROM queues WHERE paused = 1');
+  const firstRanks = db.prepare(
+    'SELECT seq, rank FROM jobs WHERE state = 0 AND queue = ? ORDER BY rank, seq LIMIT ?',
+  );
+  const set = `UPDATE jobs SET state = ${State.leased}, attempt = attempt + 1, nonce = ?, claimed_at = ?, lease_until = ?`;
+  const columns = 'RETURNING seq, rank, queue, body, attempt, interrupted';
+  const claimFirst = db.prepare(`${set} WHERE seq IN (
+    SELECT seq FROM jobs WHERE state = 0 AND queue = ? ORDER BY rank, seq LIMIT ?) ${columns}`);
+  const claimThese = db.prepare(
+    `${set} WHERE seq IN (SELECT value FROM json_each(?)) AND state = 0 ${columns}`,
+  );
+  const expired = db.prepare(`
+    SELECT seq, attempt, claimed_at, cancel_requested FROM jobs
+    WHERE state = 2 AND queue = ? AND lease_until <= ? LIMIT ${stepSize}`);
+  const putBack = db.prepare(`
+    UPDATE jobs SET state = ?1, nonce = NULL, interrupted = 1, ready_at = ?2, rank = ?2 + (rank - ready_at),
+      finished_at = CASE WHEN ?1 = ${State.ready} THEN NULL ELSE ?2 END,
+      reason = CASE WHEN ?1 = ${State.ready} THEN NULL ELSE 'cancelled' END,
+      reports = CASE WHEN reports IS NULL THEN ?3 ELSE reports || char(10) || ?3 END
+    WHERE seq = ?4`);
+
+  /** The queues worth a write transaction; looking costs an idle worker two index look-ups and no lock. */
+  function withWork(queues: readonly string[], now: number): string[] {
+    const found = queues.filter((queue) => {
+      const delayed = firstDelayed.get(queue) as { ready_at: number } | undefined;
+      if (delayed && delayed.ready_at <= now) {
+        promote.run(queue, now);
+        return true;
+      }
+      return anyReady.get(queue) !== undefined;
+    });
+    if (found.length === 0) return found;
+    const paused = pausedQueues.all().map((row) => row.name as string);
+    return paused.length === 0 ? found : found.filter((queue) => !paused.includes(queue));
+  }
+
+  function claimMany(
+    queues: readonly string[],
+    max: number,
+    nonce: string,
+    now: number,
+    until: number,
+  ): Claimed[] {
+    return db.transaction('claiming', () => {
+      const first = queues
+        .flatMap((queue) => firstRanks.all(queue, max) as unknown as { seq: number; rank: number }[])
+        .sort((a, b) => a.rank - b.rank || a.seq - b.seq)
+        .slice(0, max)
+        .map((row) => row.seq);
+      return claimThese.all(nonce, now, until, JSON.stringify(first)) as unknown as Claimed[];
+    });
+  }
+
+  return {
+    claim(queues, max, leaseMs, now) {
+      return db.run('claiming', () => {
+        const open = withWork(queues, now);
+        if (open.length === 0) return [];
+        const nonce = newNonce();
+        const until = now + leaseMs;
+        const rows =
+          open.length === 1
+            ? (claimFirst.all(nonce, now, until, open[0]!, max) as unknown as Claimed[])
+            : claimMany(open, max, nonce, now, until);
+        rows.sort((a, b) => a.rank - b.rank || a.seq - b.seq); // RETURNING promises no order
+        return rows.map(
+          ({ seq, queue, body, attempt, interrupted }): JobLease => ({
+            queue,
+            body,
+            attempt,
+            // One random nonce per claim: with the row's number it is unique, and fresh every time.
+            token: `${seq}.${nonce}`,
+            expiresAt: until,
+            interrupted: interrupted === 1,
+          }),
+        );
+      });
+    },
+
+    nextDue(queues) {
+      let next: number | null = null;
+      for (const queue of queues) {
+        const row = db.run('looking', () => firstDelayed.get(queue)) as { ready_at: number } | undefined;
+        if (row && (next === null || row.ready_at < next)) next = row.ready_at;
+      }
+      return next;
+    },
+
+    reap(queue) {
+      const now = clock.now();
+      if (db.run('reaping', () => expired.get(queue, now)) === undefined) return 0;
+      return db.transaction('reaping', () => {
+        const rows = expired.all(queue, now) as unknown as {
+          seq: number;
+          attempt: number;
+          claimed_at: number;
+          cancel_requested: number;
+        }[];
+        for (const { seq, attempt, claimed_at, cancel_requested } of rows) {
+          const report = JSON.stringify({ ...lostAttempt(attempt), startedAt: claimed_at, endedAt: now });
+          putBack.run(cancel_requested ? State.cancelled : State.ready, now, report, seq);
+        }
+        return rows.length;
+      });
+    },
+  };
+}

@@ -1,0 +1,156 @@
+/** Opens and stamps the file, and turns SQLite's result codes into our errors. */
+
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { type ErrorCode, LongshoreError } from '../../../core/errors.ts';
+import { toError } from '../../../core/failure.ts';
+import { applicationId, migrations } from './schema.ts';
+
+export interface Database {
+  readonly path: string;
+  prepare(sql: string): StatementSync;
+  /** Runs `work` in one write transaction; any error rolls it back and is thrown as a LongshoreError. */
+  transaction<T>(during: string, work: () => T): T;
+  /** Runs one or more statements outside a transaction of ours, with the same errors. */
+  run<T>(during: string, work: () => T): T;
+  close(): void;
+}
+
+export interface DatabaseOptions {
+  readonly path: string;
+  readonly synchronous: 'NORMAL' | 'FULL';
+  /** How long a statement waits for another process's write transaction. */
+  readonly busyTimeoutMs: number;
+}
+
+export function openDatabase({ path, synchronous, busyTimeoutMs }: DatabaseOptions): Database {
+  const db = translating(path, 'opening', () => {
+    if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true });
+    return new DatabaseSync(path, { timeout: busyTimeoutMs });
+  });
+  try {
+    translating(path, 'opening', () => configure(db, path, synchronous));
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+  const begin = db.prepare('BEGIN IMMEDIATE');
+  const commit = db.prepare('COMMIT');
+  const rollback = db.prepare('ROLLBACK');
+  return {
+    path,
+    prepare: (sql) => db.prepare(sql),
+    run: (during, work) => translating(path, during, work),
+    transaction: (during, work) =>
+      translating(path, during, () => {
+        begin.run();
+        try {
+          const result = work();
+          commit.run();
+          return result;
+        } catch (error) {
+          // A full disk has already rolled back; the first error is the one worth telling.
+          if (db.isTransaction) rollback.run();
+          throw error;
+        }
+      }),
+    close: () => db.close(),
+  };
+}
+
+function configure(db: DatabaseSync, path: string, synchronous: string): void {
+  // The first reader of a file that is no database learns it here, before anything is written.
+  const version = pragma(db, 'user_version');
+  const application = pragma(db, 'application_id');
+  const tables = db.prepare('SELECT count(*) AS n FROM sqlite_schema').get() as { n: number };
+  if (application !== applicationId && tables.n > 0) {
+    throw new LongshoreError(
+      'CONFIG',
+      `Expected ${path} to be a Longshore queue or a new file, got another program's database. Give the queue its own file.`,
+    );
+  }
+  if (version > migrations.length) {
+    throw new LongshoreError(
+      'SCHEMA_VERSION',
+      `Expected ${path} at schema version ${migrations.length} or older, got ${version}: a newer Longshore has written it. Upgrade this process.`,
+    );
+  }
+  // Several processes may open a new file together; switching to WAL needs it alone for a moment and, unlike a
+  // normal write, does not wait by itself.
+  retryBusy(() => db.exec('PRAGMA journal_mode = WAL'));
+  db.exec(
+    `PRAGMA synchronous = ${synchronous}; PRAGMA wal_autocheckpoint = 2000; PRAGMA cache_size = -16000`,
+  );
+  if (version === migrations.length) return;
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    for (let next = pragma(db, 'user_version'); next < migrations.length; next++) db.exec(migrations[next]!);
+    db.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${migrations.length}; COMMIT`);
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+function pragma(db: DatabaseSync, name: string): number {
+  const row = db.prepare(`PRAGMA ${name}`).get() as Record<string, number>;
+  return row[name]!;
+}
+
+function retryBusy(work: () => void): void {
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  for (let tries = 0; ; tries++) {
+    try {
+      return work();
+    } catch (error) {
+      if (resultCode(error) !== 5 || tries === 100) throw error;
+      Atomics.wait(pause, 0, 0, 20);
+    }
+  }
+}
+
+/** The primary result code (https://sqlite.org/rescode.html); extended codes keep it in their low byte. */
+function resultCode(error: unknown): number | null {
+  const code = (error as { errcode?: unknown }).errcode;
+  return typeof code === 'number' ? code & 0xff : null;
+}
+
+const remedies: Readonly<Record<number, readonly [ErrorCode, string]>> = {
+  5: [
+    'BACKEND',
+    'Another process holds the write lock for too long. Look for a stuck process with the file open.',
+  ],
+  8: ['READ_ONLY', 'Expected a writable file in a writable folder. Check the owner and the mount.'],
+  11: [
+    'CORRUPT',
+    'The file is damaged. Stop all workers, keep a copy, and restore it or try `sqlite3 FILE .recover`.',
+  ],
+  13: ['STORAGE_FULL', 'The disk is full; nothing of this call was stored. Free space and repeat it.'],
+  14: [
+    'READ_ONLY',
+    'Expected a folder in which the file can be created and written. Check the path and its owner.',
+  ],
+  26: ['CORRUPT', 'Expected a SQLite database, got a file of another kind. Choose another path.'],
+};
+
+const fileProblems = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST', 'ENOENT']);
+
+function translating<T>(path: string, during: string, work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    if (cause instanceof LongshoreError) throw cause;
+    const code = resultCode(cause);
+    const isFile = fileProblems.has((cause as NodeJS.ErrnoException).code ?? '');
+    const [name, remedy] =
+      (code !== null && remedies[code]) || (isFile ? remedies[14]! : ['BACKEND' as const, '']);
+    throw new LongshoreError(
+      name,
+      `SQLite failed while ${during} (${path}): ${toError(cause).message}. ${remedy}`.trimEnd(),
+      {
+        cause,
+      },
+    );
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * A queue in one SQLite file: embedded, durable, safe for several processes on one machine (not on a network
+ * share). The queue's row is also the job's record, so history costs no second write.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { type Clock, systemClock } from '../../../core/clock.ts';
+import type { QueueBackend } from '../../../core/contract.ts';
+import { config, shown } from '../../../core/errors.ts';
+import { checkInteger } from '../../../core/job.ts';
+import type { Retention } from '../../../core/store.ts';
+import { createBell } from '../../bell.ts';
+import { backendDefaults } from '../defaults.ts';
+import { sqliteAdmin } from './admin.ts';
+import { createClaims } from './claims.ts';
+import { type Database, openDatabase } from './database.ts';
+import { createInsert } from './insert.ts';
+import { sqliteKeys } from './keys.ts';
+import { sqliteRecords } from './records.ts';
+import { createSettler } from './settle.ts';
+import { sqliteWorkers } from './workers.ts';
+
+export interface SqliteOptions {
+  /** The file; its folder is made when missing. `:memory:` lives and dies with the process. */
+  readonly path: string;
+  /**
+   * NORMAL survives a killed process; after a power cut the last moments may be missing, never damaged.
+   * FULL survives that too, at the price of a disk flush per transaction. @default 'NORMAL'
+   */
+  readonly synchronous?: 'NORMAL' | 'FULL';
+  /** @default 7 days for completed, 90 days for dead */
+  readonly retention?: Partial<Retention>;
+  /** How much later a job is ranked per priority level. @default 3_600_000 */
+  readonly ageingMs?: number;
+  /** How often an idle worker looks for jobs that another process has enqueued. @default 5 */
+  readonly pollMs?: number;
+  /** @default 5_000 */
+  readonly busyTimeoutMs?: number;
+  readonly maxBodyBytes?: number;
+  readonly clock?: Clock;
+}
+
+/** What the parts of the backend share. */
+export interface SqliteState {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly retention: Retention;
+  readonly ageingMs: number;
+  /** Lets waiting fetches of this process look again. */
+  wake(): void;
+}
+
+export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
+  const options = typeof pathOrOptions === 'string' ? { path: pathOrOptions } : pathOrOptions;
+  const { path, synchronous = 'NORMAL', pollMs = 5, busyTimeoutMs = 5_000 } = options;
+  const { clock = systemClock, ageingMs = backendDefaults.ageingMs } = options;
+  const { maxBodyBytes = backendDefaults.maxBodyBytes } = options;
+  if (typeof path !== 'string' || path === '')
+    throw config(`sqlite() expects the path of a file, got ${shown(path)}.`);
+  if (synchronous !== 'NORMAL' && synchronous !== 'FULL') {
+    throw config(`sqlite() expects synchronous to be NORMAL or FULL, got ${shown(synchronous)}.`);
+  }
+  checkInteger('pollMs of sqlite()', pollMs, 1);
+  checkInteger('ageingMs of sqlite()', ageingMs, 0);
+  checkInteger('busyTimeoutMs of sqlite()', busyTimeoutMs, 0);
+
+  const bell = createBell(clock);
+  const db = openDatabase({ path, synchronous, busyTimeoutMs });
+  const state: SqliteState = {
+    db,
+    clock,
+    retention: { ...backendDefaults.retention, ...options.retention },
+    ageingMs,
+    wake: () => bell.ring(),
+  };
+  const keys = sqliteKeys(state);
+  const claims = createClaims(state, () => randomBytes(12).toString('base64url'));
+  let open = true;
+
+  return {
+    name: 'sqlite',
+    limits: { maxBodyBytes, maxDelayMs: null, maxLeaseMs: null },
+    stores: { keys, records: sqliteRecords(state), workers: sqliteWorkers(state) },
+    admin: sqliteAdmin(state),
+    ...createSettler(state, keys),
+    enqueue: createInsert(state, maxBodyBytes),
+    reapExpired: async (queue) => claims.reap(queue),
+
+    async fetch({ queues, max, leaseMs, waitMs, signal }) {
+      const until = clock.now() + waitMs;
+      for (;;) {
+        const now = clock.now();
+        const leases = claims.claim(queues, max, leaseMs, now);
+        if (leases.length > 0 || now >= until || signal?.aborted || !open) return leases;
+        const due = claims.nextDue(queues) ?? until;
+        // The bell rings for this process; other processes are noticed by looking.
+        await bell.wait(Math.max(1, Math.min(pollMs, due - now, until - now)), signal);
+        if (!open) return [];
+      }
+    },
+
+    async close() {
+      if (!open) return;
+      open = false;
+      bell.ring();
+      db.close();
+    },
+  };
+}

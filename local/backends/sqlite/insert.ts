@@ -1,0 +1,68 @@
+import type { JobSender, OutgoingMessage, SendResult } from '../../../core/contract.ts';
+import { LongshoreError } from '../../../core/errors.ts';
+import type { SqliteState } from './index.ts';
+import { State } from './schema.ts';
+
+/** A longer write transaction would hold up the event loop and other processes for more than about 10 ms. */
+const chunkSize = 1000;
+
+export function createInsert(state: SqliteState, maxBodyBytes: number): JobSender['enqueue'] {
+  const { db, clock, ageingMs } = state;
+  const insert = db.prepare(`
+    INSERT INTO jobs (id, queue, job, state, priority, created_at, ready_at, rank, body)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`);
+  const addQueue = db.prepare('INSERT INTO queues (name) VALUES (?) ON CONFLICT DO NOTHING');
+  const knownQueues = new Set<string>();
+
+  function insertOne(message: OutgoingMessage, now: number): SendResult {
+    const { id, queue, job, priority, body, notBefore } = message;
+    if (body.length * 3 > maxBodyBytes && Buffer.byteLength(body) > maxBodyBytes) {
+      const got = Buffer.byteLength(body);
+      const error = new LongshoreError(
+        'LIMIT',
+        `Expected a body of at most ${maxBodyBytes} bytes, got ${got}.`,
+      );
+      return { ok: false, id, error };
+    }
+    const readyAt = notBefore === null || notBefore < now ? now : notBefore;
+    const where = readyAt > now ? State.delayed : State.ready;
+    const rank = readyAt + priority * ageingMs;
+    const { changes } = insert.run(id, queue, job, where, priority, now, readyAt, rank, body);
+    return { ok: true, id, duplicate: changes === 0 };
+  }
+
+  function insertChunk(messages: readonly OutgoingMessage[]): SendResult[] {
+    const now = clock.now();
+    const fresh = new Set<string>();
+    for (const { queue } of messages) if (!knownQueues.has(queue)) fresh.add(queue);
+    const write = () => {
+      for (const queue of fresh) addQueue.run(queue);
+      return messages.map((message) => insertOne(message, now));
+    };
+    try {
+      const alone = messages.length === 1 && fresh.size === 0; // a single statement is its own transaction
+      const results = alone ? db.run('enqueueing', write) : db.transaction('enqueueing', write);
+      for (const queue of fresh) knownQueues.add(queue);
+      return results;
+    } catch (cause) {
+      // The transaction is gone as a whole, so is every message of this chunk: say so for each.
+      const error = cause as LongshoreError;
+      return messages.map(({ id }) => ({ ok: false, id, error }));
+    }
+  }
+
+  return async (messages) => {
+    if (messages.length <= chunkSize) {
+      const results = insertChunk(messages);
+      state.wake();
+      return results;
+    }
+    const results: SendResult[] = [];
+    for (let i = 0; i < messages.length; i += chunkSize) {
+      for (const result of insertChunk(messages.slice(i, i + chunkSize))) results.push(result);
+      state.wake();
+      await new Promise(setImmediate);
+    }
+    return results;
+  };
+}

@@ -1,0 +1,80 @@
+import type { RecordStore, Retention } from '../../../core/store.ts';
+import type { SqliteState } from './index.ts';
+import { type JobRow, recordColumns, recordOf, statusWhere } from './rows.ts';
+import { State } from './schema.ts';
+
+/** One purge call removes at most so many rows of a kind, to keep its write transaction short. */
+const stepSize = 1000;
+
+export function sqliteRecords(state: SqliteState): RecordStore {
+  const { db, clock } = state;
+  const byId = db.prepare(`SELECT ${recordColumns} FROM jobs WHERE id = ?`);
+  const setProgress = db.prepare(`
+    UPDATE jobs SET progress = ?1
+    WHERE seq = ?2 AND id = ?3 AND nonce = ?4 AND state = ${State.leased} AND lease_until > ?5`);
+  const cancelWaiting = db.prepare(`
+    UPDATE jobs SET state = ${State.cancelled}, reason = 'cancelled', finished_at = ?2
+    WHERE id = ?1 AND state IN (${State.ready}, ${State.delayed})`);
+  const removeWaiting = db.prepare(
+    `DELETE FROM jobs WHERE id = ?1 AND state IN (${State.ready}, ${State.delayed})`,
+  );
+  const askRunning = db.prepare(
+    `UPDATE jobs SET cancel_requested = 1 WHERE id = ? AND state = ${State.leased}`,
+  );
+  const asked = db.prepare(`
+    SELECT id FROM jobs WHERE id IN (SELECT value FROM json_each(?)) AND state = ${State.leased} AND cancel_requested`);
+  const purgeJobs = db.prepare(`
+    DELETE FROM jobs WHERE seq IN (
+      SELECT seq FROM jobs WHERE state IN (SELECT value FROM json_each(?)) AND state >= 3 AND finished_at <= ?
+      LIMIT ${stepSize})`);
+  const purgeKeys = db.prepare(
+    `DELETE FROM keys WHERE key IN (SELECT key FROM keys WHERE until <= ? LIMIT ${stepSize})`,
+  );
+
+  return {
+    async get(id) {
+      const row = db.run('reading', () => byId.get(id)) as unknown as JobRow | undefined;
+      return row ? recordOf(row) : null;
+    },
+    async list({ queue, job, status, max = 100 }) {
+      const where = ['1'];
+      const values: string[] = [];
+      if (queue !== undefined) where.push('queue = ?') && values.push(queue);
+      if (job !== undefined) where.push('job = ?') && values.push(job);
+      if (status !== undefined) where.push(statusWhere[status]);
+      const sql = `SELECT ${recordColumns} FROM jobs WHERE ${where.join(' AND ')} ORDER BY seq DESC LIMIT ?`;
+      const rows = db.run('listing', () => db.prepare(sql).all(...values, max)) as unknown as JobRow[];
+      return rows.map(recordOf);
+    },
+    async progress(id, token, progress) {
+      const [seq, nonce] = token.split('.');
+      const text = JSON.stringify(progress);
+      const write = () => setProgress.run(text, Number(seq), id, nonce ?? '', clock.now());
+      return db.run('writing progress', write).changes === 1;
+    },
+    async cancel(id) {
+      const now = clock.now();
+      return db.transaction('cancelling', () => {
+        const waiting =
+          state.retention.completedMs === 0 ? removeWaiting.run(id) : cancelWaiting.run(id, now);
+        if (waiting.changes === 1) return 'cancelled';
+        if (askRunning.run(id).changes === 1) return 'cancelling';
+        return byId.get(id) ? 'finished' : 'unknown';
+      });
+    },
+    async cancelRequested(ids) {
+      if (ids.length === 0) return [];
+      return db.run('reading', () => asked.all(JSON.stringify(ids))).map((row) => row.id as string);
+    },
+    async purge({ completedMs, deadMs }: Retention = state.retention) {
+      const now = clock.now();
+      const ended = JSON.stringify([State.completed, State.cancelled]);
+      const dead = JSON.stringify([State.failed, State.expired]);
+      return db.transaction('purging', () => {
+        purgeKeys.run(now);
+        const completed = purgeJobs.run(ended, now - completedMs).changes;
+        return Number(completed) + Number(purgeJobs.run(dead, now - deadMs).changes);
+      });
+    },
+  };
+}

@@ -1,0 +1,88 @@
+/** From rows to what callers see. */
+
+import type { AbandonReason, DeadLetter, PeekedMessage } from '../../../core/contract.ts';
+import type { AttemptReport, JobRecord, JobStatus } from '../../../core/store.ts';
+import { State } from './schema.ts';
+
+export interface JobRow {
+  readonly seq: number;
+  readonly id: string;
+  readonly queue: string;
+  readonly job: string;
+  readonly state: number;
+  readonly priority: number;
+  readonly created_at: number;
+  readonly ready_at: number;
+  readonly attempt: number;
+  readonly finished_at: number | null;
+  readonly reason: AbandonReason | null;
+  readonly error: string | null;
+  readonly progress: string | null;
+  readonly reports: string | null;
+  readonly body: string;
+}
+
+export const recordColumns =
+  'seq, id, queue, job, state, priority, created_at, ready_at, attempt, finished_at, reason, error, progress, reports';
+
+const finished: Readonly<Record<number, JobStatus>> = {
+  [State.completed]: 'completed',
+  [State.failed]: 'failed',
+  [State.cancelled]: 'cancelled',
+  [State.expired]: 'expired',
+};
+
+export function recordOf(row: JobRow): JobRecord {
+  const attempts = (row.reports?.split('\n') ?? []).map((line) => JSON.parse(line) as AttemptReport);
+  const output = row.state === State.completed ? attempts.at(-1)?.output : null;
+  return {
+    id: row.id,
+    queue: row.queue,
+    job: row.job,
+    status: statusOf(row),
+    priority: row.priority,
+    createdAt: row.created_at,
+    runAt: row.ready_at,
+    finishedAt: row.finished_at,
+    attempts,
+    progress: row.progress === null ? null : JSON.parse(row.progress),
+    output: output == null ? null : JSON.parse(output),
+    reason: row.reason,
+    error: row.error,
+  };
+}
+
+function statusOf({ state, attempt }: JobRow): JobStatus {
+  if (state === State.leased) return 'processing';
+  return finished[state] ?? (attempt > 0 ? 'retrying' : 'pending');
+}
+
+/** The rows that have a status, as a condition. */
+export const statusWhere: Readonly<Record<JobStatus, string>> = {
+  pending: `state IN (${State.ready}, ${State.delayed}) AND attempt = 0`,
+  retrying: `state IN (${State.ready}, ${State.delayed}) AND attempt > 0`,
+  processing: `state = ${State.leased}`,
+  completed: `state = ${State.completed}`,
+  failed: `state = ${State.failed}`,
+  cancelled: `state = ${State.cancelled}`,
+  expired: `state = ${State.expired}`,
+};
+
+export function deadLetterOf(row: JobRow): DeadLetter {
+  const { id, queue, job, attempt, body } = row;
+  return {
+    id,
+    queue,
+    job,
+    attempt,
+    body,
+    reason: row.reason!,
+    error: row.error ?? '',
+    diedAt: row.finished_at!,
+  };
+}
+
+export function peekedOf(row: JobRow): PeekedMessage {
+  const { id, queue, job, priority, attempt } = row;
+  return { id, queue, job, priority, attempt, readyAt: row.ready_at };
+}
