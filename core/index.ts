@@ -15,3 +15,5 @@ export { delays, exponential, fixed, none, perError, type RetryPolicy } from './
 export { defineSchedule, type Schedule, tick } from './schedule.ts';
 export { keyRing, parseSigningKeys } from './signing.ts';
 export type { JobRecord } from './store.ts';
+export { startWorker, type Worker } from './worker.ts';
+export type { WorkerOptions, WorkerSummary } from './worker-options.ts';

@@ -1,0 +1,235 @@
+/**
+ * The polling loop for any backend. A free slot fetches, it never waits for the slowest job of a batch; everything
+ * that must go on while jobs run (renewal, reaping, cancels, heartbeats) is in upkeep.ts.
+ */
+
+import type { App } from './app.ts';
+import { type Client, connect } from './client.ts';
+import type { JobLease, JobSettler } from './contract.ts';
+import type { StopReason } from './events.ts';
+import { backendError } from './failure.ts';
+import { attempt } from './flow.ts';
+import { createRun, type Run } from './run.ts';
+import { groupAcks } from './settling.ts';
+import type { Outcome } from './store.ts';
+import { startUpkeep } from './upkeep.ts';
+import { settingsOf, type WorkerOptions, type WorkerSettings, type WorkerSummary } from './worker-options.ts';
+
+export interface Worker {
+  readonly id: string;
+  /** How many jobs run now. */
+  running(): number;
+  /** Drains: no new jobs, running ones may end within `drainMs`, the rest is handed back. May be called again. */
+  stop(reason?: StopReason): Promise<WorkerSummary>;
+  /** Resolves when the worker has stopped, for whatever reason. Never rejects. */
+  readonly done: Promise<WorkerSummary>;
+}
+
+/** A lease this worker holds: waiting in the buffer or running. */
+export interface Held {
+  readonly run: Run;
+  expiresAt: number;
+}
+
+/** What the loop and its upkeep share. */
+export interface WorkerState {
+  readonly id: string;
+  readonly app: App;
+  readonly settings: WorkerSettings;
+  readonly client: Client;
+  readonly startedAt: number;
+  /** Fetched, not begun. */
+  buffer: Held[];
+  readonly running: Set<Held>;
+  readonly counts: Record<Outcome, number>;
+  stop(reason: StopReason): void;
+}
+
+/** How long one fetch waits for work; a stop ends it early. */
+const waitMs = 5_000;
+/** After `drainMs`, how long an aborted handler has to come back by itself. */
+const graceMs = 1_000;
+const longestBackoffMs = 5_000;
+
+export function startWorker(app: App, options: WorkerOptions): Worker {
+  const settings = settingsOf(app, options);
+  const { backend, concurrency, queues } = settings;
+  const client = connect(app, backend, options.store ? { store: options.store } : {});
+  const settler = groupAcks(backend);
+  const { clock, events } = app;
+  const stopping = new AbortController();
+  let reason: StopReason | null = null;
+  let settledJobs = 0;
+  let handedBack = 0;
+  let onSpace: (() => void) | null = null;
+
+  const state: WorkerState = {
+    id: app.newId(),
+    app,
+    settings,
+    client,
+    startedAt: clock.now(),
+    buffer: [],
+    running: new Set(),
+    counts: { acked: 0, requeued: 0, 'dead-lettered': 0, rejected: 0, 'skipped-idempotent': 0 },
+    stop: (why) => void stop(why),
+  };
+  const { running, counts } = state;
+
+  function room(): number {
+    const mine = running.size + state.buffer.length;
+    return Math.min(concurrency + settings.prefetch - mine, settings.maxJobs - settledJobs - mine);
+  }
+
+  function pump(): void {
+    while (running.size < concurrency && reason === null) {
+      const held = state.buffer.shift();
+      if (!held) return;
+      running.add(held);
+      void work(held);
+    }
+  }
+
+  async function work(held: Held): Promise<void> {
+    try {
+      const result = await attempt(app, { client, settler }, held.run);
+      counts[result.outcome]++;
+      if (held.run.cause === 'shutdown' && result.outcome === 'requeued' && result.settled) handedBack++;
+    } catch (error) {
+      // Nothing was settled: the lease runs out and the message comes back.
+      events.emit({
+        type: 'backend.failed',
+        backend: backend.name,
+        during: 'settling',
+        error: backendError('settling', error),
+      });
+    }
+    running.delete(held);
+    settledJobs++;
+    pump();
+    onSpace?.();
+    if (settledJobs >= settings.maxJobs) state.stop(settings.once ? 'once' : 'max-jobs');
+  }
+
+  /** Ends when the worker stops. */
+  async function feed(): Promise<void> {
+    let failures = 0;
+    let failedAt = 0;
+    while (reason === null) {
+      // With slots free fetch at once; to fill the buffer wait until half of it is empty, so that fetches stay large.
+      const { length: ahead } = state.buffer;
+      if (room() <= 0 || (ahead > 0 && ahead * 2 > settings.prefetch)) {
+        await space();
+        continue;
+      }
+      try {
+        const onePass = settings.once || (settings.untilIdle && running.size === 0);
+        const leases = await backend.fetch({
+          queues,
+          max: room(),
+          leaseMs: settings.leaseMs,
+          waitMs: onePass ? 0 : waitMs,
+          signal: stopping.signal,
+        });
+        if (failures > 0) {
+          events.emit({ type: 'backend.recovered', backend: backend.name, afterMs: clock.now() - failedAt });
+          failures = 0;
+        }
+        for (const lease of leases) state.buffer.push({ run: createRun(lease), expiresAt: lease.expiresAt });
+        pump();
+        if (leases.length === 0 && onePass) state.stop(settings.once ? 'once' : 'idle');
+      } catch (error) {
+        if (failures++ === 0) failedAt = clock.now();
+        events.emit({
+          type: 'backend.failed',
+          backend: backend.name,
+          during: 'fetching',
+          error: backendError('fetching', error),
+        });
+        const backoffMs = Math.min(longestBackoffMs, 100 * 2 ** Math.min(failures - 1, 10));
+        await sleep(backoffMs * (0.5 + app.random() / 2));
+      }
+      await new Promise(setImmediate); // timers, renewals and signals must get their turn
+    }
+  }
+
+  /** Resolves one turn after a job has ended, so that jobs that end together are replaced by one fetch. */
+  function space(): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = () => {
+        onSpace = null;
+        stopping.signal.removeEventListener('abort', wake);
+        setImmediate(resolve);
+      };
+      onSpace = wake;
+      stopping.signal.addEventListener('abort', wake);
+    });
+  }
+
+  function sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = () => {
+        cancel();
+        stopping.signal.removeEventListener('abort', wake);
+        resolve();
+      };
+      const cancel = clock.after(ms, wake);
+      stopping.signal.addEventListener('abort', wake);
+    });
+  }
+
+  async function stop(why: StopReason): Promise<WorkerSummary> {
+    if (reason !== null) return done;
+    reason = why;
+    events.emit({ type: 'worker.draining', worker: state.id, reason: why, running: running.size });
+    stopping.abort();
+    return done;
+  }
+
+  async function drain(): Promise<WorkerSummary> {
+    await feeding;
+    for (const { run } of state.buffer) if (await giveBack(settler, run.lease)) handedBack++;
+    state.buffer = [];
+    await allEnded(settings.drainMs);
+    for (const { run } of running) run.interrupt('shutdown');
+    await allEnded(graceMs);
+    for (const { run } of running) run.end('shutdown');
+    await allEnded(graceMs); // only a backend that does not answer can use this up
+    upkeep.stop();
+    for (const signal of settings.signals) process.off(signal, onSignal);
+    await client.stores.workers.remove(state.id).catch(() => {});
+    const summary = { reason: reason!, counts, handedBack, durationMs: clock.now() - state.startedAt };
+    events.emit({ type: 'worker.stopped', worker: state.id, reason: reason!, counts, handedBack });
+    return summary;
+  }
+
+  async function allEnded(withinMs: number): Promise<void> {
+    if (running.size === 0) return;
+    await new Promise<void>((resolve) => {
+      const cancel = clock.after(withinMs, resolve);
+      onSpace = () => {
+        if (running.size > 0) return;
+        cancel();
+        resolve();
+      };
+    });
+    onSpace = null;
+  }
+
+  /** The first signal drains; a second one meets no handler of ours and ends the process. */
+  const onSignal = () => {
+    for (const signal of settings.signals) process.off(signal, onSignal);
+    state.stop('signal');
+  };
+  for (const signal of settings.signals) process.on(signal, onSignal);
+
+  events.emit({ type: 'worker.started', worker: state.id, backend: backend.name, queues, concurrency });
+  const upkeep = startUpkeep(state);
+  const feeding = feed();
+  const done = feeding.then(drain);
+  return { id: state.id, running: () => running.size, stop: (why = 'stopped') => stop(why), done };
+}
+
+async function giveBack(settler: JobSettler, lease: JobLease): Promise<boolean> {
+  return settler.nack(lease, { delayMs: 0, countAttempt: false }).catch(() => false);
+}

@@ -1,0 +1,47 @@
+/**
+ * Runs a job inside the `enqueue` call, one after the other, in this process. For scripts and for tests of code
+ * that enqueues. Delayed jobs and retries wait until a later `enqueue` (or a worker) finds them due.
+ */
+
+import type { App } from '../../core/app.ts';
+import { connect } from '../../core/client.ts';
+import type { QueueBackend } from '../../core/contract.ts';
+import { attempt } from '../../core/flow.ts';
+import { createRun } from '../../core/run.ts';
+import { type MemoryOptions, memory } from './memory/index.ts';
+
+export function sync(app: App, options: MemoryOptions = {}): QueueBackend {
+  const inner = memory({ clock: app.clock, ...options });
+  const queues = new Set(app.queues);
+  let busy: Promise<void> | null = null;
+
+  async function drain(): Promise<void> {
+    const client = connect(app, backend);
+    for (;;) {
+      // The lease covers the longest job, because nobody renews it here.
+      const leaseMs = Math.max(0, ...[...app.jobs.values()].map((job) => job.timeoutMs)) + 60_000;
+      const [lease] = await inner.fetch({ queues: [...queues], max: 1, leaseMs, waitMs: 0 });
+      if (!lease) return;
+      await attempt(app, { client, settler: inner }, createRun(lease));
+    }
+  }
+
+  const backend: QueueBackend = {
+    ...inner,
+    name: 'sync',
+    async enqueue(messages) {
+      for (const { queue } of messages) queues.add(queue);
+      const results = await inner.enqueue(messages);
+      // A job that enqueues another must not wait for it: the drain that runs it takes the new one next.
+      if (busy) return results;
+      busy = drain();
+      try {
+        await busy;
+      } finally {
+        busy = null;
+      }
+      return results;
+    },
+  };
+  return backend;
+}

@@ -1,0 +1,4 @@
+/** `longshore/local`: the harness for development and self-hosting. Backends have subpaths of their own. */
+
+export { logTo } from './log.ts';
+export { type Local, type LocalOptions, startLocal } from './start.ts';

@@ -1,0 +1,75 @@
+/** Worker, scheduler tick and logging in one process, with a clean stop. */
+
+import { type Logger, pino } from 'pino';
+import type { App } from '../core/app.ts';
+import { type Client, connect } from '../core/client.ts';
+import { tick } from '../core/schedule.ts';
+import { startWorker, type Worker } from '../core/worker.ts';
+import type { WorkerOptions, WorkerSummary } from '../core/worker-options.ts';
+import { logTo } from './log.ts';
+
+export interface LocalOptions extends WorkerOptions {
+  /** Whether this process enqueues what the app's schedules owe. Several may: a moment is enqueued once. @default true */
+  readonly schedules?: boolean;
+  /** `false`: no log lines; listen to `app.events` instead. @default pino, JSON lines on stdout */
+  readonly logger?: Logger | false;
+}
+
+export interface Local {
+  readonly client: Client;
+  readonly worker: Worker;
+  /** Drains the worker, stops the tick and closes the backend. */
+  stop(): Promise<WorkerSummary>;
+  /** Resolves after everything has stopped, whoever asked for it. */
+  readonly done: Promise<WorkerSummary>;
+}
+
+/** A tick at least this often, so that a schedule another process has moved is noticed. */
+const longestTickMs = 60_000;
+
+export async function startLocal(app: App, options: LocalOptions): Promise<Local> {
+  const { logger = pino({ name: 'longshore' }), schedules = true, ...workerOptions } = options;
+  const unsubscribe = logger ? app.events.on(logTo(logger)) : () => {};
+  const client = connect(app, options.backend, options.store ? { store: options.store } : {});
+  const worker = startWorker(app, { signals: ['SIGINT', 'SIGTERM'], ...workerOptions });
+  const ticking = schedules && app.schedules.length > 0 ? await startTicking(app, client) : null;
+  const done = worker.done.then(async (summary) => {
+    await ticking?.stop();
+    await client.close();
+    unsubscribe();
+    return summary;
+  });
+  return {
+    client,
+    worker,
+    done,
+    async stop() {
+      await worker.stop();
+      return done;
+    },
+  };
+}
+
+/** Ticks now, and then whenever a schedule falls due. */
+async function startTicking(app: App, client: Client): Promise<{ stop(): Promise<void> }> {
+  let cancel = () => {};
+  let stopped = false;
+  let running: Promise<unknown> = Promise.resolve();
+  const next = async () => {
+    await tick(app, client);
+    if (stopped) return;
+    const now = app.clock.now();
+    const due = app.schedules.map((schedule) => schedule.nextAfter(now) ?? Number.POSITIVE_INFINITY);
+    cancel = app.clock.after(Math.min(longestTickMs, Math.min(...due) - now), () => {
+      running = next();
+    });
+  };
+  await next();
+  return {
+    async stop() {
+      stopped = true;
+      cancel();
+      await running;
+    },
+  };
+}
