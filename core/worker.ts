@@ -58,6 +58,8 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
   const settler = groupAcks(backend);
   const { clock, events } = app;
   const stopping = new AbortController();
+  /** Ends the wait of the fetch under way. */
+  let waking = new AbortController();
   let reason: StopReason | null = null;
   let settledJobs = 0;
   let handedBack = 0;
@@ -108,6 +110,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
     settledJobs++;
     pump();
     onSpace?.();
+    if (settings.untilIdle && running.size === 0) waking.abort(); // nothing to wait for any more
     if (settledJobs >= settings.maxJobs) state.stop(settings.once ? 'once' : 'max-jobs');
   }
 
@@ -124,12 +127,13 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
       }
       try {
         const onePass = settings.once || (settings.untilIdle && running.size === 0);
+        if (waking.signal.aborted) waking = new AbortController();
         const leases = await backend.fetch({
           queues,
           max: room(),
           leaseMs: settings.leaseMs,
           waitMs: onePass ? 0 : waitMs,
-          signal: stopping.signal,
+          signal: waking.signal,
         });
         if (failures > 0) {
           events.emit({ type: 'backend.recovered', backend: backend.name, afterMs: clock.now() - failedAt });
@@ -183,6 +187,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
     reason = why;
     events.emit({ type: 'worker.draining', worker: state.id, reason: why, running: running.size });
     stopping.abort();
+    waking.abort();
     return done;
   }
 

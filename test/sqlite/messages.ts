@@ -1,0 +1,5 @@
+import type { OutgoingMessage } from '../../core/contract.ts';
+
+export function message(parts: Partial<OutgoingMessage> & { id: string }): OutgoingMessage {
+  return { queue: 'default', job: 'test', body: '{}', priority: 5, notBefore: null, group: null, ...parts };
+}

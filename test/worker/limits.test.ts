@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest';
+import { createBench, settle } from './kit.ts';
+
+describe('limits of a worker', () => {
+  it('max-jobs: takes exactly so many and leaves the rest', async () => {
+    const t = createBench();
+    await t.enqueue(50, 'quick');
+    const summary = await t.start({ concurrency: 8, maxJobs: 20 }).done;
+    expect(summary).toMatchObject({ reason: 'max-jobs', counts: { acked: 20 }, handedBack: 0 });
+    expect((await t.backend.admin!.stats('default'))[0]).toMatchObject({ ready: 30, leased: 0 });
+  });
+
+  it('once: takes one job', async () => {
+    const t = createBench();
+    await t.enqueue(2, 'quick');
+    expect(await t.start({ once: true }).done).toMatchObject({ reason: 'once', counts: { acked: 1 } });
+  });
+
+  it('once: ends at once when nothing is ready', async () => {
+    const t = createBench();
+    expect(await t.start({ once: true }).done).toMatchObject({ reason: 'once', counts: { acked: 0 } });
+  });
+
+  it('idle: runs everything that is ready, also what arrives meanwhile, and leaves delayed jobs', async () => {
+    const t = createBench();
+    await t.enqueue(30, 'quick');
+    await t.client.enqueue(t.quick, { n: 99 }, { delayMs: 60_000 });
+    expect(await t.start({ untilIdle: true }).done).toMatchObject({ reason: 'idle', counts: { acked: 30 } });
+    expect((await t.backend.admin!.stats('default'))[0]).toMatchObject({ ready: 0, delayed: 1 });
+  });
+
+  it('max-runtime: stops after the time given', async () => {
+    const t = createBench();
+    const worker = t.start({ maxRuntimeMs: 90_000 });
+    await t.pass(89_000, 1_000);
+    expect(t.eventsOf('worker.draining')).toEqual([]);
+    await t.pass(1_000);
+    expect(await worker.done).toMatchObject({ reason: 'max-runtime' });
+  });
+
+  it('max-memory: drains when the process has grown too large', async () => {
+    const t = createBench();
+    let rssBytes = 50_000_000;
+    const worker = t.start({ maxMemoryBytes: 60_000_000, rssBytes: () => rssBytes });
+    await t.pass(20_000, 1_000);
+    expect(t.eventsOf('worker.draining')).toEqual([]);
+    rssBytes = 61_000_000;
+    await t.pass(6_000, 1_000);
+    expect(await worker.done).toMatchObject({ reason: 'max-memory' });
+  });
+
+  it('memory growth is told, once per doubling', async () => {
+    const t = createBench();
+    let rssBytes = 100_000_000;
+    const worker = t.start({ rssBytes: () => rssBytes });
+    await t.pass(20_000, 1_000);
+    rssBytes = 250_000_000;
+    await t.pass(20_000, 1_000);
+    expect(t.eventsOf('worker.memory')).toMatchObject([
+      { rssBytes: 250_000_000, baselineBytes: 100_000_000 },
+    ]);
+    await worker.stop();
+  });
+
+  it.each([
+    [{ concurrency: 0 }, /Expected concurrency to be an integer of 1 or more, got 0/],
+    [{ leaseMs: 10 }, /Expected leaseMs to be an integer of 100 or more, got 10/],
+    [{ queues: [] }, /at least one queue/],
+    [{ queues: ['no spaces'] }, /queue's name must match/],
+    [{ maxJobs: -1 }, /Expected maxJobs/],
+  ])('refuses %o', (options, message) => {
+    const t = createBench();
+    expect(() => t.start(options)).toThrow(message);
+  });
+});
+
+describe('what a worker tells', () => {
+  it('writes a heartbeat while it lives and removes it when it stops', async () => {
+    const t = createBench();
+    await t.enqueue(1);
+    const worker = t.start({ concurrency: 4 });
+    await t.pass(6_000, 500);
+    const [beat] = await t.backend.stores!.workers.list(0);
+    expect(beat).toMatchObject({
+      id: worker.id,
+      pid: process.pid,
+      queues: ['default'],
+      concurrency: 4,
+      running: 1,
+    });
+    t.running[0]!.finish();
+    await worker.stop();
+    expect(await t.backend.stores!.workers.list(0)).toEqual([]);
+  });
+
+  it('stops with its counts', async () => {
+    const t = createBench();
+    await t.enqueue(3, 'quick');
+    await t.start({ untilIdle: true }).done;
+    expect(t.eventsOf('worker.stopped')).toMatchObject([
+      { reason: 'idle', counts: { acked: 3 }, handedBack: 0 },
+    ]);
+  });
+
+  it('ends a run that somebody cancels', async () => {
+    const t = createBench();
+    const [id] = await t.enqueue(1);
+    const worker = t.start();
+    await settle();
+    const { signal } = t.running[0]!.ctx;
+    expect(await t.client.cancel(id!)).toBe('cancelling');
+    await t.pass(1_100, 100);
+    expect(signal.reason).toMatchObject({ code: 'CANCELLED' });
+    expect(await t.client.status(id!)).toMatchObject({ status: 'cancelled', reason: 'cancelled' });
+    await worker.stop();
+  });
+});

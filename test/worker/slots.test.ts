@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import { createBench, settle } from './kit.ts';
+
+describe('slots of a worker', () => {
+  it('runs as many jobs at once as it has slots, never more', async () => {
+    const t = createBench();
+    await t.enqueue(7);
+    const worker = t.start({ concurrency: 3 });
+    await settle();
+    expect(worker.running()).toBe(3);
+    while (t.running.length > 0) {
+      t.running[0]!.finish();
+      await settle();
+    }
+    expect(t.peak()).toBe(3);
+    expect((await worker.stop()).counts.acked).toBe(7);
+  });
+
+  it('fills a free slot without waiting for the slowest job', async () => {
+    const t = createBench();
+    await t.enqueue(4);
+    const worker = t.start({ concurrency: 2 });
+    await settle();
+    const [slow] = t.running;
+    for (let i = 0; i < 3; i++) {
+      t.running.find((one) => one !== slow)!.finish();
+      await settle();
+    }
+    expect(t.running).toEqual([slow]);
+    slow!.finish();
+    await settle();
+    expect((await worker.stop()).counts.acked).toBe(4);
+  });
+
+  it('starts a job that arrives while it waits, without any time passing', async () => {
+    const t = createBench();
+    const worker = t.start();
+    await settle();
+    await t.enqueue(1);
+    await settle();
+    expect(worker.running()).toBe(1);
+    t.running[0]!.finish();
+    await worker.stop();
+  });
+
+  it('settles jobs that end together in one call', async () => {
+    const t = createBench();
+    const sizes: number[] = [];
+    const backend = {
+      ...t.backend,
+      ack: (acks: Parameters<typeof t.backend.ack>[0]) => {
+        sizes.push(acks.length);
+        return t.backend.ack(acks);
+      },
+    };
+    await t.enqueue(20, 'quick');
+    await t.start({ backend, concurrency: 10, untilIdle: true }).done;
+    expect(sizes).toEqual([10, 10]);
+  });
+
+  it('fetches ahead of its slots only when asked to, and keeps those leases alive', async () => {
+    const t = createBench();
+    await t.enqueue(5);
+    const worker = t.start({ concurrency: 1, prefetch: 2, leaseMs: 3_000 });
+    await settle();
+    expect((await t.backend.admin!.stats('default'))[0]).toMatchObject({ leased: 3, ready: 2 });
+    await t.pass(10_000, 500);
+    expect((await t.backend.admin!.stats('default'))[0]).toMatchObject({ leased: 3, ready: 2 });
+    for (let i = 0; i < 5; i++) {
+      t.running[0]!.finish();
+      await settle();
+    }
+    expect((await worker.stop()).counts.acked).toBe(5);
+  });
+
+  it('gives out nothing from a paused queue, and ends what runs', async () => {
+    const t = createBench();
+    await t.enqueue(3);
+    const worker = t.start({ concurrency: 1 });
+    await settle();
+    await t.backend.admin!.pause('default');
+    t.running[0]!.finish();
+    await settle();
+    expect(worker.running()).toBe(0);
+    await t.backend.admin!.resume('default');
+    await settle();
+    expect(worker.running()).toBe(1);
+    t.running[0]!.finish();
+    await settle();
+    t.running[0]!.finish();
+    expect((await worker.stop()).counts.acked).toBe(3);
+  });
+});

@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import { createBench, settle } from './kit.ts';
+
+describe('a worker that stops', () => {
+  it('lets running jobs end', async () => {
+    const t = createBench();
+    await t.enqueue(3);
+    const worker = t.start({ concurrency: 2 });
+    await settle();
+    const stopped = worker.stop();
+    await settle();
+    expect(t.eventsOf('worker.draining')).toMatchObject([{ reason: 'stopped', running: 2 }]);
+    for (const one of [...t.running]) one.finish();
+    expect(await stopped).toMatchObject({ reason: 'stopped', counts: { acked: 2 }, handedBack: 0 });
+    expect((await t.backend.admin!.stats('default'))[0]).toMatchObject({ ready: 1, leased: 0 });
+  });
+
+  it('aborts and hands back what does not end in time, and spends no attempt', async () => {
+    const t = createBench();
+    const [id] = await t.enqueue(1);
+    const worker = t.start({ drainMs: 5_000 });
+    await settle();
+    const { signal } = t.running[0]!.ctx;
+    const stopped = worker.stop('signal');
+    await settle();
+    await t.pass(4_900, 700);
+    expect(signal.aborted).toBe(false);
+    await t.pass(200);
+    expect(signal.aborted).toBe(true);
+    await t.pass(1_100);
+    expect(await stopped).toMatchObject({ reason: 'signal', counts: { requeued: 1 }, handedBack: 1 });
+    expect(await t.client.status(id!)).toMatchObject({ status: 'pending', attempts: [] });
+    const [lease] = await t.backend.fetch({ queues: ['default'], max: 1, leaseMs: 1_000, waitMs: 0 });
+    expect(lease).toMatchObject({ attempt: 1, interrupted: false });
+  });
+
+  it('counts a handler that throws because it was aborted as handed back, not as failed', async () => {
+    const t = createBench();
+    await t.enqueue(1);
+    const worker = t.start({ drainMs: 0 });
+    await settle();
+    const [one] = t.running;
+    one!.ctx.signal.addEventListener('abort', () => one!.fail(new Error('aborted')));
+    const stopped = worker.stop();
+    await settle();
+    await t.pass(10);
+    expect(await stopped).toMatchObject({ handedBack: 1, counts: { requeued: 1, 'dead-lettered': 0 } });
+  });
+
+  it('keeps the success of a handler that ends after the abort', async () => {
+    const t = createBench();
+    await t.enqueue(1);
+    const worker = t.start({ drainMs: 0 });
+    await settle();
+    const [one] = t.running;
+    one!.ctx.signal.addEventListener('abort', () => one!.finish());
+    const stopped = worker.stop();
+    await settle();
+    await t.pass(10);
+    expect(await stopped).toMatchObject({ handedBack: 0, counts: { acked: 1 } });
+  });
+
+  it('hands back what it had fetched ahead', async () => {
+    const t = createBench();
+    await t.enqueue(4);
+    const worker = t.start({ concurrency: 1, prefetch: 3 });
+    await settle();
+    const stopped = worker.stop();
+    await settle();
+    t.running[0]!.finish();
+    expect(await stopped).toMatchObject({ handedBack: 3, counts: { acked: 1 } });
+    expect((await t.backend.admin!.stats('default'))[0]).toMatchObject({ ready: 3, leased: 0 });
+  });
+
+  it('goes on renewing leases while it drains', async () => {
+    const t = createBench();
+    const [id] = await t.enqueue(1);
+    const worker = t.start({ drainMs: 60_000, leaseMs: 3_000 });
+    await settle();
+    const stopped = worker.stop();
+    await t.pass(50_000, 500);
+    t.running[0]!.finish();
+    await stopped;
+    expect(await t.client.status(id!)).toMatchObject({ status: 'completed' });
+  });
+
+  it('may be asked to stop again and again', async () => {
+    const t = createBench();
+    const worker = t.start();
+    await settle();
+    const [first, second] = await Promise.all([worker.stop(), worker.stop('signal')]);
+    expect(second).toBe(first);
+    expect(first.reason).toBe('stopped');
+    expect(await worker.done).toBe(first);
+  });
+});
