@@ -108,20 +108,21 @@ describe('a queue whose file is damaged', () => {
 
 /** A small file system of its own, for what only a real one can show. */
 describe.runIf(process.platform === 'linux' && process.getuid?.() === 0)('a file system', () => {
-  function withTmpfs<T>(options: string, work: (path: string) => T): T {
+  async function withTmpfs(options: string, work: (path: string) => Promise<void>): Promise<void> {
     const path = mkdtempSync(join(folder, 'fs-'));
     const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', path]);
     if (mounted.status !== 0)
-      throw new Error(`mount failed: ${mounted.stderr}. This test needs root with CAP_SYS_ADMIN.`);
-    const unmount = () => spawnSync('umount', ['-l', path]);
-    const result = work(path);
-    return result instanceof Promise ? (result.finally(unmount) as T) : (unmount(), result);
+      throw new Error(`mount failed: ${mounted.stderr}. This test needs CAP_SYS_ADMIN.`);
+    try {
+      await work(path);
+    } finally {
+      spawnSync('umount', ['-l', path]);
+    }
   }
 
   it('that is full: STORAGE_FULL for each message, what was stored stays, and it goes on when there is room', () =>
     withTmpfs('size=1m', async (path) => {
       const backend = sqlite(join(path, 'queue.db'));
-      const ballast = join(path, 'ballast');
       const stored: string[] = [];
       let full: LongshoreError | null = null;
       for (let i = 0; full === null; i++) {
@@ -134,7 +135,6 @@ describe.runIf(process.platform === 'linux' && process.getuid?.() === 0)('a file
         message: expect.stringMatching(/disk is full; nothing of this call was stored/),
       });
       expect(stored.length).toBeGreaterThan(5);
-      rmSync(ballast, { force: true });
       spawnSync('mount', ['-o', 'remount,size=8m', path]);
       expect((await backend.enqueue([message({ id: 'later' })]))[0]).toMatchObject({ ok: true });
       const leases = await backend.fetch({ queues: ['default'], max: 1_000, leaseMs: 1_000, waitMs: 0 });
@@ -143,7 +143,7 @@ describe.runIf(process.platform === 'linux' && process.getuid?.() === 0)('a file
     }));
 
   it('that is read-only: READ_ONLY, with the path and the remedy', () =>
-    withTmpfs('ro,size=1m', (path) => {
+    withTmpfs('ro,size=1m', async (path) => {
       const error = errorOf(() => sqlite(join(path, 'queue.db')));
       expect(error).toMatchObject({
         code: 'READ_ONLY',
