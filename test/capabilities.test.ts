@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { type Contract, createApp, defineJob } from '../core/index.ts';
+import { memory } from '../local/backends/memory/index.ts';
+import { sqlite } from '../local/backends/sqlite/index.ts';
+import { sync } from '../local/backends/sync.ts';
+
+/** The capability table as `row → backend → cell`. */
+function readTable(): Map<string, Map<string, string>> {
+  const page = readFileSync(new URL('../docs/backends.md', import.meta.url), 'utf8');
+  const lines = page.split('\n').filter((line) => line.startsWith('|'));
+  const cells = (line: string) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim());
+  const names = cells(lines[0]!).slice(1);
+  return new Map(
+    lines.slice(2).map((line) => {
+      const [row, ...values] = cells(line);
+      return [row!, new Map(names.map((name, i) => [name, values[i]!]))];
+    }),
+  );
+}
+
+const job = defineJob({ name: 'any', payload: z.null(), async handle() {} });
+const backends: readonly Contract.QueueBackend[] = [
+  sqlite(':memory:'),
+  memory(),
+  sync(createApp({ jobs: [job] })),
+];
+const yes = (holds: boolean): string => (holds ? 'yes' : 'no');
+const any = (ms: number | null): string => (ms === null ? 'any' : `${ms} ms`);
+
+describe('the capability table', () => {
+  const table = readTable();
+
+  it('has a column for every backend and no other', () => {
+    expect([...table.get('subpath')!.keys()]).toEqual(backends.map(({ name }) => name));
+  });
+
+  it.each(backends.map((backend) => [backend.name, backend] as const))(
+    'is true for %s',
+    async (name, backend) => {
+      const cell = (row: string) => table.get(row)?.get(name);
+      expect(cell('largest body')).toBe(`${backend.limits.maxBodyBytes} bytes`);
+      expect(cell('longest delay')).toBe(any(backend.limits.maxDelayMs));
+      expect(cell('longest lease')).toBe(any(backend.limits.maxLeaseMs));
+      expect(cell('records, keys, workers')).toBe(yes(backend.stores !== undefined));
+      expect(cell('administration')).toBe(yes(backend.admin !== undefined));
+      const message = {
+        id: 'twice',
+        queue: 'q',
+        job: 'x',
+        body: '{}',
+        priority: 5,
+        notBefore: null,
+        group: null,
+      };
+      const [, second] = await backend.enqueue([message, message]);
+      expect(cell('second copy of an id')?.includes('dropped')).toBe(second!.ok && second!.duplicate);
+      await backend.close();
+    },
+  );
+});
