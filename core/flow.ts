@@ -61,7 +61,7 @@ interface Admitted {
 
 /** How long a message waits that cannot run here or now, but may soon. */
 const givenBackMs = 5_000;
-const longestBusyMs = 30_000;
+const longestBusyMs = 5_000;
 
 /**
  * One lease, one attempt, one settlement. Resolves with what happened; rejects only when the backend or a store
@@ -184,8 +184,10 @@ async function runGuarded(
   }
   run.key = key;
   const verdict = await runAttempt(app, ports, run, admitted, payload, now);
-  // A failed attempt must never block its own retry. If this write fails, the hold ends with the lease.
-  if (verdict.verb !== 'ack') await keys.release(key, lease.token).catch(() => false);
+  // A failed attempt must never block its own retry. If this write fails, the hold ends with the lease. After a lost
+  // lease the hold is left to end by itself: the handler may still be at work.
+  if (verdict.verb === 'nack' || verdict.verb === 'abandon')
+    await keys.release(key, lease.token).catch(() => false);
   return verdict;
 }
 

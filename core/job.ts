@@ -51,7 +51,7 @@ export interface Job<Input = unknown> {
   readonly run: (payload: unknown, ctx: HandlerContext) => unknown;
 }
 
-export interface JobDefinition<S extends StandardSchema<never, unknown>> {
+export interface JobDefinition<S extends StandardSchema<unknown, unknown>> {
   /** 1 to 128 of `A-Z a-z 0-9 . _ -`; part of the stored message, so renaming a job orphans what is queued. */
   readonly name: string;
   /** @default 'default' */
@@ -76,7 +76,7 @@ export interface JobDefinition<S extends StandardSchema<never, unknown>> {
 
 export const namePattern = /^[A-Za-z0-9._-]{1,128}$/;
 
-export function defineJob<S extends StandardSchema<never, unknown>>(
+export function defineJob<S extends StandardSchema<unknown, unknown>>(
   definition: JobDefinition<S>,
 ): Job<SchemaInput<S>> {
   const { name, queue = 'default', payload, handle } = definition;

@@ -23,10 +23,10 @@ export interface SchemaIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-export type SchemaInput<S extends StandardSchema<never, unknown>> = NonNullable<
+export type SchemaInput<S extends StandardSchema<unknown, unknown>> = NonNullable<
   S['~standard']['types']
 >['input'];
-export type SchemaOutput<S extends StandardSchema<never, unknown>> = NonNullable<
+export type SchemaOutput<S extends StandardSchema<unknown, unknown>> = NonNullable<
   S['~standard']['types']
 >['output'];
 

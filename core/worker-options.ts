@@ -47,6 +47,7 @@ export interface WorkerSettings
 
 export interface WorkerSummary {
   readonly reason: StopReason;
+  /** Settlements that took effect; a run that had lost its lease is not among them. */
   readonly counts: Readonly<Record<Outcome, number>>;
   /** Jobs given back unfinished, without an attempt being spent. */
   readonly handedBack: number;

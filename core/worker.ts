@@ -50,6 +50,7 @@ const waitMs = 5_000;
 /** After `drainMs`, how long an aborted handler has to come back by itself. */
 const graceMs = 1_000;
 const longestBackoffMs = 5_000;
+const sameKeyPressMs = 250;
 
 export function startWorker(app: App, options: WorkerOptions): Worker {
   const settings = settingsOf(app, options);
@@ -95,7 +96,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
   async function work(held: Held): Promise<void> {
     try {
       const result = await attempt(app, { client, settler }, held.run);
-      counts[result.outcome]++;
+      if (result.settled) counts[result.outcome]++;
       if (held.run.cause === 'shutdown' && result.outcome === 'requeued' && result.settled) handedBack++;
     } catch (error) {
       // Nothing was settled: the lease runs out and the message comes back.
@@ -221,10 +222,16 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
     onSpace = null;
   }
 
-  /** The first signal drains; a second one meets no handler of ours and ends the process. */
-  const onSignal = () => {
-    for (const signal of settings.signals) process.off(signal, onSignal);
-    state.stop('signal');
+  let signalledAt: number | null = null;
+  /** The first signal drains, a second one ends the process. npm forwards Ctrl-C, so one key press can come twice. */
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (signalledAt === null) {
+      signalledAt = clock.now();
+      state.stop('signal');
+    } else if (clock.now() - signalledAt > sameKeyPressMs) {
+      for (const name of settings.signals) process.off(name, onSignal);
+      process.kill(process.pid, signal);
+    }
   };
   for (const signal of settings.signals) process.on(signal, onSignal);
 

@@ -56,11 +56,12 @@ async function startTicking(app: App, client: Client): Promise<{ stop(): Promise
   let stopped = false;
   let running: Promise<unknown> = Promise.resolve();
   const next = async () => {
-    await tick(app, client);
+    const now = app.clock.now(); // taken first: what falls due during the tick is the next one's
+    await tick(app, client, now);
     if (stopped) return;
-    const now = app.clock.now();
     const due = app.schedules.map((schedule) => schedule.nextAfter(now) ?? Number.POSITIVE_INFINITY);
-    cancel = app.clock.after(Math.min(longestTickMs, Math.min(...due) - now), () => {
+    const waitMs = Math.min(now + longestTickMs, ...due) - app.clock.now();
+    cancel = app.clock.after(Math.max(0, waitMs), () => {
       running = next();
     });
   };

@@ -102,7 +102,8 @@ function retryBusy(work: () => void): void {
   const pause = new Int32Array(new SharedArrayBuffer(4));
   for (let tries = 0; ; tries++) {
     try {
-      return work();
+      work();
+      return;
     } catch (error) {
       if (resultCode(error) !== 5 || tries === 100) throw error;
       Atomics.wait(pause, 0, 0, 20);

@@ -1,0 +1,55 @@
+/** A small shop's background work. Nothing here knows where it runs: no cloud, no queue, no connection. */
+
+import { createApp, defineSchedule, exponential, type RetryPolicy } from '../../core/index.ts';
+import { importChunkJob, importOrdersJob } from './jobs/import-orders.ts';
+import { mailInvoiceJob, renderInvoiceJob } from './jobs/invoices.ts';
+import { nightlyReportJob } from './jobs/nightly-report.ts';
+import { capturePaymentJob } from './jobs/payment.ts';
+import { thumbnailJob } from './jobs/thumbnail.ts';
+import { callWebhookJob } from './jobs/webhook.ts';
+import type { Services } from './services.ts';
+
+export interface ExampleOptions {
+  /** When the sales report is made, Berlin time. @default '0 2 * * *' */
+  readonly nightlyCron?: string;
+  /** @default exponential({ baseMs: 10_000 }) */
+  readonly paymentRetry?: RetryPolicy;
+}
+
+export type ExampleApp = ReturnType<typeof createExampleApp>;
+
+export function createExampleApp(services: Services, options: ExampleOptions = {}) {
+  const { nightlyCron = '0 2 * * *', paymentRetry = exponential({ baseMs: 10_000 }) } = options;
+  const importChunk = importChunkJob(services);
+  const importOrders = importOrdersJob(services, importChunk);
+  const callWebhook = callWebhookJob(services);
+  const mailInvoice = mailInvoiceJob(services, callWebhook);
+  const renderInvoice = renderInvoiceJob(services, mailInvoice);
+  const capturePayment = capturePaymentJob(services, paymentRetry);
+  const thumbnail = thumbnailJob(services);
+  const nightlyReport = nightlyReportJob(services);
+  const jobs = {
+    importOrders,
+    importChunk,
+    renderInvoice,
+    mailInvoice,
+    callWebhook,
+    capturePayment,
+    thumbnail,
+    nightlyReport,
+  };
+  const app = createApp({
+    jobs: Object.values(jobs),
+    schedules: [
+      defineSchedule({
+        name: 'nightly-report',
+        cron: nightlyCron,
+        timezone: 'Europe/Berlin',
+        job: nightlyReport,
+        payload: {},
+        overlap: 'skip',
+      }),
+    ],
+  });
+  return { app, jobs };
+}

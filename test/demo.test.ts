@@ -1,0 +1,111 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { describe, it } from 'vitest';
+import { sqlite } from '../local/backends/sqlite/index.ts';
+
+const root = join(import.meta.dirname, '..');
+
+interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the demo as a newcomer does, and sends SIGINT once when its output matches `interruptAt`. */
+async function demo(
+  args: readonly string[],
+  { backend = '', interruptAt }: { backend?: string; interruptAt?: RegExp } = {},
+): Promise<Ended> {
+  // FORCE_COLOR beside NO_COLOR makes Node print a warning, and stderr must stay empty.
+  const plain = { NO_COLOR: '1', FORCE_COLOR: undefined };
+  const env = { ...process.env, ...plain, LONGSHORE_BACKEND: backend, LONGSHORE_SIGNING_KEYS: '' };
+  const child = spawn(process.execPath, ['examples/demo/main.ts', ...args], { cwd: root, env });
+  let stdout = '';
+  let stderr = '';
+  let interrupted = false;
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+    if (!interruptAt?.test(stdout) || interrupted) return;
+    interrupted = true;
+    child.kill('SIGINT');
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const watchdog = setTimeout(() => child.kill('SIGKILL'), 55_000);
+  const [code] = await once(child, 'close');
+  clearTimeout(watchdog);
+  return { code, stdout, stderr };
+}
+
+describe.concurrent('the demo', { timeout: 60_000 }, () => {
+  it.for([
+    ['', 'sqlite'],
+    ['memory', 'memory'],
+    ['sync', 'sync'],
+  ])('does all that it promises with LONGSHORE_BACKEND=%s', async ([backend, name], { expect }) => {
+    const { code, stdout, stderr } = await demo(['--exit-when-idle', '--json', '--rows', '10000'], {
+      backend: backend!,
+    });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const result = JSON.parse(stdout);
+    const { scheduled, durationMs, ...exact } = result;
+    expect(scheduled).toBeGreaterThanOrEqual(1);
+    expect(durationMs).toBeGreaterThan(0);
+    expect(exact).toEqual({
+      backend: name,
+      jobs: {
+        // the import and its 21 chunks, 120 invoices drawn, mailed and announced, 24 pictures, 5 payments
+        acked: 1 + 21 + 3 * 120 + 24 + 5 + scheduled,
+        requeued: 3,
+        'dead-lettered': 1,
+        rejected: 1,
+        'skipped-idempotent': 1,
+      },
+      files: 120 + 24 + 1,
+      mails: 120,
+      webhooks: 120,
+      rows: 10_000,
+    });
+  });
+
+  it('drains at SIGINT and leaves nothing half done', async ({ expect }) => {
+    const { code, stdout, stderr } = await demo(['--rows', '100000'], { interruptAt: /invoices [1-9]/ });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const drained = /Drained: (\d+) jobs finished, (\d+) handed back, (\d+) waiting in the queue\./.exec(
+      stdout,
+    );
+    const [finished, handedBack, waiting] = (drained ?? [])
+      .slice(1)
+      .map((text) => Number(text.replaceAll(',', '')));
+    expect(finished).toBeGreaterThan(0);
+    expect(handedBack).toBeLessThanOrEqual(8);
+
+    const folder = /Files so far: (\S+)/.exec(stdout)![1]!;
+    const queue = sqlite(join(root, folder, 'queue.db'));
+    const stats = await queue.admin!.stats();
+    await queue.close();
+    const sum = (count: (queue: (typeof stats)[number]) => number) =>
+      stats.reduce((total, one) => total + count(one), 0);
+    expect(sum(({ leased }) => leased)).toBe(0);
+    expect(sum(({ ready, delayed }) => ready + delayed)).toBe(waiting);
+  });
+
+  it('refuses an unknown flag and a wrong number with exit code 2', async ({ expect }) => {
+    const unknown = await demo(['--exit-when-idel']);
+    expect(unknown).toMatchObject({ code: 2, stdout: '' });
+    expect(unknown.stderr).toContain("Unknown option '--exit-when-idel'. See: npm run demo -- --help");
+    const wrong = await demo(['--rows', 'many']);
+    expect(wrong).toMatchObject({ code: 2, stdout: '' });
+    expect(wrong.stderr).toContain('Expected --rows to be a whole number from 1 to 5000000, got "many".');
+  });
+
+  it('names the backends there are when asked for another', async ({ expect }) => {
+    const { code, stderr } = await demo(['--exit-when-idle'], { backend: 'kafka' });
+    expect(code).toBe(1);
+    expect(stderr).toBe(
+      'CONFIG: Expected LONGSHORE_BACKEND to be one of sqlite, memory, sync, got "kafka".\n',
+    );
+  });
+});
