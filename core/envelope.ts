@@ -38,8 +38,10 @@ export interface Envelope {
 
 /** `,"_sig":"` + 64 hex digits + `"}`: the last 75 characters of a signed envelope. */
 const signatureLength = 75;
-const tail = /,"kid":"([A-Za-z0-9._-]{1,64})"$/;
-const signature = /^,"_sig":"([0-9a-f]{64})"\}$/;
+const beforeSignature = ',"_sig":"';
+const hex64 = /^[0-9a-f]{64}$/;
+const beforeKid = ',"kid":"';
+const kidPattern = /^[A-Za-z0-9._-]{1,64}$/;
 
 /** The text that travels. Callers have checked the payload with `assertJson`. */
 export function writeEnvelope(envelope: Envelope, ring: KeyRing): string {
@@ -94,8 +96,9 @@ export function readEnvelope(text: string, { ring, now, maxBytes }: ReadOptions)
 
 function verify(text: string, ring: KeyRing, now: number): void {
   const end = text.length - signatureLength;
-  const sig = end > 0 ? signature.exec(text.slice(end)) : null;
-  if (!sig) {
+  const sig =
+    end > 0 && text.startsWith(beforeSignature, end) && text.endsWith('"}') ? text.slice(end + 9, -2) : '';
+  if (!hex64.test(sig)) {
     if (ring.acceptUnsignedUntil !== null && now < ring.acceptUnsignedUntil && !text.includes('"_sig"'))
       return;
     throw new LongshoreError(
@@ -104,9 +107,11 @@ function verify(text: string, ring: KeyRing, now: number): void {
     );
   }
   const signed = text.slice(0, end);
-  const kid = tail.exec(signed.slice(-74)); // `,"kid":"` + at most 64 + `"` is 73 characters
-  if (!kid) throw new LongshoreError('SIGNATURE', 'Expected "kid" right before "_sig" in the envelope.');
-  ring.verify(kid[1]!, signed, sig[1]!);
+  const at = signed.lastIndexOf(beforeKid);
+  const kid = at > 0 && signed.endsWith('"') ? signed.slice(at + 8, -1) : '';
+  if (!kidPattern.test(kid))
+    throw new LongshoreError('SIGNATURE', 'Expected "kid" right before "_sig" in the envelope.');
+  ring.verify(kid, signed, sig);
 }
 
 const isText = (x: unknown): boolean => typeof x === 'string' && x.length > 0;

@@ -33,7 +33,7 @@ export function execute(app: App, client: Client, execution: Execution): Promise
     };
     run.onEnd = (cause) => finish({ kind: 'failed', error: abortReason(cause) });
     if (run.cause) return run.onEnd(run.cause);
-    const ctx = contextFor(app, client, execution);
+    const ctx = new AttemptContext(app, client, execution);
     const failed = (error: unknown) => finish({ kind: 'failed', error });
     try {
       const returned = withContext(envelope.context ?? noContext, () => job.run(payload, ctx));
@@ -49,45 +49,64 @@ export function execute(app: App, client: Client, execution: Execution): Promise
 
 const noContext: JobContext = Object.freeze({});
 
-function contextFor(app: App, client: Client, execution: Execution): HandlerContext {
-  const { run, envelope, job, attempt, startedAt } = execution;
-  const id = envelope.identifier;
-  const context = envelope.context ?? noContext;
-  return {
-    id,
-    job: job.name,
-    queue: run.lease.queue,
-    attempt,
-    maxAttempts: envelope.maxRetries + 1,
-    previouslyCrashed: run.lease.interrupted,
-    idempotencyKey: envelope.idempotencyKey ?? null,
-    context,
-    deadlineAt: startedAt + job.timeoutMs,
-    get signal() {
-      return run.signal;
-    },
-    progress: (done, total, message) =>
-      client.stores.records.progress(id, run.lease.token, {
+/** A class, because most handlers use few of these: functions are made when asked for, not per job. */
+class AttemptContext implements HandlerContext {
+  readonly id: string;
+  readonly job: string;
+  readonly queue: string;
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  readonly previouslyCrashed: boolean;
+  readonly idempotencyKey: string | null;
+  readonly context: JobContext;
+  readonly deadlineAt: number;
+  readonly #app: App;
+  readonly #client: Client;
+  readonly #run: Run;
+
+  constructor(app: App, client: Client, { run, envelope, job, attempt, startedAt }: Execution) {
+    this.#app = app;
+    this.#client = client;
+    this.#run = run;
+    this.id = envelope.identifier;
+    this.job = job.name;
+    this.queue = run.lease.queue;
+    this.attempt = attempt;
+    this.maxAttempts = envelope.maxRetries + 1;
+    this.previouslyCrashed = run.lease.interrupted;
+    this.idempotencyKey = envelope.idempotencyKey ?? null;
+    this.context = envelope.context ?? noContext;
+    this.deadlineAt = startedAt + job.timeoutMs;
+  }
+
+  get signal(): AbortSignal {
+    return this.#run.signal;
+  }
+
+  // Getters that return a function survive destructuring: `handle(payload, { log, enqueue })`.
+  get progress(): HandlerContext['progress'] {
+    return (done, total, message) =>
+      this.#client.stores.records.progress(this.id, this.#run.lease.token, {
         done,
         total: total ?? null,
         message: message ?? null,
-        at: app.clock.now(),
-      }),
-    log(message, fields = {}) {
-      if (!app.events.active) return;
-      app.events.emit({
-        type: 'job.log',
-        id,
-        job: job.name,
-        queue: run.lease.queue,
-        attempt,
-        tenantId: context.tenantId ?? null,
-        message,
-        fields,
+        at: this.#app.clock.now(),
       });
-    },
-    enqueue: (other, payload, options = {}) => client.enqueue(other, payload, { context, ...options }),
-  };
+  }
+
+  get log(): HandlerContext['log'] {
+    return (message, fields = {}) => {
+      if (!this.#app.events.active) return;
+      const { id, job, queue, attempt, context } = this;
+      const tenantId = context.tenantId ?? null;
+      this.#app.events.emit({ type: 'job.log', id, job, queue, attempt, tenantId, message, fields });
+    };
+  }
+
+  get enqueue(): HandlerContext['enqueue'] {
+    return (other, payload, options = {}) =>
+      this.#client.enqueue(other, payload, { context: this.context, ...options });
+  }
 }
 
 /** Larger outputs are dropped with a warning: a record is a place for a summary, not for a file. */

@@ -22,38 +22,44 @@ export interface Run {
 }
 
 export function createRun(lease: JobLease): Run {
-  let controller: AbortController | null = null;
-  let cause: EndCause | null = null;
-  let ended = false;
-  const abort = () => controller?.abort(abortReason(cause!));
-  return {
-    lease,
-    id: null,
-    key: null,
-    onEnd: null,
-    get cause() {
-      return cause;
-    },
-    // Made on demand: most handlers never look, and a controller costs more than the rest of the bookkeeping.
-    get signal() {
-      if (!controller) {
-        controller = new AbortController();
-        if (cause) abort();
-      }
-      return controller.signal;
-    },
-    interrupt(why) {
-      if (cause) return;
-      cause = why;
-      abort();
-    },
-    end(why) {
-      if (ended) return;
-      ended = true;
-      this.interrupt(why);
-      this.onEnd?.(cause!);
-    },
-  };
+  return new LeaseRun(lease);
+}
+
+/** A class, because its methods and accessors are then made once and not per job. */
+class LeaseRun implements Run {
+  readonly lease: JobLease;
+  id: string | null = null;
+  key: string | null = null;
+  cause: EndCause | null = null;
+  onEnd: ((cause: EndCause) => void) | null = null;
+  #controller: AbortController | null = null;
+  #ended = false;
+
+  constructor(lease: JobLease) {
+    this.lease = lease;
+  }
+
+  // Made on demand: most handlers never look, and a controller costs more than the rest of the bookkeeping.
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.cause) this.#controller.abort(abortReason(this.cause));
+    }
+    return this.#controller.signal;
+  }
+
+  interrupt(why: EndCause): void {
+    if (this.cause) return;
+    this.cause = why;
+    this.#controller?.abort(abortReason(why));
+  }
+
+  end(why: EndCause): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.interrupt(why);
+    this.onEnd?.(this.cause!);
+  }
 }
 
 export function abortReason(cause: EndCause): LongshoreError {

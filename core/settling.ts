@@ -16,7 +16,7 @@ export function groupAcks(settler: JobSettler): JobSettler {
     group = [];
     try {
       const settled = await settler.ack(sending.map(({ ack }) => ack));
-      for (const [i, { resolve }] of sending.entries()) resolve(settled[i] === true);
+      for (let i = 0; i < sending.length; i++) sending[i]!.resolve(settled[i] === true);
     } catch (error) {
       for (const { reject } of sending) reject(error);
     }
@@ -29,7 +29,7 @@ export function groupAcks(settler: JobSettler): JobSettler {
   }
 
   return {
-    ack: (acks) => Promise.all(acks.map(add)),
+    ack: async (acks) => (acks.length === 1 ? [await add(acks[0]!)] : Promise.all(acks.map(add))),
     nack: (lease, how) => settler.nack(lease, how),
     abandon: (lease, why) => settler.abandon(lease, why),
     renew: (leases, leaseMs) => settler.renew(leases, leaseMs),
