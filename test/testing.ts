@@ -17,7 +17,7 @@ import { memory } from '../local/backends/memory/index.ts';
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 
 export type { AttemptResult } from '../core/flow.ts';
-export { type BackendHarness, describeBackend } from './contract/backend.ts';
+export { describeBackend } from './contract/backend.ts';
 export { describeStore } from './contract/store.ts';
 export { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 

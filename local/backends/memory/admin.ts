@@ -60,8 +60,10 @@ export function memoryAdmin(state: MemoryState): QueueAdmin {
           .map(deadLetterOf);
       },
       async retry(ids) {
-        const dead = ids.map((id) => entries.get(id)).filter((entry) => entry !== undefined && isDead(entry));
-        for (const entry of dead as Entry[]) {
+        let count = 0;
+        for (const id of ids) {
+          const entry = entries.get(id);
+          if (!entry || !isDead(entry)) continue;
           entry.attempt = 0;
           entry.interrupted = false;
           entry.cancelRequested = false;
@@ -69,8 +71,9 @@ export function memoryAdmin(state: MemoryState): QueueAdmin {
           entry.reason = null;
           entry.error = null;
           state.place(entry, clock.now());
+          count++;
         }
-        return dead.length;
+        return count;
       },
       async discard(ids) {
         let count = 0;

@@ -41,6 +41,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
   const bell = createBell(clock);
   const leased = new Map<string, Entry>();
   let seq = 0;
+  let open = true;
 
   const state: MemoryState = {
     clock,
@@ -93,7 +94,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
   return {
     name: 'memory',
     limits: { maxBodyBytes, maxDelayMs: null, maxLeaseMs: null },
-    stores: { keys, records: memoryRecords(state), workers: memoryWorkers() },
+    stores: { keys, records: memoryRecords(state, keys), workers: memoryWorkers() },
     admin: memoryAdmin(state),
 
     async enqueue(messages) {
@@ -138,9 +139,9 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
       for (;;) {
         const now = clock.now();
         const leases: JobLease[] = [];
-        const open = queues.filter((queue) => !state.paused.has(queue));
+        const unpaused = queues.filter((queue) => !state.paused.has(queue));
         while (leases.length < max) {
-          const entry = next(open, now);
+          const entry = next(unpaused, now);
           if (!entry) break;
           entry.state = 'leased';
           entry.attempt++;
@@ -152,8 +153,8 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
           const { attempt, token, interrupted } = entry;
           leases.push({ queue, body, attempt, token, expiresAt: entry.leaseUntil, interrupted });
         }
-        if (leases.length > 0 || now >= until || signal?.aborted) return leases;
-        const due = Math.min(...open.map((queue) => state.lineOf(queue).nextDue() ?? until), until);
+        if (leases.length > 0 || now >= until || signal?.aborted || !open) return leases;
+        const due = Math.min(...unpaused.map((queue) => state.lineOf(queue).nextDue() ?? until), until);
         await bell.wait(Math.max(1, due - now), signal);
       }
     },
@@ -210,6 +211,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
     },
 
     async close() {
+      open = false;
       bell.ring();
     },
   };

@@ -7,56 +7,67 @@ import type { MemoryState } from './index.ts';
 interface KeyRow {
   /** `null` = released or completed. */
   readonly owner: string | null;
+  readonly holdUntil: number;
   readonly done: boolean;
   readonly value: string | null;
-  readonly until: number;
+  /** Of `value` and `done`. Apart from the hold, so that an owner that dies does not take the value with it. */
+  readonly keepUntil: number;
 }
 
 export interface MemoryKeys extends KeyStore {
   /** Called inside an ack, which has already proved the ownership of the lease. */
   completeNow(done: KeyCompletion): void;
+  purgeEnded(): void;
 }
 
 export function memoryKeys(clock: Clock): MemoryKeys {
   const rows = new Map<string, KeyRow>();
-  const live = (key: string): KeyRow | undefined => {
+  const owned = (key: string, owner: string): KeyRow | null => {
     const row = rows.get(key);
-    return row && row.until > clock.now() ? row : undefined;
+    return row && row.owner === owner && row.holdUntil > clock.now() ? row : null;
   };
-  const owned = (key: string, owner: string): boolean => live(key)?.owner === owner;
+  const finish = (key: string, value: string | null, keepUntil: number) =>
+    rows.set(key, { owner: null, holdUntil: 0, done: true, value, keepUntil });
   return {
     async claim(key, owner, holdUntil) {
-      const row = live(key);
-      if (row?.done) return { state: 'completed', value: row.value };
-      if (row && row.owner !== null && row.owner !== owner) return { state: 'running', until: row.until };
-      const value = rows.get(key)?.value ?? null;
-      rows.set(key, { owner, done: false, value, until: holdUntil });
+      const now = clock.now();
+      const row = rows.get(key);
+      const kept = row !== undefined && row.keepUntil > now;
+      if (kept && row.done) return { state: 'completed', value: row.value };
+      if (row && row.owner !== null && row.owner !== owner && row.holdUntil > now) {
+        return { state: 'running', until: row.holdUntil };
+      }
+      const value = kept ? row.value : null;
+      rows.set(key, { owner, holdUntil, done: false, value, keepUntil: kept ? row.keepUntil : 0 });
       return { state: 'claimed', value };
     },
     async extend(key, owner, holdUntil) {
-      if (!owned(key, owner)) return false;
-      rows.set(key, { ...live(key)!, until: holdUntil });
-      return true;
+      const row = owned(key, owner);
+      if (row) rows.set(key, { ...row, holdUntil });
+      return row !== null;
     },
     async complete(key, owner, { value, keepUntil }) {
       if (!owned(key, owner)) return false;
-      rows.set(key, { owner: null, done: true, value, until: keepUntil });
+      finish(key, value, keepUntil);
       return true;
     },
     async release(key, owner, keep) {
       if (!owned(key, owner)) return false;
-      if (keep) rows.set(key, { owner: null, done: false, value: keep.value, until: keep.keepUntil });
+      if (keep) rows.set(key, { owner: null, holdUntil: 0, done: false, ...keep });
       else rows.delete(key);
       return true;
     },
     completeNow({ key, owner, value, keepUntil }) {
-      const row = rows.get(key);
-      if (row?.owner === owner) rows.set(key, { owner: null, done: true, value, until: keepUntil });
+      if (rows.get(key)?.owner === owner) finish(key, value, keepUntil);
+    },
+    purgeEnded() {
+      const now = clock.now();
+      for (const [key, row] of rows) if (Math.max(row.holdUntil, row.keepUntil) <= now) rows.delete(key);
     },
   };
 }
 
-export function memoryRecords(state: MemoryState): RecordStore {
+export function memoryRecords(state: MemoryState, keys: MemoryKeys): RecordStore {
   const { entries, clock } = state;
   return {
     async get(id) {
@@ -93,10 +104,14 @@ export function memoryRecords(state: MemoryState): RecordStore {
       return 'cancelled';
     },
     async cancelRequested(ids) {
-      return ids.filter((id) => entries.get(id)?.cancelRequested);
+      return ids.filter((id) => {
+        const entry = entries.get(id);
+        return entry?.state === 'leased' && entry.cancelRequested;
+      });
     },
     async purge(olderThan = state.retention) {
       const now = clock.now();
+      keys.purgeEnded();
       let count = 0;
       for (const [id, entry] of entries) {
         if (entry.finishedAt === null) continue;

@@ -9,26 +9,28 @@ export function sqliteAdmin(state: SqliteState): QueueAdmin {
   const waiting = `state IN (${State.ready}, ${State.delayed})`;
   const names = db.prepare('SELECT name FROM queues ORDER BY name');
   const counts = db.prepare(`
+    WITH asked (queue, now) AS (SELECT ?, ?)
     SELECT
-      (SELECT count(*) FROM jobs WHERE state = 0 AND queue = ?1) AS ready,
-      (SELECT count(*) FROM jobs WHERE state = 1 AND queue = ?1 AND ready_at <= ?2) AS due,
-      (SELECT count(*) FROM jobs WHERE state = 1 AND queue = ?1 AND ready_at > ?2) AS delayed,
-      (SELECT count(*) FROM jobs WHERE state = 2 AND queue = ?1) AS leased,
-      (SELECT count(*) FROM jobs WHERE state >= 3 AND ${dead} AND queue = ?1) AS dead,
-      (SELECT min(ready_at) FROM jobs WHERE state = 0 AND queue = ?1) AS oldest_ready,
-      (SELECT min(ready_at) FROM jobs WHERE state = 1 AND queue = ?1) AS oldest_delayed,
-      coalesce((SELECT paused FROM queues WHERE name = ?1), 0) AS paused`);
+      (SELECT count(*) FROM jobs WHERE state = 0 AND queue = asked.queue) AS ready,
+      (SELECT count(*) FROM jobs WHERE state = 1 AND queue = asked.queue AND ready_at <= now) AS due,
+      (SELECT count(*) FROM jobs WHERE state = 1 AND queue = asked.queue AND ready_at > now) AS delayed,
+      (SELECT count(*) FROM jobs WHERE state = 2 AND queue = asked.queue) AS leased,
+      (SELECT count(*) FROM jobs WHERE state >= 3 AND ${dead} AND queue = asked.queue) AS dead,
+      (SELECT min(ready_at) FROM jobs WHERE state = 0 AND queue = asked.queue) AS oldest_ready,
+      (SELECT min(ready_at) FROM jobs WHERE state = 1 AND queue = asked.queue) AS oldest_delayed,
+      coalesce((SELECT paused FROM queues WHERE name = asked.queue), 0) AS paused
+    FROM asked`);
   const peekReady = db.prepare(`
-    SELECT ${recordColumns} FROM jobs WHERE ${waiting} AND queue = ?1 AND ready_at <= ?2 ORDER BY rank, seq LIMIT ?3`);
+    SELECT ${recordColumns} FROM jobs WHERE ${waiting} AND queue = ? AND ready_at <= ? ORDER BY rank, seq LIMIT ?`);
   const peekDelayed = db.prepare(`
-    SELECT ${recordColumns} FROM jobs WHERE state = 1 AND queue = ?1 AND ready_at > ?2 ORDER BY ready_at, seq LIMIT ?3`);
+    SELECT ${recordColumns} FROM jobs WHERE state = 1 AND queue = ? AND ready_at > ? ORDER BY ready_at, seq LIMIT ?`);
   const clear = db.prepare(`DELETE FROM jobs WHERE ${waiting} AND queue = ?`);
   const setPaused = db.prepare(`
-    INSERT INTO queues (name, paused) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET paused = ?2`);
+    INSERT INTO queues (name, paused) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET paused = excluded.paused`);
   const retry = db.prepare(`
     UPDATE jobs SET state = ${State.ready}, attempt = 0, interrupted = 0, cancel_requested = 0, finished_at = NULL,
-      reason = NULL, error = NULL, ready_at = ?2, rank = ?2 + priority * ${state.ageingMs}
-    WHERE id = ?1 AND ${dead}`);
+      reason = NULL, error = NULL, ready_at = ?, rank = ? + priority * ${state.ageingMs}
+    WHERE id = ? AND ${dead}`);
   const discard = db.prepare(`DELETE FROM jobs WHERE id = ? AND ${dead}`);
 
   function statsOf(queue: string): QueueStats {
@@ -82,7 +84,7 @@ export function sqliteAdmin(state: SqliteState): QueueAdmin {
         const now = clock.now();
         const count = db.transaction(
           'retrying',
-          () => ids.filter((id) => retry.run(id, now).changes === 1).length,
+          () => ids.filter((id) => retry.run(now, now, id).changes === 1).length,
         );
         if (count > 0) state.wake();
         return count;

@@ -3,6 +3,7 @@
 import type { JobLease } from '../../../core/contract.ts';
 import { lostAttempt } from '../defaults.ts';
 import type { SqliteState } from './index.ts';
+import { appendReport, reportLine } from './rows.ts';
 import { State } from './schema.ts';
 
 interface Claimed {
@@ -47,11 +48,9 @@ export function createClaims({ db, clock }: SqliteState, newNonce: () => string)
     SELECT seq, attempt, claimed_at, cancel_requested FROM jobs
     WHERE state = 2 AND queue = ? AND lease_until <= ? LIMIT ${stepSize}`);
   const putBack = db.prepare(`
-    UPDATE jobs SET state = ?1, nonce = NULL, interrupted = 1, ready_at = ?2, rank = ?2 + (rank - ready_at),
-      finished_at = CASE WHEN ?1 = ${State.ready} THEN NULL ELSE ?2 END,
-      reason = CASE WHEN ?1 = ${State.ready} THEN NULL ELSE 'cancelled' END,
-      reports = CASE WHEN reports IS NULL THEN ?3 ELSE reports || char(10) || ?3 END
-    WHERE seq = ?4`);
+    UPDATE jobs SET state = ?, nonce = NULL, interrupted = 1, ready_at = ?, rank = ? + (rank - ready_at),
+      finished_at = ?, reason = ?, ${appendReport}
+    WHERE seq = ?`);
 
   /** The queues worth a write transaction; looking costs an idle worker two index look-ups and no lock. */
   function withWork(queues: readonly string[], now: number): string[] {
@@ -131,8 +130,9 @@ export function createClaims({ db, clock }: SqliteState, newNonce: () => string)
           cancel_requested: number;
         }[];
         for (const { seq, attempt, claimed_at, cancel_requested } of rows) {
-          const report = JSON.stringify({ ...lostAttempt(attempt), startedAt: claimed_at, endedAt: now });
-          putBack.run(cancel_requested ? State.cancelled : State.ready, now, report, seq);
+          const report = reportLine({ ...lostAttempt(attempt), startedAt: claimed_at, endedAt: now });
+          if (cancel_requested) putBack.run(State.cancelled, now, now, now, 'cancelled', report, seq);
+          else putBack.run(State.ready, now, now, null, null, report, seq);
         }
         return rows.length;
       });

@@ -4,9 +4,10 @@ import type { SqliteState } from './index.ts';
 
 interface KeyRow {
   readonly owner: string | null;
+  readonly hold_until: number;
   readonly done: number;
   readonly value: string | null;
-  readonly until: number;
+  readonly keep_until: number;
 }
 
 export interface SqliteKeys extends KeyStore {
@@ -15,19 +16,20 @@ export interface SqliteKeys extends KeyStore {
 }
 
 export function sqliteKeys({ db, clock }: SqliteState): SqliteKeys {
-  const read = db.prepare('SELECT owner, done, value, until FROM keys WHERE key = ?');
+  const read = db.prepare('SELECT owner, hold_until, done, value, keep_until FROM keys WHERE key = ?');
   const take = db.prepare(`
-    INSERT INTO keys (key, owner, done, value, until) VALUES (?1, ?2, 0, NULL, ?3)
-    ON CONFLICT (key) DO UPDATE SET owner = ?2, done = 0, until = ?3, value = CASE WHEN done THEN NULL ELSE value END`);
-  const owned = 'key = ?1 AND owner = ?2 AND until > ?3';
-  const extend = db.prepare(`UPDATE keys SET until = ?4 WHERE ${owned}`);
-  const complete = db.prepare(
-    `UPDATE keys SET owner = NULL, done = 1, value = ?4, until = ?5 WHERE ${owned}`,
+    INSERT INTO keys (key, owner, hold_until, done, value, keep_until) VALUES (?, ?, ?, 0, ?, ?)
+    ON CONFLICT (key) DO UPDATE SET
+      owner = excluded.owner, hold_until = excluded.hold_until, done = 0,
+      value = excluded.value, keep_until = excluded.keep_until`);
+  const owned = 'key = ? AND owner = ? AND hold_until > ?';
+  const extend = db.prepare(`UPDATE keys SET hold_until = ? WHERE ${owned}`);
+  const done = 'owner = NULL, hold_until = 0, done = 1, value = ?, keep_until = ?';
+  const complete = db.prepare(`UPDATE keys SET ${done} WHERE ${owned}`);
+  const completeWithAck = db.prepare(`UPDATE keys SET ${done} WHERE key = ? AND owner = ?`);
+  const keep = db.prepare(
+    `UPDATE keys SET owner = NULL, hold_until = 0, value = ?, keep_until = ? WHERE ${owned}`,
   );
-  const completeWithAck = db.prepare(
-    'UPDATE keys SET owner = NULL, done = 1, value = ?3, until = ?4 WHERE key = ?1 AND owner = ?2',
-  );
-  const keep = db.prepare(`UPDATE keys SET owner = NULL, value = ?4, until = ?5 WHERE ${owned}`);
   const remove = db.prepare(`DELETE FROM keys WHERE ${owned}`);
   const write = (work: () => { changes: number | bigint }): boolean =>
     db.run('writing a key', work).changes === 1;
@@ -37,26 +39,28 @@ export function sqliteKeys({ db, clock }: SqliteState): SqliteKeys {
       const now = clock.now();
       return db.transaction('claiming a key', () => {
         const row = read.get(key) as KeyRow | undefined;
-        if (row && row.until > now) {
-          if (row.done) return { state: 'completed', value: row.value };
-          if (row.owner !== null && row.owner !== owner) return { state: 'running', until: row.until };
+        const kept = row !== undefined && row.keep_until > now;
+        if (kept && row.done) return { state: 'completed', value: row.value };
+        if (row && row.owner !== null && row.owner !== owner && row.hold_until > now) {
+          return { state: 'running', until: row.hold_until };
         }
-        take.run(key, owner, holdUntil);
-        return { state: 'claimed', value: row && !row.done ? row.value : null };
+        const value = kept ? row.value : null;
+        take.run(key, owner, holdUntil, value, kept ? row.keep_until : 0);
+        return { state: 'claimed', value };
       });
     },
     async extend(key, owner, holdUntil) {
-      return write(() => extend.run(key, owner, clock.now(), holdUntil));
+      return write(() => extend.run(holdUntil, key, owner, clock.now()));
     },
     async complete(key, owner, { value, keepUntil }) {
-      return write(() => complete.run(key, owner, clock.now(), value, keepUntil));
+      return write(() => complete.run(value, keepUntil, key, owner, clock.now()));
     },
     async release(key, owner, left) {
       const now = clock.now();
       return write(() =>
-        left ? keep.run(key, owner, now, left.value, left.keepUntil) : remove.run(key, owner, now),
+        left ? keep.run(left.value, left.keepUntil, key, owner, now) : remove.run(key, owner, now),
       );
     },
-    completeNow: ({ key, owner, value, keepUntil }) => void completeWithAck.run(key, owner, value, keepUntil),
+    completeNow: ({ key, owner, value, keepUntil }) => void completeWithAck.run(value, keepUntil, key, owner),
   };
 }

@@ -2,6 +2,7 @@ import type { RecordStore, Retention } from '../../../core/store.ts';
 import type { SqliteState } from './index.ts';
 import { type JobRow, recordColumns, recordOf, statusWhere } from './rows.ts';
 import { State } from './schema.ts';
+import { ownership } from './settle.ts';
 
 /** One purge call removes at most so many rows of a kind, to keep its write transaction short. */
 const stepSize = 1000;
@@ -10,13 +11,13 @@ export function sqliteRecords(state: SqliteState): RecordStore {
   const { db, clock } = state;
   const byId = db.prepare(`SELECT ${recordColumns} FROM jobs WHERE id = ?`);
   const setProgress = db.prepare(`
-    UPDATE jobs SET progress = ?1
-    WHERE seq = ?2 AND id = ?3 AND nonce = ?4 AND state = ${State.leased} AND lease_until > ?5`);
+    UPDATE jobs SET progress = ?
+    WHERE seq = ? AND id = ? AND nonce = ? AND state = ${State.leased} AND lease_until > ?`);
   const cancelWaiting = db.prepare(`
-    UPDATE jobs SET state = ${State.cancelled}, reason = 'cancelled', finished_at = ?2
-    WHERE id = ?1 AND state IN (${State.ready}, ${State.delayed})`);
+    UPDATE jobs SET state = ${State.cancelled}, reason = 'cancelled', finished_at = ?
+    WHERE id = ? AND state IN (${State.ready}, ${State.delayed})`);
   const removeWaiting = db.prepare(
-    `DELETE FROM jobs WHERE id = ?1 AND state IN (${State.ready}, ${State.delayed})`,
+    `DELETE FROM jobs WHERE id = ? AND state IN (${State.ready}, ${State.delayed})`,
   );
   const askRunning = db.prepare(
     `UPDATE jobs SET cancel_requested = 1 WHERE id = ? AND state = ${State.leased}`,
@@ -27,9 +28,9 @@ export function sqliteRecords(state: SqliteState): RecordStore {
     DELETE FROM jobs WHERE seq IN (
       SELECT seq FROM jobs WHERE state IN (SELECT value FROM json_each(?)) AND state >= 3 AND finished_at <= ?
       LIMIT ${stepSize})`);
-  const purgeKeys = db.prepare(
-    `DELETE FROM keys WHERE key IN (SELECT key FROM keys WHERE until <= ? LIMIT ${stepSize})`,
-  );
+  const purgeKeys = db.prepare(`
+    DELETE FROM keys WHERE key IN (
+      SELECT key FROM keys WHERE max(hold_until, keep_until) <= ? LIMIT ${stepSize})`);
 
   return {
     async get(id) {
@@ -47,16 +48,16 @@ export function sqliteRecords(state: SqliteState): RecordStore {
       return rows.map(recordOf);
     },
     async progress(id, token, progress) {
-      const [seq, nonce] = token.split('.');
+      const { seq, nonce } = ownership({ token });
       const text = JSON.stringify(progress);
-      const write = () => setProgress.run(text, Number(seq), id, nonce ?? '', clock.now());
+      const write = () => setProgress.run(text, seq, id, nonce, clock.now());
       return db.run('writing progress', write).changes === 1;
     },
     async cancel(id) {
       const now = clock.now();
       return db.transaction('cancelling', () => {
         const waiting =
-          state.retention.completedMs === 0 ? removeWaiting.run(id) : cancelWaiting.run(id, now);
+          state.retention.completedMs === 0 ? removeWaiting.run(id) : cancelWaiting.run(now, id);
         if (waiting.changes === 1) return 'cancelled';
         if (askRunning.run(id).changes === 1) return 'cancelling';
         return byId.get(id) ? 'finished' : 'unknown';

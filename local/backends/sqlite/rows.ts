@@ -22,6 +22,13 @@ export interface JobRow {
   readonly body: string;
 }
 
+/** `reports` grows by one line of JSON per attempt; text is appended, never read back to be changed. */
+export const appendReport = "reports = coalesce(reports, '') || ?";
+
+export function reportLine(report: AttemptReport | undefined): string {
+  return report ? `${JSON.stringify(report)}\n` : '';
+}
+
 export const recordColumns =
   'seq, id, queue, job, state, priority, created_at, ready_at, attempt, finished_at, reason, error, progress, reports';
 
@@ -33,7 +40,10 @@ const finished: Readonly<Record<number, JobStatus>> = {
 };
 
 export function recordOf(row: JobRow): JobRecord {
-  const attempts = (row.reports?.split('\n') ?? []).map((line) => JSON.parse(line) as AttemptReport);
+  const attempts = (row.reports ?? '')
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as AttemptReport);
   const output = row.state === State.completed ? attempts.at(-1)?.output : null;
   return {
     id: row.id,

@@ -42,11 +42,13 @@ export const migrations: readonly string[] = [
   CREATE TABLE keys (
     key TEXT PRIMARY KEY,
     owner TEXT,
+    hold_until INTEGER NOT NULL,
     done INTEGER NOT NULL,
     value TEXT,
-    until INTEGER NOT NULL
+    -- Of the value and of done. Apart from the hold, so that an owner that dies does not take the value with it.
+    keep_until INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX keys_until ON keys (until);
+  CREATE INDEX keys_ended ON keys (max(hold_until, keep_until));
   CREATE TABLE workers (id TEXT PRIMARY KEY, seen_at INTEGER NOT NULL, beat TEXT NOT NULL) STRICT, WITHOUT ROWID;
   `,
 ];

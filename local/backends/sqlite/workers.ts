@@ -6,8 +6,8 @@ const forgetMs = 86_400_000;
 
 export function sqliteWorkers({ db }: SqliteState): WorkerRegistry {
   const upsert = db.prepare(`
-    INSERT INTO workers (id, seen_at, beat) VALUES (?1, ?2, ?3)
-    ON CONFLICT (id) DO UPDATE SET seen_at = ?2, beat = ?3`);
+    INSERT INTO workers (id, seen_at, beat) VALUES (?, ?, ?)
+    ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, beat = excluded.beat`);
   const forget = db.prepare('DELETE FROM workers WHERE seen_at < ?');
   const select = db.prepare('SELECT beat FROM workers WHERE seen_at >= ?');
   const remove = db.prepare('DELETE FROM workers WHERE id = ?');

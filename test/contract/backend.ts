@@ -1,0 +1,30 @@
+/** The laws of a queue: whoever keeps them all can carry Longshore's jobs. */
+
+import { administrationLaws } from './backend-administration.ts';
+import { deadLetterLaws } from './backend-dead-letters.ts';
+import { deliveryLaws } from './backend-delivery.ts';
+import { duplicateLaws, orderLaws } from './backend-order.ts';
+import { settlingLaws } from './backend-settling.ts';
+import { staleLeaseLaws } from './backend-stale.ts';
+import { waitingLaws } from './backend-waiting.ts';
+import { type Harness, type Lack, type Law, lawsOf, type Runner } from './harness.ts';
+
+const topics: readonly (readonly [topic: string, define: (law: Law) => void])[] = [
+  ['delivery', deliveryLaws],
+  ['settling', settlingLaws],
+  ['stale leases', staleLeaseLaws],
+  ['waiting', waitingLaws],
+  ['order', orderLaws],
+  ['duplicates', duplicateLaws],
+  ['dead letters', deadLetterLaws],
+  ['administration', administrationLaws],
+];
+
+export function describeBackend(name: string, harness: Harness, runner: Runner): void {
+  const law = lawsOf(harness, runner);
+  runner.describe(`${name} keeps the laws of a queue`, () => {
+    for (const [topic, define] of topics) {
+      if (!harness.lacks?.includes(topic as Lack)) runner.describe(topic, () => define(law));
+    }
+  });
+}
