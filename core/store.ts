@@ -103,8 +103,8 @@ export interface RecordStore {
   /** Which of these running jobs somebody has asked to cancel. */
   cancelRequested(ids: readonly string[]): Promise<string[]>;
   /**
-   * Removes finished records older than given (without it: than the store's own retention) and keys past their
-   * time; returns how many records. Never touches a live job. Works in bounded steps: call it until it returns 0.
+   * Removes finished records older than given (without it: than the store's own retention), and keys past their time.
+   * Never touches a live job. Works in bounded steps: returns how many it removed; call it until that is 0.
    */
   purge(olderThan?: Retention): Promise<number>;
 }

@@ -7,8 +7,6 @@ import type { Held, WorkerState } from './worker.ts';
 const cancelPollMs = 1_000;
 const heartbeatMs = 5_000;
 const purgeMs = 60_000;
-/** A purge call removes a bounded number of records; so many calls are made at most per round. */
-const purgeSteps = 20;
 const longestReapMs = 5_000;
 /** Growth worth a warning: this factor over the first reading, and at least this much in bytes. */
 const growthFactor = 2;
@@ -118,7 +116,7 @@ export function startUpkeep(state: WorkerState): Upkeep {
   }
 
   async function purge(): Promise<void> {
-    for (let step = 0; step < purgeSteps && !stopped; step++) if ((await records.purge()) === 0) return;
+    while (!stopped && (await records.purge()) > 0) await new Promise(setImmediate); // jobs get their turn in between
   }
 
   const jittered = (ms: number) => () => ms * (0.5 + app.random() / 2); // many workers must not reap in step

@@ -18,6 +18,7 @@ import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 
 export type { AttemptResult } from '../core/flow.ts';
 export { describeBackend } from './contract/backend.ts';
+export type { Bench, Harness, Runner } from './contract/harness.ts';
 export { describeStore } from './contract/store.ts';
 export { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 

@@ -100,7 +100,7 @@ export function orderLaws(law: Law): void {
       [mail, reports],
       [reports, mail],
     ]) {
-      const leases = await t.takeAll(100, { queues });
+      const leases = [...(await t.takeAll(2, { queues })), ...(await t.takeAll(100, { queues }))];
       const expected = [criticalLetter, highReport, normalLetter, normalReport, lowLetter];
       assert.deepEqual(bodiesOf(leases), bodiesOf(expected));
       for (const lease of leases) await t.backend.nack(lease, { delayMs: 0, countAttempt: false });

@@ -119,4 +119,20 @@ export function retentionLaws(law: Law): void {
     },
     { retention: { completedMs: 0 } },
   );
+
+  law(
+    'with a retention of 0 the record goes too when a nack or a reaping ends a job that was asked to stop',
+    async (t) => {
+      const [nacked, reaped] = [await t.put(), await t.put()];
+      const [lease] = await t.takeAll(1);
+      await t.take({ leaseMs: second });
+      for (const { id } of [nacked, reaped]) await t.stores.records.cancel(id);
+      assert.equal(await t.backend.nack(lease!, { delayMs: 0, countAttempt: true }), true);
+      await t.advance(second);
+      await t.reap();
+      assert.deepEqual(await kept(t, [nacked.id, reaped.id]), [false, false]);
+      await t.nothingEverComes();
+    },
+    { retention: { completedMs: 0 } },
+  );
 }

@@ -17,7 +17,8 @@ interface KeyRow {
 export interface MemoryKeys extends KeyStore {
   /** Called inside an ack, which has already proved the ownership of the lease. */
   completeNow(done: KeyCompletion): void;
-  purgeEnded(): void;
+  /** Returns how many. */
+  purgeEnded(): number;
 }
 
 export function memoryKeys(clock: Clock): MemoryKeys {
@@ -62,7 +63,9 @@ export function memoryKeys(clock: Clock): MemoryKeys {
     },
     purgeEnded() {
       const now = clock.now();
+      const before = rows.size;
       for (const [key, row] of rows) if (Math.max(row.holdUntil, row.keepUntil) <= now) rows.delete(key);
+      return before - rows.size;
     },
   };
 }
@@ -111,8 +114,7 @@ export function memoryRecords(state: MemoryState, keys: MemoryKeys): RecordStore
     },
     async purge(olderThan = state.retention) {
       const now = clock.now();
-      keys.purgeEnded();
-      let count = 0;
+      let count = keys.purgeEnded();
       for (const [id, entry] of entries) {
         if (entry.finishedAt === null) continue;
         const keepMs = isDead(entry) ? olderThan.deadMs : olderThan.completedMs;

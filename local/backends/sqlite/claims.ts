@@ -25,7 +25,7 @@ export interface Claims {
 /** At most so many rows change hands in one transaction. */
 const stepSize = 1000;
 
-export function createClaims({ db, clock }: SqliteState, newNonce: () => string): Claims {
+export function createClaims({ db, clock, retention }: SqliteState, newNonce: () => string): Claims {
   const anyReady = db.prepare('SELECT 1 FROM jobs WHERE state = 0 AND queue = ? LIMIT 1');
   const firstDelayed = db.prepare(
     'SELECT ready_at FROM jobs WHERE state = 1 AND queue = ? ORDER BY ready_at LIMIT 1',
@@ -51,6 +51,8 @@ export function createClaims({ db, clock }: SqliteState, newNonce: () => string)
     UPDATE jobs SET state = ?, nonce = NULL, interrupted = 1, ready_at = ?, rank = ? + (rank - ready_at),
       finished_at = ?, reason = ?, ${appendReport}
     WHERE seq = ?`);
+
+  const remove = db.prepare('DELETE FROM jobs WHERE seq = ?');
 
   /** The queues worth a write transaction; looking costs an idle worker two index look-ups and no lock. */
   function withWork(queues: readonly string[], now: number): string[] {
@@ -131,7 +133,8 @@ export function createClaims({ db, clock }: SqliteState, newNonce: () => string)
         }[];
         for (const { seq, attempt, claimed_at, cancel_requested } of rows) {
           const report = reportLine({ ...lostAttempt(attempt), startedAt: claimed_at, endedAt: now });
-          if (cancel_requested) putBack.run(State.cancelled, now, now, now, 'cancelled', report, seq);
+          if (cancel_requested && retention.completedMs === 0) remove.run(seq);
+          else if (cancel_requested) putBack.run(State.cancelled, now, now, now, 'cancelled', report, seq);
           else putBack.run(State.ready, now, now, null, null, report, seq);
         }
         return rows.length;

@@ -72,9 +72,12 @@ export function sqliteRecords(state: SqliteState): RecordStore {
       const ended = JSON.stringify([State.completed, State.cancelled]);
       const dead = JSON.stringify([State.failed, State.expired]);
       return db.transaction('purging', () => {
-        purgeKeys.run(now);
-        const completed = purgeJobs.run(ended, now - completedMs).changes;
-        return Number(completed) + Number(purgeJobs.run(dead, now - deadMs).changes);
+        const removed = [
+          purgeKeys.run(now),
+          purgeJobs.run(ended, now - completedMs),
+          purgeJobs.run(dead, now - deadMs),
+        ];
+        return removed.reduce((sum, { changes }) => sum + Number(changes), 0);
       });
     },
   };

@@ -23,6 +23,7 @@ export function createSettler(state: SqliteState, keys: SqliteKeys): JobSettler 
     WHERE ${owned}`);
   const end = db.prepare(`
     UPDATE jobs SET state = ?, nonce = NULL, finished_at = ?, reason = ?, error = ?, ${appendReport} WHERE ${owned}`);
+  const removeCancelled = db.prepare(`DELETE FROM jobs WHERE seq = ? AND state = ${State.cancelled}`);
   const extend = db.prepare(`UPDATE jobs SET lease_until = ? WHERE ${owned}`);
 
   function ackOne({ lease, report, complete: key }: Ack, now: number): boolean {
@@ -50,9 +51,11 @@ export function createSettler(state: SqliteState, keys: SqliteKeys): JobSettler 
       const where = readyAt > now ? State.delayed : State.ready;
       const uncounted = countAttempt ? 0 : 1;
       const line = countAttempt ? reportLine(report) : '';
-      const { changes } = db.run('settling', () =>
-        again.run(readyAt, readyAt, where, now, uncounted, uncounted, line, seq, nonce, now),
-      );
+      const { changes } = db.run('settling', () => {
+        const result = again.run(readyAt, readyAt, where, now, uncounted, uncounted, line, seq, nonce, now);
+        if (result.changes === 1 && retention.completedMs === 0) removeCancelled.run(seq);
+        return result;
+      });
       if (changes === 1) state.wake();
       return changes === 1;
     },
