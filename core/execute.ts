@@ -2,7 +2,7 @@
 
 import type { App } from './app.ts';
 import type { Client } from './client.ts';
-import { withContext } from './context.ts';
+import { currentContext, withContext } from './context.ts';
 import type { Envelope, JobContext } from './envelope.ts';
 import { toError } from './failure.ts';
 import type { HandlerContext, Job } from './job.ts';
@@ -22,29 +22,41 @@ export type End =
   | { readonly kind: 'failed'; readonly error: unknown };
 
 /** Never rejects. Resolves when the handler ends or the run is ended from outside, whichever is first. */
-export function execute(app: App, client: Client, execution: Execution): Promise<End> {
+export async function execute(app: App, client: Client, execution: Execution): Promise<End> {
   const { run, job, payload, envelope } = execution;
-  return new Promise<End>((resolve) => {
-    const cancelTimer = app.clock.after(job.timeoutMs, () => run.end('timeout'));
-    const finish = (end: End) => {
-      cancelTimer();
-      run.onEnd = null;
-      resolve(end);
-    };
-    run.onEnd = (cause) => finish({ kind: 'failed', error: abortReason(cause) });
-    if (run.cause) return run.onEnd(run.cause);
+  if (run.cause) return { kind: 'failed', error: abortReason(run.cause) };
+  const cancelTimer = app.clock.after(job.timeoutMs, () => run.end('timeout'));
+  try {
     const ctx = new AttemptContext(app, client, execution);
-    const failed = (error: unknown) => finish({ kind: 'failed', error });
-    try {
-      const returned = withContext(envelope.context ?? noContext, () => job.run(payload, ctx));
-      Promise.resolve(returned).then(
-        (value) => finish({ kind: 'returned', output: outputText(app, ctx, value) }),
-        failed,
-      );
-    } catch (error) {
-      failed(error);
-    }
+    const returned = inContextOf(envelope, () => job.run(payload, ctx));
+    const value = isThenable(returned) ? await untilEnded(run, returned) : returned;
+    return { kind: 'returned', output: outputText(app, ctx, value) };
+  } catch (error) {
+    return { kind: 'failed', error };
+  } finally {
+    cancelTimer();
+    run.onEnd = null;
+  }
+}
+
+/** Most jobs have no context, and nothing to be shielded from: they are spared the storage. */
+function inContextOf<T>({ context }: Envelope, work: () => T): T {
+  if (context == null && currentContext() === undefined) return work();
+  return withContext(context ?? noContext, work);
+}
+
+/** Settles like `returned`, or rejects when the run is ended. */
+function untilEnded(run: Run, returned: PromiseLike<unknown>): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    // The function itself, not one around it: with a closure here all that an attempt touches outlives the young
+    // generation (50 of 190 MB over 20,000 jobs instead of 4), and the garbage collector costs as much as the job.
+    run.onEnd = reject;
+    returned.then(resolve, reject);
   });
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return value instanceof Promise || typeof (value as PromiseLike<unknown> | null)?.then === 'function';
 }
 
 const noContext: JobContext = Object.freeze({});

@@ -18,7 +18,7 @@ export interface Run {
   /** Ends the attempt now, whatever the handler does. */
   end(cause: EndCause): void;
   /** Called at most once, when the attempt is ended from outside. */
-  onEnd: ((cause: EndCause) => void) | null;
+  onEnd: ((reason: LongshoreError) => void) | null;
 }
 
 export function createRun(lease: JobLease): Run {
@@ -31,7 +31,7 @@ class LeaseRun implements Run {
   id: string | null = null;
   key: string | null = null;
   cause: EndCause | null = null;
-  onEnd: ((cause: EndCause) => void) | null = null;
+  onEnd: ((reason: LongshoreError) => void) | null = null;
   #controller: AbortController | null = null;
   #ended = false;
 
@@ -58,7 +58,7 @@ class LeaseRun implements Run {
     if (this.#ended) return;
     this.#ended = true;
     this.interrupt(why);
-    this.onEnd?.(this.cause!);
+    this.onEnd?.(abortReason(this.cause!));
   }
 }
 

@@ -11,19 +11,19 @@ export function sqliteAdmin(state: SqliteState): QueueAdmin {
   const counts = db.prepare(`
     WITH asked (queue, now) AS (SELECT ?, ?)
     SELECT
-      (SELECT count(*) FROM jobs WHERE state = 0 AND queue = asked.queue) AS ready,
-      (SELECT count(*) FROM jobs WHERE state = 1 AND queue = asked.queue AND ready_at <= now) AS due,
-      (SELECT count(*) FROM jobs WHERE state = 1 AND queue = asked.queue AND ready_at > now) AS delayed,
-      (SELECT count(*) FROM jobs WHERE state = 2 AND queue = asked.queue) AS leased,
-      (SELECT count(*) FROM jobs WHERE state >= 3 AND ${dead} AND queue = asked.queue) AS dead,
-      (SELECT min(ready_at) FROM jobs WHERE state = 0 AND queue = asked.queue) AS oldest_ready,
-      (SELECT min(ready_at) FROM jobs WHERE state = 1 AND queue = asked.queue) AS oldest_delayed,
+      (SELECT count(*) FROM jobs WHERE state = ${State.ready} AND queue = asked.queue) AS ready,
+      (SELECT count(*) FROM jobs WHERE state = ${State.delayed} AND queue = asked.queue AND ready_at <= now) AS due,
+      (SELECT count(*) FROM jobs WHERE state = ${State.delayed} AND queue = asked.queue AND ready_at > now) AS delayed,
+      (SELECT count(*) FROM jobs WHERE state = ${State.leased} AND queue = asked.queue) AS leased,
+      (SELECT count(*) FROM jobs WHERE state >= ${State.completed} AND ${dead} AND queue = asked.queue) AS dead,
+      (SELECT min(ready_at) FROM jobs WHERE state = ${State.ready} AND queue = asked.queue) AS oldest_ready,
+      (SELECT min(ready_at) FROM jobs WHERE state = ${State.delayed} AND queue = asked.queue) AS oldest_delayed,
       coalesce((SELECT paused FROM queues WHERE name = asked.queue), 0) AS paused
     FROM asked`);
   const peekReady = db.prepare(`
     SELECT ${recordColumns} FROM jobs WHERE ${waiting} AND queue = ? AND ready_at <= ? ORDER BY rank, seq LIMIT ?`);
   const peekDelayed = db.prepare(`
-    SELECT ${recordColumns} FROM jobs WHERE state = 1 AND queue = ? AND ready_at > ? ORDER BY ready_at, seq LIMIT ?`);
+    SELECT ${recordColumns} FROM jobs WHERE state = ${State.delayed} AND queue = ? AND ready_at > ? ORDER BY ready_at, seq LIMIT ?`);
   const clear = db.prepare(`DELETE FROM jobs WHERE ${waiting} AND queue = ?`);
   const setPaused = db.prepare(`
     INSERT INTO queues (name, paused) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET paused = excluded.paused`);
@@ -74,7 +74,7 @@ export function sqliteAdmin(state: SqliteState): QueueAdmin {
     deadLetters: {
       async list({ queue, max = 100 }) {
         const where = queue === undefined ? '' : 'AND queue = ?';
-        const sql = `SELECT ${recordColumns}, body FROM jobs WHERE state >= 3 AND ${dead} ${where}
+        const sql = `SELECT ${recordColumns}, body FROM jobs WHERE state >= ${State.completed} AND ${dead} ${where}
           ORDER BY finished_at DESC, seq DESC LIMIT ?`;
         const values = queue === undefined ? [max] : [queue, max];
         const rows = db.run('listing', () => db.prepare(sql).all(...values)) as unknown as JobRow[];

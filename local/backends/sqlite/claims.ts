@@ -5,10 +5,10 @@ import { lostAttempt } from '../defaults.ts';
 import type { SqliteState } from './index.ts';
 import { appendReport, reportLine } from './rows.ts';
 import { State } from './schema.ts';
+import { tokenOf } from './settle.ts';
 
 interface Claimed {
   readonly seq: number;
-  readonly rank: number;
   readonly queue: string;
   readonly body: string;
   readonly attempt: number;
@@ -26,29 +26,33 @@ export interface Claims {
 const stepSize = 1000;
 
 export function createClaims({ db, clock, retention }: SqliteState, newNonce: () => string): Claims {
-  const anyReady = db.prepare('SELECT 1 FROM jobs WHERE state = 0 AND queue = ? LIMIT 1');
+  const anyReady = db.prepare(`SELECT 1 FROM jobs WHERE state = ${State.ready} AND queue = ? LIMIT 1`);
   const firstDelayed = db.prepare(
-    'SELECT ready_at FROM jobs WHERE state = 1 AND queue = ? ORDER BY ready_at LIMIT 1',
+    `SELECT ready_at FROM jobs WHERE state = ${State.delayed} AND queue = ? ORDER BY ready_at LIMIT 1`,
   );
   const promote = db.prepare(`
     UPDATE jobs SET state = ${State.ready} WHERE seq IN (
-      SELECT seq FROM jobs WHERE state = 1 AND queue = ? AND ready_at <= ? ORDER BY ready_at LIMIT ${stepSize})`);
+      SELECT seq FROM jobs WHERE state = ${State.delayed} AND queue = ? AND ready_at <= ? ORDER BY ready_at LIMIT ${stepSize})`);
   const pausedQueues = db.prepare('SELECT name FROM queues WHERE paused = 1');
   const firstRanks = db.prepare(
-    'SELECT seq, rank FROM jobs WHERE state = 0 AND queue = ? ORDER BY rank, seq LIMIT ?',
+    `SELECT seq, rank FROM jobs WHERE state = ${State.ready} AND queue = ? ORDER BY rank, seq LIMIT ?`,
   );
   const set = `UPDATE jobs SET state = ${State.leased}, attempt = attempt + 1, nonce = ?, claimed_at = ?, lease_until = ?`;
-  const columns = 'RETURNING seq, rank, queue, body, attempt, interrupted';
-  const claimFirst = db.prepare(`${set} WHERE seq IN (
-    SELECT seq FROM jobs WHERE state = 0 AND queue = ? ORDER BY rank, seq LIMIT ?) ${columns}`);
+  const columns = 'RETURNING seq, queue, body, attempt, interrupted';
   const claimThese = db.prepare(
-    `${set} WHERE seq IN (SELECT value FROM json_each(?)) AND state = 0 ${columns}`,
+    `${set} WHERE seq IN (SELECT value FROM json_each(?)) AND state = ${State.ready} ${columns}`,
   );
+  // For one queue: read, then write by row number, a fifth faster than UPDATE ... RETURNING with a sub-select.
+  const readFirst = db.prepare(`
+    SELECT seq, body, attempt, interrupted FROM jobs
+    WHERE state = ${State.ready} AND queue = ? ORDER BY rank, seq LIMIT ?`);
+  readFirst.setReturnArrays(true);
+  const claimRead = db.prepare(`${set} WHERE seq IN (SELECT value FROM json_each(?))`);
   const expired = db.prepare(`
     SELECT seq, attempt, claimed_at, cancel_requested FROM jobs
-    WHERE state = 2 AND queue = ? AND lease_until <= ? LIMIT ${stepSize}`);
+    WHERE state = ${State.leased} AND queue = ? AND lease_until <= ? LIMIT ${stepSize}`);
   const putBack = db.prepare(`
-    UPDATE jobs SET state = ?, nonce = NULL, interrupted = 1, ready_at = ?, rank = ? + (rank - ready_at),
+    UPDATE jobs SET state = ?, interrupted = 1, ready_at = ?, rank = ? + (rank - ready_at),
       finished_at = ?, reason = ?, ${appendReport}
     WHERE seq = ?`);
 
@@ -69,7 +73,21 @@ export function createClaims({ db, clock, retention }: SqliteState, newNonce: ()
     return paused.length === 0 ? found : found.filter((queue) => !paused.includes(queue));
   }
 
-  function claimMany(
+  function claimOf(queue: string, max: number, nonce: string, now: number, until: number): Claimed[] {
+    return db.transaction('claiming', () => {
+      const rows = readFirst.all(queue, max) as unknown as [number, string, number, number][];
+      claimRead.run(nonce, now, until, JSON.stringify(rows.map(([seq]) => seq)));
+      return rows.map(([seq, body, attempt, interrupted]) => ({
+        seq,
+        queue,
+        body,
+        attempt: attempt + 1,
+        interrupted,
+      }));
+    });
+  }
+
+  function claimAcross(
     queues: readonly string[],
     max: number,
     nonce: string,
@@ -82,7 +100,9 @@ export function createClaims({ db, clock, retention }: SqliteState, newNonce: ()
         .sort((a, b) => a.rank - b.rank || a.seq - b.seq)
         .slice(0, max)
         .map((row) => row.seq);
-      return claimThese.all(nonce, now, until, JSON.stringify(first)) as unknown as Claimed[];
+      const place = new Map(first.map((seq, i) => [seq, i]));
+      const rows = claimThese.all(nonce, now, until, JSON.stringify(first)) as unknown as Claimed[];
+      return rows.sort((a, b) => place.get(a.seq)! - place.get(b.seq)!); // RETURNING promises no order
     });
   }
 
@@ -90,21 +110,21 @@ export function createClaims({ db, clock, retention }: SqliteState, newNonce: ()
     claim(queues, max, leaseMs, now) {
       return db.run('claiming', () => {
         const open = withWork(queues, now);
-        if (open.length === 0) return [];
+        const [only] = open;
+        if (only === undefined) return [];
         const nonce = newNonce();
         const until = now + leaseMs;
         const rows =
           open.length === 1
-            ? (claimFirst.all(nonce, now, until, open[0]!, max) as unknown as Claimed[])
-            : claimMany(open, max, nonce, now, until);
-        rows.sort((a, b) => a.rank - b.rank || a.seq - b.seq); // RETURNING promises no order
+            ? claimOf(only, max, nonce, now, until)
+            : claimAcross(open, max, nonce, now, until);
         return rows.map(
           ({ seq, queue, body, attempt, interrupted }): JobLease => ({
             queue,
             body,
             attempt,
             // One random nonce per claim: with the row's number it is unique, and fresh every time.
-            token: `${seq}.${nonce}`,
+            token: tokenOf(seq, nonce),
             expiresAt: until,
             interrupted: interrupted === 1,
           }),

@@ -26,7 +26,7 @@ export function sqliteRecords(state: SqliteState): RecordStore {
     SELECT id FROM jobs WHERE id IN (SELECT value FROM json_each(?)) AND state = ${State.leased} AND cancel_requested`);
   const purgeJobs = db.prepare(`
     DELETE FROM jobs WHERE seq IN (
-      SELECT seq FROM jobs WHERE state IN (SELECT value FROM json_each(?)) AND state >= 3 AND finished_at <= ?
+      SELECT seq FROM jobs WHERE state IN (SELECT value FROM json_each(?)) AND state >= ${State.completed} AND finished_at <= ?
       LIMIT ${stepSize})`);
   const purgeKeys = db.prepare(`
     DELETE FROM keys WHERE key IN (

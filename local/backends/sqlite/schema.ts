@@ -3,6 +3,17 @@
 /** `PRAGMA application_id`: the letters LGSH. */
 export const applicationId = 0x4c475348;
 
+/** `jobs.state`. Numbers, because the partial indexes and every claim compare them. */
+export const State = {
+  ready: 0,
+  delayed: 1,
+  leased: 2,
+  completed: 3,
+  failed: 4,
+  cancelled: 5,
+  expired: 6,
+} as const;
+
 /**
  * Version n is reached by running `migrations[n - 1]`. To change the format: append a migration, never edit one
  * that was released, and keep reading rows that the version before has written.
@@ -34,10 +45,10 @@ export const migrations: readonly string[] = [
   ) STRICT;
   -- One partial index per question. Delayed jobs are kept out of the ready index: 100k of them in front of the
   -- ready ones would otherwise be stepped over at every claim.
-  CREATE INDEX jobs_ready ON jobs (queue, rank) WHERE state = 0;
-  CREATE INDEX jobs_delayed ON jobs (queue, ready_at) WHERE state = 1;
-  CREATE INDEX jobs_leased ON jobs (queue, lease_until) WHERE state = 2;
-  CREATE INDEX jobs_finished ON jobs (state, finished_at) WHERE state >= 3;
+  CREATE INDEX jobs_ready ON jobs (queue, rank) WHERE state = ${State.ready};
+  CREATE INDEX jobs_delayed ON jobs (queue, ready_at) WHERE state = ${State.delayed};
+  CREATE INDEX jobs_leased ON jobs (queue, lease_until) WHERE state = ${State.leased};
+  CREATE INDEX jobs_finished ON jobs (state, finished_at) WHERE state >= ${State.completed};
   CREATE TABLE queues (name TEXT PRIMARY KEY, paused INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
   CREATE TABLE keys (
     key TEXT PRIMARY KEY,
@@ -52,14 +63,3 @@ export const migrations: readonly string[] = [
   CREATE TABLE workers (id TEXT PRIMARY KEY, seen_at INTEGER NOT NULL, beat TEXT NOT NULL) STRICT, WITHOUT ROWID;
   `,
 ];
-
-/** `jobs.state`. Numbers, because the partial indexes and every claim compare them. */
-export const State = {
-  ready: 0,
-  delayed: 1,
-  leased: 2,
-  completed: 3,
-  failed: 4,
-  cancelled: 5,
-  expired: 6,
-} as const;

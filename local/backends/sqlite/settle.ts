@@ -8,21 +8,25 @@ import { State } from './schema.ts';
 
 export function createSettler(state: SqliteState, keys: SqliteKeys): JobSettler {
   const { db, clock, retention, ageingMs } = state;
-  const owned = 'seq = ? AND nonce = ? AND state = 2 AND lease_until > ?';
+  const owned = `seq = ? AND nonce = ? AND state = ${State.leased} AND lease_until > ?`;
   // The payload of a completed job is of no further use, so it is not kept.
   const complete = db.prepare(
-    `UPDATE jobs SET state = ${State.completed}, nonce = NULL, finished_at = ?, body = '', ${appendReport} WHERE ${owned}`,
+    `UPDATE jobs SET state = ${State.completed}, finished_at = ?, body = '', ${appendReport} WHERE ${owned}`,
   );
   const remove = db.prepare(`DELETE FROM jobs WHERE ${owned}`);
+  const removeThese = db.prepare(`
+    DELETE FROM jobs WHERE seq IN (SELECT value FROM json_each(?)) AND nonce = ? AND state = ${State.leased}
+      AND lease_until > ? RETURNING seq`);
+  removeThese.setReturnArrays(true);
   const again = db.prepare(`
-    UPDATE jobs SET nonce = NULL, ready_at = ?, rank = ? + priority * ${ageingMs},
+    UPDATE jobs SET ready_at = ?, rank = ? + priority * ${ageingMs},
       state = CASE WHEN cancel_requested THEN ${State.cancelled} ELSE ? END,
       finished_at = CASE WHEN cancel_requested THEN ? END,
       reason = CASE WHEN cancel_requested THEN 'cancelled' END,
       attempt = attempt - ?, interrupted = interrupted AND ?, ${appendReport}
     WHERE ${owned}`);
   const end = db.prepare(`
-    UPDATE jobs SET state = ?, nonce = NULL, finished_at = ?, reason = ?, error = ?, ${appendReport} WHERE ${owned}`);
+    UPDATE jobs SET state = ?, finished_at = ?, reason = ?, error = ?, ${appendReport} WHERE ${owned}`);
   const removeCancelled = db.prepare(`DELETE FROM jobs WHERE seq = ? AND state = ${State.cancelled}`);
   const extend = db.prepare(`UPDATE jobs SET lease_until = ? WHERE ${owned}`);
 
@@ -36,12 +40,34 @@ export function createSettler(state: SqliteState, keys: SqliteKeys): JobSettler 
     return changes === 1;
   }
 
+  /** With nothing to write into each row, one statement per claim that the leases came from. */
+  function removeAll(acks: readonly Ack[], now: number): boolean[] {
+    const byNonce = Map.groupBy(
+      acks.map(({ lease }) => ownership(lease)),
+      ({ nonce }) => nonce,
+    );
+    const removed = new Set<string>();
+    for (const [nonce, mine] of byNonce) {
+      const seqs = JSON.stringify(mine.map(({ seq }) => seq));
+      const rows = removeThese.all(seqs, nonce, now) as unknown as [number][];
+      for (const [seq] of rows) removed.add(tokenOf(seq, nonce));
+    }
+    return acks.map(({ lease, complete: key }) => {
+      // Taken out of the set, so that a lease given twice in one call settles once.
+      const settled = removed.delete(lease.token);
+      if (settled && key) keys.completeNow(key);
+      return settled;
+    });
+  }
+
   return {
     async ack(acks) {
       const now = clock.now();
       const [only] = acks;
       if (acks.length === 1 && !only!.complete) return [db.run('settling', () => ackOne(only!, now))];
-      return db.transaction('settling', () => acks.map((ack) => ackOne(ack, now)));
+      return db.transaction('settling', () =>
+        retention.completedMs === 0 ? removeAll(acks, now) : acks.map((ack) => ackOne(ack, now)),
+      );
     },
 
     async nack(lease, { delayMs, countAttempt, report }) {
@@ -82,6 +108,8 @@ export function createSettler(state: SqliteState, keys: SqliteKeys): JobSettler 
     },
   };
 }
+
+export const tokenOf = (seq: number, nonce: string): string => `${seq}.${nonce}`;
 
 /** Row number and nonce. A token that is none of ours names row -1, which does not exist. */
 export function ownership({ token }: Pick<JobLease, 'token'>): { seq: number; nonce: string } {

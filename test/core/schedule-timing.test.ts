@@ -1,0 +1,147 @@
+/** When a schedule is due: patterns, time zones, both changes of daylight saving, fixed intervals. */
+
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { defineSchedule, type ScheduleDefinition } from '../../core/schedule.ts';
+import { job, refusal, refusalText } from './kit.ts';
+
+const work = job();
+const schedule = (parts: Partial<ScheduleDefinition<unknown>>) =>
+  defineSchedule({ name: 'nightly', job: work, payload: {}, ...parts });
+
+/** The next `count` moments after `from`, as UTC. */
+function moments(parts: Partial<ScheduleDefinition<unknown>>, from: string, count: number): string[] {
+  const { nextAfter } = schedule(parts);
+  const found: string[] = [];
+  for (let at = nextAfter(Date.parse(from)); at !== null && found.length < count; at = nextAfter(at)) {
+    found.push(new Date(at).toISOString().slice(0, 16));
+  }
+  return found;
+}
+
+describe('a cron pattern', () => {
+  it('is UTC by default', () => {
+    expect(moments({ cron: '0 2 * * *' }, '2026-07-01T02:00:00Z', 2)).toEqual([
+      '2026-07-02T02:00',
+      '2026-07-03T02:00',
+    ]);
+  });
+
+  it('may have seconds first', () => {
+    const { nextAfter } = schedule({ cron: '*/20 * * * * *' });
+    const from = Date.parse('2026-07-01T00:00:19.999Z');
+    expect([nextAfter(from), nextAfter(from + 1)]).toEqual([from + 1, from + 20_001]);
+  });
+
+  it('follows its time zone through the year', () => {
+    const cron = { cron: '0 8 1 * *', timezone: 'Europe/Berlin' };
+    expect(moments(cron, '2026-01-15T00:00:00Z', 3)).toEqual([
+      '2026-02-01T07:00',
+      '2026-03-01T07:00',
+      '2026-04-01T06:00',
+    ]);
+  });
+
+  it('comes once in the night when the clock goes forward, after the hour that does not exist', () => {
+    const cron = { cron: '30 2 * * *', timezone: 'Europe/Berlin' };
+    expect(moments(cron, '2026-03-27T12:00:00Z', 4)).toEqual([
+      '2026-03-28T01:30',
+      '2026-03-29T01:00',
+      '2026-03-30T00:30',
+      '2026-03-31T00:30',
+    ]);
+  });
+
+  it('comes once in the night when the clock goes back, in the first of the two hours', () => {
+    const cron = { cron: '30 2 * * *', timezone: 'Europe/Berlin' };
+    expect(moments(cron, '2026-10-23T12:00:00Z', 4)).toEqual([
+      '2026-10-24T00:30',
+      '2026-10-25T00:30',
+      '2026-10-26T01:30',
+      '2026-10-27T01:30',
+    ]);
+  });
+
+  it.each([
+    ['forward', '2026-03-28T22:00:00Z'],
+    ['back', '2026-10-24T22:00:00Z'],
+  ])('of every half hour leaves none out and doubles none when the clock goes %s', (_, from) => {
+    const { nextAfter } = schedule({ cron: '*/30 * * * *', timezone: 'Europe/Berlin' });
+    const halfHourMs = 1_800_000;
+    let at = Date.parse(from);
+    for (let i = 0; i < 12; i++, at += halfHourMs) expect(nextAfter(at)).toBe(at + halfHourMs);
+  });
+
+  it('says for people when it runs', () => {
+    expect(schedule({ cron: '0 2 * * *', timezone: 'Europe/Berlin' }).timing).toBe(
+      '0 2 * * * (Europe/Berlin)',
+    );
+    expect(schedule({ everyMs: 5000 }).timing).toBe('every 5000 ms');
+  });
+
+  it('that names a day which never comes has no next moment', () => {
+    expect(schedule({ cron: '0 0 30 2 *' }).nextAfter(0)).toBeNull();
+  });
+
+  it.each(['', 'hourly', '* * * *', '61 * * * *', '0 25 * * *', '0 0 * * MOO'])(
+    'refuses %j',
+    async (cron) => {
+      expect(await refusalText(() => schedule({ cron }))).toMatch(
+        `CONFIG: Schedule "nightly" expects a cron pattern like "0 2 * * *" and an IANA time zone, got ${JSON.stringify(cron)} in "UTC": CronPattern: `,
+      );
+    },
+  );
+
+  it('refuses a time zone that there is not, at once', async () => {
+    const { code, message, cause } = await refusal(() =>
+      schedule({ cron: '0 2 * * *', timezone: 'Mars/Base' }),
+    );
+    expect(code).toBe('CONFIG');
+    expect(message).toContain('got "0 2 * * *" in "Mars/Base": ');
+    expect(cause).toBeInstanceOf(Error);
+  });
+});
+
+describe('a fixed interval', () => {
+  it('is aligned to the epoch, so that all hosts agree', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1000, max: 864_000_000 }),
+        fc.integer({ min: 0, max: 4e12 }),
+        (everyMs, now) => {
+          const next = schedule({ everyMs }).nextAfter(now)!;
+          expect(next % everyMs).toBe(0);
+          expect(next).toBeGreaterThan(now);
+          expect(next - now).toBeLessThanOrEqual(everyMs);
+        },
+      ),
+    );
+  });
+
+  it.each([999, 0, -5000, 1000.5, Number.NaN])('refuses %d ms', async (everyMs) => {
+    expect(await refusalText(() => schedule({ everyMs }))).toBe(
+      `CONFIG: Expected everyMs of schedule "nightly" to be an integer of 1000 or more, got ${everyMs}.`,
+    );
+  });
+});
+
+describe('a definition', () => {
+  it('leaves overlap and missed at "allow" and "one"', () => {
+    expect(schedule({ everyMs: 1000 })).toMatchObject({ overlap: 'allow', missed: 'one', payload: {} });
+  });
+
+  it.each([
+    ['neither cron nor everyMs', {}, 'neither'],
+    ['both', { cron: '0 2 * * *', everyMs: 1000 }, 'both'],
+  ])('with %s is refused', async (_, parts, got) => {
+    expect(await refusalText(() => schedule(parts))).toBe(
+      `CONFIG: Schedule "nightly" expects either cron or everyMs, got ${got}.`,
+    );
+  });
+
+  it.each(['', 'a b', 'ä', 'n'.repeat(129)])('with the name %j is refused', async (name) => {
+    const { code, message } = await refusal(() => schedule({ name, everyMs: 1000 }));
+    expect(code).toBe('CONFIG');
+    expect(message).toMatch(/^A schedule's name must match \/\^\[A-Za-z0-9\._-\]\{1,128\}\$\/, got ".*"\.$/);
+  });
+});
