@@ -36,7 +36,7 @@ export interface Client {
   readonly app: App;
   readonly backend: QueueBackend;
   readonly stores: Stores;
-  /** Throws `PAYLOAD`, `LIMIT`, `CONFIG` or `UNKNOWN_JOB` before anything is sent, `BACKEND` and its kin when sending fails. */
+  /** Throws `PAYLOAD`, `LIMIT`, `OPTION`, `CONFIG` or `UNKNOWN_JOB` before anything is sent, `BACKEND` and its kin when sending fails. */
   enqueue<Input>(job: Job<Input>, payload: NoInfer<Input>, options?: EnqueueOptions): Promise<EnqueuedJob>;
   /** One result per payload, in order; what is wrong with one does not stop the others. */
   enqueueMany<Input>(

@@ -4,8 +4,9 @@ import type { App } from './app.ts';
 import type { EnqueueOptions } from './client.ts';
 import { currentContext } from './context.ts';
 import type { BackendLimits, OutgoingMessage } from './contract.ts';
-import { type JobContext, writeEnvelope } from './envelope.ts';
+import { contextMembers, type JobContext, writeEnvelope } from './envelope.ts';
 import { LongshoreError, shown } from './errors.ts';
+import { toError } from './failure.ts';
 import { checkQueue, type Job, priorityOf } from './job.ts';
 import { assertJson } from './json.ts';
 import { validate } from './schema.ts';
@@ -24,6 +25,8 @@ export function prepare(
       `Job "${job.name}" is not among the app's jobs. Add it to createApp({ jobs }).`,
     );
   }
+  // Before the schema: a recursive one would follow a cycle until the stack is full.
+  if (payload !== undefined) assertJson(payload, 'payload');
   const valid = validate(job.schema, payload, job.name);
   return valid instanceof Promise
     ? valid.then((value) => compose(app, limits, job, payload, value, options))
@@ -38,9 +41,6 @@ function compose(
   value: unknown,
   options: EnqueueOptions,
 ): OutgoingMessage {
-  // What travels is the input, checked again at the other end: a schema's output may be anything, dates included.
-  const data = payload === undefined ? null : payload;
-  assertJson(data, 'payload');
   const now = app.clock.now();
   const id = app.newId();
   const queue = options.queue ?? job.queue;
@@ -55,7 +55,9 @@ function compose(
     {
       v: 1,
       job: job.name,
-      payload: data,
+      // What travels is the input, checked again at the other end: a schema's output may be anything, dates included.
+      // `undefined` leaves the member out, so the other end sees the same.
+      payload,
       queue,
       priority,
       maxRetries,
@@ -88,8 +90,12 @@ function notBeforeOf(options: EnqueueOptions, now: number, limits: BackendLimits
   if (delayMs !== undefined && !(Number.isFinite(delayMs) && delayMs >= 0)) {
     throw option(`delayMs to be 0 or more, got ${shown(delayMs)}; leave it out to run at once`);
   }
+  if (runAt !== undefined && !(runAt instanceof Date && Number.isFinite(runAt.getTime()))) {
+    throw option(`runAt to be a valid date, got ${shown(runAt)}`);
+  }
   const at = delayMs !== undefined ? now + Math.ceil(delayMs) : runAt!.getTime();
-  if (!Number.isSafeInteger(at)) throw option(`runAt to be a valid date, got ${shown(runAt)}`);
+  if (!Number.isSafeInteger(at))
+    throw option(`delayMs to end in a time that can be told, got ${shown(delayMs)}`);
   if (at <= now) return null;
   if (limits.maxDelayMs !== null && at - now > limits.maxDelayMs) {
     throw new LongshoreError(
@@ -101,14 +107,26 @@ function notBeforeOf(options: EnqueueOptions, now: number, limits: BackendLimits
 }
 
 function keyOf(job: Job, value: unknown, options: EnqueueOptions): string | null {
-  const key = options.idempotencyKey ?? job.keyOf?.(value) ?? null;
+  const key = options.idempotencyKey ?? ownKey(job, value);
   if (key !== null && (typeof key !== 'string' || key.length === 0 || key.length > 256)) {
     throw option(`an idempotency key of 1 to 256 characters, got ${shown(key)}`);
   }
   return key;
 }
 
-const contextMembers = ['tenantId', 'actorId', 'requestId', 'traceparent'] as const;
+function ownKey(job: Job, value: unknown): string | null {
+  try {
+    return job.keyOf?.(value) ?? null;
+  } catch (cause) {
+    throw new LongshoreError(
+      'PAYLOAD',
+      `idempotencyKey() of job "${job.name}" threw: ${toError(cause).message}`,
+      {
+        cause,
+      },
+    );
+  }
+}
 
 function contextOf(context: JobContext | undefined): JobContext | null {
   if (!context) return null;

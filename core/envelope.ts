@@ -15,6 +15,8 @@ export interface JobContext {
   readonly traceparent?: string;
 }
 
+export const contextMembers = ['tenantId', 'actorId', 'requestId', 'traceparent'] as const;
+
 export interface Envelope {
   readonly v: 1;
   readonly job: string;
@@ -74,13 +76,17 @@ export interface ReadOptions {
 }
 
 /**
- * Verifies and parses, in that order. Throws `LIMIT`, `SIGNATURE`, `UNKNOWN_KEY` or `ENVELOPE`.
+ * Verifies and parses, in that order. Throws `LIMIT`, `SIGNATURE`, `UNKNOWN_KEY`, `ENVELOPE` or `PAYLOAD`.
  * Does not look at queue or expiry: those depend on where and when the text is used.
  */
 export function readEnvelope(text: string, { ring, now, maxBytes }: ReadOptions): Envelope {
   // A UTF-16 unit is at least one byte in UTF-8, so counting bytes is only needed near the limit.
   if (text.length > maxBytes || (text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes)) {
     throw new LongshoreError('LIMIT', `Expected an envelope of at most ${maxBytes} bytes, got more.`);
+  }
+  // Half a surrogate pair becomes U+FFFD in UTF-8: two texts would then have one signature.
+  if (!text.isWellFormed()) {
+    throw new LongshoreError('SIGNATURE', 'Expected an envelope of whole characters, got half a pair.');
   }
   verify(text, ring, now);
   let data: unknown;
@@ -118,8 +124,14 @@ const isText = (x: unknown): boolean => typeof x === 'string' && x.length > 0;
 const isTextOrNull = (x: unknown): boolean => x === null || x === undefined || typeof x === 'string';
 const isCount = (x: unknown): boolean => Number.isSafeInteger(x) && (x as number) >= 0;
 const isCountOrNull = (x: unknown): boolean => x === null || x === undefined || isCount(x);
-const isObjectOrNull = (x: unknown): boolean =>
-  x === null || x === undefined || (typeof x === 'object' && !Array.isArray(x));
+/** As strict as enqueue(), because a job that is enqueued from a handler inherits it. */
+const isContextOrNull = (x: unknown): boolean =>
+  x === null ||
+  x === undefined ||
+  (typeof x === 'object' &&
+    !Array.isArray(x) &&
+    contextMembers.every((name) => isContextText((x as JobContext)[name])));
+const isContextText = (x: unknown): boolean => x === undefined || (typeof x === 'string' && x.length <= 256);
 
 const shape: readonly [keyof Envelope, (x: unknown) => boolean, string][] = [
   ['v', (x) => x === 1, '1'],
@@ -134,7 +146,7 @@ const shape: readonly [keyof Envelope, (x: unknown) => boolean, string][] = [
   ['idempotencyKey', isTextOrNull, 'a string or null'],
   ['schedule', isCountOrNull, 'epoch milliseconds or null'],
   ['expiresAt', isCountOrNull, 'epoch milliseconds or null'],
-  ['context', isObjectOrNull, 'an object or null'],
+  ['context', isContextOrNull, 'null or an object whose members are strings of at most 256 characters'],
 ];
 
 function checkShape(data: unknown): Envelope {

@@ -6,13 +6,30 @@ const longestStack = 4_000;
 
 /** What a handler threw, as plain data that can be stored. */
 export function reportError(error: unknown): AttemptError {
-  if (!(error instanceof Error)) return { code: 'HANDLER', message: cut(String(error), longestMessage) };
   if (error instanceof LongshoreError)
     return { code: error.code, message: cut(error.message, longestMessage) };
-  const message = cut(error.message || error.name, longestMessage);
-  return error.stack === undefined
+  const message = cut(messageOf(error), longestMessage);
+  const stack = stackOf(error);
+  return stack === null
     ? { code: 'HANDLER', message }
-    : { code: 'HANDLER', message, stack: cut(error.stack, longestStack) };
+    : { code: 'HANDLER', message, stack: cut(stack, longestStack) };
+}
+
+/** Anything can be thrown, even what has no text: a report that throws would leave the job unsettled. */
+function messageOf(error: unknown): string {
+  try {
+    return error instanceof Error ? String(error.message || error.name) : String(error);
+  } catch {
+    return 'The handler threw a value that has no text.';
+  }
+}
+
+function stackOf(error: unknown): string | null {
+  try {
+    return error instanceof Error && typeof error.stack === 'string' ? error.stack : null;
+  } catch {
+    return null;
+  }
 }
 
 /** `CODE: message`, the one-line form for listings and logs. */
@@ -21,7 +38,7 @@ export function errorText(error: AttemptError | null): string {
 }
 
 export function toError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
+  return error instanceof Error ? error : new Error(messageOf(error));
 }
 
 /** A driver's error as ours, so that callers meet one class. */

@@ -6,12 +6,13 @@
 
 import type { App } from './app.ts';
 import type { Client } from './client.ts';
-import type { AbandonReason, JobLease, JobSettler } from './contract.ts';
+import type { AbandonReason, JobSettler } from './contract.ts';
 import { type Envelope, readEnvelope } from './envelope.ts';
 import { LongshoreError, PermanentError, RetryAfterError } from './errors.ts';
 import { execute } from './execute.ts';
 import { errorText, reportError, toError } from './failure.ts';
 import type { Job } from './job.ts';
+import { exponential } from './retry.ts';
 import type { Run } from './run.ts';
 import { validate } from './schema.ts';
 import type { AttemptError, AttemptReport, Outcome } from './store.ts';
@@ -95,7 +96,7 @@ export async function attempt(app: App, ports: AttemptPorts, run: Run): Promise<
     reason: verdict.verb === 'abandon' ? verdict.reason : null,
     error: report.error,
   };
-  if (app.events.active) announce(app, lease, admitted, result, report);
+  if (app.events.active) announce(app, run, admitted, result, report);
   return result;
 }
 
@@ -106,7 +107,8 @@ function admit(app: App, run: Run, now: number): Admitted | LongshoreError {
   try {
     envelope = readEnvelope(lease.body, { ring: app.keyRing(), now, maxBytes: app.maxBodyBytes });
   } catch (error) {
-    return error as LongshoreError;
+    if (error instanceof LongshoreError) return error;
+    throw error; // a fault of the key ring is no fault of the message
   }
   run.id = envelope.identifier;
   if (envelope.queue !== lease.queue) {
@@ -117,7 +119,7 @@ function admit(app: App, run: Run, now: number): Admitted | LongshoreError {
   }
   const job = app.jobs.get(envelope.job);
   if (!job) {
-    const young = now - envelope.issuedAt < app.unknownJobGraceMs;
+    const young = now - (envelope.schedule ?? envelope.issuedAt) < app.unknownJobGraceMs;
     const next = young ? 'It is given back: a newer worker may know it.' : 'Deploy the job, then retry it.';
     return new UnknownJob(`No job "${envelope.job}" is defined here. ${next}`, young);
   }
@@ -154,22 +156,21 @@ async function runGuarded(
 ): Promise<Verdict> {
   const { envelope, job } = admitted;
   const { lease } = run;
+  // A queue is trusted to keep a message, not to keep its time: whoever can write to it could deliver early.
+  if (envelope.schedule != null && now < envelope.schedule) return giveBack(envelope.schedule - now, null);
   if (envelope.expiresAt != null && now >= envelope.expiresAt) {
     const error = new LongshoreError('EXPIRED', `The job was to begin before ${iso(envelope.expiresAt)}.`);
     return { verb: 'abandon', outcome: 'rejected', reason: 'expired', error };
   }
-  if (admitted.attempt > envelope.maxRetries + 1) {
-    const error = new LongshoreError(
-      'CRASH_LOOP',
-      `All ${envelope.maxRetries + 1} attempts began and none ended: they took their workers down or lost their leases.`,
-    );
-    return { verb: 'abandon', outcome: 'dead-lettered', reason: 'crash-loop', error };
-  }
+  const tooMany = admitted.attempt > envelope.maxRetries + 1;
+  if (tooMany && envelope.idempotencyKey == null) return crashLoop(envelope);
   let payload: unknown;
   try {
     payload = validate(job.schema, envelope.payload, job.name);
     if (payload instanceof Promise) payload = await payload;
   } catch (error) {
+    // A schema may ask a database: only its own "no" is final, a fault of its own is a failed attempt.
+    if (!(error instanceof LongshoreError)) return afterFailure(app, job, envelope, admitted.attempt, error);
     return { verb: 'abandon', outcome: 'rejected', reason: 'rejected', error };
   }
   if (envelope.idempotencyKey == null) return runAttempt(app, ports, run, admitted, payload, now);
@@ -182,6 +183,11 @@ async function runGuarded(
   if (claim.state === 'running') {
     return giveBack(Math.min(longestBusyMs, Math.max(1000, claim.until - now)), null);
   }
+  // Asked only now: where the last attempt completed its key and could not ack, the job is done, not in a loop.
+  if (tooMany) {
+    await keys.release(key, lease.token).catch(() => false);
+    return crashLoop(envelope);
+  }
   run.key = key;
   const verdict = await runAttempt(app, ports, run, admitted, payload, now);
   // A failed attempt must never block its own retry. If this write fails, the hold ends with the lease. After a lost
@@ -189,6 +195,14 @@ async function runGuarded(
   if (verdict.verb === 'nack' || verdict.verb === 'abandon')
     await keys.release(key, lease.token).catch(() => false);
   return verdict;
+}
+
+function crashLoop({ maxRetries }: Envelope): Verdict {
+  const error = new LongshoreError(
+    'CRASH_LOOP',
+    `All ${maxRetries + 1} attempts began and none ended: they took their workers down or lost their leases.`,
+  );
+  return { verb: 'abandon', outcome: 'dead-lettered', reason: 'crash-loop', error };
 }
 
 async function runAttempt(
@@ -200,7 +214,7 @@ async function runAttempt(
   now: number,
 ): Promise<Verdict> {
   const { envelope, job, attempt: number } = admitted;
-  if (app.events.active) app.events.emit({ type: 'job.started', ...facts(run.lease, admitted, number) });
+  if (app.events.active) app.events.emit({ type: 'job.started', ...facts(run, admitted, number) });
   const end = await execute(app, ports.client, {
     run,
     envelope,
@@ -232,13 +246,25 @@ function afterFailure(app: App, job: Job, envelope: Envelope, number: number, er
   if (error instanceof PermanentError) return final('permanent');
   if (number > envelope.maxRetries) return final('exhausted');
   const delayMs =
-    error instanceof RetryAfterError
-      ? error.retryAfterMs
-      : job.retry({ attempt: number, error, random: app.random() });
+    error instanceof RetryAfterError ? error.retryAfterMs : policyDelay(app, job, number, error);
   return delayMs === null
     ? final('exhausted')
-    : { verb: 'nack', outcome: 'requeued', delayMs, countAttempt: true, error };
+    : { verb: 'nack', outcome: 'requeued', delayMs: Math.ceil(delayMs), countAttempt: true, error };
 }
+
+/** A policy is the user's code: one that throws or answers with no delay must neither lose the job nor unsettle it. */
+function policyDelay(app: App, job: Job, number: number, error: unknown): number | null {
+  const failure = { attempt: number, error, random: app.random() };
+  try {
+    const delayMs = job.retry(failure);
+    if (delayMs === null || (Number.isFinite(delayMs) && delayMs >= 0)) return delayMs;
+  } catch {
+    // As for an answer that is no delay.
+  }
+  return fallback(failure);
+}
+
+const fallback = exponential();
 
 async function settle(
   ports: AttemptPorts,
@@ -274,14 +300,14 @@ async function settle(
 
 function announce(
   app: App,
-  lease: JobLease,
+  run: Run,
   admitted: Admitted | null,
   result: AttemptResult,
   report: AttemptReport,
 ): void {
   app.events.emit({
     type: 'job.settled',
-    ...facts(lease, admitted, report.attempt),
+    ...facts(run, admitted, report.attempt),
     outcome: result.outcome,
     settled: result.settled,
     durationMs: report.endedAt - report.startedAt,
@@ -291,10 +317,10 @@ function announce(
   });
 }
 
-const facts = (lease: JobLease, admitted: Admitted | null, number: number) => ({
-  id: admitted?.envelope.identifier ?? '',
+const facts = (run: Run, admitted: Admitted | null, number: number) => ({
+  id: run.id ?? '',
   job: admitted?.job.name ?? '',
-  queue: lease.queue,
+  queue: run.lease.queue,
   attempt: number,
   tenantId: admitted?.envelope.context?.tenantId ?? null,
 });

@@ -75,6 +75,8 @@ export interface JobDefinition<S extends StandardSchema<unknown, unknown>> {
 }
 
 export const namePattern = /^[A-Za-z0-9._-]{1,128}$/;
+/** `test` alone would take a missing name for the text "undefined". */
+export const isName = (name: unknown): name is string => typeof name === 'string' && namePattern.test(name);
 
 export function defineJob<S extends StandardSchema<unknown, unknown>>(
   definition: JobDefinition<S>,
@@ -82,7 +84,7 @@ export function defineJob<S extends StandardSchema<unknown, unknown>>(
   const { name, queue = 'default', payload, handle } = definition;
   const { maxRetries = 3, timeoutMs = 300_000, expiresInMs = null } = definition;
   const { idempotencyKeepMs = 86_400_000 } = definition;
-  if (!namePattern.test(name)) throw config(`A job's name must match ${namePattern}, got ${shown(name)}.`);
+  if (!isName(name)) throw config(`A job's name must match ${namePattern}, got ${shown(name)}.`);
   checkQueue(queue);
   if (typeof payload?.['~standard']?.validate !== 'function') {
     throw config(
@@ -118,8 +120,7 @@ export function priorityOf(priority: Priority): number {
 }
 
 export function checkQueue(queue: string): void {
-  if (!namePattern.test(queue))
-    throw config(`A queue's name must match ${namePattern}, got ${shown(queue)}.`);
+  if (!isName(queue)) throw config(`A queue's name must match ${namePattern}, got ${shown(queue)}.`);
 }
 
 export function checkInteger(what: string, value: number, least: number): void {

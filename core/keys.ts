@@ -46,7 +46,11 @@ function developmentKey(path: string): string {
       );
     }
   } finally {
-    rmSync(draft, { force: true });
+    try {
+      rmSync(draft, { force: true });
+    } catch {
+      // Where no folder could be made there is no draft either; that error is on its way already.
+    }
   }
   return readFileSync(path, 'utf8');
 }

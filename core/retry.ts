@@ -27,7 +27,9 @@ export function exponential(
   if (!(jitter >= 0 && jitter <= 1)) throw config(`exponential() expects jitter from 0 to 1, got ${jitter}.`);
   return ({ attempt, random }) => {
     const spread = 1 + jitter * (2 * random - 1);
-    return Math.round(Math.min(maxMs, baseMs * factor ** (attempt - 1) * spread));
+    // Capped before the spread: factor ** attempt may be Infinity, and 0 × Infinity is not a delay.
+    const grown = baseMs === 0 ? 0 : Math.min(maxMs, baseMs * factor ** (attempt - 1));
+    return Math.min(Math.floor(maxMs), Math.round(grown * spread));
   };
 }
 

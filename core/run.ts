@@ -12,6 +12,7 @@ export interface Run {
   /** The idempotency key this run holds, which must be extended with the lease. */
   key: string | null;
   readonly cause: EndCause | null;
+  readonly ended: boolean;
   readonly signal: AbortSignal;
   /** Tells the handler (aborts `signal`) and lets it finish. The first cause wins. */
   interrupt(cause: EndCause): void;
@@ -33,7 +34,7 @@ class LeaseRun implements Run {
   cause: EndCause | null = null;
   onEnd: ((reason: LongshoreError) => void) | null = null;
   #controller: AbortController | null = null;
-  #ended = false;
+  ended = false;
 
   constructor(lease: JobLease) {
     this.lease = lease;
@@ -55,8 +56,8 @@ class LeaseRun implements Run {
   }
 
   end(why: EndCause): void {
-    if (this.#ended) return;
-    this.#ended = true;
+    if (this.ended) return;
+    this.ended = true;
     this.interrupt(why);
     this.onEnd?.(abortReason(this.cause!));
   }

@@ -4,7 +4,7 @@ import { Cron } from 'croner';
 import type { App } from './app.ts';
 import type { Client } from './client.ts';
 import { config, LongshoreError, shown } from './errors.ts';
-import { checkInteger, type Job, namePattern } from './job.ts';
+import { checkInteger, isName, type Job, namePattern } from './job.ts';
 
 export interface Schedule {
   readonly name: string;
@@ -37,7 +37,7 @@ export interface ScheduleDefinition<Input> {
 
 export function defineSchedule<Input>(definition: ScheduleDefinition<Input>): Schedule {
   const { name, cron, everyMs, timezone = 'UTC', job, payload } = definition;
-  if (!namePattern.test(name)) {
+  if (!isName(name)) {
     throw config(`A schedule's name must match ${namePattern}, got ${shown(name)}.`);
   }
   if ((cron === undefined) === (everyMs === undefined)) {
@@ -68,7 +68,8 @@ export function defineSchedule<Input>(definition: ScheduleDefinition<Input>): Sc
 function parse(name: string, cron: string, timezone: string): Cron {
   try {
     const pattern = new Cron(cron, { timezone, paused: true });
-    pattern.nextRun(); // an unknown time zone only shows when it is used
+    // An unknown time zone only shows when it is used, and "0 0 30 2 *" is a pattern without a day.
+    if (pattern.nextRun() === null) throw new Error('the pattern never comes due');
     return pattern;
   } catch (cause) {
     throw new LongshoreError(
@@ -142,7 +143,8 @@ async function tickOne(app: App, client: Client, schedule: Schedule, now: number
       ids.push(id);
       app.events.emit({ type: 'schedule.enqueued', schedule: schedule.name, dueAt, id });
     }
-    if (ids.length < maxPerTick) cursor = { at: now, lastId: cursor.lastId };
+    // Never back: a host whose clock is behind must not make due again what another one has enqueued.
+    if (ids.length < maxPerTick) cursor = { at: Math.max(cursor.at, now), lastId: cursor.lastId };
   } finally {
     const keep = { value: JSON.stringify(cursor), keepUntil: now + keepCursorMs };
     await keys.release(key, owner, keep);
@@ -150,9 +152,26 @@ async function tickOne(app: App, client: Client, schedule: Schedule, now: number
   return ids;
 }
 
+/**
+ * A moment after which something is due, but not much: for `missed: 'one'` only the last moment counts, and walking
+ * to it through a month of seconds takes croner more than a minute.
+ */
+function lastStretch(schedule: Schedule, since: number, now: number): number {
+  for (let backMs = 60_000; now - backMs > since; backMs *= 2) {
+    const first = schedule.nextAfter(now - backMs);
+    if (first !== null && first <= now) return now - backMs;
+  }
+  return since;
+}
+
 function dueMoments(schedule: Schedule, since: number, now: number): number[] {
   const due: number[] = [];
-  const from = schedule.missed === 'skip' ? Math.max(since, now - graceMs) : since;
+  const from =
+    schedule.missed === 'all'
+      ? since
+      : schedule.missed === 'skip'
+        ? Math.max(since, now - graceMs)
+        : lastStretch(schedule, since, now);
   let at = schedule.nextAfter(from);
   while (at !== null && at <= now) {
     if (schedule.missed === 'one') due.length = 0;

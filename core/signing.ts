@@ -61,24 +61,36 @@ export function keyRing(keys: readonly SigningKey[], options: { acceptUnsignedUn
   };
 }
 
-/** In constant time for texts of the right length; the length is no secret. */
+/** In constant time for texts of the right length; the length is no secret. UTF-16, because latin1 drops high bytes. */
 function sameHex(actual: string, expected: string): boolean {
   return (
     actual.length === expected.length &&
-    timingSafeEqual(Buffer.from(actual, 'latin1'), Buffer.from(expected, 'latin1'))
+    timingSafeEqual(Buffer.from(actual, 'utf16le'), Buffer.from(expected, 'utf16le'))
   );
 }
 
 const makeOne = 'Make one with `openssl rand -base64 32`.';
 
-/** Reads `kid:base64,kid:base64` (the form of LONGSHORE_SIGNING_KEYS). The text itself never appears in an error. */
+const base64Pattern = /^[A-Za-z0-9+/_-]+={0,2}$/;
+
+/**
+ * Reads `kid:base64,kid:base64` (the form of LONGSHORE_SIGNING_KEYS). No piece of the text ever appears in an error,
+ * not even a kid: in `base64:kid`, the two turned round, the kid is the secret.
+ */
 export function parseSigningKeys(text: string): SigningKey[] {
   return text.split(',').map((part, i) => {
     const at = part.indexOf(':');
-    const secret = Buffer.from(part.slice(at + 1).trim(), 'base64');
-    if (at < 1 || secret.length === 0) {
+    const kid = part.slice(0, Math.max(at, 0)).trim();
+    const base64 = part.slice(at + 1).trim();
+    if (!kidPattern.test(kid) || !base64Pattern.test(base64)) {
       throw config(`Key ${i + 1} of LONGSHORE_SIGNING_KEYS is not of the form kid:base64. ${makeOne}`);
     }
-    return { kid: part.slice(0, at).trim(), secret };
+    const secret = Buffer.from(base64, 'base64');
+    if (secret.length < 32) {
+      throw config(
+        `Key ${i + 1} of LONGSHORE_SIGNING_KEYS has ${secret.length} bytes, expected at least 32. ${makeOne}`,
+      );
+    }
+    return { kid, secret };
   });
 }

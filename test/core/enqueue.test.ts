@@ -197,6 +197,22 @@ describe('the context', () => {
 });
 
 describe('enqueueMany', () => {
+  it('reports a key function that throws for its payload alone', async () => {
+    const one = defineJob({
+      name: 'work',
+      payload: z.object({ user: z.object({ id: z.string() }).optional() }),
+      idempotencyKey: ({ user }) => user!.id,
+      handle: () => {},
+    });
+    const b = bench({ jobs: [one] });
+    const [good, bad] = await b.client.enqueueMany(one, [{ user: { id: 'u1' } }, {}]);
+    expect(good).toMatchObject({ ok: true });
+    expect(bad).toMatchObject({ ok: false, error: { code: 'PAYLOAD' } });
+    expect(bad).toMatchObject({
+      error: { message: expect.stringMatching(/^idempotencyKey\(\) of job "work" threw: /) },
+    });
+  });
+
   const one = job({ payload: z.object({ n: z.number().max(2) }) as never });
 
   it('gives one result per payload, in order; what is wrong with one does not stop the others', async () => {

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { PermanentError } from '../../core/errors.ts';
 import type { HandlerContext, Job } from '../../core/job.ts';
-import { createRun } from '../../core/run.ts';
+import { createRun, type Run } from '../../core/run.ts';
 import { memory } from '../../local/backends/memory/index.ts';
 import { type Bench, type BenchOptions, bench, job, startMs, until } from './kit.ts';
 
@@ -278,5 +278,21 @@ describe('a run', () => {
     expect(run.signal).toBe(run.signal);
     expect(run.signal.aborted).toBe(false);
     expect(run.cause).toBeNull();
+  });
+});
+
+describe('a run that is ended while its handler has not yet waited', () => {
+  it('ends, though the handler never does', async () => {
+    let run: Run | null = null;
+    const stubborn = job({
+      handle: () => {
+        run!.end('cancelled');
+        return new Promise(() => {});
+      },
+    });
+    const b = bench({ jobs: [stubborn] });
+    await b.client.enqueue(stubborn, {});
+    run = await b.take();
+    expect(await b.run(run)).toMatchObject({ outcome: 'rejected', reason: 'cancelled' });
   });
 });

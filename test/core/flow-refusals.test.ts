@@ -223,3 +223,33 @@ describe('a crash loop', () => {
     expect(await b.next()).toMatchObject({ reason: 'crash-loop', attempt: 5 });
   });
 });
+
+describe('given back', () => {
+  it('until its time: a copy of a delayed job that somebody put into the queue early', async () => {
+    const b = bench({ jobs: [never()] });
+    await b.put(envelope({ schedule: startMs + 90_000 }));
+    expect(await b.next()).toMatchObject({ id: 'id-0', outcome: 'requeued', delayMs: 90_000, error: null });
+    const [waiting] = await b.backend.admin!.peek('default', 1);
+    expect(waiting).toMatchObject({ attempt: 0, readyAt: startMs + 90_000 });
+  });
+
+  it('an unknown job, counted from the moment at which it was due', async () => {
+    const b = bench({ jobs: [], unknownJobGraceMs: 60_000 });
+    await b.put(envelope({ schedule: startMs + 90_000 }));
+    b.clock.advance(90_000);
+    expect(await b.next()).toMatchObject({ outcome: 'requeued', error: { code: 'UNKNOWN_JOB' } });
+    b.clock.advance(60_000);
+    expect(await b.next()).toMatchObject({ outcome: 'rejected', error: { code: 'UNKNOWN_JOB' } });
+  });
+});
+
+describe('the event of a refused message', () => {
+  it('names the message as soon as its envelope is believed', async () => {
+    const b = bench({ jobs: [never()] });
+    await b.put(envelope({ queue: 'mail' }));
+    await b.next();
+    await b.put('hello');
+    await b.next();
+    expect(b.events.map((event) => 'id' in event && event.id)).toEqual(['id-0', '']);
+  });
+});

@@ -79,8 +79,8 @@ describe('a cron pattern', () => {
     expect(schedule({ everyMs: 5000 }).timing).toBe('every 5000 ms');
   });
 
-  it('that names a day which never comes has no next moment', () => {
-    expect(schedule({ cron: '0 0 30 2 *' }).nextAfter(0)).toBeNull();
+  it('that names a day which never comes is refused', async () => {
+    expect(await refusalText(() => schedule({ cron: '0 0 30 2 *' }))).toMatch(/never comes due$/);
   });
 
   it.each(['', 'hourly', '* * * *', '61 * * * *', '0 25 * * *', '0 0 * * MOO'])(

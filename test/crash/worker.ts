@@ -7,4 +7,10 @@ import { crashApp, openEffects } from './app.ts';
 const [queuePath, effectsPath, lease] = process.argv.slice(2);
 const leaseMs = Number(lease);
 const { app } = crashApp(openEffects(effectsPath!), leaseMs);
-startWorker(app, { backend: sqlite(queuePath!), concurrency: 10, prefetch: 4, leaseMs, signals: ['SIGTERM'] });
+startWorker(app, {
+  backend: sqlite(queuePath!),
+  concurrency: 10,
+  prefetch: 4,
+  leaseMs,
+  signals: ['SIGTERM'],
+});
