@@ -1,0 +1,114 @@
+import { join } from 'node:path';
+import { type Bench, count, limitRow, median, type Pair, pairs, type Row, ratioRow } from './bench.ts';
+import type { DrainInput } from './longshore.ts';
+import type { Driver } from './plainjob.ts';
+
+const jobs = 20_000;
+const drivers: readonly Driver[] = ['better-sqlite3', 'node:sqlite'];
+
+async function drainOnce(bench: Bench, concurrency: number, history: boolean): Promise<number> {
+  const folder = bench.folder();
+  const queue = { path: join(folder, 'queue.db'), history };
+  await bench.run('fill', { ...queue, count: jobs });
+  return bench.run('drain', { ...queue, folder, count: jobs, concurrency });
+}
+
+/** Drains against plainjob on its faster driver; with the driver's name, for the table. */
+async function drainRow(
+  bench: Bench,
+  concurrency: number,
+  history: boolean,
+  least: number | null,
+): Promise<Row> {
+  const byDriver = new Map<Driver, Pair[]>(drivers.map((driver) => [driver, []]));
+  for (let round = 0; round < bench.rounds; round++) {
+    const [first, second] = drivers as [Driver, Driver];
+    const plainjob = (driver: Driver) =>
+      bench.run<number>('plainjob', { folder: bench.folder(), driver, count: jobs, concurrency });
+    const before = await plainjob(first);
+    const ours = await drainOnce(bench, concurrency, history);
+    const after = await plainjob(second);
+    byDriver.get(first)!.push({ ours, theirs: before });
+    byDriver.get(second)!.push({ ours, theirs: after });
+  }
+  const speed = (driver: Driver) => median(byDriver.get(driver)!.map(({ theirs }) => theirs));
+  const fastest = drivers.toSorted((a, b) => speed(b) - speed(a))[0]!;
+  const name = `drain c=${concurrency}, ${history ? 'history kept' : 'deleted when settled'}`;
+  return ratioRow(name, 'jobs/s', byDriver.get(fastest)!, least, `plainjob on ${fastest}`);
+}
+
+const drainRows = (history: boolean, least: number) => async (bench: Bench) => {
+  const rows: Row[] = [];
+  for (const concurrency of [1, 10, 50, 100]) {
+    rows.push(await drainRow(bench, concurrency, history, concurrency >= 50 ? least : null));
+  }
+  return rows;
+};
+
+export const drain = drainRows(false, 4);
+export const history = drainRows(true, 3);
+
+/** Two worker processes on one file, compared with one. */
+export async function workers(bench: Bench): Promise<Row[]> {
+  const concurrency = 50;
+  const measured = await pairs(bench, async () => {
+    const theirs = await drainOnce(bench, concurrency, false);
+    const folder = bench.folder();
+    const path = join(folder, 'queue.db');
+    await bench.run('fill', { path, count: jobs });
+    const input: DrainInput = { path, folder, count: jobs, concurrency };
+    const both = [1, 2].map(() =>
+      bench.start<{ acked: number; startedAt: number; endedAt: number }>('drainTogether', input),
+    );
+    await Promise.all(both.map(({ ready }) => ready));
+    for (const { go } of both) go();
+    const ends = await Promise.all(both.map(({ result }) => result));
+    const acked = ends.reduce((sum, end) => sum + end.acked, 0);
+    if (acked !== jobs) throw new Error(`Expected two workers to ack ${jobs} jobs, got ${acked}.`);
+    const durationMs =
+      Math.max(...ends.map(({ endedAt }) => endedAt)) - Math.min(...ends.map(({ startedAt }) => startedAt));
+    return { ours: (jobs / durationMs) * 1000, theirs };
+  });
+  return [ratioRow('drain c=50, two worker processes', 'jobs/s', measured, null, 'one worker')];
+}
+
+/** Taking 10k jobs must not get slower because many others wait in the same queue. */
+export async function backlog(bench: Bench): Promise<Row[]> {
+  const taken = 10_000;
+  const concurrency = 50;
+  const taking = async (queue: { path: string }, folder: string): Promise<number> =>
+    bench.run('drain', { ...queue, folder, count: taken, concurrency, only: true });
+  const shallow = async (): Promise<number> => {
+    const folder = bench.folder();
+    const queue = { path: join(folder, 'queue.db') };
+    await bench.run('fill', { ...queue, count: taken });
+    return taking(queue, folder);
+  };
+  const folder = bench.folder();
+  const deep = { path: join(folder, 'deep.db') };
+  await bench.run('fill', { ...deep, count: 500_000 + bench.rounds * taken });
+  const future = { path: join(folder, 'future.db') };
+  await bench.run('fill', { ...future, count: 100_000, delayMs: 3_600_000 });
+
+  const behind = await pairs(bench, async () => ({
+    theirs: await shallow(),
+    ours: await taking(deep, folder),
+  }));
+  const between = await pairs(bench, async () => {
+    const theirs = await shallow();
+    await bench.run('fill', { ...future, count: taken });
+    return { theirs, ours: await taking(future, folder) };
+  });
+  return [
+    ratioRow(`drain with ${count(500_000)} pending`, 'jobs/s', behind, 0.8, 'shallow'),
+    ratioRow(`drain with ${count(100_000)} delayed in front`, 'jobs/s', between, 0.8, 'shallow'),
+  ];
+}
+
+export async function core(bench: Bench): Promise<Row[]> {
+  const samples: number[] = [];
+  for (let round = 0; round < bench.rounds; round++) {
+    samples.push(await bench.run<number>('coreAttempt', { count: jobs, concurrency: 50 }));
+  }
+  return [limitRow('one attempt in the core, memory backend', 'µs', samples, 25)];
+}
