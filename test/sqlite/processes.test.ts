@@ -6,7 +6,6 @@ import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { sqlite } from '../../local/backends/sqlite/index.ts';
-import { State } from '../../local/backends/sqlite/schema.ts';
 import { message } from './messages.ts';
 
 const run = promisify(execFile);
@@ -91,22 +90,18 @@ describe('the file', () => {
         .all()
         .map((row) => row.detail)
         .join('; ');
-    expect(
-      plan(`SELECT seq FROM jobs WHERE state = ${State.ready} AND queue = 'q' ORDER BY rank, seq LIMIT 5`),
-    ).toBe('SEARCH jobs USING COVERING INDEX jobs_ready (queue=?)');
-    expect(
-      plan(
-        `SELECT ready_at FROM jobs WHERE state = ${State.delayed} AND queue = 'q' ORDER BY ready_at LIMIT 1`,
-      ),
-    ).toBe('SEARCH jobs USING COVERING INDEX jobs_delayed (queue=?)');
-    expect(
-      plan(`SELECT seq FROM jobs WHERE state = ${State.leased} AND queue = 'q' AND lease_until <= 5`),
-    ).toContain('jobs_leased');
-    expect(
-      plan(
-        `SELECT seq FROM jobs WHERE state IN (${State.completed}, ${State.cancelled}) AND state >= ${State.completed} AND finished_at <= 5`,
-      ),
-    ).toContain('jobs_finished (state=? AND finished_at<?)');
+    expect(plan("SELECT seq FROM ready WHERE queue = 'q' ORDER BY rank, seq LIMIT 5")).toBe(
+      'SEARCH ready USING PRIMARY KEY (queue=?)',
+    );
+    expect(plan("DELETE FROM ready WHERE queue = 'q' AND (rank, seq) <= (5, 5)")).toBe(
+      'SEARCH ready USING PRIMARY KEY (queue=? AND (rank,seq)<(?,?))',
+    );
+    expect(plan("SELECT ready_at FROM delayed WHERE queue = 'q' ORDER BY ready_at LIMIT 1")).toBe(
+      'SEARCH delayed USING PRIMARY KEY (queue=?)',
+    );
+    expect(plan('SELECT seq FROM jobs WHERE ended IN (2, 4) AND finished_at <= 5')).toContain(
+      'jobs_ended (ended=? AND finished_at<?)',
+    );
     db.close();
   });
 });

@@ -5,32 +5,38 @@ import { State } from './schema.ts';
 
 export function sqliteAdmin(state: SqliteState): QueueAdmin {
   const { db, clock } = state;
-  const dead = `state IN (${State.failed}, ${State.expired})`;
-  const waiting = `state IN (${State.ready}, ${State.delayed})`;
+  const dead = `ended IN (${State.failed}, ${State.expired})`;
   const names = db.prepare('SELECT name FROM queues ORDER BY name');
   const counts = db.prepare(`
     WITH asked (queue, now) AS (SELECT ?, ?)
     SELECT
-      (SELECT count(*) FROM jobs WHERE state = ${State.ready} AND queue = asked.queue) AS ready,
-      (SELECT count(*) FROM jobs WHERE state = ${State.delayed} AND queue = asked.queue AND ready_at <= now) AS due,
-      (SELECT count(*) FROM jobs WHERE state = ${State.delayed} AND queue = asked.queue AND ready_at > now) AS delayed,
-      (SELECT count(*) FROM jobs WHERE state = ${State.leased} AND queue = asked.queue) AS leased,
-      (SELECT count(*) FROM jobs WHERE state >= ${State.completed} AND ${dead} AND queue = asked.queue) AS dead,
-      (SELECT min(ready_at) FROM jobs WHERE state = ${State.ready} AND queue = asked.queue) AS oldest_ready,
-      (SELECT min(ready_at) FROM jobs WHERE state = ${State.delayed} AND queue = asked.queue) AS oldest_delayed,
+      (SELECT count(*) FROM ready WHERE queue = asked.queue) AS ready,
+      (SELECT count(*) FROM delayed WHERE queue = asked.queue AND ready_at <= now) AS due,
+      (SELECT count(*) FROM delayed WHERE queue = asked.queue AND ready_at > now) AS delayed,
+      (SELECT count(*) FROM leases WHERE queue = asked.queue) AS leased,
+      (SELECT count(*) FROM jobs WHERE ${dead} AND queue = asked.queue) AS dead,
+      (SELECT min(ready_at) FROM ready WHERE queue = asked.queue) AS oldest_ready,
+      (SELECT min(ready_at) FROM delayed WHERE queue = asked.queue) AS oldest_delayed,
       coalesce((SELECT paused FROM queues WHERE name = asked.queue), 0) AS paused
     FROM asked`);
-  const peekReady = db.prepare(`
-    SELECT ${recordColumns} FROM jobs WHERE ${waiting} AND queue = ? AND ready_at <= ? ORDER BY rank, seq LIMIT ?`);
-  const peekDelayed = db.prepare(`
-    SELECT ${recordColumns} FROM jobs WHERE state = ${State.delayed} AND queue = ? AND ready_at > ? ORDER BY ready_at, seq LIMIT ?`);
-  const clear = db.prepare(`DELETE FROM jobs WHERE ${waiting} AND queue = ?`);
+  const waiting = (order: string, due: string) => `
+    SELECT ${recordColumns} FROM job_states WHERE seq IN (
+      SELECT seq FROM ready WHERE queue = ? AND ready_at ${due} ?
+      UNION ALL SELECT seq FROM delayed WHERE queue = ? AND ready_at ${due} ?)
+    ORDER BY ${order}, seq LIMIT ?`;
+  const peekReady = db.prepare(waiting('rank', '<='));
+  const peekDelayed = db.prepare(waiting('ready_at', '>'));
+  const clearJobs = db.prepare(`
+    DELETE FROM jobs WHERE seq IN (
+      SELECT seq FROM ready WHERE queue = ? UNION ALL SELECT seq FROM delayed WHERE queue = ?)`);
+  const clearReady = db.prepare('DELETE FROM ready WHERE queue = ?');
+  const clearDelayed = db.prepare('DELETE FROM delayed WHERE queue = ?');
   const setPaused = db.prepare(`
     INSERT INTO queues (name, paused) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET paused = excluded.paused`);
-  const retry = db.prepare(`
-    UPDATE jobs SET state = ${State.ready}, attempt = 0, interrupted = 0, cancel_requested = 0, finished_at = NULL,
-      reason = NULL, error = NULL, ready_at = ?, rank = ? + priority * ${state.ageingMs}
-    WHERE id = ? AND ${dead}`);
+  const revive = db.prepare(`
+    UPDATE jobs SET ended = NULL, cancel_requested = 0, finished_at = NULL, attempt = 0, reason = NULL, error = NULL,
+      ready_at = ?, rank = ? + priority * ${state.ageingMs}
+    WHERE id = ? AND ${dead} RETURNING seq, queue, rank`);
   const discard = db.prepare(`DELETE FROM jobs WHERE id = ? AND ${dead}`);
 
   function statsOf(queue: string): QueueStats {
@@ -56,13 +62,18 @@ export function sqliteAdmin(state: SqliteState): QueueAdmin {
     async peek(queue, max) {
       const now = clock.now();
       return db.run('peeking', () => {
-        const ready = peekReady.all(queue, now, max) as unknown as JobRow[];
-        const delayed = peekDelayed.all(queue, now, max - ready.length) as unknown as JobRow[];
+        const ready = peekReady.all(queue, now, queue, now, max) as unknown as JobRow[];
+        const delayed = peekDelayed.all(queue, now, queue, now, max - ready.length) as unknown as JobRow[];
         return [...ready, ...delayed].map(peekedOf);
       });
     },
     async clear(queue) {
-      return Number(db.run('clearing', () => clear.run(queue)).changes);
+      return db.transaction('clearing', () => {
+        const { changes } = clearJobs.run(queue, queue);
+        clearReady.run(queue);
+        clearDelayed.run(queue);
+        return Number(changes);
+      });
     },
     async pause(queue) {
       db.run('pausing', () => setPaused.run(queue, 1));
@@ -74,7 +85,7 @@ export function sqliteAdmin(state: SqliteState): QueueAdmin {
     deadLetters: {
       async list({ queue, max = 100 }) {
         const where = queue === undefined ? '' : 'AND queue = ?';
-        const sql = `SELECT ${recordColumns}, body FROM jobs WHERE state >= ${State.completed} AND ${dead} ${where}
+        const sql = `SELECT ${recordColumns}, body FROM job_states WHERE ${dead} ${where}
           ORDER BY finished_at DESC, seq DESC LIMIT ?`;
         const values = queue === undefined ? [max] : [queue, max];
         const rows = db.run('listing', () => db.prepare(sql).all(...values)) as unknown as JobRow[];
@@ -82,10 +93,12 @@ export function sqliteAdmin(state: SqliteState): QueueAdmin {
       },
       async retry(ids) {
         const now = clock.now();
-        const count = db.transaction(
-          'retrying',
-          () => ids.filter((id) => retry.run(now, now, id).changes === 1).length,
-        );
+        const reviveOne = (id: string): boolean => {
+          const job = revive.get(now, now, id) as { seq: number; queue: string; rank: number } | undefined;
+          if (job) state.places.line({ ...job, readyAt: now, attempt: 0, interrupted: 0 }, now);
+          return job !== undefined;
+        };
+        const count = db.transaction('retrying', () => ids.filter(reviveOne).length);
         if (count > 0) state.wake();
         return count;
       },

@@ -16,6 +16,7 @@ import { createClaims } from './claims.ts';
 import { type Database, openDatabase } from './database.ts';
 import { createInsert } from './insert.ts';
 import { sqliteKeys } from './keys.ts';
+import { createPlaces, type Places } from './places.ts';
 import { sqliteRecords } from './records.ts';
 import { createSettler } from './settle.ts';
 import { sqliteWorkers } from './workers.ts';
@@ -46,6 +47,7 @@ export interface SqliteState {
   readonly clock: Clock;
   readonly retention: Retention;
   readonly ageingMs: number;
+  readonly places: Places;
   /** Lets waiting fetches of this process look again. */
   wake(): void;
 }
@@ -71,6 +73,7 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
     clock,
     retention: { ...backendDefaults.retention, ...options.retention },
     ageingMs,
+    places: createPlaces(db),
     wake: () => bell.ring(),
   };
   const keys = sqliteKeys(state);

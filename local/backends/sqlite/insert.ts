@@ -1,7 +1,6 @@
 import type { JobSender, OutgoingMessage, SendResult } from '../../../core/contract.ts';
 import { LongshoreError } from '../../../core/errors.ts';
 import type { SqliteState } from './index.ts';
-import { State } from './schema.ts';
 
 /** A longer write transaction would hold up the event loop and other processes for more than about 10 ms. */
 const chunkSize = 1000;
@@ -9,8 +8,8 @@ const chunkSize = 1000;
 export function createInsert(state: SqliteState, maxBodyBytes: number): JobSender['enqueue'] {
   const { db, clock, ageingMs } = state;
   const insert = db.prepare(`
-    INSERT INTO jobs (id, queue, job, state, priority, created_at, ready_at, rank, body)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`);
+    INSERT INTO jobs (id, queue, job, priority, created_at, ready_at, rank, body)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`);
   const addQueue = db.prepare('INSERT INTO queues (name) VALUES (?) ON CONFLICT DO NOTHING');
   const knownQueues = new Set<string>();
 
@@ -25,9 +24,8 @@ export function createInsert(state: SqliteState, maxBodyBytes: number): JobSende
       return { ok: false, id, error };
     }
     const readyAt = notBefore === null || notBefore < now ? now : notBefore;
-    const where = readyAt > now ? State.delayed : State.ready;
     const rank = readyAt + priority * ageingMs;
-    const { changes } = insert.run(id, queue, job, where, priority, now, readyAt, rank, body);
+    const { changes } = insert.run(id, queue, job, priority, now, readyAt, rank, body);
     return { ok: true, id, duplicate: changes === 0 };
   }
 

@@ -1,33 +1,38 @@
 import type { RecordStore, Retention } from '../../../core/store.ts';
 import type { SqliteState } from './index.ts';
+import { ownership } from './places.ts';
 import { type JobRow, recordColumns, recordOf, statusWhere } from './rows.ts';
 import { State } from './schema.ts';
-import { ownership } from './settle.ts';
+
+interface FoundRow {
+  readonly seq: number;
+  readonly queue: string;
+  readonly rank: number;
+  readonly ready_at: number;
+  readonly state: number;
+  readonly attempts: number;
+}
 
 /** One purge call removes at most so many rows of a kind, to keep its write transaction short. */
 const stepSize = 1000;
 
 export function sqliteRecords(state: SqliteState): RecordStore {
   const { db, clock } = state;
-  const byId = db.prepare(`SELECT ${recordColumns} FROM jobs WHERE id = ?`);
+  const byId = db.prepare(`SELECT ${recordColumns} FROM job_states WHERE id = ?`);
   const setProgress = db.prepare(`
-    UPDATE jobs SET progress = ?
-    WHERE seq = ? AND id = ? AND nonce = ? AND state = ${State.leased} AND lease_until > ?`);
-  const cancelWaiting = db.prepare(`
-    UPDATE jobs SET state = ${State.cancelled}, reason = 'cancelled', finished_at = ?
-    WHERE id = ? AND state IN (${State.ready}, ${State.delayed})`);
-  const removeWaiting = db.prepare(
-    `DELETE FROM jobs WHERE id = ? AND state IN (${State.ready}, ${State.delayed})`,
-  );
-  const askRunning = db.prepare(
-    `UPDATE jobs SET cancel_requested = 1 WHERE id = ? AND state = ${State.leased}`,
-  );
+    UPDATE jobs SET progress = ? WHERE seq = ? AND id = ?
+      AND EXISTS (SELECT 1 FROM leases WHERE leases.seq = jobs.seq AND nonce = ? AND lease_until > ?)`);
+  const find = db.prepare('SELECT seq, queue, rank, ready_at, state, attempts FROM job_states WHERE id = ?');
+  const end = db.prepare(`
+    UPDATE jobs SET ended = ${State.cancelled}, reason = 'cancelled', finished_at = ?, attempt = ? WHERE seq = ?`);
+  const remove = db.prepare('DELETE FROM jobs WHERE seq = ?');
+  const ask = db.prepare('UPDATE jobs SET cancel_requested = 1 WHERE seq = ?');
   const asked = db.prepare(`
-    SELECT id FROM jobs WHERE id IN (SELECT value FROM json_each(?)) AND state = ${State.leased} AND cancel_requested`);
+    SELECT id FROM jobs JOIN leases USING (seq)
+    WHERE id IN (SELECT value FROM json_each(?)) AND cancel_requested`);
   const purgeJobs = db.prepare(`
     DELETE FROM jobs WHERE seq IN (
-      SELECT seq FROM jobs WHERE state IN (SELECT value FROM json_each(?)) AND state >= ${State.completed} AND finished_at <= ?
-      LIMIT ${stepSize})`);
+      SELECT seq FROM jobs WHERE ended IN (SELECT value FROM json_each(?)) AND finished_at <= ? LIMIT ${stepSize})`);
   const purgeKeys = db.prepare(`
     DELETE FROM keys WHERE key IN (
       SELECT key FROM keys WHERE max(hold_until, keep_until) <= ? LIMIT ${stepSize})`);
@@ -43,7 +48,7 @@ export function sqliteRecords(state: SqliteState): RecordStore {
       if (queue !== undefined) where.push('queue = ?') && values.push(queue);
       if (job !== undefined) where.push('job = ?') && values.push(job);
       if (status !== undefined) where.push(statusWhere[status]);
-      const sql = `SELECT ${recordColumns} FROM jobs WHERE ${where.join(' AND ')} ORDER BY seq DESC LIMIT ?`;
+      const sql = `SELECT ${recordColumns} FROM job_states WHERE ${where.join(' AND ')} ORDER BY seq DESC LIMIT ?`;
       const rows = db.run('listing', () => db.prepare(sql).all(...values, max)) as unknown as JobRow[];
       return rows.map(recordOf);
     },
@@ -56,11 +61,18 @@ export function sqliteRecords(state: SqliteState): RecordStore {
     async cancel(id) {
       const now = clock.now();
       return db.transaction('cancelling', () => {
-        const waiting =
-          state.retention.completedMs === 0 ? removeWaiting.run(id) : cancelWaiting.run(now, id);
-        if (waiting.changes === 1) return 'cancelled';
-        if (askRunning.run(id).changes === 1) return 'cancelling';
-        return byId.get(id) ? 'finished' : 'unknown';
+        const job = find.get(id) as unknown as FoundRow | undefined;
+        if (!job) return 'unknown';
+        const { seq, queue, rank, ready_at: readyAt } = job;
+        if (job.state === State.leased) {
+          ask.run(seq);
+          return 'cancelling';
+        }
+        if (job.state !== State.waiting) return 'finished';
+        state.places.leave({ seq, queue, rank, readyAt });
+        if (state.retention.completedMs === 0) remove.run(seq);
+        else end.run(now, job.attempts, seq);
+        return 'cancelled';
       });
     },
     async cancelRequested(ids) {

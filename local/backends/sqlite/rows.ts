@@ -13,7 +13,7 @@ export interface JobRow {
   readonly priority: number;
   readonly created_at: number;
   readonly ready_at: number;
-  readonly attempt: number;
+  readonly attempts: number;
   readonly finished_at: number | null;
   readonly reason: AbandonReason | null;
   readonly error: string | null;
@@ -29,8 +29,9 @@ export function reportLine(report: AttemptReport | undefined): string {
   return report ? `${JSON.stringify(report)}\n` : '';
 }
 
+/** Of the view `job_states`. */
 export const recordColumns =
-  'seq, id, queue, job, state, priority, created_at, ready_at, attempt, finished_at, reason, error, progress, reports';
+  'seq, id, queue, job, state, priority, created_at, ready_at, attempts, finished_at, reason, error, progress, reports';
 
 const finished: Readonly<Record<number, JobStatus>> = {
   [State.completed]: 'completed',
@@ -62,15 +63,15 @@ export function recordOf(row: JobRow): JobRecord {
   };
 }
 
-function statusOf({ state, attempt }: JobRow): JobStatus {
+function statusOf({ state, attempts }: JobRow): JobStatus {
   if (state === State.leased) return 'processing';
-  return finished[state] ?? (attempt > 0 ? 'retrying' : 'pending');
+  return finished[state] ?? (attempts > 0 ? 'retrying' : 'pending');
 }
 
 /** The rows that have a status, as a condition. */
 export const statusWhere: Readonly<Record<JobStatus, string>> = {
-  pending: `state IN (${State.ready}, ${State.delayed}) AND attempt = 0`,
-  retrying: `state IN (${State.ready}, ${State.delayed}) AND attempt > 0`,
+  pending: `state = ${State.waiting} AND attempts = 0`,
+  retrying: `state = ${State.waiting} AND attempts > 0`,
   processing: `state = ${State.leased}`,
   completed: `state = ${State.completed}`,
   failed: `state = ${State.failed}`,
@@ -79,12 +80,12 @@ export const statusWhere: Readonly<Record<JobStatus, string>> = {
 };
 
 export function deadLetterOf(row: JobRow): DeadLetter {
-  const { id, queue, job, attempt, body } = row;
+  const { id, queue, job, attempts, body } = row;
   return {
     id,
     queue,
     job,
-    attempt,
+    attempt: attempts,
     body,
     reason: row.reason!,
     error: row.error ?? '',
@@ -93,6 +94,6 @@ export function deadLetterOf(row: JobRow): DeadLetter {
 }
 
 export function peekedOf(row: JobRow): PeekedMessage {
-  const { id, queue, job, priority, attempt } = row;
-  return { id, queue, job, priority, attempt, readyAt: row.ready_at };
+  const { id, queue, job, priority, attempts } = row;
+  return { id, queue, job, priority, attempt: attempts, readyAt: row.ready_at };
 }
