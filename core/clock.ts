@@ -1,6 +1,6 @@
 /** Time comes in, so that a test can own it. */
 
-import { randomUUID } from 'node:crypto';
+import { crypto } from './crypto.ts';
 
 export interface Clock {
   /** Epoch ms. */
@@ -35,5 +35,5 @@ export const systemClock: Clock = {
 export function uuidv7(now: number): string {
   const time = now.toString(16).padStart(12, '0');
   // A version 4 UUID has its random bits where version 7 wants them; only the front and the version change.
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${crypto().randomUUID().slice(15)}`;
 }

@@ -3,13 +3,14 @@
  * costs an attempt more than the hashing itself; the result is the same, and a test holds it against `createHmac`.
  */
 
-import { hash } from 'node:crypto';
+import { crypto } from './crypto.ts';
 
 const blockBytes = 64;
 const digestBytes = 32;
 
 /** Returns a function from text (taken as UTF-8) to its MAC in lower-case hex. */
 export function hmacSha256(secret: Uint8Array): (text: string) => string {
+  const { hash } = crypto();
   const key = Buffer.alloc(blockBytes);
   key.set(secret.byteLength > blockBytes ? hash('sha256', secret, 'buffer') : secret);
   const outer = Buffer.alloc(blockBytes + digestBytes);

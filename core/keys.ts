@@ -1,8 +1,8 @@
 /** Where the signing keys come from when the app does not bring a ring. */
 
-import { randomBytes } from 'node:crypto';
 import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { crypto } from './crypto.ts';
 import { config } from './errors.ts';
 import { type KeyRing, keyRing, parseSigningKeys } from './signing.ts';
 
@@ -36,7 +36,7 @@ function developmentKey(path: string): string {
   const draft = `${path}.${process.pid}`;
   try {
     mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(draft, `dev:${randomBytes(32).toString('base64')}`, { mode: 0o600 });
+    writeFileSync(draft, `dev:${crypto().randomBytes(32).toString('base64')}`, { mode: 0o600 });
     // A link fails when the name exists: of two processes that start together one makes the key, both read it whole.
     linkSync(draft, path);
   } catch (cause) {

@@ -1,6 +1,6 @@
 /** The key ring: several keys verify, one signs. HMAC-SHA256 over raw text, compared in constant time. */
 
-import { timingSafeEqual } from 'node:crypto';
+import { crypto } from './crypto.ts';
 import { config, LongshoreError, shown } from './errors.ts';
 import { hmacSha256 } from './hmac.ts';
 
@@ -65,7 +65,7 @@ export function keyRing(keys: readonly SigningKey[], options: { acceptUnsignedUn
 function sameHex(actual: string, expected: string): boolean {
   return (
     actual.length === expected.length &&
-    timingSafeEqual(Buffer.from(actual, 'utf16le'), Buffer.from(expected, 'utf16le'))
+    crypto().timingSafeEqual(Buffer.from(actual, 'utf16le'), Buffer.from(expected, 'utf16le'))
   );
 }
 

@@ -144,12 +144,13 @@ describe('an installed package', () => {
       console.log(JSON.stringify(loaded));`);
     const urls: string[] = JSON.parse(loaded);
     expect(urls).toContainEqual(expect.stringMatching(/\/longshore\/core\/index\.js$/));
-    expect(urls, 'built-in modules are seen too').toContain('node:crypto');
+    expect(urls, 'built-in modules are seen too').toContain('node:async_hooks');
+    expect(urls, 'loaded when a key is first used').not.toContain('node:crypto');
     const foreign = /node:sqlite|\/longshore\/(?!core\/)|node_modules\/(?!longshore\/|croner\/)/;
     expect(urls.filter((url) => foreign.test(url))).toEqual([]);
   });
 
-  it('adds at most 20 kB to a minified bundle', async () => {
+  it('adds no package to a bundle, and at most 30 kB', async () => {
     const bundle = await build({
       stdin: {
         contents: `export { connect, createApp, defineJob, startWorker } from 'longshore';`,
@@ -169,7 +170,7 @@ describe('an installed package', () => {
       .map(([path]) => path);
     process.stdout.write(`core, bundled and minified: ${output!.contents.byteLength} bytes\n`);
     expect(bundled.filter((path) => !path.startsWith('node_modules/longshore/core/'))).toEqual([]);
-    expect(output!.contents.byteLength).toBeLessThanOrEqual(20_000);
+    expect(output!.contents.byteLength).toBeLessThanOrEqual(30_000);
   });
 });
 

@@ -6,6 +6,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { bundleCore } from './bundle.ts';
 import { stage } from './stage.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -26,4 +27,5 @@ const compiled = spawnSync(process.execPath, [compiler, ...options], { stdio: 'i
 if (compiled.status !== 0) process.exit(compiled.status ?? 1);
 
 const manifest = stage(root, folder);
+await bundleCore(folder);
 console.log(`${manifest.name} ${manifest.version} is in ${folder}`);

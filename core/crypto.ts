@@ -1,0 +1,13 @@
+/**
+ * `node:crypto`, loaded when it is first needed: loading it takes as long as loading all of Longshore's core, and a
+ * program that only defines jobs, or starts many processes of which few enqueue, need not wait for it.
+ */
+
+type Crypto = typeof import('node:crypto');
+
+let loaded: Crypto | undefined;
+
+export function crypto(): Crypto {
+  loaded ??= process.getBuiltinModule('node:crypto');
+  return loaded;
+}
