@@ -113,6 +113,12 @@ export interface JobSource {
   reapExpired(queue: string): Promise<number>;
 }
 
+/** What a fused `ackAndFetch` gives back: the answers of both verbs. */
+export interface AckedAndFetched {
+  readonly settled: boolean[];
+  readonly leases: JobLease[];
+}
+
 export interface BackendLimits {
   /** UTF-8 bytes of one body; a larger one is refused before anything is sent. */
   readonly maxBodyBytes: number;
@@ -128,6 +134,14 @@ export interface QueueBackend extends JobSender, JobSettler, JobSource {
   /** State kept in the same database as the queue; `flow` prefers it, because it can share a transaction. */
   readonly stores?: Stores;
   readonly admin?: QueueAdmin;
+  /**
+   * `ack` and then `fetch` (which does not wait here) as one step, for queues where one transaction is cheaper than two.
+   * Fails as a whole: an error means that nothing was settled and nothing fetched.
+   */
+  ackAndFetch?(
+    acks: readonly Ack[],
+    request: Omit<FetchRequest, 'waitMs' | 'signal'>,
+  ): Promise<AckedAndFetched>;
   close(): Promise<void>;
 }
 

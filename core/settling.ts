@@ -8,14 +8,15 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-export function groupAcks(settler: JobSettler): JobSettler {
+/** @param send called with each group, instead of the settler's own `ack` */
+export function groupAcks(settler: JobSettler, send: JobSettler['ack']): JobSettler {
   let group: Waiting[] = [];
 
   async function flush(): Promise<void> {
     const sending = group;
     group = [];
     try {
-      const settled = await settler.ack(sending.map(({ ack }) => ack));
+      const settled = await send(sending.map(({ ack }) => ack));
       for (let i = 0; i < sending.length; i++) sending[i]!.resolve(settled[i] === true);
     } catch (error) {
       for (const { reject } of sending) reject(error);

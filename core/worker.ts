@@ -5,7 +5,7 @@
 
 import type { App } from './app.ts';
 import { type Client, connect } from './client.ts';
-import type { JobLease, JobSettler } from './contract.ts';
+import type { Ack, JobLease } from './contract.ts';
 import type { StopReason } from './events.ts';
 import { backendError } from './failure.ts';
 import { attempt } from './flow.ts';
@@ -56,7 +56,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
   const settings = settingsOf(app, options);
   const { backend, concurrency, queues } = settings;
   const client = connect(app, backend, options.store ? { store: options.store } : {});
-  const settler = groupAcks(backend);
+  const settler = groupAcks(backend, ackAndRefill);
   const { clock, events } = app;
   const stopping = new AbortController();
   /** Ends the wait of the fetch under way. */
@@ -64,6 +64,9 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
   let reason: StopReason | null = null;
   let settledJobs = 0;
   let handedBack = 0;
+  let fetching = false;
+  /** Slots that refills under way may fill. */
+  let promised = 0;
   let onSpace: (() => void) | null = null;
 
   const state: WorkerState = {
@@ -79,9 +82,29 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
   };
   const { running, counts } = state;
 
-  function room(): number {
-    const mine = running.size + state.buffer.length;
-    return Math.min(concurrency + settings.prefetch - mine, settings.maxJobs - settledJobs - mine);
+  /** How many more jobs may be fetched once `ending` of the running ones have ended. */
+  function room(ending = 0): number {
+    const mine = running.size + state.buffer.length + promised;
+    return Math.min(concurrency + settings.prefetch - mine + ending, settings.maxJobs - settledJobs - mine);
+  }
+
+  function hold(leases: readonly JobLease[]): void {
+    for (const lease of leases) state.buffer.push({ run: createRun(lease), expiresAt: lease.expiresAt });
+  }
+
+  /** Where the queue can, the slots that a group of acks will free are filled in the same step. */
+  async function ackAndRefill(acks: readonly Ack[]): Promise<boolean[]> {
+    const max = room(acks.length);
+    if (!backend.ackAndFetch || fetching || reason !== null || max <= 0) return backend.ack(acks);
+    promised += max;
+    try {
+      const { settled, leases } = await backend.ackAndFetch(acks, { queues, max, leaseMs: settings.leaseMs });
+      if (reason === null) hold(leases);
+      else await handBack(leases);
+      return settled;
+    } finally {
+      promised -= max;
+    }
   }
 
   function pump(): void {
@@ -129,6 +152,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
       try {
         const onePass = settings.once || (settings.untilIdle && running.size === 0);
         if (waking.signal.aborted) waking = new AbortController();
+        fetching = true;
         const leases = await backend.fetch({
           queues,
           max: room(),
@@ -140,7 +164,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
           events.emit({ type: 'backend.recovered', backend: backend.name, afterMs: clock.now() - failedAt });
           failures = 0;
         }
-        for (const lease of leases) state.buffer.push({ run: createRun(lease), expiresAt: lease.expiresAt });
+        hold(leases);
         pump();
         if (leases.length === 0 && onePass) state.stop(settings.once ? 'once' : 'idle');
       } catch (error) {
@@ -153,6 +177,8 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
         });
         const backoffMs = Math.min(longestBackoffMs, 100 * 2 ** Math.min(failures - 1, 10));
         await sleep(backoffMs * (0.5 + app.random() / 2));
+      } finally {
+        fetching = false;
       }
       await new Promise(setImmediate); // timers, renewals and signals must get their turn
     }
@@ -194,7 +220,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
 
   async function drain(): Promise<WorkerSummary> {
     await feeding;
-    for (const { run } of state.buffer) if (await giveBack(settler, run.lease)) handedBack++;
+    await handBack(state.buffer.map(({ run }) => run.lease));
     state.buffer = [];
     await allEnded(settings.drainMs);
     for (const { run } of running) run.interrupt('shutdown');
@@ -207,6 +233,13 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
     const summary = { reason: reason!, counts, handedBack, durationMs: clock.now() - state.startedAt };
     events.emit({ type: 'worker.stopped', worker: state.id, reason: reason!, counts, handedBack });
     return summary;
+  }
+
+  async function handBack(leases: readonly JobLease[]): Promise<void> {
+    for (const lease of leases) {
+      const settled = await backend.nack(lease, { delayMs: 0, countAttempt: false }).catch(() => false);
+      if (settled) handedBack++;
+    }
   }
 
   async function allEnded(withinMs: number): Promise<void> {
@@ -240,8 +273,4 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
   const feeding = feed();
   const done = feeding.then(drain);
   return { id: state.id, running: () => running.size, stop: (why = 'stopped') => stop(why), done };
-}
-
-async function giveBack(settler: JobSettler, lease: JobLease): Promise<boolean> {
-  return settler.nack(lease, { delayMs: 0, countAttempt: false }).catch(() => false);
 }

@@ -27,6 +27,23 @@ export function settlingLaws(law: Law): void {
     await t.nothingEverComes();
   });
 
+  law(
+    'ackAndFetch, where there is one, answers each ack and takes what comes next, at most max',
+    async (t) => {
+      const { backend } = t;
+      if (!backend.ackAndFetch) return;
+      for (let i = 0; i < 6; i++) await t.put();
+      const [first, second, third] = (await t.takeAll(3)) as [JobLease, JobLease, JobLease];
+      assert.equal(await t.ack(second), true);
+      const acks = [{ lease: first }, { lease: second }];
+      const both = await backend.ackAndFetch(acks, { queues: [first.queue], max: 2, leaseMs: hour });
+      assert.deepEqual(both.settled, [true, false]);
+      assert.equal(both.leases.length, 2);
+      for (const lease of [third, ...both.leases, await t.take()]) assert.equal(await t.ack(lease), true);
+      await t.nothingEverComes();
+    },
+  );
+
   law('a nacked message returns after its delay, not before, as the next attempt', async (t) => {
     const { body } = await t.put();
     assert.equal(await t.backend.nack(await t.take(), { delayMs: 3 * second, countAttempt: true }), true);

@@ -8,7 +8,10 @@ import { appendReport, reportLine } from './rows.ts';
 import { State } from './schema.ts';
 
 export interface Claims {
+  /** Looks first, without a lock, and claims when there is something. */
   claim(queues: readonly string[], max: number, leaseMs: number, now: number): JobLease[];
+  /** Inside a transaction. */
+  claimNow(queues: readonly string[], max: number, leaseMs: number, now: number): JobLease[];
   /** When the next delayed job of these queues becomes ready. */
   nextDue(queues: readonly string[]): number | null;
   reap(queue: string): number;
@@ -56,15 +59,14 @@ export function createClaims(state: SqliteState, newNonce: () => string): Claims
     UPDATE jobs SET ended = ${State.cancelled}, finished_at = ?, reason = 'cancelled', attempt = ? WHERE seq = ?`);
   const remove = db.prepare('DELETE FROM jobs WHERE seq = ?');
 
-  /** The queues worth a write transaction; looking costs an idle worker two index look-ups and no lock. */
-  function withWork(queues: readonly string[], now: number): string[] {
-    const found = queues.filter((queue) => {
-      const delayed = firstDelayed.get(queue) as { ready_at: number } | undefined;
-      return (delayed && delayed.ready_at <= now) || anyReady.get(queue) !== undefined;
-    });
-    if (found.length === 0) return found;
+  function hasWork(queue: string, now: number): boolean {
+    const delayed = firstDelayed.get(queue) as { ready_at: number } | undefined;
+    return (delayed && delayed.ready_at <= now) || anyReady.get(queue) !== undefined;
+  }
+
+  function unpaused(queues: readonly string[]): readonly string[] {
     const paused = pausedQueues.all().map((row) => row.name as string);
-    return paused.length === 0 ? found : found.filter((queue) => !paused.includes(queue));
+    return paused.length === 0 ? queues : queues.filter((queue) => !paused.includes(queue));
   }
 
   function promote(queue: string, now: number): void {
@@ -106,20 +108,25 @@ export function createClaims(state: SqliteState, newNonce: () => string): Claims
     return counts;
   }
 
+  function claimNow(queues: readonly string[], max: number, leaseMs: number, now: number): JobLease[] {
+    const open = unpaused(queues);
+    for (const queue of open) promote(queue, now);
+    const nonce = newNonce();
+    const until = now + leaseMs;
+    const share = open.length === 1 ? new Map([[open[0]!, max]]) : shares(open, max);
+    const ranked = [...share].flatMap(([queue, count]) => claimFrom(queue, count, nonce, now, until));
+    if (share.size > 1) ranked.sort(byRank);
+    return ranked.map(({ lease }) => lease);
+  }
+
   return {
+    claimNow,
+
     claim(queues, max, leaseMs, now) {
-      const open = db.run('looking for work', () => withWork(queues, now));
-      const [only] = open;
-      if (only === undefined) return [];
-      return db.transaction('claiming', () => {
-        for (const queue of open) promote(queue, now);
-        const nonce = newNonce();
-        const until = now + leaseMs;
-        const share = open.length === 1 ? new Map([[only, max]]) : shares(open, max);
-        const ranked = [...share].flatMap(([queue, count]) => claimFrom(queue, count, nonce, now, until));
-        if (share.size > 1) ranked.sort(byRank);
-        return ranked.map(({ lease }) => lease);
-      });
+      // Two index look-ups per queue and no lock: all that an idle worker costs.
+      const busy = db.run('looking for work', () => queues.filter((queue) => hasWork(queue, now)));
+      if (busy.length === 0) return [];
+      return db.transaction('claiming', () => claimNow(busy, max, leaseMs, now));
     },
 
     nextDue(queues) {

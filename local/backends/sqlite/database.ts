@@ -79,7 +79,7 @@ function configure(db: DatabaseSync, path: string, synchronous: string): void {
   // Several processes may open a new file together; switching to WAL needs it alone for a moment and, unlike a
   // normal write, does not wait by itself.
   retryBusy(() => db.exec('PRAGMA journal_mode = WAL'));
-  db.exec(`PRAGMA synchronous = ${synchronous}; PRAGMA cache_size = -4000`);
+  db.exec(`PRAGMA synchronous = ${synchronous}`);
   if (version === migrations.length) return;
   db.exec('BEGIN IMMEDIATE');
   try {

@@ -85,7 +85,7 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
     limits: { maxBodyBytes, maxDelayMs: null, maxLeaseMs: null },
     stores: { keys, records: sqliteRecords(state), workers: sqliteWorkers(state) },
     admin: sqliteAdmin(state),
-    ...createSettler(state, keys),
+    ...createSettler(state, keys, claims),
     enqueue: createInsert(state, maxBodyBytes),
     reapExpired: async (queue) => claims.reap(queue),
 

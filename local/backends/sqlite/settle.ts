@@ -1,13 +1,16 @@
 /** Ends leases. A lease is released by its row number AND its nonce, so a stale owner finds nothing to settle. */
 
-import type { Ack, JobSettler } from '../../../core/contract.ts';
+import type { Ack, JobSettler, QueueBackend } from '../../../core/contract.ts';
+import type { Claims } from './claims.ts';
 import type { SqliteState } from './index.ts';
 import type { SqliteKeys } from './keys.ts';
 import { ownership, tokenOf } from './places.ts';
 import { appendReport, reportLine } from './rows.ts';
 import { State } from './schema.ts';
 
-export function createSettler(state: SqliteState, keys: SqliteKeys): JobSettler {
+type Settler = JobSettler & Required<Pick<QueueBackend, 'ackAndFetch'>>;
+
+export function createSettler(state: SqliteState, keys: SqliteKeys, claims: Claims): Settler {
   const { db, clock, retention, ageingMs, places } = state;
   const releaseThese = db.prepare(`
     DELETE FROM leases WHERE seq IN (SELECT value FROM json_each(?)) AND nonce = ? AND lease_until > ? RETURNING seq`);
@@ -38,21 +41,30 @@ export function createSettler(state: SqliteState, keys: SqliteKeys): JobSettler 
     return released;
   }
 
+  function ackNow(acks: readonly Ack[], now: number): boolean[] {
+    const released = releaseAll(acks, now);
+    if (retention.completedMs === 0 && released.size > 0)
+      removeThese.run(JSON.stringify([...released.values()]));
+    return acks.map(({ lease, report, complete: key }) => {
+      const seq = released.get(lease.token);
+      if (seq === undefined) return false;
+      released.delete(lease.token); // so that a lease given twice in one call settles once
+      if (retention.completedMs > 0) complete.run(now, lease.attempt, reportLine(report), seq);
+      if (key) keys.completeNow(key);
+      return true;
+    });
+  }
+
   return {
     async ack(acks) {
+      return db.transaction('settling', () => ackNow(acks, clock.now()));
+    },
+
+    async ackAndFetch(acks, { queues, max, leaseMs }) {
       const now = clock.now();
-      return db.transaction('settling', () => {
-        const released = releaseAll(acks, now);
-        if (retention.completedMs === 0 && released.size > 0)
-          removeThese.run(JSON.stringify([...released.values()]));
-        return acks.map(({ lease, report, complete: key }) => {
-          const seq = released.get(lease.token);
-          if (seq === undefined) return false;
-          released.delete(lease.token); // so that a lease given twice in one call settles once
-          if (retention.completedMs > 0) complete.run(now, lease.attempt, reportLine(report), seq);
-          if (key) keys.completeNow(key);
-          return true;
-        });
+      return db.transaction('settling and claiming', () => {
+        const settled = ackNow(acks, now);
+        return { settled, leases: claims.claimNow(queues, max, leaseMs, now) };
       });
     },
 
