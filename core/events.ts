@@ -11,7 +11,15 @@ export interface JobFacts {
   readonly tenantId: string | null;
 }
 
-export type StopReason = 'signal' | 'stopped' | 'once' | 'idle' | 'max-jobs' | 'max-memory' | 'max-runtime';
+export type StopReason =
+  | 'signal'
+  | 'stopped'
+  | 'once'
+  | 'idle'
+  | 'max-jobs'
+  | 'max-memory'
+  | 'max-runtime'
+  | 'backend-failed';
 
 export type LongshoreEvent =
   | ({ readonly type: 'job.started' } & JobFacts)

@@ -93,6 +93,12 @@ export function defineJob<S extends StandardSchema<unknown, unknown>>(
   }
   if (typeof handle !== 'function')
     throw config(`Job "${name}" expects a handle function, got ${shown(handle)}.`);
+  for (const member of ['retry', 'idempotencyKey'] as const) {
+    const value: unknown = definition[member];
+    if (value !== undefined && typeof value !== 'function') {
+      throw config(`Job "${name}" expects ${member} to be a function, got ${shown(value)}.`);
+    }
+  }
   checkInteger(`maxRetries of job "${name}"`, maxRetries, 0);
   checkInteger(`timeoutMs of job "${name}"`, timeoutMs, 1);
   checkInteger(`idempotencyKeepMs of job "${name}"`, idempotencyKeepMs, 1);

@@ -50,6 +50,8 @@ const waitMs = 5_000;
 /** After `drainMs`, how long an aborted handler has to come back by itself. */
 const graceMs = 1_000;
 const longestBackoffMs = 5_000;
+/** A worker that is to end by itself does not wait for ever for a backend that fails. */
+const patience = 5;
 const sameKeyPressMs = 250;
 
 export function startWorker(app: App, options: WorkerOptions): Worker {
@@ -175,6 +177,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
           during: 'fetching',
           error: backendError('fetching', error),
         });
+        if (failures === patience && (settings.once || settings.untilIdle)) state.stop('backend-failed');
         const backoffMs = Math.min(longestBackoffMs, 100 * 2 ** Math.min(failures - 1, 10));
         await sleep(backoffMs * (0.5 + app.random() / 2));
       } finally {

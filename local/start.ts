@@ -31,8 +31,16 @@ export async function startLocal(app: App, options: LocalOptions): Promise<Local
   const { logger = pino({ name: 'longshore' }), schedules = true, ...workerOptions } = options;
   const unsubscribe = logger ? app.events.on(logTo(logger)) : () => {};
   const client = connect(app, options.backend, options.store ? { store: options.store } : {});
-  const worker = startWorker(app, { signals: ['SIGINT', 'SIGTERM'], ...workerOptions });
+  // The tick first: a worker that stops when it is idle must find what the schedules owe.
   const ticking = schedules && app.schedules.length > 0 ? await startTicking(app, client) : null;
+  let worker: Worker;
+  try {
+    worker = startWorker(app, { signals: ['SIGINT', 'SIGTERM'], ...workerOptions });
+  } catch (error) {
+    await ticking?.stop();
+    unsubscribe();
+    throw error;
+  }
   const done = worker.done.then(async (summary) => {
     await ticking?.stop();
     await client.close();

@@ -48,6 +48,23 @@ describe('a worker whose backend fails', () => {
     });
   });
 
+  it.each([{ once: true }, { untilIdle: true }])(
+    'gives up after some tries when it is to end by itself: %o',
+    async (how) => {
+      const t = createBench();
+      const backend = {
+        ...t.backend,
+        fetch: async () => {
+          throw new Error('connection refused');
+        },
+      };
+      const worker = t.start({ backend, ...how });
+      await t.pass(5_000, 25);
+      expect(await worker.done).toMatchObject({ reason: 'backend-failed' });
+      expect(t.eventsOf('backend.failed')).toHaveLength(5);
+    },
+  );
+
   it('survives stores that fail', async () => {
     const t = createBench();
     const fail = async (): Promise<never> => {
