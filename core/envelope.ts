@@ -133,20 +133,30 @@ const isContextOrNull = (x: unknown): boolean =>
     contextMembers.every((name) => isContextText((x as JobContext)[name])));
 const isContextText = (x: unknown): boolean => x === undefined || (typeof x === 'string' && x.length <= 256);
 
-const shape: readonly [keyof Envelope, (x: unknown) => boolean, string][] = [
-  ['v', (x) => x === 1, '1'],
-  ['job', isText, 'a non-empty string'],
-  ['queue', isText, 'a non-empty string'],
-  ['priority', (x) => isCount(x) && (x as number) <= 9, 'an integer from 0 to 9'],
-  ['maxRetries', isCount, 'an integer of 0 or more'],
-  ['attempts', isCount, 'an integer of 0 or more'],
-  ['identifier', isText, 'a non-empty string'],
-  ['issuedAt', isCount, 'epoch milliseconds'],
-  ['name', isTextOrNull, 'a string or null'],
-  ['idempotencyKey', isTextOrNull, 'a string or null'],
-  ['schedule', isCountOrNull, 'epoch milliseconds or null'],
-  ['expiresAt', isCountOrNull, 'epoch milliseconds or null'],
-  ['context', isContextOrNull, 'null or an object whose members are strings of at most 256 characters'],
+interface Member {
+  readonly name: keyof Envelope;
+  readonly holds: (x: unknown) => boolean;
+  readonly expected: string;
+}
+
+const shape: readonly Member[] = [
+  { name: 'v', holds: (x) => x === 1, expected: '1' },
+  { name: 'job', holds: isText, expected: 'a non-empty string' },
+  { name: 'queue', holds: isText, expected: 'a non-empty string' },
+  { name: 'priority', holds: (x) => isCount(x) && (x as number) <= 9, expected: 'an integer from 0 to 9' },
+  { name: 'maxRetries', holds: isCount, expected: 'an integer of 0 or more' },
+  { name: 'attempts', holds: isCount, expected: 'an integer of 0 or more' },
+  { name: 'identifier', holds: isText, expected: 'a non-empty string' },
+  { name: 'issuedAt', holds: isCount, expected: 'epoch milliseconds' },
+  { name: 'name', holds: isTextOrNull, expected: 'a string or null' },
+  { name: 'idempotencyKey', holds: isTextOrNull, expected: 'a string or null' },
+  { name: 'schedule', holds: isCountOrNull, expected: 'epoch milliseconds or null' },
+  { name: 'expiresAt', holds: isCountOrNull, expected: 'epoch milliseconds or null' },
+  {
+    name: 'context',
+    holds: isContextOrNull,
+    expected: 'null or an object whose members are strings of at most 256 characters',
+  },
 ];
 
 function checkShape(data: unknown): Envelope {
@@ -154,11 +164,11 @@ function checkShape(data: unknown): Envelope {
     throw new LongshoreError('ENVELOPE', `Expected an envelope object, got ${shown(data)}.`);
   }
   const envelope = data as Record<keyof Envelope, unknown>;
-  for (const [member, holds, expected] of shape) {
-    if (!holds(envelope[member])) {
+  for (const { name, holds, expected } of shape) {
+    if (!holds(envelope[name])) {
       throw new LongshoreError(
         'ENVELOPE',
-        `Expected "${member}" of the envelope to be ${expected}, got ${shown(envelope[member])}.`,
+        `Expected "${name}" of the envelope to be ${expected}, got ${shown(envelope[name])}.`,
       );
     }
   }
