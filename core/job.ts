@@ -1,6 +1,7 @@
 import type { EnqueuedJob, EnqueueOptions } from './client.ts';
 import type { JobContext } from './envelope.ts';
 import { config, shown } from './errors.ts';
+import { type Isolation, isolationOf, type Placement } from './isolate.ts';
 import { exponential, type RetryPolicy } from './retry.ts';
 import type { SchemaInput, SchemaOutput, StandardSchema } from './schema.ts';
 
@@ -49,6 +50,8 @@ export interface Job<Input = unknown> {
   /** Both take the schema's output; `defineJob` has checked the types. */
   readonly keyOf: ((payload: unknown) => string | null) | null;
   readonly run: (payload: unknown, ctx: HandlerContext) => unknown;
+  /** The thread or process that `run` is called in; `null` = the worker's own event loop. */
+  readonly isolation: Isolation | null;
 }
 
 export interface JobDefinition<S extends StandardSchema<unknown, unknown>> {
@@ -66,7 +69,7 @@ export interface JobDefinition<S extends StandardSchema<unknown, unknown>> {
   readonly timeoutMs?: number;
   /** @default 'normal' */
   readonly priority?: Priority;
-  /** Two jobs with the same key have one effect. `null` = no key for this payload. */
+  /** Two jobs of one tenant with the same key have one effect. `null` = no key for this payload. */
   readonly idempotencyKey?: (payload: SchemaOutput<S>) => string | null;
   /** @default 86_400_000 (a day) */
   readonly idempotencyKeepMs?: number;
@@ -79,7 +82,7 @@ export const namePattern = /^[A-Za-z0-9._-]{1,128}$/;
 export const isName = (name: unknown): name is string => typeof name === 'string' && namePattern.test(name);
 
 export function defineJob<S extends StandardSchema<unknown, unknown>>(
-  definition: JobDefinition<S>,
+  definition: JobDefinition<S> & Placement,
 ): Job<SchemaInput<S>> {
   const { name, queue = 'default', payload, handle } = definition;
   const { maxRetries = 3, timeoutMs = 300_000, expiresInMs = null } = definition;
@@ -115,6 +118,7 @@ export function defineJob<S extends StandardSchema<unknown, unknown>>(
     idempotencyKeepMs,
     keyOf: (definition.idempotencyKey as Job['keyOf']) ?? null,
     run: handle as Job['run'],
+    isolation: isolationOf(name, definition),
   };
 }
 

@@ -54,3 +54,9 @@ function developmentKey(path: string): string {
   }
   return readFileSync(path, 'utf8');
 }
+
+/** For threads and processes that run handlers: they have no use for the keys, and code in them could read them. */
+export function environmentWithoutKeys(): Env {
+  const { LONGSHORE_SIGNING_KEYS: _, ...rest } = process.env;
+  return rest;
+}

@@ -9,6 +9,7 @@ import type { Ack, JobLease } from './contract.ts';
 import type { StopReason } from './events.ts';
 import { backendError } from './failure.ts';
 import { attempt } from './flow.ts';
+import { endIsolates, refuseInsideIsolate } from './isolate.ts';
 import { createRun, type Run } from './run.ts';
 import { groupAcks } from './settling.ts';
 import type { Outcome } from './store.ts';
@@ -55,6 +56,7 @@ const patience = 5;
 const sameKeyPressMs = 250;
 
 export function startWorker(app: App, options: WorkerOptions): Worker {
+  refuseInsideIsolate('startWorker');
   const settings = settingsOf(app, options);
   const { backend, concurrency, queues } = settings;
   const client = connect(app, backend, options.store ? { store: options.store } : {});
@@ -230,6 +232,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
     await allEnded(graceMs);
     for (const { run } of running) run.end('shutdown');
     await allEnded(graceMs); // only a backend that does not answer can use this up
+    await endIsolates(app);
     upkeep.stop();
     for (const signal of settings.signals) process.off(signal, onSignal);
     await client.stores.workers.remove(state.id).catch(() => {});

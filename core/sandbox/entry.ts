@@ -1,0 +1,196 @@
+/** The first file of a thread or process: imports the jobs' module and runs what the worker sends, one at a time. */
+
+import { getHeapStatistics } from 'node:v8';
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import type { EnqueuedJob } from '../client.ts';
+import { withContext } from '../context.ts';
+import { config, LongshoreError } from '../errors.ts';
+import { toError } from '../failure.ts';
+import { markIsolate } from '../isolate.ts';
+import type { HandlerContext, Job } from '../job.ts';
+import { assertJson } from '../json.ts';
+import { outputOf } from '../output.ts';
+import { validate } from '../schema.ts';
+import {
+  type Facts,
+  type FromIsolate,
+  packError,
+  type Question,
+  type ToIsolate,
+  unpackError,
+} from './messages.ts';
+
+markIsolate();
+
+interface Channel {
+  readonly module: string;
+  send(message: FromIsolate): void;
+  listen(onMessage: (message: ToIsolate) => void): void;
+}
+
+const channel = isMainThread ? processChannel() : threadChannel();
+const loading = load(channel.module);
+loading.catch(() => {}); // told to the first job
+
+function threadChannel(): Channel {
+  return {
+    module: workerData.longshore.module,
+    send: (message) => parentPort!.postMessage(message),
+    listen: (onMessage) => parentPort!.on('message', onMessage),
+  };
+}
+
+function processChannel(): Channel {
+  const [module = '', parent = ''] = process.argv.slice(2);
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  new Worker(new URL(`./watchdog.${extension}`, import.meta.url), { argv: [parent], execArgv: [] }).unref();
+  process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+  // A service manager signals the whole tree; when to stop is for the worker to say, because it drains first.
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => {});
+  process.on('uncaughtExceptionMonitor', (error) => {
+    process.send?.({ type: 'crashing', error: packError(error) } satisfies FromIsolate);
+  });
+  return {
+    module,
+    send: (message) => process.send?.(message),
+    listen: (onMessage) => process.on('message', onMessage),
+  };
+}
+
+async function load(module: string): Promise<Map<string, Job | null>> {
+  let exported: Record<string, unknown>;
+  try {
+    exported = await import(module);
+  } catch (cause) {
+    // A refusal to start a worker says by itself what to do.
+    if (cause instanceof LongshoreError) throw cause;
+    throw config(
+      `Could not import ${module} for its isolated jobs: ${toError(cause).message}. It must be a file that Node can import by itself.`,
+    );
+  }
+  const jobs = new Map<string, Job | null>();
+  for (const value of Object.values(exported)) {
+    if (!isJob(value)) continue;
+    const same = jobs.get(value.name);
+    jobs.set(value.name, same === undefined || same === value ? value : null);
+  }
+  return jobs;
+}
+
+function isJob(value: unknown): value is Job {
+  const job = value as Partial<Job> | null;
+  return typeof job === 'object' && typeof job?.name === 'string' && typeof job.run === 'function';
+}
+
+async function find(name: string): Promise<Job> {
+  const jobs = await loading;
+  const job = jobs.get(name);
+  if (job) return job;
+  const names = [...jobs.keys()].map((other) => `"${other}"`).join(', ');
+  throw config(
+    job === null
+      ? `Expected ${channel.module} to export one job "${name}", got two. Give every job its own name.`
+      : `Expected ${channel.module} to export job "${name}", got ${names ? `the jobs ${names}` : 'no job'}. Export what defineJob returns from that file, or let module name the file that does.`,
+  );
+}
+
+interface Current {
+  readonly controller: AbortController;
+  ended: boolean;
+}
+
+let current: Current | null = null;
+let asked = 0;
+const open = new Map<number, { resolve(value: unknown): void; reject(error: unknown): void }>();
+
+function ask(question: Question): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const number = ++asked;
+    try {
+      channel.send({ type: 'ask', ask: number, question });
+      open.set(number, { resolve, reject });
+    } catch (error) {
+      const why = toError(error).message;
+      reject(new LongshoreError('OPTION', `Expected plain data, got what cannot leave the isolate: ${why}`));
+    }
+  });
+}
+
+channel.listen((message) => {
+  switch (message.type) {
+    case 'run':
+      return void run(message.facts, message.input);
+    case 'abort':
+      return current?.controller.abort(unpackError(message.reason));
+    case 'answer':
+      open.get(message.ask)?.resolve(message.value);
+      return void open.delete(message.ask);
+    case 'refusal':
+      open.get(message.ask)?.reject(unpackError(message.error));
+      return void open.delete(message.ask);
+  }
+});
+
+async function run(facts: Facts, input: unknown): Promise<void> {
+  const mine: Current = { controller: new AbortController(), ended: false };
+  current = mine;
+  let spoiled = false;
+  try {
+    await loading.catch((error) => {
+      spoiled = true; // a module that failed to load is not loaded again by the same Node
+      throw error;
+    });
+    const job = await find(facts.job);
+    const payload = await validate(job.schema, input, facts.job);
+    const value = await withContext(facts.context, () => job.run(payload, contextOf(facts, mine)));
+    const output = outputOf(value);
+    mine.ended = true;
+    channel.send({ type: 'returned', output, heapBytes: heapBytes() });
+  } catch (error) {
+    mine.ended = true;
+    channel.send({ type: 'failed', error: packError(error), heapBytes: heapBytes(), spoiled });
+  }
+}
+
+const heapBytes = (): number => getHeapStatistics().used_heap_size;
+
+function contextOf(facts: Facts, mine: Current): HandlerContext {
+  return {
+    ...facts,
+    signal: mine.controller.signal,
+    async progress(done, total, message) {
+      if (mine.ended) return false;
+      return (await ask({ verb: 'progress', args: [done, total, message] })) as boolean;
+    },
+    log(message, fields = {}) {
+      if (mine.ended) return;
+      try {
+        channel.send({ type: 'log', message, fields });
+      } catch {
+        channel.send({ type: 'log', message, fields: cloneable(fields) });
+      }
+    },
+    async enqueue(job, payload, options) {
+      if (mine.ended) {
+        throw new LongshoreError(
+          'LEASE_LOST',
+          'The attempt has ended; its context enqueues nothing any more.',
+        );
+      }
+      assertJson(payload === undefined ? null : payload, 'payload'); // before a clone turns objects into plain ones
+      return (await ask({ verb: 'enqueue', job: job.name, payload, options })) as EnqueuedJob;
+    },
+  };
+}
+
+function cloneable(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => {
+      try {
+        return [name, structuredClone(value)];
+      } catch {
+        return [name, `[${typeof value}]`];
+      }
+    }),
+  );
+}

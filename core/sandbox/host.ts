@@ -1,0 +1,117 @@
+/** One attempt in an isolate, from the worker's side: start, answer what the handler asks, stop it when told to. */
+
+import type { App } from '../app.ts';
+import type { Isolation } from '../isolate.ts';
+import type { HandlerContext, Job } from '../job.ts';
+import type { Output } from '../output.ts';
+import type { Isolate } from './isolate.ts';
+import { type FromIsolate, packError, type Question, unpackError } from './messages.ts';
+import { createPool, type Pool } from './pool.ts';
+
+/** Between `ctx.signal` aborting and the kill. Shorter than a draining worker's own patience of a second. */
+const graceMs = 500;
+/** A thread still alive so long after its kill runs code that V8 or the system does not interrupt. */
+const stuckMs = 5_000;
+const mib = 1024 * 1024;
+
+const pools = new WeakMap<App, Pool>();
+
+export function poolOf(app: App): Pool {
+  let pool = pools.get(app);
+  if (!pool) {
+    pool = createPool();
+    pools.set(app, pool);
+  }
+  return pool;
+}
+
+export async function endIsolates(app: App): Promise<void> {
+  await pools.get(app)?.end();
+}
+
+export function runIn(
+  app: App,
+  job: Job,
+  isolation: Isolation,
+  input: unknown,
+  ctx: HandlerContext,
+): Promise<Output> {
+  const { signal } = ctx;
+  if (signal.aborted) return Promise.reject(signal.reason);
+  const pool = poolOf(app);
+  const isolate = pool.take(isolation);
+  return new Promise<Output>((resolve, reject) => {
+    let killing: NodeJS.Timeout | undefined;
+    const done = (healthy: boolean) => {
+      clearTimeout(killing);
+      signal.removeEventListener('abort', onAbort);
+      pool.give(isolate, healthy);
+    };
+    const onAbort = () => {
+      pool.ending(isolate);
+      isolate.send({ type: 'abort', reason: packError(signal.reason) });
+      killing = setTimeout(() => {
+        done(false);
+        reject(signal.reason);
+        warnWhenStuck(app, isolate, ctx);
+      }, graceMs);
+    };
+    isolate.onMessage = (message) => {
+      switch (message.type) {
+        case 'log':
+          return ctx.log(message.message, message.fields);
+        case 'ask':
+          return void answer(app, isolate, ctx, message);
+        case 'returned':
+          done(isLight(isolation, message.heapBytes));
+          return resolve(message.output);
+        case 'failed':
+          done(!message.spoiled && isLight(isolation, message.heapBytes));
+          return reject(unpackError(message.error));
+      }
+    };
+    isolate.onCrash = (error) => {
+      done(false);
+      reject(signal.aborted ? signal.reason : error);
+    };
+    signal.addEventListener('abort', onAbort);
+    const { id, queue, attempt, maxAttempts, previouslyCrashed, idempotencyKey, context, deadlineAt } = ctx;
+    const more = { maxAttempts, previouslyCrashed, idempotencyKey, context, deadlineAt };
+    isolate.send({ type: 'run', facts: { id, job: job.name, queue, attempt, ...more }, input });
+  });
+}
+
+/** What one job leaves behind must not count against the cap of the next. */
+function isLight({ maxMemoryMb }: Isolation, heapBytes: number): boolean {
+  return maxMemoryMb === null || heapBytes < (maxMemoryMb * mib) / 2;
+}
+
+async function answer(
+  app: App,
+  isolate: Isolate,
+  ctx: HandlerContext,
+  { ask, question }: Extract<FromIsolate, { type: 'ask' }>,
+): Promise<void> {
+  try {
+    isolate.send({ type: 'answer', ask, value: await grant(app, ctx, question) });
+  } catch (error) {
+    isolate.send({ type: 'refusal', ask, error: packError(error) });
+  }
+}
+
+function grant(app: App, ctx: HandlerContext, question: Question): Promise<unknown> {
+  if (question.verb === 'progress') return ctx.progress(...question.args);
+  // A job that the app does not know is refused by enqueue itself, as it is for a handler outside of an isolate.
+  const job = app.jobs.get(question.job) ?? ({ name: question.job } as Job);
+  return ctx.enqueue(job, question.payload, question.options);
+}
+
+function warnWhenStuck(app: App, isolate: Isolate, ctx: HandlerContext): void {
+  const timer = setTimeout(() => {
+    const { id, job, queue, attempt, context } = ctx;
+    const message = `The ${isolate.isolation.kind} of this attempt was told to end ${stuckMs} ms ago and still runs: its code cannot be interrupted. Use isolate: 'process' for this job.`;
+    const tenantId = context.tenantId ?? null;
+    app.events.emit({ type: 'job.warning', id, job, queue, attempt, tenantId, message });
+  }, stuckMs).unref();
+  void isolate.gone.then(() => clearTimeout(timer));
+}

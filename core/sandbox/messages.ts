@@ -1,0 +1,127 @@
+/** What a worker and its isolate say to each other: plain data that survives a structured clone. */
+
+import type { EnqueueOptions } from '../client.ts';
+import type { JobContext } from '../envelope.ts';
+import {
+  type ErrorCode,
+  LongshoreError,
+  type PayloadIssue,
+  PermanentError,
+  RetryAfterError,
+} from '../errors.ts';
+import type { Output } from '../output.ts';
+
+/** The members of a handler's context that are data. */
+export interface Facts {
+  readonly id: string;
+  readonly job: string;
+  readonly queue: string;
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  readonly previouslyCrashed: boolean;
+  readonly idempotencyKey: string | null;
+  readonly context: JobContext;
+  readonly deadlineAt: number;
+}
+
+/** An isolate runs one job at a time, so a message needs no number to say which. */
+export type ToIsolate =
+  | { readonly type: 'run'; readonly facts: Facts; readonly input: unknown }
+  | { readonly type: 'abort'; readonly reason: Thrown }
+  | { readonly type: 'answer'; readonly ask: number; readonly value: unknown }
+  | { readonly type: 'refusal'; readonly ask: number; readonly error: Thrown };
+
+export type Question =
+  | { readonly verb: 'progress'; readonly args: readonly [number, number | undefined, string | undefined] }
+  | {
+      readonly verb: 'enqueue';
+      readonly job: string;
+      readonly payload: unknown;
+      readonly options: EnqueueOptions | undefined;
+    };
+
+export type FromIsolate =
+  | { readonly type: 'log'; readonly message: string; readonly fields: Readonly<Record<string, unknown>> }
+  | { readonly type: 'ask'; readonly ask: number; readonly question: Question }
+  | { readonly type: 'returned'; readonly output: Output; readonly heapBytes: number }
+  /** `spoiled`: nothing more can run in this isolate. */
+  | {
+      readonly type: 'failed';
+      readonly error: Thrown;
+      readonly heapBytes: number;
+      readonly spoiled: boolean;
+    }
+  /** The last words of a process that an uncaught error is about to end. */
+  | { readonly type: 'crashing'; readonly error: Thrown };
+
+/** Something that was thrown, as data. */
+export interface Thrown {
+  readonly kind: 'permanent' | 'retry-after' | 'longshore' | 'error' | 'value';
+  readonly name: string;
+  readonly message: string;
+  readonly stack: string | null;
+  /** A LongshoreError's code, or what Node and many libraries put on theirs (`ECONNRESET`). */
+  readonly code: string | number | null;
+  readonly retryAfterMs: number;
+  readonly issues: readonly PayloadIssue[] | null;
+}
+
+export function packError(thrown: unknown): Thrown {
+  const plain = { kind: 'value', name: '', stack: null, code: null, retryAfterMs: 0, issues: null } as const;
+  if (!(thrown instanceof Error)) return { ...plain, message: textOf(thrown) };
+  const { name, message, stack = null } = thrown;
+  const code = (thrown as { code?: unknown }).code;
+  return {
+    kind: kindOf(thrown),
+    name: String(name),
+    message: String(message),
+    stack,
+    code: typeof code === 'string' || typeof code === 'number' ? code : null,
+    retryAfterMs: thrown instanceof RetryAfterError ? thrown.retryAfterMs : 0,
+    issues: thrown instanceof LongshoreError ? (thrown.issues ?? null) : null,
+  };
+}
+
+function kindOf(error: Error): Thrown['kind'] {
+  if (error instanceof PermanentError) return 'permanent';
+  if (error instanceof RetryAfterError) return 'retry-after';
+  return error instanceof LongshoreError ? 'longshore' : 'error';
+}
+
+function textOf(value: unknown): string {
+  try {
+    return String(value);
+  } catch {
+    return 'a value that has no text'; // an object without a prototype, for example
+  }
+}
+
+const builtIn: Readonly<Record<string, ErrorConstructor>> = {
+  EvalError,
+  RangeError,
+  ReferenceError,
+  SyntaxError,
+  TypeError,
+  URIError,
+};
+
+/** The same class again where it is ours or the language's; any other error keeps name, message, stack and code. */
+export function unpackError(thrown: Thrown): unknown {
+  const { kind, name, message, stack, code, retryAfterMs, issues } = thrown;
+  let error: Error;
+  if (kind === 'value') return message;
+  if (kind === 'permanent') error = new PermanentError(message);
+  else if (kind === 'retry-after') error = new RetryAfterError(retryAfterMs, message);
+  else if (kind === 'longshore')
+    error = new LongshoreError(code as ErrorCode, message, issues ? { issues } : {});
+  else {
+    error = new (builtIn[name] ?? Error)(message);
+    const members = code === null ? { name } : { name, code };
+    for (const [member, value] of Object.entries(members)) {
+      Object.defineProperty(error, member, { value, configurable: true, writable: true });
+    }
+  }
+  if (stack !== null)
+    Object.defineProperty(error, 'stack', { value: stack, configurable: true, writable: true });
+  return error;
+}

@@ -1,0 +1,115 @@
+/** What a handler has and gives in an isolate is what it has and gives outside of one. */
+
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import * as jobs from './jobs.ts';
+import { createBench } from './kit.ts';
+
+const all = Object.values(jobs);
+
+describe.each([
+  ['thread', jobs.inThread],
+  ['process', jobs.inProcess],
+] as const)('a handler in a %s', (kind, job) => {
+  // One worker for them all: a warm isolate makes the tests quick, and must make no difference.
+  const t = createBench(all, { concurrency: 4 });
+  afterAll(() => t.worker.stop());
+
+  it('gets its context, the output of the schema and a live signal', async () => {
+    const context = { tenantId: 'acme', actorId: 'ada' };
+    const day = '2026-01-01T00:00:00.000Z';
+    const record = await t.run(job, { act: 'facts', day }, { context, idempotencyKey: 'k7' });
+    expect(record.output).toEqual({
+      facts: {
+        id: record.id,
+        job: job.name,
+        queue: 'default',
+        attempt: 1,
+        maxAttempts: 1,
+        previouslyCrashed: false,
+        idempotencyKey: 'k7',
+        context,
+        deadlineAt: record.attempts[0]!.startedAt + 10_000,
+      },
+      signal: [true, false],
+      context,
+      day: Date.parse(day),
+    });
+  });
+
+  it('logs, reports progress and enqueues through the worker', async () => {
+    const record = await t.run(job, { act: 'ask', n: 4 }, { context: { tenantId: 'acme' } });
+    const { kept, id } = record.output as { kept: boolean; id: string };
+    expect(kept).toBe(true);
+    expect(record.progress).toMatchObject({ done: 4, total: 10, message: 'half' });
+    expect(await t.client.status(id)).toMatchObject({ job: 'plain', priority: 2 });
+    const logs = t.eventsOf('job.log').filter((event) => event.id === record.id);
+    const fields = { n: 4, call: '[function]', at: new Date(5) };
+    expect(logs).toMatchObject([{ message: 'asking', job: job.name, tenantId: 'acme', fields }]);
+    const settled = () => t.eventsOf('job.settled').filter((event) => event.id === id);
+    await expect.poll(settled).toMatchObject([{ tenantId: 'acme' }]);
+  });
+
+  it('meets the errors of enqueue as it would outside', async () => {
+    const small = createBench(all.filter((one) => one !== jobs.unknown));
+    onTestFinished(async () => void (await small.worker.stop()));
+    const { output } = await small.run(job, { act: 'refused' });
+    expect(output).toEqual([
+      expect.stringMatching(/^true UNKNOWN_JOB: Job "unknown" is not among the app's jobs/),
+      expect.stringMatching(/^true PAYLOAD: The payload does not fit .* n$/),
+      expect.stringMatching(/^true PAYLOAD: Expected plain JSON data at payload.n, got a Map/),
+      expect.stringMatching(/^true OPTION: Expected delayMs to be 0 or more, got -1/),
+      expect.stringMatching(/^true OPTION: Expected plain data, got what cannot leave the isolate/),
+    ]);
+  });
+
+  it.each([
+    ['quick', 'acked', 6, null],
+    ['nothing', 'acked', null, null],
+    ['cycle', 'acked', null, /output is not kept: Converting circular/],
+    ['long', 'acked', null, /output is not kept: it has 70002 characters/],
+  ])('returns from "%s" as it would outside', async (act, outcome, output, warning) => {
+    const record = await t.run(job, { act, n: 3 });
+    expect(record).toMatchObject({ attempts: [{ outcome }], output });
+    const mine = t.eventsOf('job.warning').filter(({ id }) => id === record.id);
+    const warnings = mine.map(({ message }) => message);
+    expect(warnings).toEqual(warning === null ? [] : [expect.stringMatching(warning)]);
+  });
+
+  it.each([
+    ['permanent', 'permanent', 'HANDLER', 'no invoice 7'],
+    ['ours', 'exhausted', 'LIMIT', 'too much for me'],
+    ['typeError', 'exhausted', 'HANDLER', 'not a function'],
+    ['coded', 'exhausted', 'HANDLER', 'connection reset'],
+    ['text', 'exhausted', 'HANDLER', 'just a text'],
+    ['exit', 'exhausted', 'HANDLER', `The handler's ${kind} ended with exit code 3 before the handler did.`],
+    ['reject', 'exhausted', 'HANDLER', 'Uncaught beside the handler: nobody waits for me'],
+    ['uncaught', 'exhausted', 'HANDLER', 'Uncaught beside the handler: from a timer'],
+  ])('fails with "%s" as %s', async (act, reason, code, message) => {
+    const record = await t.run(job, { act, n: 3 });
+    expect(record).toMatchObject({ status: 'failed', reason, attempts: [{ error: { code, message } }] });
+    if (act === 'typeError')
+      expect(record.attempts[0]!.error!.stack).toMatch(/^TypeError: not a function\n.*jobs\.ts/s);
+    expect(await t.run(jobs.plain, { n: 1 }), 'the worker lives on').toMatchObject({ output: 2 });
+    expect(await t.run(job, { act: 'quick', n: 1 })).toMatchObject({ output: 2 });
+  });
+
+  it('can ask for a retry at a time of its choice', async () => {
+    const { id } = await t.client.enqueue(job, { act: 'retryAfter' }, { maxRetries: 1 });
+    const settled = () => t.eventsOf('job.settled').filter((event) => event.id === id);
+    await expect.poll(settled).toMatchObject([{ outcome: 'requeued', delayMs: 4_321 }]);
+  });
+
+  it('keeps no way to act once its attempt has ended', async () => {
+    await t.run(job, { act: 'afterwards' });
+    await expect
+      .poll(async () => (await t.run(job, { act: 'sawAfterwards' })).output)
+      .toEqual({ kept: false, refusal: 'LEASE_LOST' });
+    expect(t.eventsOf('job.log').filter(({ message }) => message === 'too late')).toEqual([]);
+  });
+
+  it('does not see the signing keys', async () => {
+    process.env.LONGSHORE_SIGNING_KEYS = 'secret';
+    onTestFinished(() => void delete process.env.LONGSHORE_SIGNING_KEYS);
+    expect((await t.run(job, { act: 'where' })).output).toMatchObject({ key: null });
+  });
+});

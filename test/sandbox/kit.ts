@@ -1,0 +1,69 @@
+/** A real worker on the memory backend and the real clock: a blocked event loop and a killed process know no other. */
+
+import { readFileSync } from 'node:fs';
+import {
+  connect,
+  createApp,
+  type Job,
+  keyRing,
+  type LongshoreEvent,
+  startWorker,
+  type WorkerOptions,
+} from '../../core/index.ts';
+import { poolOf } from '../../core/sandbox/host.ts';
+import type { JobRecord } from '../../core/store.ts';
+import { memory } from '../../local/backends/memory/index.ts';
+
+export function createBench(jobs: readonly Job[], options: Partial<WorkerOptions> = {}) {
+  const events: LongshoreEvent[] = [];
+  const app = createApp({
+    jobs,
+    signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]),
+    on: (event) => events.push(event),
+  });
+  const backend = memory();
+  const client = connect(app, backend);
+  const worker = startWorker(app, { backend, leaseMs: 2_000, drainMs: 100, ...options });
+  return {
+    app,
+    backend,
+    client,
+    worker,
+    events,
+    isolates: () => poolOf(app).all(),
+    idle: () => poolOf(app).idle(),
+    eventsOf: <T extends LongshoreEvent['type']>(type: T) =>
+      events.filter((event) => event.type === type) as Extract<LongshoreEvent, { type: T }>[],
+    /** Enqueues, waits for the end and returns the record. */
+    async run(job: Job, payload: unknown, how: object = {}): Promise<JobRecord> {
+      const { id } = await client.enqueue(job, payload, how);
+      return until(async () => {
+        const record = await client.status(id);
+        return record?.finishedAt == null ? null : record;
+      });
+    },
+  };
+}
+
+/** Looks until there is something to see. */
+export async function until<T>(
+  look: () => T | null | undefined | false | Promise<T | null | undefined | false>,
+): Promise<T> {
+  const deadlineAt = Date.now() + 15_000;
+  for (;;) {
+    const seen = await look();
+    if (seen !== null && seen !== undefined && seen !== false) return seen;
+    if (Date.now() > deadlineAt) throw new Error(`waited in vain for ${look}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** Whether it runs. One that has ended keeps its id until its parent looks, and in a container that may be never. */
+export function alive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return process.platform !== 'linux' || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
