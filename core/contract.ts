@@ -30,6 +30,8 @@ export interface OutgoingMessage {
   readonly notBefore: number | null;
   /** Order and fairness per key where the queue has it (SQS MessageGroupId, Service Bus session). */
   readonly group: string | null;
+  /** Whose job it is, for whoever asks about it later; the envelope's own `context` decides what the handler sees. */
+  readonly tenantId: string | null;
 }
 
 /** One result per message, in the order of the messages; a failed message was not stored. */

@@ -51,6 +51,7 @@ function compose(
   if (!Number.isSafeInteger(maxRetries) || maxRetries < 0) {
     throw option(`maxRetries to be an integer of 0 or more, got ${shown(maxRetries)}`);
   }
+  const context = contextOf(options.context ?? currentContext());
   const body = writeEnvelope(
     {
       v: 1,
@@ -68,7 +69,7 @@ function compose(
       schedule: notBefore,
       issuedAt: now,
       expiresAt: job.expiresInMs === null ? null : (notBefore ?? now) + job.expiresInMs,
-      context: contextOf(options.context ?? currentContext()),
+      context,
     },
     app.keyRing(),
   );
@@ -80,7 +81,8 @@ function compose(
       `Expected an envelope of at most ${maxBytes} bytes, got ${Buffer.byteLength(body)} for job "${job.name}". Store the data elsewhere and send its id.`,
     );
   }
-  return { id, queue, job: job.name, body, priority, notBefore, group: options.group ?? null };
+  const { group = null } = options;
+  return { id, queue, job: job.name, body, priority, notBefore, group, tenantId: context?.tenantId ?? null };
 }
 
 function notBeforeOf(options: EnqueueOptions, now: number, limits: BackendLimits): number | null {

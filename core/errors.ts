@@ -20,9 +20,23 @@ export const errorCodes = [
   'READ_ONLY',
   'SCHEMA_VERSION',
   'HANDLER',
+  'REQUEST',
+  'UNAUTHORIZED',
+  'FORBIDDEN',
+  'NOT_FOUND',
+  'CONFLICT',
+  'RATE_LIMIT',
+  'INTERNAL',
 ] as const;
 
 export type ErrorCode = (typeof errorCodes)[number];
+
+/** One thing that is wrong with a payload. */
+export interface PayloadIssue {
+  /** `items.0.price`; `payload` for the whole. */
+  readonly path: string;
+  readonly message: string;
+}
 
 /**
  * The one error class. `message` says what was expected, what came and what to do;
@@ -30,11 +44,18 @@ export type ErrorCode = (typeof errorCodes)[number];
  */
 export class LongshoreError extends Error {
   readonly code: ErrorCode;
+  /** With `PAYLOAD`, when a schema has refused: what is wrong, place by place. */
+  declare readonly issues?: readonly PayloadIssue[];
 
-  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { cause?: unknown; issues?: readonly PayloadIssue[] } = {},
+  ) {
     super(message, options);
     this.name = 'LongshoreError';
     this.code = code;
+    if (options.issues) this.issues = options.issues;
   }
 }
 

@@ -86,7 +86,15 @@ export type LongshoreEvent =
       readonly rssBytes: number;
       readonly baselineBytes: number;
     }
-  | { readonly type: 'key.development'; readonly path: string };
+  | { readonly type: 'key.development'; readonly path: string }
+  | {
+      /** A request was answered with a 5xx; the caller was not told why. */
+      readonly type: 'http.failed';
+      readonly method: string;
+      readonly status: number;
+      readonly requestId: string;
+      readonly error: LongshoreError;
+    };
 
 export type EventListener = (event: LongshoreEvent) => void;
 

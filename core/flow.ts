@@ -176,7 +176,7 @@ async function runGuarded(
   if (envelope.idempotencyKey == null) return runAttempt(app, ports, run, admitted, payload, now);
 
   const { keys } = ports.client.stores;
-  const key = guardKey(job.name, envelope.idempotencyKey);
+  const key = guardKey(job.name, envelope);
   const claim = await keys.claim(key, lease.token, lease.expiresAt).catch(toError);
   if (claim instanceof Error) return giveBack(givenBackMs, claim); // not run unguarded, and no attempt spent
   if (claim.state === 'completed') return { verb: 'ack', outcome: 'skipped-idempotent', output: claim.value };
@@ -325,5 +325,10 @@ const facts = (run: Run, admitted: Admitted | null, number: number) => ({
   tenantId: admitted?.envelope.context?.tenantId ?? null,
 });
 
-const guardKey = (job: string, key: string): string => `job:${job}:${key}`;
+/** A tenant's keys are its own: else two tenants with the same invoice number would share one effect, and its output. */
+function guardKey(job: string, { idempotencyKey, context }: Envelope): string {
+  const tenantId = context?.tenantId;
+  const key = `job:${job}:${idempotencyKey}`;
+  return tenantId === undefined ? key : `tenant:${tenantId.length}:${tenantId}:${key}`;
+}
 const iso = (at: number): string => new Date(at).toISOString();

@@ -36,13 +36,20 @@ export function validate(schema: StandardSchema, value: unknown, job: string): u
   return result instanceof Promise ? result.then((r) => unwrap(r, job)) : unwrap(result, job);
 }
 
+/** A list of ten thousand wrong items has one cause; these are enough to find it. */
+const mostIssues = 20;
+
 function unwrap(result: SchemaResult<unknown>, job: string): unknown {
   if (!result.issues) return result.value;
-  const issues = result.issues.slice(0, 5).map((issue) => `${pathOf(issue)}: ${issue.message}`);
-  const more = result.issues.length - issues.length;
+  const issues = result.issues
+    .slice(0, mostIssues)
+    .map((issue) => ({ path: pathOf(issue), message: issue.message }));
+  const first = issues.slice(0, 5).map(({ path, message }) => `${path}: ${message}`);
+  const more = result.issues.length - first.length;
   throw new LongshoreError(
     'PAYLOAD',
-    `The payload does not fit the schema of job "${job}": ${issues.join('; ')}${more > 0 ? `; and ${more} more` : ''}.`,
+    `The payload does not fit the schema of job "${job}": ${first.join('; ')}${more > 0 ? `; and ${more} more` : ''}.`,
+    { issues },
   );
 }
 

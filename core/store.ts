@@ -46,6 +46,8 @@ export interface JobRecord {
   readonly id: string;
   readonly queue: string;
   readonly job: string;
+  /** The tenant in whose context it was enqueued. */
+  readonly tenantId: string | null;
   readonly status: JobStatus;
   readonly priority: number;
   readonly createdAt: number;

@@ -3,22 +3,30 @@
 import { type Logger, pino } from 'pino';
 import type { App } from '../core/app.ts';
 import { type Client, connect } from '../core/client.ts';
+import { createHttpHandler, type HttpOptions } from '../core/http.ts';
 import { tick } from '../core/schedule.ts';
 import { startWorker, type Worker } from '../core/worker.ts';
 import type { WorkerOptions, WorkerSummary } from '../core/worker-options.ts';
 import { logTo } from './log.ts';
+import { type HttpServer, type ServeOptions, serveHttp } from './serve.ts';
 
 export interface LocalOptions extends WorkerOptions {
   /** Whether this process enqueues what the app's schedules owe. Several may: a moment is enqueued once. @default true */
   readonly schedules?: boolean;
   /** `false`: no log lines; listen to `app.events` instead. @default pino, JSON lines on stdout */
   readonly logger?: Logger | false;
+  /** Serves the jobs over HTTP too: a port, and who may call. @default none */
+  readonly http?: HttpOptions & ServeOptions;
 }
+
+/** Where the jobs are served, and with which credential in development. */
+export type LocalHttp = Pick<HttpServer, 'url' | 'port'> & { readonly developmentToken: string | null };
 
 export interface Local {
   readonly client: Client;
   readonly worker: Worker;
-  /** Drains the worker, stops the tick and closes the backend. */
+  readonly http: LocalHttp | null;
+  /** Drains the worker and the HTTP server, stops the tick and closes the backend. */
   stop(): Promise<WorkerSummary>;
   /** Resolves after everything has stopped, whoever asked for it. */
   readonly done: Promise<WorkerSummary>;
@@ -28,21 +36,35 @@ export interface Local {
 const longestTickMs = 60_000;
 
 export async function startLocal(app: App, options: LocalOptions): Promise<Local> {
-  const { logger = pino({ name: 'longshore' }), schedules = true, ...workerOptions } = options;
+  const {
+    logger = pino({ name: 'longshore' }),
+    schedules = true,
+    http: httpOptions,
+    ...workerOptions
+  } = options;
   const unsubscribe = logger ? app.events.on(logTo(logger)) : () => {};
   const client = connect(app, options.backend, options.store ? { store: options.store } : {});
-  // The tick first: a worker that stops when it is idle must find what the schedules owe.
+  // First, because a port that is taken must stop the start before a job runs.
+  const http = httpOptions ? await startHttp(client, httpOptions, logger) : null;
+  // Then the tick: a worker that stops when it is idle must find what the schedules owe.
   const ticking = schedules && app.schedules.length > 0 ? await startTicking(app, client) : null;
   let worker: Worker;
   try {
     worker = startWorker(app, { signals: ['SIGINT', 'SIGTERM'], ...workerOptions });
   } catch (error) {
     await ticking?.stop();
+    await http?.close();
     unsubscribe();
     throw error;
   }
+  // Both drain in the same time: a supervisor does not wait for one after the other.
+  const unwatch = app.events.on((event) => {
+    if (event.type === 'worker.draining' && event.worker === worker.id) void http?.close();
+  });
   const done = worker.done.then(async (summary) => {
     await ticking?.stop();
+    await http?.close();
+    unwatch();
     await client.close();
     unsubscribe();
     return summary;
@@ -50,12 +72,34 @@ export async function startLocal(app: App, options: LocalOptions): Promise<Local
   return {
     client,
     worker,
+    http,
     done,
     async stop() {
       await worker.stop();
       return done;
     },
   };
+}
+
+async function startHttp(
+  client: Client,
+  options: HttpOptions & ServeOptions,
+  logger: Logger | false,
+): Promise<LocalHttp & Pick<HttpServer, 'close'>> {
+  const handler = createHttpHandler(client, options);
+  const { developmentToken } = handler;
+  const server = await serveHttp(handler, options);
+  if (logger) {
+    const { url } = server;
+    logger.info({ event: 'http.listening', url }, `jobs are served at ${url}`);
+    if (developmentToken !== null) {
+      logger.warn(
+        { event: 'http.development' },
+        `development only: Authorization: Bearer ${developmentToken}`,
+      );
+    }
+  }
+  return { ...server, developmentToken };
 }
 
 /** Ticks now, and then whenever a schedule falls due. */

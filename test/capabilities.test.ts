@@ -57,6 +57,7 @@ describe('the capability table', () => {
         priority: 5,
         notBefore: null,
         group: null,
+        tenantId: null,
       };
       const [, second] = await backend.enqueue([message, message]);
       expect(cell('second copy of an id')?.includes('dropped')).toBe(second!.ok && second!.duplicate);

@@ -103,11 +103,14 @@ export async function sendEverything(
 /** When all mails are out, somebody presses "send my invoice" once more: same key, so it is delivered and not run. */
 function askAgainOnceMailed(client: Client, { mailInvoice }: ExampleApp['jobs'], expected: Expected): void {
   let mailed = 0;
+  // Keys are kept per tenant, so it is asked in the name of the tenant whose order it is.
+  const place = yesterdaysOrders(expected.invoices).findIndex(({ orderNo }) => orderNo === askedTwice);
+  const context = { tenantId: tenants[place % tenants.length]! };
   const off = client.app.events.on((event) => {
     if (event.type !== 'job.settled' || event.job !== mailInvoice.name || event.outcome !== 'acked') return;
     if (++mailed < expected.invoices) return;
     off();
-    client.enqueue(mailInvoice, { orderNo: askedTwice }).catch(() => {}); // the proof at the end tells what is missing
+    client.enqueue(mailInvoice, { orderNo: askedTwice }, { context }).catch(() => {}); // the proof at the end tells what is missing
   });
 }
 
@@ -128,6 +131,7 @@ async function forge(client: Client): Promise<void> {
     priority: 5,
     notBefore: null,
     group: null,
+    tenantId: null,
   };
   await client.backend.enqueue([message]);
 }

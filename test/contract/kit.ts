@@ -72,7 +72,14 @@ export function createKit(bench: Bench, patienceMs: number): Kit {
       count++;
       const id = change.id ?? `${series}-${count}`;
       const body = JSON.stringify({ v: 1, identifier: id, payload: { number: count } });
-      const rest = { queue: mail, job: 'invoice.send', priority: 5, notBefore: null, group: null };
+      const rest = {
+        queue: mail,
+        job: 'invoice.send',
+        priority: 5,
+        notBefore: null,
+        group: null,
+        tenantId: null,
+      };
       return { id, body, ...rest, ...change };
     },
     async put(change) {

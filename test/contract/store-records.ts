@@ -26,6 +26,7 @@ export function recordLaws(law: Law): void {
       id,
       queue,
       job,
+      tenantId: null,
       status: 'pending',
       priority: 2,
       finishedAt: null,
@@ -35,6 +36,14 @@ export function recordLaws(law: Law): void {
       reason: null,
       error: null,
     });
+  });
+
+  law('a record names the tenant of its message, whatever becomes of it', async (t) => {
+    const { id } = await t.put({ tenantId: 'açme' });
+    assert.equal((await recordOf(t, id)).tenantId, 'açme');
+    assert.equal((await t.stores.records.list({}))[0]?.tenantId, 'açme');
+    await t.ack(await t.take());
+    assert.equal((await recordOf(t, id)).tenantId, 'açme');
   });
 
   law('a delayed job is pending and says when it may run', async (t) => {

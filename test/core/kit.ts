@@ -77,7 +77,9 @@ export function bench(options: BenchOptions) {
     /** Puts a message into the queue as somebody with access to the queue, but not to this code, would. */
     async put(body: string, queue = 'default'): Promise<void> {
       const id = `put-${++ids}`;
-      await backend.enqueue([{ id, queue, job: '', body, priority: 5, notBefore: null, group: null }]);
+      await backend.enqueue([
+        { id, queue, job: '', body, priority: 5, notBefore: null, group: null, tenantId: null },
+      ]);
     },
     deadLetters: () => backend.admin!.deadLetters.list({}),
     kinds: () => events.map(({ type }) => type),

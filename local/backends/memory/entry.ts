@@ -54,6 +54,7 @@ export function recordOf(entry: Entry): JobRecord {
     id: message.id,
     queue: message.queue,
     job: message.job,
+    tenantId: message.tenantId,
     status: statusOf(entry),
     priority: message.priority,
     createdAt: entry.createdAt,

@@ -8,13 +8,13 @@ const chunkSize = 1000;
 export function createInsert(state: SqliteState, maxBodyBytes: number): JobSender['enqueue'] {
   const { db, clock, ageingMs } = state;
   const insert = db.prepare(`
-    INSERT INTO jobs (id, queue, job, priority, created_at, ready_at, rank, body)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`);
+    INSERT INTO jobs (id, queue, job, priority, created_at, ready_at, rank, tenant_id, body)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`);
   const addQueue = db.prepare('INSERT INTO queues (name) VALUES (?) ON CONFLICT DO NOTHING');
   const knownQueues = new Set<string>();
 
   function insertOne(message: OutgoingMessage, now: number): SendResult {
-    const { id, queue, job, priority, body, notBefore } = message;
+    const { id, queue, job, priority, body, notBefore, tenantId } = message;
     if (body.length * 3 > maxBodyBytes && Buffer.byteLength(body) > maxBodyBytes) {
       const got = Buffer.byteLength(body);
       const error = new LongshoreError(
@@ -25,7 +25,7 @@ export function createInsert(state: SqliteState, maxBodyBytes: number): JobSende
     }
     const readyAt = notBefore === null || notBefore < now ? now : notBefore;
     const rank = readyAt + priority * ageingMs;
-    const { changes } = insert.run(id, queue, job, priority, now, readyAt, rank, body);
+    const { changes } = insert.run(id, queue, job, priority, now, readyAt, rank, tenantId, body);
     return { ok: true, id, duplicate: changes === 0 };
   }
 

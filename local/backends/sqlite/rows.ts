@@ -9,6 +9,7 @@ export interface JobRow {
   readonly id: string;
   readonly queue: string;
   readonly job: string;
+  readonly tenant_id: string | null;
   readonly state: number;
   readonly priority: number;
   readonly created_at: number;
@@ -31,7 +32,7 @@ export function reportLine(report: AttemptReport | undefined): string {
 
 /** Of the view `job_states`. */
 export const recordColumns =
-  'seq, id, queue, job, state, priority, created_at, ready_at, attempts, finished_at, reason, error, progress, reports';
+  'seq, id, queue, job, tenant_id, state, priority, created_at, ready_at, attempts, finished_at, reason, error, progress, reports';
 
 const finished: Readonly<Record<number, JobStatus>> = {
   [State.completed]: 'completed',
@@ -50,6 +51,7 @@ export function recordOf(row: JobRow): JobRecord {
     id: row.id,
     queue: row.queue,
     job: row.job,
+    tenantId: row.tenant_id,
     status: statusOf(row),
     priority: row.priority,
     createdAt: row.created_at,

@@ -27,6 +27,7 @@ export const migrations: readonly string[] = [
     id TEXT NOT NULL UNIQUE,
     queue TEXT NOT NULL,
     job TEXT NOT NULL,
+    tenant_id TEXT,
     priority INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
     ready_at INTEGER NOT NULL,

@@ -1,0 +1,143 @@
+/** `POST /jobs/:name` and `POST /jobs`: from a body to stored messages. */
+
+import type { EnqueueOptions } from '../client.ts';
+import type { OutgoingMessage } from '../contract.ts';
+import { prepare } from '../enqueue.ts';
+import { LongshoreError, shown } from '../errors.ts';
+import { backendError } from '../failure.ts';
+import type { Job } from '../job.ts';
+import { assertJson } from '../json.ts';
+import { readJson } from './body.ts';
+import { type OptionRules, optionsOfItem, optionsOfQuery } from './options.ts';
+import { problemOf, Refusal, refusalOf } from './problem.ts';
+import type { Answer, Call, Endpoint } from './routes.ts';
+
+export interface Accepted {
+  readonly id: string;
+  readonly queue: string;
+  /** Where its record can be read. */
+  readonly statusUrl: string;
+}
+
+export async function enqueueOne(endpoint: Endpoint, call: Call, name: string): Promise<Answer> {
+  const rules = rulesOf(endpoint, call, name);
+  const options = optionsOfQuery(call.url, call.request, rules);
+  const payload = await readJson(call.request, endpoint.maxBodyBytes);
+  const message = await messageOf(endpoint, call, rules.job, payload, options);
+  const [sent] = await send(endpoint, [message]);
+  if (sent instanceof Refusal) throw sent;
+  const accepted = acceptedOf(endpoint, message);
+  return { status: 202, body: accepted, headers: { location: accepted.statusUrl } };
+}
+
+export async function enqueueMany(endpoint: Endpoint, call: Call): Promise<Answer> {
+  if (call.url.search !== '' || call.request.headers.has('idempotency-key')) {
+    const detail =
+      'Expected no query and no Idempotency-Key for many jobs at once, got one. Put them into the "options" of each item.';
+    throw new Refusal(400, 'OPTION', detail);
+  }
+  const items = await readJson(call.request, endpoint.maxBodyBytes);
+  if (!Array.isArray(items) || items.length === 0) {
+    const got = Array.isArray(items) ? 'an empty one' : shown(items);
+    throw unfit(`a list of at least one { "job", "payload", "options" }, got ${got}`);
+  }
+  if (items.length > endpoint.maxBatch) {
+    const detail = `Expected at most ${endpoint.maxBatch} jobs at once, got ${items.length}. Send them in several requests.`;
+    throw new Refusal(413, 'LIMIT', detail);
+  }
+  endpoint.takeTokens(call.caller, items.length - 1); // the request itself has paid for the first
+
+  const prepared: (OutgoingMessage | Refusal)[] = [];
+  for (const item of items) prepared.push(await itemOf(endpoint, call, item).catch(refusalOf));
+  const messages = prepared.filter((one) => !(one instanceof Refusal)) as OutgoingMessage[];
+  const sent = (await send(endpoint, messages)).values();
+  const results = prepared.map((one) => (one instanceof Refusal ? one : sent.next().value!));
+  return answerOf(endpoint, results);
+}
+
+/** 202 when all were accepted, 207 when some were; none is a problem, so that a caller who only looks at the status sees it. */
+function answerOf(endpoint: Endpoint, results: readonly (OutgoingMessage | Refusal)[]): Answer {
+  const refused = results.filter((one) => one instanceof Refusal);
+  const shownResults = results.map((one) =>
+    one instanceof Refusal ? problemOf(one) : { status: 202, ...acceptedOf(endpoint, one) },
+  );
+  if (refused.length < results.length) {
+    for (const refusal of refused) if (refusal.status >= 500) endpoint.report(refusal);
+    return { status: refused.length === 0 ? 202 : 207, body: { results: shownResults } };
+  }
+  const { status, code, headers, cause } = refused[0]!;
+  const same = refused.every((one) => one.status === status && one.code === code);
+  const detail = `Expected at least one job that can be accepted, got ${results.length} that cannot. Each has its reason in "results".`;
+  throw new Refusal(same ? status : 422, same ? code : 'REQUEST', detail, {
+    ...(same && { headers, cause }),
+    extra: { results: shownResults },
+  });
+}
+
+async function itemOf(endpoint: Endpoint, call: Call, item: unknown): Promise<OutgoingMessage> {
+  if (typeof item !== 'object' || item === null || Array.isArray(item)) {
+    throw unfit(`an item { "job", "payload", "options" }, got ${shown(item)}`);
+  }
+  const { job, payload = null, options, ...others } = item as Record<string, unknown>;
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) {
+    throw unfit(`only "job", "payload" and "options" in an item, got ${shown(unknown)}`);
+  }
+  if (typeof job !== 'string') throw unfit(`"job" of an item to be the name of a job, got ${shown(job)}`);
+  const rules = rulesOf(endpoint, call, job);
+  return messageOf(endpoint, call, rules.job, payload, optionsOfItem(options, rules));
+}
+
+/** A caller that is bound to some jobs learns nothing about others, not even whether they exist. */
+function rulesOf({ client }: Endpoint, { caller }: Call, name: string): OptionRules {
+  const { app, backend } = client;
+  if (caller.jobs && !caller.jobs.has(name)) {
+    const detail = `Expected a job that this credential may enqueue, got ${shown(name)}. Ask for a credential with this job.`;
+    throw new Refusal(403, 'FORBIDDEN', detail);
+  }
+  const job = app.jobs.get(name);
+  if (!job) {
+    const detail = `Expected the name of a job, got ${shown(name)}. GET /openapi.json lists them.`;
+    throw new Refusal(404, 'UNKNOWN_JOB', detail);
+  }
+  return { app, limits: backend.limits, job };
+}
+
+async function messageOf(
+  { client }: Endpoint,
+  { context }: Call,
+  job: Job,
+  payload: unknown,
+  options: EnqueueOptions,
+): Promise<OutgoingMessage> {
+  try {
+    assertJson(payload, 'payload'); // before the schema: a recursive one would overflow the stack on extreme nesting
+  } catch (error) {
+    if (!(error instanceof LongshoreError) || error.code !== 'LIMIT') throw error;
+    throw new Refusal(422, 'LIMIT', `${error.message} Send flatter data.`, { cause: error });
+  }
+  return prepare(client.app, client.backend.limits, job, payload, { ...options, context });
+}
+
+async function send(
+  { client }: Endpoint,
+  messages: readonly OutgoingMessage[],
+): Promise<(OutgoingMessage | Refusal)[]> {
+  if (messages.length === 0) return [];
+  const results = await client.backend.enqueue(messages).catch((cause) => {
+    throw backendError('enqueueing', cause);
+  });
+  return messages.map((message, i) => {
+    const result = results[i];
+    if (result?.ok) return message;
+    return refusalOf(result?.error ?? new LongshoreError('BACKEND', 'The backend gave no result.'));
+  });
+}
+
+function acceptedOf({ basePath }: Endpoint, { id, queue }: OutgoingMessage): Accepted {
+  return { id, queue, statusUrl: `${basePath}/jobs/${id}` };
+}
+
+function unfit(expected: string): Refusal {
+  return new Refusal(422, 'REQUEST', `Expected ${expected}. GET /openapi.json describes the body.`);
+}

@@ -1,0 +1,78 @@
+/** `GET` and `DELETE /jobs/:id`. */
+
+import { shown } from '../errors.ts';
+import { backendError } from '../failure.ts';
+import { namePattern } from '../job.ts';
+import type { AttemptReport, JobRecord } from '../store.ts';
+import { Refusal } from './problem.ts';
+import type { Answer, Call, Endpoint } from './routes.ts';
+
+export async function showJob(endpoint: Endpoint, call: Call, id: string): Promise<Answer> {
+  return { status: 200, body: viewOf(await recordFor(endpoint, call, id), endpoint.stacks) };
+}
+
+export async function cancelJob(endpoint: Endpoint, call: Call, id: string): Promise<Answer> {
+  await recordFor(endpoint, call, id);
+  const { records } = endpoint.client.stores;
+  const status = await records.cancel(id).catch((cause) => {
+    throw backendError('cancelling', cause);
+  });
+  switch (status) {
+    case 'cancelled':
+      return { status: 200, body: { id, status } };
+    case 'cancelling': // its worker is told, and may still finish first
+      return { status: 202, body: { id, status } };
+    case 'finished': {
+      const detail = `Expected a job that waits or runs, got one that has ended. GET ${endpoint.basePath}/jobs/${id} says how.`;
+      throw new Refusal(409, 'CONFLICT', detail);
+    }
+    default:
+      throw unknown(id);
+  }
+}
+
+/** Another's job is answered like one that does not exist: an id must not be worth guessing. */
+async function recordFor({ client }: Endpoint, { caller }: Call, id: string): Promise<JobRecord> {
+  if (!namePattern.test(id)) throw unknown(id);
+  const record = await client.stores.records.get(id).catch((cause) => {
+    throw backendError('reading', cause);
+  });
+  const mine =
+    record !== null &&
+    (caller.tenantId === null || record.tenantId === caller.tenantId) &&
+    (caller.jobs === null || caller.jobs.has(record.job));
+  if (!mine) throw unknown(id);
+  return record;
+}
+
+function unknown(id: string): Refusal {
+  const detail = `Expected the id of a job that is still kept and yours, got ${shown(id)}. Check it: it came with the 202.`;
+  return new Refusal(404, 'NOT_FOUND', detail);
+}
+
+/** Times as RFC 3339, like everywhere in this API. */
+function viewOf(record: JobRecord, stacks: boolean): Record<string, unknown> {
+  const { createdAt, runAt, finishedAt, progress, attempts, ...rest } = record;
+  return {
+    ...rest,
+    createdAt: iso(createdAt),
+    runAt: iso(runAt),
+    finishedAt: finishedAt === null ? null : iso(finishedAt),
+    progress: progress && { ...progress, at: iso(progress.at) },
+    attempts: attempts.map((attempt) => attemptOf(attempt, stacks)),
+  };
+}
+
+function attemptOf(report: AttemptReport, stacks: boolean): Record<string, unknown> {
+  const { attempt, startedAt, endedAt, outcome, error } = report;
+  const { stack, ...told } = error ?? {};
+  return {
+    attempt,
+    startedAt: iso(startedAt),
+    endedAt: iso(endedAt),
+    outcome,
+    error: error && (stacks && stack !== undefined ? error : told),
+  };
+}
+
+const iso = (at: number): string => new Date(at).toISOString();

@@ -1,0 +1,168 @@
+/** Puts an HTTP handler on a port of this machine, with limits against clients that are slow, large or many. */
+
+import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { serve } from 'srvx/node';
+import { config, shown } from '../core/errors.ts';
+import { toError } from '../core/failure.ts';
+import type { HttpHandler } from '../core/http.ts';
+import { checkInteger } from '../core/job.ts';
+
+export interface ServeOptions {
+  /** 0 = any free one. */
+  readonly port: number;
+  /** Another than a loopback address makes it public. @default '127.0.0.1' */
+  readonly host?: string;
+  /** From the connection to the last header. @default 10_000 */
+  readonly headersTimeoutMs?: number;
+  /** From the connection to the last byte of the body. @default 30_000 */
+  readonly requestTimeoutMs?: number;
+  /** How long a connection is kept open for another request. @default 5_000 */
+  readonly keepAliveTimeoutMs?: number;
+  /** How often the timeouts above are looked at. @default 1_000 */
+  readonly checkIntervalMs?: number;
+  /** Of all headers of a request together. @default 16_384 */
+  readonly maxHeaderBytes?: number;
+  /** Further ones are closed at once. @default 2_000 */
+  readonly maxConnections?: number;
+  /** At `close()`, how long requests under way may take to end. @default 5_000 */
+  readonly drainMs?: number;
+}
+
+export interface HttpServer {
+  /** Without a slash at its end. */
+  readonly url: string;
+  readonly port: number;
+  /** Takes no new connection, lets requests under way end, then cuts what is left. May be called again. */
+  close(): Promise<void>;
+}
+
+const loopback = ['127.0.0.1', '::1', 'localhost'];
+
+/** Throws `CONFIG` for a wrong option, a port that is taken, or a public address for a handler that is in development. */
+export async function serveHttp(handler: HttpHandler, options: ServeOptions): Promise<HttpServer> {
+  const settings = settingsOf(handler, options);
+  const { port, host, maxConnections, drainMs } = settings;
+  let closing: Promise<void> | null = null;
+  const server = serve({
+    port,
+    hostname: host,
+    silent: true,
+    manual: true,
+    gracefulShutdown: false, // whoever owns the process handles its signals
+    async fetch(request) {
+      const response = await handler(request);
+      const { req, res } = request.runtime!.node!;
+      // A body that was refused is not read to its end, so nothing can follow it on this connection.
+      if (closing || !req.complete) (res as ServerResponse).shouldKeepAlive = false;
+      return response;
+    },
+    node: {
+      headersTimeout: settings.headersTimeoutMs,
+      requestTimeout: settings.requestTimeoutMs,
+      keepAliveTimeout: settings.keepAliveTimeoutMs,
+      connectionsCheckingInterval: settings.checkIntervalMs,
+      maxHeaderSize: settings.maxHeaderBytes,
+    },
+  });
+  const node = server.node!.server as Server;
+  node.maxConnections = maxConnections;
+  node.on('clientError', refuse);
+  try {
+    await server.serve();
+  } catch (cause) {
+    throw config(
+      `Could not listen on ${host}:${port} (${toError(cause).message}). Choose another port, or stop what uses it.`,
+    );
+  }
+  const address = node.address() as AddressInfo;
+  const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+
+  async function drain(): Promise<void> {
+    const timer = setTimeout(() => node.closeAllConnections(), drainMs);
+    await new Promise((resolve) => node.close(resolve));
+    clearTimeout(timer);
+  }
+
+  return {
+    url: `http://${name}:${address.port}`,
+    port: address.port,
+    close() {
+      closing ??= drain();
+      return closing;
+    },
+  };
+}
+
+const defaults = {
+  host: '127.0.0.1',
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  keepAliveTimeoutMs: 5_000,
+  checkIntervalMs: 1_000,
+  maxHeaderBytes: 16_384,
+  maxConnections: 2_000,
+  drainMs: 5_000,
+};
+
+function settingsOf(handler: HttpHandler, options: ServeOptions): Required<ServeOptions> {
+  const settings = { ...defaults, ...options };
+  const { port, host } = settings;
+  checkInteger('port of the HTTP server', port, 0);
+  if (port > 65_535) throw config(`Expected port of the HTTP server to be at most 65535, got ${port}.`);
+  for (const name of Object.keys(defaults) as (keyof typeof defaults)[]) {
+    if (name !== 'host') checkInteger(`${name} of the HTTP server`, settings[name], 1);
+  }
+  if (typeof host !== 'string' || host === '') {
+    throw config(`Expected host of the HTTP server to be an address, got ${shown(host)}.`);
+  }
+  if (settings.headersTimeoutMs > settings.requestTimeoutMs) {
+    throw config(
+      'Expected headersTimeoutMs to be at most requestTimeoutMs: the headers are part of the request.',
+    );
+  }
+  // Also refuses a function that is not made by createHttpHandler(): nobody knows whether that one asks for a credential.
+  if (!loopback.includes(host) && handler.developmentToken !== null) {
+    throw config(
+      `Expected a loopback host for a handler in development, got ${shown(host)}. Give createHttpHandler() apiKeys or authorize to serve others.`,
+    );
+  }
+  return settings;
+}
+
+const statusOf: Readonly<Record<string, number>> = {
+  HPE_HEADER_OVERFLOW: 431,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+};
+
+/** What is wrong before there is a request: the parser or a timeout has refused it. */
+function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || socket.destroyed || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const status = statusOf[error.code ?? ''] ?? 400;
+  const detail =
+    status === 408
+      ? 'Expected the whole request sooner. Send it without pauses.'
+      : status === 431
+        ? 'Expected smaller headers. Put data into the body.'
+        : 'Expected a request in HTTP/1.1, got something else. Use an HTTP client.';
+  const body = JSON.stringify({
+    type: 'urn:longshore:error:REQUEST',
+    title: STATUS_CODES[status],
+    status,
+    detail,
+    code: 'REQUEST',
+  });
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'Connection: close',
+    'Content-Type: application/problem+json',
+    'X-Content-Type-Options: nosniff',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
+}
