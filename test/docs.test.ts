@@ -37,12 +37,17 @@ const typed = blocks.filter(({ language }) => /^ts( run)?$/.test(language));
 /** A file whose name tells the place, in a folder of its own. */
 const fileOf = ({ place }: Block): string => `${place.replaceAll(/\W+/g, '-')}/block.ts`;
 
+const yourJobs = "import { createApp } from 'longshore';\nexport const app = createApp({ jobs: [] });\n";
+
 const scratch = makeScratch();
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
 describe('the code in the documentation', () => {
   it('compiles', { timeout: 60_000 }, async () => {
-    const problems = await typecheck(scratch, new Map(typed.map((block) => [fileOf(block), block.text])));
+    const files = new Map(typed.map((block) => [fileOf(block), block.text]));
+    // What the pages call "your jobs", for the blocks that import them.
+    for (const block of typed) files.set(fileOf(block).replace('block.ts', 'jobs.ts'), yourJobs);
+    const problems = await typecheck(scratch, files);
     const told = problems.map(({ file, line, code, message }) => {
       const block = typed.find((one) => fileOf(one) === file);
       return `${block?.place ?? file}, line ${line} of the block: ${code} ${message}`;
@@ -65,7 +70,7 @@ describe('the code in the documentation', () => {
   });
 
   it('is there at all: TypeScript is marked `ts`, and some of it is run', () => {
-    const known = ['ts', 'ts run', 'sh', 'json', 'text', 'mermaid', 'sql', 'ini', 'yaml'];
+    const known = ['ts', 'ts run', 'sh', 'sh run', 'json', 'text', 'mermaid', 'sql', 'ini', 'yaml'];
     const unmarked = blocks.filter(({ language }) => !known.includes(language));
     expect(unmarked.map(({ place, language }) => `${place} ${language}`)).toEqual([]);
     expect(runnable.length).toBeGreaterThan(3);

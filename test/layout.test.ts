@@ -189,7 +189,7 @@ describe('package.json', () => {
   const entries = sources.filter(
     (path) =>
       /^(core|local|functions\/[\w-]+)\/index\.ts$/.test(path) ||
-      path === 'test/testing.ts' ||
+      ['core/http.ts', 'core/jobs/index.ts', 'test/testing.ts'].includes(path) ||
       (/^local\/backends\/[\w-]+(\/index)?\.ts$/.test(path) && backendOf(path) !== null),
   );
 

@@ -16,6 +16,7 @@ export interface Manifest {
   readonly name: string;
   readonly version: string;
   readonly exports: Readonly<Record<string, string>>;
+  readonly bin: Readonly<Record<string, string>>;
   readonly [field: string]: unknown;
 }
 
@@ -50,11 +51,17 @@ function placeSource(path: string): void {
   writeFileSync(path, JSON.stringify(map));
 }
 
-/** The repository's package.json without what only a checkout needs, its exports pointing at the built files. */
+/** The repository's package.json without what only a checkout needs, its exports and bin pointing at the built files. */
 export function publishedManifest(manifest: Manifest): Record<string, unknown> {
   const { private: _, scripts, allowScripts, devDependencies, optionalDependencies, ...published } = manifest;
   const exports = Object.entries(manifest.exports).map(([subpath, source]) => [subpath, builtFrom(source)]);
-  return { ...published, exports: Object.fromEntries(exports), files: [...shipped, 'test', ...papers] };
+  const bin = Object.entries(manifest.bin).map(([name, source]) => [name, source.replace(/\.ts$/, '.js')]);
+  return {
+    ...published,
+    exports: Object.fromEntries(exports),
+    bin: Object.fromEntries(bin),
+    files: [...shipped, 'test', ...papers],
+  };
 }
 
 function builtFrom(source: string): { types: string; default: string } {

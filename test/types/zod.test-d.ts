@@ -84,7 +84,7 @@ export const jobs = [
     idempotencyKey: ({ m }) => m,
     handle() {},
   }),
-  // @ts-expect-error TS2741 a job needs a handler
+  // @ts-expect-error TS2345 a job needs a handler
   defineJob({ name: 'c', payload: z.object({}) }),
   // @ts-expect-error TS2353 a plain object is no schema
   defineJob({ name: 'd', payload: { id: 'string' }, handle() {} }),

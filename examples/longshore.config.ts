@@ -1,0 +1,25 @@
+/**
+ * The example shop for the `longshore` command, on the queue of `npm run dev`:
+ * `npx longshore status --config examples/longshore.config.ts`. LONGSHORE_BACKEND chooses another queue.
+ */
+
+import { mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { createExampleApp } from './app/app.ts';
+import { createServices } from './app/services.ts';
+import { exampleBackend } from './config.ts';
+
+const home = resolve(import.meta.dirname, '../.longshore');
+const { SMTP_URL, WEBHOOK_URL, PAYMENT_URL } = process.env;
+mkdirSync(join(home, 'dev'), { recursive: true });
+
+export const { app } = createExampleApp(
+  createServices({
+    folder: join(home, 'dev'),
+    smtpUrl: SMTP_URL ?? 'smtp://127.0.0.1:2525',
+    webhookUrl: WEBHOOK_URL ?? 'http://127.0.0.1:2580/webhook',
+    paymentUrl: PAYMENT_URL ?? 'http://127.0.0.1:2580/payments',
+  }),
+);
+
+export const backend = () => exampleBackend(app, { path: join(home, 'dev.db') });

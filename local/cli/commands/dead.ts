@@ -1,0 +1,223 @@
+import type { DeadLetter, DeadLetters, QueueAdmin } from '../../../core/contract.ts';
+import { canAsk, confirm, yesFlag } from '../ask.ts';
+import { type Command, defineCommand, type Input, type Result } from '../command.ts';
+import { notFound, usage } from '../errors.ts';
+import { startProgress } from '../progress.ts';
+import { type Column, count, span, when } from '../ui.ts';
+import { id, integer, name } from '../values.ts';
+import { exitFor } from './jobs.ts';
+
+const what = 'list or settle dead letters';
+
+const list = defineCommand({
+  path: 'dead list',
+  summary: 'list dead letters, newest first',
+  about: 'A dead letter is a job that will not run again by itself; its reason says why.',
+  args: [],
+  flags: {
+    queue: { flags: '--queue <name>', text: 'only of this queue', parse: name },
+    max: {
+      flags: '--max <n>',
+      text: 'at most so many, up to 10000',
+      parse: integer(1, 10_000),
+      fallback: 20,
+    },
+  },
+  examples: ['longshore dead list', 'longshore dead list --queue mail --max 200 --json'],
+  exits: { 3: 'the queue that was asked for is not there' },
+  async run({ flags, session, ui, io }) {
+    const admin = await session.admin(what);
+    const { queue, max } = flags;
+    if (queue !== undefined) await session.queues([queue]);
+    const found = await admin.deadLetters.list({ ...(queue === undefined ? {} : { queue }), max });
+    const now = io.clock.now();
+    return {
+      data: { deadLetters: found.map(withoutBody) },
+      text: found.length > 0 ? ui.table(found, columnsAt(now)) : 'No dead letters.',
+    };
+  },
+});
+
+const columnsAt = (now: number): readonly Column<DeadLetter>[] => [
+  { title: 'id', value: (row) => row.id },
+  { title: 'job', value: (row) => row.job },
+  { title: 'queue', value: (row) => row.queue },
+  { title: 'reason', value: (row) => row.reason, style: () => 'red' },
+  { title: 'runs', align: 'right', value: (row) => String(row.attempt) },
+  { title: 'died', align: 'right', value: (row) => `${span(now - row.diedAt)} ago` },
+  { title: 'error', value: (row) => row.error },
+];
+
+/** The stored text holds the payload, which is nobody's business in a listing. */
+function withoutBody({ body, ...letter }: DeadLetter): Omit<DeadLetter, 'body'> & { bytes: number } {
+  return { ...letter, bytes: Buffer.byteLength(body) };
+}
+
+const show = defineCommand({
+  path: 'dead show',
+  summary: 'show one dead letter',
+  about:
+    'With --body also the stored text as it is, payload and signature included: handle it like the data in it.',
+  args: [{ name: '<id>', text: 'id of the job', parse: id }],
+  flags: { body: { flags: '--body', text: 'print the stored text too' } },
+  examples: ['longshore dead show 0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b --body'],
+  exits: { 3: 'no such dead letter' },
+  async run({ args, flags, session, ui, io }) {
+    const admin = await session.admin(what);
+    const [wanted = ''] = args;
+    const letter = await find(admin.deadLetters, wanted);
+    if (!letter) throw notFound(`There is no dead letter ${wanted} here. See \`longshore dead list\`.`);
+    const shown = withoutBody(letter);
+    const facts = ui.facts([
+      ['id', letter.id],
+      ['job', letter.job],
+      ['queue', letter.queue],
+      ['reason', letter.reason],
+      ['error', letter.error],
+      ['runs', String(letter.attempt)],
+      ['died', `${when(letter.diedAt)} (${span(io.clock.now() - letter.diedAt)} ago)`],
+      ['size', `${shown.bytes} bytes`],
+      ['body', flags.body ? letter.body : null],
+    ]);
+    return { data: { deadLetter: flags.body ? { ...shown, body: letter.body } : shown }, text: facts };
+  },
+});
+
+/** The seam lists, it does not look up; so look at more and more of them. */
+async function find(letters: DeadLetters, wanted: string): Promise<DeadLetter | null> {
+  for (let max = 100; ; max *= 10) {
+    const page = await letters.list({ max });
+    const found = page.find((letter) => letter.id === wanted);
+    if (found || page.length < max || max >= 1_000_000) return found ?? null;
+  }
+}
+
+const selection = {
+  all: { flags: '--all', text: 'all dead letters, of all queues or of --queue' },
+  queue: { flags: '--queue <name>', text: 'with --all: only of this queue', parse: name },
+} as const;
+const selected = [{ name: '[id...]', text: 'ids of dead letters', parse: id }];
+
+const retry = defineCommand({
+  path: 'dead retry',
+  summary: 'run dead letters again',
+  about: 'They become ready at once, with their attempts forgotten. Correct what killed them first.',
+  args: selected,
+  flags: selection,
+  examples: [
+    'longshore dead retry 0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',
+    'longshore dead retry --all --queue mail',
+  ],
+  exits: { 1: 'failed, or some of the ids are no dead letters', 3: 'there was no such dead letter' },
+  async run(input) {
+    checkSelection(input);
+    const admin = await session(input);
+    return settle(input, admin, 'retried', (ids) => admin.deadLetters.retry(ids));
+  },
+});
+
+const discard = defineCommand({
+  path: 'dead discard',
+  summary: 'remove dead letters for good',
+  about: 'The job and what is known about it are gone afterwards.',
+  args: selected,
+  flags: { ...selection, yes: yesFlag },
+  examples: [
+    'longshore dead discard 0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b --yes',
+    'longshore dead discard --all --queue mail --yes',
+  ],
+  exits: {
+    1: 'failed, not confirmed, or some of the ids are no dead letters',
+    2: 'the command line is wrong or --yes is missing, and nothing was done',
+    3: 'there was no such dead letter',
+  },
+  async run(input) {
+    checkSelection(input);
+    const { args, flags } = input;
+    canAsk(input, flags.yes, 'remove dead letters');
+    const admin = await session(input);
+    const total = flags.all ? await deadCount(admin, flags.queue) : args.length;
+    if (total > 0) await confirm(input, flags.yes, `Remove ${count(total, 'dead letter')} for good?`);
+    return settle(input, admin, 'discarded', (ids) => admin.deadLetters.discard(ids));
+  },
+});
+
+interface Selection extends Pick<Input, 'args' | 'io' | 'json' | 'session'> {
+  readonly flags: { readonly all: boolean | undefined; readonly queue: string | undefined };
+}
+
+function checkSelection({ args, flags }: Selection): void {
+  if (flags.all && args.length > 0)
+    throw usage('Expected either ids or --all, got both. Leave one of them out.');
+  if (!flags.all && args.length === 0)
+    throw usage('Expected the ids of dead letters, or --all. `longshore dead list` shows them.');
+  if (flags.queue !== undefined && !flags.all)
+    throw usage('--queue narrows --all; ids need no queue. Add --all or leave --queue out.');
+}
+
+async function session({ session, flags }: Selection): Promise<QueueAdmin> {
+  const admin = await session.admin(what);
+  if (flags.queue !== undefined) await session.queues([flags.queue]);
+  return admin;
+}
+
+async function deadCount(admin: QueueAdmin, queue: string | undefined): Promise<number> {
+  return (await admin.stats(queue)).reduce((sum, { dead }) => sum + dead, 0);
+}
+
+const pageSize = 500;
+
+async function settle(
+  { args, flags, io, json }: Selection,
+  admin: QueueAdmin,
+  verb: 'retried' | 'discarded',
+  act: (ids: readonly string[]) => Promise<number>,
+): Promise<Result> {
+  if (!flags.all) {
+    const missing: string[] = [];
+    const ids = [...new Set(args)];
+    for (const one of ids) if ((await act([one])) === 0) missing.push(one);
+    const done = ids.length - missing.length;
+    return {
+      data: { [verb]: done, missing },
+      text: [
+        ...missing.map((one) => `${one}  is no dead letter here`),
+        `${count(done, 'dead letter')} ${verb}.`,
+      ].join('\n'),
+      exit: exitFor(done, ids.length),
+    };
+  }
+  const total = await deadCount(admin, flags.queue);
+  const bar = await startProgress(io, json, { label: verb, total });
+  let done = 0;
+  try {
+    for await (const ids of pages(admin.deadLetters, flags.queue)) {
+      const settled = await act(ids);
+      done += settled;
+      bar.add(settled);
+    }
+  } finally {
+    bar.stop();
+  }
+  return {
+    data: { [verb]: done, missing: [] },
+    text: done === 0 ? 'No dead letters.' : `${count(done, 'dead letter')} ${verb}.`,
+    exit: done === 0 ? 3 : 0,
+  };
+}
+
+/** Every dead letter once: one that is run again and dies again at once must not be found for ever. */
+async function* pages(letters: DeadLetters, queue: string | undefined): AsyncGenerator<string[]> {
+  const seen = new Set<string>();
+  let max = pageSize;
+  for (;;) {
+    const page = await letters.list({ ...(queue === undefined ? {} : { queue }), max });
+    const fresh = page.map((letter) => letter.id).filter((one) => !seen.has(one));
+    for (const one of fresh) seen.add(one);
+    if (fresh.length > 0) yield fresh;
+    else if (page.length < max) return;
+    else max *= 2; // the newest are those that died again: look behind them
+  }
+}
+
+export const deadCommands: readonly Command[] = [list, show, retry, discard];

@@ -1,0 +1,34 @@
+import { defineCommand } from '../command.ts';
+import { integer, name } from '../values.ts';
+import { logFlag, runWorker } from './work.ts';
+
+export const dev = defineCommand({
+  path: 'dev',
+  summary: 'run a worker for development: readable logs, restarts on change',
+  about:
+    'A worker with the schedules. When a file that the config imports is saved it drains and starts again with the new code (node --watch). With --json it runs once, without watching.',
+  args: [{ name: '[queues...]', text: 'by default every queue that some job of the app names', parse: name }],
+  flags: {
+    concurrency: {
+      flags: '--concurrency <n>',
+      text: 'jobs that run at the same time',
+      parse: integer(1, 10_000),
+      fallback: 4,
+    },
+    schedules: { flags: '--no-schedules', text: 'enqueue nothing by schedule' },
+    watch: { flags: '--no-watch', text: 'do not restart on change' },
+    log: { ...logFlag, text: 'pretty, json or none; by default pretty, none with --json' },
+  },
+  examples: ['longshore dev', 'longshore dev mail --concurrency 1 --no-schedules'],
+  exits: { 0: 'stopped by Ctrl-C or SIGTERM, drained' },
+  async run(input) {
+    const { io, flags, json, args } = input;
+    input.session.configPath(); // without one there is nothing to wait for; a broken one waits to be saved
+    if (flags.watch !== false && !json && io.watched) {
+      const code = await io.watched([...input.argv, '--no-watch']);
+      return { data: {}, text: '', exit: code === 0 ? 0 : 1 };
+    }
+    const { concurrency, schedules, log = json ? 'none' : 'pretty' } = flags;
+    return runWorker(input, { concurrency, schedules, log }, args);
+  },
+});

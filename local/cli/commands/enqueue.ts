@@ -1,0 +1,101 @@
+import { text as textOf } from 'node:stream/consumers';
+import type { EnqueueOptions } from '../../../core/client.ts';
+import { LongshoreError } from '../../../core/errors.ts';
+import { defineCommand, type Input } from '../command.ts';
+import { usage } from '../errors.ts';
+import { hint } from '../nearest.ts';
+import { when } from '../ui.ts';
+import { duration, idempotencyKey, integer, moment, name, priority } from '../values.ts';
+
+export const enqueue = defineCommand({
+  path: 'enqueue',
+  summary: 'enqueue one job',
+  about:
+    'The payload is JSON and is checked against the schema of the job before anything is sent. Quote it for your shell, or give - and send it on stdin.',
+  args: [
+    { name: '<job>', text: 'name of a job of the app', parse: name },
+    { name: '<json>', text: 'the payload, or - to read it from stdin' },
+  ],
+  flags: {
+    delay: {
+      flags: '--delay <duration>',
+      text: 'not before so long from now',
+      parse: duration(),
+      conflicts: ['runAt'],
+    },
+    runAt: {
+      flags: '--run-at <moment>',
+      text: 'not before this moment, like 2030-01-31T18:00:00Z',
+      parse: moment,
+    },
+    queue: { flags: '--queue <name>', text: "instead of the job's own queue", parse: name },
+    priority: {
+      flags: '--priority <p>',
+      text: '0 (first) to 9 (last), or critical, high, normal, low',
+      parse: priority,
+    },
+    key: {
+      flags: '--key <text>',
+      text: 'idempotency key: two jobs with the same key have one effect',
+      parse: idempotencyKey,
+    },
+    maxRetries: { flags: '--max-retries <n>', text: "instead of the job's own number", parse: integer(0) },
+  },
+  examples: [
+    `longshore enqueue greet '{"name":"Ada"}'`,
+    `longshore enqueue invoice.send '{"invoiceId":"1042"}' --delay 15m --priority high --key 1042`,
+    'jq -c .order order.json | longshore enqueue order.import - --json',
+  ],
+  exits: { 2: 'the command line, the name of the job or the payload is wrong, and nothing was sent' },
+  async run(input) {
+    const { args, flags, session } = input;
+    const [jobName = '', json = ''] = args;
+    const { app } = await session.config();
+    const job = app.jobs.get(jobName);
+    if (!job) {
+      const known = hint(jobName, app.jobs.keys());
+      throw new LongshoreError('UNKNOWN_JOB', `The app has no job "${jobName}".${known}`);
+    }
+    const payload = parsed(json === '-' ? await fromStdin(input) : json, json === '-');
+    const client = await session.client();
+    // As a moment, so that what is told is what was sent.
+    const now = app.clock.now();
+    const at = flags.delay === undefined ? flags.runAt?.getTime() : now + flags.delay;
+    const later = at !== undefined && at > now ? at : null;
+    const options: EnqueueOptions = {
+      ...(later === null ? {} : { runAt: new Date(later) }),
+      ...(flags.queue === undefined ? {} : { queue: flags.queue }),
+      ...(flags.priority === undefined ? {} : { priority: flags.priority }),
+      ...(flags.key === undefined ? {} : { idempotencyKey: flags.key }),
+      ...(flags.maxRetries === undefined ? {} : { maxRetries: flags.maxRetries }),
+    };
+    const { id, queue } = await client.enqueue(job, payload, options);
+    if (client.backend.name === 'memory') {
+      input.note(
+        'Note: the memory backend ends with this process, and the job with it. Use sqlite to keep jobs.',
+      );
+    }
+    return {
+      data: { id, job: job.name, queue, runAt: later },
+      text: `${id}  ${job.name} in queue ${queue}${later === null ? '' : `, not before ${when(later)}`}`,
+    };
+  },
+});
+
+async function fromStdin({ io: { stdin, isTTY, stderr } }: Pick<Input, 'io'>): Promise<string> {
+  if (isTTY.stdin) stderr.write('Reading the payload as JSON from the terminal; end it with Ctrl-D.\n');
+  return textOf(stdin);
+}
+
+/** The text itself stays out of the message: it may be somebody's data. */
+function parsed(text: string, piped: boolean): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    const at = /at position (\d+)/.exec((cause as Error).message)?.[1];
+    const place = at === undefined ? '' : ` at character ${Number(at) + 1}`;
+    const how = piped ? 'Send one JSON value on stdin.' : `Quote it for the shell, like '{"name":"Ada"}'.`;
+    const got = text.trim() === '' ? 'nothing' : `${text.length} characters that are not JSON${place}`;
+    throw usage(`Expected the payload as JSON, got ${got}. ${how}`);
+  }
+}

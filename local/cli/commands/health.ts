@@ -1,0 +1,126 @@
+import { defineCommand, type Input } from '../command.ts';
+import { CliError, explain } from '../errors.ts';
+import { count, span } from '../ui.ts';
+import { duration, integer } from '../values.ts';
+
+interface Check {
+  readonly name: 'keys' | 'backend' | 'age' | 'workers';
+  /** `null`: could not be asked. */
+  readonly ok: boolean | null;
+  readonly detail: string;
+}
+
+export const health = defineCommand({
+  path: 'health',
+  summary: 'say whether jobs can be sent and are being done',
+  about:
+    'For a container or a monitor. A check that a backend cannot answer counts as neither good nor bad; paused queues do not count for the age.',
+  args: [],
+  flags: {
+    maxAge: {
+      flags: '--max-age <duration>',
+      text: 'unhealthy when a job has been ready for longer',
+      parse: duration(1),
+      fallback: 900_000,
+      fallbackText: '15m',
+    },
+    minWorkers: {
+      flags: '--min-workers <n>',
+      text: 'unhealthy when fewer were seen within 30 seconds',
+      parse: integer(0),
+      fallback: 1,
+    },
+    timeout: {
+      flags: '--timeout <duration>',
+      text: 'unhealthy when the backend has not answered by then',
+      parse: duration(1),
+      fallback: 5000,
+      fallbackText: '5s',
+    },
+  },
+  examples: [
+    'longshore health',
+    'longshore health --max-age 2m --min-workers 2 --json',
+    'longshore health --min-workers 0',
+  ],
+  exits: { 0: 'healthy', 1: 'unhealthy, or it could not be found out' },
+  async run(input) {
+    const { flags, session, ui } = input;
+    const { app } = await session.config();
+    const checks = [await check('keys', async () => [true, `signs with ${app.keyRing().kid}`])];
+    const reached = await check('backend', () => within(input, flags.timeout, () => reach(input)));
+    checks.push(reached);
+    if (reached.ok) {
+      checks.push(await check('age', () => within(input, flags.timeout, () => age(input, flags.maxAge))));
+      checks.push(
+        await check('workers', () => within(input, flags.timeout, () => seen(input, flags.minWorkers))),
+      );
+    }
+    const healthy = checks.every(({ ok }) => ok !== false);
+    const lines = ui.table(checks, [
+      {
+        title: '',
+        value: ({ ok }) => (ok === null ? '?' : ok ? 'ok' : 'bad'),
+        style: ({ ok }) => (ok === false ? 'red' : 'green'),
+      },
+      { title: 'check', value: (row) => row.name },
+      { title: '', value: (row) => row.detail },
+    ]);
+    return {
+      data: { healthy, checks },
+      text: `${lines}\n${healthy ? 'healthy' : ui.paint('red', 'unhealthy')}`,
+      exit: healthy ? 0 : 1,
+    };
+  },
+});
+
+type Answer = readonly [ok: boolean | null, detail: string];
+
+async function check(name: Check['name'], ask: () => Promise<Answer>): Promise<Check> {
+  try {
+    const [ok, detail] = await ask();
+    return { name, ok, detail };
+  } catch (error) {
+    const { code, message } = explain(error);
+    return { name, ok: false, detail: `${code}: ${message}` };
+  }
+}
+
+async function reach({ session }: Pick<Input, 'session'>): Promise<Answer> {
+  const { backend, stores } = await session.client();
+  if (backend.admin) await backend.admin.stats();
+  else await stores.records.get('health');
+  return [true, `${backend.name} answers`];
+}
+
+async function age({ session }: Pick<Input, 'session'>, maxAgeMs: number): Promise<Answer> {
+  const { admin, name } = await session.backend();
+  if (!admin) return [null, `${name} does not tell how long jobs wait`];
+  const open = (await admin.stats()).filter(({ paused }) => !paused);
+  const oldest = open.toSorted((a, b) => (b.oldestReadyMs ?? -1) - (a.oldestReadyMs ?? -1))[0];
+  if (oldest == null || oldest.oldestReadyMs === null) return [true, 'no job is waiting'];
+  const ok = oldest.oldestReadyMs <= maxAgeMs;
+  const told = `the oldest ready job waits ${span(oldest.oldestReadyMs)} in ${oldest.queue}`;
+  return [ok, ok ? told : `${told}, longer than ${span(maxAgeMs)}`];
+}
+
+const seenWithinMs = 30_000;
+
+async function seen({ session, io }: Pick<Input, 'session' | 'io'>, least: number): Promise<Answer> {
+  const { stores } = await session.client();
+  const found = (await stores.workers.list(io.clock.now() - seenWithinMs)).length;
+  const told = `${count(found, 'worker')} seen within ${span(seenWithinMs)}`;
+  return found >= least ? [true, told] : [false, `${told}, expected ${least}. Start one with longshore work`];
+}
+
+async function within<T>({ io }: Pick<Input, 'io'>, ms: number, ask: () => Promise<T>): Promise<T> {
+  let cancel = () => {};
+  const late = new Promise<never>((_, reject) => {
+    cancel = io.clock.after(ms, () => reject(new CliError('INTERNAL', 1, `no answer within ${span(ms)}`)));
+  });
+  try {
+    return await Promise.race([ask(), late]);
+  } finally {
+    cancel();
+  }
+}

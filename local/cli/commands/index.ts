@@ -1,0 +1,30 @@
+/** All commands, in the order in which the help lists them. */
+
+import type { Command } from '../command.ts';
+import { deadCommands } from './dead.ts';
+import { dev } from './dev.ts';
+import { enqueue } from './enqueue.ts';
+import { health } from './health.ts';
+import { jobsCommands } from './jobs.ts';
+import { keysCommands } from './keys.ts';
+import { queueCommands } from './queues.ts';
+import { scheduleCommands } from './schedule.ts';
+import { status } from './status.ts';
+import { upkeepCommands } from './upkeep.ts';
+import { work } from './work.ts';
+import { workers } from './workers.ts';
+
+export const commands: readonly Command[] = [
+  dev,
+  work,
+  enqueue,
+  status,
+  ...jobsCommands,
+  ...deadCommands,
+  ...queueCommands,
+  ...upkeepCommands,
+  workers,
+  ...scheduleCommands,
+  ...keysCommands,
+  health,
+];

@@ -1,0 +1,61 @@
+import { randomBytes } from 'node:crypto';
+import { parseSigningKeys } from '../../../core/signing.ts';
+import { type Command, defineCommand } from '../command.ts';
+import { kid } from '../values.ts';
+
+const make = defineCommand({
+  path: 'keys new',
+  summary: 'make a signing key',
+  about:
+    'Prints 32 random bytes in the form of LONGSHORE_SIGNING_KEYS. It is a secret and stored nowhere: send it straight to where your secrets live. To rotate, append it (`old:...,new:...`), deploy everywhere, then move it to the front.',
+  args: [],
+  flags: {
+    kid: {
+      flags: '--kid <id>',
+      text: 'its id, which travels in every message; by default k and the date',
+      parse: kid,
+    },
+  },
+  examples: ['longshore keys new', 'export LONGSHORE_SIGNING_KEYS="$(longshore keys new --kid k1)"'],
+  exits: {},
+  async run({ flags, io }) {
+    const id = flags.kid ?? `k${new Date(io.clock.now()).toISOString().slice(0, 10).replaceAll('-', '')}`;
+    const key = `${id}:${randomBytes(32).toString('base64')}`;
+    return { data: { kid: id, key }, text: key };
+  },
+});
+
+interface Listed {
+  readonly kid: string;
+  readonly signs: boolean;
+}
+
+const list = defineCommand({
+  path: 'keys list',
+  summary: 'list the ids of the signing keys in use, never the keys',
+  about:
+    'The first signs, all verify. When the app brings a ring of its own only the key that signs is known by name.',
+  args: [],
+  flags: {},
+  examples: ['longshore keys list'],
+  exits: { 1: 'failed, or there is no key' },
+  async run({ session, ui, io }) {
+    const { app } = await session.config();
+    const ring = app.keyRing();
+    const text = io.env.LONGSHORE_SIGNING_KEYS?.trim();
+    const named = text ? parseSigningKeys(text).map((key) => key.kid) : [];
+    // The environment is only what the app uses when both sign with the same key.
+    const fromEnvironment = named[0] === ring.kid;
+    const kids = fromEnvironment ? named : [ring.kid];
+    const keys = kids.map((one): Listed => ({ kid: one, signs: one === ring.kid }));
+    return {
+      data: { keys, complete: fromEnvironment },
+      text: ui.table(keys, [
+        { title: 'kid', value: (row) => row.kid },
+        { title: '', value: (row) => (row.signs ? 'signs and verifies' : 'verifies') },
+      ]),
+    };
+  },
+});
+
+export const keysCommands: readonly Command[] = [make, list];

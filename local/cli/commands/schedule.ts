@@ -1,0 +1,97 @@
+import { type Schedule, tick as tickOnce } from '../../../core/schedule.ts';
+import { type Command, defineCommand } from '../command.ts';
+import { notFound } from '../errors.ts';
+import { hint } from '../nearest.ts';
+import { type Column, count, span, when } from '../ui.ts';
+import { name } from '../values.ts';
+
+const columnsAt = (now: number): readonly Column<Schedule>[] => [
+  { title: 'schedule', value: (row) => row.name },
+  { title: 'timing', value: (row) => row.timing },
+  { title: 'job', value: (row) => row.job.name },
+  { title: 'overlap', value: (row) => row.overlap },
+  { title: 'missed', value: (row) => row.missed },
+  {
+    title: 'next',
+    value(row) {
+      const at = row.nextAfter(now);
+      return at === null ? 'never' : `${when(at)} (in ${span(at - now)})`;
+    },
+  },
+];
+
+const list = defineCommand({
+  path: 'schedule list',
+  summary: "list the app's schedules and when they are due next",
+  about: 'Read from the config; no backend is opened.',
+  args: [],
+  flags: {},
+  examples: ['longshore schedule list'],
+  exits: {},
+  async run({ session, ui, io }) {
+    const { app } = await session.config();
+    const now = io.clock.now();
+    const schedules = app.schedules.map((schedule) => {
+      const { job, timing, overlap, missed } = schedule;
+      return { name: schedule.name, timing, job: job.name, overlap, missed, nextAt: schedule.nextAfter(now) };
+    });
+    return {
+      data: { schedules },
+      text: schedules.length > 0 ? ui.table(app.schedules, columnsAt(now)) : 'The app has no schedules.',
+    };
+  },
+});
+
+const runNow = defineCommand({
+  path: 'schedule run',
+  summary: 'enqueue the job of a schedule now',
+  about: 'Beside its due moments, which stay as they are.',
+  args: [{ name: '<name>', text: 'name of a schedule', parse: name }],
+  flags: {},
+  examples: ['longshore schedule run nightly-report'],
+  exits: { 3: 'the app has no such schedule' },
+  async run({ args, session }) {
+    const [wanted = ''] = args;
+    const { app } = await session.config();
+    const schedule = app.schedules.find((one) => one.name === wanted);
+    if (!schedule) {
+      const names = app.schedules.map((one) => one.name);
+      throw notFound(`The app has no schedule "${wanted}".${hint(wanted, names)}`);
+    }
+    const client = await session.client();
+    const { id, queue } = await client.enqueue(schedule.job, schedule.payload, { name: schedule.name });
+    return {
+      data: { schedule: wanted, id, job: schedule.job.name, queue },
+      text: `${id}  ${schedule.job.name} in queue ${queue}`,
+    };
+  },
+});
+
+const tick = defineCommand({
+  path: 'tick',
+  summary: 'enqueue what the schedules owe since the last tick',
+  about:
+    'Workers tick by themselves. This is for a cron job or a timer on a machine without one; a moment is enqueued once, whoever ticks.',
+  args: [],
+  flags: {},
+  examples: ['longshore tick --json'],
+  exits: { 1: 'failed, or some schedule could not be enqueued; the next tick tries it again' },
+  async run({ session }) {
+    const client = await session.client();
+    const { app } = client;
+    const failed: { schedule: string; code: string; message: string }[] = [];
+    const unlisten = app.events.on((event) => {
+      if (event.type !== 'schedule.failed') return;
+      failed.push({ schedule: event.schedule, code: event.error.code, message: event.error.message });
+    });
+    const enqueued = await tickOnce(app, client).finally(unlisten);
+    const lines = failed.map(({ schedule, code, message }) => `${schedule}: ${code}: ${message}`);
+    return {
+      data: { enqueued, failed },
+      text: [...lines, `${count(enqueued.length, 'job')} enqueued.`].join('\n'),
+      exit: failed.length > 0 ? 1 : 0,
+    };
+  },
+});
+
+export const scheduleCommands: readonly Command[] = [list, runNow, tick];

@@ -1,0 +1,44 @@
+import type { QueueStats } from '../../../core/contract.ts';
+import { defineCommand } from '../command.ts';
+import { type Column, span } from '../ui.ts';
+import { name } from '../values.ts';
+
+const columns: readonly Column<QueueStats>[] = [
+  { title: 'queue', value: (row) => row.queue },
+  { title: 'ready', align: 'right', value: (row) => String(row.ready) },
+  { title: 'delayed', align: 'right', value: (row) => String(row.delayed) },
+  { title: 'running', align: 'right', value: (row) => String(row.leased) },
+  {
+    title: 'dead',
+    align: 'right',
+    value: (row) => String(row.dead),
+    style: (row) => (row.dead > 0 ? 'red' : null),
+  },
+  {
+    title: 'oldest ready',
+    align: 'right',
+    value: (row) => (row.oldestReadyMs === null ? '-' : span(row.oldestReadyMs)),
+  },
+  { title: '', value: (row) => (row.paused ? 'paused' : ''), style: () => 'yellow' },
+];
+
+export const status = defineCommand({
+  path: 'status',
+  summary: 'show every queue with its counts',
+  about:
+    'Queues that some job names are listed even when they were never used. `oldest ready` is how late the workers are.',
+  args: [{ name: '[queues...]', text: 'only these', parse: name }],
+  flags: {},
+  examples: ['longshore status', "longshore status mail --json | jq '.queues[0].ready'"],
+  exits: { 3: 'a queue that was asked for is not there' },
+  async run({ args, session, ui }) {
+    const admin = await session.admin('tell the state of its queues');
+    const names = await session.queues(args);
+    const queues = (await Promise.all(names.map((queue) => admin.stats(queue)))).flat();
+    const { backend } = await session.client();
+    return {
+      data: { backend: backend.name, queues },
+      text: queues.length > 0 ? ui.table(queues, columns) : 'The app has no jobs, and no queue was used yet.',
+    };
+  },
+});

@@ -1,0 +1,168 @@
+import type { QueueBackend } from '../../../core/contract.ts';
+import type { JobStatus, RecordStore, Retention } from '../../../core/store.ts';
+import { canAsk, confirm, yesFlag } from '../ask.ts';
+import { type Command, defineCommand } from '../command.ts';
+import { usage } from '../errors.ts';
+import { startProgress } from '../progress.ts';
+import { count } from '../ui.ts';
+import { duration, name } from '../values.ts';
+
+const reap = defineCommand({
+  path: 'reap',
+  summary: 'take back the jobs of workers that died',
+  about: 'Workers do this by themselves every few seconds; it is for a machine on which none runs.',
+  args: [{ name: '[queues...]', text: 'by default all', parse: name }],
+  flags: {},
+  examples: ['longshore reap', 'longshore reap mail --json'],
+  exits: { 3: 'a queue that was named is not there' },
+  async run({ args, session }) {
+    const { backend } = await session.client();
+    const queues: Record<string, number> = {};
+    for (const queue of await session.queues(args)) queues[queue] = await backend.reapExpired(queue);
+    const reaped = Object.values(queues).reduce((sum, one) => sum + one, 0);
+    return { data: { reaped, queues }, text: `${count(reaped, 'job')} taken back.` };
+  },
+});
+
+/** One kind is left alone by asking for those that ended before anybody could have enqueued them. */
+const keepAllMs = 100 * 365 * 86_400_000;
+
+const purge = defineCommand({
+  path: 'purge',
+  summary: 'remove records of jobs that ended long ago',
+  about:
+    "Workers do this by themselves with the store's own retention, which is also used here without a flag. With one of the two flags only that kind of record is removed. Idempotency keys past their time always go too.",
+  args: [],
+  flags: {
+    olderThan: {
+      flags: '--older-than <duration>',
+      text: 'completed and cancelled jobs that ended so long ago',
+      parse: duration(),
+    },
+    deadOlderThan: {
+      flags: '--dead-older-than <duration>',
+      text: 'dead letters that died so long ago',
+      parse: duration(),
+    },
+    dryRun: { flags: '--dry-run', text: 'count only, remove nothing; needs one of the two above' },
+    yes: yesFlag,
+  },
+  examples: [
+    'longshore purge',
+    'longshore purge --older-than 7d --dry-run',
+    'longshore purge --older-than 7d --dead-older-than 30d --yes',
+  ],
+  exits: {
+    1: 'failed, or not confirmed',
+    2: 'the command line is wrong or --yes is missing, and nothing was done',
+  },
+  async run(input) {
+    const { flags, session, io, json } = input;
+    const { olderThan, deadOlderThan } = flags;
+    const own = olderThan === undefined && deadOlderThan === undefined;
+    if (flags.dryRun && own) {
+      throw usage(
+        'A dry run cannot know the retention that the store has by itself. Add --older-than 7d or --dead-older-than 90d.',
+      );
+    }
+    if (!own && !flags.dryRun) canAsk(input, flags.yes, 'remove records');
+    const { records } = (await session.client()).stores;
+    const retention = { completedMs: olderThan ?? keepAllMs, deadMs: deadOlderThan ?? keepAllMs };
+    if (flags.dryRun) return dryRun(await countEnded(records, retention, io.clock.now()));
+    const expected = own ? null : await countEnded(records, retention, io.clock.now());
+    if (expected) {
+      const size = `${expected.exact ? '' : 'more than '}${count(expected.completed + expected.dead, 'record')}`;
+      await confirm(input, flags.yes, `Remove ${size} for good?`);
+    }
+    const total = expected ? expected.completed + expected.dead : 0;
+    const bar = await startProgress(io, json, { label: 'purging', total });
+    let removed = 0;
+    try {
+      for (;;) {
+        const step = own ? await records.purge() : await records.purge(retention);
+        if (step === 0) break;
+        removed += step;
+        bar.add(step);
+      }
+    } finally {
+      bar.stop();
+    }
+    return {
+      data: { dryRun: false, removed },
+      text: `Removed ${removed}, ended idempotency keys included.`,
+    };
+  },
+});
+
+interface Ended {
+  readonly completed: number;
+  readonly dead: number;
+  /** `false`: there were more records than are looked at. */
+  readonly exact: boolean;
+}
+
+function dryRun({ completed, dead, exact }: Ended) {
+  const least = exact ? '' : 'at least ';
+  return {
+    // `keys` is null because the seam has no way to count keys without removing them.
+    data: { dryRun: true, completed, dead, exact, keys: null },
+    text: `Would remove ${least}${completed} completed or cancelled and ${dead} dead records. Ended idempotency keys, which go too, are not counted.`,
+  };
+}
+
+/** A listing reads whole records, so it has to end somewhere. */
+const mostCounted = 50_000;
+
+async function countEnded(
+  records: RecordStore,
+  { completedMs, deadMs }: Retention,
+  now: number,
+): Promise<Ended> {
+  let exact = true;
+  async function ended(statuses: readonly JobStatus[], keepMs: number): Promise<number> {
+    if (keepMs === keepAllMs) return 0;
+    let sum = 0;
+    for (const status of statuses) {
+      const found = await records.list({ status, max: mostCounted });
+      if (found.length === mostCounted) exact = false;
+      sum += found.filter(({ finishedAt }) => finishedAt !== null && finishedAt + keepMs <= now).length;
+    }
+    return sum;
+  }
+  const completed = await ended(['completed', 'cancelled'], completedMs);
+  return { completed, dead: await ended(['failed', 'expired'], deadMs), exact };
+}
+
+/** A backend may offer this beside the seam. */
+interface Migrating {
+  /** Brings the stored tables to the version this code knows. `from` is null for new tables. */
+  migrate(): Promise<{ from: number | null; to: number }>;
+}
+
+const migrate = defineCommand({
+  path: 'migrate',
+  summary: "bring the backend's tables up to date",
+  about:
+    'For deployments that want it done before the first worker starts. A backend without this verb does it whenever it is opened, or has no tables.',
+  args: [],
+  flags: {},
+  examples: ['longshore migrate'],
+  exits: {},
+  async run({ session }) {
+    const backend: QueueBackend & Partial<Migrating> = await session.backend();
+    if (!backend.migrate) {
+      return {
+        data: { backend: backend.name, how: 'on-open', from: null, to: null },
+        text: `${backend.name} was opened, and is up to date: it brings its tables, if it has any, up to date at every start. It does not tell their version.`,
+      };
+    }
+    const { from, to } = await backend.migrate();
+    const text =
+      from === to
+        ? `${backend.name} is at version ${to}, nothing to do.`
+        : `${backend.name} went from version ${from ?? 'none'} to ${to}.`;
+    return { data: { backend: backend.name, how: 'migrate', from, to }, text };
+  },
+});
+
+export const upkeepCommands: readonly Command[] = [reap, purge, migrate];

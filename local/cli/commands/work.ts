@@ -1,0 +1,191 @@
+import type { App } from '../../../core/app.ts';
+import type { LongshoreEvent } from '../../../core/events.ts';
+import { tick } from '../../../core/schedule.ts';
+import type { WorkerSummary } from '../../../core/worker-options.ts';
+import { logTo } from '../../log.ts';
+import { defineCommand, type Input, type Result } from '../command.ts';
+import type { ExitCode } from '../errors.ts';
+import { lineOf } from '../lines.ts';
+import { nearest } from '../nearest.ts';
+import { startProgress } from '../progress.ts';
+import { count, span } from '../ui.ts';
+import { duration, integer, name, oneOf, size } from '../values.ts';
+
+const logForms = ['pretty', 'json', 'none'] as const;
+type LogForm = (typeof logForms)[number];
+
+export const logFlag = {
+  flags: '--log <form>',
+  text: 'pretty, json or none; by default pretty on a terminal, json elsewhere, none with --json',
+  parse: oneOf(logForms),
+} as const;
+
+export const work = defineCommand({
+  path: 'work',
+  summary: 'run a worker until it is told to stop',
+  about:
+    'Takes jobs from the queues and enqueues what the schedules owe. The first Ctrl-C or SIGTERM drains: running jobs may end, the rest is handed back; a second one ends at once.',
+  args: [{ name: '[queues...]', text: 'by default every queue that some job of the app names', parse: name }],
+  flags: {
+    once: {
+      flags: '--once',
+      text: 'take one job, or none when none is ready, and stop',
+      conflicts: ['drain', 'maxJobs'],
+    },
+    drain: { flags: '--drain', text: 'stop when nothing is ready and nothing runs; delayed jobs stay' },
+    concurrency: {
+      flags: '--concurrency <n>',
+      text: 'jobs that run at the same time',
+      parse: integer(1, 10_000),
+      fallback: 10,
+    },
+    maxJobs: { flags: '--max-jobs <n>', text: 'stop after so many jobs', parse: integer(1) },
+    maxRuntime: { flags: '--max-runtime <duration>', text: 'stop after this time', parse: duration(1) },
+    maxMemory: { flags: '--max-memory <size>', text: 'stop when the process is larger', parse: size },
+    lease: {
+      flags: '--lease <duration>',
+      text: 'how soon the jobs of a dead worker are given to another (30s)',
+      parse: duration(100),
+    },
+    schedules: { flags: '--no-schedules', text: 'enqueue nothing by schedule' },
+    log: logFlag,
+  },
+  examples: [
+    'longshore work',
+    'longshore work mail pdf --concurrency 20 --max-memory 512mb',
+    'longshore work --drain --no-schedules --json',
+  ],
+  exits: {
+    0: 'stopped as asked; jobs that failed are in the queue or the dead letters',
+    1: 'the worker failed, or with --once or --drain some job went to the dead letters',
+    3: 'with --once: no job was ready',
+  },
+  run: (input) => runWorker(input, input.flags, input.args),
+});
+
+export interface WorkFlags {
+  readonly once?: boolean | undefined;
+  readonly drain?: boolean | undefined;
+  readonly concurrency: number;
+  readonly maxJobs?: number | undefined;
+  readonly maxRuntime?: number | undefined;
+  readonly maxMemory?: number | undefined;
+  readonly lease?: number | undefined;
+  readonly schedules: boolean | undefined;
+  readonly log?: LogForm | undefined;
+}
+
+export async function runWorker(
+  input: Pick<Input, 'io' | 'ui' | 'json' | 'session' | 'note'>,
+  flags: WorkFlags,
+  named: readonly string[],
+): Promise<Result> {
+  const { io, session } = input;
+  const { app, store } = await session.config();
+  const queues = named.length > 0 ? [...new Set(named)] : app.queues;
+  for (const queue of queues) {
+    const near = app.queues.includes(queue) ? null : nearest(queue, app.queues);
+    if (near !== null) input.note(`Note: no job of the app names queue "${queue}". Did you mean "${near}"?`);
+  }
+  const backend = await session.backend();
+  const batch = flags.once === true || flags.drain === true;
+  const ready = flags.drain && backend.admin ? await backend.admin.stats() : [];
+  const bar = await startProgress(io, input.json || flags.log !== undefined, {
+    label: 'draining',
+    total: ready.filter(({ queue }) => queues.includes(queue)).reduce((sum, one) => sum + one.ready, 0),
+  });
+  let settled = 0;
+  let deadLetters = 0;
+  let failure: unknown = null;
+  let stop = () => {};
+  const unlisten = app.events.on((event) => {
+    if (event.type === 'job.settled') {
+      settled++;
+      bar.add(1);
+      if (isDead(event)) deadLetters++;
+    }
+    // A worker that stays outlives an outage. One that was started for a task must not hang in it.
+    if (event.type === 'backend.failed' && batch && failure === null) {
+      failure = event.error;
+      stop();
+    }
+  });
+  const form = flags.log ?? (input.json || bar.visible ? 'none' : io.isTTY.stdout ? 'pretty' : 'json');
+  const unlog = await startLog(app, input, form);
+  const schedules = flags.schedules !== false;
+  let summary: WorkerSummary;
+  try {
+    if (batch && schedules) await tick(app, await session.client());
+    const { startLocal } = await import('../../start.ts');
+    const local = await startLocal(app, {
+      backend,
+      ...(store ? { store } : {}),
+      queues,
+      concurrency: flags.concurrency,
+      ...(flags.once ? { once: true } : {}),
+      ...(flags.drain ? { untilIdle: true } : {}),
+      ...(flags.maxJobs === undefined ? {} : { maxJobs: flags.maxJobs }),
+      ...(flags.maxRuntime === undefined ? {} : { maxRuntimeMs: flags.maxRuntime }),
+      ...(flags.maxMemory === undefined ? {} : { maxMemoryBytes: flags.maxMemory }),
+      ...(flags.lease === undefined ? {} : { leaseMs: flags.lease }),
+      schedules: schedules && !batch, // there the tick comes first, so that its jobs are part of the batch
+      signals: io.signals,
+      logger: false,
+    });
+    stop = () => void local.worker.stop();
+    if (failure !== null || io.hungUp.aborted) stop();
+    io.hungUp.addEventListener('abort', stop);
+    summary = await local.done;
+    io.hungUp.removeEventListener('abort', stop);
+  } finally {
+    bar.stop();
+    unlisten();
+    unlog();
+  }
+  if (failure !== null) throw failure;
+  const { reason, counts, handedBack, durationMs } = summary;
+  const exit: ExitCode =
+    flags.once && settled === 0 && reason === 'once' ? 3 : batch && deadLetters > 0 ? 1 : 0;
+  return {
+    data: { reason, counts, deadLetters, handedBack, durationMs },
+    text: batch && form !== 'json' ? summaryText(summary, settled, deadLetters) : '', // stdout is a log then
+    exit,
+  };
+}
+
+/** A job that somebody has cancelled is rejected too, but it is not a dead letter. */
+function isDead(event: Extract<LongshoreEvent, { type: 'job.settled' }>): boolean {
+  return (
+    event.settled && ['dead-lettered', 'rejected'].includes(event.outcome) && event.reason !== 'cancelled'
+  );
+}
+
+function summaryText({ durationMs, handedBack }: WorkerSummary, settled: number, dead: number): string {
+  if (settled === 0) return 'No job was ready.';
+  const parts = [`${count(settled, 'run')} in ${span(durationMs)}`];
+  if (dead > 0) parts.push(`${count(dead, 'dead letter')} (longshore dead list)`);
+  if (handedBack > 0) parts.push(`${handedBack} handed back`);
+  return `${parts.join(', ')}.`;
+}
+
+/** Log lines go to stdout, or with `--json`, where stdout is for the summary, to stderr. Returns how to end it. */
+async function startLog(
+  app: App,
+  { io, ui, json }: Pick<Input, 'io' | 'ui' | 'json'>,
+  form: LogForm,
+): Promise<() => void> {
+  const out = json ? io.stderr : io.stdout;
+  switch (form) {
+    case 'none':
+      return () => {};
+    case 'pretty':
+      return app.events.on((event) => {
+        const line = lineOf(event, ui, io.clock.now());
+        if (line !== null) out.write(`${line}\n`);
+      });
+    case 'json': {
+      const { pino } = await import('pino');
+      return app.events.on(logTo(pino({ name: 'longshore' }, { write: (text) => void out.write(text) })));
+    }
+  }
+}

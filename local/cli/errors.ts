@@ -1,0 +1,61 @@
+/** Everything that can go wrong on the command line, as a code, a message and an exit code. */
+
+import { errorCodes } from '../../core/errors.ts';
+import { toError } from '../../core/failure.ts';
+
+/** 0 done, 1 failed, 2 wrong command line, 3 nothing there to do it with. */
+export type ExitCode = 0 | 1 | 2 | 3;
+
+/** Codes of the command line itself; beside them every code of docs/errors.md can appear. */
+export const cliCodes = ['USAGE', 'CONFIRM', 'NOT_FOUND', 'UNSUPPORTED', 'INTERNAL'] as const;
+export type CliCode = (typeof cliCodes)[number] | 'CONFIG';
+
+export class CliError extends Error {
+  override readonly name = 'CliError';
+  readonly code: CliCode;
+  readonly exit: ExitCode;
+
+  constructor(code: CliCode, exit: ExitCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.code = code;
+    this.exit = exit;
+  }
+}
+
+export const usage = (message: string): CliError => new CliError('USAGE', 2, message);
+export const notFound = (message: string): CliError => new CliError('NOT_FOUND', 3, message);
+
+export interface Explained {
+  readonly code: string;
+  readonly message: string;
+  readonly exit: ExitCode;
+}
+
+/** What these say is that the caller's values are wrong, and nothing was done. */
+const wrongValues = ['PAYLOAD', 'OPTION', 'LIMIT', 'UNKNOWN_JOB'];
+
+export function explain(error: unknown): Explained {
+  if (error instanceof CliError) {
+    return { code: error.code, message: withoutCredentials(error.message), exit: error.exit };
+  }
+  const code = longshoreCode(error);
+  const message = withoutCredentials(messageOf(error));
+  if (code !== null) return { code, message, exit: wrongValues.includes(code) ? 2 : 1 };
+  const next = 'Set LONGSHORE_DEBUG=1 to see where it comes from.';
+  return { code: 'INTERNAL', message: `${message.replace(/\.?$/, '.')} ${next}`, exit: 1 };
+}
+
+/** Compared by name: the app may have been made by another copy of Longshore than the one that runs this command. */
+export function longshoreCode(error: unknown): string | null {
+  if (!(error instanceof Error) || error.name !== 'LongshoreError' || !('code' in error)) return null;
+  return errorCodes.find((code) => code === error.code) ?? null;
+}
+
+export function messageOf(error: unknown): string {
+  const { message, name } = toError(error);
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return message || code || name; // a refused connection is an AggregateError without a message
+}
+
+/** Drivers like to repeat the address they were given. */
+const withoutCredentials = (text: string): string => text.replace(/(:\/\/)[^\s/@]+@/g, '$1***@');

@@ -1,0 +1,22 @@
+/** What a command knows of the world around it. `process.ts` makes one of the process, tests make their own. */
+
+import type { Clock } from '../../core/clock.ts';
+
+export interface Io {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdin: NodeJS.ReadableStream;
+  readonly stdout: NodeJS.WritableStream;
+  readonly stderr: NodeJS.WritableStream;
+  /** Which of the three somebody looks at. */
+  readonly isTTY: { readonly stdin: boolean; readonly stdout: boolean; readonly stderr: boolean };
+  /** Width of the terminal; tables are only cut where there is one. */
+  readonly columns: number;
+  readonly clock: Clock;
+  /** Process signals at which a worker drains. */
+  readonly signals: readonly NodeJS.Signals[];
+  /** Aborts when nobody reads stdout any more. */
+  readonly hungUp: AbortSignal;
+  /** Runs this program again under `node --watch`, and resolves with its exit code. `null`: it cannot. */
+  readonly watched: ((argv: readonly string[]) => Promise<number>) | null;
+}

@@ -1,0 +1,19 @@
+#!/usr/bin/env node
+/**
+ * The entry of `longshore`. It imports nothing before it has looked at the version of Node, so that an old one
+ * gets a sentence and not a syntax error. Keep the syntax of this file at ES2017.
+ */
+
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+
+if (major < 22 || (major === 22 && minor < 18)) {
+  const message = `Longshore needs Node 22.18 or newer, this is ${process.versions.node}. Install a newer Node (https://nodejs.org) and run it again.`;
+  const text =
+    process.argv.indexOf('--json') > 0
+      ? JSON.stringify({ error: { code: 'CONFIG', message } })
+      : `CONFIG: ${message}`;
+  process.stderr.write(`${text}\n`);
+  process.exitCode = 1;
+} else {
+  import('./process.ts').then(({ runProcess }) => runProcess(import.meta.filename));
+}

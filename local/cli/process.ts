@@ -1,0 +1,80 @@
+/** The edge to the process: streams, signals, warnings and the exit. */
+
+import { spawn } from 'node:child_process';
+import { systemClock } from '../../core/clock.ts';
+import type { Io } from './io.ts';
+import { run } from './run.ts';
+
+/** `entry`: the file that was started, which `dev` starts again under `node --watch`. */
+export async function runProcess(entry: string): Promise<void> {
+  quietWarnings();
+  const gone = new AbortController();
+  for (const stream of [process.stdout, process.stderr]) {
+    // `longshore jobs list | head`: the reader has seen enough, which is no failure of ours.
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED') throw error;
+      if (stream === process.stdout) gone.abort();
+    });
+  }
+  let ended = false;
+  process.on('exit', (code) => {
+    if (ended || code !== 0) return;
+    process.stderr.write('INTERNAL: Nothing is left to wait for, but the command has not ended. ');
+    process.stderr.write('Look for a promise in the config or the backend that never resolves.\n');
+    process.exitCode = 1;
+  });
+  const code = await run(process.argv.slice(2), {
+    cwd: process.cwd(),
+    env: process.env,
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    isTTY: {
+      stdin: process.stdin.isTTY === true,
+      stdout: process.stdout.isTTY === true,
+      stderr: process.stderr.isTTY === true,
+    },
+    columns: process.stdout.columns || 80,
+    clock: systemClock,
+    signals: ['SIGINT', 'SIGTERM'],
+    hungUp: gone.signal,
+    watched: (argv) => watched(entry, argv),
+  } satisfies Io);
+  ended = true;
+  // The config may have opened connections that keep the process alive; what was written must still get out.
+  await Promise.all([flushed(process.stdout), flushed(process.stderr)]);
+  process.exit(code);
+}
+
+function flushed(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream.destroyed || !stream.writable) resolve();
+    else stream.write('', () => resolve());
+  });
+}
+
+/** Node's own announcements say nothing about the user's program, and stderr belongs to the error object. */
+function quietWarnings(): void {
+  const original = process.emitWarning as (warning: string | Error, ...rest: unknown[]) => void;
+  process.emitWarning = ((warning: string | Error, ...rest: unknown[]) => {
+    const [first] = rest;
+    const type = typeof first === 'object' && first !== null ? (first as { type?: string }).type : first;
+    if (type !== 'ExperimentalWarning') original.call(process, warning, ...rest);
+  }) as typeof process.emitWarning;
+}
+
+/** Node restarts the program when a file it has imported changes, and lets it drain before. */
+async function watched(entry: string, argv: readonly string[]): Promise<number> {
+  const options = ['--watch', '--watch-preserve-output', '--disable-warning=ExperimentalWarning'];
+  const child = spawn(process.execPath, [...process.execArgv, ...options, entry, ...argv], {
+    stdio: 'inherit',
+  });
+  // A Ctrl-C reaches the child by itself; what is sent to this process alone is passed on.
+  process.on('SIGINT', () => {});
+  process.on('SIGTERM', () => child.kill('SIGTERM'));
+  process.on('SIGHUP', () => child.kill('SIGTERM'));
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code) => resolve(code ?? 0));
+  });
+}

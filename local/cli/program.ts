@@ -1,0 +1,183 @@
+/** The table of commands as a commander program: parsing, suggestions and help. */
+
+import { readFileSync } from 'node:fs';
+import { Argument, Command as Commander, type CommanderError, Option } from 'commander';
+import { type Command, exitsOf, type Flag } from './command.ts';
+import { usage } from './errors.ts';
+import type { Io } from './io.ts';
+import { hint } from './nearest.ts';
+
+export interface Globals {
+  readonly json?: boolean;
+  readonly config?: string;
+}
+
+export interface Parsed {
+  readonly command: Command;
+  readonly args: readonly string[];
+  readonly flags: Record<string, never>;
+  readonly globals: Globals;
+}
+
+/** What the groups of commands are about. */
+const groups: Readonly<Record<string, string>> = {
+  jobs: 'list, show and cancel jobs',
+  dead: 'look at dead letters, run them again or discard them',
+  schedule: 'list schedules, or run one now',
+  keys: 'make a signing key, or list the ids of those in use',
+};
+
+export function buildProgram(
+  commands: readonly Command[],
+  io: Io,
+  onParsed: (parsed: Parsed) => void,
+): Commander {
+  const program = new Commander('longshore');
+  program
+    .description('Background jobs in TypeScript: run workers, enqueue, look inside, repair.')
+    .version(version(), '-V, --version', 'print the version')
+    .option(
+      '--config <path>',
+      'the config to load instead of longshore.config.ts (.mts, .js, .mjs) in this folder',
+    )
+    .option('--json', 'print exactly one JSON object on stdout; an error is one on stderr')
+    .option('--no-color', 'no colours (they are also off without a terminal and with NO_COLOR)')
+    .helpOption('-h, --help', 'explain this command')
+    .addHelpText('after', introduction);
+  prepare(program, io);
+  for (const command of commands) {
+    const words = command.path.split(' ');
+    const parent = words.length > 1 ? groupOf(program, words[0]!, io) : program;
+    parent.addCommand(commandOf(command, words.at(-1)!, io, onParsed));
+  }
+  return program;
+}
+
+function groupOf(program: Commander, name: string, io: Io): Commander {
+  const found = program.commands.find((one) => one.name() === name);
+  if (found) return found;
+  const group = new Commander(name)
+    .description(groups[name]!)
+    .helpOption('-h, --help', 'explain this command');
+  prepare(group, io);
+  program.addCommand(group);
+  return group;
+}
+
+function commandOf(command: Command, name: string, io: Io, onParsed: (parsed: Parsed) => void): Commander {
+  const made = new Commander(name)
+    .summary(command.summary)
+    .description(`${command.summary}\n\n${command.about}`.trim())
+    .helpOption('-h, --help', 'explain this command');
+  for (const { name: text, text: about, parse } of command.args) {
+    const argument = new Argument(text, about);
+    if (parse)
+      argument.argParser((given: string, earlier?: unknown) => {
+        const value = parse(given);
+        return argument.variadic ? [...(Array.isArray(earlier) ? earlier : []), value] : value;
+      });
+    made.addArgument(argument);
+  }
+  for (const flag of Object.values(command.flags)) made.addOption(optionOf(flag));
+  made.addHelpText('after', helpAfter(command));
+  prepare(made, io);
+  made.action(() => {
+    const { json, config } = made.optsWithGlobals<Globals>();
+    onParsed({
+      command,
+      args: made.args,
+      flags: made.opts(),
+      globals: { ...(json ? { json } : {}), ...(config === undefined ? {} : { config }) },
+    });
+  });
+  return made;
+}
+
+function optionOf({ flags, text, parse, fallback, fallbackText, conflicts }: Flag): Option {
+  const option = new Option(flags, text);
+  if (parse) {
+    option.argParser((given: string, earlier: unknown) => {
+      // The last one would win silently, and which of two limits was meant is not ours to guess.
+      if (seen.has(option) && earlier !== undefined) {
+        throw usage(`Expected ${option.long} once, got it twice. Keep one of them.`);
+      }
+      seen.add(option);
+      return parse(given);
+    });
+  }
+  if (fallback !== undefined) option.default(fallback, fallbackText);
+  if (conflicts) option.conflicts([...conflicts]);
+  return option;
+}
+
+const seen = new WeakSet<Option>();
+
+/** Settings that commander does not hand down to commands that are added ready-made. */
+function prepare(command: Commander, io: Io): void {
+  command
+    .configureHelp({ showGlobalOptions: true, helpWidth: Math.max(60, Math.min(io.columns, 100)) })
+    .configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      writeErr: () => {}, // errors are thrown, and written by run()
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+    })
+    .exitOverride((error) => {
+      if (error.exitCode === 0) throw error;
+      throw usage(sentence(command, error));
+    });
+}
+
+/** Commander's message as one that also says what to do. */
+function sentence(command: Commander, error: CommanderError): string {
+  const called = pathOf(command);
+  const help = `See \`${called} --help\`.`;
+  const names = command.commands.map((one) => one.name());
+  const unknown = (given: string): string =>
+    `There is no command \`${called} ${given}\`.${hint(given, names)} ${help}`;
+  if (error.code === 'commander.help') {
+    const [first, asked] = command.args;
+    if (first === 'help' && asked !== undefined) return unknown(asked);
+    return `Expected a command after \`${called}\`, got none. It has: ${names.join(', ')}. ${help}`;
+  }
+  if (error.code === 'commander.unknownCommand') {
+    return unknown(/'(.*)'/.exec(error.message)?.[1] ?? '');
+  }
+  const text = error.message
+    .replace(/^error: /, '')
+    .replace(/(but got \d+): .*/s, '$1') // the words themselves may be a payload that was not quoted
+    .replace(/\n\(Did you mean (?:one of )?(.*)\?\)$/s, '. Did you mean $1?')
+    .replace(/([^.?])$/, '$1.');
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)} ${help}`;
+}
+
+function pathOf(command: Commander): string {
+  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
+}
+
+function helpAfter(command: Command): string {
+  const examples = command.examples.map((line) => `  $ ${line}`).join('\n');
+  const exits = Object.entries(exitsOf(command)).map(([code, meaning]) => `  ${code}  ${meaning}`);
+  return `\nExamples:\n${examples}\n\nExit codes:\n${exits.join('\n')}`;
+}
+
+const introduction = `
+The app and its backend come from your own code, longshore.config.ts:
+  import { sqlite } from 'longshore/local/sqlite';
+  export { app } from './jobs.ts';
+  export const backend = () => sqlite('.longshore/jobs.db');
+
+Examples:
+  $ longshore dev                                  worker with readable logs, restarts on change
+  $ longshore enqueue greet '{"name":"Ada"}'
+  $ longshore status
+  $ longshore dead list --queue mail
+
+Durations are 90s, 15m, 2h, 7d or plain milliseconds, sizes 512mb, 2gb or plain bytes.
+Exit codes: 0 done, 1 failed, 2 wrong command line, 3 nothing there to do it with.`;
+
+/** Of this package; the file lies two folders above, in the repository and when built. */
+function version(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}

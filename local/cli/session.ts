@@ -1,0 +1,81 @@
+/** The config, the backend and the client of one command: loaded when first asked for, closed at its end. */
+
+import { type Client, connect } from '../../core/client.ts';
+import type { QueueAdmin, QueueBackend } from '../../core/contract.ts';
+import { type Config, findConfig, loadConfig } from './config.ts';
+import { CliError, notFound } from './errors.ts';
+import type { Io } from './io.ts';
+import { hint } from './nearest.ts';
+
+export interface Session {
+  /** Where the config is, without loading it. */
+  configPath(): string;
+  config(): Promise<Config>;
+  backend(): Promise<QueueBackend>;
+  client(): Promise<Client>;
+  /** Throws `UNSUPPORTED` on a backend that cannot be administered. */
+  admin(what: string): Promise<QueueAdmin>;
+  /** `names`, each known to the app or to the backend; without any, all of them. Throws `NOT_FOUND`. */
+  queues(names: readonly string[]): Promise<readonly string[]>;
+  close(): Promise<void>;
+}
+
+export function createSession(io: Io, configPath: string | undefined): Session {
+  const config = once(() => loadConfig(io, configPath));
+  const backend = once(async () => (await config()).backend());
+  const client = once(async () => {
+    const { app, store } = await config();
+    return connect(app, await backend(), store ? { store } : {});
+  });
+  return {
+    configPath: () => findConfig(io.cwd, configPath),
+    config,
+    backend,
+    client,
+    async admin(what) {
+      const { admin, name } = await backend();
+      if (admin) return admin;
+      throw new CliError(
+        'UNSUPPORTED',
+        1,
+        `Backend "${name}" cannot ${what}: it offers no administration. Use the broker's own tools.`,
+      );
+    },
+    async queues(names) {
+      const { app } = await config();
+      const { admin } = await backend();
+      const used = admin ? (await admin.stats()).map(({ queue }) => queue) : [];
+      const known = [...new Set([...app.queues, ...used])];
+      const unknown = names.find((name) => !known.includes(name));
+      // A backend that cannot list its queues may well have this one.
+      if (unknown !== undefined && admin)
+        throw notFound(`There is no queue "${unknown}" here.${hint(unknown, known)}`);
+      return names.length > 0 ? [...new Set(names)] : known;
+    },
+    async close() {
+      // One that was not opened in time is left to the end of the process, and so is one that does not close.
+      const opened = backend.value();
+      if (!opened) return;
+      let cancel = () => {};
+      const late = new Promise<void>((resolve) => {
+        cancel = io.clock.after(longestCloseMs, resolve);
+      });
+      await Promise.race([opened.close(), late]).finally(cancel);
+    },
+  };
+}
+
+const longestCloseMs = 3_000;
+
+function once<T>(make: () => Promise<T>): (() => Promise<T>) & { value(): T | null } {
+  let making: Promise<T> | null = null;
+  let made: T | null = null;
+  const get = () => {
+    making ??= make().then((value) => {
+      made = value;
+      return value;
+    });
+    return making;
+  };
+  return Object.assign(get, { value: () => made });
+}

@@ -1,0 +1,94 @@
+/** Tables, colours and units for people. Nothing here is used with `--json`. */
+
+import { stripVTControlCharacters, styleText } from 'node:util';
+
+export type Style = Parameters<typeof styleText>[0];
+
+export interface Column<Row> {
+  readonly title: string;
+  readonly value: (row: Row) => string;
+  readonly align?: 'right';
+  /** A style for the whole cell, depending on the row. */
+  readonly style?: (row: Row) => Style | null;
+}
+
+export interface Ui {
+  paint(style: Style, text: string): string;
+  /** Aligned columns under dim titles. On a terminal the last one is cut to what is left of a line. */
+  table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string;
+  /** `name   value` lines; a `null` value leaves its line out. */
+  facts(pairs: readonly (readonly [string, string | null])[]): string;
+}
+
+export function createUi(options: { colour: boolean; columns: number | null }): Ui {
+  const { columns: width } = options;
+  const paint = (style: Style, text: string): string =>
+    options.colour ? styleText(style, text, { validateStream: false }) : text;
+  const cutTo = (text: string, room: number): string =>
+    text.length > room ? `${text.slice(0, Math.max(0, room - 1))}…` : text;
+  return {
+    paint,
+    table(rows, columns) {
+      const cells = rows.map((row) => columns.map(({ value }) => plain(value(row))));
+      const widths = columns.map(({ title }, i) =>
+        Math.max(title.length, ...cells.map((line) => line[i]!.length)),
+      );
+      if (width !== null) {
+        // The last column holds the long texts.
+        const before = widths.slice(0, -1).reduce((sum, one) => sum + one + 2, 0);
+        widths[widths.length - 1] = Math.max(8, Math.min(widths.at(-1)!, width - before));
+      }
+      const pad = (text: string, i: number): string => {
+        const cut = cutTo(text, widths[i]!);
+        if (columns[i]!.align === 'right') return cut.padStart(widths[i]!);
+        return i === columns.length - 1 ? cut : cut.padEnd(widths[i]!);
+      };
+      const head = columns.map(({ title }, i) => paint('dim', pad(title, i))).join('  ');
+      const body = cells.map((line, row) =>
+        line
+          .map((text, i) => {
+            const style = columns[i]!.style?.(rows[row]!) ?? null;
+            return style === null ? pad(text, i) : paint(style, pad(text, i));
+          })
+          .join('  '),
+      );
+      return [head, ...body].map((line) => line.trimEnd()).join('\n');
+    },
+    facts(pairs) {
+      const shown = pairs.filter((pair): pair is readonly [string, string] => pair[1] !== null);
+      const longest = Math.max(0, ...shown.map(([name]) => name.length));
+      return shown
+        .map(([name, value]) => `${paint('dim', name.padEnd(longest))}  ${plain(value)}`)
+        .join('\n');
+    },
+  };
+}
+
+/** One line without anything that moves a cursor, changes a colour or turns text round: it may come from outside. */
+export function plain(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about
+  const unsafe = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]+/g;
+  return stripVTControlCharacters(text).replace(unsafe, ' ');
+}
+
+/** `850 ms`, `4.2 s`, `3 min`, `2 h`, `5 d`: two digits are enough to judge by. */
+export function span(ms: number): string {
+  const sign = ms < 0 ? '-' : '';
+  const size = Math.abs(ms);
+  if (size < 1000) return `${sign}${Math.round(size)} ms`;
+  for (const [unit, length, next] of [
+    ['s', 1000, 120_000],
+    ['min', 60_000, 7_200_000],
+    ['h', 3_600_000, 172_800_000],
+  ] as const) {
+    if (size < next) return `${sign}${shortened(size / length)} ${unit}`;
+  }
+  return `${sign}${shortened(size / 86_400_000)} d`;
+}
+
+const shortened = (value: number): string =>
+  value < 10 ? value.toFixed(1).replace('.0', '') : value.toFixed(0);
+
+export const megabytes = (bytes: number): string => `${Math.round(bytes / 1024 ** 2)} MB`;
+export const when = (at: number): string => new Date(at).toISOString();
+export const count = (n: number, word: string): string => `${n} ${word}${n === 1 ? '' : 's'}`;
