@@ -3,8 +3,7 @@
  * as Longshore has slots, because one of its workers runs one job at a time. It has no setting that deletes a job
  * when it is done, so both kinds of our drains are compared with the same run.
  *
- * It is measured on its own driver (better-sqlite3) and on node:sqlite through the connection interface it exports;
- * the caller compares with whichever is faster.
+ * It is measured as it ships (on better-sqlite3), and on node:sqlite through the connection interface it exports.
  */
 
 import { createRequire } from 'node:module';
