@@ -14,3 +14,4 @@ startWorker(app, {
   leaseMs,
   signals: ['SIGTERM'],
 });
+process.stdout.write('ready\n');
