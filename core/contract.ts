@@ -136,6 +136,8 @@ export interface QueueBackend extends JobSender, JobSettler, JobSource {
   /** State kept in the same database as the queue; `flow` prefers it, because it can share a transaction. */
   readonly stores?: Stores;
   readonly admin?: QueueAdmin;
+  /** Brings the stored tables to the version this code knows, where opening has not done so. `from` is null for new ones. */
+  migrate?(): Promise<{ readonly from: number | null; readonly to: number }>;
   /**
    * `ack` and then `fetch` (which does not wait here) as one step, for queues where one transaction is cheaper than two.
    * Fails as a whole: an error means that nothing was settled and nothing fetched.

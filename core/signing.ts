@@ -14,6 +14,8 @@ export interface SigningKey {
 export interface KeyRing {
   /** The key that signs new envelopes. */
   readonly kid: string;
+  /** All keys that verify, the signing one first. */
+  readonly kids: readonly string[];
   /** Unsigned envelopes are accepted before this moment (epoch ms), for a roll-out. `null` = never. */
   readonly acceptUnsignedUntil: number | null;
   /** Lower-case hex of the MAC over the text as UTF-8. */
@@ -41,6 +43,7 @@ export function keyRing(keys: readonly SigningKey[], options: { acceptUnsignedUn
   const signer = byKid.get(first.kid)!;
   return {
     kid: first.kid,
+    kids: [...byKid.keys()],
     acceptUnsignedUntil: options.acceptUnsignedUntil?.getTime() ?? null,
     sign: signer,
     verify(kid, text, signature) {

@@ -271,17 +271,34 @@ describe('keys', () => {
     expect(data?.kid).toBe('k20300131');
   });
 
-  it('of an app with its own ring are listed as far as they are known', async () => {
+  it('of an app with its own ring are listed too', async () => {
     const own = shopConfig.replace(
       'schedules:',
-      `signing: longshore.keyRing([{ kid: 'own', secret: new Uint8Array(32) }]), schedules:`,
+      `signing: longshore.keyRing([{ kid: 'own', secret: new Uint8Array(32) }, { kid: 'old', secret: new Uint8Array(33) }]), schedules:`,
     );
     const { data } = await json(project({ 'longshore.config.ts': own }), ['keys', 'list']);
-    expect(data).toEqual({ keys: [{ kid: 'own', signs: true }], complete: false });
+    expect(data).toEqual({
+      keys: [
+        { kid: 'own', signs: true },
+        { kid: 'old', signs: false },
+      ],
+    });
   });
 });
 
 describe('migrate', () => {
+  it('tells the version of a SQLite file, which opening has brought up to date', async () => {
+    const cwd = project();
+    expect((await cli(cwd, ['migrate'])).stdout).toMatch(/^sqlite went from version none to \d+\.\n$/);
+    expect((await cli(cwd, ['migrate'])).stdout).toMatch(/^sqlite is at version \d+, nothing to do\.\n$/);
+  });
+
+  it('has nothing to do on a backend without tables', async () => {
+    const plain = shopConfig.replace(/export const backend = .*/, 'export const backend = memory();');
+    const { data } = await json(project({ 'longshore.config.ts': plain }), ['migrate']);
+    expect(data).toEqual({ backend: 'memory', how: 'none', from: null, to: null });
+  });
+
   it('calls a backend that offers it', async () => {
     const offering = shopConfig.replace(
       /export const backend = .*/,

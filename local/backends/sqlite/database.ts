@@ -9,6 +9,8 @@ import { applicationId, migrations } from './schema.ts';
 
 export interface Database {
   readonly path: string;
+  /** The schema version that was found, and that it has now; `null` for a new file. */
+  readonly version: { readonly from: number | null; readonly to: number };
   prepare(sql: string): StatementSync;
   /** Runs `work` in one write transaction; any error rolls it back and is thrown as a LongshoreError. */
   transaction<T>(during: string, work: () => T): T;
@@ -29,8 +31,9 @@ export function openDatabase({ path, synchronous, busyTimeoutMs }: DatabaseOptio
     if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true });
     return new DatabaseSync(path, { timeout: busyTimeoutMs });
   });
+  let version: Database['version'];
   try {
-    translating(path, 'opening', () => configure(db, path, synchronous));
+    version = translating(path, 'opening', () => configure(db, path, synchronous));
   } catch (error) {
     db.close();
     throw error;
@@ -40,6 +43,7 @@ export function openDatabase({ path, synchronous, busyTimeoutMs }: DatabaseOptio
   const rollback = db.prepare('ROLLBACK');
   return {
     path,
+    version,
     prepare: (sql) => db.prepare(sql),
     run: (during, work) => translating(path, during, work),
     transaction: (during, work) =>
@@ -59,7 +63,7 @@ export function openDatabase({ path, synchronous, busyTimeoutMs }: DatabaseOptio
   };
 }
 
-function configure(db: DatabaseSync, path: string, synchronous: string): void {
+function configure(db: DatabaseSync, path: string, synchronous: string): Database['version'] {
   // The first reader of a file that is no database learns it here, before anything is written.
   const version = pragma(db, 'user_version');
   const application = pragma(db, 'application_id');
@@ -80,7 +84,8 @@ function configure(db: DatabaseSync, path: string, synchronous: string): void {
   // normal write, does not wait by itself.
   retryBusy(() => db.exec('PRAGMA journal_mode = WAL'));
   db.exec(`PRAGMA synchronous = ${synchronous}`);
-  if (version === migrations.length) return;
+  const versions = { from: version === 0 ? null : version, to: migrations.length };
+  if (version === migrations.length) return versions;
   db.exec('BEGIN IMMEDIATE');
   try {
     for (let next = pragma(db, 'user_version'); next < migrations.length; next++) db.exec(migrations[next]!);
@@ -89,6 +94,7 @@ function configure(db: DatabaseSync, path: string, synchronous: string): void {
     if (db.isTransaction) db.exec('ROLLBACK');
     throw error;
   }
+  return versions;
 }
 
 function pragma(db: DatabaseSync, name: string): number {

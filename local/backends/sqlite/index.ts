@@ -87,6 +87,7 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
     admin: sqliteAdmin(state),
     ...createSettler(state, keys, claims),
     enqueue: createInsert(state, maxBodyBytes),
+    migrate: async () => db.version, // opening the file has done it
     reapExpired: async (queue) => claims.reap(queue),
 
     async fetch({ queues, max, leaseMs, waitMs, signal }) {

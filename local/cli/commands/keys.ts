@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { parseSigningKeys } from '../../../core/signing.ts';
 import { type Command, defineCommand } from '../command.ts';
 import { kid } from '../values.ts';
 
@@ -33,23 +32,17 @@ interface Listed {
 const list = defineCommand({
   path: 'keys list',
   summary: 'list the ids of the signing keys in use, never the keys',
-  about:
-    'The first signs, all verify. When the app brings a ring of its own only the key that signs is known by name.',
+  about: 'The first signs, all verify.',
   args: [],
   flags: {},
   examples: ['longshore keys list'],
   exits: { 1: 'failed, or there is no key' },
-  async run({ session, ui, io }) {
+  async run({ session, ui }) {
     const { app } = await session.config();
     const ring = app.keyRing();
-    const text = io.env.LONGSHORE_SIGNING_KEYS?.trim();
-    const named = text ? parseSigningKeys(text).map((key) => key.kid) : [];
-    // The environment is only what the app uses when both sign with the same key.
-    const fromEnvironment = named[0] === ring.kid;
-    const kids = fromEnvironment ? named : [ring.kid];
-    const keys = kids.map((one): Listed => ({ kid: one, signs: one === ring.kid }));
+    const keys = ring.kids.map((one): Listed => ({ kid: one, signs: one === ring.kid }));
     return {
-      data: { keys, complete: fromEnvironment },
+      data: { keys },
       text: ui.table(keys, [
         { title: 'kid', value: (row) => row.kid },
         { title: '', value: (row) => (row.signs ? 'signs and verifies' : 'verifies') },

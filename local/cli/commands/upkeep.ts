@@ -1,4 +1,3 @@
-import type { QueueBackend } from '../../../core/contract.ts';
 import type { JobStatus, RecordStore, Retention } from '../../../core/store.ts';
 import { canAsk, confirm, yesFlag } from '../ask.ts';
 import { type Command, defineCommand } from '../command.ts';
@@ -133,27 +132,21 @@ async function countEnded(
   return { completed, dead: await ended(['failed', 'expired'], deadMs), exact };
 }
 
-/** A backend may offer this beside the seam. */
-interface Migrating {
-  /** Brings the stored tables to the version this code knows. `from` is null for new tables. */
-  migrate(): Promise<{ from: number | null; to: number }>;
-}
-
 const migrate = defineCommand({
   path: 'migrate',
   summary: "bring the backend's tables up to date",
   about:
-    'For deployments that want it done before the first worker starts. A backend without this verb does it whenever it is opened, or has no tables.',
+    'For deployments that want it done before the first worker starts. SQLite does it whenever it is opened, so this only opens it and says what happened. A backend without this verb has no tables.',
   args: [],
   flags: {},
   examples: ['longshore migrate'],
   exits: {},
   async run({ session }) {
-    const backend: QueueBackend & Partial<Migrating> = await session.backend();
+    const backend = await session.backend();
     if (!backend.migrate) {
       return {
-        data: { backend: backend.name, how: 'on-open', from: null, to: null },
-        text: `${backend.name} was opened, and is up to date: it brings its tables, if it has any, up to date at every start. It does not tell their version.`,
+        data: { backend: backend.name, how: 'none', from: null, to: null },
+        text: `${backend.name} was opened. It has no tables to bring up to date.`,
       };
     }
     const { from, to } = await backend.migrate();
