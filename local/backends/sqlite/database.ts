@@ -64,11 +64,9 @@ export function openDatabase({ path, synchronous, busyTimeoutMs }: DatabaseOptio
 }
 
 function configure(db: DatabaseSync, path: string, synchronous: string): Database['version'] {
-  // The first reader of a file that is no database learns it here, before anything is written.
-  const version = pragma(db, 'user_version');
-  const application = pragma(db, 'application_id');
-  const tables = db.prepare('SELECT count(*) AS n FROM sqlite_schema').get() as { n: number };
-  if (application !== applicationId && tables.n > 0) {
+  // Whether the file is ours must be known before anything is written.
+  const { version, application, tables } = retryBusy(() => stampOf(db));
+  if (application !== applicationId && tables > 0) {
     throw new LongshoreError(
       'CONFIG',
       `Expected ${path} to be a Longshore queue or a new file, got another program's database. Give the queue its own file.`,
@@ -102,16 +100,26 @@ function pragma(db: DatabaseSync, name: string): number {
   return row[name]!;
 }
 
-function retryBusy(work: () => void): void {
+function retryBusy<T>(work: () => T): T {
   const pause = new Int32Array(new SharedArrayBuffer(4));
   for (let tries = 0; ; tries++) {
     try {
-      work();
-      return;
+      return work();
     } catch (error) {
       if (resultCode(error) !== 5 || tries === 100) throw error;
       Atomics.wait(pause, 0, 0, 20);
     }
+  }
+}
+
+/** Read at one moment: another process may be making the tables, and half of its stamp would look like a stranger's. */
+function stampOf(db: DatabaseSync): { version: number; application: number; tables: number } {
+  db.exec('BEGIN');
+  try {
+    const { tables } = db.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number };
+    return { tables, version: pragma(db, 'user_version'), application: pragma(db, 'application_id') };
+  } finally {
+    db.exec('ROLLBACK');
   }
 }
 
