@@ -96,7 +96,7 @@ export function connect(app: App, backend: QueueBackend, options: ConnectOptions
   };
 }
 
-export function storesOf(backend: QueueBackend, given: Partial<Stores> = {}): Stores {
+function storesOf(backend: QueueBackend, given: Partial<Stores> = {}): Stores {
   const keys = given.keys ?? backend.stores?.keys;
   const records = given.records ?? backend.stores?.records;
   const workers = given.workers ?? backend.stores?.workers;

@@ -9,8 +9,8 @@ import type { SchemaInput, SchemaOutput, StandardSchema } from './schema.ts';
 export const priorities = { critical: 0, high: 2, normal: 5, low: 8 } as const;
 export type Priority = keyof typeof priorities | number;
 
-/** What a handler gets beside its payload. */
-export interface HandlerContext {
+/** What a handler is told about its run: plain data. */
+export interface RunFacts {
   readonly id: string;
   readonly job: string;
   readonly queue: string;
@@ -22,10 +22,14 @@ export interface HandlerContext {
   readonly idempotencyKey: string | null;
   /** Tenant, actor, request and trace of whoever enqueued the job. */
   readonly context: JobContext;
-  /** Aborts at the timeout, on cancel, at the end of a shutdown and when the lease is lost. */
-  readonly signal: AbortSignal;
   /** Epoch ms at which the attempt is over, whatever the handler does. */
   readonly deadlineAt: number;
+}
+
+/** What a handler gets beside its payload. */
+export interface HandlerContext extends RunFacts {
+  /** Aborts at the timeout, on cancel, at the end of a shutdown and when the lease is lost. */
+  readonly signal: AbortSignal;
   /** Shown by `status()`. Resolves to `false` when this run no longer owns the job. */
   progress(done: number, total?: number, message?: string): Promise<boolean>;
   /** Goes to the log with the job's facts; values of fields that look like secrets are masked. */

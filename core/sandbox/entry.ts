@@ -7,18 +7,11 @@ import { withContext } from '../context.ts';
 import { config, LongshoreError } from '../errors.ts';
 import { toError } from '../failure.ts';
 import { markIsolate } from '../isolate.ts';
-import type { HandlerContext, Job } from '../job.ts';
+import type { HandlerContext, Job, RunFacts } from '../job.ts';
 import { assertJson } from '../json.ts';
 import { outputOf } from '../output.ts';
 import { validate } from '../schema.ts';
-import {
-  type Facts,
-  type FromIsolate,
-  packError,
-  type Question,
-  type ToIsolate,
-  unpackError,
-} from './messages.ts';
+import { type FromIsolate, packError, type Question, type ToIsolate, unpackError } from './messages.ts';
 
 markIsolate();
 
@@ -131,7 +124,7 @@ channel.listen((message) => {
   }
 });
 
-async function run(facts: Facts, input: unknown): Promise<void> {
+async function run(facts: RunFacts, input: unknown): Promise<void> {
   const mine: Current = { controller: new AbortController(), ended: false };
   current = mine;
   let spoiled = false;
@@ -154,7 +147,7 @@ async function run(facts: Facts, input: unknown): Promise<void> {
 
 const heapBytes = (): number => getHeapStatistics().used_heap_size;
 
-function contextOf(facts: Facts, mine: Current): HandlerContext {
+function contextOf(facts: RunFacts, mine: Current): HandlerContext {
   return {
     ...facts,
     signal: mine.controller.signal,

@@ -1,7 +1,6 @@
 /** What a worker and its isolate say to each other: plain data that survives a structured clone. */
 
 import type { EnqueueOptions } from '../client.ts';
-import type { JobContext } from '../envelope.ts';
 import {
   type ErrorCode,
   LongshoreError,
@@ -9,24 +8,12 @@ import {
   PermanentError,
   RetryAfterError,
 } from '../errors.ts';
+import type { RunFacts } from '../job.ts';
 import type { Output } from '../output.ts';
-
-/** The members of a handler's context that are data. */
-export interface Facts {
-  readonly id: string;
-  readonly job: string;
-  readonly queue: string;
-  readonly attempt: number;
-  readonly maxAttempts: number;
-  readonly previouslyCrashed: boolean;
-  readonly idempotencyKey: string | null;
-  readonly context: JobContext;
-  readonly deadlineAt: number;
-}
 
 /** An isolate runs one job at a time, so a message needs no number to say which. */
 export type ToIsolate =
-  | { readonly type: 'run'; readonly facts: Facts; readonly input: unknown }
+  | { readonly type: 'run'; readonly facts: RunFacts; readonly input: unknown }
   | { readonly type: 'abort'; readonly reason: Thrown }
   | { readonly type: 'answer'; readonly ask: number; readonly value: unknown }
   | { readonly type: 'refusal'; readonly ask: number; readonly error: Thrown };

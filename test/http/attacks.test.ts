@@ -1,21 +1,10 @@
 /** Clients that are slow, endless or many, on real sockets. */
 
-import { afterEach, describe, expect, it } from 'vitest';
-import { type HttpServer, type ServeOptions, serveHttp } from '../../local/serve.ts';
-import { createBench, keys } from './kit.ts';
+import { describe, expect, it } from 'vitest';
+import type { HttpServer } from '../../local/serve.ts';
+import { keys } from './kit.ts';
+import { open, start } from './server-kit.ts';
 import { dial, type Raw } from './sockets.ts';
-
-const open: { close(): unknown }[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close();
-});
-
-async function start(options: Partial<ServeOptions> = {}, handlerOptions = {}) {
-  const bench = createBench(handlerOptions);
-  const server = await serveHttp(bench.handler, { port: 0, checkIntervalMs: 20, drainMs: 500, ...options });
-  open.push(server);
-  return { ...bench, server };
-}
 
 async function dialled({ port }: HttpServer): Promise<Raw> {
   const raw = await dial(port);

@@ -1,21 +1,10 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { HttpHandler } from '../../core/http.ts';
 import { type HttpServer, type ServeOptions, serveHttp } from '../../local/serve.ts';
-import { createBench, keys } from './kit.ts';
-
-const open: { close(): unknown }[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close();
-});
-
-async function start(options: Partial<ServeOptions> = {}, handlerOptions = {}) {
-  const bench = createBench(handlerOptions);
-  const server = await serveHttp(bench.handler, { port: 0, checkIntervalMs: 20, drainMs: 500, ...options });
-  open.push(server);
-  return { ...bench, server };
-}
+import { keys } from './kit.ts';
+import { open, start } from './server-kit.ts';
 
 const headers = { authorization: `Bearer ${keys.operator}`, 'content-type': 'application/json' };
 const enqueue = ({ url }: HttpServer) =>

@@ -4,8 +4,7 @@ import type { JobLease } from '../../../core/contract.ts';
 import { lostAttempt } from '../defaults.ts';
 import type { SqliteState } from './index.ts';
 import { type Released, tokenOf } from './places.ts';
-import { appendReport, reportLine } from './rows.ts';
-import { State } from './schema.ts';
+import { reportLine } from './rows.ts';
 
 export interface Claims {
   /** Looks first, without a lock, and claims when there is something. */
@@ -28,7 +27,7 @@ interface Ranked {
 }
 
 export function createClaims(state: SqliteState, newNonce: () => string): Claims {
-  const { db, clock, retention, ageingMs, places } = state;
+  const { db, clock, places } = state;
   const anyReady = db.prepare('SELECT 1 FROM ready WHERE queue = ? LIMIT 1');
   const firstDelayed = db.prepare('SELECT ready_at FROM delayed WHERE queue = ? ORDER BY ready_at LIMIT 1');
   const due = `FROM delayed WHERE queue = ? AND ready_at <= ? ORDER BY ready_at, seq LIMIT ${stepSize}`;
@@ -52,12 +51,6 @@ export function createClaims(state: SqliteState, newNonce: () => string): Claims
     DELETE FROM leases WHERE seq IN (SELECT seq FROM leases WHERE queue = ? AND lease_until <= ? LIMIT ${stepSize})
     RETURNING seq, queue, claimed_at, attempt, interrupted`);
   const anyExpired = db.prepare('SELECT 1 FROM leases WHERE queue = ? AND lease_until <= ? LIMIT 1');
-  const putBack = db.prepare(`
-    UPDATE jobs SET ready_at = ?, rank = ? + priority * ${ageingMs}, ${appendReport} WHERE seq = ?
-    RETURNING rank, cancel_requested`);
-  const cancel = db.prepare(`
-    UPDATE jobs SET ended = ${State.cancelled}, finished_at = ?, reason = 'cancelled', attempt = ? WHERE seq = ?`);
-  const remove = db.prepare('DELETE FROM jobs WHERE seq = ?');
 
   function hasWork(queue: string, now: number): boolean {
     const delayed = firstDelayed.get(queue) as { ready_at: number } | undefined;
@@ -147,11 +140,7 @@ export function createClaims(state: SqliteState, newNonce: () => string): Claims
         const rows = expired.all(queue, now) as unknown as Released[];
         for (const { seq, attempt, claimed_at } of rows) {
           const report = reportLine({ ...lostAttempt(attempt), startedAt: claimed_at, endedAt: now });
-          const job = putBack.get(now, now, report, seq) as { rank: number; cancel_requested: number };
-          if (!job.cancel_requested) {
-            places.line({ seq, queue, rank: job.rank, readyAt: now, attempt, interrupted: 1 }, now);
-          } else if (retention.completedMs === 0) remove.run(seq);
-          else cancel.run(now, attempt, seq);
+          places.again({ seq, queue, readyAt: now, attempt, interrupted: 1 }, report, now);
         }
         return rows.length;
       });

@@ -68,12 +68,13 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
 
   const bell = createBell(clock);
   const db = openDatabase({ path, synchronous, busyTimeoutMs });
+  const retention = { ...backendDefaults.retention, ...options.retention };
   const state: SqliteState = {
     db,
     clock,
-    retention: { ...backendDefaults.retention, ...options.retention },
+    retention,
     ageingMs,
-    places: createPlaces(db),
+    places: createPlaces(db, retention, ageingMs),
     wake: () => bell.ring(),
   };
   const keys = sqliteKeys(state);

@@ -1,7 +1,10 @@
 /** Where a living job is: the narrow rows of `ready`, `delayed` and `leases`. */
 
 import type { JobLease } from '../../../core/contract.ts';
+import type { Retention } from '../../../core/store.ts';
 import type { Database } from './database.ts';
+import { appendReport } from './rows.ts';
+import { State } from './schema.ts';
 
 /** What moves with a job from place to place. */
 export interface Place {
@@ -27,11 +30,18 @@ export interface Places {
   line(place: Place, now: number): void;
   /** Takes a waiting job out of line. */
   leave(place: Pick<Place, 'seq' | 'queue' | 'rank' | 'readyAt'>): void;
+  /**
+   * Puts a job whose lease has ended back in line, with `line` added to its reports; unless somebody asked to cancel
+   * it meanwhile: then this is its end.
+   */
+  again(job: Omit<Place, 'rank'>, line: string, now: number): void;
+  /** Ends a job that has no place any more as cancelled. */
+  cancel(seq: number, attempt: number, now: number): void;
   /** Ends the lease if the token is still its own and it has not run out; `null` otherwise. */
   release(lease: Pick<JobLease, 'token'>, now: number): Released | null;
 }
 
-export function createPlaces(db: Database): Places {
+export function createPlaces(db: Database, retention: Retention, ageingMs: number): Places {
   const ready = db.prepare(
     'INSERT INTO ready (queue, rank, seq, ready_at, attempt, interrupted) VALUES (?, ?, ?, ?, ?, ?)',
   );
@@ -43,7 +53,14 @@ export function createPlaces(db: Database): Places {
   const release = db.prepare(`
     DELETE FROM leases WHERE seq = ? AND nonce = ? AND lease_until > ?
     RETURNING seq, queue, claimed_at, attempt, interrupted`);
-  return {
+  const requeue = db.prepare(`
+    UPDATE jobs SET ready_at = ?, rank = ? + priority * ${ageingMs}, ${appendReport} WHERE seq = ?
+    RETURNING rank, cancel_requested`);
+  const markCancelled = db.prepare(`
+    UPDATE jobs SET ended = ${State.cancelled}, finished_at = ?, reason = 'cancelled', attempt = ? WHERE seq = ?`);
+  const remove = db.prepare('DELETE FROM jobs WHERE seq = ?');
+
+  const places: Places = {
     line({ seq, queue, rank, readyAt, attempt, interrupted }, now) {
       if (readyAt > now) delayed.run(queue, readyAt, seq, rank, attempt, interrupted);
       else ready.run(queue, rank, seq, readyAt, attempt, interrupted);
@@ -55,7 +72,18 @@ export function createPlaces(db: Database): Places {
       const { seq, nonce } = ownership(lease);
       return (release.get(seq, nonce, now) as unknown as Released | undefined) ?? null;
     },
+    again(job, line, now) {
+      const { seq, readyAt } = job;
+      const row = requeue.get(readyAt, readyAt, line, seq) as { rank: number; cancel_requested: number };
+      if (row.cancel_requested) places.cancel(seq, job.attempt, now);
+      else places.line({ ...job, rank: row.rank }, now);
+    },
+    cancel(seq, attempt, now) {
+      if (retention.completedMs === 0) remove.run(seq);
+      else markCancelled.run(now, attempt, seq);
+    },
   };
+  return places;
 }
 
 /** Fresh at every claim, because the nonce is; unique, because the row number is. */

@@ -23,9 +23,6 @@ export function sqliteRecords(state: SqliteState): RecordStore {
     UPDATE jobs SET progress = ? WHERE seq = ? AND id = ?
       AND EXISTS (SELECT 1 FROM leases WHERE leases.seq = jobs.seq AND nonce = ? AND lease_until > ?)`);
   const find = db.prepare('SELECT seq, queue, rank, ready_at, state, attempts FROM job_states WHERE id = ?');
-  const end = db.prepare(`
-    UPDATE jobs SET ended = ${State.cancelled}, reason = 'cancelled', finished_at = ?, attempt = ? WHERE seq = ?`);
-  const remove = db.prepare('DELETE FROM jobs WHERE seq = ?');
   const ask = db.prepare('UPDATE jobs SET cancel_requested = 1 WHERE seq = ?');
   const asked = db.prepare(`
     SELECT id FROM jobs JOIN leases USING (seq)
@@ -70,8 +67,7 @@ export function sqliteRecords(state: SqliteState): RecordStore {
         }
         if (job.state !== State.waiting) return 'finished';
         state.places.leave({ seq, queue, rank, readyAt });
-        if (state.retention.completedMs === 0) remove.run(seq);
-        else end.run(now, job.attempts, seq);
+        state.places.cancel(seq, job.attempts, now);
         return 'cancelled';
       });
     },

@@ -11,7 +11,7 @@ import { State } from './schema.ts';
 type Settler = JobSettler & Required<Pick<QueueBackend, 'ackAndFetch'>>;
 
 export function createSettler(state: SqliteState, keys: SqliteKeys, claims: Claims): Settler {
-  const { db, clock, retention, ageingMs, places } = state;
+  const { db, clock, retention, places } = state;
   const releaseThese = db.prepare(`
     DELETE FROM leases WHERE seq IN (SELECT value FROM json_each(?)) AND nonce = ? AND lease_until > ? RETURNING seq`);
   releaseThese.setReturnArrays(true);
@@ -20,9 +20,6 @@ export function createSettler(state: SqliteState, keys: SqliteKeys, claims: Clai
   // The payload of a completed job is of no further use, so it is not kept.
   const complete = db.prepare(`
     UPDATE jobs SET ended = ${State.completed}, finished_at = ?, attempt = ?, body = '', ${appendReport} WHERE seq = ?`);
-  const again = db.prepare(`
-    UPDATE jobs SET ready_at = ?, rank = ? + priority * ${ageingMs}, ${appendReport} WHERE seq = ?
-    RETURNING rank, cancel_requested`);
   const end = db.prepare(`
     UPDATE jobs SET ended = ?, finished_at = ?, attempt = ?, reason = ?, error = ?, ${appendReport} WHERE seq = ?`);
   const extend = db.prepare(
@@ -77,12 +74,8 @@ export function createSettler(state: SqliteState, keys: SqliteKeys, claims: Clai
         const { seq, queue } = mine;
         const attempt = countAttempt ? mine.attempt : mine.attempt - 1;
         const line = countAttempt ? reportLine(report) : '';
-        const job = again.get(readyAt, readyAt, line, seq) as { rank: number; cancel_requested: number };
-        if (!job.cancel_requested) {
-          const interrupted = countAttempt ? 0 : mine.interrupted;
-          places.line({ seq, queue, rank: job.rank, readyAt, attempt, interrupted }, now);
-        } else if (retention.completedMs === 0) remove.run(seq);
-        else end.run(State.cancelled, now, attempt, 'cancelled', null, '', seq);
+        const interrupted = countAttempt ? 0 : mine.interrupted;
+        places.again({ seq, queue, readyAt, attempt, interrupted }, line, now);
         return true;
       });
       if (settled) state.wake();
