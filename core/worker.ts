@@ -234,7 +234,8 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
     await allEnded(graceMs); // only a backend that does not answer can use this up
     await endIsolates(app);
     upkeep.stop();
-    for (const signal of settings.signals) process.off(signal, onSignal);
+    // After a signal the listeners stay: its second copy may arrive when the drain is already over.
+    if (signalledAt === null) for (const signal of settings.signals) process.off(signal, onSignal);
     await client.stores.workers.remove(state.id).catch(() => {});
     const summary = { reason: reason!, counts, handedBack, durationMs: clock.now() - state.startedAt };
     events.emit({ type: 'worker.stopped', worker: state.id, reason: reason!, counts, handedBack });

@@ -58,9 +58,12 @@ async function ended(child: Child) {
   return { code, stdout: child.stdout(), stderr: child.stderr() };
 }
 
-/** On a terminal of its own, which `script` makes. */
+/**
+ * On a terminal of its own, which `script` makes. The program takes the shell's place: Ctrl-C goes to all on the
+ * terminal, and some shells would end with its code instead of the program's.
+ */
 function onTerminal(cwd: string, line: string, input = ''): Child {
-  const command = `stty cols 100; ${process.execPath} ${entry} ${line}`;
+  const command = `stty cols 100; exec ${process.execPath} ${entry} ${line}`;
   const child = start('script', ['-qec', command, '/dev/null'], cwd);
   if (input !== '') void child.until(/\[y\/N\]/).then(() => child.process.stdin?.write(input));
   return child;
@@ -154,6 +157,21 @@ describe.concurrent('longshore', { timeout: 30_000 }, () => {
     expect(stdout).toMatch(/draining: 0 jobs may end/);
     expect(stdout).toMatch(/stopped \(signal\)/);
     expect(code).toBe(0);
+  });
+
+  it('ends well though the signal comes a second time after the drain, as npm sends it', async ({
+    expect,
+  }) => {
+    const cwd = makeProject({
+      'longshore.config.ts': `${shopConfig}
+      app.events.on(({ type }) => {
+        if (type === 'worker.stopped') process.kill(process.pid, 'SIGINT');
+      });`,
+    });
+    const worker = longshore(cwd, 'work', '--no-schedules');
+    await worker.until(/worker.started/);
+    worker.process.kill('SIGINT');
+    expect(await ended(worker)).toMatchObject({ code: 0, stdout: expect.stringMatching(/worker.stopped/) });
   });
 
   it('restarts `dev` with the new code when a file is saved, and ends at one signal', async ({ expect }) => {
