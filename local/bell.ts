@@ -4,14 +4,21 @@ import type { Clock } from '../core/clock.ts';
 
 export interface Bell {
   ring(): void;
+  /** How often it has rung: who looks for work before waiting for it compares, so as not to sleep through a ring. */
+  readonly rings: number;
   /** Resolves at the next ring, after `waitMs`, or when `signal` aborts, whichever is first. Never rejects. */
   wait(waitMs: number, signal?: AbortSignal): Promise<void>;
 }
 
 export function createBell(clock: Clock): Bell {
   const waiting = new Set<() => void>();
+  let rings = 0;
   return {
+    get rings() {
+      return rings;
+    },
     ring() {
+      rings++;
       for (const wake of waiting) wake();
     },
     wait(waitMs, signal) {

@@ -1,0 +1,109 @@
+import type { QueueAdmin, QueueStats } from '../../../core/contract.ts';
+import type { PostgresState } from './index.ts';
+import { deadColumns, deadLetterOf, peekedOf } from './rows.ts';
+
+export function postgresAdmin(state: PostgresState): QueueAdmin {
+  const { db, ageingMs } = state;
+  const s = db.schema;
+  const now = state.nowSql('$1');
+
+  async function query(during: string, sql: string, values: unknown[]) {
+    await db.ready();
+    return db.query(during, sql, values);
+  }
+
+  // A member of a claim counts while the job has still the turn that was claimed, and no renewal of its own.
+  const countsOf = `
+    SELECT q.name,
+      (SELECT count(*) FROM ${s}.ready r WHERE r.queue = q.name) +
+        (SELECT count(*) FROM ${s}.delayed d WHERE d.queue = q.name AND d.ready_at <= q.now),
+      (SELECT count(*) FROM ${s}.delayed d WHERE d.queue = q.name AND d.ready_at > q.now),
+      (SELECT count(*) FROM ${s}.leases l CROSS JOIN LATERAL unnest(l.ids, l.turns) m (id, turn)
+        JOIN ${s}.jobs j ON j.id = m.id AND j.turn = m.turn
+        WHERE l.queue = q.name AND NOT EXISTS (SELECT FROM ${s}.renewals r WHERE r.id = m.id AND r.turn = m.turn)) +
+      (SELECT count(*) FROM ${s}.renewals r JOIN ${s}.jobs j ON j.id = r.id AND j.turn = r.turn WHERE r.queue = q.name),
+      (SELECT count(*) FROM ${s}.dead d WHERE d.queue = q.name),
+      coalesce((SELECT paused FROM ${s}.queues p WHERE p.name = q.name), false),
+      q.now - least(
+        (SELECT min(r.ready_at) FROM ${s}.ready r WHERE r.queue = q.name),
+        (SELECT min(d.ready_at) FROM ${s}.delayed d WHERE d.queue = q.name AND d.ready_at <= q.now))
+    FROM (SELECT name, ${now} AS now FROM`;
+
+  async function setPaused(queue: string, paused: boolean): Promise<void> {
+    const sql = `
+      WITH told AS (SELECT pg_notify($3, $1) WHERE $3::text IS NOT NULL AND NOT $2)
+      INSERT INTO ${s}.queues (name, paused) SELECT $1, $2 FROM (SELECT count(*) FROM told) t
+      ON CONFLICT (name) DO UPDATE SET paused = excluded.paused`;
+    await query(paused ? 'pausing' : 'resuming', sql, [queue, paused, state.channel]);
+  }
+
+  return {
+    async stats(only) {
+      const source =
+        only === undefined ? `${s}.queues) q ORDER BY q.name` : '(VALUES ($2::text)) given (name)) q';
+      const values = only === undefined ? [state.at()] : [state.at(), only];
+      const rows = await query('counting', `${countsOf} ${source}`, values);
+      return rows.map(
+        ([queue, ready, delayed, leased, dead, paused, oldest]): QueueStats => ({
+          queue: queue as string,
+          ready: Number(ready),
+          delayed: Number(delayed),
+          leased: Number(leased),
+          dead: Number(dead),
+          paused: paused as boolean,
+          oldestReadyMs: oldest === null ? null : Number(oldest),
+        }),
+      );
+    },
+    async peek(queue, max) {
+      const sql = `
+        SELECT id, queue, job, priority, ready_at, attempt FROM (
+          SELECT j.*, true AS due FROM ${s}.jobs j JOIN (
+            SELECT id FROM (SELECT id, rank, seq FROM ${s}.ready WHERE queue = $2 ORDER BY queue, rank, seq LIMIT $3) r
+            UNION ALL SELECT id FROM ${s}.delayed WHERE queue = $2 AND ready_at <= ${now}) i USING (id)
+          UNION ALL
+          SELECT j.*, false FROM ${s}.jobs j JOIN (
+            SELECT id FROM ${s}.delayed WHERE queue = $2 AND ready_at > ${now} ORDER BY queue, ready_at, seq LIMIT $3) i USING (id)
+        ) waiting ORDER BY NOT due, CASE WHEN due THEN rank ELSE ready_at END, seq LIMIT $3`;
+      return (await query('peeking', sql, [state.at(), queue, max])).map(peekedOf);
+    },
+    async clear(queue) {
+      const sql = `
+        WITH r AS (DELETE FROM ${s}.ready WHERE queue = $1 RETURNING id),
+        d AS (DELETE FROM ${s}.delayed WHERE queue = $1 RETURNING id),
+        gone AS (DELETE FROM ${s}.jobs WHERE id IN (SELECT id FROM r UNION ALL SELECT id FROM d) RETURNING 1)
+        SELECT count(*) FROM gone`;
+      return Number((await query('clearing', sql, [queue]))[0]![0]);
+    },
+    pause: (queue) => setPaused(queue, true),
+    async resume(queue) {
+      await setPaused(queue, false);
+      state.wake();
+    },
+    deadLetters: {
+      async list({ queue, max = 100 }) {
+        const where = queue === undefined ? '' : 'WHERE queue = $2';
+        const sql = `SELECT ${deadColumns} FROM ${s}.dead ${where} ORDER BY finished_at DESC, seq DESC LIMIT $1`;
+        const values = queue === undefined ? [max] : [max, queue];
+        return (await query('listing', sql, values)).map(deadLetterOf);
+      },
+      async retry(ids) {
+        const sql = `SELECT revived_queue FROM ${s}.revive($1, $2, $3)`;
+        const rows = await query('retrying', sql, [state.at(), ageingMs, [...new Set(ids)]]);
+        if (rows.length === 0) return 0;
+        state.wake();
+        const queues = [...new Set(rows.map(([queue]) => queue as string))];
+        if (state.channel !== null)
+          await query('waking', 'SELECT pg_notify($1, queue) FROM unnest($2::text[]) queue', [
+            state.channel,
+            queues,
+          ]);
+        return rows.length;
+      },
+      async discard(ids) {
+        const sql = `DELETE FROM ${s}.dead WHERE id = ANY ($1) RETURNING 1`;
+        return (await query('discarding', sql, [ids])).length;
+      },
+    },
+  };
+}

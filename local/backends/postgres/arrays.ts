@@ -1,0 +1,74 @@
+/**
+ * Arrays in Postgres's binary format (array_recv). The text format escapes every quote of every body, on both sides:
+ * for envelopes that costs three times as much as the insert's own work in this process.
+ */
+
+const oids = { text: 25, int8: 20, int4: 23 } as const;
+const headerBytes = 20;
+const nullLength = -1;
+
+function header(out: Buffer, oid: number, length: number, hasNull: boolean): void {
+  out.writeInt32BE(1, 0); // dimensions
+  out.writeInt32BE(hasNull ? 1 : 0, 4);
+  out.writeInt32BE(oid, 8);
+  out.writeInt32BE(length, 12);
+  out.writeInt32BE(1, 16); // the first index
+}
+
+const empty = (oid: number): Buffer => {
+  const out = Buffer.alloc(12);
+  out.writeInt32BE(oid, 8);
+  return out;
+};
+
+/** As a `text[]` parameter. */
+export function textArray(items: readonly (string | null)[]): Buffer {
+  if (items.length === 0) return empty(oids.text);
+  let bytes = headerBytes;
+  for (const item of items) bytes += 4 + (item === null ? 0 : item.length * 3);
+  const out = Buffer.allocUnsafe(bytes);
+  let hasNull = false;
+  let at = headerBytes;
+  for (const item of items) {
+    if (item === null) {
+      hasNull = true;
+      out.writeInt32BE(nullLength, at);
+      at += 4;
+    } else {
+      const length = out.write(item, at + 4, 'utf8');
+      out.writeInt32BE(length, at);
+      at += 4 + length;
+    }
+  }
+  header(out, oids.text, items.length, hasNull);
+  return out.subarray(0, at);
+}
+
+/** As a `bigint[]` parameter; whole numbers up to 2^53. */
+export function bigintArray(items: readonly number[]): Buffer {
+  if (items.length === 0) return empty(oids.int8);
+  const out = Buffer.allocUnsafe(headerBytes + items.length * 12);
+  header(out, oids.int8, items.length, false);
+  let at = headerBytes;
+  for (const item of items) {
+    out.writeInt32BE(8, at);
+    out.writeInt32BE(Math.floor(item / 2 ** 32), at + 4);
+    out.writeUInt32BE(item >>> 0, at + 8);
+    at += 12;
+  }
+  return out;
+}
+
+/** As an `int[]` parameter. */
+export function intArray(items: readonly number[]): Buffer {
+  if (items.length === 0) return empty(oids.int4);
+  const out = Buffer.allocUnsafe(headerBytes + items.length * 8);
+  header(out, oids.int4, items.length, false);
+  let at = headerBytes;
+  for (const item of items) {
+    out.writeInt32BE(4, at);
+    out.writeInt32BE(item, at + 4);
+    at += 8;
+  }
+  return out;
+}

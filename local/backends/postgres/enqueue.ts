@@ -1,0 +1,151 @@
+/** The sending side. Calls that come together share a statement, each with its own result. */
+
+import type { JobSender, OutgoingMessage, SendResult } from '../../../core/contract.ts';
+import { LongshoreError } from '../../../core/errors.ts';
+import { bigintArray, intArray, textArray } from './arrays.ts';
+import { isAboutData, postgresError } from './errors.ts';
+import type { PostgresState } from './index.ts';
+
+/** A longer statement would keep other writers waiting for more than some 10 ms. */
+const chunkSize = 1000;
+/** Statements under way; what comes meanwhile goes with the next one. */
+const mostUnderWay = 2;
+
+interface Waiting {
+  readonly messages: readonly OutgoingMessage[];
+  readonly resolve: (results: SendResult[]) => void;
+}
+
+export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSender['enqueue'] {
+  const { db, ageingMs, knownQueues } = state;
+  const sql = `SELECT ${db.schema}.enqueue($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`;
+  const waiting: Waiting[] = [];
+  let underWay = 0;
+  let scheduled = false;
+
+  /** Which of the messages were copies, by their places counted from 1. */
+  async function insert(messages: readonly OutgoingMessage[]): Promise<Set<number>> {
+    const fresh = new Set<string>();
+    const queues = new Set<string>();
+    for (const { queue } of messages) {
+      queues.add(queue);
+      if (!knownQueues.has(queue)) fresh.add(queue);
+    }
+    const [row] = await db.query('enqueueing', sql, [
+      state.at(),
+      ageingMs,
+      sinceOf(messages),
+      textArray([...fresh]),
+      textArray(messages.map(({ id }) => id)),
+      textArray(messages.map(({ queue }) => queue)),
+      textArray(messages.map(({ job }) => job)),
+      textArray(messages.map(({ tenantId }) => tenantId)),
+      intArray(messages.map(({ priority }) => priority)),
+      bigintArray(messages.map((message) => state.delayOf(message))),
+      textArray(messages.map(({ body }) => body)),
+      state.channel,
+      textArray(state.bells(queues)),
+    ]);
+    for (const queue of fresh) knownQueues.add(queue);
+    state.wake();
+    return new Set((row![0] as number[] | null) ?? []);
+  }
+
+  async function store(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
+    const results: SendResult[] = new Array(messages.length);
+    const good: OutgoingMessage[] = [];
+    const places: number[] = [];
+    for (const [i, message] of messages.entries()) {
+      const error = refusal(message, maxBodyBytes);
+      if (error) results[i] = { ok: false, id: message.id, error };
+      else places[good.push(message) - 1] = i;
+    }
+    if (good.length === 0) return results;
+    try {
+      await db.ready();
+      const copies = await insert(good);
+      for (const [i, { id }] of good.entries())
+        results[places[i]!] = { ok: true, id, duplicate: copies.has(i + 1) };
+    } catch (cause) {
+      const error = postgresError('enqueueing', cause);
+      // One bad message must not take its neighbours with it.
+      const alone = good.length > 1 && isAboutData(error.cause);
+      for (const [i, message] of good.entries()) {
+        const [own] = alone ? await store([message]) : [{ ok: false as const, id: message.id, error }];
+        results[places[i]!] = own!;
+      }
+    }
+    return results;
+  }
+
+  async function flush(): Promise<void> {
+    scheduled = false;
+    while (waiting.length > 0 && underWay < mostUnderWay) {
+      const group: Waiting[] = [];
+      let size = 0;
+      while (waiting.length > 0 && size < chunkSize) {
+        const next = waiting.shift()!;
+        size += next.messages.length;
+        group.push(next);
+      }
+      underWay++;
+      void store(group.flatMap(({ messages }) => messages)).then((results) => {
+        underWay--;
+        let from = 0;
+        for (const { messages, resolve } of group) {
+          resolve(results.slice(from, from + messages.length));
+          from += messages.length;
+        }
+        void flush();
+      });
+    }
+  }
+
+  function share(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
+    return new Promise((resolve) => {
+      waiting.push({ messages, resolve });
+      if (scheduled) return;
+      scheduled = true;
+      queueMicrotask(flush); // after everybody who enqueues in this turn has spoken
+    });
+  }
+
+  return async (messages) => {
+    if (messages.length <= chunkSize) return share(messages);
+    const results: SendResult[] = [];
+    for (let i = 0; i < messages.length; i += chunkSize)
+      for (const result of await share(messages.slice(i, i + chunkSize))) results.push(result);
+    return results;
+  };
+}
+
+export function refusal({ id, body }: OutgoingMessage, maxBodyBytes: number): LongshoreError | null {
+  if (body.length * 3 > maxBodyBytes && Buffer.byteLength(body) > maxBodyBytes) {
+    const got = Buffer.byteLength(body);
+    return new LongshoreError('LIMIT', `Expected a body of at most ${maxBodyBytes} bytes, got ${got}.`);
+  }
+  if (body.includes('\0') || id.includes('\0')) {
+    return new LongshoreError(
+      'OPTION',
+      'Expected a body and an id without the character U+0000, which Postgres cannot store; got one. JSON escapes it.',
+    );
+  }
+  return null;
+}
+
+const uuidv7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7/;
+const dayMs = 86_400_000;
+
+/**
+ * No copy of these messages can have ended before that time (epoch ms), so older days of the history need no look: a UUID
+ * of version 7 names its time; one day is for clocks that differ. Any other id may have been used at any time.
+ */
+export function sinceOf(messages: readonly OutgoingMessage[]): number {
+  let since = Number.POSITIVE_INFINITY;
+  for (const { id } of messages) {
+    if (!uuidv7.test(id)) return 0;
+    const at = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+    if (at < since) since = at;
+  }
+  return since - dayMs;
+}

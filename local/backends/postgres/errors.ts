@@ -1,0 +1,37 @@
+import { type ErrorCode, LongshoreError } from '../../../core/errors.ts';
+import { toError } from '../../../core/failure.ts';
+
+/** What Postgres's codes mean here (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
+const meanings: Readonly<Record<string, readonly [code: ErrorCode, advice: string]>> = {
+  '28000': ['CONFIG', 'Check the user and password in the URL.'],
+  '28P01': ['CONFIG', 'Check the user and password in the URL.'],
+  '3D000': ['CONFIG', 'Create the database, or correct its name in the URL.'],
+  '42501': ['CONFIG', 'Grant this user the rights on the schema, or run `longshore migrate` as its owner.'],
+  '3F000': ['SCHEMA_VERSION', 'Run `longshore migrate`.'],
+  '42P01': ['SCHEMA_VERSION', 'Run `longshore migrate`.'],
+  '42883': ['SCHEMA_VERSION', 'Run `longshore migrate`.'],
+  '25P01': ['OPTION', 'Pass a client between its BEGIN and its COMMIT as `tx`.'],
+  '25P02': ['OPTION', 'Roll the transaction back: an earlier statement of it has failed.'],
+  '53100': ['STORAGE_FULL', 'Free disk space on the database server.'],
+  '25006': ['READ_ONLY', 'Connect to the primary, not to a standby.'],
+};
+
+/** A driver's error as ours. Messages of the server and the driver hold no password and no payload. */
+export function postgresError(during: string, cause: unknown): LongshoreError {
+  if (cause instanceof LongshoreError) return cause;
+  const { message } = toError(cause);
+  const [code, advice] = meanings[sqlState(cause)] ?? (['BACKEND', ''] as const);
+  const text = `Postgres failed during ${during}: ${message || sqlState(cause)}`;
+  const sentence = /[.!?]$/.test(text) ? text : `${text}.`;
+  return new LongshoreError(code, advice === '' ? sentence : `${sentence} ${advice}`, { cause });
+}
+
+export function sqlState(error: unknown): string {
+  const { code } = (error ?? {}) as { code?: unknown };
+  return typeof code === 'string' ? code : '';
+}
+
+/** The statement itself was refused because of what it holds, so its neighbours may be fine without it. */
+export function isAboutData(error: unknown): boolean {
+  return /^2[23]/.test(sqlState(error));
+}

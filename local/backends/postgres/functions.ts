@@ -1,0 +1,326 @@
+/**
+ * What happens to a job, as functions inside the database: one round trip per step, whatever it decides on the way, and
+ * plans that live with the connection, so that it also works where prepared statements do not (pgbouncer).
+ *
+ * `at` is the caller's time in epoch ms, for tests; NULL = the database's clock, which rules in production: what
+ * callers give and get are lengths of time, so that the clocks of the hosts may differ.
+ */
+
+/**
+ * Tables that were empty when a plan was made, and are not any more, must still be read by their indexes. Without
+ * these settings a worker that had polled an empty queue would scan all of a backlog at every claim.
+ */
+const hot = `SET enable_seqscan = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan SET jit = off`;
+
+const clock = `coalesce(at, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)`;
+
+/** Whether a claim still holds a turn: its lease has not ended, or was renewed. */
+const alive = (s: string, claim: string, id: string): string => `(
+  EXISTS (SELECT FROM ${s}.leases l WHERE l.claim = ${claim} AND l.until > now)
+  OR EXISTS (SELECT FROM ${s}.renewals r WHERE r.id = ${id} AND r.claim = ${claim} AND r.until > now))`;
+
+const recordNames =
+  'seq, id, queue, job, tenant_id, priority, created_at, ready_at, attempt, reports, progress';
+const endNames = 'ended, finished_at, reason, error';
+
+/** Acks: each position of the arrays is one lease. Leaves what was settled in `settled`; NULL = all. */
+const settle = (s: string): string => `
+  IF cardinality(p_ids) > 0 THEN
+    alive := ARRAY(
+      SELECT EXISTS (SELECT FROM ${s}.leases l WHERE l.claim = c.claim AND l.until > now)
+      FROM unnest(p_claims) WITH ORDINALITY c (claim, n) ORDER BY n);
+    IF p_reports IS NULL THEN
+      WITH gone AS (
+        DELETE FROM ${s}.jobs j USING unnest(p_ids, p_turns, p_which) WITH ORDINALITY a (id, turn, which, n)
+        WHERE j.id = a.id AND j.turn = a.turn AND (alive[a.which] OR EXISTS (
+          SELECT FROM ${s}.renewals r WHERE r.id = a.id AND r.claim = p_claims[a.which] AND r.until > now))
+        RETURNING a.n)
+      SELECT CASE WHEN count(*) < cardinality(p_ids) THEN coalesce(array_agg(n), '{}') END INTO settled FROM gone;
+    ELSE
+      WITH gone AS (
+        DELETE FROM ${s}.jobs j USING unnest(p_ids, p_turns, p_which, p_reports) WITH ORDINALITY a (id, turn, which, report, n)
+        WHERE j.id = a.id AND j.turn = a.turn AND (alive[a.which] OR EXISTS (
+          SELECT FROM ${s}.renewals r WHERE r.id = a.id AND r.claim = p_claims[a.which] AND r.until > now))
+        RETURNING a.n, j.seq, j.id, j.queue, j.job, j.tenant_id, j.priority, j.created_at, j.ready_at, j.attempt + 1 AS attempt,
+          j.reports || a.report AS reports, j.progress),
+      kept AS (
+        INSERT INTO ${s}.history (${recordNames}, ended, finished_at) SELECT ${recordNames}, 2, now FROM gone)
+      SELECT CASE WHEN count(*) < cardinality(p_ids) THEN coalesce(array_agg(n), '{}') END INTO settled FROM gone;
+    END IF;
+    IF cardinality(p_keys) > 0 THEN
+      UPDATE ${s}.keys k SET owner = NULL, hold_until = 0, done = true, value = d.value, keep_until = now + d.keep
+      FROM unnest(p_keys, p_owners, p_vals, p_keeps, p_places) d (key, owner, value, keep, n)
+      WHERE k.key = d.key AND k.owner = d.owner AND (settled IS NULL OR d.n = ANY (settled));
+    END IF;
+    IF cardinality(p_renewed) > 0 THEN
+      DELETE FROM ${s}.renewals r WHERE r.id = ANY (p_renewed) AND r.claim = ANY (p_claims);
+    END IF;
+  END IF;
+  -- Not if anything failed: an expired lease that is not settled must be left for the reaper to find.
+  IF cardinality(p_finished) > 0 AND settled IS NULL THEN
+    DELETE FROM ${s}.leases l WHERE l.claim = ANY (p_finished);
+  END IF;`;
+
+const settleArguments = `
+  at bigint, p_ids text[], p_turns bigint[], p_which int[], p_claims text[], p_reports text[], p_renewed text[], p_finished text[],
+  p_keys text[], p_owners text[], p_vals text[], p_keeps bigint[], p_places int[]`;
+
+/** Deletes the narrow rows that are taken; `spots` gives their ctids. */
+const take = (s: string, spots: string): string => `
+  RETURN QUERY WITH picked AS (
+    DELETE FROM ${s}.ready WHERE ctid = ANY (ARRAY(${spots})) RETURNING rank, seq, id),
+  taken AS MATERIALIZED (
+    SELECT j.queue, j.rank, j.seq, j.id, j.turn, j.attempt + 1 AS attempt, j.interrupted, j.body
+    FROM picked p JOIN ${s}.jobs j ON j.id = p.id ORDER BY j.rank, j.seq),
+  lease AS (
+    INSERT INTO ${s}.leases (claim, queue, claimed_at, until, ids, turns)
+    SELECT nonce, t.queue, now, now + lease_ms, array_agg(t.id), array_agg(t.turn) FROM taken t GROUP BY t.queue)
+  SELECT t.id, t.turn, t.attempt, t.interrupted, t.queue, t.body FROM taken t;`;
+
+const enqueue = (s: string): string => `
+  CREATE FUNCTION ${s}.enqueue(
+    at bigint, ageing bigint, since bigint, fresh text[], ids text[], queues text[], names text[], tenants text[], priorities int[],
+    delays bigint[], bodies text[], channel text, rings text[]
+  ) RETURNS int[] LANGUAGE plpgsql ${hot} AS $$
+  DECLARE
+    now bigint := ${clock};
+    copies int[];
+  BEGIN
+    INSERT INTO ${s}.queues (name) SELECT * FROM unnest(fresh) ON CONFLICT DO NOTHING;
+    WITH given AS MATERIALIZED (
+      SELECT * FROM unnest(ids, queues, names, tenants, priorities, delays, bodies)
+        WITH ORDINALITY g (id, queue, job, tenant_id, priority, delay, body, n)),
+    numbered AS (
+      SELECT g.*, nextval('${s}.turns') AS seq FROM given g
+      WHERE NOT EXISTS (SELECT FROM ${s}.dead d WHERE d.id = g.id)
+        AND NOT EXISTS (SELECT FROM ${s}.history h WHERE h.id = g.id AND h.finished_at >= since)),
+    stored AS (
+      INSERT INTO ${s}.jobs AS j (seq, turn, id, queue, job, tenant_id, priority, created_at, ready_at, rank, attempt, interrupted,
+        cancel_requested, reports, body)
+      SELECT seq, seq, id, queue, job, tenant_id, priority, now, now + delay, now + delay + priority * ageing, 0, false,
+        false, '', body FROM numbered
+      ON CONFLICT (id) DO NOTHING RETURNING j.id, j.queue, j.rank, j.seq, j.ready_at),
+    lined AS (INSERT INTO ${s}.ready (queue, rank, seq, ready_at, id)
+      SELECT queue, rank, seq, ready_at, id FROM stored WHERE ready_at <= now),
+    put_off AS (INSERT INTO ${s}.delayed (queue, ready_at, seq, rank, id)
+      SELECT queue, ready_at, seq, rank, id FROM stored WHERE ready_at > now)
+    SELECT CASE WHEN (SELECT count(*) FROM stored) < cardinality(ids) THEN (
+      SELECT array_agg(n) FROM (SELECT id, n, row_number() OVER (PARTITION BY id ORDER BY n) AS copy FROM given) g
+      WHERE g.copy > 1 OR NOT EXISTS (SELECT FROM stored WHERE stored.id = g.id)) END INTO copies;
+    PERFORM pg_notify(channel, ring) FROM unnest(rings) ring;
+    RETURN copies;
+  END $$;
+  -- The same inside a transaction of the user's, with one parameter of text, so that any driver can send it.
+  CREATE FUNCTION ${s}.enqueue_in(request text) RETURNS int[] LANGUAGE plpgsql AS $$
+  DECLARE
+    r json := request;
+    copies int[];
+  BEGIN
+    -- Outside a transaction block both are the time of this statement.
+    IF transaction_timestamp() = statement_timestamp() THEN
+      RAISE EXCEPTION 'not in a transaction' USING ERRCODE = 'no_active_sql_transaction';
+    END IF;
+    SELECT ${s}.enqueue((r->>'at')::bigint, (r->>'ageing')::bigint, (r->>'since')::bigint, array_agg(DISTINCT m.queue),
+      array_agg(m.id), array_agg(m.queue), array_agg(m.job), array_agg(m.tenant), array_agg(m.priority), array_agg(m.delay),
+      array_agg(m.body), r->>'channel', CASE WHEN r->>'channel' IS NULL THEN '{}' ELSE array_agg(DISTINCT m.queue) END)
+    INTO copies FROM json_to_recordset(r->'messages') m (
+      id text, queue text, job text, tenant text, priority int, delay bigint, body text);
+    RETURN copies;
+  END $$;`;
+
+/**
+ * Settles the acks and claims the next, in one step. The first row is no job: its `turn` is in how many ms the next delayed
+ * job is due, its `body` what was settled, as text; NULL = all.
+ */
+const work = (s: string): string => `
+  CREATE FUNCTION ${s}.work(${settleArguments}, wanted text[], most int, lease_ms bigint, nonce text)
+  RETURNS TABLE (id text, turn bigint, attempt int, interrupted boolean, queue text, body text)
+  LANGUAGE plpgsql ${hot} AS $$
+  #variable_conflict use_column
+  DECLARE
+    now bigint := ${clock};
+    alive boolean[];
+    settled int[];
+    open text[];
+  BEGIN
+    ${settle(s)}
+    IF cardinality(p_ids) = 0 THEN
+      -- A claim that a crash of the server takes back is a claim that never was. Settlements are durable.
+      PERFORM set_config('synchronous_commit', 'off', true);
+    END IF;
+    IF EXISTS (SELECT FROM ${s}.delayed d WHERE d.queue = ANY (wanted) AND d.ready_at <= now) THEN
+      WITH due AS (
+        DELETE FROM ${s}.delayed WHERE ctid = ANY (ARRAY(
+          SELECT d.ctid FROM ${s}.delayed d WHERE d.queue = ANY (wanted) AND d.ready_at <= now
+          ORDER BY d.ready_at, d.seq LIMIT 1000 FOR UPDATE SKIP LOCKED))
+        RETURNING queue, rank, seq, ready_at, id)
+      INSERT INTO ${s}.ready (queue, rank, seq, ready_at, id) SELECT queue, rank, seq, ready_at, id FROM due;
+    END IF;
+    open := ARRAY(SELECT q FROM unnest(wanted) q
+      WHERE NOT EXISTS (SELECT FROM ${s}.queues n WHERE n.name = q AND n.paused));
+    RETURN QUERY SELECT NULL::text, (
+      SELECT min(d.ready_at) - now FROM unnest(open) q (queue) CROSS JOIN LATERAL (
+        SELECT d.ready_at FROM ${s}.delayed d WHERE d.queue = q.queue ORDER BY d.queue, d.ready_at LIMIT 1) d),
+      NULL::int, NULL::boolean, NULL::text, settled::text;
+    IF cardinality(open) = 1 THEN
+      ${take(
+        s,
+        `SELECT r.ctid FROM ${s}.ready r WHERE r.queue = open[1] ORDER BY r.queue, r.rank, r.seq LIMIT most
+          FOR UPDATE SKIP LOCKED`,
+      )}
+    ELSIF cardinality(open) > 1 THEN
+      -- How many each queue gives when the best of all are taken; then those are locked.
+      ${take(
+        s,
+        `SELECT spot.ctid FROM (
+          SELECT f.queue, count(*) AS n FROM (
+            SELECT q.queue FROM unnest(open) q (queue) CROSS JOIN LATERAL (
+              SELECT r.rank, r.seq FROM ${s}.ready r WHERE r.queue = q.queue ORDER BY r.queue, r.rank, r.seq LIMIT most) r
+            ORDER BY r.rank, r.seq LIMIT most) f
+          GROUP BY f.queue) share
+        CROSS JOIN LATERAL (
+          SELECT r.ctid FROM ${s}.ready r WHERE r.queue = share.queue ORDER BY r.queue, r.rank, r.seq LIMIT share.n
+          FOR UPDATE SKIP LOCKED) spot`,
+      )}
+    END IF;
+  END $$;
+  CREATE FUNCTION ${s}.settle(${settleArguments}) RETURNS int[] LANGUAGE plpgsql ${hot} AS $$
+  DECLARE
+    now bigint := ${clock};
+    alive boolean[];
+    settled int[];
+  BEGIN
+    ${settle(s)}
+    RETURN settled;
+  END $$;`;
+
+/** Puts a job whose turn has ended back in line, or ends it when somebody asked for that meanwhile. */
+const again = (s: string): string => `
+  CREATE FUNCTION ${s}.line(now bigint, keep boolean, the_id text) RETURNS void LANGUAGE plpgsql ${hot} AS $$
+  DECLARE
+    j ${s}.jobs;
+  BEGIN
+    SELECT * INTO j FROM ${s}.jobs WHERE id = the_id;
+    IF j.cancel_requested THEN
+      DELETE FROM ${s}.jobs WHERE id = the_id;
+      IF keep THEN
+        INSERT INTO ${s}.history (${recordNames}, ${endNames})
+        VALUES (j.seq, j.id, j.queue, j.job, j.tenant_id, j.priority, j.created_at, j.ready_at, j.attempt, j.reports, j.progress,
+          4, now, 'cancelled', NULL);
+      END IF;
+    ELSIF j.ready_at <= now THEN
+      INSERT INTO ${s}.ready (queue, rank, seq, ready_at, id) VALUES (j.queue, j.rank, j.seq, j.ready_at, j.id);
+    ELSE
+      INSERT INTO ${s}.delayed (queue, ready_at, seq, rank, id) VALUES (j.queue, j.ready_at, j.seq, j.rank, j.id);
+    END IF;
+  END $$;
+  CREATE FUNCTION ${s}.nack(
+    at bigint, ageing bigint, keep boolean, the_id text, the_turn bigint, the_claim text, delay bigint, counted boolean,
+    report text, channel text, finished text[]
+  ) RETURNS boolean LANGUAGE plpgsql ${hot} AS $$
+  DECLARE
+    now bigint := ${clock};
+    the_queue text;
+  BEGIN
+    UPDATE ${s}.jobs SET turn = nextval('${s}.turns'), attempt = attempt + counted::int, interrupted = interrupted AND NOT counted,
+      ready_at = now + delay, rank = now + delay + priority * ageing, reports = reports || report
+    WHERE id = the_id AND turn = the_turn AND ${alive(s, 'the_claim', 'the_id')}
+    RETURNING queue INTO the_queue;
+    IF NOT FOUND THEN
+      RETURN false;
+    END IF;
+    DELETE FROM ${s}.renewals r WHERE r.id = the_id AND r.claim = the_claim;
+    DELETE FROM ${s}.leases l WHERE l.claim = ANY (finished);
+    PERFORM ${s}.line(now, keep, the_id);
+    IF channel IS NOT NULL THEN
+      PERFORM pg_notify(channel, the_queue);
+    END IF;
+    RETURN true;
+  END $$;
+  CREATE FUNCTION ${s}.abandon(
+    at bigint, keep boolean, the_id text, the_turn bigint, the_claim text, the_end int, why text, message text, report text,
+    finished text[]
+  ) RETURNS boolean LANGUAGE plpgsql ${hot} AS $$
+  DECLARE
+    now bigint := ${clock};
+    j ${s}.jobs;
+  BEGIN
+    DELETE FROM ${s}.jobs WHERE id = the_id AND turn = the_turn AND ${alive(s, 'the_claim', 'the_id')} RETURNING * INTO j;
+    IF NOT FOUND THEN
+      RETURN false;
+    END IF;
+    DELETE FROM ${s}.renewals r WHERE r.id = the_id AND r.claim = the_claim;
+    DELETE FROM ${s}.leases l WHERE l.claim = ANY (finished);
+    IF the_end <> 4 THEN
+      INSERT INTO ${s}.dead (${recordNames}, ${endNames}, body)
+      VALUES (j.seq, j.id, j.queue, j.job, j.tenant_id, j.priority, j.created_at, j.ready_at, j.attempt + 1, j.reports || report,
+        j.progress, the_end, now, why, message, j.body);
+    ELSIF keep THEN
+      INSERT INTO ${s}.history (${recordNames}, ${endNames})
+      VALUES (j.seq, j.id, j.queue, j.job, j.tenant_id, j.priority, j.created_at, j.ready_at, j.attempt + 1, j.reports || report,
+        j.progress, the_end, now, why, message);
+    END IF;
+    RETURN true;
+  END $$;`;
+
+/** Returns which of the leases were renewed. Their rows are locked, so that no reaper takes them at this moment. */
+const renew = (s: string): string => `
+  CREATE FUNCTION ${s}.renew(at bigint, p_ids text[], p_turns bigint[], p_which int[], p_claims text[], lease_ms bigint)
+  RETURNS int[] LANGUAGE plpgsql ${hot} AS $$
+  DECLARE
+    now bigint := ${clock};
+    renewed int[];
+  BEGIN
+    WITH owned AS (
+      SELECT a.n, j.id, j.turn, j.queue, p_claims[a.which] AS claim
+      FROM unnest(p_ids, p_turns, p_which) WITH ORDINALITY a (id, turn, which, n)
+      JOIN ${s}.jobs j ON j.id = a.id AND j.turn = a.turn
+      WHERE ${alive(s, 'p_claims[a.which]', 'a.id')} FOR UPDATE OF j),
+    written AS (
+      INSERT INTO ${s}.renewals AS r (id, turn, claim, queue, claimed_at, until)
+      SELECT DISTINCT ON (o.id) o.id, o.turn, o.claim, o.queue, coalesce(
+        (SELECT l.claimed_at FROM ${s}.leases l WHERE l.claim = o.claim AND l.queue = o.queue), now), now + lease_ms FROM owned o
+      ON CONFLICT (id) DO UPDATE SET turn = excluded.turn, claim = excluded.claim, until = excluded.until,
+        claimed_at = CASE WHEN r.claim = excluded.claim THEN r.claimed_at ELSE excluded.claimed_at END)
+    SELECT coalesce(array_agg(n), '{}') INTO renewed FROM owned;
+    RETURN renewed;
+  END $$;`;
+
+/** Takes back what has ended. `lost` is the report's JSON around the numbers that only the row knows. */
+const reap = (s: string): string => `
+  CREATE FUNCTION ${s}.reap(at bigint, ageing bigint, keep boolean, the_queue text, lost text)
+  RETURNS int LANGUAGE plpgsql ${hot} AS $$
+  DECLARE
+    now bigint := ${clock};
+    back text[];
+  BEGIN
+    IF NOT EXISTS (SELECT FROM ${s}.leases l WHERE l.queue = the_queue AND l.until <= now)
+      AND NOT EXISTS (SELECT FROM ${s}.renewals r WHERE r.queue = the_queue AND r.until <= now) THEN
+      RETURN 0;
+    END IF;
+    WITH ended AS (
+      DELETE FROM ${s}.leases WHERE ctid = ANY (ARRAY(
+        SELECT l.ctid FROM ${s}.leases l WHERE l.queue = the_queue AND l.until <= now
+        ORDER BY l.queue, l.until LIMIT 20 FOR UPDATE SKIP LOCKED))
+      RETURNING claim, claimed_at, ids, turns),
+    unrenewed AS (
+      DELETE FROM ${s}.renewals WHERE ctid = ANY (ARRAY(
+        SELECT r.ctid FROM ${s}.renewals r WHERE r.queue = the_queue AND r.until <= now
+        ORDER BY r.queue, r.until LIMIT 1000 FOR UPDATE SKIP LOCKED))
+      RETURNING id, turn, claimed_at),
+    over AS (
+      SELECT m.id, m.turn, e.claimed_at FROM ended e CROSS JOIN LATERAL unnest(e.ids, e.turns) m (id, turn)
+      WHERE NOT EXISTS (SELECT FROM ${s}.renewals r WHERE r.id = m.id AND r.turn = m.turn)
+      UNION ALL SELECT id, turn, claimed_at FROM unrenewed),
+    freed AS (
+      UPDATE ${s}.jobs j SET turn = nextval('${s}.turns'), attempt = j.attempt + 1, interrupted = true, ready_at = now,
+        rank = now + j.priority * ageing, reports = j.reports || format(lost, j.attempt + 1, o.claimed_at, now) || E'\\n'
+      FROM over o WHERE j.id = o.id AND j.turn = o.turn RETURNING j.id)
+    SELECT array_agg(id) INTO back FROM freed;
+    PERFORM ${s}.line(now, keep, id) FROM unnest(back) id;
+    RETURN coalesce(cardinality(back), 0);
+  END $$;`;
+
+/** @param s the schema's name, quoted */
+export const functions = (s: string): string =>
+  [enqueue, work, again, renew, reap].map((define) => define(s)).join('\n');

@@ -1,0 +1,147 @@
+/**
+ * A queue in Postgres 13 or newer: any number of processes and hosts, durable, and in the same transactions as the
+ * application's own data. The tables live in a schema of their own.
+ */
+
+import { type Clock, systemClock } from '../../../core/clock.ts';
+import type { OutgoingMessage, QueueBackend } from '../../../core/contract.ts';
+import { config } from '../../../core/errors.ts';
+import { checkInteger } from '../../../core/job.ts';
+import type { Retention } from '../../../core/store.ts';
+import { createBell } from '../../bell.ts';
+import { backendDefaults } from '../defaults.ts';
+import { postgresAdmin } from './admin.ts';
+import { type Database, openDatabase, type PostgresPool } from './database.ts';
+import { createEnqueue } from './enqueue.ts';
+import { postgresKeys } from './keys.ts';
+import { channelOf, createListener, createRinger } from './listen.ts';
+import { postgresRecords } from './records.ts';
+import { createWorker } from './work.ts';
+import { postgresWorkers } from './workers.ts';
+
+export interface PostgresOptions {
+  /** `postgres://user:password@host:5432/database`. Either this or `pool`. */
+  readonly url?: string;
+  /** A `pg.Pool` of yours, which `close()` leaves open. One of its connections is kept for LISTEN. */
+  readonly pool?: PostgresPool;
+  /** @default 'longshore' */
+  readonly schema?: string;
+  /** Whether the first use creates and upgrades the tables; else `longshore migrate` does. @default true unless NODE_ENV is production */
+  readonly migrate?: boolean;
+  /** `false`: no LISTEN and no NOTIFY, as behind pgbouncer in transaction mode. @default true */
+  readonly listen?: boolean;
+  /** How often an idle worker looks for jobs while it cannot listen. @default 100 */
+  readonly pollMs?: number;
+  /** @default 7 days for completed, 90 days for dead */
+  readonly retention?: Partial<Retention>;
+  /** How much later a job is ranked per priority level. @default 3_600_000 */
+  readonly ageingMs?: number;
+  readonly maxBodyBytes?: number;
+  /** For tests. @default the database's clock */
+  readonly clock?: Clock;
+}
+
+/** What the parts of the backend share. */
+export interface PostgresState {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly retention: Retention;
+  /** Whether completed jobs are kept at all. */
+  readonly keep: boolean;
+  readonly ageingMs: number;
+  /** Of NOTIFY; `null` = nobody shall be notified. */
+  readonly channel: string | null;
+  readonly knownQueues: Set<string>;
+  /** Epoch ms for a test; `null` = the database's clock rules. */
+  at(): number | null;
+  /** The same as an SQL expression, of the parameter that holds `at()`. */
+  nowSql(parameter: string): string;
+  /** In how many ms a message may run; 0 = now. */
+  delayOf(message: OutgoingMessage): number;
+  /** The queues that an enqueue has to name in a NOTIFY. */
+  bells(queues: Iterable<string>): string[];
+  /** Lets waiting fetches of this process look again. */
+  wake(): void;
+}
+
+/** Though it listens, an idle worker looks this often: a notification can be lost with its connection. */
+const safetyPollMs = 2_000;
+
+export function postgres(urlOrOptions: string | PostgresOptions): QueueBackend {
+  const options = typeof urlOrOptions === 'string' ? { url: urlOrOptions } : urlOrOptions;
+  const { url, pool, schema = 'longshore', listen = true, pollMs = 100, clock = systemClock } = options;
+  const { migrate = process.env.NODE_ENV !== 'production' } = options;
+  const { maxBodyBytes = backendDefaults.maxBodyBytes, ageingMs = backendDefaults.ageingMs } = options;
+  if ((typeof url === 'string' && url !== '') === (pool !== undefined)) {
+    throw config('postgres() expects either the URL of a database or a pool. Pass one of the two.');
+  }
+  checkInteger('pollMs of postgres()', pollMs, 1);
+  checkInteger('ageingMs of postgres()', ageingMs, 0);
+
+  const bell = createBell(clock);
+  const db = openDatabase({ ...(pool ? { pool } : { url: url! }), schema, migrate });
+  const channel = channelOf(schema);
+  const listener = createListener(db, channel, bell);
+  const ringer = createRinger(db, channel);
+  const retention = { ...backendDefaults.retention, ...options.retention };
+  let open = true;
+
+  const state: PostgresState = {
+    db,
+    clock,
+    retention,
+    keep: retention.completedMs > 0,
+    ageingMs,
+    channel: listen ? channel : null,
+    knownQueues: new Set(),
+    at: () => (options.clock ? clock.now() : null),
+    nowSql: (parameter) =>
+      `coalesce(${parameter}::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)`,
+    delayOf: ({ notBefore }) => (notBefore === null ? 0 : Math.max(0, Math.ceil(notBefore - clock.now()))),
+    bells: (queues) => (listen ? ringer.due(queues) : []),
+    wake: () => bell.ring(),
+  };
+  const { claim, ...worker } = createWorker(state);
+
+  return {
+    name: 'postgres',
+    limits: { maxBodyBytes, maxDelayMs: null, maxLeaseMs: null },
+    stores: {
+      keys: postgresKeys(state),
+      records: postgresRecords(state),
+      workers: postgresWorkers(state),
+    },
+    admin: postgresAdmin(state),
+    ...worker,
+    enqueue: createEnqueue(state, maxBodyBytes),
+    migrate: () => db.migrate(),
+
+    async fetch({ queues, max, leaseMs, waitMs, signal }) {
+      const until = clock.now() + waitMs;
+      for (;;) {
+        const now = clock.now();
+        const rung = bell.rings;
+        const claimed = await claim({ queues, max, leaseMs }).catch((error) => {
+          if (open) throw error;
+        });
+        if (!claimed) return [];
+        const { leases, nextDueMs } = claimed;
+        if (leases.length > 0 || clock.now() >= until || signal?.aborted || !open) return leases;
+        if (listen) listener.start();
+        const due = nextDueMs === null ? until : now + Math.max(1, nextDueMs);
+        const poll = clock.now() + (listener.hears ? safetyPollMs : pollMs);
+        if (bell.rings === rung) await bell.wait(Math.min(poll, due, until) - clock.now(), signal);
+        if (!open) return [];
+      }
+    },
+
+    async close() {
+      if (!open) return;
+      open = false;
+      bell.ring();
+      await ringer.close();
+      await listener.close();
+      await db.close();
+    },
+  };
+}

@@ -1,0 +1,47 @@
+import type { KeyStore } from '../../../core/store.ts';
+import type { PostgresState } from './index.ts';
+
+/** Callers name moments of their own clock; only how far off they are goes to the database, whose clock rules. */
+export function postgresKeys(state: PostgresState): KeyStore {
+  const { db, clock } = state;
+  const s = db.schema;
+  const now = state.nowSql('$1');
+  const owned = `key = $2 AND owner = $3 AND hold_until > ${now}`;
+  const away = (moment: number): number => Math.ceil(moment - clock.now());
+
+  async function write(sql: string, values: unknown[]): Promise<boolean> {
+    await db.ready();
+    return (await db.query('writing a key', `${sql} RETURNING 1`, values)).length === 1;
+  }
+
+  return {
+    async claim(key, owner, holdUntil) {
+      await db.ready();
+      const calledAt = clock.now();
+      const sql = `SELECT state, value, remaining FROM ${s}.claim_key($1, $2, $3, $4)`;
+      const [row] = await db.query('claiming a key', sql, [state.at(), key, owner, away(holdUntil)]);
+      const [found, value, remaining] = row as [string, string | null, string];
+      if (found === 'running') return { state: 'running', until: calledAt + Number(remaining) };
+      return { state: found === 'completed' ? 'completed' : 'claimed', value };
+    },
+    extend: (key, owner, holdUntil) =>
+      write(`UPDATE ${s}.keys SET hold_until = ${now} + $4 WHERE ${owned}`, [
+        state.at(),
+        key,
+        owner,
+        away(holdUntil),
+      ]),
+    complete: (key, owner, { value, keepUntil }) =>
+      write(
+        `UPDATE ${s}.keys SET owner = NULL, hold_until = 0, done = true, value = $5, keep_until = ${now} + $4 WHERE ${owned}`,
+        [state.at(), key, owner, away(keepUntil), value],
+      ),
+    release: (key, owner, left) =>
+      left
+        ? write(
+            `UPDATE ${s}.keys SET owner = NULL, hold_until = 0, value = $5, keep_until = ${now} + $4 WHERE ${owned}`,
+            [state.at(), key, owner, away(left.keepUntil), left.value],
+          )
+        : write(`DELETE FROM ${s}.keys WHERE ${owned}`, [state.at(), key, owner]),
+  };
+}

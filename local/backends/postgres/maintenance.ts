@@ -1,0 +1,135 @@
+/** The functions of the seldom steps: keys, cancelling, and the days of the history. */
+
+const clock = `coalesce(at, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)`;
+
+const keys = (s: string): string => `
+  CREATE FUNCTION ${s}.claim_key(at bigint, the_key text, the_owner text, hold bigint)
+  RETURNS TABLE (state text, value text, remaining bigint) LANGUAGE plpgsql AS $$
+  #variable_conflict use_column
+  DECLARE
+    now bigint := ${clock};
+    k ${s}.keys;
+  BEGIN
+    LOOP
+      INSERT INTO ${s}.keys AS t (key, owner, hold_until, done, value, keep_until)
+      VALUES (the_key, the_owner, now + hold, false, NULL, 0)
+      ON CONFLICT (key) DO UPDATE SET owner = excluded.owner, hold_until = excluded.hold_until, done = false,
+        value = CASE WHEN t.keep_until > now THEN t.value END,
+        keep_until = CASE WHEN t.keep_until > now THEN t.keep_until ELSE 0 END
+      WHERE NOT (t.done AND t.keep_until > now)
+        AND (t.owner IS NULL OR t.owner = excluded.owner OR t.hold_until <= now)
+      RETURNING * INTO k;
+      IF FOUND THEN
+        RETURN QUERY SELECT 'claimed', k.value, hold;
+        RETURN;
+      END IF;
+      SELECT * INTO k FROM ${s}.keys t WHERE t.key = the_key;
+      -- The key may have been given up between the two statements: then it is tried again.
+      IF FOUND AND k.done AND k.keep_until > now THEN
+        RETURN QUERY SELECT 'completed', k.value, k.keep_until - now;
+        RETURN;
+      ELSIF FOUND AND k.owner IS NOT NULL AND k.owner <> the_owner AND k.hold_until > now THEN
+        RETURN QUERY SELECT 'running', NULL::text, k.hold_until - now;
+        RETURN;
+      END IF;
+    END LOOP;
+  END $$;`;
+
+const recordNames =
+  'seq, id, queue, job, tenant_id, priority, created_at, ready_at, attempt, reports, progress';
+
+const cancel = (s: string): string => `
+  CREATE FUNCTION ${s}.cancel(at bigint, keep boolean, the_id text) RETURNS text LANGUAGE plpgsql AS $$
+  DECLARE
+    now bigint := ${clock};
+    j ${s}.jobs;
+  BEGIN
+    SELECT * INTO j FROM ${s}.jobs WHERE id = the_id FOR UPDATE;
+    IF NOT FOUND THEN
+      RETURN CASE WHEN EXISTS (SELECT FROM ${s}.history WHERE id = the_id) OR EXISTS (SELECT FROM ${s}.dead WHERE id = the_id)
+        THEN 'finished' ELSE 'unknown' END;
+    END IF;
+    DELETE FROM ${s}.ready WHERE queue = j.queue AND rank = j.rank AND seq = j.seq;
+    IF NOT FOUND THEN
+      DELETE FROM ${s}.delayed WHERE queue = j.queue AND ready_at = j.ready_at AND seq = j.seq;
+    END IF;
+    IF NOT FOUND THEN
+      UPDATE ${s}.jobs SET cancel_requested = true WHERE id = the_id;
+      RETURN 'cancelling';
+    END IF;
+    DELETE FROM ${s}.jobs WHERE id = the_id;
+    IF keep THEN
+      INSERT INTO ${s}.history (${recordNames}, ended, finished_at, reason)
+      VALUES (j.seq, j.id, j.queue, j.job, j.tenant_id, j.priority, j.created_at, j.ready_at, j.attempt, j.reports, j.progress,
+        4, now, 'cancelled');
+    END IF;
+    RETURN 'cancelled';
+  END $$;
+  CREATE FUNCTION ${s}.revive(at bigint, ageing bigint, the_ids text[]) RETURNS TABLE (revived_queue text)
+  LANGUAGE sql AS $$
+    WITH given AS (SELECT ${clock} AS now),
+    found AS (DELETE FROM ${s}.dead WHERE id = ANY (the_ids) RETURNING *),
+    back AS (
+      INSERT INTO ${s}.jobs (${recordNames}, turn, rank, interrupted, cancel_requested, body)
+      SELECT seq, id, queue, job, tenant_id, priority, created_at, now, 0, reports, progress, nextval('${s}.turns'),
+        now + priority * ageing, false, false, body FROM found, given
+      RETURNING queue, rank, seq, ready_at, id)
+    INSERT INTO ${s}.ready (queue, rank, seq, ready_at, id) SELECT queue, rank, seq, ready_at, id FROM back RETURNING queue
+  $$;`;
+
+/** How many days of the history have their tables made in advance. */
+const daysAhead = 7;
+
+/**
+ * Days are UTC. What is written for a day without a table (nobody ran for a week) goes to `history_other`, and that day
+ * then stays there. A drop that would have to wait for a long reader is put off: waiting, it would hold up every ack.
+ */
+const days = (s: string): string => `
+  CREATE FUNCTION ${s}.make_days(at bigint) RETURNS void LANGUAGE plpgsql AS $$
+  DECLARE
+    day_ms constant bigint := 86400000;
+    today bigint := ${clock} / day_ms;
+    day bigint;
+    name text;
+  BEGIN
+    IF NOT pg_try_advisory_xact_lock(hashtextextended('longshore days of ${s}', 0)) THEN
+      RETURN;
+    END IF;
+    FOR day IN SELECT today + n FROM generate_series(-1, ${daysAhead}) n LOOP
+      name := 'history_' || to_char(to_timestamp(day * 86400) AT TIME ZONE 'UTC', 'YYYYMMDD');
+      CONTINUE WHEN to_regclass(format('${s}.%I', name)) IS NOT NULL;
+      CONTINUE WHEN EXISTS (SELECT FROM ${s}.history_other WHERE finished_at >= day * day_ms AND finished_at < (day + 1) * day_ms);
+      -- Made apart and then attached, which does not hold up those who write.
+      EXECUTE format('CREATE TABLE ${s}.%I (LIKE ${s}.history INCLUDING ALL)', name);
+      EXECUTE format('ALTER TABLE ${s}.history ATTACH PARTITION ${s}.%I FOR VALUES FROM (%s) TO (%s)',
+        name, day * day_ms, (day + 1) * day_ms);
+    END LOOP;
+  END $$;
+  -- Drops the days that are past as a whole; returns how many records went with them.
+  CREATE FUNCTION ${s}.drop_days(at bigint, older_ms bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+  DECLARE
+    day_ms constant bigint := 86400000;
+    last bigint := (${clock} - older_ms) / day_ms;
+    child record;
+    part bigint;
+    gone bigint := 0;
+  BEGIN
+    FOR child IN
+      SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+      WHERE i.inhparent = '${s}.history'::regclass AND c.relname ~ '^history_[0-9]{8}$'
+        AND to_date(right(c.relname, 8), 'YYYYMMDD') - DATE '1970-01-01' < last
+    LOOP
+      BEGIN
+        SET LOCAL lock_timeout = '200ms';
+        EXECUTE format('SELECT count(*) FROM ${s}.%I', child.relname) INTO part;
+        EXECUTE format('DROP TABLE ${s}.%I', child.relname);
+        gone := gone + part;
+      EXCEPTION WHEN lock_not_available OR undefined_table THEN
+        NULL;
+      END;
+    END LOOP;
+    RETURN gone;
+  END $$;`;
+
+/** @param s the schema's name, quoted */
+export const maintenance = (s: string): string => `${keys(s)} ${cancel(s)} ${days(s)}`;

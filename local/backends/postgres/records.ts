@@ -1,0 +1,77 @@
+import type { CancelResult, RecordStore, Retention } from '../../../core/store.ts';
+import type { PostgresState } from './index.ts';
+import { ownership } from './leases.ts';
+import { recordOf, selectRecords, statusWhere } from './rows.ts';
+
+/** One purge call removes at most so many rows of a kind, to keep its transaction short. */
+const stepSize = 1000;
+const any = { living: 'true', ended: 'true' };
+
+export function postgresRecords(state: PostgresState): RecordStore {
+  const { db, keep } = state;
+  const s = db.schema;
+  const now = state.nowSql('$1');
+
+  async function query(during: string, sql: string, values: unknown[]) {
+    await db.ready();
+    return db.query(during, sql, values);
+  }
+
+  return {
+    async get(id) {
+      const rows = await query('reading', selectRecords(s, 'id = $1', any, '1'), [id]);
+      return rows[0] ? recordOf(rows[0]) : null;
+    },
+
+    async list({ queue, job, status, max = 100 }) {
+      const where = ['true'];
+      const values: unknown[] = [max];
+      if (queue !== undefined) where.push(`queue = $${values.push(queue)}`);
+      if (job !== undefined) where.push(`job = $${values.push(job)}`);
+      const places = status === undefined ? any : statusWhere[status];
+      const rows = await query('listing', selectRecords(s, where.join(' AND '), places, '$1'), values);
+      return rows.map(recordOf);
+    },
+
+    async progress(id, token, progress) {
+      const { claim, turn } = ownership({ token });
+      const sql = `UPDATE ${s}.jobs SET progress = $2 WHERE id = $3 AND turn = $4 AND (
+          EXISTS (SELECT FROM ${s}.leases WHERE claim = $5 AND until > ${now})
+          OR EXISTS (SELECT FROM ${s}.renewals WHERE id = $3 AND claim = $5 AND until > ${now})) RETURNING 1`;
+      const values = [state.at(), JSON.stringify(progress), id, turn, claim];
+      return (await query('writing progress', sql, values)).length === 1;
+    },
+
+    async cancel(id) {
+      const [row] = await query('cancelling', `SELECT ${s}.cancel($1, $2, $3)`, [state.at(), keep, id]);
+      return row![0] as CancelResult;
+    },
+
+    async cancelRequested(ids) {
+      if (ids.length === 0) return [];
+      const sql = `SELECT id FROM ${s}.jobs WHERE id = ANY ($1) AND cancel_requested`;
+      return (await query('reading', sql, [ids])).map(([id]) => id as string);
+    },
+
+    async purge({ completedMs, deadMs }: Retention = state.retention) {
+      const at = state.at();
+      const step = (table: string, key: string, condition: string) => `
+        WITH gone AS (
+          DELETE FROM ${s}.${table} WHERE ${key} = ANY (ARRAY(
+            SELECT ${key} FROM ${s}.${table} WHERE ${condition} LIMIT ${stepSize} FOR UPDATE SKIP LOCKED))
+          RETURNING 1)
+        SELECT count(*) FROM gone`;
+      await query('purging', `SELECT ${s}.make_days($1)`, [at]);
+      // Whole days go at once. What is left is short of a day, unless nobody has worked for a week.
+      const steps: [sql: string, values: unknown[]][] = [
+        [`SELECT ${s}.drop_days($1, $2)`, [at, completedMs]],
+        [step('history', '(tableoid, ctid)', `finished_at <= ${now} - $2`), [at, completedMs]],
+        [step('dead', 'id', `finished_at <= ${now} - $2`), [at, deadMs]],
+        [step('keys', 'key', `greatest(hold_until, keep_until) <= ${now}`), [at]],
+      ];
+      let removed = 0;
+      for (const [sql, values] of steps) removed += Number((await query('purging', sql, values))[0]![0]);
+      return removed;
+    },
+  };
+}

@@ -1,0 +1,131 @@
+/** From rows to what callers see. */
+
+import type { AbandonReason, DeadLetter, PeekedMessage } from '../../../core/contract.ts';
+import type { AttemptReport, JobRecord, JobStatus } from '../../../core/store.ts';
+import type { Row } from './database.ts';
+import { Ended } from './schema.ts';
+
+/** `reports` grows by one line of JSON per attempt; text is appended, never read back to be changed. */
+export function reportLine(report: AttemptReport | undefined): string {
+  return report ? `${JSON.stringify(report)}\n` : '';
+}
+
+const shared = 'seq, id, queue, job, tenant_id, priority, created_at, ready_at, reports, progress';
+
+/** `state` of a living job: where it is. */
+const waiting = 0;
+const leased = 1;
+
+/** The living, with `state` and the attempts begun. */
+const living = (s: string, where: string): string => `
+  SELECT ${shared}, attempt + leased::int AS attempt, leased::int AS state, NULL::bigint AS finished_at,
+    NULL::text AS reason, NULL::text AS error
+  FROM (
+    SELECT j.*, NOT EXISTS (SELECT FROM ${s}.ready r WHERE r.queue = j.queue AND r.rank = j.rank AND r.seq = j.seq)
+      AND NOT EXISTS (SELECT FROM ${s}.delayed d WHERE d.queue = j.queue AND d.ready_at = j.ready_at AND d.seq = j.seq) AS leased
+    FROM ${s}.jobs j) alive
+  WHERE ${where}`;
+const ended = (table: string, where: string): string => `
+  SELECT ${shared}, attempt, ended AS state, finished_at, reason, error FROM ${table} WHERE ${where}`;
+
+/**
+ * Records of all places. Each place gives at most `limit`, so that a long history is not sorted for a short list.
+ *
+ * @param where a condition on the columns that all places have
+ * @param state conditions that only the living and only the ended have
+ */
+export function selectRecords(
+  s: string,
+  where: string,
+  state: { living: string | null; ended: string | null },
+  limit: string,
+): string {
+  const both = (own: string) => `${where} AND ${own}`;
+  const order = `ORDER BY seq DESC LIMIT ${limit}`;
+  const parts = [
+    ...(state.living === null ? [] : [living(s, both(state.living))]),
+    ...(state.ended === null
+      ? []
+      : [ended(`${s}.dead`, both(state.ended)), ended(`${s}.history`, both(state.ended))]),
+  ];
+  const names = 'id, queue, job, tenant_id, state, priority, created_at, ready_at, attempt, finished_at';
+  return `SELECT ${names}, reason, error, progress, reports
+    FROM (${parts.map((part) => `(${part} ${order})`).join(' UNION ALL ')}) records ${order}`;
+}
+
+const statusOfEnd: Readonly<Record<number, JobStatus>> = {
+  [Ended.completed]: 'completed',
+  [Ended.failed]: 'failed',
+  [Ended.cancelled]: 'cancelled',
+  [Ended.expired]: 'expired',
+};
+
+/** The records that have a status, as conditions for `selectRecords`. */
+export const statusWhere: Readonly<Record<JobStatus, { living: string | null; ended: string | null }>> = {
+  pending: { living: 'NOT leased AND attempt = 0', ended: null },
+  retrying: { living: 'NOT leased AND attempt > 0', ended: null },
+  processing: { living: 'leased', ended: null },
+  completed: { living: null, ended: `ended = ${Ended.completed}` },
+  failed: { living: null, ended: `ended = ${Ended.failed}` },
+  cancelled: { living: null, ended: `ended = ${Ended.cancelled}` },
+  expired: { living: null, ended: `ended = ${Ended.expired}` },
+};
+
+export function recordOf(row: Row): JobRecord {
+  const [id, queue, job, tenantId, state, priority, createdAt, readyAt, attempt, finishedAt] = row;
+  const [reason, error, progress, reports] = row.slice(10) as (string | null)[];
+  const attempts = reports!
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as AttemptReport);
+  const output = state === Ended.completed ? attempts.at(-1)?.output : null;
+  return {
+    id: id as string,
+    queue: queue as string,
+    job: job as string,
+    tenantId: tenantId as string | null,
+    status: statusOf(state as number, attempt as number),
+    priority: priority as number,
+    createdAt: Number(createdAt),
+    runAt: Number(readyAt),
+    finishedAt: finishedAt === null ? null : Number(finishedAt),
+    attempts,
+    progress: progress == null ? null : JSON.parse(progress),
+    output: output == null ? null : JSON.parse(output),
+    reason: reason as AbandonReason | null,
+    error: error ?? null,
+  };
+}
+
+function statusOf(state: number, attempts: number): JobStatus {
+  if (state === leased) return 'processing';
+  return state === waiting ? (attempts > 0 ? 'retrying' : 'pending') : statusOfEnd[state]!;
+}
+
+export const deadColumns = 'id, queue, job, reason, error, attempt, finished_at, body';
+
+export function deadLetterOf(row: Row): DeadLetter {
+  const [id, queue, job, reason, error, attempt, diedAt, body] = row as string[];
+  return {
+    id: id!,
+    queue: queue!,
+    job: job!,
+    reason: reason as AbandonReason,
+    error: error ?? '',
+    attempt: Number(attempt),
+    diedAt: Number(diedAt),
+    body: body!,
+  };
+}
+
+export function peekedOf(row: Row): PeekedMessage {
+  const [id, queue, job, priority, readyAt, attempt] = row as string[];
+  return {
+    id: id!,
+    queue: queue!,
+    job: job!,
+    priority: Number(priority),
+    readyAt: Number(readyAt),
+    attempt: Number(attempt),
+  };
+}

@@ -1,0 +1,105 @@
+/** Tables and their versions. */
+
+import { functions } from './functions.ts';
+import { maintenance } from './maintenance.ts';
+
+/** How a job ended. `dead` holds the failed and the expired, `history` the others. */
+export const Ended = { completed: 2, failed: 3, cancelled: 4, expired: 5 } as const;
+
+/** What a record needs to know of a job, whatever became of it. */
+const record = `
+  seq bigint NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  queue text COLLATE "C" NOT NULL,
+  job text NOT NULL,
+  tenant_id text,
+  priority smallint NOT NULL,
+  created_at bigint NOT NULL,
+  ready_at bigint NOT NULL,
+  attempt int NOT NULL,
+  reports text NOT NULL,
+  progress text`;
+const end = `
+  ended smallint NOT NULL,
+  finished_at bigint NOT NULL,
+  reason text,
+  error text`;
+/** These tables are filled and emptied all the time: they are vacuumed by what changed, not by a share of what is there. */
+const busy = `WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 5000,
+  autovacuum_analyze_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0)`;
+
+/**
+ * A job is one wide row of `jobs`, which a claim does not touch: copying it would be the dearest part of a claim. A narrow row
+ * says where the job waits: in `ready` or `delayed`. A claim deletes its narrow rows and writes ONE row of `leases`
+ * for all it took. A job's `turn` is a new number whenever it is put in line, so an owner of an earlier turn finds nothing.
+ */
+const tables = (s: string): string => `
+  CREATE SEQUENCE ${s}.turns;
+  CREATE TABLE ${s}.jobs (${record},
+    turn bigint NOT NULL,
+    rank bigint NOT NULL,
+    interrupted boolean NOT NULL,
+    cancel_requested boolean NOT NULL,
+    body text NOT NULL,
+    PRIMARY KEY (id)
+  ) ${busy};
+  CREATE TABLE ${s}.ready (
+    queue text COLLATE "C" NOT NULL, rank bigint NOT NULL, seq bigint NOT NULL, ready_at bigint NOT NULL, id text COLLATE "C" NOT NULL
+  ) ${busy};
+  CREATE INDEX ready_rank ON ${s}.ready (queue, rank, seq);
+  -- Kept apart: delayed jobs in front of the ready ones would be stepped over at every claim.
+  CREATE TABLE ${s}.delayed (
+    queue text COLLATE "C" NOT NULL, ready_at bigint NOT NULL, seq bigint NOT NULL, rank bigint NOT NULL, id text COLLATE "C" NOT NULL
+  ) ${busy};
+  CREATE INDEX delayed_ready_at ON ${s}.delayed (queue, ready_at, seq);
+  -- One row per claim and queue. Its members have their end here, unless they were renewed.
+  CREATE TABLE ${s}.leases (
+    claim text COLLATE "C" NOT NULL, queue text COLLATE "C" NOT NULL, claimed_at bigint NOT NULL, until bigint NOT NULL,
+    ids text[] NOT NULL, turns bigint[] NOT NULL,
+    PRIMARY KEY (claim, queue)
+  ) ${busy};
+  CREATE INDEX leases_until ON ${s}.leases (queue, until);
+  ALTER TABLE ${s}.leases ALTER ids SET STORAGE EXTERNAL, ALTER turns SET STORAGE EXTERNAL;
+  CREATE TABLE ${s}.renewals (
+    id text COLLATE "C" PRIMARY KEY, turn bigint NOT NULL, claim text COLLATE "C" NOT NULL, queue text COLLATE "C" NOT NULL,
+    claimed_at bigint NOT NULL, until bigint NOT NULL
+  ) ${busy};
+  CREATE INDEX renewals_until ON ${s}.renewals (queue, until);
+
+  CREATE TABLE ${s}.dead (${record}, ${end}, body text NOT NULL, PRIMARY KEY (id));
+  CREATE INDEX dead_finished_at ON ${s}.dead (finished_at, seq);
+  -- By day, so that the old ones are dropped as a whole: deleting them row by row would leave bloat.
+  CREATE TABLE ${s}.history (${record}, ${end}) PARTITION BY RANGE (finished_at);
+  CREATE INDEX history_id ON ${s}.history (id);
+  CREATE INDEX history_seq ON ${s}.history (seq);
+  CREATE TABLE ${s}.history_other PARTITION OF ${s}.history DEFAULT;
+
+  CREATE TABLE ${s}.queues (name text COLLATE "C" PRIMARY KEY, paused boolean NOT NULL DEFAULT false);
+  CREATE TABLE ${s}.keys (
+    key text COLLATE "C" PRIMARY KEY,
+    owner text,
+    hold_until bigint NOT NULL,
+    done boolean NOT NULL,
+    value text,
+    -- Of the value and of done. Apart from the hold, so that an owner that dies does not take the value with it.
+    keep_until bigint NOT NULL
+  ) ${busy};
+  CREATE INDEX keys_ended ON ${s}.keys ((greatest(hold_until, keep_until)));
+  CREATE TABLE ${s}.workers (id text COLLATE "C" PRIMARY KEY, seen_at bigint NOT NULL, beat text NOT NULL);
+  CREATE TABLE ${s}.outbox (
+    seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    target text COLLATE "C" NOT NULL,
+    written_at bigint NOT NULL,
+    message text NOT NULL
+  ) ${busy};
+  CREATE INDEX outbox_target ON ${s}.outbox (target, seq);`;
+
+/**
+ * Version n is reached by running `migrations[n - 1]`. To change the format: append a migration, never edit one that was
+ * released, and keep what the version before calls: during a roll-out both run.
+ *
+ * @param s the schema's name, quoted
+ */
+export const migrations: readonly ((s: string) => string)[] = [
+  (s) => `${tables(s)} ${functions(s)} ${maintenance(s)}`,
+];
