@@ -1,10 +1,10 @@
 /** The sending side: what a web app holds. The checks of `enqueue()` are in enqueue.ts. */
 
 import type { App } from './app.ts';
-import type { OutgoingMessage, QueueBackend, SendResult } from './contract.ts';
+import type { OutgoingMessage, QueueBackend, SendResult, SqlTransaction } from './contract.ts';
 import { prepare } from './enqueue.ts';
 import type { JobContext } from './envelope.ts';
-import { config, LongshoreError } from './errors.ts';
+import { config, LongshoreError, shown } from './errors.ts';
 import type { Job, Priority } from './job.ts';
 import type { CancelResult, JobRecord, Stores } from './store.ts';
 
@@ -23,6 +23,11 @@ export interface EnqueueOptions {
   readonly name?: string;
   /** Order and fairness per key, on backends that have it. */
   readonly group?: string;
+  /**
+   * Enqueues as a part of this transaction: the job comes to be when it commits, or never. A client of `pg` between BEGIN and
+   * COMMIT, or an adapter around another library's transaction; for backends that live in a database.
+   */
+  readonly tx?: SqlTransaction;
   /** @default the context of the job or request that is running now */
   readonly context?: JobContext;
 }
@@ -55,11 +60,57 @@ export interface ConnectOptions {
   readonly store?: Partial<Stores>;
 }
 
+interface Slice {
+  readonly messages: OutgoingMessage[];
+  /** For each message where it stands among the payloads. */
+  readonly places: number[];
+}
+const sliceSize = 500;
+
 export function connect(app: App, backend: QueueBackend, options: ConnectOptions = {}): Client {
   app.keyRing(); // a missing key must stop the start, not the first job
   const stores = storesOf(backend, options.store);
-  async function send(messages: OutgoingMessage[]): Promise<SendResult[]> {
-    return messages.length > 0 ? await backend.enqueue(messages) : [];
+  async function send(messages: OutgoingMessage[], tx: SqlTransaction | undefined): Promise<SendResult[]> {
+    if (messages.length === 0) return [];
+    if (tx === undefined) return backend.enqueue(messages);
+    if (typeof tx?.query !== 'function') {
+      throw new LongshoreError(
+        'OPTION',
+        `Expected tx to be a transaction with a query method, got ${shown(tx)}.`,
+      );
+    }
+    if (backend.enqueueIn) return backend.enqueueIn(tx, messages);
+    throw config(
+      `Backend "${backend.name}" does not live in a database that a transaction could span. Leave tx out, or use outbox().`,
+    );
+  }
+  async function prepareSlice(
+    job: Job,
+    payloads: readonly unknown[],
+    from: number,
+    how: EnqueueOptions,
+    results: SendResult[],
+  ): Promise<Slice> {
+    const slice: Slice = { messages: [], places: [] };
+    for (let i = from; i < payloads.length && i < from + sliceSize; i++) {
+      try {
+        const pending = prepare(app, backend.limits, job, payloads[i], how);
+        slice.messages.push(pending instanceof Promise ? await pending : pending);
+        slice.places.push(i);
+      } catch (error) {
+        if (!(error instanceof LongshoreError)) throw error;
+        results[i] = { ok: false, id: '', error };
+      }
+    }
+    return slice;
+  }
+  async function sendSlice(
+    { messages, places }: Slice,
+    tx: SqlTransaction | undefined,
+    results: SendResult[],
+  ): Promise<void> {
+    const sent = await send(messages, tx);
+    for (let i = 0; i < sent.length; i++) results[places[i]!] = sent[i]!;
   }
   return {
     app,
@@ -68,26 +119,21 @@ export function connect(app: App, backend: QueueBackend, options: ConnectOptions
     async enqueue(job, payload, how = {}) {
       const pending = prepare(app, backend.limits, job as Job, payload, how);
       const message = pending instanceof Promise ? await pending : pending;
-      const [result] = await send([message]);
+      const [result] = await send([message], how.tx);
       if (!result?.ok) throw result?.error ?? new LongshoreError('BACKEND', 'The backend gave no result.');
       return { id: message.id, queue: message.queue };
     },
     async enqueueMany(job, payloads, how = {}) {
       const results: SendResult[] = new Array(payloads.length);
-      const messages: OutgoingMessage[] = [];
-      const places: number[] = [];
-      for (let i = 0; i < payloads.length; i++) {
-        try {
-          const pending = prepare(app, backend.limits, job as Job, payloads[i], how);
-          messages.push(pending instanceof Promise ? await pending : pending);
-          places.push(i);
-        } catch (error) {
-          if (!(error instanceof LongshoreError)) throw error;
-          results[i] = { ok: false, id: '', error };
-        }
+      let underWay: Promise<void> | null = null;
+      for (let from = 0; from < payloads.length; from += sliceSize) {
+        const slice = await prepareSlice(job as Job, payloads, from, how, results);
+        await underWay;
+        // One slice is sent while the next one is signed; one at a time, because they shall arrive in this order.
+        underWay = sendSlice(slice, how.tx, results);
+        underWay.catch(() => {}); // it is awaited below
       }
-      const sent = await send(messages);
-      for (let i = 0; i < sent.length; i++) results[places[i]!] = sent[i]!;
+      await underWay;
       return results;
     },
     status: (id) => stores.records.get(id),

@@ -130,6 +130,21 @@ export interface BackendLimits {
   readonly maxLeaseMs: number | null;
 }
 
+/** A database transaction of the caller's: a client of `pg` between BEGIN and COMMIT, or an adapter around another library's. */
+export interface SqlTransaction {
+  query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
+}
+
+/** A transaction in the queue's own database, which a handler writes in and which the ack belongs to. */
+export interface JobTransaction {
+  /** For the handler; throws `LEASE_LOST` once the transaction is over. */
+  readonly sql: SqlTransaction;
+  /** Settles inside the transaction and commits. `false`: the lease was lost, and all was rolled back. */
+  ack(ack: Ack): Promise<boolean>;
+  /** Undoes everything. Never rejects: a broken connection has undone it already. */
+  rollback(): Promise<void>;
+}
+
 export interface QueueBackend extends JobSender, JobSettler, JobSource {
   readonly name: string;
   readonly limits: BackendLimits;
@@ -146,6 +161,9 @@ export interface QueueBackend extends JobSender, JobSettler, JobSource {
     acks: readonly Ack[],
     request: Omit<FetchRequest, 'waitMs' | 'signal'>,
   ): Promise<AckedAndFetched>;
+  /** Stores the messages as a part of the caller's transaction: they come to be when it commits, or never. */
+  enqueueIn?(tx: SqlTransaction, messages: readonly OutgoingMessage[]): Promise<SendResult[]>;
+  begin?(): Promise<JobTransaction>;
   close(): Promise<void>;
 }
 

@@ -3,7 +3,9 @@
 import type { App } from './app.ts';
 import type { Client } from './client.ts';
 import { currentContext, withContext } from './context.ts';
+import type { SqlTransaction } from './contract.ts';
 import type { Envelope, JobContext } from './envelope.ts';
+import { config } from './errors.ts';
 import { insideIsolate, runIsolated } from './isolate.ts';
 import type { HandlerContext, Job } from './job.ts';
 import { type Output, outputOf } from './output.ts';
@@ -123,6 +125,11 @@ class AttemptContext implements HandlerContext {
       const tenantId = context.tenantId ?? null;
       this.#app.events.emit({ type: 'job.log', id, job, queue, attempt, tenantId, message, fields });
     };
+  }
+
+  get tx(): SqlTransaction {
+    if (this.#run.tx) return this.#run.tx.sql;
+    throw config(`Job "${this.job}" has no transaction. Define it with transaction: true.`);
   }
 
   get enqueue(): HandlerContext['enqueue'] {

@@ -6,9 +6,9 @@
 
 import type { App } from './app.ts';
 import type { Client } from './client.ts';
-import type { AbandonReason, JobSettler } from './contract.ts';
+import type { AbandonReason, JobSettler, JobTransaction } from './contract.ts';
 import { type Envelope, readEnvelope } from './envelope.ts';
-import { LongshoreError, PermanentError, RetryAfterError } from './errors.ts';
+import { config, LongshoreError, PermanentError, RetryAfterError } from './errors.ts';
 import { execute } from './execute.ts';
 import { errorText, reportError, toError } from './failure.ts';
 import type { Job } from './job.ts';
@@ -85,6 +85,7 @@ export async function attempt(app: App, ports: AttemptPorts, run: Run): Promise<
     error: verdict.verb === 'ack' || verdict.error === null ? null : reportError(verdict.error),
     output: verdict.verb === 'ack' ? verdict.output : null,
   };
+  run.onSettling?.();
   const settled = await settle(ports, run, verdict, report, admitted);
   const result: AttemptResult = {
     id: run.id,
@@ -215,6 +216,7 @@ async function runAttempt(
 ): Promise<Verdict> {
   const { envelope, job, attempt: number } = admitted;
   if (app.events.active) app.events.emit({ type: 'job.started', ...facts(run, admitted, number) });
+  if (job.transaction) run.tx = await begin(ports.client, job);
   const end = await execute(app, ports.client, {
     run,
     envelope,
@@ -224,6 +226,7 @@ async function runAttempt(
     startedAt: now,
   });
   if (end.kind === 'returned') return { verb: 'ack', outcome: 'acked', output: end.output };
+  await run.tx?.rollback();
   switch (run.cause) {
     case 'lease-lost':
       return { verb: 'nothing', outcome: 'requeued', error: end.error };
@@ -234,6 +237,14 @@ async function runAttempt(
     default:
       return afterFailure(app, job, envelope, number, end.error);
   }
+}
+
+/** A backend that cannot begin now has failed like one that cannot settle: the lease runs out and the message comes back. */
+async function begin({ backend }: Client, job: Job): Promise<JobTransaction> {
+  if (backend.begin) return backend.begin();
+  throw config(
+    `Job "${job.name}" has a transaction, but backend "${backend.name}" offers none. Run it on postgres().`,
+  );
 }
 
 function afterFailure(app: App, job: Job, envelope: Envelope, number: number, error: unknown): Verdict {
@@ -285,17 +296,23 @@ async function settle(
     case 'ack':
       break;
   }
-  if (run.key === null || verdict.outcome !== 'acked')
+  const { tx, key } = run;
+  if (key === null || verdict.outcome !== 'acked') {
+    if (tx) return tx.ack({ lease, report });
     return (await settler.ack([{ lease, report }]))[0] === true;
+  }
   const done = { value: verdict.output, keepUntil: report.endedAt + admitted!.job.idempotencyKeepMs };
   // Where queue and keys share a database, both are one transaction; elsewhere the key comes first, because a
   // message that returns with its key done is skipped, while an acked one with its key open is not protected.
   if (client.stores.keys === client.backend.stores?.keys) {
-    const complete = { key: run.key, owner: lease.token, ...done };
-    return (await settler.ack([{ lease, report, complete }]))[0] === true;
+    const ack = { lease, report, complete: { key, owner: lease.token, ...done } };
+    return tx ? tx.ack(ack) : (await settler.ack([ack]))[0] === true;
   }
-  if (!(await client.stores.keys.complete(run.key, lease.token, done))) return false;
-  return (await settler.ack([{ lease, report }]))[0] === true;
+  if (!(await client.stores.keys.complete(key, lease.token, done))) {
+    await tx?.rollback();
+    return false;
+  }
+  return tx ? tx.ack({ lease, report }) : (await settler.ack([{ lease, report }]))[0] === true;
 }
 
 function announce(

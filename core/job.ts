@@ -1,4 +1,5 @@
 import type { EnqueuedJob, EnqueueOptions } from './client.ts';
+import type { SqlTransaction } from './contract.ts';
 import type { JobContext } from './envelope.ts';
 import { config, shown } from './errors.ts';
 import { type Isolation, isolationOf, type Placement } from './isolate.ts';
@@ -34,6 +35,11 @@ export interface HandlerContext extends RunFacts {
   progress(done: number, total?: number, message?: string): Promise<boolean>;
   /** Goes to the log with the job's facts; values of fields that look like secrets are masked. */
   log(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  /**
+   * For a job with `transaction: true`: what is written here is committed together with the ack and the idempotency key, or not
+   * at all, so its effect happens exactly once. Throws `CONFIG` for other jobs. `enqueue(…, { tx })` joins it.
+   */
+  readonly tx: SqlTransaction;
   /** Enqueues another job on the same backend, with this job's context unless `options` names another. */
   enqueue<Input>(job: Job<Input>, payload: NoInfer<Input>, options?: EnqueueOptions): Promise<EnqueuedJob>;
 }
@@ -54,6 +60,8 @@ export interface Job<Input = unknown> {
   /** Both take the schema's output; `defineJob` has checked the types. */
   readonly keyOf: ((payload: unknown) => string | null) | null;
   readonly run: (payload: unknown, ctx: HandlerContext) => unknown;
+  /** Its handler writes in a transaction of the queue's database. */
+  readonly transaction: boolean;
   /** The thread or process that `run` is called in; `null` = the worker's own event loop. */
   readonly isolation: Isolation | null;
 }
@@ -78,6 +86,11 @@ export interface JobDefinition<S extends StandardSchema<unknown, unknown>> {
   /** @default 86_400_000 (a day) */
   readonly idempotencyKeepMs?: number;
   readonly expiresInMs?: number;
+  /**
+   * Gives the handler `ctx.tx`, a transaction in the queue's database that also holds the ack. It is open while the handler runs, so
+   * such a handler should be short. Needs a backend with transactions. @default false
+   */
+  readonly transaction?: boolean;
   readonly handle: (payload: SchemaOutput<S>, ctx: HandlerContext) => unknown;
 }
 
@@ -122,8 +135,24 @@ export function defineJob<S extends StandardSchema<unknown, unknown>>(
     idempotencyKeepMs,
     keyOf: (definition.idempotencyKey as Job['keyOf']) ?? null,
     run: handle as Job['run'],
+    transaction: transactionOf(name, definition),
     isolation: isolationOf(name, definition),
   };
+}
+
+function transactionOf(name: string, { transaction = false, isolate }: TransactionChoice): boolean {
+  if (typeof transaction !== 'boolean')
+    throw config(`Job "${name}" expects transaction to be true or false, got ${shown(transaction)}.`);
+  if (transaction && isolate !== undefined)
+    throw config(
+      `Job "${name}" expects either transaction or isolate, got both: a transaction cannot leave its process.`,
+    );
+  return transaction;
+}
+
+interface TransactionChoice {
+  readonly transaction?: boolean;
+  readonly isolate?: unknown;
 }
 
 export function priorityOf(priority: Priority): number {

@@ -1,6 +1,6 @@
 /** A lease on its way through one attempt: what a worker holds on to while the handler runs. */
 
-import type { JobLease } from './contract.ts';
+import type { JobLease, JobTransaction } from './contract.ts';
 import { LongshoreError } from './errors.ts';
 
 export type EndCause = 'timeout' | 'cancelled' | 'shutdown' | 'lease-lost';
@@ -11,6 +11,8 @@ export interface Run {
   id: string | null;
   /** The idempotency key this run holds, which must be extended with the lease. */
   key: string | null;
+  /** Open while a handler with a transaction of its own runs. */
+  tx: JobTransaction | null;
   readonly cause: EndCause | null;
   readonly ended: boolean;
   readonly signal: AbortSignal;
@@ -18,6 +20,8 @@ export interface Run {
   interrupt(cause: EndCause): void;
   /** Ends the attempt now, whatever the handler does. */
   end(cause: EndCause): void;
+  /** Called once, when the handler has ended and what is left is to settle. */
+  onSettling: (() => void) | null;
   /** Called at most once, when the attempt is ended from outside. */
   onEnd: ((reason: LongshoreError) => void) | null;
 }
@@ -31,7 +35,9 @@ class LeaseRun implements Run {
   readonly lease: JobLease;
   id: string | null = null;
   key: string | null = null;
+  tx: JobTransaction | null = null;
   cause: EndCause | null = null;
+  onSettling: (() => void) | null = null;
   onEnd: ((reason: LongshoreError) => void) | null = null;
   #controller: AbortController | null = null;
   ended = false;

@@ -1,4 +1,7 @@
-/** Groups acks: jobs that end in the same turn of the event loop are settled in one call to the backend. */
+/**
+ * Groups acks: jobs that end in the same turn of the event loop, or while the group before is under way, are settled in one
+ * call to the backend.
+ */
 
 import type { Ack, JobSettler } from './contract.ts';
 
@@ -8,28 +11,41 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
+export interface GroupingSettler extends JobSettler {
+  /** Whether acks wait or are under way. */
+  readonly busy: boolean;
+}
+
 /** @param send called with each group, instead of the settler's own `ack` */
-export function groupAcks(settler: JobSettler, send: JobSettler['ack']): JobSettler {
+export function groupAcks(settler: JobSettler, send: JobSettler['ack']): GroupingSettler {
   let group: Waiting[] = [];
+  let underWay = false;
 
   async function flush(): Promise<void> {
     const sending = group;
     group = [];
+    underWay = true;
     try {
       const settled = await send(sending.map(({ ack }) => ack));
       for (let i = 0; i < sending.length; i++) sending[i]!.resolve(settled[i] === true);
     } catch (error) {
       for (const { reject } of sending) reject(error);
+    } finally {
+      underWay = false;
+      if (group.length > 0) setImmediate(flush);
     }
   }
 
   function add(ack: Ack): Promise<boolean> {
     return new Promise((resolve, reject) => {
-      if (group.push({ ack, resolve, reject }) === 1) setImmediate(flush);
+      if (group.push({ ack, resolve, reject }) === 1 && !underWay) setImmediate(flush);
     });
   }
 
   return {
+    get busy() {
+      return underWay || group.length > 0;
+    },
     ack: async (acks) => (acks.length === 1 ? [await add(acks[0]!)] : Promise.all(acks.map(add))),
     nack: (lease, how) => settler.nack(lease, how),
     abandon: (lease, why) => settler.abandon(lease, why),

@@ -49,7 +49,7 @@ export function startUpkeep(state: WorkerState): Upkeep {
   }
 
   async function renew(): Promise<void> {
-    const held: Held[] = [...running, ...state.buffer];
+    const held: Held[] = [...running, ...state.settling, ...state.buffer];
     if (held.length === 0) return;
     try {
       const now = clock.now();

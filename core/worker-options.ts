@@ -69,6 +69,11 @@ export function settingsOf(app: App, options: WorkerOptions): WorkerSettings {
     if (value !== undefined) checkInteger(limit, value, 1);
   }
   for (const job of app.jobs.values()) {
+    if (job.transaction && !backend.begin) {
+      throw config(
+        `Job "${job.name}" has a transaction, but backend "${backend.name}" offers none. Run it on postgres().`,
+      );
+    }
     if (!renew && leaseMs <= job.timeoutMs) {
       throw config(
         `Without renewal the lease must outlast every job: leaseMs is ${leaseMs}, but job "${job.name}" may run ${job.timeoutMs} ms. Raise leaseMs, lower its timeoutMs, or leave renewal on.`,

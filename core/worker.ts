@@ -41,7 +41,10 @@ export interface WorkerState {
   readonly startedAt: number;
   /** Fetched, not begun. */
   buffer: Held[];
+  /** Their handlers are at work: these fill the slots. */
   readonly running: Set<Held>;
+  /** Their handlers have ended; the backend has not confirmed yet how. */
+  readonly settling: Set<Held>;
   readonly counts: Record<Outcome, number>;
   stop(reason: StopReason): void;
 }
@@ -50,7 +53,8 @@ export interface WorkerState {
 const waitMs = 5_000;
 /** After `drainMs`, how long an aborted handler has to come back by itself. */
 const graceMs = 1_000;
-const longestBackoffMs = 5_000;
+/** A server that is back is noticed within this. */
+const longestBackoffMs = 1_000;
 /** A worker that is to end by itself does not wait for ever for a backend that fails. */
 const patience = 5;
 const sameKeyPressMs = 250;
@@ -59,6 +63,8 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
   refuseInsideIsolate('startWorker');
   const settings = settingsOf(app, options);
   const { backend, concurrency, queues } = settings;
+  /** A backend that takes leases out and does not confirm what becomes of them must not get ever more of them. */
+  const mostSettling = concurrency + Math.max(settings.prefetch, concurrency);
   const client = connect(app, backend, options.store ? { store: options.store } : {});
   const settler = groupAcks(backend, ackAndRefill);
   const { clock, events } = app;
@@ -81,30 +87,39 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
     startedAt: clock.now(),
     buffer: [],
     running: new Set(),
+    settling: new Set(),
     counts: { acked: 0, requeued: 0, 'dead-lettered': 0, rejected: 0, 'skipped-idempotent': 0 },
     stop: (why) => void stop(why),
   };
-  const { running, counts } = state;
+  const { running, settling, counts } = state;
 
-  /** How many more jobs may be fetched once `ending` of the running ones have ended. */
-  function room(ending = 0): number {
+  /** How many more jobs may be fetched. */
+  function room(): number {
     const mine = running.size + state.buffer.length + promised;
-    return Math.min(concurrency + settings.prefetch - mine + ending, settings.maxJobs - settledJobs - mine);
+    return Math.min(
+      concurrency + settings.prefetch - mine,
+      settings.maxJobs - settledJobs - settling.size - mine,
+    );
   }
+
+  const busy = (): number => running.size + settling.size;
 
   function hold(leases: readonly JobLease[]): void {
     for (const lease of leases) state.buffer.push({ run: createRun(lease), expiresAt: lease.expiresAt });
   }
 
-  /** Where the queue can, the slots that a group of acks will free are filled in the same step. */
+  /** Where the queue can, the slots that are free are filled in the same step. */
   async function ackAndRefill(acks: readonly Ack[]): Promise<boolean[]> {
-    const max = room(acks.length);
+    const max = room();
     if (!backend.ackAndFetch || fetching || reason !== null || max <= 0) return backend.ack(acks);
     promised += max;
     try {
       const { settled, leases } = await backend.ackAndFetch(acks, { queues, max, leaseMs: settings.leaseMs });
-      if (reason === null) hold(leases);
-      else await handBack(leases);
+      if (reason !== null) await handBack(leases);
+      else {
+        hold(leases);
+        setImmediate(pump);
+      }
       return settled;
     } finally {
       promised -= max;
@@ -112,12 +127,20 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
   }
 
   function pump(): void {
-    while (running.size < concurrency && reason === null) {
+    while (running.size < concurrency && settling.size < mostSettling && reason === null) {
       const held = state.buffer.shift();
       if (!held) return;
       running.add(held);
+      held.run.onSettling = () => endOf(held);
       void work(held);
     }
+  }
+
+  /** The slot is free as soon as the handler has ended: settling needs none. */
+  function endOf(held: Held): void {
+    running.delete(held);
+    settling.add(held);
+    pump();
   }
 
   async function work(held: Held): Promise<void> {
@@ -135,10 +158,11 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
       });
     }
     running.delete(held);
+    settling.delete(held);
     settledJobs++;
     pump();
     onSpace?.();
-    if (settings.untilIdle && running.size === 0) waking.abort(); // nothing to wait for any more
+    if (settings.untilIdle && busy() === 0) waking.abort(); // nothing to wait for any more
     if (settledJobs >= settings.maxJobs) state.stop(settings.once ? 'once' : 'max-jobs');
   }
 
@@ -148,13 +172,15 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
     let failedAt = 0;
     while (reason === null) {
       // With slots free fetch at once; to fill the buffer wait until half of it is empty, so that fetches stay large.
+      // Acks under way bring the next leases with them.
       const { length: ahead } = state.buffer;
-      if (room() <= 0 || (ahead > 0 && ahead * 2 > settings.prefetch)) {
+      const refilled = backend.ackAndFetch !== undefined && settler.busy;
+      if (room() <= 0 || refilled || (ahead > 0 && ahead * 2 > settings.prefetch)) {
         await space();
         continue;
       }
       try {
-        const onePass = settings.once || (settings.untilIdle && running.size === 0);
+        const onePass = settings.once || (settings.untilIdle && busy() === 0);
         if (waking.signal.aborted) waking = new AbortController();
         fetching = true;
         const leases = await backend.fetch({
@@ -250,11 +276,11 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
   }
 
   async function allEnded(withinMs: number): Promise<void> {
-    if (running.size === 0) return;
+    if (busy() === 0) return;
     await new Promise<void>((resolve) => {
       const cancel = clock.after(withinMs, resolve);
       onSpace = () => {
-        if (running.size > 0) return;
+        if (busy() > 0) return;
         cancel();
         resolve();
       };

@@ -163,6 +163,9 @@ function contextOf(facts: RunFacts, mine: Current): HandlerContext {
         channel.send({ type: 'log', message, fields: cloneable(fields) });
       }
     },
+    get tx(): never {
+      throw config(`Job "${facts.job}" runs isolated, where a transaction cannot follow.`);
+    },
     async enqueue(job, payload, options) {
       if (mine.ended) {
         throw new LongshoreError(

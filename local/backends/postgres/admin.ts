@@ -12,23 +12,6 @@ export function postgresAdmin(state: PostgresState): QueueAdmin {
     return db.query(during, sql, values);
   }
 
-  // A member of a claim counts while the job has still the turn that was claimed, and no renewal of its own.
-  const countsOf = `
-    SELECT q.name,
-      (SELECT count(*) FROM ${s}.ready r WHERE r.queue = q.name) +
-        (SELECT count(*) FROM ${s}.delayed d WHERE d.queue = q.name AND d.ready_at <= q.now),
-      (SELECT count(*) FROM ${s}.delayed d WHERE d.queue = q.name AND d.ready_at > q.now),
-      (SELECT count(*) FROM ${s}.leases l CROSS JOIN LATERAL unnest(l.ids, l.turns) m (id, turn)
-        JOIN ${s}.jobs j ON j.id = m.id AND j.turn = m.turn
-        WHERE l.queue = q.name AND NOT EXISTS (SELECT FROM ${s}.renewals r WHERE r.id = m.id AND r.turn = m.turn)) +
-      (SELECT count(*) FROM ${s}.renewals r JOIN ${s}.jobs j ON j.id = r.id AND j.turn = r.turn WHERE r.queue = q.name),
-      (SELECT count(*) FROM ${s}.dead d WHERE d.queue = q.name),
-      coalesce((SELECT paused FROM ${s}.queues p WHERE p.name = q.name), false),
-      q.now - least(
-        (SELECT min(r.ready_at) FROM ${s}.ready r WHERE r.queue = q.name),
-        (SELECT min(d.ready_at) FROM ${s}.delayed d WHERE d.queue = q.name AND d.ready_at <= q.now))
-    FROM (SELECT name, ${now} AS now FROM`;
-
   async function setPaused(queue: string, paused: boolean): Promise<void> {
     const sql = `
       WITH told AS (SELECT pg_notify($3, $1) WHERE $3::text IS NOT NULL AND NOT $2)
@@ -39,10 +22,8 @@ export function postgresAdmin(state: PostgresState): QueueAdmin {
 
   return {
     async stats(only) {
-      const source =
-        only === undefined ? `${s}.queues) q ORDER BY q.name` : '(VALUES ($2::text)) given (name)) q';
-      const values = only === undefined ? [state.at()] : [state.at(), only];
-      const rows = await query('counting', `${countsOf} ${source}`, values);
+      const sql = `SELECT * FROM ${s}.stats($1, $2)`;
+      const rows = await query('counting', sql, [state.at(), only ?? null]);
       return rows.map(
         ([queue, ready, delayed, leased, dead, paused, oldest]): QueueStats => ({
           queue: queue as string,

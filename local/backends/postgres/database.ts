@@ -14,6 +14,7 @@ export interface PostgresClient {
   query(text: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
   on(event: 'error' | 'end', listener: (error?: Error) => void): unknown;
   on(event: 'notification', listener: (message: { channel: string; payload?: string }) => void): unknown;
+  removeListener(event: 'error', listener: (error?: Error) => void): unknown;
   removeAllListeners(event: string): unknown;
   release(destroy?: boolean | Error): void;
 }

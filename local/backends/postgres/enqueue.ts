@@ -134,11 +134,12 @@ export function refusal({ id, body }: OutgoingMessage, maxBodyBytes: number): Lo
 }
 
 const uuidv7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7/;
-const dayMs = 86_400_000;
+/** For clocks that differ. */
+const skewMs = 3_600_000;
 
 /**
  * No copy of these messages can have ended before that time (epoch ms), so older days of the history need no look: a UUID
- * of version 7 names its time; one day is for clocks that differ. Any other id may have been used at any time.
+ * of version 7 names its time. Any other id may have been used at any time.
  */
 export function sinceOf(messages: readonly OutgoingMessage[]): number {
   let since = Number.POSITIVE_INFINITY;
@@ -147,5 +148,5 @@ export function sinceOf(messages: readonly OutgoingMessage[]): number {
     const at = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
     if (at < since) since = at;
   }
-  return since - dayMs;
+  return since - skewMs;
 }

@@ -16,6 +16,7 @@ import { createEnqueue } from './enqueue.ts';
 import { postgresKeys } from './keys.ts';
 import { channelOf, createListener, createRinger } from './listen.ts';
 import { postgresRecords } from './records.ts';
+import { createTransactions } from './transactions.ts';
 import { createWorker } from './work.ts';
 import { postgresWorkers } from './workers.ts';
 
@@ -101,7 +102,8 @@ export function postgres(urlOrOptions: string | PostgresOptions): QueueBackend {
     bells: (queues) => (listen ? ringer.due(queues) : []),
     wake: () => bell.ring(),
   };
-  const { claim, ...worker } = createWorker(state);
+  const worker = createWorker(state);
+  const { ack, nack, abandon, renew, ackAndFetch, reapExpired } = worker;
 
   return {
     name: 'postgres',
@@ -112,8 +114,14 @@ export function postgres(urlOrOptions: string | PostgresOptions): QueueBackend {
       workers: postgresWorkers(state),
     },
     admin: postgresAdmin(state),
-    ...worker,
+    ack,
+    nack,
+    abandon,
+    renew,
+    ackAndFetch,
+    reapExpired,
     enqueue: createEnqueue(state, maxBodyBytes),
+    ...createTransactions(state, worker, maxBodyBytes),
     migrate: () => db.migrate(),
 
     async fetch({ queues, max, leaseMs, waitMs, signal }) {
@@ -121,7 +129,7 @@ export function postgres(urlOrOptions: string | PostgresOptions): QueueBackend {
       for (;;) {
         const now = clock.now();
         const rung = bell.rings;
-        const claimed = await claim({ queues, max, leaseMs }).catch((error) => {
+        const claimed = await worker.claim({ queues, max, leaseMs }).catch((error) => {
           if (open) throw error;
         });
         if (!claimed) return [];

@@ -77,6 +77,31 @@ const cancel = (s: string): string => `
     INSERT INTO ${s}.ready (queue, rank, seq, ready_at, id) SELECT queue, rank, seq, ready_at, id FROM back RETURNING queue
   $$;`;
 
+/** A member of a claim counts while its job has still the turn that was claimed, and no renewal of its own. */
+const stats = (s: string): string => `
+  CREATE FUNCTION ${s}.stats(at bigint, only_queue text) RETURNS TABLE (
+    name text, ready bigint, delayed bigint, leased bigint, dead bigint, paused boolean, oldest bigint
+  ) LANGUAGE sql SET jit = off AS $$
+    SELECT q.name,
+      (SELECT count(*) FROM ${s}.ready r WHERE r.queue = q.name) +
+        (SELECT count(*) FROM ${s}.delayed d WHERE d.queue = q.name AND d.ready_at <= q.now),
+      (SELECT count(*) FROM ${s}.delayed d WHERE d.queue = q.name AND d.ready_at > q.now),
+      (SELECT count(*) FROM ${s}.leases l CROSS JOIN LATERAL unnest(l.ids, l.turns) m (id, turn)
+        JOIN ${s}.jobs j ON j.id = m.id AND j.turn = m.turn
+        WHERE l.queue = q.name AND NOT EXISTS (SELECT FROM ${s}.renewals r WHERE r.id = m.id AND r.turn = m.turn)) +
+      (SELECT count(*) FROM ${s}.renewals r JOIN ${s}.jobs j ON j.id = r.id AND j.turn = r.turn WHERE r.queue = q.name),
+      (SELECT count(*) FROM ${s}.dead d WHERE d.queue = q.name),
+      coalesce((SELECT paused FROM ${s}.queues p WHERE p.name = q.name), false),
+      q.now - least(
+        (SELECT min(r.ready_at) FROM ${s}.ready r WHERE r.queue = q.name),
+        (SELECT min(d.ready_at) FROM ${s}.delayed d WHERE d.queue = q.name AND d.ready_at <= q.now))
+    FROM (
+      SELECT names.name, ${clock} AS now
+      FROM (SELECT only_queue AS name WHERE only_queue IS NOT NULL
+        UNION ALL SELECT n.name FROM ${s}.queues n WHERE only_queue IS NULL) names) q
+    ORDER BY q.name
+  $$;`;
+
 /** How many days of the history have their tables made in advance. */
 const daysAhead = 7;
 
@@ -132,4 +157,4 @@ const days = (s: string): string => `
   END $$;`;
 
 /** @param s the schema's name, quoted */
-export const maintenance = (s: string): string => `${keys(s)} ${cancel(s)} ${days(s)}`;
+export const maintenance = (s: string): string => `${keys(s)} ${cancel(s)} ${stats(s)} ${days(s)}`;

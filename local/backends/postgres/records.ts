@@ -35,9 +35,9 @@ export function postgresRecords(state: PostgresState): RecordStore {
 
     async progress(id, token, progress) {
       const { claim, turn } = ownership({ token });
-      const sql = `UPDATE ${s}.jobs SET progress = $2 WHERE id = $3 AND turn = $4 AND (
-          EXISTS (SELECT FROM ${s}.leases WHERE claim = $5 AND until > ${now})
-          OR EXISTS (SELECT FROM ${s}.renewals WHERE id = $3 AND claim = $5 AND until > ${now})) RETURNING 1`;
+      const sql = `UPDATE ${s}.jobs SET progress = $2 WHERE id = $3 AND turn = $4 AND coalesce(
+          (SELECT until > ${now} FROM ${s}.renewals WHERE id = $3 AND claim = $5),
+          EXISTS (SELECT FROM ${s}.leases WHERE claim = $5 AND until > ${now})) RETURNING 1`;
       const values = [state.at(), JSON.stringify(progress), id, turn, claim];
       return (await query('writing progress', sql, values)).length === 1;
     },

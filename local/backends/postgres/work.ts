@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import type { Ack, FetchRequest, JobLease, JobSettler, QueueBackend } from '../../../core/contract.ts';
 import { lostAttempt } from '../defaults.ts';
 import { bigintArray, intArray, textArray } from './arrays.ts';
-import type { Row } from './database.ts';
+import type { PostgresClient, Row } from './database.ts';
 import type { PostgresState } from './index.ts';
 import { createBatches, type Leftovers, type Ownership, ownership, tokenOf } from './leases.ts';
 import { reportLine } from './rows.ts';
@@ -27,6 +27,8 @@ export interface Claimed {
 
 export interface Worker extends JobSettler, Required<Pick<QueueBackend, 'ackAndFetch' | 'reapExpired'>> {
   claim(request: Pick<FetchRequest, 'queues' | 'max' | 'leaseMs'>): Promise<Claimed>;
+  /** Settles on a connection that has a transaction open. `committed` is to be called when it has ended well. */
+  ackIn(client: PostgresClient, ack: Ack): Promise<{ settled: boolean; committed(): void }>;
 }
 
 const columns = '$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13';
@@ -125,6 +127,15 @@ export function createWorker(state: PostgresState): Worker {
       const settled = answers(acks.length, row![0]);
       confirm(owners, settled, planned);
       return settled;
+    },
+
+    async ackIn(client, ack) {
+      const owners = [ownership(ack.lease)];
+      const planned = { finished: [], renewed: [owners[0]!.id] };
+      const values = ackValues([ack], owners, planned);
+      const { rows } = await client.query({ text: settleSql, values, rowMode: 'array' });
+      const [settled] = answers(1, rows[0]![0]);
+      return { settled: settled!, committed: () => batches.confirm(owners, planned) };
     },
 
     async nack(lease, { delayMs, countAttempt, report }) {
