@@ -4,6 +4,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     exclude: ['test/bench/**', '**/node_modules/**', 'dist/**'],
+    globalSetup: ['test/postgres/setup.ts'],
     testTimeout: 20_000,
     pool: 'forks',
   },

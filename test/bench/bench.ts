@@ -18,6 +18,34 @@ export interface Row {
   readonly samples: readonly number[];
 }
 
+/** Measurements of one backend, in groups that can be chosen. */
+export interface Suite {
+  readonly groups: readonly string[];
+  run(bench: Bench, groups: readonly string[]): Promise<Row[]>;
+}
+
+export function suite<Service extends { stop(): Promise<void> }>(
+  groups: Readonly<Record<string, (bench: Bench, service: Service) => Promise<Row[]>>>,
+  start: () => Promise<Service>,
+): Suite {
+  return {
+    groups: Object.keys(groups),
+    async run(bench, names) {
+      const service = await start();
+      const rows: Row[] = [];
+      try {
+        for (const name of names) {
+          bench.note(`${name} …`);
+          rows.push(...(await groups[name]!(bench, service)));
+        }
+      } finally {
+        await service.stop();
+      }
+      return rows;
+    },
+  };
+}
+
 export interface Task<T> {
   /** Resolves when the child has said that it is set up. */
   readonly ready: Promise<void>;
@@ -40,13 +68,19 @@ export interface Bench {
 
 const taskTimeoutMs = 180_000;
 
-export function createBench(root: string, childPath: (folder: string) => string, rounds: number): Bench {
+/** @param suite whose tasks the child processes know */
+export function createBench(
+  root: string,
+  suite: string,
+  childPath: (folder: string) => string,
+  rounds: number,
+): Bench {
   const scratch = mkdtempSync(join(tmpdir(), 'longshore-bench-'));
   const script = childPath(scratch);
   const children = new Set<ChildProcess>();
 
   function start<T>(task: string, input: object): Task<T> {
-    const child = fork(script, [join(root, 'test/bench')], { execArgv: ['--expose-gc'] });
+    const child = fork(script, [join(root, 'test/bench'), suite], { execArgv: ['--expose-gc'] });
     children.add(child);
     const ready = Promise.withResolvers<void>();
     const result = Promise.withResolvers<T>();
@@ -111,23 +145,45 @@ export async function pairs(bench: Bench, measure: () => Promise<Pair>): Promise
   return measured;
 }
 
-/** A row whose score is the median of the ratios of all rounds; `least` = the target, `null` = report only. */
+/**
+ * Every contender once per round, forwards and then backwards: neighbours stay neighbours, and nobody is always the
+ * one who comes after somebody else. Returns what each reached, by round.
+ */
+export async function contest<Name extends string, Result>(
+  bench: Bench,
+  names: readonly Name[],
+  measure: (name: Name) => Promise<Result>,
+): Promise<Record<Name, Result>[]> {
+  const rounds: Record<Name, Result>[] = [];
+  for (let round = 0; round < bench.rounds; round++) {
+    const reached: Partial<Record<Name, Result>> = {};
+    for (const name of round % 2 === 0 ? names : names.toReversed()) reached[name] = await measure(name);
+    rounds.push(reached as Record<Name, Result>);
+  }
+  return rounds;
+}
+
+/** What the ratio is to be; `null` = report only. A number = at least so much. */
+export type Target = number | { readonly most: number } | null;
+
+/** A row whose score is the median of the ratios of all rounds. */
 export function ratioRow(
   name: string,
   unit: string,
   measured: readonly Pair[],
-  least: number | null,
+  target: Target,
   than: string,
 ): Row {
   const ratios = measured.map(({ ours, theirs }) => ours / theirs);
   const score = median(ratios);
+  const least = typeof target === 'number';
   return {
     name,
-    reached: `${count(median(measured.map(({ ours }) => ours)))} ${unit}`,
-    against: `${than} ${count(median(measured.map(({ theirs }) => theirs)))} ${unit}`,
+    reached: `${amount(median(measured.map(({ ours }) => ours)))} ${unit}`,
+    against: `${than} ${amount(median(measured.map(({ theirs }) => theirs)))} ${unit}`,
     score,
-    target: least === null ? 'report' : `≥ ${least} ×`,
-    met: least === null ? null : score >= least,
+    target: target === null ? 'report' : least ? `≥ ${target} ×` : `≤ ${target.most} ×`,
+    met: target === null ? null : least ? score >= target : score <= target.most,
     samples: ratios,
   };
 }
@@ -137,7 +193,7 @@ export function limitRow(name: string, unit: string, samples: readonly number[],
   const score = median(samples);
   return {
     name,
-    reached: `${score < 100 ? score.toFixed(score < 10 ? 2 : 1) : count(score)} ${unit}`,
+    reached: `${amount(score)} ${unit}`,
     against: '',
     score: most === null ? null : score,
     target: most === null ? 'report' : `≤ ${most} ${unit}`,
@@ -145,5 +201,7 @@ export function limitRow(name: string, unit: string, samples: readonly number[],
     samples,
   };
 }
+
+const amount = (value: number): string => (value < 100 ? value.toFixed(value < 10 ? 2 : 1) : count(value));
 
 export const count = (value: number): string => Math.round(value).toLocaleString('en');

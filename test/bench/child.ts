@@ -1,22 +1,21 @@
 /** The other end of `Bench.start`: runs one task in a process of its own and reports what it measured. */
 
 import { once } from 'node:events';
-import * as longshore from './longshore.ts';
-import { plainjob } from './plainjob.ts';
-import { rawBulk, rawSingle } from './raw.ts';
 import type { Host } from './task.ts';
 
-const tasks: Record<string, (input: never, host: Host) => Promise<unknown>> = {
-  ...longshore,
-  plainjob,
-  rawBulk,
-  rawSingle,
+type Tasks = Record<string, (input: never, host: Host) => Promise<unknown>>;
+
+/** Loaded when asked for: no suite pays memory for the drivers of another. */
+const suites: Record<string, () => Promise<{ tasks: Tasks }>> = {
+  sqlite: () => import('./sqlite-tasks.ts'),
+  postgres: () => import('./postgres/tasks.ts'),
 };
 
 process.once('disconnect', () => process.exit(1)); // never outlive the parent
+const [folder = '', suite = ''] = process.argv.slice(2);
 const [{ task, input }] = (await once(process, 'message')) as [{ task: string; input: never }];
 const host: Host = {
-  folder: process.argv[2]!,
+  folder,
   async waitForGo() {
     const go = once(process, 'message');
     process.send!({ ready: true });
@@ -24,6 +23,7 @@ const host: Host = {
   },
 };
 try {
+  const { tasks } = await suites[suite]!();
   const run = tasks[task];
   if (!run) throw new Error(`There is no task "${task}".`);
   const result = await run(input, host);

@@ -1,98 +1,121 @@
 /**
- * `npm run bench -- sqlite [--rounds 3] [--only drain] [--json]`
+ * `npm run bench -- sqlite|postgres [--rounds 3] [--only drain] [--json]`
  *
  * Absolute numbers belong to one machine on one day. What counts are the ratios, and every ratio is the median of
  * pairs that were measured right after one another in the same run.
  */
 
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs, stripVTControlCharacters, styleText } from 'node:util';
 import { buildSync } from 'esbuild';
-import { type Bench, createBench, type Row } from './bench.ts';
-import { bundle, load, rss } from './footprint.ts';
-import { latency } from './latency.ts';
-import { bulk, single } from './sending.ts';
-import { backlog, core, drain, history, workers } from './throughput.ts';
+import { createBench, type Row, type Suite } from './bench.ts';
 
-const groups: Record<string, (bench: Bench) => Promise<Row[]>> = {
-  drain,
-  history,
-  workers,
-  bulk,
-  single,
-  latency,
-  backlog,
-  rss,
-  core,
-  import: load,
-  bundle,
+/** Loaded when asked for: what one measures with need not be there for another. */
+const suites: Record<string, () => Promise<Suite>> = {
+  sqlite: async () => (await import('./sqlite-suite.ts')).sqlite,
+  postgres: async () => (await import('./postgres/suite.ts')).postgres,
 };
 
 const root = resolve(import.meta.dirname, '../..');
 
-function main(): Promise<void> {
+async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
       rounds: { type: 'string', default: '3' },
-      only: { type: 'string', multiple: true, default: Object.keys(groups) },
+      only: { type: 'string', multiple: true },
       json: { type: 'boolean', default: false },
     },
   });
+  const [name = 'sqlite', ...others] = positionals;
+  const load = suites[name];
+  if (!load || others.length > 0) {
+    stop(`Expected one of ${Object.keys(suites).join(', ')}, got ${positionals.join(' ')}.`);
+  }
+  install();
+  const suite = await load();
+  const { only = suite.groups, json } = values;
   const rounds = Number(values.rounds);
-  const unknown = values.only.find((name) => !groups[name]);
-  if (positionals.some((name) => name !== 'sqlite')) stop('The only backend with a benchmark is "sqlite".');
+  const unknown = only.find((group) => !suite.groups.includes(group));
   if (!Number.isInteger(rounds) || rounds < 1)
     stop(`--rounds expects a positive integer, got ${values.rounds}.`);
-  if (unknown) stop(`--only expects one of ${Object.keys(groups).join(', ')}, got ${unknown}.`);
-  return measure(values.only, rounds, values.json);
-}
-
-async function measure(names: readonly string[], rounds: number, json: boolean): Promise<void> {
-  install();
-  const bench = createBench(root, compileChild, rounds);
-  process.once('exit', bench.close);
-  process.once('SIGINT', () => process.exit(130));
-  process.once('SIGTERM', () => process.exit(143));
-  const rows: Row[] = [];
-  for (const name of names) {
-    bench.note(`${name} …`);
-    rows.push(...(await groups[name]!(bench)));
-  }
+  if (unknown) stop(`--only expects one of ${suite.groups.join(', ')}, got ${unknown}.`);
+  const rows = await measure(name, suite, only, rounds);
   if (json) console.log(JSON.stringify({ node: process.version, rounds, rows }, null, 2));
   else print(rows, rounds);
+}
+
+async function measure(
+  name: string,
+  suite: Suite,
+  groups: readonly string[],
+  rounds: number,
+): Promise<Row[]> {
+  const bench = createBench(root, name, compileChild, rounds);
+  process.once('exit', bench.close);
+  // Without its children the suite fails, and stops the services that it has started.
+  let exitCode: number | null = null;
+  for (const [signal, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const) {
+    process.once(signal, () => {
+      exitCode = code;
+      bench.close();
+    });
+  }
+  try {
+    return await suite.run(bench, groups);
+  } catch (error) {
+    if (exitCode !== null) process.exit(exitCode);
+    throw error;
+  }
 }
 
 /** The peers have an install of their own, made when it is first needed. */
 function install(): void {
   const folder = import.meta.dirname;
-  if (existsSync(join(folder, 'node_modules'))) return;
+  if (isInstalled(folder)) return;
   const npm = process.env.npm_execpath;
   const [command, args] = npm ? [process.execPath, [npm, 'ci']] : ['npm', ['ci']];
   const { status, error } = spawnSync(command, args, { cwd: folder, stdio: ['ignore', 2, 2] });
   if (status !== 0) stop(`npm ci in test/bench failed${error ? `: ${error.message}` : ''}.`);
 }
 
-/** One file of plain JavaScript: the children must not carry the compiler in their memory. */
+/** Not when packages have been added or renewed since. */
+function isInstalled(folder: string): boolean {
+  const { dependencies } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+    dependencies: Record<string, string>;
+  };
+  return Object.entries(dependencies).every(([name, version]) => {
+    const path = join(folder, 'node_modules', name, 'package.json');
+    return existsSync(path) && JSON.parse(readFileSync(path, 'utf8')).version === version;
+  });
+}
+
+/** Plain JavaScript: the children must not carry the compiler in their memory. */
 function compileChild(folder: string): string {
-  const outfile = join(folder, 'child.mjs');
   buildSync({
     entryPoints: [join(import.meta.dirname, 'child.ts')],
-    outfile,
+    outdir: folder,
     bundle: true,
+    splitting: true, // so that a suite is loaded alone
+    external: ['pg'], // it must be the very module that the package finds
     platform: 'node',
     format: 'esm',
     target: 'node22',
+    outExtension: { '.js': '.mjs' },
     logLevel: 'error',
   });
-  return outfile;
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction');
+  return join(folder, 'child.mjs');
 }
 
 function print(rows: readonly Row[], rounds: number): void {
-  const table = rows.map(({ name, reached, against, score, target, met }) => [
-    name,
+  const table = rows.map(({ name, reached, against, score, target, met }, i) => [
+    name === rows[i - 1]?.name ? '' : name,
     reached,
     against,
     against === '' || score === null ? '' : `${score.toFixed(2)} ×`,

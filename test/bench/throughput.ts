@@ -33,7 +33,7 @@ async function drainRow(
   const name = `drain c=${concurrency}, ${history ? 'history kept' : 'deleted when settled'}`;
   return [
     ratioRow(name, 'jobs/s', shipped, least, 'plainjob as it ships'),
-    ratioRow('', 'jobs/s', adapted, null, 'plainjob on node:sqlite'),
+    ratioRow(name, 'jobs/s', adapted, null, 'plainjob on node:sqlite'),
   ];
 }
 

@@ -1,14 +1,14 @@
-/** One worker process, made to be killed: `node worker.ts <queue file> <effects file> <leaseMs>`. */
+/** One worker process, made to be killed: `node worker.ts <backend> <its address> <effects file> <leaseMs>`. */
 
 import { startWorker } from '../../core/index.ts';
-import { sqlite } from '../../local/backends/sqlite/index.ts';
 import { crashApp, openEffects } from './app.ts';
+import { type BackendName, openers } from './backends.ts';
 
-const [queuePath, effectsPath, lease] = process.argv.slice(2);
+const [name, address, effectsPath, lease] = process.argv.slice(2);
 const leaseMs = Number(lease);
 const { app } = crashApp(openEffects(effectsPath!), leaseMs);
 startWorker(app, {
-  backend: sqlite(queuePath!),
+  backend: openers[name as BackendName](address!),
   concurrency: 10,
   prefetch: 4,
   leaseMs,

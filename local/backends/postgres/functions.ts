@@ -57,7 +57,9 @@ const settle = (s: string): string => `
       WHERE k.key = d.key AND k.owner = d.owner AND (settled IS NULL OR d.n = ANY (settled));
     END IF;
     IF cardinality(p_renewed) > 0 THEN
-      DELETE FROM ${s}.renewals r WHERE r.id = ANY (p_renewed) AND r.claim = ANY (p_claims);
+      -- A renewal that has ended must stay: without it the claim's own end, which may be later, would count again.
+      DELETE FROM ${s}.renewals r WHERE r.id = ANY (p_renewed) AND r.claim = ANY (p_claims)
+        AND NOT EXISTS (SELECT FROM ${s}.jobs j WHERE j.id = r.id AND j.turn = r.turn);
     END IF;
   END IF;
   -- Not if anything failed: an expired lease that is not settled must be left for the reaper to find.
