@@ -5,6 +5,10 @@ import { type App, type Contract, LongshoreError } from '../core/index.ts';
 interface Place {
   /** Where a backend that keeps a file puts it. */
   readonly path: string;
+  /** Where a backend in a database puts its tables. @default 'longshore' */
+  readonly schema?: string;
+  /** Whether what an earlier run has left there is removed. */
+  readonly fresh?: boolean;
 }
 
 /** Loaded on demand, so that a driver that is not installed only matters to those who ask for it. */
@@ -12,7 +16,30 @@ const backends: Readonly<Record<string, (app: App, place: Place) => Promise<Cont
   sqlite: async (_, { path }) => (await import('../local/backends/sqlite/index.ts')).sqlite(path),
   memory: async () => (await import('../local/backends/memory/index.ts')).memory(),
   sync: async (app) => (await import('../local/backends/sync.ts')).sync(app),
+  postgres: async (_, { schema = 'longshore', fresh = false }) => {
+    const url = process.env.DATABASE_URL;
+    if (!url)
+      throw config('Expected DATABASE_URL to be postgres://user:password@host/database, got nothing.');
+    const { postgres } = await import('../local/backends/postgres/index.ts');
+    if (fresh) await dropSchema(url, schema);
+    return postgres({ url, schema });
+  },
 };
+
+async function dropSchema(url: string, schema: string): Promise<void> {
+  const { default: pg } = await import('pg');
+  const client = new pg.Client(url);
+  try {
+    await client.connect();
+    await client.query(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`);
+  } catch (cause) {
+    throw config(`Expected the database of DATABASE_URL to answer, got: ${(cause as Error).message}`);
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+const config = (message: string): LongshoreError => new LongshoreError('CONFIG', message);
 
 /** Throws `CONFIG` for a backend that the examples do not know. */
 export async function exampleBackend(
@@ -23,7 +50,7 @@ export async function exampleBackend(
   const open = Object.hasOwn(backends, name) ? backends[name] : undefined;
   if (!open) {
     const names = Object.keys(backends).join(', ');
-    throw new LongshoreError('CONFIG', `Expected LONGSHORE_BACKEND to be one of ${names}, got "${name}".`);
+    throw config(`Expected LONGSHORE_BACKEND to be one of ${names}, got "${name}".`);
   }
   return open(app, place);
 }

@@ -56,7 +56,11 @@ async function play(
   const { app, jobs } = example;
   app.events.on(tally.listener);
   app.events.on((event) => view.event(event, Date.now() - startedAt));
-  const backend = await exampleBackend(app, { path: join(stage.folder, 'queue.db') });
+  const backend = await exampleBackend(app, {
+    path: join(stage.folder, 'queue.db'),
+    schema: 'longshore_demo',
+    fresh: true,
+  });
   const files = await prepareSamples(stage, expected);
 
   // startLocal closes its backend when it stops, but afterwards we still want to look into the queue.

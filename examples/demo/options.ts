@@ -19,7 +19,8 @@ with a mail server and a webhook receiver inside. Nothing leaves this computer.
   --keep             never remove this run's files (else the next run does)
   --help             this text
 
-Environment: LONGSHORE_BACKEND = sqlite (default), memory or sync; NO_COLOR turns colours off.
+Environment: LONGSHORE_BACKEND = sqlite (default), memory, sync, or postgres with DATABASE_URL;
+NO_COLOR turns colours off.
 `;
 
 /** A wrong command line: a message for people, exit code 2. */
