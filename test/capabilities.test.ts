@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { type Contract, createApp, defineJob } from '../core/index.ts';
 import { memory } from '../local/backends/memory/index.ts';
+import { postgres } from '../local/backends/postgres/index.ts';
 import { sqlite } from '../local/backends/sqlite/index.ts';
 import { sync } from '../local/backends/sync.ts';
+import { freshDatabase } from './postgres/schemas.ts';
 
 /** The capability table as `row → backend → cell`. */
 function readTable(): Map<string, Map<string, string>> {
@@ -25,8 +27,11 @@ function readTable(): Map<string, Map<string, string>> {
 }
 
 const job = defineJob({ name: 'any', payload: z.null(), async handle() {} });
+const database = await freshDatabase();
+afterAll(() => database.drop());
 const backends: readonly Contract.QueueBackend[] = [
   sqlite(':memory:'),
+  postgres(database.url),
   memory(),
   sync(createApp({ jobs: [job] })),
 ];
@@ -49,6 +54,8 @@ describe('the capability table', () => {
       expect(cell('longest lease')).toBe(any(backend.limits.maxLeaseMs));
       expect(cell('records, keys, workers')).toBe(yes(backend.stores !== undefined));
       expect(cell('administration')).toBe(yes(backend.admin !== undefined));
+      const transactions = backend.enqueueIn !== undefined && backend.begin !== undefined;
+      expect(cell('enqueue in your transaction, `ctx.tx`')).toBe(yes(transactions));
       const message = {
         id: 'twice',
         queue: 'q',

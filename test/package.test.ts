@@ -10,7 +10,13 @@ import { publint } from 'publint';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const root = resolve(import.meta.dirname, '..');
-const { exports, engines, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const { exports, engines, devDependencies, peerDependencies } = JSON.parse(
+  readFileSync(join(root, 'package.json'), 'utf8'),
+);
+/** Who uses a subpath installs its driver; here all of them. */
+const drivers = Object.fromEntries(
+  Object.keys(peerDependencies).map((name) => [name, devDependencies[name]]),
+);
 const subpaths = Object.keys(exports).map((subpath) => subpath.replace('.', 'longshore'));
 
 const temporary = mkdtempSync(join(tmpdir(), 'longshore-package-'));
@@ -46,7 +52,7 @@ beforeAll(async () => {
     name: 'consumer',
     private: true,
     type: 'module',
-    dependencies: { longshore: `file:${tarball}` },
+    dependencies: { longshore: `file:${tarball}`, ...drivers },
     devDependencies: { '@types/node': devDependencies['@types/node'] },
   };
   // With this repository's lock as a start, npm finds all it needs in the cache that `npm ci` filled.
