@@ -8,10 +8,10 @@ import type { App } from './app.ts';
 import type { Client } from './client.ts';
 import type { AbandonReason, JobSettler, JobTransaction } from './contract.ts';
 import { type Envelope, readEnvelope } from './envelope.ts';
-import { config, LongshoreError, PermanentError, RetryAfterError } from './errors.ts';
+import { LongshoreError, PermanentError, RetryAfterError } from './errors.ts';
 import { execute } from './execute.ts';
 import { errorText, reportError, toError } from './failure.ts';
-import type { Job } from './job.ts';
+import { type Job, noTransaction } from './job.ts';
 import { exponential } from './retry.ts';
 import type { Run } from './run.ts';
 import { validate } from './schema.ts';
@@ -242,9 +242,7 @@ async function runAttempt(
 /** A backend that cannot begin now has failed like one that cannot settle: the lease runs out and the message comes back. */
 async function begin({ backend }: Client, job: Job): Promise<JobTransaction> {
   if (backend.begin) return backend.begin();
-  throw config(
-    `Job "${job.name}" has a transaction, but backend "${backend.name}" offers none. Run it on postgres().`,
-  );
+  throw noTransaction(job, backend);
 }
 
 function afterFailure(app: App, job: Job, envelope: Envelope, number: number, error: unknown): Verdict {

@@ -1,7 +1,7 @@
 import type { EnqueuedJob, EnqueueOptions } from './client.ts';
 import type { SqlTransaction } from './contract.ts';
 import type { JobContext } from './envelope.ts';
-import { config, shown } from './errors.ts';
+import { config, type LongshoreError, shown } from './errors.ts';
 import { type Isolation, isolationOf, type Placement } from './isolate.ts';
 import { exponential, type RetryPolicy } from './retry.ts';
 import type { SchemaInput, SchemaOutput, StandardSchema } from './schema.ts';
@@ -148,6 +148,12 @@ function transactionOf(name: string, { transaction = false, isolate }: Transacti
       `Job "${name}" expects either transaction or isolate, got both: a transaction cannot leave its process.`,
     );
   return transaction;
+}
+
+export function noTransaction({ name }: Job, backend: { readonly name: string }): LongshoreError {
+  return config(
+    `Job "${name}" has a transaction, but backend "${backend.name}" offers none. Run it on postgres().`,
+  );
 }
 
 interface TransactionChoice {

@@ -2,7 +2,7 @@ import type { App } from './app.ts';
 import type { QueueBackend } from './contract.ts';
 import { config } from './errors.ts';
 import type { StopReason } from './events.ts';
-import { checkInteger, checkQueue } from './job.ts';
+import { checkInteger, checkQueue, noTransaction } from './job.ts';
 import type { Outcome, Stores } from './store.ts';
 
 export interface WorkerOptions {
@@ -69,11 +69,7 @@ export function settingsOf(app: App, options: WorkerOptions): WorkerSettings {
     if (value !== undefined) checkInteger(limit, value, 1);
   }
   for (const job of app.jobs.values()) {
-    if (job.transaction && !backend.begin) {
-      throw config(
-        `Job "${job.name}" has a transaction, but backend "${backend.name}" offers none. Run it on postgres().`,
-      );
-    }
+    if (job.transaction && !backend.begin) throw noTransaction(job, backend);
     if (!renew && leaseMs <= job.timeoutMs) {
       throw config(
         `Without renewal the lease must outlast every job: leaseMs is ${leaseMs}, but job "${job.name}" may run ${job.timeoutMs} ms. Raise leaseMs, lower its timeoutMs, or leave renewal on.`,
