@@ -1,0 +1,52 @@
+/** A TCP proxy in front of a server, which can fall silent as a broken network does: nobody is told, nothing arrives. */
+
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+
+export interface Proxy {
+  /** The address of the server, through the proxy. */
+  readonly url: string;
+  /** From now on swallows all that goes over connections that ever carried `text`, which stay open; returns how many. */
+  silence(text: string): number;
+  close(): Promise<void>;
+}
+
+export async function startProxy(url: string): Promise<Proxy> {
+  const target = new URL(url);
+  const links: { sent: string; silent: boolean; sockets: Socket[] }[] = [];
+  const server = createServer((near) => {
+    const far = connect(Number(target.port), target.hostname);
+    const link = { sent: '', silent: false, sockets: [near, far] };
+    links.push(link);
+    near.on('data', (bytes) => {
+      link.sent += bytes.toString('latin1');
+      if (!link.silent) far.write(bytes);
+    });
+    far.on('data', (bytes) => {
+      if (!link.silent) near.write(bytes);
+    });
+    for (const [one, other] of [link.sockets, link.sockets.toReversed()] as [Socket, Socket][]) {
+      one.on('error', () => one.destroy());
+      one.on('close', () => {
+        if (!link.silent) other.destroy();
+      });
+    }
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const own = new URL(url);
+  own.port = String((server.address() as { port: number }).port);
+
+  return {
+    url: own.href,
+    silence(text) {
+      const silenced = links.filter(({ sent, silent }) => !silent && sent.includes(text));
+      for (const link of silenced) link.silent = true;
+      return silenced.length;
+    },
+    async close() {
+      for (const { sockets } of links) for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
