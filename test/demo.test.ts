@@ -1,10 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { describe, it } from 'vitest';
+import { afterAll, describe, it } from 'vitest';
 import { sqlite } from '../local/backends/sqlite/index.ts';
+import { freshDatabase } from './postgres/schemas.ts';
 
 const root = join(import.meta.dirname, '..');
+const database = await freshDatabase();
+afterAll(() => database.drop());
 
 interface Ended {
   readonly code: number | null;
@@ -19,7 +22,7 @@ async function demo(
 ): Promise<Ended> {
   // FORCE_COLOR beside NO_COLOR makes Node print a warning, and stderr must stay empty.
   const plain = { NO_COLOR: '1', FORCE_COLOR: undefined };
-  const env = { ...process.env, ...plain, LONGSHORE_BACKEND: backend, LONGSHORE_SIGNING_KEYS: '' };
+  const env = { ...process.env, ...plain, LONGSHORE_BACKEND: backend, LONGSHORE_SIGNING_KEYS: '', DATABASE_URL: database.url };
   const child = spawn(process.execPath, ['examples/demo/main.ts', ...args], { cwd: root, env });
   let stdout = '';
   let stderr = '';
@@ -44,6 +47,7 @@ describe.concurrent('the demo', { timeout: 60_000 }, () => {
     ['', 'sqlite'],
     ['memory', 'memory'],
     ['sync', 'sync'],
+    ['postgres', 'postgres'],
   ])('does all that it promises with LONGSHORE_BACKEND=%s', async ([backend, name], { expect }) => {
     const { code, stdout, stderr } = await demo(['--exit-when-idle', '--json', '--rows', '10000'], {
       backend: backend!,

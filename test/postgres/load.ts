@@ -99,14 +99,6 @@ export async function startLoad(backend: Contract.QueueBackend): Promise<Load> {
     }
   }
 
-  async function until(done: () => boolean | Promise<boolean>, withinMs = 20_000): Promise<void> {
-    const deadline = Date.now() + withinMs;
-    while (!(await done())) {
-      if (Date.now() > deadline) throw new Error(`Expected it within ${withinMs} ms: ${done}`);
-      await delay(5);
-    }
-  }
-
   async function enqueueKeys(): Promise<void> {
     for (const [n, { id }] of (await client.enqueueMany(keyed, numbers)).entries()) {
       confirmed.push(id);
@@ -154,15 +146,20 @@ export async function startLoad(backend: Contract.QueueBackend): Promise<Load> {
   };
 }
 
+/** Looks every 5 ms: what a server does is seen only by asking. */
+export async function until(done: () => boolean | Promise<boolean>, withinMs = 20_000): Promise<void> {
+  const deadline = Date.now() + withinMs;
+  while (!(await done())) {
+    if (Date.now() > deadline) throw new Error(`Expected it within ${withinMs} ms: ${done}`);
+    await delay(5);
+  }
+}
+
 export const jobsOfLoad = plainJobs + 2 * keys;
 export const keysOfLoad = keys;
 
-/** As the superuser, who can end connections and change what holds for an ordinary user. */
-export async function asSuperuser<T = unknown>(
-  url: string,
-  sql: string,
-  values: unknown[] = [],
-): Promise<T[]> {
+/** One statement on a connection of its own. */
+export async function runSql<T = unknown>(url: string, sql: string, values: unknown[] = []): Promise<T[]> {
   const client = new pg.Client(url);
   await client.connect();
   try {
@@ -172,8 +169,9 @@ export async function asSuperuser<T = unknown>(
   }
 }
 
-/** Ends the connections of the ordinary user whose last statement is like `last`; returns how many. */
-export async function terminate(superuserUrl: string, last = '%'): Promise<number> {
-  const sql = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'longshore' AND query LIKE $1`;
-  return (await asSuperuser(superuserUrl, sql, [last])).length;
+/** Ends the ordinary user's other connections to this database whose last statement is like `last`; returns how many. */
+export async function terminate(url: string, last = '%'): Promise<number> {
+  const sql = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND usename = 'longshore' AND pid <> pg_backend_pid() AND query LIKE $1`;
+  return (await runSql(url, sql, [last])).length;
 }

@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { OutgoingMessage } from '../../core/contract.ts';
@@ -62,6 +63,22 @@ describe('what is enqueued in a transaction', () => {
     await client.query('COMMIT');
     client.release();
     expect((await box.backlog()).waiting).toBe(2);
+  });
+
+  it('needs no connection but its own, also the first time, and its relay one', async () => {
+    const pool = new pg.Pool({ connectionString: bench.url, max: 1 });
+    await bench.open().migrate!();
+    const box = outbox(postgres({ pool }), { to: memory() });
+    const tx = await pool.connect();
+    await tx.query('BEGIN');
+    await box.enqueueIn(tx, many(1));
+    await tx.query('COMMIT');
+    tx.release();
+    expect((await box.backlog()).waiting).toBe(1);
+    startRelay(box);
+    await emptied(box);
+    await box.close();
+    await pool.end();
   });
 
   it('arrives as it was, whatever its characters', async () => {

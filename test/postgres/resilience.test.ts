@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { postgres } from '../../local/backends/postgres/index.ts';
 import { type Cluster, startCluster } from './cluster.ts';
-import { asSuperuser, jobsOfLoad, keysOfLoad, type Load, startLoad, terminate } from './load.ts';
+import { jobsOfLoad, keysOfLoad, type Load, runSql, startLoad, terminate } from './load.ts';
 
 /** A worker notices within 1 s that its server is back (its longest pause), and needs a moment to connect. */
 const resumedWithinMs = 2_000;
@@ -34,15 +34,17 @@ const disturbances: Record<string, (load: Load) => Promise<number>> = {
   async 'ends all connections, again and again'(load) {
     for (let i = 0; i < 5; i++) {
       await load.ended(60 * (i + 1));
-      expect(await terminate(cluster.superuserUrl)).toBeGreaterThan(0);
+      expect(await terminate(cluster.url)).toBeGreaterThan(0);
     }
     return Date.now();
   },
   async 'lets no statement take longer than a millisecond for a while'() {
-    await asSuperuser(cluster.superuserUrl, `ALTER ROLE longshore SET statement_timeout = '1ms'`);
-    await terminate(cluster.superuserUrl);
+    const superuser = new URL(cluster.superuserUrl);
+    superuser.pathname = 'longshore';
+    await runSql(superuser.href, `ALTER ROLE longshore SET statement_timeout = '1ms'`);
+    await terminate(superuser.href);
     await delay(1_000); // the trouble itself
-    await asSuperuser(cluster.superuserUrl, 'ALTER ROLE longshore RESET statement_timeout');
+    await runSql(superuser.href, 'ALTER ROLE longshore RESET statement_timeout');
     return Date.now();
   },
 };
@@ -53,7 +55,7 @@ describe('a worker under load whose server', () => {
   it.each(Object.entries(disturbances))(
     '%s goes on and loses nothing',
     { timeout: 60_000 },
-    async (_, disturb) => {
+    async (_name, disturb) => {
       const backend = postgres({ url: cluster.url, schema: `s${++schemas}` });
       const load = await startLoad(backend);
       const from = Date.now();

@@ -1,17 +1,31 @@
 /** The connections: a pool of the user's or our own, and the errors of both as ours. */
 
+import { randomInt } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { config, LongshoreError, shown } from '../../../core/errors.ts';
-import { postgresError } from './errors.ts';
+import { isUndone, postgresError } from './errors.ts';
 import { type MigrationResult, migrate, versionOf } from './migrate.ts';
 
 /** Rows as arrays, in the order of the columns. */
 export type Row = readonly unknown[];
 
+interface Answer {
+  rows: Record<string, unknown>[];
+}
+
+interface ArrayQuery {
+  text: string;
+  values: unknown[];
+  rowMode: 'array';
+  query_timeout: number;
+}
+
 /** What is used of a `pg.PoolClient`. */
 export interface PostgresClient {
   query(query: { text: string; values: unknown[]; rowMode: 'array' }): Promise<{ rows: Row[] }>;
-  query(text: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
+  query(query: { text: string; values?: unknown[]; query_timeout: number }): Promise<Answer>;
+  query(text: string, values?: unknown[]): Promise<Answer>;
   on(event: 'error' | 'end', listener: (error?: Error) => void): unknown;
   on(event: 'notification', listener: (message: { channel: string; payload?: string }) => void): unknown;
   removeListener(event: 'error', listener: (error?: Error) => void): unknown;
@@ -28,9 +42,10 @@ export interface PostgresPool {
 /** What is used of one. */
 export interface Pool {
   connect(): Promise<PostgresClient>;
-  query(query: { text: string; values: unknown[]; rowMode: 'array' }): Promise<{ rows: Row[] }>;
+  query(query: ArrayQuery): Promise<{ rows: Row[] }>;
   on(event: 'error', listener: (error: Error) => void): unknown;
   end(): Promise<void>;
+  readonly options?: { readonly max?: number };
 }
 
 export interface DatabaseOptions {
@@ -45,18 +60,23 @@ export interface Database {
   /** The schema's name, quoted. */
   readonly schema: string;
   readonly pool: Pool;
+  /** How many the pool opens at most. */
+  readonly connections: number;
   /** The tables have the version this code knows; else throws `SCHEMA_VERSION` or `CONFIG`. */
   ready(): Promise<void>;
   migrate(): Promise<MigrationResult>;
-  /** One statement. `during` is for its error. */
+  /** One statement, again when the server has undone it for the sake of another. `during` is for its error. */
   query(during: string, text: string, values: unknown[]): Promise<Row[]>;
   close(): Promise<void>;
 }
 
 /** A server that does not answer is one that is away. */
 const connectTimeoutMs = 5_000;
+/** Of every statement, in a pool of the user's too: one that was sent into a dead connection would never be answered. */
 const queryTimeoutMs = 30_000;
-const connections = 10;
+const defaultConnections = 10;
+/** Where the database isolates transactions more strictly than by default, concurrent claims undo each other. */
+const mostTries = 20;
 
 export function openDatabase({ url, pool: given, schema: name, migrate: may }: DatabaseOptions): Database {
   const schema = quoteSchema(name);
@@ -74,6 +94,7 @@ export function openDatabase({ url, pool: given, schema: name, migrate: may }: D
   return {
     schema,
     pool,
+    connections: pool.options?.max ?? defaultConnections,
     async ready() {
       checked ??= check();
       try {
@@ -91,10 +112,14 @@ export function openDatabase({ url, pool: given, schema: name, migrate: may }: D
       }
     },
     async query(during, text, values) {
-      try {
-        return (await pool.query({ text, values, rowMode: 'array' })).rows;
-      } catch (error) {
-        throw postgresError(during, error);
+      for (let tries = 1; ; tries++) {
+        try {
+          const query: ArrayQuery = { text, values, rowMode: 'array', query_timeout: queryTimeoutMs };
+          return (await pool.query(query)).rows;
+        } catch (error) {
+          if (!isUndone(error) || tries === mostTries) throw postgresError(during, error);
+          await delay(randomInt(2 ** Math.min(tries, 6))); // those who collided must not do so again
+        }
       }
     },
     close: async () => {
@@ -107,26 +132,30 @@ export function openDatabase({ url, pool: given, schema: name, migrate: may }: D
 const guarded = new WeakSet<Pool>();
 
 function openPool(url: string): Pool {
+  const options = { connectionString: url, application_name: 'longshore' };
   try {
-    return new pg.Pool({
-      connectionString: url,
-      max: connections,
-      connectionTimeoutMillis: connectTimeoutMs,
-      query_timeout: queryTimeoutMs,
-      keepAlive: true,
-      application_name: 'longshore',
-    }) as unknown as Pool;
+    // Without a scheme, or with a password that has a #, the driver would make up a host and find it missing.
+    if (!/^((postgres|postgresql|socket):|\/)[^#]*$/.test(url)) throw new Error();
+    new pg.Client(options); // which reads the URL; a pool would not before its first use
   } catch {
     // The driver's own message may repeat the URL, and with it the password.
-    throw config('postgres() expects a URL like postgres://user:password@host:5432/database, got another.');
+    throw config(
+      'postgres() expects a URL like postgres://user:password@host:5432/database, got another. In the password, write characters such as # and / as %23 and %2F.',
+    );
   }
+  return new pg.Pool({
+    ...options,
+    max: defaultConnections,
+    connectionTimeoutMillis: connectTimeoutMs,
+    keepAlive: true,
+  }) as unknown as Pool;
 }
 
 /** 40 characters leave room for the name of the channel and of the days' tables. */
 function quoteSchema(name: string): string {
-  if (/^[A-Za-z_][A-Za-z0-9_]{0,39}$/.test(name)) return `"${name}"`;
+  if (/^(?!pg_)[A-Za-z_][A-Za-z0-9_]{0,39}$/.test(name)) return `"${name}"`;
   throw config(
-    `postgres() expects schema to be a name of 1 to 40 letters, digits or underscores, got ${shown(name)}.`,
+    `postgres() expects schema to be a name of 1 to 40 letters, digits or underscores that does not begin with a digit or pg_, got ${shown(name)}.`,
   );
 }
 

@@ -31,6 +31,7 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
       queues.add(queue);
       if (!knownQueues.has(queue)) fresh.add(queue);
     }
+    const bells = state.bells(queues);
     const [row] = await db.query('enqueueing', sql, [
       state.at(),
       ageingMs,
@@ -44,9 +45,10 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
       bigintArray(messages.map((message) => state.delayOf(message))),
       textArray(messages.map(({ body }) => body)),
       state.channel,
-      textArray(state.bells(queues)),
+      textArray(bells.named),
     ]);
     for (const queue of fresh) knownQueues.add(queue);
+    bells.stored();
     state.wake();
     return new Set((row![0] as number[] | null) ?? []);
   }

@@ -6,12 +6,18 @@ const meanings: Readonly<Record<string, readonly [code: ErrorCode, advice: strin
   '28000': ['CONFIG', 'Check the user and password in the URL.'],
   '28P01': ['CONFIG', 'Check the user and password in the URL.'],
   '3D000': ['CONFIG', 'Create the database, or correct its name in the URL.'],
+  '22P05': ['CONFIG', 'Make the database with ENCODING UTF8: it has no such character.'],
   '42501': ['CONFIG', 'Grant this user the rights on the schema, or run `longshore migrate` as its owner.'],
   '3F000': ['SCHEMA_VERSION', 'Run `longshore migrate`.'],
   '42P01': ['SCHEMA_VERSION', 'Run `longshore migrate`.'],
   '42883': ['SCHEMA_VERSION', 'Run `longshore migrate`.'],
   '25P01': ['OPTION', 'Pass a client between its BEGIN and its COMMIT as `tx`.'],
   '25P02': ['OPTION', 'Roll the transaction back: an earlier statement of it has failed.'],
+  '25P03': ['BACKEND', 'Let its handler be quicker, or raise idle_in_transaction_session_timeout.'],
+  '53300': ['BACKEND', 'Raise max_connections of the server, or lower those of the pools.'],
+  '57014': ['BACKEND', 'If this goes on, raise statement_timeout for this user.'],
+  ECONNREFUSED: ['BACKEND', 'Check that the server runs, and its host and port.'],
+  ENOTFOUND: ['BACKEND', 'Check the name of the host.'],
   '53100': ['STORAGE_FULL', 'Free disk space on the database server.'],
   '25006': ['READ_ONLY', 'Connect to the primary, not to a standby.'],
 };
@@ -24,6 +30,11 @@ export function postgresError(during: string, cause: unknown): LongshoreError {
   const text = `Postgres failed during ${during}: ${message || sqlState(cause)}`;
   const sentence = /[.!?]$/.test(text) ? text : `${text}.`;
   return new LongshoreError(code, advice === '' ? sentence : `${sentence} ${advice}`, { cause });
+}
+
+/** The server has taken the statement back, because it and another could not both be done: it may be tried again. */
+export function isUndone(error: unknown): boolean {
+  return /^40(001|P01)$/.test(sqlState(error));
 }
 
 export function sqlState(error: unknown): string {

@@ -4,26 +4,31 @@
  */
 
 import { type Clock, systemClock } from '../../../core/clock.ts';
-import type { OutgoingMessage, QueueBackend } from '../../../core/contract.ts';
+import type { OutgoingMessage } from '../../../core/contract.ts';
 import { config } from '../../../core/errors.ts';
 import { checkInteger } from '../../../core/job.ts';
 import type { Retention } from '../../../core/store.ts';
 import { createBell } from '../../bell.ts';
+import type { OutboxSource } from '../../outbox/outbox.ts';
 import { backendDefaults } from '../defaults.ts';
 import { postgresAdmin } from './admin.ts';
 import { type Database, openDatabase, type PostgresPool } from './database.ts';
 import { createEnqueue } from './enqueue.ts';
 import { postgresKeys } from './keys.ts';
-import { channelOf, createListener, createRinger } from './listen.ts';
+import { channelOf, createListener, createRinger, type Ringer } from './listen.ts';
+import { createOutbox } from './outbox.ts';
 import { postgresRecords } from './records.ts';
 import { createTransactions } from './transactions.ts';
 import { createWorker } from './work.ts';
 import { postgresWorkers } from './workers.ts';
 
+export { type Outbox, type OutboxOptions, outbox } from '../../outbox/outbox.ts';
+export { type Relay, type RelayOptions, type RelaySummary, startRelay } from '../../outbox/relay.ts';
+
 export interface PostgresOptions {
   /** `postgres://user:password@host:5432/database`. Either this or `pool`. */
   readonly url?: string;
-  /** A `pg.Pool` of yours, which `close()` leaves open. One of its connections is kept for LISTEN. */
+  /** A `pg.Pool` of yours, which `close()` leaves open. One of its connections is kept for LISTEN, if it has 3 or more. */
   readonly pool?: PostgresPool;
   /** @default 'longshore' */
   readonly schema?: string;
@@ -42,6 +47,9 @@ export interface PostgresOptions {
   readonly clock?: Clock;
 }
 
+/** Its database has an outbox, for `outbox(postgres(url), { to })`. */
+export interface PostgresBackend extends OutboxSource {}
+
 /** What the parts of the backend share. */
 export interface PostgresState {
   readonly db: Database;
@@ -59,16 +67,20 @@ export interface PostgresState {
   nowSql(parameter: string): string;
   /** In how many ms a message may run; 0 = now. */
   delayOf(message: OutgoingMessage): number;
-  /** The queues that an enqueue has to name in a NOTIFY. */
-  bells(queues: Iterable<string>): string[];
+  /** Decides which queues an enqueue has to name in a NOTIFY. */
+  bells: Ringer['due'];
   /** Lets waiting fetches of this process look again. */
   wake(): void;
 }
 
+/** One hears, one is for a job's transaction, and one must be left for renewals: with fewer an idle worker polls. */
+const fewestToListen = 3;
+const silence = { named: [], stored() {} };
+
 /** Though it listens, an idle worker looks this often: a notification can be lost with its connection. */
 const safetyPollMs = 2_000;
 
-export function postgres(urlOrOptions: string | PostgresOptions): QueueBackend {
+export function postgres(urlOrOptions: string | PostgresOptions): PostgresBackend {
   const options = typeof urlOrOptions === 'string' ? { url: urlOrOptions } : urlOrOptions;
   const { url, pool, schema = 'longshore', listen = true, pollMs = 100, clock = systemClock } = options;
   const { migrate = process.env.NODE_ENV !== 'production' } = options;
@@ -84,6 +96,7 @@ export function postgres(urlOrOptions: string | PostgresOptions): QueueBackend {
   const channel = channelOf(schema);
   const listener = createListener(db, channel, bell);
   const ringer = createRinger(db, channel);
+  const listens = listen && db.connections >= fewestToListen;
   const retention = { ...backendDefaults.retention, ...options.retention };
   let open = true;
 
@@ -99,10 +112,11 @@ export function postgres(urlOrOptions: string | PostgresOptions): QueueBackend {
     nowSql: (parameter) =>
       `coalesce(${parameter}::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)`,
     delayOf: ({ notBefore }) => (notBefore === null ? 0 : Math.max(0, Math.ceil(notBefore - clock.now()))),
-    bells: (queues) => (listen ? ringer.due(queues) : []),
+    bells: (queues) => (listen ? ringer.due(queues) : silence),
     wake: () => bell.ring(),
   };
   const worker = createWorker(state);
+  const outboxRows = createOutbox(state, { schema, listens, pollMs });
   const { ack, nack, abandon, renew, ackAndFetch, reapExpired } = worker;
 
   return {
@@ -122,6 +136,7 @@ export function postgres(urlOrOptions: string | PostgresOptions): QueueBackend {
     reapExpired,
     enqueue: createEnqueue(state, maxBodyBytes),
     ...createTransactions(state, worker, maxBodyBytes),
+    outbox: outboxRows.table,
     migrate: () => db.migrate(),
 
     async fetch({ queues, max, leaseMs, waitMs, signal }) {
@@ -135,7 +150,7 @@ export function postgres(urlOrOptions: string | PostgresOptions): QueueBackend {
         if (!claimed) return [];
         const { leases, nextDueMs } = claimed;
         if (leases.length > 0 || clock.now() >= until || signal?.aborted || !open) return leases;
-        if (listen) listener.start();
+        if (listens) listener.start();
         const due = nextDueMs === null ? until : now + Math.max(1, nextDueMs);
         const poll = clock.now() + (listener.hears ? safetyPollMs : pollMs);
         if (bell.rings === rung) await bell.wait(Math.min(poll, due, until) - clock.now(), signal);
@@ -148,6 +163,7 @@ export function postgres(urlOrOptions: string | PostgresOptions): QueueBackend {
       open = false;
       bell.ring();
       await ringer.close();
+      await outboxRows.close();
       await listener.close();
       await db.close();
     },

@@ -12,58 +12,101 @@ export interface Listener {
   close(): Promise<void>;
 }
 
-const retryMs = 1_000;
-/** A pooler that shares connections takes LISTEN and delivers nothing: so what was sent must come back within this. */
-const echoMs = 2_000;
+const listenTimeoutMs = 5_000;
+/** In ms. */
+const usualTimes = {
+  retry: 1_000,
+  /** A pooler that shares connections takes LISTEN and delivers nothing: so what was sent must come back within this. */
+  echo: 2_000,
+  /** A connection can also die without a word from anybody: so it is tried again and again. */
+  beat: 10_000,
+  /** Where nothing ever comes back, there is no use in trying often. */
+  longestRetry: 60_000,
+};
 
-export function createListener(db: Database, channel: string, bell: Bell): Listener {
+export function createListener(
+  db: Database,
+  channel: string,
+  bell: Bell,
+  timesMs: typeof usualTimes = usualTimes,
+): Listener {
   let client: PostgresClient | null = null;
   let started = false;
   let closed = false;
   let hears = false;
   let timer: NodeJS.Timeout | undefined;
+  /** What was sent and has not come back. */
+  let echo: string | null = null;
+  let deafMs = timesMs.retry;
 
-  async function connect(): Promise<void> {
-    if (closed) return;
-    try {
-      const mine = await db.pool.connect();
-      if (closed) return mine.release(true);
-      client = mine;
-      const echo = `echo ${randomBytes(9).toString('base64url')}`;
-      mine.on('notification', ({ channel: from, payload }) => {
-        if (from !== channel) return;
-        if (payload === echo) {
-          hears = true;
-          clearTimeout(timer);
-        }
-        if (!payload?.startsWith('echo ')) bell.ring();
-      });
-      const lost = () => drop(mine);
-      mine.on('error', lost);
-      mine.on('end', lost);
-      await mine.query(`LISTEN "${channel}"`);
-      bell.ring(); // whatever was sent while nobody listened
-      timer = setTimeout(lost, echoMs).unref();
-      await db.query('listening', 'SELECT pg_notify($1, $2)', [channel, echo]);
-    } catch {
-      if (client) drop(client);
-      else again();
-    }
+  function later(delayMs: number, step: () => void): void {
+    clearTimeout(timer);
+    if (!closed) timer = setTimeout(step, delayMs).unref();
   }
 
-  function drop(mine: PostgresClient): void {
+  async function connect(): Promise<void> {
+    let mine: PostgresClient;
+    try {
+      mine = await db.pool.connect();
+    } catch {
+      return later(timesMs.retry, connect);
+    }
+    if (closed) return mine.release(true);
+    client = mine;
+    const lost = () => drop(mine, timesMs.retry);
+    mine.on('error', lost);
+    mine.on('end', lost);
+    mine.on('notification', ({ channel: from, payload }) => {
+      if (from !== channel) return;
+      if (payload === echo) heard(mine);
+      if (!payload?.startsWith('echo ')) bell.ring();
+    });
+    try {
+      await mine.query({ text: `LISTEN "${channel}"`, query_timeout: listenTimeoutMs });
+    } catch {
+      return lost();
+    }
+    bell.ring(); // whatever was sent while nobody listened
+    await beat(mine);
+  }
+
+  /** Sent on another connection: where connections are shared, this one might well hear itself, and nobody else. */
+  async function beat(mine: PostgresClient): Promise<void> {
+    const sent = `echo ${randomBytes(9).toString('base64url')}`;
+    echo = sent;
+    try {
+      await db.query('listening', 'SELECT pg_notify($1, $2)', [channel, sent]);
+    } catch {
+      if (client === mine) later(timesMs.retry, () => beat(mine));
+      return;
+    }
+    // A process that was busy for so long must read what has arrived before it judges.
+    if (client === mine && echo === sent) later(timesMs.echo, () => setImmediate(unheard, mine));
+  }
+
+  function heard(mine: PostgresClient): void {
+    hears = true;
+    echo = null;
+    deafMs = timesMs.retry;
+    later(timesMs.beat, () => beat(mine));
+  }
+
+  function unheard(mine: PostgresClient): void {
+    if (echo === null) return;
+    drop(mine, deafMs);
+    deafMs = Math.min(deafMs * 2, timesMs.longestRetry);
+  }
+
+  function drop(mine: PostgresClient, retryInMs: number): void {
     if (client !== mine) return;
     client = null;
     hears = false;
-    clearTimeout(timer);
+    echo = null;
     // An event after this one must find a listener, or it would end the process.
     mine.removeAllListeners('notification');
     mine.release(true);
-    again();
-  }
-
-  function again(): void {
-    if (!closed) timer = setTimeout(connect, retryMs).unref();
+    bell.ring(); // who waits does so for as long as one who hears
+    later(retryInMs, connect);
   }
 
   return {
@@ -91,8 +134,8 @@ export function createListener(db: Database, channel: string, bell: Bell): Liste
  * at most once per `gapMs`: by the first call, and once more at the end of the gap for all that came in it.
  */
 export interface Ringer {
-  /** Those that the statement at hand shall name. */
-  due(queues: Iterable<string>): string[];
+  /** Those that the statement at hand shall name, and what to call when it has ended well: then the others are owed. */
+  due(queues: Iterable<string>): { readonly named: string[]; stored(): void };
   /** Sends what is still to be sent. */
   close(): Promise<void>;
 }
@@ -120,17 +163,20 @@ export function createRinger(db: Database, channel: string): Ringer {
     due(queues) {
       const now = performance.now();
       const named: string[] = [];
+      const later: string[] = [];
       for (const queue of queues) {
         const last = rungAt.get(queue);
-        if (last === undefined || now - last >= gapMs) {
+        if (last !== undefined && now - last < gapMs) later.push(queue);
+        else {
           rungAt.set(queue, now);
           named.push(queue);
-        } else {
-          owed.add(queue);
-          timer ??= setTimeout(flush, gapMs);
         }
       }
-      return named;
+      const stored = () => {
+        for (const queue of later) owed.add(queue);
+        if (later.length > 0) timer ??= setTimeout(flush, gapMs);
+      };
+      return { named, stored };
     },
     close: flush,
   };

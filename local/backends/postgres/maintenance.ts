@@ -1,5 +1,7 @@
 /** The functions of the seldom steps: keys, cancelling, and the days of the history. */
 
+import { recordFunction } from './rows.ts';
+
 const clock = `coalesce(at, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)`;
 
 const keys = (s: string): string => `
@@ -157,4 +159,5 @@ const days = (s: string): string => `
   END $$;`;
 
 /** @param s the schema's name, quoted */
-export const maintenance = (s: string): string => `${keys(s)} ${cancel(s)} ${stats(s)} ${days(s)}`;
+export const maintenance = (s: string): string =>
+  `${keys(s)} ${cancel(s)} ${stats(s)} ${recordFunction(s)} ${days(s)}`;

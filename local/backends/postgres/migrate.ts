@@ -12,37 +12,53 @@ export interface MigrationResult {
 
 const latest = migrations.length;
 
+/** A migration may take its time, and so may waiting for that of another process. */
+const migrationTimeoutMs = 3_600_000;
+
 export async function migrate(pool: Pool, schema: string): Promise<MigrationResult> {
   const before = await versionOf(pool, schema);
   if (before.from === latest) return before;
-  const client = await pool.connect();
-  try {
-    await client.query('BEGIN');
+  return onClient(pool, async (client) => {
+    const run = (text: string, values?: unknown[]) =>
+      client.query({ text, ...(values && { values }), query_timeout: migrationTimeoutMs });
+    // What is read after waiting for the lock must be what the other process has left there.
+    await run('BEGIN ISOLATION LEVEL READ COMMITTED');
+    for (const name of ['statement', 'lock', 'idle_in_transaction_session'])
+      await run(`SET LOCAL ${name}_timeout = 0`);
     // Held until the end of this transaction, which also works through pgbouncer.
-    await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`longshore ${schema}`]);
+    await run('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`longshore ${schema}`]);
     const from = await readVersion(client, schema);
     refuseNewer(schema, from);
     if (from === null) await create(client, schema);
-    for (const step of migrations.slice(from ?? 0)) await client.query(step(schema));
-    await client.query(`UPDATE ${schema}.longshore SET version = $1`, [latest]);
-    await client.query(`SELECT ${schema}.make_days(NULL)`);
-    await client.query('COMMIT');
-    client.release();
+    for (const step of migrations.slice(from ?? 0)) await run(step(schema));
+    await run(`UPDATE ${schema}.longshore SET version = $1`, [latest]);
+    await run(`SELECT ${schema}.make_days(NULL)`);
+    await run('COMMIT');
     return { from, to: latest };
-  } catch (error) {
-    client.release(true); // ends the transaction, whatever state the connection is in
-    throw error;
-  }
+  });
 }
 
 export async function versionOf(pool: Pool, schema: string): Promise<MigrationResult> {
-  const client = await pool.connect();
-  try {
+  return onClient(pool, async (client) => {
     const from = await readVersion(client, schema);
     refuseNewer(schema, from);
     return { from, to: latest };
-  } finally {
+  });
+}
+
+/** After an error the connection is ended, and with it whatever transaction it was in. */
+async function onClient<T>(pool: Pool, use: (client: PostgresClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  const broken = () => {}; // the statement at hand, or the next one, reports it; without a listener the process would end
+  client.on('error', broken);
+  try {
+    const result = await use(client);
+    client.removeListener('error', broken);
     client.release();
+    return result;
+  } catch (error) {
+    client.release(true);
+    throw error;
   }
 }
 

@@ -1,16 +1,16 @@
 import type { CancelResult, RecordStore, Retention } from '../../../core/store.ts';
 import type { PostgresState } from './index.ts';
 import { ownership } from './leases.ts';
-import { recordOf, selectRecords, statusWhere } from './rows.ts';
+import { any, recordOf, selectRecords, statusWhere } from './rows.ts';
 
 /** One purge call removes at most so many rows of a kind, to keep its transaction short. */
 const stepSize = 1000;
-const any = { living: 'true', ended: 'true' };
 
 export function postgresRecords(state: PostgresState): RecordStore {
   const { db, keep } = state;
   const s = db.schema;
   const now = state.nowSql('$1');
+  const keptSince = (at: string) => `${state.nowSql(at)} - ${state.retention.completedMs}`;
 
   async function query(during: string, sql: string, values: unknown[]) {
     await db.ready();
@@ -19,7 +19,8 @@ export function postgresRecords(state: PostgresState): RecordStore {
 
   return {
     async get(id) {
-      const rows = await query('reading', selectRecords(s, 'id = $1', any, '1'), [id]);
+      const sql = `SELECT * FROM ${s}.record($1, ${keptSince('$2')})`;
+      const rows = await query('reading', sql, [id, state.at()]);
       return rows[0] ? recordOf(rows[0]) : null;
     },
 
@@ -29,7 +30,9 @@ export function postgresRecords(state: PostgresState): RecordStore {
       if (queue !== undefined) where.push(`queue = $${values.push(queue)}`);
       if (job !== undefined) where.push(`job = $${values.push(job)}`);
       const places = status === undefined ? any : statusWhere[status];
-      const rows = await query('listing', selectRecords(s, where.join(' AND '), places, '$1'), values);
+      const kept = places.ended === null ? '0' : keptSince(`$${values.push(state.at())}`);
+      const sql = selectRecords(s, where.join(' AND '), places, '$1', kept);
+      const rows = await query('listing', sql, values);
       return rows.map(recordOf);
     },
 
@@ -53,7 +56,8 @@ export function postgresRecords(state: PostgresState): RecordStore {
       return (await query('reading', sql, [ids])).map(([id]) => id as string);
     },
 
-    async purge({ completedMs, deadMs }: Retention = state.retention) {
+    async purge(olderThan?: Retention) {
+      const { completedMs, deadMs } = olderThan ?? state.retention;
       const at = state.at();
       const step = (table: string, key: string, condition: string) => `
         WITH gone AS (
@@ -62,10 +66,12 @@ export function postgresRecords(state: PostgresState): RecordStore {
           RETURNING 1)
         SELECT count(*) FROM gone`;
       await query('purging', `SELECT ${s}.make_days($1)`, [at]);
-      // Whole days go at once. What is left is short of a day, unless nobody has worked for a week.
+      // Whole days go at once. Of the day in which the retention ends the rows are hidden until it goes; they are only
+      // removed one by one when somebody asks for it, or where they have no day (nobody has worked for a week).
+      const rest = olderThan ? 'history' : 'history_other';
       const steps: [sql: string, values: unknown[]][] = [
         [`SELECT ${s}.drop_days($1, $2)`, [at, completedMs]],
-        [step('history', '(tableoid, ctid)', `finished_at <= ${now} - $2`), [at, completedMs]],
+        [step(rest, '(tableoid, ctid)', `finished_at <= ${now} - $2`), [at, completedMs]],
         [step('dead', 'id', `finished_at <= ${now} - $2`), [at, deadMs]],
         [step('keys', 'key', `greatest(hold_until, keep_until) <= ${now}`), [at]],
       ];

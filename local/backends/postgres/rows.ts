@@ -3,7 +3,7 @@
 import type { AbandonReason, DeadLetter, PeekedMessage } from '../../../core/contract.ts';
 import type { AttemptReport, JobRecord, JobStatus } from '../../../core/store.ts';
 import type { Row } from './database.ts';
-import { Ended } from './schema.ts';
+import { Ended } from './ended.ts';
 
 /** `reports` grows by one line of JSON per attempt; text is appended, never read back to be changed. */
 export function reportLine(report: AttemptReport | undefined): string {
@@ -11,6 +11,24 @@ export function reportLine(report: AttemptReport | undefined): string {
 }
 
 const shared = 'seq, id, queue, job, tenant_id, priority, created_at, ready_at, reports, progress';
+
+/** The columns of `selectRecords`, in the order that `recordOf` reads. */
+const recordColumns =
+  'id, queue, job, tenant_id, state, priority, created_at, ready_at, attempt, finished_at, reason, error, progress, reports';
+
+/** The same as a function that finds one by its id: planning for all days again and again would take longer than looking. */
+export const recordFunction = (s: string): string => `
+  CREATE FUNCTION ${s}.record(the_id text, since bigint) RETURNS TABLE (
+    id text, queue text, job text, tenant_id text, state int, priority smallint, created_at bigint, ready_at bigint, attempt int,
+    finished_at bigint, reason text, error text, progress text, reports text
+  ) LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
+  #variable_conflict use_column
+  BEGIN
+    RETURN QUERY ${selectRecords(s, 'id = the_id', any, '1', 'since')};
+  END $$;`;
+
+/** Of any state. */
+export const any = { living: 'true', ended: 'true' };
 
 /** `state` of a living job: where it is. */
 const waiting = 0;
@@ -33,12 +51,14 @@ const ended = (table: string, where: string): string => `
  *
  * @param where a condition on the columns that all places have
  * @param state conditions that only the living and only the ended have
+ * @param since what ended in the history before that is past its time: its day has yet to be dropped
  */
 export function selectRecords(
   s: string,
   where: string,
   state: { living: string | null; ended: string | null },
   limit: string,
+  since: string,
 ): string {
   const both = (own: string) => `${where} AND ${own}`;
   const order = `ORDER BY seq DESC LIMIT ${limit}`;
@@ -46,11 +66,12 @@ export function selectRecords(
     ...(state.living === null ? [] : [living(s, both(state.living))]),
     ...(state.ended === null
       ? []
-      : [ended(`${s}.dead`, both(state.ended)), ended(`${s}.history`, both(state.ended))]),
+      : [
+          ended(`${s}.dead`, both(state.ended)),
+          ended(`${s}.history`, both(`${state.ended} AND finished_at > ${since}`)),
+        ]),
   ];
-  const names = 'id, queue, job, tenant_id, state, priority, created_at, ready_at, attempt, finished_at';
-  return `SELECT ${names}, reason, error, progress, reports
-    FROM (${parts.map((part) => `(${part} ${order})`).join(' UNION ALL ')}) records ${order}`;
+  return `SELECT ${recordColumns} FROM (${parts.map((part) => `(${part} ${order})`).join(' UNION ALL ')}) records ${order}`;
 }
 
 const statusOfEnd: Readonly<Record<number, JobStatus>> = {

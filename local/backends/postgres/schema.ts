@@ -2,9 +2,7 @@
 
 import { functions } from './functions.ts';
 import { maintenance } from './maintenance.ts';
-
-/** How a job ended. `dead` holds the failed and the expired, `history` the others. */
-export const Ended = { completed: 2, failed: 3, cancelled: 4, expired: 5 } as const;
+import { outboxFunctions } from './outbox-functions.ts';
 
 /** What a record needs to know of a job, whatever became of it. */
 const record = `
@@ -87,12 +85,24 @@ const tables = (s: string): string => `
   CREATE INDEX keys_ended ON ${s}.keys ((greatest(hold_until, keep_until)));
   CREATE TABLE ${s}.workers (id text COLLATE "C" PRIMARY KEY, seen_at bigint NOT NULL, beat text NOT NULL);
   CREATE TABLE ${s}.outbox (
-    seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    seq bigint GENERATED ALWAYS AS IDENTITY,
     target text COLLATE "C" NOT NULL,
     written_at bigint NOT NULL,
-    message text NOT NULL
+    message text NOT NULL,
+    PRIMARY KEY (target, seq)
   ) ${busy};
-  CREATE INDEX outbox_target ON ${s}.outbox (target, seq);`;
+  -- What a target will not take. Kept apart, so that a relay never steps over it.
+  CREATE TABLE ${s}.outbox_refused (
+    seq bigint NOT NULL,
+    target text COLLATE "C" NOT NULL,
+    id text NOT NULL,
+    queue text NOT NULL,
+    written_at bigint NOT NULL,
+    refused_at bigint NOT NULL,
+    error text NOT NULL,
+    message text NOT NULL,
+    PRIMARY KEY (target, seq)
+  );`;
 
 /**
  * Version n is reached by running `migrations[n - 1]`. To change the format: append a migration, never edit one that was
@@ -101,5 +111,5 @@ const tables = (s: string): string => `
  * @param s the schema's name, quoted
  */
 export const migrations: readonly ((s: string) => string)[] = [
-  (s) => `${tables(s)} ${functions(s)} ${maintenance(s)}`,
+  (s) => `${tables(s)} ${functions(s)} ${maintenance(s)} ${outboxFunctions(s)}`,
 ];

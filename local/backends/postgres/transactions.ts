@@ -1,127 +1,122 @@
 /** The queue inside transactions: the application's own, and those that a handler's writes and its ack share. */
 
-import type { JobTransaction, QueueBackend } from '../../../core/contract.ts';
-import { LongshoreError } from '../../../core/errors.ts';
+import type { OutgoingMessage, QueueBackend, SendResult } from '../../../core/contract.ts';
 import type { PostgresClient } from './database.ts';
 import { refusal, sinceOf } from './enqueue.ts';
 import { postgresError } from './errors.ts';
 import type { PostgresState } from './index.ts';
+import { openTransaction } from './job-transaction.ts';
+import { createJoin } from './joining.ts';
 import type { Worker } from './work.ts';
 
 type Transactions = Required<Pick<QueueBackend, 'enqueueIn' | 'begin'>>;
 
+/**
+ * Connections that handlers' transactions leave to the rest: one hears of new jobs, and on one leases are renewed and the
+ * handlers enqueue. With all of them taken, every handler that needs one more would wait for the others.
+ */
+const sparedConnections = 2;
+
 export function createTransactions(state: PostgresState, worker: Worker, maxBodyBytes: number): Transactions {
   const { db, ageingMs, channel } = state;
   const s = db.schema;
+  // One parameter of text, so that the transaction may be any driver's, whatever it does to arrays.
+  const sql = `
+    SELECT ${s}.enqueue(r.at, r.ageing, r.since, '{}', r.ids, r.queues, r.names, r.tenants, r.priorities, r.delays, r.bodies,
+      r.channel, r.bells) AS copies
+    FROM json_to_record($1::text::json) AS r (at bigint, ageing bigint, since bigint, ids text[], queues text[], names text[],
+      tenants text[], priorities int[], delays bigint[], bodies text[], channel text, bells text[])`;
+  const join = createJoin(db);
+  const slots = createSlots(Math.max(1, db.connections - sparedConnections));
+
+  function requestOf(messages: readonly OutgoingMessage[], queues: readonly string[]): string {
+    return JSON.stringify({
+      at: state.at(),
+      ageing: ageingMs,
+      since: sinceOf(messages),
+      ids: messages.map(({ id }) => id),
+      queues: messages.map(({ queue }) => queue),
+      names: messages.map(({ job }) => job),
+      tenants: messages.map(({ tenantId }) => tenantId),
+      priorities: messages.map(({ priority }) => priority),
+      delays: messages.map((message) => state.delayOf(message)),
+      bodies: messages.map(({ body }) => body),
+      channel,
+      bells: channel === null ? [] : queues,
+    });
+  }
+
+  /**
+   * Lists queues that are new. Not in the caller's transaction: until it ended, everybody else who enqueues there would wait,
+   * a handler that does so outside of `ctx.tx` even for itself. Nor is it waited for, because it takes another connection.
+   */
+  function list(queues: readonly string[]): void {
+    const fresh = queues.filter((queue) => !state.knownQueues.has(queue));
+    if (fresh.length === 0) return;
+    const insert = `INSERT INTO ${s}.queues (name) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING`;
+    db.query('listing queues', insert, [fresh]).then(
+      () => fresh.forEach((queue) => void state.knownQueues.add(queue)),
+      () => {}, // the next one lists it
+    );
+  }
 
   return {
     async enqueueIn(tx, messages) {
-      await db.ready();
-      const refusals = messages.map((message) => refusal(message, maxBodyBytes));
-      const good = messages.filter((_, i) => refusals[i] === null);
-      const copies = new Set<string>();
-      if (good.length > 0) {
-        const request = {
-          at: state.at(),
-          ageing: ageingMs,
-          since: sinceOf(good),
-          channel,
-          messages: good.map((message) => ({
-            id: message.id,
-            queue: message.queue,
-            job: message.job,
-            tenant: message.tenantId,
-            priority: message.priority,
-            delay: state.delayOf(message),
-            body: message.body,
-          })),
-        };
-        const sql = `SELECT ${s}.enqueue_in($1) AS copies`;
-        try {
-          // A string, so that the transaction may be any driver's, whatever it does to arrays.
-          const { rows } = await tx.query(sql, [JSON.stringify(request)]);
-          const [row] = rows as { copies: number[] | null }[];
-          for (const place of row?.copies ?? []) copies.add(good[place - 1]!.id);
-        } catch (cause) {
-          throw postgresError('enqueueing in your transaction', cause);
-        }
+      const results: SendResult[] = new Array(messages.length);
+      const good: OutgoingMessage[] = [];
+      const places: number[] = [];
+      for (const [i, message] of messages.entries()) {
+        const error = refusal(message, maxBodyBytes);
+        if (error) results[i] = { ok: false, id: message.id, error };
+        else places[good.push(message) - 1] = i;
       }
-      return messages.map(({ id }, i) => {
-        const error = refusals[i];
-        return error ? { ok: false, id, error } : { ok: true, id, duplicate: copies.has(id) };
-      });
+      if (good.length === 0) return results;
+      await join(tx);
+      try {
+        const queues = [...new Set(good.map(({ queue }) => queue))];
+        const { rows } = await tx.query(sql, [requestOf(good, queues)]);
+        list(queues);
+        const copies = new Set((rows[0] as { copies: number[] | null }).copies);
+        for (const [i, { id }] of good.entries())
+          results[places[i]!] = { ok: true, id, duplicate: copies.has(i + 1) };
+      } catch (cause) {
+        throw postgresError('enqueueing in your transaction', cause);
+      }
+      return results;
     },
 
     async begin() {
       await db.ready();
+      await slots.take();
       let client: PostgresClient;
       try {
         client = await db.pool.connect();
       } catch (cause) {
+        slots.give();
         throw postgresError('beginning a transaction', cause);
       }
-      return openTransaction(client, worker);
+      return openTransaction(client, {
+        worker,
+        released: slots.give,
+        cancel: (pid) => void db.query('cancelling', 'SELECT pg_cancel_backend($1)', [pid]).catch(() => {}),
+      });
     },
   };
 }
 
-/** Keeps hold of the client: a handler that goes on after its attempt has ended must not write in somebody else's transaction. */
-async function openTransaction(client: PostgresClient, worker: Worker): Promise<JobTransaction> {
-  let over = false;
-  /** Statements of the handler that have not been answered. */
-  let open = 0;
-
-  const broken = () => {}; // the statement at hand, or the next one, reports it
-
-  function end(destroy: boolean): void {
-    over = true;
-    client.release(destroy);
-    if (!destroy) client.removeListener('error', broken);
-  }
-
-  async function run<T>(during: string, statement: () => Promise<T>): Promise<T> {
-    try {
-      return await statement();
-    } catch (cause) {
-      end(true); // which also ends the transaction
-      throw postgresError(during, cause);
-    }
-  }
-
-  client.on('error', broken);
-  await run('beginning a transaction', () => client.query('BEGIN'));
-
+/** Lets so many pass at a time, in the order in which they came. */
+function createSlots(count: number) {
+  const waiting: (() => void)[] = [];
+  let free = count;
   return {
-    sql: {
-      async query(text, values) {
-        if (over) throw new LongshoreError('LEASE_LOST', 'The attempt and its transaction are over.');
-        open++;
-        try {
-          return await client.query(text, values);
-        } finally {
-          open--;
-        }
-      },
+    async take(): Promise<void> {
+      if (free > 0) free--;
+      else await new Promise<void>((resolve) => void waiting.push(resolve));
     },
-    async ack(ack) {
-      const { settled, committed } = await run('settling', () => worker.ackIn(client, ack));
-      over = true;
-      await run('committing', () => client.query(settled ? 'COMMIT' : 'ROLLBACK'));
-      end(false);
-      if (settled) committed();
-      return settled;
-    },
-    async rollback() {
-      if (over) return;
-      over = true;
-      // A statement under way may hold the connection for long, and the handler may send more: the connection goes with it.
-      if (open > 0) return end(true);
-      try {
-        await client.query('ROLLBACK');
-        end(false);
-      } catch {
-        end(true);
-      }
+    give(): void {
+      const next = waiting.shift();
+      if (next) next();
+      else free++;
     },
   };
 }

@@ -5,10 +5,10 @@ import type { Ack, FetchRequest, JobLease, JobSettler, QueueBackend } from '../.
 import { lostAttempt } from '../defaults.ts';
 import { bigintArray, intArray, textArray } from './arrays.ts';
 import type { PostgresClient, Row } from './database.ts';
+import { Ended } from './ended.ts';
 import type { PostgresState } from './index.ts';
 import { createBatches, type Leftovers, type Ownership, ownership, tokenOf } from './leases.ts';
 import { reportLine } from './rows.ts';
-import { Ended } from './schema.ts';
 
 type ClaimRow = [
   id: string,

@@ -1,0 +1,140 @@
+/** The transaction that a handler's writes and its ack share. */
+
+import type { JobTransaction, SqlTransaction } from '../../../core/contract.ts';
+import { LongshoreError } from '../../../core/errors.ts';
+import { toError } from '../../../core/failure.ts';
+import type { PostgresClient } from './database.ts';
+import { postgresError, sqlState } from './errors.ts';
+import type { Worker } from './work.ts';
+
+export interface Surroundings {
+  readonly worker: Worker;
+  /** The connection is the pool's again, or gone. */
+  released(): void;
+  /** Stops the statement of a connection that was left alone. */
+  cancel(pid: number): void;
+}
+
+/** What newer versions of `pg` tell besides. */
+interface TellingClient extends PostgresClient {
+  readonly processID?: number | null;
+  /** I = in no transaction. */
+  getTransactionStatus?(): string | null;
+}
+
+const queryTimeoutMs = 30_000;
+/** The connection is only kept if this is quick. */
+const rollbackTimeoutMs = 5_000;
+
+/** Statements that end a transaction; `ROLLBACK TO` a savepoint does not. */
+const ending =
+  /^(?:\s|--[^\n]*\n|\/\*.*?\*\/)*(begin|start\s+transaction|commit|end|abort|prepare\s+transaction|rollback(?!(\s+(work|transaction))?\s+to\b))\b/is;
+
+/** Keeps hold of the client: a handler that goes on after its attempt has ended must not write in somebody else's transaction. */
+export async function openTransaction(
+  client: TellingClient,
+  { worker, released, cancel }: Surroundings,
+): Promise<JobTransaction> {
+  let over = false;
+  /** Statements of the handler that have not been answered. */
+  let open = 0;
+  /** Settles with the last of them. One is sent at a time, because `pg` is giving up to line them up itself. */
+  let last: Promise<unknown> = Promise.resolve();
+
+  const broken = () => {}; // the statement at hand, or the next one, reports it
+
+  function end(destroy: boolean): void {
+    over = true;
+    client.release(destroy);
+    if (!destroy) client.removeListener('error', broken);
+    released();
+  }
+
+  /** One statement of our own. After an error the connection goes, and with it whatever the transaction has written. */
+  async function run<T>(during: string, statement: () => Promise<T>): Promise<T> {
+    try {
+      return await statement();
+    } catch (cause) {
+      end(true);
+      throw isRefusal(cause) ? refused(toError(cause).message, cause) : postgresError(during, cause);
+    }
+  }
+
+  const send = (text: string, timeoutMs = queryTimeoutMs) =>
+    client.query({ text, query_timeout: timeoutMs }) as Promise<{ command?: string }>;
+
+  async function handlersQuery(text: string, values?: unknown[]) {
+    if (over) throw new LongshoreError('LEASE_LOST', 'The attempt and its transaction are over.');
+    const found = ending.exec(text)?.[1];
+    if (found !== undefined) {
+      throw new LongshoreError(
+        'OPTION',
+        `Expected statements between BEGIN and COMMIT, got ${found.toUpperCase()}. Return to commit, throw to roll back; savepoints work.`,
+      );
+    }
+    return client.query(text, values);
+  }
+
+  client.on('error', broken);
+  await run('beginning a transaction', () => send('BEGIN'));
+
+  const sql: SqlTransaction & { getTransactionStatus(): string | null } = {
+    getTransactionStatus: () => client.getTransactionStatus?.() ?? null,
+    query(text, values) {
+      open++;
+      const answer = last.then(() => handlersQuery(text, values)).finally(() => void open--);
+      last = answer.catch(() => {});
+      return answer;
+    },
+  };
+
+  return {
+    sql,
+    async ack(ack) {
+      await last; // also of a statement that the handler did not wait for
+      over = true; // before anything is sent: what a handler writes now could fail, and undo an ack that was answered
+      const { settled, committed } = await run('settling', async () => {
+        if (sql.getTransactionStatus() === 'I') throw refused('the handler has ended it by itself');
+        return worker.ackIn(client, ack);
+      });
+      const { command } = await run('committing', () => send(settled ? 'COMMIT' : 'ROLLBACK'));
+      end(false);
+      if (settled && command === 'ROLLBACK') throw refused('a statement has failed');
+      if (settled) committed();
+      return settled;
+    },
+    async rollback() {
+      if (over) return;
+      over = true;
+      // A statement under way may hold the connection for long, and its locks; without us it would go on in the server.
+      if (open > 0) {
+        const pid = client.processID;
+        end(true);
+        if (typeof pid === 'number') cancel(pid);
+        return;
+      }
+      try {
+        await send('ROLLBACK', rollbackTimeoutMs);
+        end(false);
+      } catch {
+        end(true);
+      }
+    },
+  };
+}
+
+/**
+ * The server has answered that what the handler wrote cannot be committed, so all of it is undone for sure. Not where the
+ * server itself is at fault, or the connection: after those nobody knows.
+ */
+function isRefusal(cause: unknown): boolean {
+  return (
+    (cause as { severity?: unknown } | null)?.severity === 'ERROR' &&
+    !/^(25006|5[378]|XX)/.test(sqlState(cause))
+  );
+}
+
+/** The attempt has failed as if its handler had thrown. */
+function refused(why: string, cause?: unknown): LongshoreError {
+  return new LongshoreError('HANDLER', `The handler's transaction was rolled back: ${why}.`, { cause });
+}

@@ -1,0 +1,46 @@
+/** What has to be true of a caller's transaction before anything is written in it. */
+
+import type { SqlTransaction } from '../../../core/contract.ts';
+import { LongshoreError } from '../../../core/errors.ts';
+import type { Database } from './database.ts';
+import { postgresError, sqlState } from './errors.ts';
+import { migrations } from './schema.ts';
+
+const noTransaction = '25P01';
+
+/** A client of `pg` knows from the server's last answer: I = in no transaction, T = in one, E = in one that has failed. */
+interface KnowsItsStatus {
+  getTransactionStatus?(): string | null;
+}
+
+/**
+ * Throws `OPTION` for a `tx` outside a transaction, because there each statement commits by itself; and what
+ * `Database.ready` throws.
+ */
+export function createJoin(db: Database): (tx: SqlTransaction & KnowsItsStatus) => Promise<void> {
+  const s = db.schema;
+  let ready = false;
+
+  /** Asked in the transaction itself: when all connections of the pool are in transactions that wait here, none is left. */
+  async function current(tx: SqlTransaction): Promise<boolean> {
+    const asked = await tx.query('SELECT to_regclass($1) IS NOT NULL AS found', [`${s}.longshore`]);
+    if (!(asked.rows[0] as { found: boolean }).found) return false;
+    const { rows } = await tx.query(`SELECT version FROM ${s}.longshore`);
+    return Number((rows[0] as { version: number } | undefined)?.version) === migrations.length;
+  }
+
+  return async (tx) => {
+    try {
+      if (!ready && !(await current(tx))) await db.ready();
+      ready = true;
+      // To be in a transaction is what LOCK TABLE asks for, and this lock hinders nothing but dropping the table.
+      if (tx.getTransactionStatus?.() !== 'T')
+        await tx.query(`LOCK TABLE ${s}.longshore IN ACCESS SHARE MODE`);
+    } catch (cause) {
+      if (sqlState(cause) !== noTransaction) throw postgresError('joining your transaction', cause);
+      const expected =
+        'Expected tx to be in a transaction, got one outside. Pass it between BEGIN and COMMIT.';
+      throw new LongshoreError('OPTION', expected, { cause });
+    }
+  };
+}

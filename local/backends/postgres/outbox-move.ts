@@ -1,0 +1,113 @@
+/** One step of a relay: rows are read, sent and done away with in one transaction, which also holds the relays' lock. */
+
+import type { Fate, OutboxTable } from '../../outbox/table.ts';
+import { bigintArray, textArray } from './arrays.ts';
+import type { PostgresClient } from './database.ts';
+import { postgresError } from './errors.ts';
+import type { PostgresState } from './index.ts';
+
+/** A batch of the largest bodies must not fill the memory. */
+const batchBytes = 8 * 1024 * 1024;
+/** A relay whose host has gone without a word is ended by the server so long after its time was over. */
+const graceMs = 45_000;
+
+type Send = Parameters<OutboxTable['move']>[3];
+
+/** @param lockName of the database; the target's name is added to it */
+export function createMove(state: PostgresState, lockName: string) {
+  const { db } = state;
+  const s = db.schema;
+
+  async function move(
+    target: string,
+    most: number,
+    withinMs: number,
+    send: Send,
+  ): Promise<'moved' | 'empty' | 'busy'> {
+    const sql = `SELECT EXISTS (SELECT FROM ${s}.outbox WHERE target = $1)`;
+    await db.ready();
+    const [row] = await db.query('looking into the outbox', sql, [target]);
+    if (!row![0]) return 'empty';
+    let client: PostgresClient;
+    try {
+      client = await db.pool.connect();
+    } catch (cause) {
+      throw postgresError('relaying', cause);
+    }
+    const broken = () => {}; // the statement at hand, or the next one, reports it
+    client.on('error', broken);
+    try {
+      // Named, because the database's default may be another, whose snapshot would be older than the lock.
+      await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
+      await client.query(`SET LOCAL idle_in_transaction_session_timeout = ${withinMs + graceMs}`);
+      const result = await moveIn(client, target, most, send);
+      await client.query('COMMIT');
+      client.removeListener('error', broken);
+      client.release();
+      return result;
+    } catch (cause) {
+      client.release(true); // which also ends the transaction
+      throw postgresError('relaying', cause);
+    }
+  }
+
+  /** Inside a transaction. */
+  async function moveIn(
+    client: PostgresClient,
+    target: string,
+    most: number,
+    send: Send,
+  ): Promise<'moved' | 'empty' | 'busy'> {
+    // Ends with the transaction, so it also works through a pooler; and unlike locked rows it holds up no vacuum.
+    const lock = 'SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS locked';
+    const { rows: answer } = await client.query(lock, [`${lockName} ${target}`]);
+    if (!answer[0]!.locked) return 'busy';
+    // A statement of its own: one that began before the lock was had would still see what the last relay has moved.
+    const text = `
+      SELECT seq, message FROM (
+        SELECT seq, message, sum(octet_length(message)) OVER (ORDER BY seq) - octet_length(message) AS bytes_before
+        FROM (SELECT seq, message FROM ${s}.outbox WHERE target = $1 ORDER BY target, seq LIMIT $2) next) measured
+      WHERE bytes_before < $3 ORDER BY seq`;
+    const { rows } = await client.query({ text, values: [target, most, batchBytes], rowMode: 'array' });
+    if (rows.length === 0) return 'empty';
+    const fates = await send(rows.map(([, message]) => message as string));
+    const seqs = rows.map(([seq]) => Number(seq));
+    await settle(client, target, seqs, fates);
+    return 'moved';
+  }
+
+  async function settle(
+    client: PostgresClient,
+    target: string,
+    seqs: readonly number[],
+    fates: readonly Fate[],
+  ): Promise<void> {
+    const sent = seqs.filter((_, i) => fates[i]!.state === 'sent');
+    if (sent.length > 0) {
+      const sql = `DELETE FROM ${s}.outbox WHERE target = $1 AND seq = ANY ($2)`;
+      await client.query(sql, [target, bigintArray(sent)]);
+    }
+    const refused = fates.flatMap((fate, i) =>
+      fate.state === 'refused' ? [{ ...fate, seq: seqs[i]! }] : [],
+    );
+    if (refused.length === 0) return;
+    const sql = `
+      WITH taken AS (DELETE FROM ${s}.outbox WHERE target = $2 AND seq = ANY ($3) RETURNING seq, written_at, message)
+      INSERT INTO ${s}.outbox_refused (target, id, seq, queue, written_at, refused_at, error, message)
+      SELECT $2, g.id, t.seq, g.queue, t.written_at, ${state.nowSql('$1')}, g.error, t.message
+      FROM taken t JOIN unnest($3::bigint[], $4::text[], $5::text[], $6::text[]) g (seq, id, queue, error) USING (seq)`;
+    await client.query(sql, [
+      state.at(),
+      target,
+      bigintArray(refused.map(({ seq }) => seq)),
+      textArray(refused.map(({ id }) => storable(id))),
+      textArray(refused.map(({ queue }) => storable(queue))),
+      textArray(refused.map(({ error }) => storable(`${error.code}: ${error.message}`))),
+    ]);
+  }
+
+  return move;
+}
+
+/** Text without the one character that Postgres cannot store. */
+const storable = (text: string): string => text.replaceAll('\0', '\uFFFD');

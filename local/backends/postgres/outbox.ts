@@ -1,0 +1,128 @@
+/** The outbox's rows in Postgres. */
+
+import { createBell } from '../../bell.ts';
+import type { OutboxTable, RefusedRow } from '../../outbox/table.ts';
+import { postgresError } from './errors.ts';
+import type { PostgresState } from './index.ts';
+import { createJoin } from './joining.ts';
+import { createListener } from './listen.ts';
+import { createMove } from './outbox-move.ts';
+
+/** Though it listens, a relay looks this often: a notification can be lost with its connection. */
+const safetyPollMs = 2_000;
+
+/** The backend's outbox, and what ends it with the backend. */
+export interface PostgresOutbox {
+  readonly table: OutboxTable;
+  close(): Promise<void>;
+}
+
+export interface PostgresOutboxOptions {
+  /** The schema's name, as the user wrote it. */
+  readonly schema: string;
+  /** Whether a relay may keep a connection to hear of rows. */
+  readonly listens: boolean;
+  /** How often a relay looks for rows while it cannot hear. */
+  readonly pollMs: number;
+}
+
+export function createOutbox(state: PostgresState, options: PostgresOutboxOptions): PostgresOutbox {
+  const { schema, listens, pollMs } = options;
+  const { db, clock } = state;
+  const s = db.schema;
+  const now = state.nowSql('$1');
+  // Not the channel of the jobs: workers need not look when the outbox has something, nor a relay when there are jobs.
+  const channel = `longshore outbox ${schema}`;
+  const bell = createBell(clock);
+  const listener = createListener(db, channel, bell);
+  const join = createJoin(db);
+  const move = createMove(state, channel);
+  let open = true;
+
+  async function query(during: string, sql: string, values: unknown[]) {
+    await db.ready();
+    return db.query(during, sql, values);
+  }
+
+  const table: OutboxTable = {
+    async write(target, messages, tx) {
+      const request = { at: state.at(), target, channel: state.channel === null ? null : channel, messages };
+      const sql = `SELECT ${s}.write_outbox($1) AS written`;
+      if (tx === null) {
+        await query('enqueueing', sql, [JSON.stringify(request)]);
+        bell.ring();
+        return;
+      }
+      await join(tx);
+      try {
+        await tx.query(sql, [JSON.stringify(request)]);
+      } catch (cause) {
+        throw postgresError('enqueueing in your transaction', cause);
+      }
+    },
+
+    async move(target, most, withinMs, send) {
+      try {
+        return open ? await move(target, most, withinMs, send) : 'closed';
+      } catch (error) {
+        if (open) throw error;
+        return 'closed';
+      }
+    },
+
+    watch() {
+      if (listens) listener.start();
+      const rung = bell.rings;
+      return async (signal) => {
+        if (open && bell.rings === rung) await bell.wait(listener.hears ? safetyPollMs : pollMs, signal);
+      };
+    },
+
+    async backlog(target) {
+      const sql = `SELECT (SELECT count(*) FROM ${s}.outbox WHERE target = $2),
+        (SELECT ${now} - written_at FROM ${s}.outbox WHERE target = $2 ORDER BY target, seq LIMIT 1),
+        (SELECT count(*) FROM ${s}.outbox_refused WHERE target = $2)`;
+      const [row] = await query('counting', sql, [state.at(), target]);
+      const [waiting, oldestMs, refused] = row!;
+      return {
+        waiting: Number(waiting),
+        oldestMs: oldestMs === null ? null : Math.max(0, Number(oldestMs)),
+        refused: Number(refused),
+      };
+    },
+
+    async refused(target, queue, most) {
+      const sql = `SELECT id, queue, error, refused_at, message FROM ${s}.outbox_refused
+        WHERE target = $1 AND ($2::text IS NULL OR queue = $2) ORDER BY refused_at DESC, seq DESC LIMIT $3`;
+      return (await query('listing', sql, [target, queue, most])).map((row): RefusedRow => {
+        const [id, queue, error, refusedAt, text] = row as string[];
+        return { id: id!, queue: queue!, error: error!, refusedAt: Number(refusedAt), text: text! };
+      });
+    },
+
+    async retry(target, ids) {
+      const sql = `
+        WITH back AS (DELETE FROM ${s}.outbox_refused WHERE target = $2 AND id = ANY ($3) RETURNING seq, message),
+        lined AS (INSERT INTO ${s}.outbox (target, written_at, message)
+          SELECT $2, ${now}, message FROM back ORDER BY seq RETURNING 1)
+        SELECT count(*) FROM lined`;
+      const [row] = await query('retrying', sql, [state.at(), target, ids]);
+      bell.ring(); // a relay in another process looks by itself, too
+      return Number(row![0]);
+    },
+
+    async discard(target, ids) {
+      const sql = `DELETE FROM ${s}.outbox_refused WHERE target = $1 AND id = ANY ($2) RETURNING 1`;
+      return (await query('discarding', sql, [target, ids])).length;
+    },
+  };
+
+  return {
+    table,
+    async close() {
+      open = false;
+      bell.ring();
+      await listener.close();
+    },
+  };
+}

@@ -1,0 +1,146 @@
+/**
+ * Transactional enqueue for a queue that lives elsewhere: messages are written as rows of the application's own
+ * database, in the application's own transaction, and a relay (relay.ts) moves them to the target.
+ */
+
+import { type Clock, systemClock } from '../../core/clock.ts';
+import type {
+  DeadLetter,
+  DeadLetters,
+  OutgoingMessage,
+  QueueAdmin,
+  QueueBackend,
+  SendResult,
+  SqlTransaction,
+} from '../../core/contract.ts';
+import { config, shown } from '../../core/errors.ts';
+import { backendError } from '../../core/failure.ts';
+import { messageOf, refusal, rowOf } from './row.ts';
+import type { OutboxBacklog, OutboxTable, RefusedRow } from './table.ts';
+
+/** A backend whose database has an outbox. */
+export interface OutboxSource extends QueueBackend {
+  readonly outbox: OutboxTable;
+  migrate(): Promise<{ readonly from: number | null; readonly to: number }>;
+}
+
+export interface OutboxOptions {
+  /** Where the jobs run. */
+  readonly to: QueueBackend;
+  /**
+   * Which of the rows in the database are for this target; the same in every process. Needed when two targets are of one
+   * kind. @default the name of `to`
+   */
+  readonly name?: string;
+  /** For tests. */
+  readonly clock?: Clock;
+}
+
+/** The target, except that what is enqueued goes into the outbox first. */
+export interface Outbox extends QueueBackend {
+  readonly source: OutboxSource;
+  readonly target: { readonly name: string; readonly backend: QueueBackend };
+  enqueueIn(tx: SqlTransaction, messages: readonly OutgoingMessage[]): Promise<SendResult[]>;
+  /** Of this target. */
+  backlog(): Promise<OutboxBacklog>;
+  /** What the target will not take. Also among the dead letters of `admin`, where the target has one. */
+  readonly refused: DeadLetters;
+  /** `stop` is called, and waited for, before `close()` closes anything. Returns a function that takes it back. */
+  beforeClose(stop: () => Promise<unknown>): () => void;
+  /** Ends the relays of this process, then closes both the source and the target. */
+  close(): Promise<void>;
+}
+
+/** Throws `CONFIG` for a source without an outbox or a name that is none. */
+export function outbox(source: OutboxSource, options: OutboxOptions): Outbox {
+  const { to, name = to.name, clock = systemClock } = options;
+  const table = source?.outbox;
+  if (typeof table?.write !== 'function') {
+    throw config('outbox() expects the backend that has the outbox first, like postgres(url), got another.');
+  }
+  if (!/^[\w.-]{1,64}$/.test(name)) {
+    throw config(`outbox() expects name to match [A-Za-z0-9_.-]{1,64}, got ${shown(name)}.`);
+  }
+  const stops = new Set<() => Promise<unknown>>();
+  const refused = refusedOf(table, name);
+
+  async function write(
+    messages: readonly OutgoingMessage[],
+    tx: SqlTransaction | null,
+  ): Promise<SendResult[]> {
+    const now = clock.now();
+    const results = messages.map((message): SendResult => {
+      const error = refusal(message, to.limits, now);
+      return error ? { ok: false, id: message.id, error } : { ok: true, id: message.id, duplicate: false };
+    });
+    const good = messages.filter((_, i) => results[i]!.ok).map(rowOf);
+    if (good.length > 0) await table.write(name, good, tx);
+    return results;
+  }
+
+  return {
+    ...to,
+    source,
+    target: { name, backend: to },
+    refused,
+    ...(to.admin ? { admin: withRefused(to.admin, refused) } : {}),
+    enqueueIn: (tx, messages) => write(messages, tx),
+    // Through the outbox too, though there is no transaction: passing it by, it would overtake what waits there.
+    async enqueue(messages) {
+      try {
+        return await write(messages, null);
+      } catch (cause) {
+        const error = backendError('enqueueing', cause);
+        return messages.map(({ id }) => ({ ok: false, id, error }));
+      }
+    },
+    backlog: () => table.backlog(name),
+    async migrate() {
+      await to.migrate?.();
+      return source.migrate();
+    },
+    beforeClose(stop) {
+      stops.add(stop);
+      return () => void stops.delete(stop);
+    },
+    async close() {
+      await Promise.all([...stops].map((stop) => stop()));
+      try {
+        await to.close();
+      } finally {
+        await source.close();
+      }
+    },
+  };
+}
+
+function refusedOf(table: OutboxTable, target: string): DeadLetters {
+  return {
+    async list({ queue = null, max = 100 }) {
+      return (await table.refused(target, queue, max)).map(letterOf);
+    },
+    retry: (ids) => table.retry(target, ids),
+    discard: (ids) => table.discard(target, ids),
+  };
+}
+
+function letterOf({ id, queue, error, refusedAt, text }: RefusedRow): DeadLetter {
+  const message = messageOf(text);
+  const { job = '', body = text } = message ?? {};
+  return { id, queue, job, reason: 'rejected', error, attempt: 0, diedAt: refusedAt, body };
+}
+
+function withRefused(admin: QueueAdmin, refused: DeadLetters): QueueAdmin {
+  const { deadLetters } = admin;
+  return {
+    ...admin,
+    deadLetters: {
+      async list(filter) {
+        const both = [...(await refused.list(filter)), ...(await deadLetters.list(filter))];
+        return both.sort((a, b) => b.diedAt - a.diedAt).slice(0, filter.max ?? 100);
+      },
+      retry: async (ids) => (await refused.retry(ids)) + (await deadLetters.retry(ids)),
+      discard: async (ids) => (await refused.discard(ids)) + (await deadLetters.discard(ids)),
+    },
+  };
+}

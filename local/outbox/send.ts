@@ -1,0 +1,97 @@
+/** One batch of rows to the target, in order per key. */
+
+import { type Clock, uuidv7 } from '../../core/clock.ts';
+import type { JobSender, OutgoingMessage, SendResult } from '../../core/contract.ts';
+import { type ErrorCode, LongshoreError } from '../../core/errors.ts';
+import { backendError } from '../../core/failure.ts';
+import { messageOf } from './row.ts';
+import type { Fate } from './table.ts';
+
+/** After this long no further call to the target begins; the rows that are left come with the next batch. */
+const batchMs = 5_000;
+/** A target that does not answer a call within this time is down. */
+const callMs = 10_000;
+export const longestBatchMs = batchMs + callMs;
+
+/** What a target says of a message, not of itself: sending it again cannot help. */
+const permanent: ReadonlySet<ErrorCode> = new Set(['LIMIT', 'OPTION', 'PAYLOAD', 'ENVELOPE']);
+
+const untried: Fate = { state: 'kept', error: null };
+const sent: Fate = { state: 'sent' };
+
+/** One fate per row. Never rejects. */
+export async function sendBatch(
+  texts: readonly string[],
+  to: JobSender,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<Fate[]> {
+  const until = clock.now() + batchMs;
+  const messages = texts.map(messageOf);
+  const fates = texts.map((_, i) => (messages[i] ? untried : unreadable(texts[i]!, clock.now())));
+  /** Groups of which a message stays behind. */
+  const held = new Set<string | null>();
+  for (const wave of wavesOf(messages)) {
+    const places = wave.filter((place) => !held.has(messages[place]!.group));
+    if (places.length === 0) continue;
+    if (clock.now() >= until || signal.aborted) break;
+    const some = places.map((place) => messages[place]!);
+    let results: SendResult[];
+    try {
+      results = await inTime(to.enqueue(some), clock);
+    } catch (cause) {
+      const error = backendError('relaying', cause);
+      for (const place of places) fates[place] = { state: 'kept', error };
+      break; // it cannot be reached at all
+    }
+    for (const [i, place] of places.entries()) {
+      const message = some[i]!;
+      fates[place] = fateOf(message, results[i]);
+      if (fates[place].state === 'kept') held.add(message.group); // without a group no later wave has it
+    }
+  }
+  return fates;
+}
+
+/**
+ * The places of the messages, call by call: of each group one message per call, because a target may take a call in parts
+ * and the second of a group must not get there before the first. Messages without a group all go with the first call.
+ */
+function wavesOf(messages: readonly (OutgoingMessage | null)[]): number[][] {
+  const waves: number[][] = [];
+  const next = new Map<string, number>();
+  for (const [place, message] of messages.entries()) {
+    if (!message) continue;
+    const { group } = message;
+    const wave = group === null ? 0 : (next.get(group) ?? 0);
+    if (group !== null) next.set(group, wave + 1);
+    waves[wave] ??= [];
+    waves[wave].push(place);
+  }
+  return waves;
+}
+
+function fateOf({ id, queue }: OutgoingMessage, result: SendResult | undefined): Fate {
+  if (result?.ok) return sent;
+  const error = result?.error ?? new LongshoreError('BACKEND', 'The target gave no result.');
+  return permanent.has(error.code) ? { state: 'refused', id, queue, error } : { state: 'kept', error };
+}
+
+function unreadable(text: string, now: number): Fate {
+  const error = new LongshoreError(
+    'CORRUPT',
+    `Expected a row of the outbox to be a message as JSON, got ${text.length} other characters. Correct whoever writes to the table.`,
+  );
+  return { state: 'refused', id: `unreadable-${uuidv7(now)}`, queue: '', error };
+}
+
+function inTime<T>(work: Promise<T>, clock: Clock): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = () =>
+      reject(
+        new LongshoreError('TIMEOUT', `Expected the target to answer within ${callMs} ms, got nothing.`),
+      );
+    const cancel = clock.after(callMs, late);
+    work.then(resolve, reject).finally(cancel);
+  });
+}
