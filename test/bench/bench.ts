@@ -89,6 +89,7 @@ export function createBench(
       result.reject(error);
     };
     ready.promise.catch(() => {}); // most callers only look at the result
+    result.promise.catch(() => {}); // others wait for `ready` first, and fail there
     const timer = setTimeout(() => {
       child.kill('SIGKILL');
       fail(new Error(`${task} took longer than ${taskTimeoutMs / 1000} s.`));

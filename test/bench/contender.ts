@@ -1,0 +1,173 @@
+/**
+ * One shape for everybody who takes part in a comparison over a network: Longshore, its peers and plain SQL. So the
+ * tasks below treat them alike, and what makes a contender fast or slow is in a file of its own.
+ */
+
+import { nowMs } from './app.ts';
+import { type Cpu, createStopwatch, type Stopwatch } from './stopwatch.ts';
+import { type Host, perSecond, warmUpJobs } from './task.ts';
+
+/** Where a contender keeps its jobs. Tables are made by whoever opens a place first. */
+export interface Place {
+  readonly url: string;
+  readonly schema: string;
+  /** Settled jobs are kept for a day; else they are deleted, where the contender can do that. */
+  readonly history?: boolean;
+  /** The server's main process, if it runs on this machine: its CPU time is then reported. */
+  readonly serverPid: number | null;
+}
+
+export interface WorkOrder {
+  readonly concurrency: number;
+  /** Jobs to settle. */
+  readonly count: number;
+  /** Stop there, although more are waiting. No peer is asked that. */
+  readonly only: boolean;
+  /** Others drain the same queue: stop when it is empty, whoever emptied it. */
+  readonly together: boolean;
+}
+
+export interface Opened {
+  /** @param at handed to the handler, on the clock of `nowMs()` */
+  sendOne(n: number, at: number): Promise<unknown>;
+  sendMany(from: number, count: number, delayMs: number): Promise<unknown>;
+  /** Starts the watch when it could claim its first job, stops it when the last one is settled; returns how many it ran. */
+  work(order: WorkOrder, watch: Stopwatch): Promise<number>;
+  /** An idle worker that is told of new jobs; the function returned stops it. */
+  listen(handle: (at: number) => void): Promise<() => Promise<void>>;
+  close(): Promise<void>;
+}
+
+export type Contender = (place: Place, host: Host) => Promise<Opened>;
+
+export interface SendInput {
+  readonly place: Place;
+  readonly count: number;
+  /** Jobs per call: 1, or as many as one statement should carry. */
+  readonly chunk: number;
+  /** Calls under way at the same time. */
+  readonly inFlight: number;
+  readonly delayMs?: number;
+  /** Nobody looks at the result. */
+  readonly untimed?: boolean;
+}
+
+export interface DrainInput extends Partial<WorkOrder> {
+  readonly place: Place;
+  readonly concurrency: number;
+  readonly count: number;
+  /** No warm-up, which would need memory of its own. */
+  readonly cold?: boolean;
+}
+
+export interface Sent extends Cpu {
+  readonly perSecond: number;
+}
+
+export interface Drained extends Cpu {
+  /** Jobs that this process ran. */
+  readonly ran: number;
+  /** On the clock of `nowMs()`. */
+  readonly startedAt: number;
+  readonly endedAt: number;
+  /** Resident memory of the process afterwards. */
+  readonly residentMb: number;
+}
+
+export async function send(open: Contender, input: SendInput, host: Host): Promise<Sent> {
+  const { place, count, chunk, inFlight, delayMs = 0, untimed = false } = input;
+  const sendAll = async ({ sendOne, sendMany }: Opened, total: number): Promise<void> => {
+    let next = 0;
+    const sender = async (): Promise<void> => {
+      while (next < total) {
+        const from = next;
+        next += chunk;
+        await (chunk === 1 ? sendOne(from, 0) : sendMany(from, Math.min(chunk, total - from), delayMs));
+      }
+    };
+    await Promise.all(Array.from({ length: inFlight }, sender));
+  };
+  if (!untimed) await elsewhere(open, place, host, (opened) => sendAll(opened, warmUpJobs));
+  const opened = await open(place, host);
+  const watch = createStopwatch(count, place.serverPid);
+  globalThis.gc?.();
+  watch.start();
+  await sendAll(opened, count);
+  watch.stop();
+  await opened.close();
+  const { startedAt, endedAt, ...cpu } = watch.read();
+  return { perSecond: perSecond(count, endedAt - startedAt), ...cpu };
+}
+
+export async function drain(open: Contender, input: DrainInput, host: Host): Promise<Drained> {
+  const { place, concurrency, count, only = false, together = false, cold = false } = input;
+  if (!cold) {
+    await elsewhere(open, place, host, async (opened) => {
+      await opened.sendMany(0, warmUpJobs, 0);
+      const order = { concurrency, count: warmUpJobs, only: false, together: false };
+      await opened.work(order, createStopwatch(warmUpJobs, null));
+    });
+  }
+  const opened = await open(place, host);
+  const watch = createStopwatch(count, place.serverPid);
+  globalThis.gc?.();
+  if (together) await host.waitForGo();
+  const ran = await opened.work({ concurrency, count, only, together }, watch);
+  const residentMb = process.memoryUsage.rss() / 1024 / 1024;
+  await opened.close();
+  if (!together && ran !== count) throw new Error(`Expected ${count} jobs to be run, got ${ran}.`);
+  return { ran, residentMb, ...watch.read() };
+}
+
+/** Compiles what is measured afterwards, on tables that nobody else sees. */
+async function elsewhere(
+  open: Contender,
+  place: Place,
+  host: Host,
+  use: (opened: Opened) => Promise<void>,
+): Promise<void> {
+  const opened = await open({ ...place, schema: `${place.schema}_warm_${process.pid}` }, host);
+  await use(opened);
+  await opened.close();
+}
+
+export interface LatencyInput {
+  readonly place: Place;
+  readonly samples: number;
+}
+
+/** The first ones find connections, plans and listeners that are not ready yet. */
+const dropped = 30;
+
+/** Milliseconds from the call that sends to the first line of the handler, in the order of arrival. */
+export async function receive(
+  open: Contender,
+  { place, samples }: LatencyInput,
+  host: Host,
+): Promise<number[]> {
+  const latencies: number[] = [];
+  const all = Promise.withResolvers<void>();
+  const opened = await open(place, host);
+  const stop = await opened.listen((at) => {
+    if (latencies.push(nowMs() - at) === samples + dropped) all.resolve();
+  });
+  await host.waitForGo();
+  await all.promise;
+  await stop();
+  await opened.close();
+  return latencies.slice(dropped);
+}
+
+/** Spaced so that the worker is idle again, and not in step with any polling. */
+export async function sendSpaced(
+  open: Contender,
+  { place, samples }: LatencyInput,
+  host: Host,
+): Promise<void> {
+  const opened = await open(place, host);
+  for (let n = 0; n < samples + dropped; n++) {
+    await new Promise((resolve) => setTimeout(resolve, 8 + ((n * 7) % 11)));
+    await opened.sendOne(n, nowMs());
+  }
+  await opened.close();
+}

@@ -1,0 +1,11 @@
+import { suite } from '../bench.ts';
+import { backlog } from './backlog.ts';
+import { latency } from './latency.ts';
+import { bulk, single } from './sending.ts';
+import { startServer } from './server.ts';
+import { drain, history, memory, workers } from './throughput.ts';
+
+export const postgres = suite(
+  { drain, history, workers, bulk, single, latency, backlog, rss: memory },
+  startServer,
+);

@@ -1,0 +1,5 @@
+import * as longshore from './longshore.ts';
+import { plainjob } from './plainjob.ts';
+import { rawBulk, rawSingle } from './raw.ts';
+
+export const tasks = { ...longshore, plainjob, rawBulk, rawSingle };
