@@ -42,6 +42,8 @@ export interface App {
   readonly clock: Clock;
   readonly random: () => number;
   readonly newId: () => string;
+  /** Whether `newId` is our own, which never gives an id twice. */
+  readonly ownIds: boolean;
   /** Resolved once, at the first use; throws `CONFIG` when production has no key. */
   readonly keyRing: () => KeyRing;
 }
@@ -81,6 +83,7 @@ export function createApp(options: AppOptions): App {
     clock,
     random,
     newId: options.newId ?? (() => uuidv7(clock.now())),
+    ownIds: options.newId === undefined,
     keyRing: () => {
       ring ??= signingFromEnv(process.env, process.cwd(), (path) =>
         events.emit({ type: 'key.development', path }),

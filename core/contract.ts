@@ -19,6 +19,8 @@ import type { AttemptReport, Stores } from './store.ts';
 export interface OutgoingMessage {
   /** The envelope's identifier. A backend may use it to drop a second copy (`SendResult.duplicate`). */
   readonly id: string;
+  /** The id was made for this very call, so nobody can have sent it before: a backend need not look through its history. */
+  readonly fresh?: boolean;
   readonly queue: string;
   /** Name of the job, for listings only: the envelope's own `job` decides what runs. */
   readonly job: string;
@@ -139,7 +141,10 @@ export interface SqlTransaction {
 export interface JobTransaction {
   /** For the handler; throws `LEASE_LOST` once the transaction is over. */
   readonly sql: SqlTransaction;
-  /** Settles inside the transaction and commits. `false`: the lease was lost, and all was rolled back. */
+  /**
+   * Settles inside the transaction and commits. `false`: the lease was lost, and all was rolled back. Rejects with `HANDLER` when what
+   * the handler wrote cannot be committed: all was rolled back, and the lease is still held. After another error nobody knows.
+   */
   ack(ack: Ack): Promise<boolean>;
   /** Undoes everything. Never rejects: a broken connection has undone it already. */
   rollback(): Promise<void>;

@@ -82,7 +82,17 @@ function compose(
     );
   }
   const { group = null } = options;
-  return { id, queue, job: job.name, body, priority, notBefore, group, tenantId: context?.tenantId ?? null };
+  return {
+    id,
+    fresh: app.ownIds,
+    queue,
+    job: job.name,
+    body,
+    priority,
+    notBefore,
+    group,
+    tenantId: context?.tenantId ?? null,
+  };
 }
 
 function notBeforeOf(options: EnqueueOptions, now: number, limits: BackendLimits): number | null {

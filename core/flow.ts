@@ -73,20 +73,24 @@ export async function attempt(app: App, ports: AttemptPorts, run: Run): Promise<
   const startedAt = app.clock.now();
   const admission = admit(app, run, startedAt);
   const admitted = admission instanceof LongshoreError ? null : admission;
-  const verdict =
+  let verdict =
     admission instanceof LongshoreError
       ? refuse(admission)
       : await runGuarded(app, ports, run, admission, startedAt);
-  const report: AttemptReport = {
-    attempt: admitted?.attempt ?? lease.attempt,
-    startedAt,
-    endedAt: app.clock.now(),
-    outcome: verdict.outcome,
-    error: verdict.verb === 'ack' || verdict.error === null ? null : reportError(verdict.error),
-    output: verdict.verb === 'ack' ? verdict.output : null,
-  };
+  const number = admitted?.attempt ?? lease.attempt;
+  let report = reportOf(verdict, number, startedAt, app.clock.now());
   run.onSettling?.();
-  const settled = await settle(ports, run, verdict, report, admitted);
+  let settled: boolean;
+  try {
+    settled = await settle(ports, run, verdict, report, admitted);
+  } catch (error) {
+    // What the handler wrote could not be committed: nothing is settled, and the attempt has failed.
+    if (!admitted || !isRefusedCommit(run, error)) throw error;
+    verdict = afterFailure(app, admitted.job, admitted.envelope, admitted.attempt, error);
+    report = reportOf(verdict, number, startedAt, app.clock.now());
+    if (run.key !== null) await ports.client.stores.keys.release(run.key, lease.token).catch(() => false);
+    settled = await settle(ports, run, verdict, report, admitted);
+  }
   const result: AttemptResult = {
     id: run.id,
     job: admitted?.job.name ?? null,
@@ -99,6 +103,18 @@ export async function attempt(app: App, ports: AttemptPorts, run: Run): Promise<
   };
   if (app.events.active) announce(app, run, admitted, result, report);
   return result;
+}
+
+function reportOf(verdict: Verdict, attempt: number, startedAt: number, endedAt: number): AttemptReport {
+  const acked = verdict.verb === 'ack';
+  return {
+    attempt,
+    startedAt,
+    endedAt,
+    outcome: verdict.outcome,
+    error: acked || verdict.error === null ? null : reportError(verdict.error),
+    output: acked ? verdict.output : null,
+  };
 }
 
 /** Verify, then parse, then ask whether this message may run here. Returns the reason when it may not. */
@@ -306,12 +322,18 @@ async function settle(
     const ack = { lease, report, complete: { key, owner: lease.token, ...done } };
     return tx ? tx.ack(ack) : (await settler.ack([ack]))[0] === true;
   }
-  if (!(await client.stores.keys.complete(key, lease.token, done))) {
-    await tx?.rollback();
-    return false;
+  if (tx) {
+    // But what a transaction wrote is gone if it does not commit, and then its key must not be done.
+    const settled = await tx.ack({ lease, report });
+    if (settled) await client.stores.keys.complete(key, lease.token, done).catch(() => false);
+    return settled;
   }
-  return tx ? tx.ack({ lease, report }) : (await settler.ack([{ lease, report }]))[0] === true;
+  if (!(await client.stores.keys.complete(key, lease.token, done))) return false;
+  return (await settler.ack([{ lease, report }]))[0] === true;
 }
+
+const isRefusedCommit = ({ tx }: Run, error: unknown): boolean =>
+  tx !== null && error instanceof LongshoreError && error.code === 'HANDLER';
 
 function announce(
   app: App,

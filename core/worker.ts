@@ -58,6 +58,11 @@ const longestBackoffMs = 1_000;
 /** A worker that is to end by itself does not wait for ever for a backend that fails. */
 const patience = 5;
 const sameKeyPressMs = 250;
+/**
+ * Handlers that never wait would else run the whole buffer in one turn of the event loop, while timers, renewals and signals
+ * wait, and so would the backend: the acks of a turn leave at its end.
+ */
+const mostPerTurn = 250;
 
 export function startWorker(app: App, options: WorkerOptions): Worker {
   refuseInsideIsolate('startWorker');
@@ -77,6 +82,8 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
   let fetching = false;
   /** Slots that refills under way may fill. */
   let promised = 0;
+  /** Jobs begun in this turn of the event loop. */
+  let begun = 0;
   let onSpace: (() => void) | null = null;
 
   const state: WorkerState = {
@@ -128,12 +135,19 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
 
   function pump(): void {
     while (running.size < concurrency && settling.size < mostSettling && reason === null) {
+      if (begun >= mostPerTurn) return;
       const held = state.buffer.shift();
       if (!held) return;
+      if (begun++ === 0) setImmediate(nextTurn);
       running.add(held);
       held.run.onSettling = () => endOf(held);
       void work(held);
     }
+  }
+
+  function nextTurn(): void {
+    begun = 0;
+    pump();
   }
 
   /** The slot is free as soon as the handler has ended: settling needs none. */

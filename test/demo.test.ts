@@ -22,7 +22,13 @@ async function demo(
 ): Promise<Ended> {
   // FORCE_COLOR beside NO_COLOR makes Node print a warning, and stderr must stay empty.
   const plain = { NO_COLOR: '1', FORCE_COLOR: undefined };
-  const env = { ...process.env, ...plain, LONGSHORE_BACKEND: backend, LONGSHORE_SIGNING_KEYS: '', DATABASE_URL: database.url };
+  const env = {
+    ...process.env,
+    ...plain,
+    LONGSHORE_BACKEND: backend,
+    LONGSHORE_SIGNING_KEYS: '',
+    DATABASE_URL: database.url,
+  };
   const child = spawn(process.execPath, ['examples/demo/main.ts', ...args], { cwd: root, env });
   let stdout = '';
   let stderr = '';
@@ -111,7 +117,7 @@ describe.concurrent('the demo', { timeout: 60_000 }, () => {
     const { code, stderr } = await demo(['--exit-when-idle'], { backend: 'kafka' });
     expect(code).toBe(1);
     expect(stderr).toBe(
-      'CONFIG: Expected LONGSHORE_BACKEND to be one of sqlite, memory, sync, got "kafka".\n',
+      'CONFIG: Expected LONGSHORE_BACKEND to be one of sqlite, memory, sync, postgres, got "kafka".\n',
     );
   });
 });

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { defineJob, fixed, type HandlerContext, startWorker } from '../../core/index.ts';
+import { defineJob, fixed, type HandlerContext } from '../../core/index.ts';
 import type { JobDefinition } from '../../core/job.ts';
-import { sqlite } from '../../local/backends/sqlite/index.ts';
+import { memory } from '../../local/backends/memory/index.ts';
 import { until } from '../sandbox/kit.ts';
 import { anything, type Bench, createStage, plain } from './transactions-kit.ts';
 
@@ -104,6 +104,49 @@ describe("a handler's transaction", () => {
     expect(dead!.error).toContain('null value in column "name"');
     expect(await stage.rows(`SELECT FROM ${bench.schema}.keys`)).toEqual([]);
     await expectPoolAtRest(bench);
+  });
+
+  it('fails the attempt when it cannot be committed, though the handler has returned', async () => {
+    await stage.rows('CREATE TABLE once (name text UNIQUE DEFERRABLE INITIALLY DEFERRED)');
+    const work = inTransaction(
+      async (_, ctx) => {
+        await write(ctx, `attempt ${ctx.attempt}`);
+        if (ctx.attempt === 1) await ctx.tx.query('SELECT 1 / 0').catch(() => {}); // takes no notice
+        if (ctx.attempt === 2) await ctx.tx.query("INSERT INTO once VALUES ('same'), ('same')");
+      },
+      { idempotencyKey: () => 'k' },
+    );
+    const bench = await stage.bench([work]);
+    const { id } = await bench.client.enqueue(work, 1);
+    await bench.start({ untilIdle: true }).done;
+    expect(await stage.effects()).toEqual(['attempt 3']);
+    const { attempts } = (await bench.client.status(id))!;
+    expect(attempts.map(({ outcome, error }) => [outcome, error?.code])).toEqual([
+      ['requeued', 'HANDLER'],
+      ['requeued', 'HANDLER'],
+      ['acked', undefined],
+    ]);
+    expect(attempts.map(({ error }) => error?.message ?? '').join()).toMatch(/is aborted.*once_name_key/);
+    expect(bench.eventsOf('backend.failed')).toEqual([]);
+    await expectPoolAtRest(bench);
+    await stage.rows('DROP TABLE once');
+  });
+
+  it('leaves a key in another store open when it does not commit', async () => {
+    const work = inTransaction(
+      async (_, ctx) => {
+        await write(ctx, `attempt ${ctx.attempt}`);
+        if (ctx.attempt === 1) await ctx.tx.query('SELECT 1 / 0').catch(() => {});
+      },
+      { idempotencyKey: () => 'k' },
+    );
+    const bench = await stage.bench([work]);
+    const store = memory().stores!;
+    await bench.client.enqueueMany(work, [1, 2]);
+    const { counts } = await bench.start({ untilIdle: true, concurrency: 1, store: { keys: store.keys } })
+      .done;
+    expect(counts).toMatchObject({ acked: 1, 'skipped-idempotent': 1 });
+    expect(await stage.effects()).toHaveLength(1);
   });
 
   it('has savepoints, and takes statements at the same time', async () => {
@@ -335,31 +378,5 @@ describe('more handlers than connections', () => {
     expect((await stage.effects()).toSorted()).toEqual(numbers.map((n) => `job ${n}`));
     expect((await bench.backend.admin!.stats('apart'))[0]!.ready).toBe(8);
     await expectPoolAtRest(bench);
-  });
-});
-
-describe('ctx.tx', () => {
-  it('is refused to a job that has not asked for it', async () => {
-    const without = defineJob({
-      name: 'without',
-      payload: anything,
-      maxRetries: 0,
-      handle: (_, ctx) => write(ctx, 'never'),
-    });
-    const bench = await stage.bench([without]);
-    await bench.client.enqueue(without, 1);
-    await bench.start({ untilIdle: true }).done;
-    const [dead] = await bench.backend.admin!.deadLetters.list({});
-    expect(dead!.error).toBe('CONFIG: Job "without" has no transaction. Define it with transaction: true.');
-  });
-
-  it('needs a backend that has transactions, which the worker says at its start', async () => {
-    const work = inTransaction(() => {});
-    const bench = await stage.bench([work]);
-    const backend = sqlite(':memory:');
-    expect(() => startWorker(bench.app, { backend })).toThrow(
-      'Job "work" has a transaction, but backend "sqlite" offers none.',
-    );
-    await backend.close();
   });
 });

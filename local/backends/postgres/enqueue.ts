@@ -141,14 +141,15 @@ const skewMs = 3_600_000;
 
 /**
  * No copy of these messages can have ended before that time (epoch ms), so older days of the history need no look: a UUID
- * of version 7 names its time. Any other id may have been used at any time.
+ * of version 7 names its time. Any other id may have been used at any time. `null`: no id was ever used before.
  */
-export function sinceOf(messages: readonly OutgoingMessage[]): number {
+export function sinceOf(messages: readonly OutgoingMessage[]): number | null {
   let since = Number.POSITIVE_INFINITY;
-  for (const { id } of messages) {
+  for (const { id, fresh } of messages) {
+    if (fresh) continue;
     if (!uuidv7.test(id)) return 0;
     const at = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
     if (at < since) since = at;
   }
-  return since - skewMs;
+  return since === Number.POSITIVE_INFINITY ? null : since - skewMs;
 }

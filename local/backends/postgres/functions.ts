@@ -97,10 +97,13 @@ const enqueue = (s: string): string => `
     IF cardinality(fresh) > 0 THEN
       INSERT INTO ${s}.queues (name) SELECT * FROM unnest(fresh) ON CONFLICT DO NOTHING;
     END IF;
-    ended := ARRAY(
-      SELECT h.id FROM ${s}.history h WHERE h.id = ANY (ids) AND h.finished_at >= since
-      UNION ALL SELECT d.id FROM ${s}.dead d WHERE d.id = ANY (ids));
-    known := cardinality(ended) > 0;
+    -- Without since all ids are new.
+    IF since IS NOT NULL THEN
+      ended := ARRAY(
+        SELECT h.id FROM ${s}.history h WHERE h.id = ANY (ids) AND h.finished_at >= since
+        UNION ALL SELECT d.id FROM ${s}.dead d WHERE d.id = ANY (ids));
+    END IF;
+    known := coalesce(cardinality(ended) > 0, false);
     WITH stored AS (
       INSERT INTO ${s}.jobs AS j (seq, turn, id, queue, job, tenant_id, priority, created_at, ready_at, rank, attempt, interrupted,
         cancel_requested, reports, body)
@@ -121,23 +124,6 @@ const enqueue = (s: string): string => `
         SELECT id, n, row_number() OVER (PARTITION BY id ORDER BY n) AS copy FROM unnest(ids) WITH ORDINALITY g (id, n)) g
       WHERE g.copy > 1 OR NOT (g.id = ANY (coalesce(array_agg(stored.id), '{}')))) END INTO copies FROM stored;
     PERFORM pg_notify(channel, ring) FROM unnest(rings) ring;
-    RETURN copies;
-  END $$;
-  -- The same inside a transaction of the user's, with one parameter of text, so that any driver can send it.
-  CREATE FUNCTION ${s}.enqueue_in(request text) RETURNS int[] LANGUAGE plpgsql AS $$
-  DECLARE
-    r json := request;
-    copies int[];
-  BEGIN
-    -- Outside a transaction block both are the time of this statement.
-    IF transaction_timestamp() = statement_timestamp() THEN
-      RAISE EXCEPTION 'not in a transaction' USING ERRCODE = 'no_active_sql_transaction';
-    END IF;
-    SELECT ${s}.enqueue((r->>'at')::bigint, (r->>'ageing')::bigint, (r->>'since')::bigint, array_agg(DISTINCT m.queue),
-      array_agg(m.id), array_agg(m.queue), array_agg(m.job), array_agg(m.tenant), array_agg(m.priority), array_agg(m.delay),
-      array_agg(m.body), r->>'channel', CASE WHEN r->>'channel' IS NULL THEN '{}' ELSE array_agg(DISTINCT m.queue) END)
-    INTO copies FROM json_to_recordset(r->'messages') m (
-      id text, queue text, job text, tenant text, priority int, delay bigint, body text);
     RETURN copies;
   END $$;`;
 

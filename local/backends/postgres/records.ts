@@ -5,6 +5,7 @@ import { any, recordOf, selectRecords, statusWhere } from './rows.ts';
 
 /** One purge call removes at most so many rows of a kind, to keep its transaction short. */
 const stepSize = 1000;
+const keyEnd = 'greatest(hold_until, keep_until)';
 
 export function postgresRecords(state: PostgresState): RecordStore {
   const { db, keep } = state;
@@ -59,10 +60,21 @@ export function postgresRecords(state: PostgresState): RecordStore {
     async purge(olderThan?: Retention) {
       const { completedMs, deadMs } = olderThan ?? state.retention;
       const at = state.at();
-      const step = (table: string, key: string, condition: string) => `
+      // Asked for once, as a query of its own: compared with a clock that runs, no index could be used.
+      const before = `(SELECT ${now} - $2::bigint)`;
+      const step = (table: string, key: string, end: string, order: string) => `
         WITH gone AS (
           DELETE FROM ${s}.${table} WHERE ${key} = ANY (ARRAY(
-            SELECT ${key} FROM ${s}.${table} WHERE ${condition} LIMIT ${stepSize} FOR UPDATE SKIP LOCKED))
+            SELECT ${key} FROM ${s}.${table} WHERE ${end} <= ${before} ORDER BY ${order} LIMIT ${stepSize} FOR UPDATE SKIP LOCKED))
+          RETURNING 1)
+        SELECT count(*) FROM gone`;
+      // Of one day at a time, because a row is found at once by its place in the table of that day.
+      const stepOfDay = (table: string) => `
+        WITH day AS (SELECT tableoid AS oid FROM ${s}.${table} WHERE finished_at <= ${before} LIMIT 1),
+        gone AS (
+          DELETE FROM ${s}.${table} WHERE tableoid = (SELECT oid FROM day) AND ctid = ANY (ARRAY(
+            SELECT ctid FROM ${s}.${table} WHERE finished_at <= ${before} AND tableoid = (SELECT oid FROM day)
+            LIMIT ${stepSize} FOR UPDATE SKIP LOCKED))
           RETURNING 1)
         SELECT count(*) FROM gone`;
       await query('purging', `SELECT ${s}.make_days($1)`, [at]);
@@ -71,9 +83,9 @@ export function postgresRecords(state: PostgresState): RecordStore {
       const rest = olderThan ? 'history' : 'history_other';
       const steps: [sql: string, values: unknown[]][] = [
         [`SELECT ${s}.drop_days($1, $2)`, [at, completedMs]],
-        [step(rest, '(tableoid, ctid)', `finished_at <= ${now} - $2`), [at, completedMs]],
-        [step('dead', 'id', `finished_at <= ${now} - $2`), [at, deadMs]],
-        [step('keys', 'key', `greatest(hold_until, keep_until) <= ${now}`), [at]],
+        [stepOfDay(rest), [at, completedMs]],
+        [step('dead', 'id', 'finished_at', 'finished_at, seq'), [at, deadMs]],
+        [step('keys', 'key', keyEnd, keyEnd), [at, 0]],
       ];
       let removed = 0;
       for (const [sql, values] of steps) removed += Number((await query('purging', sql, values))[0]![0]);
