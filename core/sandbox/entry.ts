@@ -148,7 +148,7 @@ async function run(facts: RunFacts, input: unknown): Promise<void> {
 const heapBytes = (): number => getHeapStatistics().used_heap_size;
 
 function contextOf(facts: RunFacts, mine: Current): HandlerContext {
-  return {
+  const ctx: Omit<HandlerContext, 'tx'> = {
     ...facts,
     signal: mine.controller.signal,
     async progress(done, total, message) {
@@ -163,9 +163,6 @@ function contextOf(facts: RunFacts, mine: Current): HandlerContext {
         channel.send({ type: 'log', message, fields: cloneable(fields) });
       }
     },
-    get tx(): never {
-      throw config(`Job "${facts.job}" runs isolated, where a transaction cannot follow.`);
-    },
     async enqueue(job, payload, options) {
       if (mine.ended) {
         throw new LongshoreError(
@@ -177,6 +174,12 @@ function contextOf(facts: RunFacts, mine: Current): HandlerContext {
       return (await ask({ verb: 'enqueue', job: job.name, payload, options })) as EnqueuedJob;
     },
   };
+  // Not enumerable, so that a handler may still spread its context.
+  return Object.defineProperty(ctx, 'tx', {
+    get: (): never => {
+      throw config(`Job "${facts.job}" runs isolated, where a transaction cannot follow.`);
+    },
+  }) as HandlerContext;
 }
 
 function cloneable(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {

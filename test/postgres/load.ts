@@ -18,7 +18,7 @@ const plainJobs = 300;
 /** Each is enqueued twice. */
 const keys = 100;
 const runMs = 15;
-const leaseMs = 2_000;
+const leaseMs = 1_500;
 
 export interface Load {
   readonly events: readonly LongshoreEvent[];

@@ -8,6 +8,8 @@ export interface Proxy {
   readonly url: string;
   /** From now on swallows all that goes over connections that ever carried `text`, which stay open; returns how many. */
   silence(text: string): number;
+  /** Breaks the connections that ever carried `text`; returns how many. */
+  cut(text: string): number;
   close(): Promise<void>;
 }
 
@@ -42,6 +44,11 @@ export async function startProxy(url: string): Promise<Proxy> {
       const silenced = links.filter(({ sent, silent }) => !silent && sent.includes(text));
       for (const link of silenced) link.silent = true;
       return silenced.length;
+    },
+    cut(text) {
+      const broken = links.filter(({ sent, sockets: [near] }) => !near!.destroyed && sent.includes(text));
+      for (const { sockets } of broken) for (const socket of sockets) socket.resetAndDestroy();
+      return broken.length;
     },
     async close() {
       for (const { sockets } of links) for (const socket of sockets) socket.destroy();
