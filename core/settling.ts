@@ -1,8 +1,10 @@
 /**
  * Groups acks: jobs that end in the same turn of the event loop, or while enough groups are under way, are settled in one call
- * to the backend.
+ * to the backend. An ack that fails is tried again for as long as a lease lasts: giving it up means that the job runs again,
+ * though it has done its work.
  */
 
+import type { Clock } from './clock.ts';
 import type { Ack, JobSettler } from './contract.ts';
 
 interface Waiting {
@@ -14,13 +16,31 @@ interface Waiting {
 export interface GroupingSettler extends JobSettler {
   /** Whether acks wait or are under way. */
   readonly busy: boolean;
+  /** What still fails is given up. */
+  stop(): void;
 }
+
+export interface Grouping {
+  /** Called with each group, instead of the settler's own `ack`. */
+  readonly send: JobSettler['ack'];
+  /** How long an ack that fails is tried again. */
+  readonly patienceMs: number;
+  /** Told of each group that failed. */
+  failed(error: unknown): void;
+  readonly clock: Clock;
+  random(): number;
+}
+
+const longestPauseMs = 1_000;
 
 /** With one, a worker would stand still while the backend settles, and the backend while the worker works. */
 const mostUnderWay = 2;
 
-/** @param send called with each group, instead of the settler's own `ack` */
-export function groupAcks(settler: JobSettler, send: JobSettler['ack']): GroupingSettler {
+export function groupAcks(
+  settler: JobSettler,
+  { send, patienceMs, failed, clock, random }: Grouping,
+): GroupingSettler {
+  let stopped = false;
   let group: Waiting[] = [];
   let underWay = 0;
   let scheduled = false;
@@ -40,10 +60,26 @@ export function groupAcks(settler: JobSettler, send: JobSettler['ack']): Groupin
       const settled = await send(sending.map(({ ack }) => ack));
       for (let i = 0; i < sending.length; i++) sending[i]!.resolve(settled[i] === true);
     } catch (error) {
-      for (const { reject } of sending) reject(error);
+      failed(error);
+      for (const one of sending) void again(one, error);
     } finally {
       underWay--;
       schedule();
+    }
+  }
+
+  /** Each by itself: it may be one of them that no database would take. */
+  async function again({ ack, resolve, reject }: Waiting, failure: unknown): Promise<void> {
+    const until = clock.now() + patienceMs;
+    for (let pauseMs = 100; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+      const pausedMs = pauseMs * (0.5 + random() / 2);
+      if (stopped || clock.now() + pausedMs >= until) return reject(failure);
+      await new Promise<void>((resume) => void clock.after(pausedMs, resume));
+      try {
+        return resolve((await settler.ack([ack]))[0] === true);
+      } catch {
+        // The first failure was told.
+      }
     }
   }
 
@@ -57,6 +93,9 @@ export function groupAcks(settler: JobSettler, send: JobSettler['ack']): Groupin
   return {
     get busy() {
       return underWay > 0 || group.length > 0;
+    },
+    stop() {
+      stopped = true;
     },
     ack: async (acks) => (acks.length === 1 ? [await add(acks[0]!)] : Promise.all(acks.map(add))),
     nack: (lease, how) => settler.nack(lease, how),

@@ -71,8 +71,14 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
   /** A backend that takes leases out and does not confirm what becomes of them must not get ever more of them. */
   const mostSettling = concurrency + Math.max(settings.prefetch, concurrency);
   const client = connect(app, backend, options.store ? { store: options.store } : {});
-  const settler = groupAcks(backend, ackAndRefill);
   const { clock, events } = app;
+  const settler = groupAcks(backend, {
+    send: ackAndRefill,
+    patienceMs: settings.leaseMs,
+    failed: (error) => failed('settling', error),
+    clock,
+    random: app.random,
+  });
   const stopping = new AbortController();
   /** Ends the wait of the fetch under way. */
   let waking = new AbortController();
@@ -157,6 +163,11 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
     pump();
   }
 
+  function failed(during: string, error: unknown): void {
+    const { name } = backend;
+    events.emit({ type: 'backend.failed', backend: name, during, error: backendError(during, error) });
+  }
+
   async function work(held: Held): Promise<void> {
     try {
       const result = await attempt(app, { client, settler }, held.run);
@@ -164,12 +175,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
       if (held.run.cause === 'shutdown' && result.outcome === 'requeued' && result.settled) handedBack++;
     } catch (error) {
       // Nothing was settled: the lease runs out and the message comes back.
-      events.emit({
-        type: 'backend.failed',
-        backend: backend.name,
-        during: 'settling',
-        error: backendError('settling', error),
-      });
+      failed('settling', error);
     }
     running.delete(held);
     settling.delete(held);
@@ -201,7 +207,8 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
           queues,
           max: room(),
           leaseMs: settings.leaseMs,
-          waitMs: onePass ? 0 : waitMs,
+          // After a failure it does not wait: that the queue is back is told at once, not with the next job.
+          waitMs: onePass || failures > 0 ? 0 : waitMs,
           signal: waking.signal,
         });
         if (failures > 0) {
@@ -213,12 +220,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
         if (leases.length === 0 && onePass) state.stop(settings.once ? 'once' : 'idle');
       } catch (error) {
         if (failures++ === 0) failedAt = clock.now();
-        events.emit({
-          type: 'backend.failed',
-          backend: backend.name,
-          during: 'fetching',
-          error: backendError('fetching', error),
-        });
+        failed('fetching', error);
         if (failures === patience && (settings.once || settings.untilIdle)) state.stop('backend-failed');
         const backoffMs = Math.min(longestBackoffMs, 100 * 2 ** Math.min(failures - 1, 10));
         await sleep(backoffMs * (0.5 + app.random() / 2));
@@ -272,6 +274,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
     await allEnded(graceMs);
     for (const { run } of running) run.end('shutdown');
     await allEnded(graceMs); // only a backend that does not answer can use this up
+    settler.stop();
     await endIsolates(app);
     upkeep.stop();
     // After a signal the listeners stay: its second copy may arrive when the drain is already over.

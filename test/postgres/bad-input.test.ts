@@ -330,12 +330,13 @@ describe('text that Postgres cannot store', () => {
     await backend.close();
   });
 
-  it('passes through a payload, progress, output and an error of a handler', async () => {
+  it('passes through a payload, a key, progress, output and an error of a handler', async () => {
     const backend = postgres({ url: ownerUrl, schema: newSchema() });
     const seen: string[] = [];
     const job = defineJob({
       name: 'job',
       payload: z.object({ text: z.string(), fail: z.boolean() }),
+      idempotencyKey: ({ text }) => text,
       maxRetries: 0,
       async handle({ text, fail }, ctx) {
         seen.push(text);
@@ -354,6 +355,18 @@ describe('text that Postgres cannot store', () => {
     expect(seen.sort()).toEqual(['bad \0 😀', 'good \0 😀']);
     expect(await client.status(ids[0]!.id)).toMatchObject({ status: 'completed' });
     expect(await client.status(ids[1]!.id)).toMatchObject({ status: 'failed' });
+    await backend.close();
+  });
+
+  it('makes different keys of different texts', async () => {
+    const backend = postgres({ url: ownerUrl, schema: newSchema() });
+    const { keys } = backend.stores!;
+    const until = Date.now() + 60_000;
+    for (const key of ['a\0', 'a', 'a\\0;', 'a\uD800', 'a\uD801', 'a\uFFFD', 'a\\', 'a😀'])
+      expect(await keys!.claim(key, 'me', until)).toMatchObject({ state: 'claimed' });
+    expect(await keys!.claim('a\0', 'you', until)).toMatchObject({ state: 'running' });
+    expect(await keys!.complete('a\0', 'me', { value: null, keepUntil: until })).toBe(true);
+    expect(await keys!.claim('a\0', 'you', until)).toMatchObject({ state: 'completed' });
     await backend.close();
   });
 

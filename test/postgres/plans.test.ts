@@ -197,6 +197,22 @@ const cases: Record<string, Case> = {
     run: (measure) =>
       measure(() => backend.enqueue(['a000000001', 'h003000001', 'x004000001'].map((id) => message({ id })))),
   },
+  'a record of a waiting job': {
+    rows: 10,
+    pages: 100,
+    run: (measure) => measure(() => records().get('a000100000')),
+  },
+  'a record of a delayed job': {
+    rows: 10,
+    pages: 100,
+    run: (measure) => measure(() => records().get('d001100000')),
+  },
+  'a record of the history': {
+    rows: 10,
+    pages: 100,
+    run: (measure) => measure(() => records().get('h003100000')),
+  },
+  'a record of nothing': { rows: 10, pages: 100, run: (measure) => measure(() => records().get('nothing')) },
   progress: {
     rows: 10,
     pages: 60,
@@ -249,6 +265,7 @@ const cases: Record<string, Case> = {
         await keyStore().claim('key1', 'me', inAMinute());
       }),
   },
+  'a peek': { rows: 100, pages: 500, run: (measure) => measure(() => backend.admin!.peek('default', 10)) },
   'a list of dead letters': {
     rows: 20,
     pages: 60,

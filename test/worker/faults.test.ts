@@ -39,12 +39,35 @@ describe('a worker whose backend fails', () => {
     await settle();
     expect(t.eventsOf('job.settled')).toEqual([]);
     expect(t.eventsOf('backend.failed')).toMatchObject([{ during: 'settling' }]);
+    await t.pass(3_500, 100);
+    expect(t.eventsOf('backend.failed').filter(({ during }) => during === 'settling')).toHaveLength(2);
     broken = false;
     await t.pass(9_000, 500);
     expect((await worker.stop()).counts.acked).toBe(1);
     expect(await t.client.status(id!)).toMatchObject({
       status: 'completed',
       attempts: [{ outcome: 'interrupted' }, { outcome: 'acked' }],
+    });
+  });
+
+  it('tries a failed ack again as long as the lease lasts, so that work that is done is not done twice', async () => {
+    const t = createBench();
+    const [id] = await t.enqueue(1, 'quick');
+    let failing = 4;
+    const backend = {
+      ...t.backend,
+      ack: (acks: Parameters<typeof t.backend.ack>[0]) => {
+        if (failing-- > 0) throw new Error('connection refused');
+        return t.backend.ack(acks);
+      },
+    };
+    const worker = t.start({ backend, leaseMs: 3_000 });
+    await t.pass(1_500, 25);
+    expect(t.eventsOf('backend.failed')).toHaveLength(1);
+    expect((await worker.stop()).counts.acked).toBe(1);
+    expect(await t.client.status(id!)).toMatchObject({
+      status: 'completed',
+      attempts: [{ outcome: 'acked' }],
     });
   });
 

@@ -41,7 +41,11 @@ export async function openTransaction(
   /** Settles with the last of them. One is sent at a time, because `pg` is giving up to line them up itself. */
   let last: Promise<unknown> = Promise.resolve();
 
-  const broken = () => {}; // the statement at hand, or the next one, reports it
+  /** Why the connection was lost: the statement after that says only that it was. */
+  let loss: Error | undefined;
+  const broken = (error?: Error) => {
+    loss ??= error;
+  };
 
   function end(destroy: boolean): void {
     over = true;
@@ -56,7 +60,7 @@ export async function openTransaction(
       return await statement();
     } catch (cause) {
       end(true);
-      throw isRefusal(cause) ? refused(toError(cause).message, cause) : postgresError(during, cause);
+      throw isRefusal(cause) ? refused(toError(cause).message, cause) : postgresError(during, loss ?? cause);
     }
   }
 

@@ -1,6 +1,18 @@
 import type { KeyStore } from '../../../core/store.ts';
 import type { PostgresState } from './index.ts';
 
+/** What Postgres cannot store, or would store alike for different keys: U+0000 and halves of a character. */
+const unstorable = /[\\\0\p{Surrogate}]/u;
+
+/** A key as it is stored; different keys stay different. */
+export function storedKey(key: string): string {
+  if (!unstorable.test(key)) return key;
+  return key.replace(
+    new RegExp(unstorable, 'gu'),
+    (character) => `\\${character.charCodeAt(0).toString(16)};`,
+  );
+}
+
 /** Callers name moments of their own clock; only how far off they are goes to the database, whose clock rules. */
 export function postgresKeys(state: PostgresState): KeyStore {
   const { db, clock } = state;
@@ -19,7 +31,12 @@ export function postgresKeys(state: PostgresState): KeyStore {
       await db.ready();
       const calledAt = clock.now();
       const sql = `SELECT state, value, remaining FROM ${s}.claim_key($1, $2, $3, $4)`;
-      const [row] = await db.query('claiming a key', sql, [state.at(), key, owner, away(holdUntil)]);
+      const [row] = await db.query('claiming a key', sql, [
+        state.at(),
+        storedKey(key),
+        owner,
+        away(holdUntil),
+      ]);
       const [found, value, remaining] = row as [string, string | null, string];
       if (found === 'running') return { state: 'running', until: calledAt + Number(remaining) };
       return { state: found === 'completed' ? 'completed' : 'claimed', value };
@@ -27,21 +44,21 @@ export function postgresKeys(state: PostgresState): KeyStore {
     extend: (key, owner, holdUntil) =>
       write(`UPDATE ${s}.keys SET hold_until = ${now} + $4 WHERE ${owned}`, [
         state.at(),
-        key,
+        storedKey(key),
         owner,
         away(holdUntil),
       ]),
     complete: (key, owner, { value, keepUntil }) =>
       write(
         `UPDATE ${s}.keys SET owner = NULL, hold_until = 0, done = true, value = $5, keep_until = ${now} + $4 WHERE ${owned}`,
-        [state.at(), key, owner, away(keepUntil), value],
+        [state.at(), storedKey(key), owner, away(keepUntil), value],
       ),
     release: (key, owner, left) =>
       left
         ? write(
             `UPDATE ${s}.keys SET owner = NULL, hold_until = 0, value = $5, keep_until = ${now} + $4 WHERE ${owned}`,
-            [state.at(), key, owner, away(left.keepUntil), left.value],
+            [state.at(), storedKey(key), owner, away(left.keepUntil), left.value],
           )
-        : write(`DELETE FROM ${s}.keys WHERE ${owned}`, [state.at(), key, owner]),
+        : write(`DELETE FROM ${s}.keys WHERE ${owned}`, [state.at(), storedKey(key), owner]),
   };
 }

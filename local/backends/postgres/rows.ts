@@ -24,7 +24,7 @@ export const recordFunction = (s: string): string => `
   ) LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
   #variable_conflict use_column
   BEGIN
-    RETURN QUERY ${selectRecords(s, 'id = the_id', any, '1', 'since')};
+    RETURN QUERY ${selectRecords(s, 'id = the_id', any, null, 'since')};
   END $$;`;
 
 /** Of any state. */
@@ -51,17 +51,20 @@ const ended = (table: string, where: string): string => `
  *
  * @param where a condition on the columns that all places have
  * @param state conditions that only the living and only the ended have
+ * @param limit `null`: one, where the condition leaves so few that they are better sorted than looked for in order
  * @param since what ended in the history before that is past its time: its day has yet to be dropped
  */
 export function selectRecords(
   s: string,
   where: string,
   state: { living: string | null; ended: string | null },
-  limit: string,
+  limit: string | null,
   since: string,
 ): string {
   const both = (own: string) => `${where} AND ${own}`;
-  const order = `ORDER BY seq DESC LIMIT ${limit}`;
+  const each = limit === null ? '' : `ORDER BY seq DESC LIMIT ${limit}`;
+  // `+ 0` keeps the planner from the indexes by seq, of which it would read all.
+  const order = limit === null ? 'ORDER BY seq + 0 DESC LIMIT 1' : each;
   const parts = [
     ...(state.living === null ? [] : [living(s, both(state.living))]),
     ...(state.ended === null
@@ -71,7 +74,7 @@ export function selectRecords(
           ended(`${s}.history`, both(`${state.ended} AND finished_at > ${since}`)),
         ]),
   ];
-  return `SELECT ${recordColumns} FROM (${parts.map((part) => `(${part} ${order})`).join(' UNION ALL ')}) records ${order}`;
+  return `SELECT ${recordColumns} FROM (${parts.map((part) => `(${part} ${each})`).join(' UNION ALL ')}) records ${order}`;
 }
 
 const statusOfEnd: Readonly<Record<number, JobStatus>> = {

@@ -7,6 +7,7 @@ import { bigintArray, intArray, textArray } from './arrays.ts';
 import type { PostgresClient, Row } from './database.ts';
 import { Ended } from './ended.ts';
 import type { PostgresState } from './index.ts';
+import { storedKey } from './keys.ts';
 import { createBatches, type Leftovers, type Ownership, ownership, tokenOf } from './leases.ts';
 import { reportLine } from './rows.ts';
 
@@ -85,7 +86,7 @@ export function createWorker(state: PostgresState): Worker {
       keep ? textArray(acks.map(({ report }) => reportLine(report))) : null,
       textArray(planned.renewed),
       finished,
-      textArray(done.map(({ key }) => key)),
+      textArray(done.map(({ key }) => storedKey(key))),
       textArray(done.map(({ owner }) => owner)),
       textArray(done.map(({ value }) => value)),
       bigintArray(done.map(({ keepUntil }) => Math.ceil(keepUntil - clock.now()))),
