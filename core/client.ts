@@ -6,6 +6,7 @@ import { prepare } from './enqueue.ts';
 import type { JobContext } from './envelope.ts';
 import { config, LongshoreError, shown } from './errors.ts';
 import type { Job, Priority } from './job.ts';
+import { recordEnqueued } from './recording.ts';
 import type { CancelResult, JobRecord, Stores } from './store.ts';
 
 export interface EnqueueOptions {
@@ -72,7 +73,7 @@ export function connect(app: App, backend: QueueBackend, options: ConnectOptions
   const stores = storesOf(backend, options.store);
   async function send(messages: OutgoingMessage[], tx: SqlTransaction | undefined): Promise<SendResult[]> {
     if (messages.length === 0) return [];
-    if (tx === undefined) return backend.enqueue(messages);
+    if (tx === undefined) return stores.records.writer ? sendRecorded(messages) : backend.enqueue(messages);
     if (typeof tx?.query !== 'function') {
       throw new LongshoreError(
         'OPTION',
@@ -83,6 +84,14 @@ export function connect(app: App, backend: QueueBackend, options: ConnectOptions
     throw config(
       `Backend "${backend.name}" does not live in a database that a transaction could span. Leave tx out, or use outbox().`,
     );
+  }
+  /** The record comes second: one of a message that was never sent would wait for ever. */
+  async function sendRecorded(messages: OutgoingMessage[]): Promise<SendResult[]> {
+    const sentAt = app.clock.now();
+    const results = await backend.enqueue(messages);
+    const taken = messages.filter((_, i) => results[i]?.ok);
+    await recordEnqueued(app, stores.records.writer!, taken, sentAt);
+    return results;
   }
   async function prepareSlice(
     job: Job,
@@ -138,7 +147,10 @@ export function connect(app: App, backend: QueueBackend, options: ConnectOptions
     },
     status: (id) => stores.records.get(id),
     cancel: (id) => stores.records.cancel(id),
-    close: () => backend.close(),
+    async close() {
+      await backend.close();
+      await options.store?.close?.();
+    },
   };
 }
 
@@ -148,7 +160,7 @@ function storesOf(backend: QueueBackend, given: Partial<Stores> = {}): Stores {
   const workers = given.workers ?? backend.stores?.workers;
   if (!keys || !records || !workers) {
     throw config(
-      `Backend "${backend.name}" keeps no state of its own: give connect() a store, for example sqlite().`,
+      `Backend "${backend.name}" keeps no state of its own: give connect() a store, for example sqliteStore().`,
     );
   }
   return { keys, records, workers };

@@ -53,6 +53,13 @@ export type LongshoreEvent =
       readonly during: string;
       readonly error: LongshoreError;
     }
+  | {
+      /** A record could not be written; the jobs themselves are not touched by that. */
+      readonly type: 'store.failed';
+      readonly during: string;
+      readonly ids: readonly string[];
+      readonly error: LongshoreError;
+    }
   | { readonly type: 'backend.recovered'; readonly backend: string; readonly afterMs: number }
   | {
       readonly type: 'worker.started';

@@ -1,7 +1,7 @@
 /**
  * The whole life of a job, top to bottom:
  * enqueue → sign → send (enqueue.ts, client.ts); then, for every lease:
- * verify → admit → guard → run ONE attempt → settle.
+ * verify → admit → guard → run ONE attempt → settle → record, where the queue keeps no records itself.
  */
 
 import type { App } from './app.ts';
@@ -12,6 +12,7 @@ import { LongshoreError, PermanentError, RetryAfterError } from './errors.ts';
 import { execute } from './execute.ts';
 import { errorText, reportError, toError } from './failure.ts';
 import { type Job, noTransaction } from './job.ts';
+import { createRecording, type Recording } from './recording.ts';
 import { exponential } from './retry.ts';
 import type { Run } from './run.ts';
 import { validate } from './schema.ts';
@@ -71,6 +72,8 @@ const longestBusyMs = 5_000;
 export async function attempt(app: App, ports: AttemptPorts, run: Run): Promise<AttemptResult> {
   const { lease } = run;
   const startedAt = app.clock.now();
+  const { writer } = ports.client.stores.records;
+  if (writer) run.recording = createRecording(app, writer, lease.token);
   const admission = admit(app, run, startedAt);
   const admitted = admission instanceof LongshoreError ? null : admission;
   let verdict =
@@ -91,6 +94,7 @@ export async function attempt(app: App, ports: AttemptPorts, run: Run): Promise<
     if (run.key !== null) await ports.client.stores.keys.release(run.key, lease.token).catch(() => false);
     settled = await settle(ports, run, verdict, report, admitted);
   }
+  if (settled && run.recording) await record(run.recording, admission, verdict, report);
   const result: AttemptResult = {
     id: run.id,
     job: admitted?.job.name ?? null,
@@ -138,18 +142,20 @@ function admit(app: App, run: Run, now: number): Admitted | LongshoreError {
   if (!job) {
     const young = now - (envelope.schedule ?? envelope.issuedAt) < app.unknownJobGraceMs;
     const next = young ? 'It is given back: a newer worker may know it.' : 'Deploy the job, then retry it.';
-    return new UnknownJob(`No job "${envelope.job}" is defined here. ${next}`, young);
+    return new UnknownJob(`No job "${envelope.job}" is defined here. ${next}`, envelope, young);
   }
   if (app.accepts.get(lease.queue)?.has(job.name) === false) {
-    return new LongshoreError('UNKNOWN_JOB', `Queue "${lease.queue}" does not accept job "${job.name}".`);
+    return new UnknownJob(`Queue "${lease.queue}" does not accept job "${job.name}".`, envelope, false);
   }
   return { envelope, job, attempt: envelope.attempts + lease.attempt };
 }
 
 class UnknownJob extends LongshoreError {
+  readonly envelope: Envelope;
   readonly young: boolean;
-  constructor(message: string, young: boolean) {
+  constructor(message: string, envelope: Envelope, young: boolean) {
     super('UNKNOWN_JOB', message);
+    this.envelope = envelope;
     this.young = young;
   }
 }
@@ -231,6 +237,10 @@ async function runAttempt(
   now: number,
 ): Promise<Verdict> {
   const { envelope, job, attempt: number } = admitted;
+  if (run.recording && (await run.recording.started(envelope, number, now))) {
+    const error = new LongshoreError('CANCELLED', 'The job was cancelled before this attempt began.');
+    return { verb: 'abandon', outcome: 'rejected', reason: 'cancelled', error };
+  }
   if (app.events.active) app.events.emit({ type: 'job.started', ...facts(run, admitted, number) });
   if (job.transaction) run.tx = await begin(ports.client, job);
   const end = await execute(app, ports.client, {
@@ -334,6 +344,23 @@ async function settle(
 
 const isRefusedCommit = ({ tx }: Run, error: unknown): boolean =>
   tx !== null && error instanceof LongshoreError && error.code === 'HANDLER';
+
+/** Only of what is this job's own message: a forged or copied one could else write over the record of the real one. */
+async function record(
+  recording: Recording,
+  admission: Admitted | LongshoreError,
+  verdict: Verdict,
+  report: AttemptReport,
+): Promise<void> {
+  if (admission instanceof LongshoreError && !(admission instanceof UnknownJob)) return;
+  await recording.settled(admission.envelope, {
+    report,
+    counted: verdict.verb !== 'nack' || verdict.countAttempt,
+    runAt: verdict.verb === 'nack' ? report.endedAt + verdict.delayMs : null,
+    reason: verdict.verb === 'abandon' ? verdict.reason : null,
+    error: verdict.verb === 'abandon' ? errorText(report.error) : null,
+  });
+}
 
 function announce(
   app: App,

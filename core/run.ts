@@ -2,6 +2,7 @@
 
 import type { JobLease, JobTransaction } from './contract.ts';
 import { LongshoreError } from './errors.ts';
+import type { Recording } from './recording.ts';
 
 export type EndCause = 'timeout' | 'cancelled' | 'shutdown' | 'lease-lost';
 
@@ -13,6 +14,8 @@ export interface Run {
   key: string | null;
   /** Open while a handler with a transaction of its own runs. */
   tx: JobTransaction | null;
+  /** Where the queue keeps no records itself. */
+  recording: Recording | null;
   readonly cause: EndCause | null;
   readonly ended: boolean;
   readonly signal: AbortSignal;
@@ -36,6 +39,7 @@ class LeaseRun implements Run {
   id: string | null = null;
   key: string | null = null;
   tx: JobTransaction | null = null;
+  recording: Recording | null = null;
   cause: EndCause | null = null;
   onSettling: (() => void) | null = null;
   onEnd: ((reason: LongshoreError) => void) | null = null;

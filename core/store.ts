@@ -109,6 +109,52 @@ export interface RecordStore {
    * Never touches a live job. Works in bounded steps: returns how many it removed; call it until that is 0.
    */
   purge(olderThan?: Retention): Promise<number>;
+  /** For queues that keep no records themselves. Without it the store learns from its own queue what happens to a job. */
+  readonly writer?: RecordWriter;
+}
+
+/** What every write says of its job, because none can rely on another one having arrived before. */
+export interface RecordedJob {
+  readonly id: string;
+  readonly queue: string;
+  readonly job: string;
+  readonly tenantId: string | null;
+  readonly priority: number;
+  readonly createdAt: number;
+  readonly runAt: number;
+}
+
+export interface AttemptStart {
+  /** The lease's token. */
+  readonly owner: string;
+  readonly attempt: number;
+  readonly at: number;
+}
+
+export interface AttemptEnd {
+  /** Its `startedAt` is the `at` of its start. */
+  readonly report: AttemptReport;
+  /** `false`: handed back as if the attempt had never begun, so it is not listed. */
+  readonly counted: boolean;
+  /** When it may run again; `null` = the job has ended. */
+  readonly runAt: number | null;
+  /** Why it ended; `null` = it is completed, or it may run again. */
+  readonly reason: AbandonReason | null;
+  readonly error: string | null;
+}
+
+/**
+ * Told by the sending side and by every attempt. Each write may come twice, late, or before the one that should precede it:
+ * a report of an older attempt or a stale owner never overwrites a newer state, it only fills in its own line.
+ * A failure here never changes what happens to the job.
+ */
+export interface RecordWriter {
+  /** The queue has taken them. A job that is known already stays as it is. */
+  enqueued(jobs: readonly RecordedJob[]): Promise<void>;
+  /** An attempt begins, unless somebody has asked to cancel the job: then it has ended with this call, and must not run. */
+  started(job: RecordedJob, start: AttemptStart): Promise<{ readonly cancelled: boolean }>;
+  /** The queue has settled the attempt. */
+  settled(job: RecordedJob, owner: string, end: AttemptEnd): Promise<void>;
 }
 
 export interface WorkerBeat {
@@ -135,4 +181,6 @@ export interface Stores {
   readonly keys: KeyStore;
   readonly records: RecordStore;
   readonly workers: WorkerRegistry;
+  /** Ends the store's own connections. May be called again. */
+  close?(): Promise<void>;
 }

@@ -30,6 +30,7 @@ function levelOf(event: LongshoreEvent): 'debug' | 'info' | 'warn' | 'error' {
     case 'key.development':
       return 'warn';
     case 'backend.failed':
+    case 'store.failed':
     case 'schedule.failed':
     case 'http.failed':
       return 'error';

@@ -88,7 +88,7 @@ export function settlingLaws(law: Law): void {
     await t.advance(2 * second);
     await t.reap();
     const again = await t.take();
-    assert.deepEqual([again.body, again.attempt, again.interrupted], [body, 2, true]);
+    assert.deepEqual([again.body, again.attempt, again.interrupted], [body, 2, !t.lacks('interruptions')]);
   });
 
   law('reaping leaves a lease alone that has not expired', async (t) => {
@@ -106,7 +106,7 @@ export function settlingLaws(law: Law): void {
     await t.advance(second);
     await t.reap();
     const afterCrash = await t.take();
-    assert.equal(afterCrash.interrupted, true);
+    assert.equal(afterCrash.interrupted, !t.lacks('interruptions'));
     await t.backend.nack(afterCrash, { delayMs: 0, countAttempt: true });
     assert.equal((await t.take()).interrupted, false);
   });
@@ -118,7 +118,7 @@ export function settlingLaws(law: Law): void {
     await t.reap();
     await t.backend.nack(await t.take(), { delayMs: 0, countAttempt: false });
     const again = await t.take();
-    assert.deepEqual([again.attempt, again.interrupted], [2, true]);
+    assert.deepEqual([again.attempt, again.interrupted], [2, !t.lacks('interruptions')]);
   });
 
   law('renew keeps a lease past its first end', async (t) => {
@@ -185,7 +185,8 @@ export function settlingLaws(law: Law): void {
       const elsewhere = t.openings.at(-1)!;
       assert.deepEqual(await elsewhere.renew([sent], minute), [true]);
       assert.deepEqual(await elsewhere.ack([{ lease: sent }]), [true]);
-      assert.equal(await t.ack(lease), false);
+      if (!t.lacks('settled elsewhere')) assert.equal(await t.ack(lease), false);
+      await t.nothingEverComes();
     },
   );
 }

@@ -30,26 +30,46 @@ export interface Bench {
 }
 
 /** Topics that a queue may honestly be without; its harness says so, and `docs/backends.md` repeats it. */
-export type Lack = 'order' | 'duplicates' | 'dead letters' | 'administration';
+export type Lack =
+  | 'order'
+  | 'duplicates'
+  | 'dead letters'
+  | 'administration'
+  /** A lease cannot say that the attempt before it was interrupted, so it never does. */
+  | 'interruptions'
+  /** That a lease was settled is known to the process that did it, and to no other. */
+  | 'settled elsewhere';
 
 export interface Harness {
   open(options?: OpenOptions): Promise<Bench>;
   readonly lacks?: readonly Lack[];
   /** How long a broker may take to hand out a message that is ready. @default 0, for those that live in our time */
   readonly patienceMs?: number;
+  /** The queue keeps no records: they are written through the write side of a store. */
+  readonly storeStandsAlone?: boolean;
+}
+
+export interface LawOptions extends OpenOptions {
+  /**
+   * The record must know what only a queue can tell: that a lease has run out, that a dead letter waits again. A store that
+   * stands alone hears of it when the next attempt begins; store-writing.ts has the laws of that.
+   */
+  readonly toldByQueue?: true;
 }
 
 /** Defines one law: its name says what must hold, `check` proves it on a bench of its own. */
-export type Law = (name: string, check: (t: Kit) => Promise<void>, options?: OpenOptions) => void;
+export type Law = (name: string, check: (t: Kit) => Promise<void>, options?: LawOptions) => void;
 
 export function lawsOf(harness: Harness, runner: Runner): Law {
-  return (name, check, options) =>
+  return (name, check, { toldByQueue, ...options } = {}) => {
+    if (toldByQueue && harness.storeStandsAlone) return;
     runner.it(name, async () => {
       const bench = await harness.open(options);
       try {
-        await check(createKit(bench, harness.patienceMs ?? 0));
+        await check(createKit(bench, harness.patienceMs ?? 0, harness.lacks));
       } finally {
         await bench.close();
       }
     });
+  };
 }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { JobLease, OutgoingMessage, QueueAdmin, QueueBackend } from '../../core/contract.ts';
 import type { AttemptReport, Outcome, Stores } from '../../core/store.ts';
-import type { Bench } from './harness.ts';
+import type { Bench, Lack } from './harness.ts';
 
 export const second = 1_000;
 export const minute = 60 * second;
@@ -28,6 +28,8 @@ export interface Kit {
   readonly openings: readonly QueueBackend[];
   readonly admin: QueueAdmin;
   readonly stores: Stores;
+  /** What the queue is honestly without. */
+  lacks(topic: Lack): boolean;
   now(): number;
   advance(ms: number): Promise<void>;
   /** A message for 'mail' at normal priority, not sent yet. */
@@ -48,7 +50,7 @@ export interface Kit {
   renew(lease: JobLease, leaseMs: number): Promise<boolean>;
 }
 
-export function createKit(bench: Bench, patienceMs: number): Kit {
+export function createKit(bench: Bench, patienceMs: number, lacks: readonly Lack[] = []): Kit {
   const { backend, peer } = bench;
   const openings = peer ? [backend, peer] : [backend];
   // Queues that outlive one law may remember ids: no two benches share any.
@@ -66,6 +68,7 @@ export function createKit(bench: Bench, patienceMs: number): Kit {
       assert.ok(backend.stores, `backend "${backend.name}" offers no stores`);
       return backend.stores;
     },
+    lacks: (topic) => lacks.includes(topic),
     now: () => bench.now(),
     advance: async (ms) => bench.advance(ms),
     message(change = {}) {

@@ -112,19 +112,23 @@ export function cancelLaws(law: Law): void {
     });
   }
 
-  law('a job that is reaped after it was asked to stop ends as cancelled', async (t) => {
-    const { id } = await t.put();
-    await t.take({ leaseMs: second });
-    await t.stores.records.cancel(id);
-    await t.advance(second);
-    await t.reap();
-    const record = await t.stores.records.get(id);
-    assert.deepEqual(
-      [record?.status, record?.attempts.map(({ outcome }) => outcome)],
-      ['cancelled', ['interrupted']],
-    );
-    await t.nothingEverComes();
-  });
+  law(
+    'a job that is reaped after it was asked to stop ends as cancelled',
+    async (t) => {
+      const { id } = await t.put();
+      await t.take({ leaseMs: second });
+      await t.stores.records.cancel(id);
+      await t.advance(second);
+      await t.reap();
+      const record = await t.stores.records.get(id);
+      assert.deepEqual(
+        [record?.status, record?.attempts.map(({ outcome }) => outcome)],
+        ['cancelled', ['interrupted']],
+      );
+      await t.nothingEverComes();
+    },
+    { toldByQueue: true },
+  );
 
   law('a job that ended by itself after it was asked to stop keeps that end', async (t) => {
     const { records } = t.stores;

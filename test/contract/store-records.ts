@@ -149,25 +149,29 @@ export function recordLaws(law: Law): void {
     assert.deepEqual((await recordOf(t, id)).attempts, [...expected, report]);
   });
 
-  law('an attempt whose worker vanished is listed as interrupted', async (t) => {
-    const { id } = await t.put();
-    const claimedFrom = t.now();
-    await t.take({ leaseMs: 2 * second });
-    const claimedBy = t.now();
-    await t.advance(2 * second);
-    await t.reap();
-    const record = await recordOf(t, id);
-    assert.equal(record.status, 'retrying');
-    const [attempt, ...others] = record.attempts;
-    assert.ok(attempt);
-    assert.deepEqual(others, []);
-    assert.deepEqual(
-      [attempt.attempt, attempt.outcome, attempt.error?.code, attempt.output],
-      [1, 'interrupted', 'LEASE_LOST', null],
-    );
-    assert.ok(attempt.startedAt >= claimedFrom && attempt.startedAt <= claimedBy);
-    assert.ok(attempt.endedAt > attempt.startedAt && attempt.endedAt <= t.now());
-  });
+  law(
+    'an attempt whose worker vanished is listed as interrupted',
+    async (t) => {
+      const { id } = await t.put();
+      const claimedFrom = t.now();
+      await t.take({ leaseMs: 2 * second });
+      const claimedBy = t.now();
+      await t.advance(2 * second);
+      await t.reap();
+      const record = await recordOf(t, id);
+      assert.equal(record.status, 'retrying');
+      const [attempt, ...others] = record.attempts;
+      assert.ok(attempt);
+      assert.deepEqual(others, []);
+      assert.deepEqual(
+        [attempt.attempt, attempt.outcome, attempt.error?.code, attempt.output],
+        [1, 'interrupted', 'LEASE_LOST', null],
+      );
+      assert.ok(attempt.startedAt >= claimedFrom && attempt.startedAt <= claimedBy);
+      assert.ok(attempt.endedAt > attempt.startedAt && attempt.endedAt <= t.now());
+    },
+    { toldByQueue: true },
+  );
 
   law('a stale settlement leaves no trace in the record', async (t) => {
     const { id } = await t.put();
@@ -196,31 +200,39 @@ export function recordLaws(law: Law): void {
     assert.deepEqual((await recordOf(t, id)).progress, second);
   });
 
-  law('progress of a run that lost or settled its lease changes nothing', async (t) => {
-    const { id } = await t.put();
-    const { records } = t.stores;
-    const progress = { done: 1, total: 2, message: null, at: t.now() };
-    const stale = await t.take({ leaseMs: 2 * second });
-    assert.equal(await records.progress(id, 'no such token', progress), false);
-    await t.advance(2 * second);
-    assert.equal(await records.progress(id, stale.token, progress), false);
-    await t.reap();
-    const owner = await t.take();
-    assert.equal(await records.progress(id, stale.token, progress), false);
-    assert.equal((await recordOf(t, id)).progress, null);
-    await t.ack(owner);
-    assert.equal(await records.progress(id, owner.token, progress), false);
-    assert.equal(await records.progress('unknown', owner.token, progress), false);
-    assert.equal((await recordOf(t, id)).progress, null);
-  });
+  law(
+    'progress of a run that lost or settled its lease changes nothing',
+    async (t) => {
+      const { id } = await t.put();
+      const { records } = t.stores;
+      const progress = { done: 1, total: 2, message: null, at: t.now() };
+      const stale = await t.take({ leaseMs: 2 * second });
+      assert.equal(await records.progress(id, 'no such token', progress), false);
+      await t.advance(2 * second);
+      assert.equal(await records.progress(id, stale.token, progress), false);
+      await t.reap();
+      const owner = await t.take();
+      assert.equal(await records.progress(id, stale.token, progress), false);
+      assert.equal((await recordOf(t, id)).progress, null);
+      await t.ack(owner);
+      assert.equal(await records.progress(id, owner.token, progress), false);
+      assert.equal(await records.progress('unknown', owner.token, progress), false);
+      assert.equal((await recordOf(t, id)).progress, null);
+    },
+    { toldByQueue: true },
+  );
 
-  law('a dead letter that is retried is pending again', async (t) => {
-    const { id } = await t.put();
-    await t.backend.abandon(await t.take(), { reason: 'exhausted', error: 'HANDLER: no' });
-    await t.admin.deadLetters.retry([id]);
-    const { status, reason, error: text, finishedAt } = await recordOf(t, id);
-    assert.deepEqual([status, reason, text, finishedAt], ['pending', null, null, null]);
-    await t.ack(await t.take());
-    assert.equal((await recordOf(t, id)).status, 'completed');
-  });
+  law(
+    'a dead letter that is retried is pending again',
+    async (t) => {
+      const { id } = await t.put();
+      await t.backend.abandon(await t.take(), { reason: 'exhausted', error: 'HANDLER: no' });
+      await t.admin.deadLetters.retry([id]);
+      const { status, reason, error: text, finishedAt } = await recordOf(t, id);
+      assert.deepEqual([status, reason, text, finishedAt], ['pending', null, null, null]);
+      await t.ack(await t.take());
+      assert.equal((await recordOf(t, id)).status, 'completed');
+    },
+    { toldByQueue: true },
+  );
 }

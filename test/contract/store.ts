@@ -1,11 +1,15 @@
 /** The laws of what is remembered beside the queue: keys, records of jobs, workers. */
 
 import { type Harness, lawsOf, type Runner } from './harness.ts';
+import { besideAQueue, type StoreHarness } from './store-alone.ts';
 import { ackedKeyLaws, keyLaws } from './store-keys.ts';
 import { cancelLaws, recordListLaws } from './store-record-admin.ts';
 import { recordLaws } from './store-records.ts';
 import { retentionLaws } from './store-retention.ts';
 import { workerLaws } from './store-workers.ts';
+import { writingLaws } from './store-writing.ts';
+import { writtenCancelLaws } from './store-writing-cancel.ts';
+import { writtenRetentionLaws } from './store-writing-retention.ts';
 
 /** For a backend that offers stores: records are those of jobs that move through it. */
 export function describeStore(name: string, harness: Harness, runner: Runner): void {
@@ -18,5 +22,20 @@ export function describeStore(name: string, harness: Harness, runner: Runner): v
     runner.describe('cancelling', () => cancelLaws(law));
     runner.describe('retention', () => retentionLaws(law));
     runner.describe('workers', () => workerLaws(law));
+  });
+}
+
+/** For a store without a queue of its own: records are what the sending side and the attempts have told it. */
+export function describeStoreAlone(name: string, stores: StoreHarness, runner: Runner): void {
+  const law = lawsOf(besideAQueue(stores), runner);
+  runner.describe(`${name} keeps the laws of a store that stands alone`, () => {
+    runner.describe('keys', () => keyLaws(law));
+    runner.describe('records', () => recordLaws(law));
+    runner.describe('lists of records', () => recordListLaws(law));
+    runner.describe('cancelling', () => cancelLaws(law));
+    runner.describe('workers', () => workerLaws(law));
+    runner.describe('writing', () => writingLaws(law));
+    runner.describe('cancelling what somebody else runs', () => writtenCancelLaws(law));
+    runner.describe('retention of what was written', () => writtenRetentionLaws(law));
   });
 }

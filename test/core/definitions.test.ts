@@ -175,7 +175,7 @@ describe('connect', () => {
     const backend: QueueBackend = { ...bare, name: 'bare' };
     const app = createApp({ jobs: [job()], signing: ring });
     const expected =
-      'CONFIG: Backend "bare" keeps no state of its own: give connect() a store, for example sqlite().';
+      'CONFIG: Backend "bare" keeps no state of its own: give connect() a store, for example sqliteStore().';
     expect(await refusalText(() => connect(app, backend))).toBe(expected);
     expect(await refusalText(() => connect(app, backend, { store: { keys: stores!.keys } }))).toBe(expected);
     expect(connect(app, backend, { store: stores! }).stores).toEqual(stores);

@@ -12,6 +12,8 @@ import { before, type Entry } from './entry.ts';
 import { createLine, type Line } from './line.ts';
 import { memoryKeys, memoryRecords, memoryWorkers } from './stores.ts';
 
+export { type MemoryStoreOptions, memoryStore } from './store.ts';
+
 export interface MemoryOptions {
   readonly clock?: Clock;
   /** How much later a job is ranked per priority level. @default 3_600_000 */

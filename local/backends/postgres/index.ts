@@ -25,6 +25,7 @@ import { postgresWorkers } from './workers.ts';
 export { type Outbox, type OutboxOptions, outbox } from '../../outbox/outbox.ts';
 export { type Relay, type RelayOptions, type RelaySummary, startRelay } from '../../outbox/relay.ts';
 export { drizzleTx, kyselyTx, prismaTx } from './adapters.ts';
+export { type PostgresStoreOptions, postgresStore } from './store.ts';
 
 export interface PostgresOptions {
   /** `postgres://user:password@host:5432/database`. Either this or `pool`. */

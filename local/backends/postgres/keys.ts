@@ -14,7 +14,7 @@ export function storedKey(key: string): string {
 }
 
 /** Callers name moments of their own clock; only how far off they are goes to the database, whose clock rules. */
-export function postgresKeys(state: PostgresState): KeyStore {
+export function postgresKeys(state: Pick<PostgresState, 'db' | 'clock' | 'at' | 'nowSql'>): KeyStore {
   const { db, clock } = state;
   const s = db.schema;
   const now = state.nowSql('$1');

@@ -3,6 +3,7 @@
 import { functions } from './functions.ts';
 import { maintenance } from './maintenance.ts';
 import { outboxFunctions } from './outbox-functions.ts';
+import { recordsTable } from './store-schema.ts';
 
 /** What a record needs to know of a job, whatever became of it. */
 const record = `
@@ -112,4 +113,5 @@ const tables = (s: string): string => `
  */
 export const migrations: readonly ((s: string) => string)[] = [
   (s) => `${tables(s)} ${functions(s)} ${maintenance(s)} ${outboxFunctions(s)}`,
+  recordsTable,
 ];

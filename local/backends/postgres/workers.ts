@@ -4,7 +4,9 @@ import type { PostgresState } from './index.ts';
 /** A worker not seen for a day is gone; its row goes with the next heartbeat of another. */
 const forgetMs = 86_400_000;
 
-export function postgresWorkers(state: PostgresState): WorkerRegistry {
+export function postgresWorkers(
+  state: Pick<PostgresState, 'db' | 'clock' | 'at' | 'nowSql'>,
+): WorkerRegistry {
   const { db, clock } = state;
   const s = db.schema;
   const now = state.nowSql('$1');

@@ -21,6 +21,8 @@ import { sqliteRecords } from './records.ts';
 import { createSettler } from './settle.ts';
 import { sqliteWorkers } from './workers.ts';
 
+export { type SqliteStoreOptions, sqliteStore } from './store.ts';
+
 export interface SqliteOptions {
   /** The file; its folder is made when missing. `:memory:` lives and dies with the process. */
   readonly path: string;

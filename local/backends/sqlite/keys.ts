@@ -15,7 +15,7 @@ export interface SqliteKeys extends KeyStore {
   completeNow(done: KeyCompletion): void;
 }
 
-export function sqliteKeys({ db, clock }: SqliteState): SqliteKeys {
+export function sqliteKeys({ db, clock }: Pick<SqliteState, 'db' | 'clock'>): SqliteKeys {
   const read = db.prepare('SELECT owner, hold_until, done, value, keep_until FROM keys WHERE key = ?');
   const take = db.prepare(`
     INSERT INTO keys (key, owner, hold_until, done, value, keep_until) VALUES (?, ?, ?, 0, ?, ?)

@@ -102,4 +102,22 @@ export const migrations: readonly string[] = [
   CREATE INDEX keys_ended ON keys (max(hold_until, keep_until));
   CREATE TABLE workers (id TEXT PRIMARY KEY, seen_at INTEGER NOT NULL, beat TEXT NOT NULL) STRICT, WITHOUT ROWID;
   `,
+  // Records of jobs whose queue keeps none, for `sqliteStore()`. What is searched for stands beside the row, which is JSON.
+  `
+  CREATE TABLE records (
+    seq INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    version TEXT NOT NULL,
+    queue TEXT NOT NULL,
+    job TEXT NOT NULL,
+    status TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    finished_at INTEGER,
+    guarded_until INTEGER NOT NULL,
+    row TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX records_created_at ON records (created_at, seq);
+  CREATE INDEX records_status ON records (status, created_at, seq);
+  CREATE INDEX records_finished_at ON records (finished_at) WHERE finished_at IS NOT NULL;
+  `,
 ];

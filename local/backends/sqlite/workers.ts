@@ -4,7 +4,7 @@ import type { SqliteState } from './index.ts';
 /** A worker not seen for a day is gone; its row goes with the next heartbeat of another. */
 const forgetMs = 86_400_000;
 
-export function sqliteWorkers({ db }: SqliteState): WorkerRegistry {
+export function sqliteWorkers({ db }: Pick<SqliteState, 'db'>): WorkerRegistry {
   const upsert = db.prepare(`
     INSERT INTO workers (id, seen_at, beat) VALUES (?, ?, ?)
     ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, beat = excluded.beat`);

@@ -1,0 +1,73 @@
+/** Tells a record store what happens to a job whose queue keeps no records itself. Never rejects: records only describe. */
+
+import type { App } from './app.ts';
+import type { OutgoingMessage } from './contract.ts';
+import type { Envelope } from './envelope.ts';
+import { LongshoreError } from './errors.ts';
+import { toError } from './failure.ts';
+import type { AttemptEnd, RecordedJob, RecordWriter } from './store.ts';
+
+/** The record's side of one attempt. */
+export interface Recording {
+  /** Answers whether somebody has cancelled the job meanwhile: then it has ended, and must not run. */
+  started(envelope: Envelope, attempt: number, at: number): Promise<boolean>;
+  settled(envelope: Envelope, end: AttemptEnd): Promise<void>;
+}
+
+/** @param owner the lease's token */
+export function createRecording(app: App, writer: RecordWriter, owner: string): Recording {
+  let begun = false;
+  return {
+    async started(envelope, attempt, at) {
+      begun = true;
+      const job = jobOf(envelope);
+      const answer = await told(app, 'recording a start', [job.id], () =>
+        writer.started(job, { owner, attempt, at }),
+      );
+      begun = !answer?.cancelled;
+      return !begun;
+    },
+    async settled(envelope, end) {
+      // What was given back or cancelled before it began has left its record as it was.
+      if (!begun && (end.reason === 'cancelled' || !end.counted)) return;
+      const job = jobOf(envelope);
+      await told(app, 'recording an end', [job.id], () => writer.settled(job, owner, end));
+    },
+  };
+}
+
+/** @param at when they were sent, epoch ms */
+export async function recordEnqueued(
+  app: App,
+  writer: RecordWriter,
+  messages: readonly OutgoingMessage[],
+  at: number,
+): Promise<void> {
+  if (messages.length === 0) return;
+  const jobs = messages.map(({ id, queue, job, tenantId, priority, notBefore }) => {
+    return { id, queue, job, tenantId, priority, createdAt: at, runAt: notBefore ?? at };
+  });
+  const ids = jobs.map(({ id }) => id);
+  await told(app, 'recording new jobs', ids, () => writer.enqueued(jobs));
+}
+
+function jobOf({ identifier, queue, job, context, priority, issuedAt, schedule }: Envelope): RecordedJob {
+  const tenantId = context?.tenantId ?? null;
+  return { id: identifier, queue, job, tenantId, priority, createdAt: issuedAt, runAt: schedule ?? issuedAt };
+}
+
+async function told<T>(
+  app: App,
+  during: string,
+  ids: readonly string[],
+  write: () => Promise<T>,
+): Promise<T | null> {
+  try {
+    return await write();
+  } catch (cause) {
+    const message = `The record store failed while ${during}: ${toError(cause).message}`;
+    const error = cause instanceof LongshoreError ? cause : new LongshoreError('BACKEND', message, { cause });
+    app.events.emit({ type: 'store.failed', during, ids, error });
+    return null;
+  }
+}

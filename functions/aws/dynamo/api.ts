@@ -1,0 +1,63 @@
+/** The SDK on first use, and its errors as ours. */
+
+import { LongshoreError } from '../../../core/errors.ts';
+import { toError } from '../../../core/failure.ts';
+import type { DynamoTableOptions } from './options.ts';
+import type { DynamoApi } from './sdk.ts';
+
+export interface Dynamo {
+  /** `during` is for the error of what `work` asks for. */
+  call<T>(during: string, work: (api: DynamoApi) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+export function openDynamo(options: DynamoTableOptions): Dynamo {
+  let opening: Promise<DynamoApi> | null = null;
+  async function open(): Promise<DynamoApi> {
+    const { openApi } = await import('./sdk.ts');
+    return openApi(options);
+  }
+  return {
+    async call(during, work) {
+      try {
+        opening ??= open();
+        return await work(await opening);
+      } catch (error) {
+        throw dynamoError(during, options.table, error);
+      }
+    },
+    async close() {
+      const api = await opening?.catch(() => null);
+      api?.close();
+    },
+  };
+}
+
+/** By the names of the SDK's errors: what somebody has to set right, and how. */
+const remedies: Readonly<Record<string, string>> = {
+  ResourceNotFoundException: 'Create the table with createDynamoTable() or a template, in the same region.',
+  AccessDeniedException:
+    'Allow GetItem, PutItem, DeleteItem, BatchGetItem and Query on the table and its index.',
+  UnrecognizedClientException: 'Check the credentials.',
+  CredentialsProviderError: 'Give the process credentials: a role, a profile or AWS_ACCESS_KEY_ID.',
+  ERR_MODULE_NOT_FOUND: 'Install @aws-sdk/client-dynamodb.',
+};
+
+function dynamoError(during: string, table: string, cause: unknown): LongshoreError {
+  if (cause instanceof LongshoreError) return cause;
+  const { name, message, code } = toError(cause) as NodeJS.ErrnoException;
+  const remedy = remedies[name] ?? remedies[code ?? ''];
+  const text = `DynamoDB failed while ${during} (table ${table}): ${message || name}`;
+  const sentence = /[.!?]$/.test(text) ? text : `${text}.`;
+  if (remedy === undefined) return new LongshoreError('BACKEND', sentence, { cause });
+  return new LongshoreError('CONFIG', `${sentence} ${remedy}`, { cause });
+}
+
+/** Runs `work` for every item, a few at a time: more would only wait in the SDK for a connection. */
+export async function forEach<T>(items: readonly T[], work: (item: T) => Promise<unknown>): Promise<void> {
+  const rest = items.values();
+  const lane = async (): Promise<void> => {
+    for (const item of rest) await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(32, items.length) }, lane));
+}

@@ -1,0 +1,22 @@
+import type { Clock } from '../../../core/clock.ts';
+import type { Retention } from '../../../core/store.ts';
+
+/** A `DynamoDBClient`. Described by its shape, so that a program without its types compiles. */
+export interface DynamoClient {
+  send(command: never): Promise<unknown>;
+}
+
+export interface DynamoTableOptions {
+  readonly table: string;
+  /** Of yours, which `close()` leaves open. @default one of our own, set up by the usual AWS variables */
+  readonly client?: DynamoClient;
+  readonly region?: string;
+  /** Instead of AWS, for example `http://127.0.0.1:8000`. */
+  readonly endpoint?: string;
+}
+
+export interface DynamoStoreOptions extends DynamoTableOptions {
+  /** @default 7 days for completed, 90 days for dead */
+  readonly retention?: Partial<Retention>;
+  readonly clock?: Clock;
+}

@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto';
+import type { RecordRow } from '../../../core/records/row.ts';
+import { isDead, type Past, type RecordTable, type Versioned } from '../../../core/records/store.ts';
+import type { JobStatus, Retention } from '../../../core/store.ts';
+import { type Dynamo, forEach } from './api.ts';
+import { fitted } from './fit.ts';
+import type { Item } from './sdk.ts';
+import { expiry, placeOf, shelvesPerStatus } from './table.ts';
+
+const ended = ['completed', 'cancelled'] as const;
+const dead = ['failed', 'expired'] as const;
+const statuses: readonly JobStatus[] = ['pending', 'processing', 'retrying', ...ended, ...dead];
+
+/** One purge call removes at most so many records of a shelf. */
+const stepSize = 100;
+
+const pkOf = (id: string): string => `job#${id}`;
+
+export function dynamoRecords(dynamo: Dynamo, retention: Retention): RecordTable {
+  function itemOf(row: RecordRow): Item {
+    const { id, queue, job, status, createdAt, finishedAt, guardedUntil } = row;
+    const keepMs = isDead(row) ? retention.deadMs : retention.completedMs;
+    return {
+      pk: pkOf(id),
+      version: randomUUID(),
+      shelf: shelfOf(status, shelfNumber(id)),
+      place: placeOf(createdAt, id),
+      queue,
+      job,
+      finishedAt,
+      guardedUntil,
+      expiresAt: finishedAt === null ? null : expiry(Math.max(finishedAt + keepMs, guardedUntil)),
+      row: fitted(row),
+    };
+  }
+
+  async function read(ids: readonly string[]): Promise<Versioned[]> {
+    if (ids.length === 0) return [];
+    const items = await dynamo.call('reading', (api) => api.read(ids.map(pkOf)));
+    return items.map(({ row, version }) => {
+      return { row: JSON.parse(row as string) as RecordRow, version: version as string };
+    });
+  }
+
+  return {
+    forgets: true,
+    read,
+    add: (rows) => dynamo.call('recording', (api) => forEach(rows, (row) => api.write(itemOf(row), null))),
+    write: (row, over) => dynamo.call('recording', (api) => api.write(itemOf(row), over)),
+
+    async list({ queue, job, status }, max, past) {
+      const shelves = (status === undefined ? statuses : [status]).flatMap(shelvesOf);
+      const narrow = { ...(queue === undefined ? {} : { queue }), ...(job === undefined ? {} : { job }) };
+      const found = await dynamo.call('listing', (api) =>
+        Promise.all(
+          shelves.map((shelf) => {
+            const shown = shownSince(shelf, past);
+            const where = [
+              ...Object.keys(narrow).map((name) => `#${name} = :${name}`),
+              ...(shown === null ? [] : ['#finishedAt > :shown']),
+            ].join(' AND ');
+            const values = Object.entries(narrow).map(([name, value]) => [`:${name}`, value]);
+            return api.shelf({
+              shelf,
+              max,
+              ...(where === '' ? {} : { where }),
+              values: { ...Object.fromEntries(values), ':shown': shown },
+            });
+          }),
+        ),
+      );
+      const ids = found
+        .flat()
+        .sort((a, b) => (a.place! < b.place! ? 1 : -1))
+        .map(({ pk }) => (pk as string).slice(pkOf('').length));
+      // One that changes its status just now may stand on two shelves, or on one that it has left.
+      const rows = (await read([...new Set(ids)].slice(0, max))).map(({ row }) => row);
+      return rows
+        .filter((row) => status === undefined || row.status === status)
+        .sort((a, b) => (placeOf(a.createdAt, a.id) < placeOf(b.createdAt, b.id) ? 1 : -1));
+    },
+
+    // Keys, and what is past the store's own retention, are removed by DynamoDB itself.
+    async purge(past, now) {
+      const where = '#finishedAt <= :past AND #guardedUntil <= :now';
+      let count = 0;
+      await dynamo.call('purging', (api) =>
+        forEach([...ended, ...dead].flatMap(shelvesOf), async (shelf) => {
+          const values = { ':past': shownSince(shelf, past), ':now': now };
+          const items = await api.shelf({ shelf, where, values, max: stepSize });
+          // By the version it has now: a dead letter may be retried this moment.
+          const ids = items.map(({ pk }) => (pk as string).slice(pkOf('').length));
+          await forEach(await read(ids), async ({ row, version }) => {
+            if (row.finishedAt !== null && (await api.remove(pkOf(row.id), version))) count++;
+          });
+        }),
+      );
+      return count;
+    },
+  };
+}
+
+const shelfOf = (status: JobStatus, number: number): string => `${status}#${number}`;
+const shelvesOf = (status: JobStatus): string[] =>
+  Array.from({ length: shelvesPerStatus }, (_, number) => shelfOf(status, number));
+
+/** Spreads ids evenly, always the same way. */
+function shelfNumber(id: string): number {
+  let sum = 0;
+  for (let i = 0; i < id.length; i++) sum = (sum * 31 + id.charCodeAt(i)) >>> 0;
+  return sum % shelvesPerStatus;
+}
+
+/** What finished then or before is past its time; `null` on a shelf of living jobs. */
+function shownSince(shelf: string, past: Past): number | null {
+  const status = shelf.slice(0, shelf.indexOf('#'));
+  if (dead.some((each) => each === status)) return past.dead;
+  return ended.some((each) => each === status) ? past.ended : null;
+}

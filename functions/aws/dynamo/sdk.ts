@@ -1,0 +1,184 @@
+/** The only file that imports the SDK, and it is imported on first use: loading it takes ten times as long as all the rest. */
+
+import {
+  type AttributeValue,
+  BatchGetItemCommand,
+  CreateTableCommand,
+  DeleteItemCommand,
+  DynamoDBClient,
+  type DynamoDBClientConfig,
+  GetItemCommand,
+  PutItemCommand,
+  QueryCommand,
+  UpdateTimeToLiveCommand,
+  waitUntilTableExists,
+} from '@aws-sdk/client-dynamodb';
+import type { DynamoTableOptions } from './options.ts';
+import { type DynamoTable, indexName } from './table.ts';
+
+/** An item without the types of DynamoDB; attributes without a value are left out. */
+export type Item = Readonly<Record<string, string | number | null>>;
+type Attributes = Record<string, AttributeValue>;
+
+export interface ShelfQuery {
+  readonly shelf: string;
+  /** The first place. */
+  readonly from?: string;
+  /** A condition on what the index holds, with names like `#queue` and values like `:queue`. */
+  readonly where?: string;
+  readonly values?: Item;
+  /** Stops after so many that fit. */
+  readonly max: number;
+}
+
+/** The requests Longshore makes. */
+export interface DynamoApi {
+  /** As they are now; those that are not there are left out. */
+  read(pks: readonly string[]): Promise<Item[]>;
+  /** `over`: the version that was read, `null` = there is none. `false`: somebody else was first. */
+  write(item: Item, over: string | null): Promise<boolean>;
+  /** Whatever is there. */
+  replace(item: Item): Promise<void>;
+  remove(pk: string, version?: string): Promise<boolean>;
+  /** What the index holds, last place first. */
+  shelf(query: ShelfQuery): Promise<Item[]>;
+  create(definition: DynamoTable): Promise<void>;
+  close(): void;
+}
+
+/** At most so many keys in one BatchGetItem. */
+const batchSize = 100;
+const timeouts = { connectionTimeout: 2_000, requestTimeout: 5_000, throwOnRequestTimeout: true };
+
+export function openApi({
+  table: TableName,
+  client: given,
+  region,
+  endpoint,
+}: DynamoTableOptions): DynamoApi {
+  const settings: DynamoDBClientConfig = { requestHandler: timeouts };
+  if (region !== undefined) settings.region = region;
+  if (endpoint !== undefined) settings.endpoint = endpoint;
+  const client = (given as DynamoDBClient | undefined) ?? new DynamoDBClient(settings);
+
+  async function readBatch(pks: readonly string[]): Promise<Item[]> {
+    const found: Item[] = [];
+    let keys = [...new Set(pks)].map((pk): Attributes => ({ pk: { S: pk } }));
+    for (let pauseMs = 20; keys.length > 0; pauseMs = Math.min(1_000, pauseMs * 2)) {
+      const RequestItems = { [TableName]: { Keys: keys, ConsistentRead: true } };
+      const answer = await client.send(new BatchGetItemCommand({ RequestItems }));
+      found.push(...(answer.Responses?.[TableName] ?? []).map(itemOf));
+      keys = answer.UnprocessedKeys?.[TableName]?.Keys ?? [];
+      // An answer holds 16 MB, and less when the table is short of capacity.
+      if (keys.length > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    }
+    return found;
+  }
+
+  return {
+    async read(pks) {
+      if (pks.length === 1) {
+        const Key = { pk: { S: pks[0]! } };
+        const { Item } = await client.send(new GetItemCommand({ TableName, Key, ConsistentRead: true }));
+        return Item ? [itemOf(Item)] : [];
+      }
+      const batches = [];
+      for (let i = 0; i < pks.length; i += batchSize) batches.push(readBatch(pks.slice(i, i + batchSize)));
+      return (await Promise.all(batches)).flat();
+    },
+    write: (item, over) =>
+      unlessOvertaken(
+        client.send(new PutItemCommand({ TableName, Item: attributesOf(item), ...expecting(over) })),
+      ),
+    async replace(item) {
+      await client.send(new PutItemCommand({ TableName, Item: attributesOf(item) }));
+    },
+    remove: (pk, version) =>
+      unlessOvertaken(
+        client.send(
+          new DeleteItemCommand({
+            TableName,
+            Key: { pk: { S: pk } },
+            ...(version === undefined ? {} : expecting(version)),
+          }),
+        ),
+      ),
+    async shelf({ shelf, from = '', where, values = {}, max }) {
+      const found: Item[] = [];
+      const names = { '#shelf': 'shelf', '#place': 'place', ...namesIn(where ?? '') };
+      let ExclusiveStartKey: Attributes | undefined;
+      do {
+        const answer = await client.send(
+          new QueryCommand({
+            TableName,
+            IndexName: indexName,
+            KeyConditionExpression: '#shelf = :shelf AND #place >= :from',
+            ...(where ? { FilterExpression: where } : {}),
+            // Counted before the condition: a small page that nothing fits would cost as much time as a large one.
+            Limit: where ? Math.max(1_000, max) : max - found.length,
+            ExpressionAttributeNames: names,
+            // A key must not be empty: this is the place before all others.
+            ExpressionAttributeValues: attributesOf({ ':shelf': shelf, ':from': from || '0', ...values }),
+            ScanIndexForward: false,
+            ...(ExclusiveStartKey ? { ExclusiveStartKey } : {}),
+          }),
+        );
+        found.push(...(answer.Items ?? []).map(itemOf));
+        ExclusiveStartKey = answer.LastEvaluatedKey;
+      } while (ExclusiveStartKey && found.length < max);
+      return found.slice(0, max);
+    },
+    async create({ TimeToLiveSpecification, ...definition }) {
+      await client.send(new CreateTableCommand(definition));
+      const patience = { client, maxWaitTime: 120, minDelay: 1, maxDelay: 2 };
+      await waitUntilTableExists(patience, { TableName });
+      try {
+        await client.send(new UpdateTimeToLiveCommand({ TableName, TimeToLiveSpecification }));
+      } catch (error) {
+        // Some local servers delete nothing by themselves. What is past its time is not shown there either.
+        if ((error as Error).name !== 'UnknownOperationException') throw error;
+      }
+    },
+    close() {
+      if (!given) client.destroy();
+    },
+  };
+}
+
+function expecting(version: string | null) {
+  if (version === null) return { ConditionExpression: 'attribute_not_exists(pk)' };
+  return {
+    ConditionExpression: '#version = :version',
+    ExpressionAttributeNames: { '#version': 'version' },
+    ExpressionAttributeValues: { ':version': { S: version } },
+  };
+}
+
+async function unlessOvertaken(sent: Promise<unknown>): Promise<boolean> {
+  try {
+    await sent;
+    return true;
+  } catch (error) {
+    if ((error as Error).name === 'ConditionalCheckFailedException') return false;
+    throw error;
+  }
+}
+
+function namesIn(where: string): Record<string, string> {
+  return Object.fromEntries((where.match(/#\w+/g) ?? []).map((name) => [name, name.slice(1)]));
+}
+
+function attributesOf(item: Item): Attributes {
+  const attributes: Attributes = {};
+  for (const [name, value] of Object.entries(item)) {
+    if (typeof value === 'string') attributes[name] = { S: value };
+    else if (value !== null) attributes[name] = { N: String(value) };
+  }
+  return attributes;
+}
+
+function itemOf(attributes: Attributes): Item {
+  return Object.fromEntries(
+    Object.entries(attributes).map(([name, { S, N }]) => [name, N === undefined ? S! : Number(N)]),
+  );
+}

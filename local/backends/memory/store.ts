@@ -1,0 +1,60 @@
+/** State in this process's memory, for queues that keep none: for tests and for what may be lost with the process. */
+
+import { type Clock, systemClock } from '../../../core/clock.ts';
+import { isDead, type RecordTable, recordStore, type Versioned } from '../../../core/records/store.ts';
+import type { Retention, Stores } from '../../../core/store.ts';
+import { backendDefaults } from '../defaults.ts';
+import { type MemoryKeys, memoryKeys, memoryWorkers } from './stores.ts';
+
+export interface MemoryStoreOptions {
+  readonly clock?: Clock;
+  /** @default 7 days for completed, 90 days for dead */
+  readonly retention?: Partial<Retention>;
+}
+
+export function memoryStore({ clock = systemClock, retention }: MemoryStoreOptions = {}): Stores {
+  const keys = memoryKeys(clock);
+  const settings = { clock, retention: { ...backendDefaults.retention, ...retention } };
+  return { keys, records: recordStore(memoryTable(keys), settings), workers: memoryWorkers() };
+}
+
+function memoryTable(keys: MemoryKeys): RecordTable {
+  const rows = new Map<string, Versioned>();
+  let writes = 0;
+  const next = (): string => String(++writes);
+  return {
+    async add(fresh) {
+      for (const row of fresh) if (!rows.has(row.id)) rows.set(row.id, { row, version: next() });
+    },
+    async read(ids) {
+      return ids.flatMap((id) => rows.get(id) ?? []);
+    },
+    async write(row, over) {
+      if ((rows.get(row.id)?.version ?? null) !== over) return false;
+      rows.set(row.id, { row, version: next() });
+      return true;
+    },
+    async list({ queue, job, status }, max, { ended, dead }) {
+      return [...rows.values()]
+        .map(({ row }) => row)
+        .filter(
+          (row) =>
+            (queue === undefined || row.queue === queue) &&
+            (job === undefined || row.job === job) &&
+            (status === undefined || row.status === status) &&
+            (row.finishedAt === null || row.finishedAt > (isDead(row) ? dead : ended)),
+        )
+        .reverse() // of equal age, the later one is the newer
+        .sort((a, b) => b.createdAt - a.createdAt)
+        .slice(0, max);
+    },
+    async purge({ ended, dead }, now) {
+      let count = keys.purgeEnded();
+      for (const [id, { row }] of rows) {
+        const past = row.finishedAt !== null && row.finishedAt <= (isDead(row) ? dead : ended);
+        if (past && row.guardedUntil <= now && rows.delete(id)) count++;
+      }
+      return count;
+    },
+  };
+}

@@ -1,0 +1,142 @@
+/** State in Postgres 13 or newer, for queues that keep none. The schema may be that of a Postgres queue. */
+
+import { randomUUID } from 'node:crypto';
+import { type Clock, systemClock } from '../../../core/clock.ts';
+import { config } from '../../../core/errors.ts';
+import type { RecordRow } from '../../../core/records/row.ts';
+import { type RecordTable, recordStore } from '../../../core/records/store.ts';
+import type { Retention, Stores } from '../../../core/store.ts';
+import { backendDefaults } from '../defaults.ts';
+import { openDatabase, type PostgresPool } from './database.ts';
+import type { PostgresState } from './index.ts';
+import { postgresKeys } from './keys.ts';
+import type { MigrationResult } from './migrate.ts';
+import { postgresWorkers } from './workers.ts';
+
+export interface PostgresStoreOptions {
+  /** `postgres://user:password@host:5432/database`. Either this or `pool`. */
+  readonly url?: string;
+  /** A `pg.Pool` of yours, which `close()` leaves open. */
+  readonly pool?: PostgresPool;
+  /** @default 'longshore' */
+  readonly schema?: string;
+  /** Whether the first use creates and upgrades the tables; else `migrate()` does. @default true unless NODE_ENV is production */
+  readonly migrate?: boolean;
+  /** @default 7 days for completed, 90 days for dead */
+  readonly retention?: Partial<Retention>;
+  /** For tests: then it rules the keys too. @default the process's for records, the database's for keys */
+  readonly clock?: Clock;
+}
+
+export interface PostgresStore extends Stores {
+  /** Brings the tables to the version this code knows. */
+  migrate(): Promise<MigrationResult>;
+  close(): Promise<void>;
+}
+
+export function postgresStore(urlOrOptions: string | PostgresStoreOptions): PostgresStore {
+  const options = typeof urlOrOptions === 'string' ? { url: urlOrOptions } : urlOrOptions;
+  const { url, pool, schema = 'longshore', clock = systemClock } = options;
+  const { migrate = process.env.NODE_ENV !== 'production' } = options;
+  if ((typeof url === 'string' && url !== '') === (pool !== undefined)) {
+    throw config('postgresStore() expects either the URL of a database or a pool. Pass one of the two.');
+  }
+  const db = openDatabase({ ...(pool ? { pool } : { url: url! }), schema, migrate });
+  const retention = { ...backendDefaults.retention, ...options.retention };
+  const state: State = {
+    db,
+    clock,
+    at: () => (options.clock ? clock.now() : null),
+    nowSql: (parameter) =>
+      `coalesce(${parameter}::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)`,
+  };
+  let open = true;
+  return {
+    keys: postgresKeys(state),
+    records: recordStore(postgresTable(state), { clock, retention }),
+    workers: postgresWorkers(state),
+    migrate: () => db.migrate(),
+    async close() {
+      if (open) await db.close();
+      open = false;
+    },
+  };
+}
+
+type State = Pick<PostgresState, 'db' | 'clock' | 'at' | 'nowSql'>;
+
+/** One purge call removes at most so many rows of a kind, to keep its transaction short. */
+const stepSize = 1000;
+
+function postgresTable(state: State): RecordTable {
+  const { db } = state;
+  const s = db.schema;
+  const columns = 'id, version, queue, job, status, created_at, finished_at, guarded_until, "row"';
+  const types = ['text', 'text', 'text', 'text', 'text', 'bigint', 'bigint', 'bigint', 'text'];
+  const arrays = types.map((type, i) => `$${i + 1}::${type}[]`).join(', ');
+  const insert = `INSERT INTO ${s}.records (${columns}) SELECT * FROM unnest(${arrays})
+    ON CONFLICT (id) DO NOTHING RETURNING 1`;
+  const places = types.map((_, i) => `$${i + 1}`).join(', ');
+  const replace = `UPDATE ${s}.records SET (${columns}) = (${places}) WHERE id = $1 AND version = $10 RETURNING 1`;
+  const isDead = `status IN ('failed', 'expired')`;
+
+  async function query(during: string, sql: string, values: unknown[]) {
+    await db.ready();
+    return db.query(during, sql, values);
+  }
+
+  function valuesOf(row: RecordRow): unknown[] {
+    const { id, queue, job, status, createdAt, finishedAt, guardedUntil } = row;
+    const text = JSON.stringify(row);
+    return [id, randomUUID(), queue, job, status, createdAt, finishedAt, guardedUntil, text];
+  }
+  const add = (rows: readonly RecordRow[]) => {
+    const values = rows.map(valuesOf);
+    return query(
+      'recording',
+      insert,
+      types.map((_, i) => values.map((one) => one[i])),
+    );
+  };
+  const step = (table: string, key: string, condition: string): string => `
+    WITH gone AS (
+      DELETE FROM ${s}.${table} WHERE ${key} IN (
+        SELECT ${key} FROM ${s}.${table} WHERE ${condition} LIMIT ${stepSize} FOR UPDATE SKIP LOCKED)
+      RETURNING 1)
+    SELECT count(*) FROM gone`;
+
+  return {
+    async add(rows) {
+      await add(rows);
+    },
+    async read(ids) {
+      const sql = `SELECT "row", version FROM ${s}.records WHERE id = ANY ($1)`;
+      const rows = (await query('reading', sql, [ids])) as [string, string][];
+      return rows.map(([row, version]) => ({ row: JSON.parse(row) as RecordRow, version }));
+    },
+    async write(row, over) {
+      const written = over === null ? add([row]) : query('recording', replace, [...valuesOf(row), over]);
+      return (await written).length === 1;
+    },
+    async list({ queue, job, status }, max, { dead, ended }) {
+      const values: unknown[] = [max, dead, ended];
+      const where = [
+        `(finished_at IS NULL OR finished_at > CASE WHEN ${isDead} THEN $2::bigint ELSE $3::bigint END)`,
+      ];
+      if (queue !== undefined) where.push(`queue = $${values.push(queue)}`);
+      if (job !== undefined) where.push(`job = $${values.push(job)}`);
+      if (status !== undefined) where.push(`status = $${values.push(status)}`);
+      const sql = `SELECT "row" FROM ${s}.records WHERE ${where.join(' AND ')} ORDER BY created_at DESC, seq DESC LIMIT $1`;
+      return (await query('listing', sql, values)).map(([row]) => JSON.parse(row as string) as RecordRow);
+    },
+    async purge({ dead, ended }, now) {
+      const past = `finished_at <= $4 AND guarded_until <= $1
+        AND finished_at <= CASE WHEN ${isDead} THEN $2::bigint ELSE $3::bigint END`;
+      const over = `greatest(hold_until, keep_until) <= ${state.nowSql('$1')}`;
+      const latest = Math.max(dead, ended); // for the index
+      const [rows] = await query('purging', step('records', 'seq', past), [now, dead, ended, latest]);
+      const [keys] = await query('purging', step('keys', 'key', over), [state.at()]);
+      return Number(rows![0]) + Number(keys![0]);
+    },
+  };
+}

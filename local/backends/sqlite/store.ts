@@ -1,0 +1,111 @@
+/** State in one SQLite file, for queues that keep none. The file may be that of a SQLite queue. */
+
+import { randomUUID } from 'node:crypto';
+import { type Clock, systemClock } from '../../../core/clock.ts';
+import { config, shown } from '../../../core/errors.ts';
+import { checkInteger } from '../../../core/job.ts';
+import type { RecordRow } from '../../../core/records/row.ts';
+import { type RecordTable, recordStore } from '../../../core/records/store.ts';
+import type { Retention, Stores } from '../../../core/store.ts';
+import { backendDefaults } from '../defaults.ts';
+import { type Database, openDatabase } from './database.ts';
+import { sqliteKeys } from './keys.ts';
+import { sqliteWorkers } from './workers.ts';
+
+export interface SqliteStoreOptions {
+  /** The file; its folder is made when missing. `:memory:` lives and dies with the process. */
+  readonly path: string;
+  /** As of `sqlite()`. @default 'NORMAL' */
+  readonly synchronous?: 'NORMAL' | 'FULL';
+  /** @default 7 days for completed, 90 days for dead */
+  readonly retention?: Partial<Retention>;
+  /** @default 5_000 */
+  readonly busyTimeoutMs?: number;
+  readonly clock?: Clock;
+}
+
+export function sqliteStore(pathOrOptions: string | SqliteStoreOptions): Stores & { close(): Promise<void> } {
+  const options = typeof pathOrOptions === 'string' ? { path: pathOrOptions } : pathOrOptions;
+  const { path, synchronous = 'NORMAL', busyTimeoutMs = 5_000, clock = systemClock } = options;
+  if (typeof path !== 'string' || path === '')
+    throw config(`sqliteStore() expects the path of a file, got ${shown(path)}.`);
+  if (synchronous !== 'NORMAL' && synchronous !== 'FULL') {
+    throw config(`sqliteStore() expects synchronous to be NORMAL or FULL, got ${shown(synchronous)}.`);
+  }
+  checkInteger('busyTimeoutMs of sqliteStore()', busyTimeoutMs, 0);
+  const db = openDatabase({ path, synchronous, busyTimeoutMs });
+  const retention = { ...backendDefaults.retention, ...options.retention };
+  let open = true;
+  return {
+    keys: sqliteKeys({ db, clock }),
+    records: recordStore(sqliteTable(db), { clock, retention }),
+    workers: sqliteWorkers({ db }),
+    async close() {
+      if (open) db.close();
+      open = false;
+    },
+  };
+}
+
+/** One purge call removes at most so many rows of a kind, to keep its write transaction short. */
+const stepSize = 1000;
+
+function sqliteTable(db: Database): RecordTable {
+  const columns = 'version, queue, job, status, created_at, finished_at, guarded_until, row, id';
+  const add = db.prepare(
+    `INSERT INTO records (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+  );
+  const replace = db.prepare(`
+    UPDATE records SET version = ?, queue = ?, job = ?, status = ?, created_at = ?, finished_at = ?, guarded_until = ?, row = ?
+    WHERE id = ? AND version = ?`);
+  const read = db.prepare('SELECT version, row FROM records WHERE id IN (SELECT value FROM json_each(?))');
+  const dead = `status IN ('failed', 'expired')`;
+  const removePast = db.prepare(`
+    DELETE FROM records WHERE seq IN (
+      SELECT seq FROM records WHERE finished_at <= iif(${dead}, ?, ?) AND finished_at <= ? AND guarded_until <= ?
+      LIMIT ${stepSize})`);
+  const removeKeys = db.prepare(`
+    DELETE FROM keys WHERE key IN (
+      SELECT key FROM keys WHERE max(hold_until, keep_until) <= ? LIMIT ${stepSize})`);
+
+  function valuesOf(row: RecordRow): (string | number | null)[] {
+    const { queue, job, status, createdAt, finishedAt, guardedUntil, id } = row;
+    const text = JSON.stringify(row);
+    return [randomUUID(), queue, job, status, createdAt, finishedAt, guardedUntil, text, id];
+  }
+  const rowOf = (text: unknown): RecordRow => JSON.parse(text as string) as RecordRow;
+
+  return {
+    async add(rows) {
+      db.transaction('recording', () => {
+        for (const row of rows) add.run(...valuesOf(row));
+      });
+    },
+    async read(ids) {
+      const found = db.run('reading', () => read.all(JSON.stringify(ids)));
+      return found.map(({ row, version }) => ({ row: rowOf(row), version: version as string }));
+    },
+    async write(row, over) {
+      const values = valuesOf(row);
+      const write = () => (over === null ? add.run(...values) : replace.run(...values, over));
+      return db.run('recording', write).changes === 1;
+    },
+    async list({ queue, job, status }, max, past) {
+      const where = [`(finished_at IS NULL OR finished_at > iif(${dead}, ?, ?))`];
+      const values: (string | number)[] = [past.dead, past.ended];
+      if (queue !== undefined) where.push('queue = ?') && values.push(queue);
+      if (job !== undefined) where.push('job = ?') && values.push(job);
+      if (status !== undefined) where.push('status = ?') && values.push(status);
+      const sql = `SELECT row FROM records WHERE ${where.join(' AND ')} ORDER BY created_at DESC, seq DESC LIMIT ?`;
+      const found = db.run('listing', () => db.prepare(sql).all(...values, max));
+      return found.map(({ row }) => rowOf(row));
+    },
+    async purge(past, now) {
+      const latest = Math.max(past.dead, past.ended); // for the index
+      return db.transaction('purging', () => {
+        const rows = removePast.run(past.dead, past.ended, latest, now).changes;
+        return Number(rows) + Number(removeKeys.run(now).changes);
+      });
+    },
+  };
+}

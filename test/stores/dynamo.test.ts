@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, describe, it, vi } from 'vitest';
+import { createDynamoTable, dynamoStore } from '../../functions/aws/dynamo/index.ts';
+import { describeStoreAlone } from '../contract/store.ts';
+import type { StoreHarness } from '../contract/store-alone.ts';
+import { type DynamoServer, startDynamo } from './dynamo-server.ts';
+
+let server: DynamoServer;
+let tables = 0;
+
+beforeAll(async () => {
+  // Of nobody: the server takes any, but the SDK will not send without them.
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
+  server = await startDynamo();
+});
+afterAll(() => server.close());
+
+const harness: StoreHarness = {
+  async open(clock, options) {
+    const where = { table: `laws-${++tables}`, endpoint: server.endpoint, region: 'eu-central-1' };
+    await createDynamoTable(where);
+    const [stores, peer] = [
+      dynamoStore({ ...where, clock, ...options }),
+      dynamoStore({ ...where, clock, ...options }),
+    ];
+    return {
+      stores,
+      peer,
+      async close() {
+        await stores.close();
+        await peer.close();
+      },
+    };
+  },
+};
+
+describeStoreAlone('dynamoStore()', harness, { describe, it });

@@ -1,0 +1,29 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'vitest';
+import { sqliteStore } from '../../local/backends/sqlite/index.ts';
+import { describeStoreAlone } from '../contract/store.ts';
+import type { StoreHarness } from '../contract/store-alone.ts';
+
+const harness: StoreHarness = {
+  async open(clock, options) {
+    const folder = await mkdtemp(join(tmpdir(), 'longshore-'));
+    const path = join(folder, 'state.db');
+    const [stores, peer] = [
+      sqliteStore({ path, clock, ...options }),
+      sqliteStore({ path, clock, ...options }),
+    ];
+    return {
+      stores,
+      peer,
+      async close() {
+        await stores.close();
+        await peer.close();
+        await rm(folder, { recursive: true });
+      },
+    };
+  },
+};
+
+describeStoreAlone('sqliteStore()', harness, { describe, it });
