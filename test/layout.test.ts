@@ -92,7 +92,8 @@ const borders: readonly { rule: string; part(from: string): boolean; may(edge: I
   {
     rule: 'every package is declared',
     part: () => true,
-    may: ({ to }) => !isPackage(to) || declared.has(to),
+    may: ({ to, typeOnly }) =>
+      !isPackage(to) || declared.has(to) || (typeOnly && declared.has(`@types/${to}`)),
   },
 ];
 

@@ -1,0 +1,47 @@
+/** The five requests Longshore makes of SQS, in types of our own: a program without the SDK's compiles. */
+
+import type { EntryFailure } from './batches.ts';
+import type { Attributes, ReceivedMessage } from './message.ts';
+
+export interface SendEntry {
+  readonly Id: string;
+  readonly MessageBody: string;
+  readonly MessageAttributes: Attributes;
+  readonly DelaySeconds?: number;
+  readonly MessageGroupId?: string;
+  readonly MessageDeduplicationId?: string;
+}
+
+export interface DeleteEntry {
+  readonly Id: string;
+  readonly ReceiptHandle: string;
+}
+
+export interface HideEntry extends DeleteEntry {
+  /** Seconds from now; 0 = give back. */
+  readonly VisibilityTimeout: number;
+}
+
+export interface ReceiveRequest {
+  readonly QueueUrl: string;
+  readonly MaxNumberOfMessages: number;
+  readonly VisibilityTimeout: number;
+  readonly WaitTimeSeconds: number;
+}
+
+export type QueueAttribute =
+  | 'QueueArn'
+  | 'ApproximateNumberOfMessages'
+  | 'ApproximateNumberOfMessagesDelayed'
+  | 'ApproximateNumberOfMessagesNotVisible';
+
+/** Batches answer with the entries that failed. Rejects with the SDK's own errors. */
+export interface SqsApi {
+  send(url: string, entries: readonly SendEntry[]): Promise<EntryFailure[]>;
+  /** Brings Longshore's attributes along, and no others. */
+  receive(request: ReceiveRequest): Promise<ReceivedMessage[]>;
+  delete(url: string, entries: readonly DeleteEntry[]): Promise<EntryFailure[]>;
+  hide(url: string, entries: readonly HideEntry[]): Promise<EntryFailure[]>;
+  attributes(url: string, names: readonly QueueAttribute[]): Promise<Partial<Record<QueueAttribute, string>>>;
+  close(): void;
+}

@@ -1,0 +1,95 @@
+/** SQS takes ten entries and 1 MiB at a time, and answers entry by entry. */
+
+/** One entry of a batch that failed, as SQS tells it. */
+export interface EntryFailure {
+  readonly Id?: string | undefined;
+  readonly Code?: string | undefined;
+  readonly Message?: string | undefined;
+  /** The request was wrong and will be wrong again; otherwise SQS had a problem of its own. */
+  readonly SenderFault?: boolean | undefined;
+}
+
+export interface Failure {
+  readonly code: string;
+  readonly message: string;
+  readonly senderFault: boolean;
+  /** The whole request failed with this. */
+  readonly cause?: unknown;
+}
+
+export interface BatchRules<T> {
+  /** What an entry adds to the size of its request. @default 0 */
+  readonly bytesOf?: (item: T) => number;
+  /** One request after the other, and nothing twice: for queues whose order counts. @default false */
+  readonly inOrder?: boolean;
+  /** Sends one request; `ids` are those of the entries. */
+  readonly request: (items: readonly T[], ids: readonly string[]) => Promise<EntryFailure[]>;
+}
+
+export const largestRequest = 1_048_576;
+export const mostEntries = 10;
+/** Requests under way at the same time. */
+const lanes = 8;
+/** How often an entry is sent that failed through no fault of ours. */
+const mostTries = 3;
+
+/**
+ * Sends all items in as few requests as they fit in. One answer per item, in order: `null` = done.
+ * Rejects when every request failed as a whole.
+ */
+export async function inBatches<T>(items: readonly T[], rules: BatchRules<T>): Promise<(Failure | null)[]> {
+  const answers: (Failure | null)[] = new Array(items.length).fill(null);
+  let open = items.map((_, i) => i);
+  for (let tries = 1; open.length > 0 && tries <= mostTries; tries++) {
+    const requests = split(open, (i) => rules.bytesOf?.(items[i]!) ?? 0);
+    const width = rules.inOrder ? 1 : lanes;
+    const next = requests.values();
+    const lane = async () => {
+      for (const places of next) await sendOne(items, places, rules, answers);
+    };
+    await Promise.all(Array.from({ length: Math.min(width, requests.length) }, lane));
+    if (rules.inOrder) break;
+    open = open.filter((i) => answers[i] && !answers[i].senderFault && answers[i].cause === undefined);
+  }
+  const causes = answers.map((answer) => answer?.cause);
+  if (items.length > 0 && causes.every((cause) => cause !== undefined)) throw causes[0];
+  return answers;
+}
+
+async function sendOne<T>(
+  items: readonly T[],
+  places: readonly number[],
+  { request }: BatchRules<T>,
+  answers: (Failure | null)[],
+): Promise<void> {
+  for (const place of places) answers[place] = null;
+  try {
+    const failed = await request(
+      places.map((i) => items[i]!),
+      places.map(String),
+    );
+    for (const { Id, Code = 'Unknown', Message = 'no reason given', SenderFault = false } of failed) {
+      answers[Number(Id)] = { code: Code, message: Message, senderFault: SenderFault };
+    }
+  } catch (cause) {
+    const failure = { code: 'RequestFailed', message: String(cause), senderFault: false, cause };
+    for (const place of places) answers[place] = failure;
+  }
+}
+
+function split(places: readonly number[], bytesOf: (place: number) => number): number[][] {
+  const requests: number[][] = [];
+  let bytes = 0;
+  for (const place of places) {
+    const own = bytesOf(place);
+    const last = requests.at(-1);
+    if (last && last.length < mostEntries && bytes + own <= largestRequest) {
+      last.push(place);
+      bytes += own;
+    } else {
+      requests.push([place]);
+      bytes = own;
+    }
+  }
+  return requests;
+}

@@ -1,0 +1,199 @@
+/**
+ * Dead letters live in a queue of their own, with reason and error as attributes. SQS has no way to look without
+ * taking, so a listing takes what it can get, and gives it back.
+ */
+
+import type { AbandonReason, DeadLetter, DeadLetters, QueueStats } from '../../../core/contract.ts';
+import { inBatches, mostEntries } from './batches.ts';
+import type { Connection } from './connection.ts';
+import { type Delivery, deliveryOf, tagsOf } from './message.ts';
+import type { Place } from './queues.ts';
+import { parcelOf, send } from './sending.ts';
+
+/** SQS is patient for so long while a listing looks through the queue. */
+const hiddenSeconds = 60;
+/** A queue of dead letters that is longer is looked through in part. */
+const mostScanned = 10_000;
+
+interface Found {
+  readonly place: Place;
+  readonly delivery: Delivery;
+  readonly letter: DeadLetter;
+}
+
+export function deadLettersOf(connection: Connection): DeadLetters {
+  /** Takes every dead letter, lets `use` choose, then gives back what was not chosen. */
+  async function scan(places: readonly Place[], use: (found: readonly Found[]) => Promise<readonly Found[]>) {
+    const found: Found[] = [];
+    let gone: readonly Found[] = [];
+    try {
+      for (const place of places) {
+        const during = `looking through the dead letters of queue "${place.name}"`;
+        await connection.told(during, () => collect(connection, place, found));
+      }
+      gone = await use(found);
+    } finally {
+      await giveBack(
+        connection,
+        found.filter((one) => !gone.includes(one)),
+      );
+    }
+  }
+
+  async function remove(found: readonly Found[]): Promise<void> {
+    const api = await connection.api();
+    for (const [place, letters] of Map.groupBy(found, (one) => one.place)) {
+      await connection.told(`deleting dead letters of queue "${place.name}"`, () =>
+        inBatches(letters, {
+          request: (batch, ids) =>
+            api.delete(
+              place.deadLetterUrl,
+              batch.map(({ delivery }, i) => ({ Id: ids[i]!, ReceiptHandle: delivery.receiptHandle })),
+            ),
+        }),
+      );
+    }
+  }
+
+  return {
+    async list({ queue, max = 100 }) {
+      const letters: DeadLetter[] = [];
+      await scan(
+        queue === undefined ? connection.queues.all() : [connection.placeOf(queue)],
+        async (found) => {
+          letters.push(...found.map(({ letter }) => letter));
+          return [];
+        },
+      );
+      return letters.sort((a, b) => b.diedAt - a.diedAt).slice(0, max);
+    },
+    async retry(ids) {
+      let count = 0;
+      await scan(connection.queues.all(), async (found) => {
+        const chosen = found.filter(({ letter }) => ids.includes(letter.id));
+        const sent = await resend(connection, chosen);
+        count = new Set(sent.map(({ letter }) => letter.id)).size;
+        await remove(sent);
+        return sent;
+      });
+      return count;
+    },
+    async discard(ids) {
+      let count = 0;
+      await scan(connection.queues.all(), async (found) => {
+        const chosen = found.filter(({ letter }) => ids.includes(letter.id));
+        count = new Set(chosen.map(({ letter }) => letter.id)).size;
+        await remove(chosen);
+        return chosen;
+      });
+      return count;
+    },
+  };
+}
+
+async function collect(connection: Connection, place: Place, found: Found[]): Promise<void> {
+  const api = await connection.api();
+  const url = place.deadLetterUrl;
+  const look = (WaitTimeSeconds: number) =>
+    api.receive({
+      QueueUrl: url,
+      MaxNumberOfMessages: mostEntries,
+      VisibilityTimeout: hiddenSeconds,
+      WaitTimeSeconds,
+    });
+  while (found.length < mostScanned) {
+    let messages = await look(0);
+    if (messages.length === 0) {
+      // A short look asks some of the servers only, so an empty answer is believed when the count agrees.
+      const { ApproximateNumberOfMessages } = await api.attributes(url, ['ApproximateNumberOfMessages']);
+      if (ApproximateNumberOfMessages === '0') return;
+      messages = await look(1);
+      if (messages.length === 0) return;
+    }
+    for (const message of messages) {
+      const delivery = deliveryOf(message);
+      found.push({ place, delivery, letter: letterOf(place, delivery, connection.clock.now()) });
+    }
+  }
+}
+
+function letterOf(place: Place, delivery: Delivery, now: number): DeadLetter {
+  const { id, job } = tagsOf(delivery);
+  const { attributes, receiveCount, body, firstReceivedAt } = delivery;
+  const reason = attributes['longshore.reason'] as AbandonReason | undefined;
+  return {
+    id,
+    queue: place.name,
+    job,
+    // Without a reason SQS itself has moved it, after more deliveries than its redrive policy allows.
+    reason: reason ?? 'crash-loop',
+    error: reason === undefined ? movedBySqs : (attributes['longshore.error'] ?? ''),
+    attempt: Number(attributes['longshore.attempt'] ?? receiveCount),
+    diedAt: Number(attributes['longshore.diedAt'] ?? firstReceivedAt ?? now),
+    body,
+  };
+}
+
+const movedBySqs =
+  'CRASH_LOOP: SQS moved the message here, because it was received more often than the queue allows (maxReceiveCount).';
+
+async function resend(connection: Connection, letters: readonly Found[]): Promise<Found[]> {
+  const api = await connection.api();
+  const now = connection.clock.now();
+  const sent: Found[] = [];
+  for (const [place, group] of Map.groupBy(letters, (one) => one.place)) {
+    const parcels = group.map(({ letter, delivery }) => {
+      const tags = { id: letter.id, job: letter.job, group: delivery.group, attempts: 0, notBefore: null };
+      return { ...parcelOf(letter.body, tags, now), dedupId: `${delivery.messageId}-retry` };
+    });
+    const failures = await connection.told(`sending dead letters back to queue "${place.name}"`, () =>
+      send(api, place.url, place.fifo, parcels),
+    );
+    sent.push(...group.filter((_, i) => failures[i] === null));
+  }
+  return sent;
+}
+
+async function giveBack(connection: Connection, found: readonly Found[]): Promise<void> {
+  const api = await connection.api();
+  for (const [place, letters] of Map.groupBy(found, (one) => one.place)) {
+    const handles = letters.map(({ delivery }) => delivery.receiptHandle);
+    await inBatches(handles, {
+      request: (batch, ids) =>
+        api.hide(
+          place.deadLetterUrl,
+          batch.map((ReceiptHandle, i) => ({ Id: ids[i]!, ReceiptHandle, VisibilityTimeout: 0 })),
+        ),
+    }).catch(() => {}); // then SQS shows them again by itself, in a minute
+  }
+}
+
+export async function statsOf(connection: Connection, only?: string): Promise<QueueStats[]> {
+  const api = await connection.api();
+  const places = only === undefined ? connection.queues.all() : [connection.placeOf(only)];
+  return Promise.all(
+    places.map(async ({ name, url, deadLetterUrl }) => {
+      const during = `counting the messages of queue "${name}"`;
+      const [own, dead] = await connection.told(during, () =>
+        Promise.all([
+          api.attributes(url, [
+            'ApproximateNumberOfMessages',
+            'ApproximateNumberOfMessagesDelayed',
+            'ApproximateNumberOfMessagesNotVisible',
+          ]),
+          api.attributes(deadLetterUrl, ['ApproximateNumberOfMessages']),
+        ]),
+      );
+      return {
+        queue: name,
+        ready: Number(own.ApproximateNumberOfMessages ?? 0),
+        // What waits for its retry is hidden like what runs: SQS counts both as not visible.
+        delayed: Number(own.ApproximateNumberOfMessagesDelayed ?? 0),
+        leased: Number(own.ApproximateNumberOfMessagesNotVisible ?? 0),
+        dead: Number(dead.ApproximateNumberOfMessages ?? 0),
+        paused: false,
+        oldestReadyMs: null,
+      };
+    }),
+  );
+}

@@ -1,0 +1,161 @@
+/** How leases end. Each verb first takes the lease from the book, and puts it back when SQS could not be told. */
+
+import type { Abandon, JobLease, Nack } from '../../../core/contract.ts';
+import { LongshoreError } from '../../../core/errors.ts';
+import type { SqsApi } from './api.ts';
+import { type Failure, inBatches } from './batches.ts';
+import type { Connection } from './connection.ts';
+import { deadParcel } from './dead-parcel.ts';
+import { type LeaseBook, ticketOf } from './leases.ts';
+import { parcelOf, send } from './sending.ts';
+import type { Uncounted } from './uncounted.ts';
+
+export interface Settling {
+  ack(leases: readonly JobLease[]): Promise<boolean[]>;
+  nack(lease: JobLease, how: Nack): Promise<boolean>;
+  abandon(lease: JobLease, why: Abandon): Promise<boolean>;
+  renew(leases: readonly JobLease[], leaseMs: number): Promise<boolean[]>;
+  /** Replaces the message by a fresh copy of which `attempts` are spent. `false` for a lease that has ended. */
+  sendOn(lease: JobLease, attempts: number, notBefore: number | null): Promise<boolean>;
+}
+
+/** SQS hides a message for 12 hours at most, counted from its receipt. A minute is for the way. */
+export const longestHiddenMs = 12 * 3_600_000 - 60_000;
+
+export function createSettling(
+  connection: Connection,
+  book: LeaseBook,
+  uncounted: Uncounted | null,
+): Settling {
+  const { clock, placeOf, told } = connection;
+
+  const hideableMs = (lease: JobLease): number =>
+    Math.max(0, ticketOf(lease).receivedAt + longestHiddenMs - clock.now());
+
+  const drop = (leases: readonly JobLease[]): Promise<boolean[]> =>
+    perQueue(leases, 'deleting', (api, url, batch, ids) =>
+      api.delete(
+        url,
+        batch.map((lease, i) => ({ Id: ids[i]!, ReceiptHandle: ticketOf(lease).handle })),
+      ),
+    );
+
+  const hide = (leases: readonly JobLease[], hiddenMs: number): Promise<boolean[]> =>
+    perQueue(leases, 'changing the visibility', (api, url, batch, ids) =>
+      api.hide(
+        url,
+        batch.map((lease, i) => ({
+          Id: ids[i]!,
+          ReceiptHandle: ticketOf(lease).handle,
+          VisibilityTimeout: Math.ceil(Math.min(hiddenMs, hideableMs(lease)) / 1000),
+        })),
+      ),
+    );
+
+  async function perQueue(
+    leases: readonly JobLease[],
+    during: string,
+    request: (
+      api: SqsApi,
+      url: string,
+      batch: readonly JobLease[],
+      ids: readonly string[],
+    ) => ReturnType<SqsApi['delete']>,
+  ): Promise<boolean[]> {
+    const done = new Map<JobLease, boolean>();
+    const groups = Map.groupBy(leases, ({ queue }) => queue);
+    const work = [...groups].map(([queue, group]) =>
+      told(`${during} in queue "${queue}"`, async (api) => {
+        const { url } = placeOf(queue);
+        const failures = await inBatches(group, { request: (batch, ids) => request(api, url, batch, ids) });
+        for (const [i, lease] of group.entries()) done.set(lease, failures[i] === null);
+      }),
+    );
+    await Promise.all(work);
+    return leases.map((lease) => done.get(lease)!);
+  }
+
+  /** Runs `work` on those leases that may still settle; the answer of the others is `false`. */
+  async function settle(
+    leases: readonly JobLease[],
+    work: (mine: readonly JobLease[]) => Promise<boolean[]>,
+  ): Promise<boolean[]> {
+    const mine = leases.map((lease) => (book.take(lease) ? lease : null));
+    const taken = mine.filter((lease) => lease !== null);
+    if (taken.length === 0) return mine.map(() => false);
+    try {
+      const answers = (await work(taken)).values();
+      return mine.map((lease) => lease !== null && answers.next().value === true);
+    } catch (error) {
+      for (const lease of taken) book.untake(lease);
+      throw error;
+    }
+  }
+
+  async function settleOne(
+    lease: JobLease,
+    work: (mine: readonly JobLease[]) => Promise<boolean[]>,
+  ): Promise<boolean> {
+    return (await settle([lease], work))[0] === true;
+  }
+
+  /** First the copy, then the end of the old one: the worst that can happen is one too many. */
+  function sendOn(lease: JobLease, attempts: number, notBefore: number | null): Promise<boolean> {
+    const { url, fifo } = placeOf(lease.queue);
+    const { id, job, group } = ticketOf(lease);
+    return settleOne(lease, async (mine) => {
+      const parcel = parcelOf(lease.body, { id, job, group, attempts, notBefore }, clock.now());
+      await sendOne(`sending back to queue "${lease.queue}"`, (api) => send(api, url, fifo, [parcel]));
+      await drop(mine);
+      return [true];
+    });
+  }
+
+  async function sendOne(during: string, work: (api: SqsApi) => Promise<(Failure | null)[]>): Promise<void> {
+    const [failure] = await told(during, work);
+    if (failure) throw failedEntry(during, failure);
+  }
+
+  return {
+    ack: (leases) => settle(leases, drop),
+    sendOn,
+    async nack(lease, { delayMs, countAttempt }) {
+      const { fifo } = placeOf(lease.queue);
+      // SQS counts every delivery. A copy starts at none; on a FIFO queue it would lose its place, so a note is made there.
+      if (!fifo && (!countAttempt || delayMs > hideableMs(lease))) {
+        const attempts = countAttempt ? lease.attempt : lease.attempt - 1;
+        return sendOn(lease, attempts, delayMs > 0 ? clock.now() + delayMs : null);
+      }
+      return settleOne(lease, async (mine) => {
+        if (!countAttempt) await uncounted?.add(ticketOf(lease).messageId);
+        return hide(mine, delayMs);
+      });
+    },
+    abandon(lease, why) {
+      const { deadLetterUrl, fifo } = placeOf(lease.queue);
+      return settleOne(lease, async (mine) => {
+        if (why.reason !== 'cancelled') {
+          const parcel = deadParcel(lease, ticketOf(lease), why, clock.now());
+          await sendOne(`sending to the dead-letter queue of "${lease.queue}"`, (api) =>
+            send(api, deadLetterUrl, fifo, [parcel]),
+          );
+        }
+        await drop(mine);
+        return [true];
+      });
+    },
+    async renew(leases, leaseMs) {
+      const open = leases.filter((lease) => book.isOpen(lease) && hideableMs(lease) > 0);
+      if (open.length === 0) return leases.map(() => false);
+      const now = clock.now();
+      const answers = await hide(open, leaseMs);
+      const renewed = new Set(open.filter((_, i) => answers[i]));
+      for (const lease of renewed) book.renewed(lease, now + Math.min(leaseMs, hideableMs(lease)));
+      return leases.map((lease) => renewed.has(lease));
+    },
+  };
+}
+
+export function failedEntry(during: string, { code, message }: Failure): LongshoreError {
+  return new LongshoreError('BACKEND', `SQS failed while ${during}: ${code}: ${message}`);
+}

@@ -1,0 +1,73 @@
+/**
+ * Where the SQS of these tests is: fauxqs in this process, whose time the tests own, or whatever SQS_ENDPOINT names
+ * (LocalStack, ElasticMQ), where time is real. Never the cloud, unless LONGSHORE_REMOTE_SQS=1 says so.
+ */
+
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { CreateQueueCommand, DeleteQueueCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { type FauxqsServer, startFauxqs } from 'fauxqs';
+
+export interface Endpoint {
+  readonly url: string;
+  readonly client: SQSClient;
+  /** Whether time is ours: fauxqs reads `Date.now()` of this process. */
+  readonly virtual: boolean;
+  createQueue(name: string, attributes?: Record<string, string>): Promise<string>;
+  deleteQueue(url: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Throws unless `url` is on this machine, or the cloud was asked for by name. */
+export function refuseRemote(url: string, forced = process.env.LONGSHORE_REMOTE_SQS === '1'): void {
+  const { hostname } = new URL(url);
+  const local =
+    hostname === 'localhost' || hostname.endsWith('.localhost') || /^(127\.|\[::1\]$)/.test(hostname);
+  if (local || forced) return;
+  throw new Error(
+    `Expected SQS_ENDPOINT to be on this machine, got ${hostname}: these tests make, fill and delete queues. Set LONGSHORE_REMOTE_SQS=1 if you mean it.`,
+  );
+}
+
+export async function openEndpoint(): Promise<Endpoint> {
+  const given = process.env.SQS_ENDPOINT;
+  if (given) refuseRemote(given);
+  const server = given ? null : await startServer();
+  const url = given ?? `http://127.0.0.1:${server!.port}`;
+  // What the SDK would otherwise look for in the environment, where it could find somebody's real account.
+  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+  const own = process.env.LONGSHORE_REMOTE_SQS === '1' ? {} : { credentials, region: 'eu-central-1' };
+  const client = new SQSClient({ endpoint: url, useQueueUrlAsEndpoint: false, ...own });
+  return {
+    url,
+    client,
+    virtual: server !== null,
+    async createQueue(QueueName, Attributes = {}) {
+      const { QueueUrl } = await client.send(new CreateQueueCommand({ QueueName, Attributes }));
+      return QueueUrl!;
+    },
+    async deleteQueue(QueueUrl) {
+      await client.send(new DeleteQueueCommand({ QueueUrl }));
+    },
+    async stop() {
+      client.destroy();
+      await server?.stop();
+    },
+  };
+}
+
+async function startServer(): Promise<FauxqsServer> {
+  await allowAllCharacters();
+  return startFauxqs({ port: 0, logger: false });
+}
+
+/** fauxqs 2.4.1 refuses what lies beyond U+FFFF, because its pattern counts halves of pairs; SQS takes it. */
+async function allowAllCharacters(): Promise<void> {
+  const folder = dirname(fileURLToPath(import.meta.resolve('fauxqs')));
+  const types = (await import(pathToFileURL(join(folder, 'sqs/sqsTypes.js')).href)) as {
+    INVALID_MESSAGE_BODY_CHAR: RegExp;
+  };
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the rule of SQS is about them
+  const rule = /[^\x09\x0A\x0D\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u;
+  types.INVALID_MESSAGE_BODY_CHAR.test = (text) => rule.test(text);
+}

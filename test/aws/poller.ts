@@ -1,0 +1,145 @@
+/**
+ * Lambda's event source for SQS, as AWS describes it: receive, call, delete what is done. What is not done stays hidden
+ * until its visibility ends.
+ */
+
+import {
+  DeleteMessageBatchCommand,
+  type Message,
+  ReceiveMessageCommand,
+  type SQSClient,
+} from '@aws-sdk/client-sqs';
+import type { Clock } from '../../core/clock.ts';
+import type { LambdaContext } from '../../functions/aws/index.ts';
+
+export interface PollerOptions {
+  readonly client: SQSClient;
+  readonly url: string;
+  readonly arn: string;
+  readonly clock: Clock;
+  readonly batchSize: number;
+  /** The function, or its runtime: takes and gives JSON values. */
+  invoke(event: unknown, context: LambdaContext): Promise<unknown>;
+  /** Without it a call that ends well deletes all its messages. @default true */
+  readonly reportBatchItemFailures?: boolean;
+}
+
+export interface Polled {
+  readonly taken: number;
+  readonly done: number;
+  readonly thrown: unknown;
+}
+
+export interface Poller {
+  /** Receives once and, when there is something, calls the function with so much time. */
+  poll(timeoutMs: number): Promise<Polled>;
+  /** Takes a batch and does not call, as when the function is throttled. */
+  throttled(): Promise<number>;
+}
+
+export function createPoller(options: PollerOptions): Poller {
+  const { client, url, clock, batchSize } = options;
+  let calls = 0;
+
+  async function receive(): Promise<Message[]> {
+    const command = new ReceiveMessageCommand({
+      QueueUrl: url,
+      MaxNumberOfMessages: Math.min(10, batchSize),
+      MessageAttributeNames: ['All'],
+      MessageSystemAttributeNames: ['All'],
+    });
+    const messages: Message[] = [];
+    while (messages.length < batchSize) {
+      const { Messages = [] } = await client.send(command);
+      if (Messages.length === 0) break;
+      messages.push(...Messages);
+    }
+    return messages;
+  }
+
+  async function call(messages: readonly Message[], timeoutMs: number): Promise<unknown> {
+    const deadlineAt = clock.now() + timeoutMs;
+    const event = { Records: messages.map((message) => recordOf(message, options.arn)) };
+    const context = {
+      awsRequestId: `request-${++calls}`,
+      getRemainingTimeInMillis: () => deadlineAt - clock.now(),
+    };
+    let cancel = () => {};
+    const killed = new Promise((_, reject) => {
+      cancel = clock.after(timeoutMs, () => reject(new Error(`Task timed out after ${timeoutMs} ms`)));
+    });
+    try {
+      const answer = await Promise.race([options.invoke(throughJson(event), context), killed]);
+      return answer === undefined ? null : throughJson(answer);
+    } finally {
+      cancel();
+    }
+  }
+
+  async function remove(messages: readonly Message[]): Promise<void> {
+    for (let from = 0; from < messages.length; from += 10) {
+      const batch = messages.slice(from, from + 10);
+      const Entries = batch.map(({ ReceiptHandle }, i) => ({ Id: String(i), ReceiptHandle }));
+      await client.send(new DeleteMessageBatchCommand({ QueueUrl: url, Entries }));
+    }
+  }
+
+  return {
+    throttled: async () => (await receive()).length,
+    async poll(timeoutMs) {
+      const messages = await receive();
+      if (messages.length === 0) return { taken: 0, done: 0, thrown: null };
+      let answer: unknown;
+      try {
+        answer = await call(messages, timeoutMs);
+      } catch (thrown) {
+        return { taken: messages.length, done: 0, thrown };
+      }
+      const failed = failedIds(answer, messages, options.reportBatchItemFailures ?? true);
+      const done = failed === 'all' ? [] : messages.filter(({ MessageId }) => !failed.has(MessageId!));
+      await remove(done);
+      return { taken: messages.length, done: done.length, thrown: null };
+    },
+  };
+}
+
+/** AWS: nothing, `{}` and an empty or null list are success; an id that is empty, null or unknown, or another key, fails all. */
+export function failedIds(
+  answer: unknown,
+  messages: readonly Pick<Message, 'MessageId'>[],
+  reporting = true,
+): ReadonlySet<string> | 'all' {
+  if (!reporting || answer === null || answer === undefined) return new Set();
+  if (typeof answer !== 'object') return 'all';
+  const { batchItemFailures: items } = answer as { batchItemFailures?: unknown };
+  if (items === undefined || items === null) return new Set();
+  if (!Array.isArray(items)) return 'all';
+  const known = new Set(messages.map(({ MessageId }) => MessageId));
+  const ids = items.map((item: { itemIdentifier?: unknown } | null) => item?.itemIdentifier);
+  return ids.every((id) => typeof id === 'string' && known.has(id)) ? new Set(ids as string[]) : 'all';
+}
+
+function recordOf(message: Message, eventSourceARN: string) {
+  const attributes = Object.entries(message.MessageAttributes ?? {}).map(([name, value]) => [
+    name,
+    {
+      stringValue: value.StringValue,
+      stringListValues: [],
+      binaryListValues: [],
+      dataType: value.DataType,
+    },
+  ]);
+  return {
+    messageId: message.MessageId,
+    receiptHandle: message.ReceiptHandle,
+    body: message.Body,
+    attributes: message.Attributes ?? {},
+    messageAttributes: Object.fromEntries(attributes),
+    md5OfBody: message.MD5OfBody,
+    eventSource: 'aws:sqs',
+    eventSourceARN,
+    awsRegion: 'eu-central-1',
+  };
+}
+
+const throughJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));

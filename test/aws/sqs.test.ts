@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, describe, it, vi } from 'vitest';
+import { sqs } from '../../functions/aws/sqs.ts';
+import { describeBackend } from '../contract/backend.ts';
+import type { Harness } from '../contract/harness.ts';
+import { queues } from '../contract/kit.ts';
+import { type Endpoint, openEndpoint } from './endpoint.ts';
+import { realTime, virtualTime } from './time.ts';
+
+let endpoint: Endpoint;
+let count = 0;
+
+beforeAll(async () => {
+  endpoint = await openEndpoint();
+});
+afterAll(async () => {
+  vi.useRealTimers();
+  await endpoint.stop();
+});
+
+const harness: Harness = {
+  lacks: ['order', 'duplicates', 'administration', 'interruptions', 'settled elsewhere'],
+  ...(process.env.SQS_ENDPOINT && { patienceMs: 1_000 }),
+  async open() {
+    const prefix = `t${process.pid}-${++count}-`;
+    const urls: Record<string, string> = {};
+    const deadLetterUrls: Record<string, string> = {};
+    for (const queue of queues) {
+      urls[queue] = await endpoint.createQueue(`${prefix}${queue}`);
+      deadLetterUrls[queue] = await endpoint.createQueue(`${prefix}${queue}-dlq`);
+    }
+    const time = endpoint.virtual ? virtualTime() : realTime;
+    const options = {
+      queues: urls,
+      deadLetterUrls,
+      client: endpoint.client,
+      longPollMs: 1_000,
+      clock: time.clock,
+    };
+    const backend = sqs(options);
+    const peer = sqs(options);
+    return {
+      backend,
+      peer,
+      now: time.clock.now,
+      advance: time.advance,
+      async close() {
+        await backend.close();
+        await peer.close();
+        for (const url of Object.values({ ...urls, ...deadLetterUrls })) await endpoint.deleteQueue(url);
+        vi.useRealTimers();
+      },
+    };
+  },
+};
+
+describeBackend('sqs()', harness, { describe, it });

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { type EntrypointLaw, fail, permanent } from './entrypoint-kit.ts';
+import { mail, minute, second } from './kit.ts';
+
+export function entrypointFailureLaws(law: EntrypointLaw): void {
+  law('a job that succeeds is done, and never returns', async (t) => {
+    await t.enqueue('a');
+    assert.deepEqual(await t.deliver(), { taken: 1, done: 1 });
+    assert.deepEqual(
+      t.ran.map(({ name, ctx }) => [name, ctx.attempt]),
+      [['a', 1]],
+    );
+    await t.nothingEverComes();
+    assert.equal(t.ran.length, 1);
+  });
+
+  law(
+    'a job that throws is not done, and returns after the delay of its policy as the next attempt',
+    async (t) => {
+      await t.enqueue('a');
+      t.behaviour.set('a', fail);
+      assert.deepEqual(await t.deliver(), { taken: 1, done: 0 });
+      await t.advance(minute - 2 * second);
+      assert.equal((await t.deliver()).taken, 0);
+      await t.advance(3 * second);
+      t.behaviour.delete('a');
+      assert.deepEqual(await t.deliver(), { taken: 1, done: 1 });
+      assert.deepEqual(
+        t.ran.map(({ ctx }) => ctx.attempt),
+        [1, 2],
+      );
+    },
+  );
+
+  law('a job that fails for good is a dead letter at once, with its reason', async (t) => {
+    const id = await t.enqueue('a');
+    t.behaviour.set('a', permanent);
+    assert.deepEqual(await t.deliver(), { taken: 1, done: 1 });
+    const [letter, ...others] = await t.bench.deadLetters();
+    assert.deepEqual(others, []);
+    assert.deepEqual(
+      [letter?.id, letter?.job, letter?.reason, letter?.error, letter?.attempt],
+      [id, 'law.job', 'permanent', 'HANDLER: no such invoice', 1],
+    );
+    await t.nothingEverComes();
+  });
+
+  law('a job that fails as often as it may is a dead letter', async (t) => {
+    await t.enqueue('a');
+    t.behaviour.set('a', fail);
+    for (let round = 0; round < 3; round++) {
+      assert.equal((await t.deliver()).taken, 1);
+      await t.advance(minute + second);
+    }
+    assert.deepEqual(
+      (await t.bench.deadLetters()).map(({ reason, attempt }) => [reason, attempt]),
+      [['exhausted', 3]],
+    );
+    await t.nothingEverComes();
+  });
+
+  law('in a batch each message has its own end', async (t) => {
+    for (const name of ['good', 'failing', 'dead', 'fine']) await t.enqueue(name);
+    t.behaviour.set('failing', fail);
+    t.behaviour.set('dead', permanent);
+    await t.bench.write(mail, 'neither signed nor JSON');
+    await t.deliverAll();
+    assert.deepEqual(t.ran.map(({ name }) => name).sort(), ['dead', 'failing', 'fine', 'good']);
+    assert.deepEqual((await t.bench.deadLetters()).map(({ reason }) => reason).sort(), [
+      'permanent',
+      'rejected',
+    ]);
+    await t.advance(minute + second);
+    t.behaviour.delete('failing');
+    assert.deepEqual(await t.deliver(), { taken: 1, done: 1 });
+    await t.nothingEverComes();
+  });
+
+  law('a job whose settling fails is not done, and returns', async (t) => {
+    await t.enqueue('a');
+    t.behaviour.set('a', permanent);
+    const repair = await t.bench.breakDeadLetters();
+    assert.deepEqual(await t.deliver(), { taken: 1, done: 0 });
+    assert.deepEqual(
+      t.events
+        .filter(({ type }) => type === 'backend.failed')
+        .map((event) => 'during' in event && event.during),
+      ['settling'],
+    );
+    await repair();
+    await t.advance(t.visibilityMs);
+    assert.deepEqual(await t.deliver(), { taken: 1, done: 1 });
+    assert.deepEqual(
+      (await t.bench.deadLetters()).map(({ reason, attempt }) => [reason, attempt]),
+      [['permanent', 2]],
+    );
+  });
+
+  law('a call that comes to nothing leaves its messages to return', async (t) => {
+    await t.enqueue('a');
+    await t.bench.lose(mail);
+    await t.advance(t.visibilityMs);
+    assert.deepEqual(await t.deliver(), { taken: 1, done: 1 });
+    assert.deepEqual(
+      t.ran.map(({ ctx }) => ctx.attempt),
+      [2],
+    );
+  });
+
+  law('a job that always takes its process down is a dead letter in the end', async (t) => {
+    await t.enqueue('a');
+    for (let round = 0; round < 3; round++) {
+      await t.bench.lose(mail);
+      await t.advance(t.visibilityMs);
+    }
+    assert.deepEqual(await t.deliver(), { taken: 1, done: 1 });
+    assert.equal(t.ran.length, 0, 'the fourth attempt must not begin');
+    assert.deepEqual(
+      (await t.bench.deadLetters()).map(({ reason }) => reason),
+      ['crash-loop'],
+    );
+  });
+
+  law('calls that overlap do not disturb one another', async (t) => {
+    for (let i = 0; i < 20; i++) await t.enqueue(`job-${i}`);
+    t.behaviour.set('job-3', permanent);
+    const calls = await Promise.all([t.deliver(), t.deliver(), t.deliver()]);
+    assert.ok(calls.every(({ taken, done }) => taken === done));
+    await t.deliverAll();
+    assert.equal(new Set(t.ran.map(({ name }) => name)).size, 20);
+    assert.equal(t.ran.length, 20);
+    assert.equal((await t.bench.deadLetters()).length, 1);
+  });
+}

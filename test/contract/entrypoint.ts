@@ -1,0 +1,34 @@
+/**
+ * The laws of an entry point: a function that a platform calls with messages it has taken from a queue. Whoever keeps
+ * them loses no job and hides no failure.
+ */
+
+import { entrypointFailureLaws } from './entrypoint-failures.ts';
+import type { EntrypointHarness, EntrypointLaw } from './entrypoint-kit.ts';
+import { createEntrypointKit } from './entrypoint-kit.ts';
+import { entrypointSafetyLaws } from './entrypoint-safety.ts';
+import { entrypointTimeLaws } from './entrypoint-time.ts';
+import type { Runner } from './harness.ts';
+
+export type { EntrypointBench, EntrypointHarness } from './entrypoint-kit.ts';
+
+const topics: readonly (readonly [topic: string, define: (law: EntrypointLaw) => void])[] = [
+  ['success and failure', entrypointFailureLaws],
+  ['what must not run', entrypointSafetyLaws],
+  ['time', entrypointTimeLaws],
+];
+
+export function describeEntrypoint(name: string, harness: EntrypointHarness, { describe, it }: Runner): void {
+  const law: EntrypointLaw = (title, check, options = {}) =>
+    it(title, async () => {
+      const t = await createEntrypointKit(harness, options);
+      try {
+        await check(t);
+      } finally {
+        await t.bench.close();
+      }
+    });
+  describe(`${name} keeps the laws of an entry point`, () => {
+    for (const [topic, define] of topics) describe(topic, () => define(law));
+  });
+}
