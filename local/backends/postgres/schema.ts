@@ -112,6 +112,5 @@ const tables = (s: string): string => `
  * @param s the schema's name, quoted
  */
 export const migrations: readonly ((s: string) => string)[] = [
-  (s) => `${tables(s)} ${functions(s)} ${maintenance(s)} ${outboxFunctions(s)}`,
-  recordsTable,
+  (s) => `${tables(s)} ${functions(s)} ${maintenance(s)} ${outboxFunctions(s)} ${recordsTable(s)}`,
 ];
