@@ -20,8 +20,7 @@ export type { AttemptResult } from '../core/flow.ts';
 export { describeBackend } from './contract/backend.ts';
 export { describeEntrypoint } from './contract/entrypoint.ts';
 export type { Bench, Harness, Runner } from './contract/harness.ts';
-export { describeStore } from './contract/store.ts';
-export { describeStoreAlone } from './contract/store-alone.ts';
+export { describeStore, describeStoreAlone } from './contract/store.ts';
 export { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 
 export interface TestApp {
