@@ -8,15 +8,26 @@ import type { App } from './app.ts';
 import type { Client } from './client.ts';
 import type { AbandonReason, JobSettler, JobTransaction } from './contract.ts';
 import { type Envelope, readEnvelope } from './envelope.ts';
-import { LongshoreError, PermanentError, RetryAfterError } from './errors.ts';
+import { LongshoreError } from './errors.ts';
 import { execute } from './execute.ts';
-import { errorText, reportError, toError } from './failure.ts';
+import { errorText, toError } from './failure.ts';
 import { type Job, noTransaction } from './job.ts';
-import { createRecording, type Recording } from './recording.ts';
-import { exponential } from './retry.ts';
+import { createRecording } from './recording.ts';
 import type { Run } from './run.ts';
 import { validate } from './schema.ts';
 import type { AttemptError, AttemptReport, Outcome } from './store.ts';
+import { announceEnd, announceStart, record } from './telling.ts';
+import {
+  afterFailure,
+  crashLoop,
+  giveBack,
+  givenBackMs,
+  refuse,
+  rejected,
+  reportOf,
+  UnknownJob,
+  type Verdict,
+} from './verdict.ts';
 
 export interface AttemptPorts {
   readonly client: Client;
@@ -36,33 +47,14 @@ export interface AttemptResult {
   readonly error: AttemptError | null;
 }
 
-/** How an attempt shall end; each kind maps to one settle verb. */
-type Verdict =
-  | { readonly verb: 'ack'; readonly outcome: 'acked' | 'skipped-idempotent'; readonly output: string | null }
-  | {
-      readonly verb: 'nack';
-      readonly outcome: 'requeued';
-      readonly delayMs: number;
-      readonly countAttempt: boolean;
-      readonly error: unknown;
-    }
-  | {
-      readonly verb: 'abandon';
-      readonly outcome: 'dead-lettered' | 'rejected';
-      readonly reason: AbandonReason;
-      readonly error: unknown;
-    }
-  | { readonly verb: 'nothing'; readonly outcome: 'requeued'; readonly error: unknown };
-
-interface Admitted {
+/** A message that may run here. */
+export interface Admitted {
   readonly envelope: Envelope;
   readonly job: Job;
   /** 1 = first run, over all copies of the message. */
   readonly attempt: number;
 }
 
-/** How long a message waits that cannot run here or now, but may soon. */
-const givenBackMs = 5_000;
 const longestBusyMs = 5_000;
 
 /**
@@ -105,20 +97,8 @@ export async function attempt(app: App, ports: AttemptPorts, run: Run): Promise<
     reason: verdict.verb === 'abandon' ? verdict.reason : null,
     error: report.error,
   };
-  if (app.events.active) announce(app, run, admitted, result, report);
+  if (app.events.active) announceEnd(app, run, admitted, result, report);
   return result;
-}
-
-function reportOf(verdict: Verdict, attempt: number, startedAt: number, endedAt: number): AttemptReport {
-  const acked = verdict.verb === 'ack';
-  return {
-    attempt,
-    startedAt,
-    endedAt,
-    outcome: verdict.outcome,
-    error: acked || verdict.error === null ? null : reportError(verdict.error),
-    output: acked ? verdict.output : null,
-  };
 }
 
 /** Verify, then parse, then ask whether this message may run here. Returns the reason when it may not. */
@@ -150,25 +130,6 @@ function admit(app: App, run: Run, now: number): Admitted | LongshoreError {
   return { envelope, job, attempt: envelope.attempts + lease.attempt };
 }
 
-class UnknownJob extends LongshoreError {
-  readonly envelope: Envelope;
-  readonly young: boolean;
-  constructor(message: string, envelope: Envelope, young: boolean) {
-    super('UNKNOWN_JOB', message);
-    this.envelope = envelope;
-    this.young = young;
-  }
-}
-
-function refuse(error: LongshoreError): Verdict {
-  if (error instanceof UnknownJob && error.young) return giveBack(givenBackMs, error);
-  return { verb: 'abandon', outcome: 'rejected', reason: 'rejected', error };
-}
-
-function giveBack(delayMs: number, error: unknown): Verdict {
-  return { verb: 'nack', outcome: 'requeued', delayMs, countAttempt: false, error };
-}
-
 /** The idempotency guard around the run: claim before, complete with the ack, release on everything else. */
 async function runGuarded(
   app: App,
@@ -183,7 +144,7 @@ async function runGuarded(
   if (envelope.schedule != null && now < envelope.schedule) return giveBack(envelope.schedule - now, null);
   if (envelope.expiresAt != null && now >= envelope.expiresAt) {
     const error = new LongshoreError('EXPIRED', `The job was to begin before ${iso(envelope.expiresAt)}.`);
-    return { verb: 'abandon', outcome: 'rejected', reason: 'expired', error };
+    return rejected('expired', error);
   }
   const tooMany = admitted.attempt > envelope.maxRetries + 1;
   if (tooMany && envelope.idempotencyKey == null) return crashLoop(envelope);
@@ -194,7 +155,7 @@ async function runGuarded(
   } catch (error) {
     // A schema may ask a database: only its own "no" is final, a fault of its own is a failed attempt.
     if (!(error instanceof LongshoreError)) return afterFailure(app, job, envelope, admitted.attempt, error);
-    return { verb: 'abandon', outcome: 'rejected', reason: 'rejected', error };
+    return rejected('rejected', error);
   }
   if (envelope.idempotencyKey == null) return runAttempt(app, ports, run, admitted, payload, now);
 
@@ -220,14 +181,6 @@ async function runGuarded(
   return verdict;
 }
 
-function crashLoop({ maxRetries }: Envelope): Verdict {
-  const error = new LongshoreError(
-    'CRASH_LOOP',
-    `All ${maxRetries + 1} attempts began and none ended: they took their workers down or lost their leases.`,
-  );
-  return { verb: 'abandon', outcome: 'dead-lettered', reason: 'crash-loop', error };
-}
-
 async function runAttempt(
   app: App,
   ports: AttemptPorts,
@@ -239,9 +192,9 @@ async function runAttempt(
   const { envelope, job, attempt: number } = admitted;
   if (run.recording && (await run.recording.started(envelope, number, now))) {
     const error = new LongshoreError('CANCELLED', 'The job was cancelled before this attempt began.');
-    return { verb: 'abandon', outcome: 'rejected', reason: 'cancelled', error };
+    return rejected('cancelled', error);
   }
-  if (app.events.active) app.events.emit({ type: 'job.started', ...facts(run, admitted, number) });
+  if (app.events.active) announceStart(app, run, admitted);
   if (job.transaction) run.tx = await begin(ports.client, job);
   const end = await execute(app, ports.client, {
     run,
@@ -257,7 +210,7 @@ async function runAttempt(
     case 'lease-lost':
       return { verb: 'nothing', outcome: 'requeued', error: end.error };
     case 'cancelled':
-      return { verb: 'abandon', outcome: 'rejected', reason: 'cancelled', error: end.error };
+      return rejected('cancelled', end.error);
     case 'shutdown':
       return giveBack(0, end.error);
     default:
@@ -270,36 +223,6 @@ async function begin({ backend }: Client, job: Job): Promise<JobTransaction> {
   if (backend.begin) return backend.begin();
   throw noTransaction(job, backend);
 }
-
-function afterFailure(app: App, job: Job, envelope: Envelope, number: number, error: unknown): Verdict {
-  const final = (reason: AbandonReason): Verdict => ({
-    verb: 'abandon',
-    outcome: 'dead-lettered',
-    reason,
-    error,
-  });
-  if (error instanceof PermanentError) return final('permanent');
-  if (number > envelope.maxRetries) return final('exhausted');
-  const delayMs =
-    error instanceof RetryAfterError ? error.retryAfterMs : policyDelay(app, job, number, error);
-  return delayMs === null
-    ? final('exhausted')
-    : { verb: 'nack', outcome: 'requeued', delayMs: Math.ceil(delayMs), countAttempt: true, error };
-}
-
-/** A policy is the user's code: one that throws or answers with no delay must neither lose the job nor unsettle it. */
-function policyDelay(app: App, job: Job, number: number, error: unknown): number | null {
-  const failure = { attempt: number, error, random: app.random() };
-  try {
-    const delayMs = job.retry(failure);
-    if (delayMs === null || (Number.isFinite(delayMs) && delayMs >= 0)) return delayMs;
-  } catch {
-    // As for an answer that is no delay.
-  }
-  return fallback(failure);
-}
-
-const fallback = exponential();
 
 async function settle(
   ports: AttemptPorts,
@@ -344,50 +267,6 @@ async function settle(
 
 const isRefusedCommit = ({ tx }: Run, error: unknown): boolean =>
   tx !== null && error instanceof LongshoreError && error.code === 'HANDLER';
-
-/** Only of what is this job's own message: a forged or copied one could else write over the record of the real one. */
-async function record(
-  recording: Recording,
-  admission: Admitted | LongshoreError,
-  verdict: Verdict,
-  report: AttemptReport,
-): Promise<void> {
-  if (admission instanceof LongshoreError && !(admission instanceof UnknownJob)) return;
-  await recording.settled(admission.envelope, {
-    report,
-    counted: verdict.verb !== 'nack' || verdict.countAttempt,
-    runAt: verdict.verb === 'nack' ? report.endedAt + verdict.delayMs : null,
-    reason: verdict.verb === 'abandon' ? verdict.reason : null,
-    error: verdict.verb === 'abandon' ? errorText(report.error) : null,
-  });
-}
-
-function announce(
-  app: App,
-  run: Run,
-  admitted: Admitted | null,
-  result: AttemptResult,
-  report: AttemptReport,
-): void {
-  app.events.emit({
-    type: 'job.settled',
-    ...facts(run, admitted, report.attempt),
-    outcome: result.outcome,
-    settled: result.settled,
-    durationMs: report.endedAt - report.startedAt,
-    delayMs: result.delayMs,
-    reason: result.reason,
-    error: report.error && errorText(report.error),
-  });
-}
-
-const facts = (run: Run, admitted: Admitted | null, number: number) => ({
-  id: run.id ?? '',
-  job: admitted?.job.name ?? '',
-  queue: run.lease.queue,
-  attempt: number,
-  tenantId: admitted?.envelope.context?.tenantId ?? null,
-});
 
 /** A tenant's keys are its own: else two tenants with the same invoice number would share one effect, and its output. */
 function guardKey(job: string, { idempotencyKey, context }: Envelope): string {
