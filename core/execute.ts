@@ -5,48 +5,61 @@ import type { Client } from './client.ts';
 import { currentContext, withContext } from './context.ts';
 import type { SqlTransaction } from './contract.ts';
 import type { Envelope, JobContext } from './envelope.ts';
+
 import { config } from './errors.ts';
+import type { Admitted } from './flow.ts';
 import { insideIsolate, runIsolated } from './isolate.ts';
-import type { HandlerContext, Job } from './job.ts';
+import type { HandlerContext } from './job.ts';
 import { type Output, outputOf } from './output.ts';
 import { abortReason, type Run } from './run.ts';
+import { afterFailure, giveBack, rejected, type Verdict } from './verdict.ts';
 
 export interface Execution {
   readonly run: Run;
-  readonly envelope: Envelope;
-  readonly job: Job;
-  readonly attempt: number;
+  readonly admitted: Admitted;
   readonly payload: unknown;
   readonly startedAt: number;
 }
 
-export type End =
-  | { readonly kind: 'returned'; readonly output: string | null }
-  | { readonly kind: 'failed'; readonly error: unknown };
-
 /** Never rejects. Resolves when the handler ends or the run is ended from outside, whichever is first. */
-export async function execute(app: App, client: Client, execution: Execution): Promise<End> {
-  const { run, job, payload, envelope, startedAt } = execution;
-  if (run.cause) return { kind: 'failed', error: abortReason(run.cause) };
+export async function execute(app: App, client: Client, execution: Execution): Promise<Verdict> {
+  const { run, payload, startedAt } = execution;
+  const { job, envelope } = execution.admitted;
+  if (run.cause) return afterEnd(app, execution, abortReason(run.cause));
   // Counted from startedAt: a slow key store or schema must not move the end past `deadlineAt`.
   const leftMs = Math.max(0, startedAt + job.timeoutMs - app.clock.now());
   const cancelTimer = app.clock.after(leftMs, () => run.end('timeout'));
   try {
     const ctx = new AttemptContext(app, client, execution);
+    let output: Output;
     if (job.isolation !== null && !insideIsolate()) {
       // The payload as it travelled: a schema's output may be something that cannot cross to another thread.
-      const isolated = runIsolated(app, job, job.isolation, envelope.payload, ctx);
-      return { kind: 'returned', output: kept(app, ctx, await untilEnded(run, isolated)) };
+      output = await untilEnded(run, runIsolated(app, job, job.isolation, envelope.payload, ctx));
+    } else {
+      const returned = inContextOf(envelope, () => job.run(payload, ctx));
+      output = outputOf(isThenable(returned) ? await untilEnded(run, returned) : returned);
     }
-    const returned = inContextOf(envelope, () => job.run(payload, ctx));
-    const value = isThenable(returned) ? await untilEnded(run, returned) : returned;
-    return { kind: 'returned', output: kept(app, ctx, outputOf(value)) };
+    return { verb: 'ack', outcome: 'acked', output: kept(app, ctx, output) };
   } catch (error) {
     // `null` stands for "no error" in a verdict, so what was thrown must not be it.
-    return { kind: 'failed', error: error ?? new Error(`The handler threw ${String(error)}.`) };
+    return afterEnd(app, execution, error ?? new Error(`The handler threw ${String(error)}.`));
   } finally {
     cancelTimer();
     run.onEnd = null;
+  }
+}
+
+/** The run failed, or was ended from outside. */
+function afterEnd(app: App, { run, admitted }: Execution, error: unknown): Verdict {
+  switch (run.cause) {
+    case 'lease-lost':
+      return { verb: 'nothing', outcome: 'requeued', error };
+    case 'cancelled':
+      return rejected('cancelled', error);
+    case 'shutdown':
+      return giveBack(0, error);
+    default:
+      return afterFailure(app, admitted.job, admitted.envelope, admitted.attempt, error);
   }
 }
 
@@ -88,7 +101,8 @@ class AttemptContext implements HandlerContext {
   readonly #client: Client;
   readonly #run: Run;
 
-  constructor(app: App, client: Client, { run, envelope, job, attempt, startedAt }: Execution) {
+  constructor(app: App, client: Client, { run, admitted, startedAt }: Execution) {
+    const { envelope, job, attempt } = admitted;
     this.#app = app;
     this.#client = client;
     this.#run = run;

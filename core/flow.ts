@@ -6,10 +6,10 @@
 
 import type { App } from './app.ts';
 import type { Client } from './client.ts';
-import type { AbandonReason, JobSettler, JobTransaction } from './contract.ts';
+import type { AbandonReason, Ack, JobSettler } from './contract.ts';
 import { type Envelope, readEnvelope } from './envelope.ts';
 import { LongshoreError } from './errors.ts';
-import { execute } from './execute.ts';
+import { type Execution, execute } from './execute.ts';
 import { errorText, toError } from './failure.ts';
 import { type Job, noTransaction } from './job.ts';
 import { createRecording } from './recording.ts';
@@ -31,8 +31,11 @@ import {
 
 export interface AttemptPorts {
   readonly client: Client;
-  /** The backend itself, or a wrapper that groups its calls. */
   readonly settler: JobSettler;
+  /** Instead of the settler's `ack`, where the acks of several attempts are grouped. */
+  readonly ack?: (ack: Ack) => Promise<boolean>;
+  /** Called when the handler has ended and what is left is to settle. */
+  readonly handled?: (run: Run) => void;
 }
 
 export interface AttemptResult {
@@ -68,13 +71,12 @@ export async function attempt(app: App, ports: AttemptPorts, run: Run): Promise<
   if (writer) run.recording = createRecording(app, writer, lease.token);
   const admission = admit(app, run, startedAt);
   const admitted = admission instanceof LongshoreError ? null : admission;
-  let verdict =
-    admission instanceof LongshoreError
-      ? refuse(admission)
-      : await runGuarded(app, ports, run, admission, startedAt);
+  const decided =
+    admission instanceof LongshoreError ? refuse(admission) : decide(app, ports, run, admission, startedAt);
+  let verdict = decided instanceof Promise ? await decided : decided;
   const number = admitted?.attempt ?? lease.attempt;
   let report = reportOf(verdict, number, startedAt, app.clock.now());
-  run.onSettling?.();
+  ports.handled?.(run);
   let settled: boolean;
   try {
     settled = await settle(ports, run, verdict, report, admitted);
@@ -130,37 +132,57 @@ function admit(app: App, run: Run, now: number): Admitted | LongshoreError {
   return { envelope, job, attempt: envelope.attempts + lease.attempt };
 }
 
-/** The idempotency guard around the run: claim before, complete with the ack, release on everything else. */
-async function runGuarded(
+/** What needs no waiting is asked first: most jobs then run without a further promise. */
+function decide(
   app: App,
   ports: AttemptPorts,
   run: Run,
   admitted: Admitted,
   now: number,
-): Promise<Verdict> {
+): Verdict | Promise<Verdict> {
   const { envelope, job } = admitted;
-  const { lease } = run;
   // A queue is trusted to keep a message, not to keep its time: whoever can write to it could deliver early.
   if (envelope.schedule != null && now < envelope.schedule) return giveBack(envelope.schedule - now, null);
   if (envelope.expiresAt != null && now >= envelope.expiresAt) {
     const error = new LongshoreError('EXPIRED', `The job was to begin before ${iso(envelope.expiresAt)}.`);
     return rejected('expired', error);
   }
-  const tooMany = admitted.attempt > envelope.maxRetries + 1;
-  if (tooMany && envelope.idempotencyKey == null) return crashLoop(envelope);
+  if (envelope.idempotencyKey == null && isOneTooMany(admitted)) return crashLoop(envelope);
   let payload: unknown;
   try {
     payload = validate(job.schema, envelope.payload, job.name);
-    if (payload instanceof Promise) payload = await payload;
   } catch (error) {
-    // A schema may ask a database: only its own "no" is final, a fault of its own is a failed attempt.
-    if (!(error instanceof LongshoreError)) return afterFailure(app, job, envelope, admitted.attempt, error);
-    return rejected('rejected', error);
+    return unfit(app, admitted, error);
   }
-  if (envelope.idempotencyKey == null) return runAttempt(app, ports, run, admitted, payload, now);
+  const go = envelope.idempotencyKey == null ? runAttempt : runGuarded;
+  if (!(payload instanceof Promise)) return go(app, ports, run, admitted, payload, now);
+  return payload.then(
+    (valid) => go(app, ports, run, admitted, valid, now),
+    (error) => unfit(app, admitted, error),
+  );
+}
 
+const isOneTooMany = ({ envelope, attempt: number }: Admitted): boolean => number > envelope.maxRetries + 1;
+
+/** A schema may ask a database: only its own "no" is final, a fault of its own is a failed attempt. */
+function unfit(app: App, { job, envelope, attempt: number }: Admitted, error: unknown): Verdict {
+  return error instanceof LongshoreError
+    ? rejected('rejected', error)
+    : afterFailure(app, job, envelope, number, error);
+}
+
+/** The idempotency guard around the run: claim before, complete with the ack, release on everything else. */
+async function runGuarded(
+  app: App,
+  ports: AttemptPorts,
+  run: Run,
+  admitted: Admitted,
+  payload: unknown,
+  now: number,
+): Promise<Verdict> {
   const { keys } = ports.client.stores;
-  const key = guardKey(job.name, envelope);
+  const { lease } = run;
+  const key = guardKey(admitted.job.name, admitted.envelope);
   const claim = await keys.claim(key, lease.token, lease.expiresAt).catch(toError);
   if (claim instanceof Error) return giveBack(givenBackMs, claim); // not run unguarded, and no attempt spent
   if (claim.state === 'completed') return { verb: 'ack', outcome: 'skipped-idempotent', output: claim.value };
@@ -168,9 +190,9 @@ async function runGuarded(
     return giveBack(Math.min(longestBusyMs, Math.max(1000, claim.until - now)), null);
   }
   // Asked only now: where the last attempt completed its key and could not ack, the job is done, not in a loop.
-  if (tooMany) {
+  if (isOneTooMany(admitted)) {
     await keys.release(key, lease.token).catch(() => false);
-    return crashLoop(envelope);
+    return crashLoop(admitted.envelope);
   }
   run.key = key;
   const verdict = await runAttempt(app, ports, run, admitted, payload, now);
@@ -181,7 +203,7 @@ async function runGuarded(
   return verdict;
 }
 
-async function runAttempt(
+function runAttempt(
   app: App,
   ports: AttemptPorts,
   run: Run,
@@ -189,81 +211,87 @@ async function runAttempt(
   payload: unknown,
   now: number,
 ): Promise<Verdict> {
-  const { envelope, job, attempt: number } = admitted;
-  if (run.recording && (await run.recording.started(envelope, number, now))) {
+  const execution = { run, admitted, payload, startedAt: now };
+  if (run.recording || admitted.job.transaction) return runPrepared(app, ports.client, execution);
+  if (app.events.active) announceStart(app, run, admitted);
+  return execute(app, ports.client, execution);
+}
+
+async function runPrepared(app: App, client: Client, execution: Execution): Promise<Verdict> {
+  const { run, admitted, startedAt } = execution;
+  const { job, envelope, attempt: number } = admitted;
+  if (run.recording && (await run.recording.started(envelope, number, startedAt))) {
     const error = new LongshoreError('CANCELLED', 'The job was cancelled before this attempt began.');
     return rejected('cancelled', error);
   }
   if (app.events.active) announceStart(app, run, admitted);
-  if (job.transaction) run.tx = await begin(ports.client, job);
-  const end = await execute(app, ports.client, {
-    run,
-    envelope,
-    job,
-    attempt: number,
-    payload,
-    startedAt: now,
-  });
-  if (end.kind === 'returned') return { verb: 'ack', outcome: 'acked', output: end.output };
-  await run.tx?.rollback();
-  switch (run.cause) {
-    case 'lease-lost':
-      return { verb: 'nothing', outcome: 'requeued', error: end.error };
-    case 'cancelled':
-      return rejected('cancelled', end.error);
-    case 'shutdown':
-      return giveBack(0, end.error);
-    default:
-      return afterFailure(app, job, envelope, number, end.error);
-  }
+  if (!job.transaction) return execute(app, client, execution);
+  // A backend that cannot begin now has failed like one that cannot settle: the lease runs out and the message comes back.
+  if (!client.backend.begin) throw noTransaction(job, client.backend);
+  run.tx = await client.backend.begin();
+  const verdict = await execute(app, client, execution);
+  if (verdict.verb !== 'ack') await run.tx.rollback();
+  return verdict;
 }
 
-/** A backend that cannot begin now has failed like one that cannot settle: the lease runs out and the message comes back. */
-async function begin({ backend }: Client, job: Job): Promise<JobTransaction> {
-  if (backend.begin) return backend.begin();
-  throw noTransaction(job, backend);
-}
-
-async function settle(
+function settle(
   ports: AttemptPorts,
   run: Run,
   verdict: Verdict,
   report: AttemptReport,
   admitted: Admitted | null,
-): Promise<boolean> {
-  const { settler, client } = ports;
-  const { lease } = run;
+): boolean | Promise<boolean> {
+  const { lease, tx, key } = run;
   switch (verdict.verb) {
     case 'nothing':
       return false;
-    case 'nack':
-      return settler.nack(lease, { delayMs: verdict.delayMs, countAttempt: verdict.countAttempt, report });
-    case 'abandon':
-      return settler.abandon(lease, { reason: verdict.reason, error: errorText(report.error), report });
+    case 'nack': {
+      const { delayMs, countAttempt } = verdict;
+      return ports.settler.nack(lease, { delayMs, countAttempt, report });
+    }
+    case 'abandon': {
+      const { reason } = verdict;
+      return ports.settler.abandon(lease, { reason, error: errorText(report.error), report });
+    }
     case 'ack':
-      break;
+      if (key !== null && verdict.outcome === 'acked')
+        return complete(ports, run, key, verdict.output, report, admitted!.job);
+      return tx ? tx.ack({ lease, report }) : ack(ports, { lease, report });
   }
-  const { tx, key } = run;
-  if (key === null || verdict.outcome !== 'acked') {
-    if (tx) return tx.ack({ lease, report });
-    return (await settler.ack([{ lease, report }]))[0] === true;
-  }
-  const done = { value: verdict.output, keepUntil: report.endedAt + admitted!.job.idempotencyKeepMs };
+}
+
+/** Acks, and marks the key as done. */
+async function complete(
+  ports: AttemptPorts,
+  { lease, tx }: Run,
+  key: string,
+  value: string | null,
+  report: AttemptReport,
+  { idempotencyKeepMs }: Job,
+): Promise<boolean> {
+  const { stores, backend } = ports.client;
+  const done = { value, keepUntil: report.endedAt + idempotencyKeepMs };
   // Where queue and keys share a database, both are one transaction; elsewhere the key comes first, because a
   // message that returns with its key done is skipped, while an acked one with its key open is not protected.
-  if (client.stores.keys === client.backend.stores?.keys) {
-    const ack = { lease, report, complete: { key, owner: lease.token, ...done } };
-    return tx ? tx.ack(ack) : (await settler.ack([ack]))[0] === true;
+  if (stores.keys === backend.stores?.keys) {
+    const both = { lease, report, complete: { key, owner: lease.token, ...done } };
+    return tx ? tx.ack(both) : ack(ports, both);
   }
   if (tx) {
     // But what a transaction wrote is gone if it does not commit, and then its key must not be done.
     const settled = await tx.ack({ lease, report });
-    if (settled) await client.stores.keys.complete(key, lease.token, done).catch(() => false);
+    if (settled) await stores.keys.complete(key, lease.token, done).catch(() => false);
     return settled;
   }
-  if (!(await client.stores.keys.complete(key, lease.token, done))) return false;
-  return (await settler.ack([{ lease, report }]))[0] === true;
+  return (await stores.keys.complete(key, lease.token, done)) && ack(ports, { lease, report });
 }
+
+async function ackAlone({ settler }: AttemptPorts, one: Ack): Promise<boolean> {
+  return (await settler.ack([one]))[0] === true;
+}
+
+const ack = (ports: AttemptPorts, one: Ack): Promise<boolean> =>
+  ports.ack ? ports.ack(one) : ackAlone(ports, one);
 
 const isRefusedCommit = ({ tx }: Run, error: unknown): boolean =>
   tx !== null && error instanceof LongshoreError && error.code === 'HANDLER';

@@ -8,6 +8,8 @@ export type EndCause = 'timeout' | 'cancelled' | 'shutdown' | 'lease-lost';
 
 export interface Run {
   readonly lease: JobLease;
+  /** The lease's own end, until it is renewed. */
+  expiresAt: number;
   /** Known once the envelope is verified. */
   id: string | null;
   /** The idempotency key this run holds, which must be extended with the lease. */
@@ -23,8 +25,6 @@ export interface Run {
   interrupt(cause: EndCause): void;
   /** Ends the attempt now, whatever the handler does. */
   end(cause: EndCause): void;
-  /** Called once, when the handler has ended and what is left is to settle. */
-  onSettling: (() => void) | null;
   /** Called at most once, when the attempt is ended from outside. */
   onEnd: ((reason: LongshoreError) => void) | null;
 }
@@ -36,18 +36,19 @@ export function createRun(lease: JobLease): Run {
 /** A class, because its methods and accessors are then made once and not per job. */
 class LeaseRun implements Run {
   readonly lease: JobLease;
+  expiresAt: number;
   id: string | null = null;
   key: string | null = null;
   tx: JobTransaction | null = null;
   recording: Recording | null = null;
   cause: EndCause | null = null;
-  onSettling: (() => void) | null = null;
   onEnd: ((reason: LongshoreError) => void) | null = null;
   #controller: AbortController | null = null;
   ended = false;
 
   constructor(lease: JobLease) {
     this.lease = lease;
+    this.expiresAt = lease.expiresAt;
   }
 
   // Made on demand: most handlers never look, and a controller costs more than the rest of the bookkeeping.

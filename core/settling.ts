@@ -13,7 +13,8 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-export interface GroupingSettler extends JobSettler {
+export interface AckGroups {
+  ack(ack: Ack): Promise<boolean>;
   /** Whether acks wait or are under way. */
   readonly busy: boolean;
   /** What still fails is given up. */
@@ -39,7 +40,7 @@ const mostUnderWay = 2;
 export function groupAcks(
   settler: JobSettler,
   { send, patienceMs, failed, clock, random }: Grouping,
-): GroupingSettler {
+): AckGroups {
   let stopped = false;
   let group: Waiting[] = [];
   let underWay = 0;
@@ -83,23 +84,18 @@ export function groupAcks(
     }
   }
 
-  function add(ack: Ack): Promise<boolean> {
-    return new Promise((resolve, reject) => {
-      group.push({ ack, resolve, reject });
-      schedule();
-    });
-  }
-
   return {
+    ack(ack) {
+      return new Promise((resolve, reject) => {
+        group.push({ ack, resolve, reject });
+        schedule();
+      });
+    },
     get busy() {
       return underWay > 0 || group.length > 0;
     },
     stop() {
       stopped = true;
     },
-    ack: async (acks) => (acks.length === 1 ? [await add(acks[0]!)] : Promise.all(acks.map(add))),
-    nack: (lease, how) => settler.nack(lease, how),
-    abandon: (lease, why) => settler.abandon(lease, why),
-    renew: (leases, leaseMs) => settler.renew(leases, leaseMs),
   };
 }

@@ -2,7 +2,8 @@
 
 import { hostname } from 'node:os';
 import { backendError } from './failure.ts';
-import type { Held, WorkerState } from './worker.ts';
+import type { Run } from './run.ts';
+import type { WorkerState } from './worker.ts';
 
 const cancelPollMs = 1_000;
 const heartbeatMs = 5_000;
@@ -49,19 +50,19 @@ export function startUpkeep(state: WorkerState): Upkeep {
   }
 
   async function renew(): Promise<void> {
-    const held: Held[] = [...running, ...state.settling, ...state.buffer];
+    const held: Run[] = [...running, ...state.settling, ...state.buffer];
     if (held.length === 0) return;
     try {
       const now = clock.now();
       const renewed = await backend.renew(
-        held.map(({ run }) => run.lease),
+        held.map(({ lease }) => lease),
         leaseMs,
       );
       for (const [i, one] of held.entries()) {
         if (!renewed[i]) lose(one);
         else {
           one.expiresAt = now + leaseMs;
-          const { key, lease } = one.run;
+          const { key, lease } = one;
           if (key !== null) await keys.extend(key, lease.token, one.expiresAt);
         }
       }
@@ -71,16 +72,16 @@ export function startUpkeep(state: WorkerState): Upkeep {
     }
   }
 
-  function lose(held: Held): void {
-    state.buffer = state.buffer.filter((other) => other !== held);
-    if (running.has(held)) held.run.end('lease-lost');
+  function lose(run: Run): void {
+    state.buffer = state.buffer.filter((other) => other !== run);
+    if (running.has(run)) run.end('lease-lost');
   }
 
   async function cancelAsked(): Promise<void> {
-    const byId = new Map<string, Held>();
-    for (const held of running) if (held.run.id !== null) byId.set(held.run.id, held);
+    const byId = new Map<string, Run>();
+    for (const run of running) if (run.id !== null) byId.set(run.id, run);
     if (byId.size === 0) return;
-    for (const id of await records.cancelRequested([...byId.keys()])) byId.get(id)?.run.end('cancelled');
+    for (const id of await records.cancelRequested([...byId.keys()])) byId.get(id)?.end('cancelled');
   }
 
   async function reap(): Promise<void> {

@@ -8,7 +8,7 @@ import { type Client, connect } from './client.ts';
 import type { Ack, JobLease } from './contract.ts';
 import type { StopReason } from './events.ts';
 import { backendError } from './failure.ts';
-import { attempt } from './flow.ts';
+import { type AttemptPorts, attempt } from './flow.ts';
 import { endIsolates, refuseInsideIsolate } from './isolate.ts';
 import { createRun, type Run } from './run.ts';
 import { groupAcks } from './settling.ts';
@@ -26,12 +26,6 @@ export interface Worker {
   readonly done: Promise<WorkerSummary>;
 }
 
-/** A lease this worker holds: waiting in the buffer or running. */
-export interface Held {
-  readonly run: Run;
-  expiresAt: number;
-}
-
 /** What the loop and its upkeep share. */
 export interface WorkerState {
   readonly id: string;
@@ -40,11 +34,11 @@ export interface WorkerState {
   readonly client: Client;
   readonly startedAt: number;
   /** Fetched, not begun. */
-  buffer: Held[];
+  buffer: Run[];
   /** Their handlers are at work: these fill the slots. */
-  readonly running: Set<Held>;
+  readonly running: Set<Run>;
   /** Their handlers have ended; the backend has not confirmed yet how. */
-  readonly settling: Set<Held>;
+  readonly settling: Set<Run>;
   readonly counts: Record<Outcome, number>;
   stop(reason: StopReason): void;
 }
@@ -72,13 +66,14 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
   const mostSettling = concurrency + Math.max(settings.prefetch, concurrency);
   const client = connect(app, backend, options.store ? { store: options.store } : {});
   const { clock, events } = app;
-  const settler = groupAcks(backend, {
+  const acks = groupAcks(backend, {
     send: ackAndRefill,
     patienceMs: settings.leaseMs,
     failed: (error) => failed('settling', error),
     clock,
     random: app.random,
   });
+  const ports: AttemptPorts = { client, settler: backend, ack: acks.ack, handled };
   const stopping = new AbortController();
   /** Ends the wait of the fetch under way. */
   let waking = new AbortController();
@@ -118,7 +113,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
   const busy = (): number => running.size + settling.size;
 
   function hold(leases: readonly JobLease[]): void {
-    for (const lease of leases) state.buffer.push({ run: createRun(lease), expiresAt: lease.expiresAt });
+    for (const lease of leases) state.buffer.push(createRun(lease));
   }
 
   /** Where the queue can, the slots that are free are filled in the same step. */
@@ -142,12 +137,11 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
   function pump(): void {
     while (running.size < concurrency && settling.size < mostSettling && reason === null) {
       if (begun >= mostPerTurn) return;
-      const held = state.buffer.shift();
-      if (!held) return;
+      const run = state.buffer.shift();
+      if (!run) return;
       if (begun++ === 0) setImmediate(nextTurn);
-      running.add(held);
-      held.run.onSettling = () => endOf(held);
-      void work(held);
+      running.add(run);
+      void work(run);
     }
   }
 
@@ -157,9 +151,9 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
   }
 
   /** The slot is free as soon as the handler has ended: settling needs none. */
-  function endOf(held: Held): void {
-    running.delete(held);
-    settling.add(held);
+  function handled(run: Run): void {
+    running.delete(run);
+    settling.add(run);
     pump();
   }
 
@@ -168,17 +162,17 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
     events.emit({ type: 'backend.failed', backend: name, during, error: backendError(during, error) });
   }
 
-  async function work(held: Held): Promise<void> {
+  async function work(run: Run): Promise<void> {
     try {
-      const result = await attempt(app, { client, settler }, held.run);
+      const result = await attempt(app, ports, run);
       if (result.settled) counts[result.outcome]++;
-      if (held.run.cause === 'shutdown' && result.outcome === 'requeued' && result.settled) handedBack++;
+      if (run.cause === 'shutdown' && result.outcome === 'requeued' && result.settled) handedBack++;
     } catch (error) {
       // Nothing was settled: the lease runs out and the message comes back.
       failed('settling', error);
     }
-    running.delete(held);
-    settling.delete(held);
+    running.delete(run);
+    settling.delete(run);
     settledJobs++;
     pump();
     onSpace?.();
@@ -194,7 +188,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
       // With slots free fetch at once; to fill the buffer wait until half of it is empty, so that fetches stay large.
       // Acks under way bring the next leases with them.
       const { length: ahead } = state.buffer;
-      const refilled = backend.ackAndFetch !== undefined && settler.busy;
+      const refilled = backend.ackAndFetch !== undefined && acks.busy;
       if (room() <= 0 || refilled || (ahead > 0 && ahead * 2 > settings.prefetch)) {
         await space();
         continue;
@@ -267,14 +261,14 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
 
   async function drain(): Promise<WorkerSummary> {
     await feeding;
-    await handBack(state.buffer.map(({ run }) => run.lease));
+    await handBack(state.buffer.map(({ lease }) => lease));
     state.buffer = [];
     await allEnded(settings.drainMs);
-    for (const { run } of running) run.interrupt('shutdown');
+    for (const run of running) run.interrupt('shutdown');
     await allEnded(graceMs);
-    for (const { run } of running) run.end('shutdown');
+    for (const run of running) run.end('shutdown');
     await allEnded(graceMs); // only a backend that does not answer can use this up
-    settler.stop();
+    acks.stop();
     await endIsolates(app);
     upkeep.stop();
     // After a signal the listeners stay: its second copy may arrive when the drain is already over.
