@@ -8,17 +8,15 @@ import type { PostgresClient, Row } from './database.ts';
 import { Ended } from './ended.ts';
 import type { PostgresState } from './index.ts';
 import { storedKey } from './keys.ts';
-import { createBatches, type Leftovers, type Ownership, ownership, tokenOf } from './leases.ts';
+import {
+  type ClaimRow,
+  createBatches,
+  type Leftovers,
+  leaseOf,
+  type Ownership,
+  ownership,
+} from './leases.ts';
 import { reportLine } from './rows.ts';
-
-type ClaimRow = [
-  id: string,
-  turn: string,
-  attempt: number,
-  interrupted: boolean,
-  queue: string,
-  body: string,
-];
 
 export interface Claimed {
   readonly leases: JobLease[];
@@ -210,14 +208,6 @@ export function createWorker(state: PostgresState): Worker {
       ])) as number;
     },
   };
-}
-
-function leaseOf(
-  [id, turn, attempt, interrupted, queue, body]: ClaimRow,
-  claim: string,
-  expiresAt: number,
-): JobLease {
-  return { queue, body, attempt, token: tokenOf({ claim, turn: Number(turn), id }), expiresAt, interrupted };
 }
 
 /** Each claim once, and for each lease the place of its own, counted from 1 as arrays are. */
