@@ -4,7 +4,7 @@ import type { App } from './app.ts';
 import type { Client } from './client.ts';
 import { currentContext, withContext } from './context.ts';
 import type { SqlTransaction } from './contract.ts';
-import type { Envelope, JobContext } from './envelope.ts';
+import type { JobContext } from './envelope.ts';
 
 import { config } from './errors.ts';
 import type { Admitted } from './flow.ts';
@@ -23,7 +23,7 @@ export interface Execution {
 
 /** Never rejects. Resolves when the handler ends or the run is ended from outside, whichever is first. */
 export async function execute(app: App, client: Client, execution: Execution): Promise<Verdict> {
-  const { run, payload, startedAt } = execution;
+  const { run, startedAt } = execution;
   const { job, envelope } = execution.admitted;
   if (run.cause) return afterEnd(app, execution, abortReason(run.cause));
   // Counted from startedAt: a slow key store or schema must not move the end past `deadlineAt`.
@@ -36,7 +36,7 @@ export async function execute(app: App, client: Client, execution: Execution): P
       // The payload as it travelled: a schema's output may be something that cannot cross to another thread.
       output = await untilEnded(run, runIsolated(app, job, job.isolation, envelope.payload, ctx));
     } else {
-      const returned = inContextOf(envelope, () => job.run(payload, ctx));
+      const returned = runInContext(execution, ctx);
       output = outputOf(isThenable(returned) ? await untilEnded(run, returned) : returned);
     }
     return { verb: 'ack', outcome: 'acked', output: kept(app, ctx, output) };
@@ -64,9 +64,10 @@ function afterEnd(app: App, { run, admitted }: Execution, error: unknown): Verdi
 }
 
 /** Most jobs have no context, and nothing to be shielded from: they are spared the storage. */
-function inContextOf<T>({ context }: Envelope, work: () => T): T {
-  if (context == null && currentContext() === undefined) return work();
-  return withContext(context ?? noContext, work);
+function runInContext({ admitted, payload }: Execution, ctx: HandlerContext): unknown {
+  const { job, envelope } = admitted;
+  if (envelope.context == null && currentContext() === undefined) return job.run(payload, ctx);
+  return withContext(ctx.context, () => job.run(payload, ctx));
 }
 
 /** Settles like `returned`, or rejects when the run is ended. */
