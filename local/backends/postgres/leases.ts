@@ -21,39 +21,20 @@ export type ClaimRow = readonly [
   body: string,
 ];
 
-/** Plain data to everybody else; here it also knows what its token says, which is then not taken apart for every settlement. */
-class ClaimedLease implements JobLease {
-  readonly queue: string;
-  readonly body: string;
-  readonly attempt: number;
-  readonly token: string;
-  readonly expiresAt: number;
-  readonly interrupted: boolean;
-  readonly #owner: Ownership;
-
-  constructor(row: ClaimRow, claim: string, expiresAt: number) {
-    // By place: taking an array apart by a pattern costs an iterator per job.
-    this.#owner = { claim, turn: Number(row[1]), id: row[0] };
-    this.queue = row[4];
-    this.body = row[5];
-    this.attempt = row[2];
-    this.token = tokenOf(this.#owner);
-    this.expiresAt = expiresAt;
-    this.interrupted = row[3];
-  }
-
-  static ownerOf(lease: Pick<JobLease, 'token'>): Ownership {
-    return #owner in lease ? (lease as ClaimedLease).#owner : parsed(lease.token);
-  }
+export function leaseOf(row: ClaimRow, claim: string, expiresAt: number): JobLease {
+  // By place: taking an array apart by a pattern costs an iterator per job.
+  const owner = { claim, turn: Number(row[1]), id: row[0] };
+  return {
+    queue: row[4],
+    body: row[5],
+    attempt: row[2],
+    token: tokenOf(owner),
+    expiresAt,
+    interrupted: row[3],
+  };
 }
 
-export const leaseOf = (row: ClaimRow, claim: string, expiresAt: number): JobLease =>
-  new ClaimedLease(row, claim, expiresAt);
-
-/** Of a copy, and of a lease from another process, only the token is known. */
-export const ownership = (lease: Pick<JobLease, 'token'>): Ownership => ClaimedLease.ownerOf(lease);
-
-function parsed(token: string): Ownership {
+export function ownership({ token }: Pick<JobLease, 'token'>): Ownership {
   const first = token.indexOf('.');
   const second = token.indexOf('.', first + 1);
   const turn = Number(token.slice(first + 1, second));
@@ -119,7 +100,7 @@ export function createBatches(now: () => number): Batches {
       for (const { claim, turn, id } of owners) {
         const batch = batches.get(claim);
         // Of a claim of another process, or one forgotten here, the database may know a renewal.
-        if (!batch || batch.renewed.has(id)) renewed.push(id);
+        if (!batch || (batch.renewed.size > 0 && batch.renewed.has(id))) renewed.push(id);
         if (!batch?.left.has(turn)) continue;
         const turns = ending.get(claim);
         if (turns) turns.add(turn);
@@ -136,7 +117,7 @@ export function createBatches(now: () => number): Batches {
         const batch = batches.get(claim);
         if (!batch) continue;
         batch.left.delete(turn);
-        batch.renewed.delete(id);
+        if (batch.renewed.size > 0) batch.renewed.delete(id);
         if (batch.left.size > 0) continue;
         batches.delete(claim);
         if (!finished.includes(claim)) untold.push(claim);
