@@ -33,7 +33,15 @@ export const systemClock: Clock = {
  * 74 of its bits are random.
  */
 export function uuidv7(now: number): string {
-  const time = now.toString(16).padStart(12, '0');
+  if (now !== front.at) front = { at: now, text: frontOf(now) };
   // A version 4 UUID has its random bits where version 7 wants them; only the front and the version change.
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${crypto().randomUUID().slice(15)}`;
+  return front.text + crypto().randomUUID().slice(15);
 }
+
+function frontOf(now: number): string {
+  const time = now.toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7`;
+}
+
+/** Of the last id: those of a large batch are made within few milliseconds. */
+let front = { at: 0, text: frontOf(0) };
