@@ -22,7 +22,12 @@ export interface ClusterOptions {
   readonly fsync?: boolean;
   /** Further settings of the server, as in postgresql.conf. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Follows this server as a copy that can take its place. Both must have `standbySettings` among their settings. */
+  readonly standbyOf?: Cluster;
 }
+
+/** Of a server that others may follow, and of those. */
+export const standbySettings = { wal_level: 'replica', max_wal_senders: '4' } as const;
 
 /** `fast` ends the connections and writes a checkpoint; `immediate` is a crash, repaired at the next start. */
 export type StopMode = 'fast' | 'immediate';
@@ -42,15 +47,17 @@ export interface Cluster {
   remove(): Promise<void>;
 }
 
-export async function startCluster({ fsync = true, settings = {} }: ClusterOptions = {}): Promise<Cluster> {
+export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
+  const { fsync = true, settings = {}, standbyOf = null } = options;
   const programs = await postgresPrograms();
   const folder = await mkdtemp(join(tmpdir(), 'longshore-postgres-'));
   const keeper = keep(folder);
   try {
     const identity = await serverIdentity();
     if (identity) await chown(folder, identity.uid, identity.gid);
-    const password = randomBytes(12).toString('hex');
-    await makeDataFolder(programs, folder, password, identity);
+    const password = standbyOf ? new URL(standbyOf.url).password : randomBytes(12).toString('hex');
+    if (standbyOf) await copyDataFolder(programs, folder, standbyOf, identity);
+    else await makeDataFolder(programs, folder, password, identity);
     const safety = fsync ? {} : { fsync: 'off', full_page_writes: 'off', max_wal_size: '4GB' };
     const own = {
       max_connections: '300',
@@ -95,7 +102,7 @@ export async function startCluster({ fsync = true, settings = {} }: ClusterOptio
         await keeper.end();
       },
     };
-    await makeOwner(cluster.superuserUrl, password);
+    if (!standbyOf) await makeOwner(cluster.superuserUrl, password);
     return cluster;
   } catch (error) {
     await keeper.end();
@@ -128,6 +135,18 @@ async function makeDataFolder(
   const access = ['--username=postgres', '--auth=scram-sha-256', `--pwfile=${passwordFile}`];
   const rest = ['--encoding=UTF8', '--no-locale', '--no-sync', '--no-instructions'];
   await run(initdb, [`--pgdata=${join(folder, 'data')}`, ...access, ...rest], { cwd: folder, ...identity });
+}
+
+/** With what the copy needs to follow the server. */
+async function copyDataFolder(
+  { basebackup }: Programs,
+  folder: string,
+  { superuserUrl }: Cluster,
+  identity: Identity,
+): Promise<void> {
+  const source = ['--dbname', superuserUrl, '--write-recovery-conf', '--wal-method=stream'];
+  const target = ['--pgdata', join(folder, 'data'), '--checkpoint=fast', '--no-sync'];
+  await run(basebackup, [...source, ...target], { cwd: folder, ...identity });
 }
 
 /** Nothing can hold a port for a program that cannot be given one: when another was quicker, the next is tried. */
@@ -173,7 +192,7 @@ async function startServer(
     );
     server.stderr!.setEncoding('utf8').on('data', (text: string) => {
       log = (log + text).slice(-4_000);
-      if (log.includes('ready to accept connections')) resolve();
+      if (/ready to accept (read-only )?connections/.test(log)) resolve();
     });
   });
   // Neither keeps this process alive: the keeper knows what to do when it ends.

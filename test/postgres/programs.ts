@@ -11,6 +11,7 @@ const run = promisify(execFile);
 export interface Programs {
   readonly initdb: string;
   readonly postgres: string;
+  readonly basebackup: string;
   /** `15.18`, as the server says it. */
   readonly version: string;
 }
@@ -55,7 +56,8 @@ async function newest(): Promise<Programs | null> {
 async function programsIn(folder: string): Promise<Programs> {
   const postgres = join(folder, 'postgres');
   const { stdout } = await run(postgres, ['--version']);
-  return { initdb: join(folder, 'initdb'), postgres, version: /\d+[.\w]*/.exec(stdout)?.[0] ?? '0' };
+  const version = /\d+[.\w]*/.exec(stdout)?.[0] ?? '0';
+  return { initdb: join(folder, 'initdb'), postgres, basebackup: join(folder, 'pg_basebackup'), version };
 }
 
 const canInstall = (): boolean => process.getuid?.() === 0 && existsSync('/etc/debian_version');

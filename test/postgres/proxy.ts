@@ -10,11 +10,13 @@ export interface Proxy {
   silence(text: string): number;
   /** Breaks the connections that ever carried `text`; returns how many. */
   cut(text: string): number;
+  /** From now on leads to this server. Connections that are open stay where they are. */
+  lead(url: string): void;
   close(): Promise<void>;
 }
 
 export async function startProxy(url: string): Promise<Proxy> {
-  const target = new URL(url);
+  let target = new URL(url);
   const links: { sent: string; silent: boolean; sockets: Socket[] }[] = [];
   const server = createServer((near) => {
     const far = connect(Number(target.port), target.hostname);
@@ -49,6 +51,9 @@ export async function startProxy(url: string): Promise<Proxy> {
       const broken = links.filter(({ sent, sockets: [near] }) => !near!.destroyed && sent.includes(text));
       for (const { sockets } of broken) for (const socket of sockets) socket.resetAndDestroy();
       return broken.length;
+    },
+    lead(elsewhere) {
+      target = new URL(elsewhere);
     },
     async close() {
       for (const { sockets } of links) for (const socket of sockets) socket.destroy();
