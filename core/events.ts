@@ -60,6 +60,15 @@ export type LongshoreEvent =
       readonly ids: readonly string[];
       readonly error: LongshoreError;
     }
+  | {
+      /** A message that its target will not take; it is kept among the refused ones of the outbox. */
+      readonly type: 'outbox.refused';
+      /** The target's name. */
+      readonly backend: string;
+      readonly id: string;
+      readonly queue: string;
+      readonly error: LongshoreError;
+    }
   | { readonly type: 'backend.recovered'; readonly backend: string; readonly afterMs: number }
   | {
       readonly type: 'worker.started';

@@ -31,6 +31,7 @@ function levelOf(event: LongshoreEvent): 'debug' | 'info' | 'warn' | 'error' {
       return 'warn';
     case 'backend.failed':
     case 'store.failed':
+    case 'outbox.refused':
     case 'schedule.failed':
     case 'http.failed':
       return 'error';

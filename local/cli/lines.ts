@@ -27,6 +27,8 @@ function partsOf(event: LongshoreEvent): Line | null {
       return ['✗', 'red', event.schedule, `${event.error.code}: ${event.error.message}`];
     case 'backend.failed':
       return ['✗', 'red', event.backend, `${event.during}: ${event.error.message}`];
+    case 'outbox.refused':
+      return ['✗', 'red', event.backend, `refuses message ${event.id}: ${event.error.message}`];
     case 'backend.recovered':
       return ['✓', 'green', event.backend, `works again after ${span(event.afterMs)}`];
     case 'worker.started':

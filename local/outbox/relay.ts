@@ -107,20 +107,12 @@ export function startRelay(outbox: Outbox, options: RelayOptions = {}): Relay {
       counts[fate.state]++;
       anySent ||= fate.state === 'sent';
       if (tries.size > 0) tries.delete(messageOf(texts[i]!)?.id ?? '');
-      if (fate.state === 'refused') tellRefused(fate);
+      if (fate.state !== 'refused') continue;
+      const { id, queue, error } = fate;
+      on({ type: 'outbox.refused', backend: target.backend.name, id, queue, error });
     }
     if (failure) targetHealth.failed(failure);
     else if (anySent) targetHealth.worked();
-  }
-
-  function tellRefused({ id, error }: Fate & { state: 'refused' }): void {
-    const text = `Message "${id}" is kept among the refused ones of the outbox: ${error.message}`;
-    on({
-      type: 'backend.failed',
-      backend: target.backend.name,
-      during: 'relaying a message',
-      error: new LongshoreError(error.code, text, { cause: error }),
-    });
   }
 
   async function run(): Promise<RelaySummary> {

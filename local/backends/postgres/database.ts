@@ -23,7 +23,9 @@ interface ArrayQuery {
 
 /** What is used of a `pg.PoolClient`. */
 export interface PostgresClient {
-  query(query: { text: string; values: unknown[]; rowMode: 'array' }): Promise<{ rows: Row[] }>;
+  query(query: { text: string; values: unknown[]; rowMode: 'array'; query_timeout?: number }): Promise<{
+    rows: Row[];
+  }>;
   query(query: { text: string; values?: unknown[]; query_timeout: number }): Promise<Answer>;
   query(text: string, values?: unknown[]): Promise<Answer>;
   on(event: 'error' | 'end', listener: (error?: Error) => void): unknown;
@@ -73,7 +75,7 @@ export interface Database {
 /** A server that does not answer is one that is away. */
 const connectTimeoutMs = 5_000;
 /** Of every statement, in a pool of the user's too: one that was sent into a dead connection would never be answered. */
-const queryTimeoutMs = 30_000;
+export const queryTimeoutMs = 30_000;
 const defaultConnections = 10;
 /** Where the database isolates transactions more strictly than by default, concurrent claims undo each other. */
 const mostTries = 20;

@@ -3,7 +3,7 @@
 import type { JobTransaction, SqlTransaction } from '../../../core/contract.ts';
 import { LongshoreError } from '../../../core/errors.ts';
 import { toError } from '../../../core/failure.ts';
-import type { PostgresClient } from './database.ts';
+import { type PostgresClient, queryTimeoutMs } from './database.ts';
 import { postgresError, sqlState } from './errors.ts';
 import type { Worker } from './work.ts';
 
@@ -22,7 +22,6 @@ interface TellingClient extends PostgresClient {
   getTransactionStatus?(): string | null;
 }
 
-const queryTimeoutMs = 30_000;
 /** The connection is only kept if this is quick. */
 const rollbackTimeoutMs = 5_000;
 

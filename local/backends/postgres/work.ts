@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import type { Ack, FetchRequest, JobLease, JobSettler, QueueBackend } from '../../../core/contract.ts';
 import { lostAttempt } from '../defaults.ts';
 import { bigintArray, intArray, textArray } from './arrays.ts';
-import type { PostgresClient, Row } from './database.ts';
+import { type PostgresClient, queryTimeoutMs, type Row } from './database.ts';
 import { Ended } from './ended.ts';
 import type { PostgresState } from './index.ts';
 import { storedKey } from './keys.ts';
@@ -132,7 +132,12 @@ export function createWorker(state: PostgresState): Worker {
       const owners = [ownership(ack.lease)];
       const planned = { finished: [], renewed: [owners[0]!.id] };
       const values = ackValues([ack], owners, planned);
-      const { rows } = await client.query({ text: settleSql, values, rowMode: 'array' });
+      const { rows } = await client.query({
+        text: settleSql,
+        values,
+        rowMode: 'array',
+        query_timeout: queryTimeoutMs,
+      });
       const [settled] = answers(1, rows[0]![0]);
       return { settled: settled!, committed: () => batches.confirm(owners, planned) };
     },
