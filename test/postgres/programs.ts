@@ -27,8 +27,10 @@ const usualFolders = [
   '/Applications/Postgres.app/Contents/Versions/*/bin',
 ];
 
-/** The newest server on this machine. Throws with the way to get one when there is none. */
+/** The server in POSTGRES_FOLDER, else the newest one on this machine. Throws with the way to get one when there is none. */
 export async function postgresPrograms(): Promise<Programs> {
+  const { POSTGRES_FOLDER: folder } = process.env;
+  if (folder) return programsIn(folder);
   const found = (await newest()) ?? (canInstall() ? await install() : null);
   if (!found) {
     throw new Error(
