@@ -133,7 +133,7 @@ async function makeDataFolder(
   await writeFile(passwordFile, password);
   // Others may use this machine too, and a superuser of Postgres can start programs: so even here a password.
   const access = ['--username=postgres', '--auth=scram-sha-256', `--pwfile=${passwordFile}`];
-  const rest = ['--encoding=UTF8', '--no-locale', '--no-sync', '--no-instructions'];
+  const rest = ['--encoding=UTF8', '--no-locale', '--no-sync'];
   await run(initdb, [`--pgdata=${join(folder, 'data')}`, ...access, ...rest], { cwd: folder, ...identity });
 }
 

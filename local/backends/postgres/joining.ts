@@ -8,6 +8,12 @@ import { migrations } from './schema.ts';
 
 const noTransaction = '25P01';
 
+/**
+ * Up to Postgres 14 a session goes on believing that a schema is missing which it has looked for in vain, until it takes a new
+ * lock; reading a table takes one.
+ */
+const forget = 'SELECT FROM pg_catalog.pg_namespace LIMIT 0';
+
 /** A client of `pg` knows from the server's last answer: I = in no transaction, T = in one, E = in one that has failed. */
 interface KnowsItsStatus {
   getTransactionStatus?(): string | null;
@@ -31,7 +37,10 @@ export function createJoin(db: Database): (tx: SqlTransaction & KnowsItsStatus) 
 
   return async (tx) => {
     try {
-      if (!ready && !(await current(tx))) await db.ready();
+      if (!ready && !(await current(tx))) {
+        await db.ready();
+        await tx.query(forget);
+      }
       ready = true;
       // To be in a transaction is what LOCK TABLE asks for, and this lock hinders nothing but dropping the table.
       if (tx.getTransactionStatus?.() !== 'T')
