@@ -2,12 +2,11 @@
 
 import type { App } from './app.ts';
 import type { OutgoingMessage, QueueBackend, SendResult, SqlTransaction } from './contract.ts';
-import { prepare } from './enqueue.ts';
 import type { JobContext } from './envelope.ts';
 import { config, LongshoreError, shown } from './errors.ts';
 import type { Job, Priority } from './job.ts';
-import { recordEnqueued } from './recording.ts';
 import type { CancelResult, JobRecord, Stores } from './store.ts';
+import { storesOf } from './stores.ts';
 
 export interface EnqueueOptions {
   /** Not before so many ms from now. Not together with `runAt`. */
@@ -68,6 +67,15 @@ interface Slice {
 }
 const sliceSize = 500;
 
+type Enqueueing = typeof import('./enqueue.ts');
+/** Loaded with the first job that is enqueued: what only runs jobs, or only asks about them, starts without. */
+let loaded: Enqueueing | null = null;
+
+async function load(): Promise<Enqueueing> {
+  loaded = await import('./enqueue.ts');
+  return loaded;
+}
+
 export function connect(app: App, backend: QueueBackend, options: ConnectOptions = {}): Client {
   app.keyRing(); // a missing key must stop the start, not the first job
   const stores = storesOf(backend, options.store);
@@ -90,6 +98,7 @@ export function connect(app: App, backend: QueueBackend, options: ConnectOptions
     const sentAt = app.clock.now();
     const results = await backend.enqueue(messages);
     const taken = messages.filter((_, i) => results[i]?.ok);
+    const { recordEnqueued } = loaded ?? (await load());
     await recordEnqueued(app, stores.records.writer!, taken, sentAt);
     return results;
   }
@@ -101,6 +110,7 @@ export function connect(app: App, backend: QueueBackend, options: ConnectOptions
     results: SendResult[],
   ): Promise<Slice> {
     const slice: Slice = { messages: [], places: [] };
+    const { prepare } = loaded ?? (await load());
     for (let i = from; i < payloads.length && i < from + sliceSize; i++) {
       try {
         const pending = prepare(app, backend.limits, job, payloads[i], how);
@@ -126,6 +136,7 @@ export function connect(app: App, backend: QueueBackend, options: ConnectOptions
     backend,
     stores,
     async enqueue(job, payload, how = {}) {
+      const { prepare } = loaded ?? (await load());
       const pending = prepare(app, backend.limits, job as Job, payload, how);
       const message = pending instanceof Promise ? await pending : pending;
       const [result] = await send([message], how.tx);
@@ -152,16 +163,4 @@ export function connect(app: App, backend: QueueBackend, options: ConnectOptions
       await options.store?.close?.();
     },
   };
-}
-
-function storesOf(backend: QueueBackend, given: Partial<Stores> = {}): Stores {
-  const keys = given.keys ?? backend.stores?.keys;
-  const records = given.records ?? backend.stores?.records;
-  const workers = given.workers ?? backend.stores?.workers;
-  if (!keys || !records || !workers) {
-    throw config(
-      `Backend "${backend.name}" keeps no state of its own: give connect() a store, for example sqliteStore().`,
-    );
-  }
-  return { keys, records, workers };
 }

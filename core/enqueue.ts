@@ -1,4 +1,4 @@
-/** The checks between a call of `enqueue()` and a signed message. */
+/** The checks between a call of `enqueue()` and a signed message, and the record of those that were sent. */
 
 import type { App } from './app.ts';
 import type { EnqueueOptions } from './client.ts';
@@ -9,7 +9,9 @@ import { LongshoreError, shown } from './errors.ts';
 import { toError } from './failure.ts';
 import { checkQueue, type Job, priorityOf } from './job.ts';
 import { assertJson } from './json.ts';
+import { told } from './recording.ts';
 import { validate } from './schema.ts';
+import type { RecordWriter } from './store.ts';
 
 /** Validates, stamps and signs. Synchronous unless the job's schema is not. */
 export function prepare(
@@ -93,6 +95,21 @@ function compose(
     group,
     tenantId: context?.tenantId ?? null,
   };
+}
+
+/** @param at when they were sent, epoch ms */
+export async function recordEnqueued(
+  app: App,
+  writer: RecordWriter,
+  messages: readonly OutgoingMessage[],
+  at: number,
+): Promise<void> {
+  if (messages.length === 0) return;
+  const jobs = messages.map(({ id, queue, job, tenantId, priority, notBefore }) => {
+    return { id, queue, job, tenantId, priority, createdAt: at, runAt: notBefore ?? at };
+  });
+  const ids = jobs.map(({ id }) => id);
+  await told(app, 'recording new jobs', ids, () => writer.enqueued(jobs));
 }
 
 function notBeforeOf(options: EnqueueOptions, now: number, limits: BackendLimits): number | null {

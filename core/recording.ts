@@ -1,7 +1,6 @@
 /** Tells a record store what happens to a job whose queue keeps no records itself. Never rejects: records only describe. */
 
 import type { App } from './app.ts';
-import type { OutgoingMessage } from './contract.ts';
 import type { Envelope } from './envelope.ts';
 import { LongshoreError } from './errors.ts';
 import { toError } from './failure.ts';
@@ -36,27 +35,12 @@ export function createRecording(app: App, writer: RecordWriter, owner: string): 
   };
 }
 
-/** @param at when they were sent, epoch ms */
-export async function recordEnqueued(
-  app: App,
-  writer: RecordWriter,
-  messages: readonly OutgoingMessage[],
-  at: number,
-): Promise<void> {
-  if (messages.length === 0) return;
-  const jobs = messages.map(({ id, queue, job, tenantId, priority, notBefore }) => {
-    return { id, queue, job, tenantId, priority, createdAt: at, runAt: notBefore ?? at };
-  });
-  const ids = jobs.map(({ id }) => id);
-  await told(app, 'recording new jobs', ids, () => writer.enqueued(jobs));
-}
-
 function jobOf({ identifier, queue, job, context, priority, issuedAt, schedule }: Envelope): RecordedJob {
   const tenantId = context?.tenantId ?? null;
   return { id: identifier, queue, job, tenantId, priority, createdAt: issuedAt, runAt: schedule ?? issuedAt };
 }
 
-async function told<T>(
+export async function told<T>(
   app: App,
   during: string,
   ids: readonly string[],

@@ -4,7 +4,7 @@ import { type Logger, pino } from 'pino';
 import type { App } from '../core/app.ts';
 import { type Client, connect } from '../core/client.ts';
 import { createHttpHandler, type HttpOptions } from '../core/http.ts';
-import { tick } from '../core/schedule.ts';
+import { tick } from '../core/tick.ts';
 import { startWorker, type Worker } from '../core/worker.ts';
 import type { WorkerOptions, WorkerSummary } from '../core/worker-options.ts';
 import { logTo } from './log.ts';

@@ -10,7 +10,7 @@ import { config, shown } from '../core/errors.ts';
 import { type AttemptResult, attempt } from '../core/flow.ts';
 import type { Job } from '../core/job.ts';
 import { createRun } from '../core/run.ts';
-import { tick } from '../core/schedule.ts';
+import { tick } from '../core/tick.ts';
 import { keyRing } from '../core/signing.ts';
 import type { JobRecord } from '../core/store.ts';
 import { memory } from '../local/backends/memory/index.ts';

@@ -5,8 +5,8 @@ import type { JobSettler } from '../../core/contract.ts';
 import { attempt } from '../../core/flow.ts';
 import { createRun } from '../../core/run.ts';
 import type { Held } from './invocation.ts';
+import type { Accepted } from './sqs/accepting.ts';
 import { tagsOf } from './sqs/message.ts';
-import type { Accepted } from './sqs/receiving.ts';
 import type { SqsBackend } from './sqs.ts';
 
 export type Item = Accepted['leases'][number];

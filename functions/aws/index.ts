@@ -4,12 +4,11 @@ import type { App } from '../../core/app.ts';
 import { connect } from '../../core/client.ts';
 import type { HttpOptions } from '../../core/http.ts';
 import type { Stores } from '../../core/store.ts';
-import { createEnqueueHandler } from './enqueue.ts';
 import type { HttpResult, ScheduleResult } from './events.ts';
 import { logLines } from './log.ts';
-import { createScheduleHandler } from './schedule.ts';
+import { onDemand } from './on-demand.ts';
 import type { SqsBackend } from './sqs.ts';
-import { createWorker, type Worker, type WorkerOptions } from './worker.ts';
+import { checkWorkerOptions, type Worker, type WorkerOptions } from './worker-options.ts';
 
 export { createDynamoTable, dynamoStore, dynamoTable } from './dynamo/index.ts';
 export type * from './events.ts';
@@ -37,10 +36,15 @@ export interface LambdaHandlers {
 export function lambda(app: App, options: LambdaOptions): LambdaHandlers {
   const { backend, store, log = (line) => process.stdout.write(line) } = options;
   if (log) app.events.on(logLines(log));
+  checkWorkerOptions(options);
   const client = connect(app, backend, { store });
+  // Each function loads what it needs: one that serves HTTP runs no jobs, one that runs jobs serves no HTTP.
+  const worker = onDemand(async () => (await import('./worker.ts')).createWorker(client, backend, options));
+  const schedule = onDemand(async () => (await import('./schedule.ts')).createScheduleHandler(client));
+  const enqueue = onDemand(async () => (await import('./enqueue.ts')).createEnqueueHandler(client, options));
   return {
-    worker: createWorker(client, backend, options),
-    schedule: createScheduleHandler(client),
-    enqueue: createEnqueueHandler(client, options),
+    worker: async (event, context) => (await worker())(event, context),
+    schedule: async () => (await schedule())(),
+    enqueue: async (event) => (await enqueue())(event),
   };
 }

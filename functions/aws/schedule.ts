@@ -3,6 +3,7 @@
 import type { Client } from '../../core/client.ts';
 import { LongshoreError } from '../../core/errors.ts';
 import type { LongshoreEvent } from '../../core/events.ts';
+import { tick } from '../../core/tick.ts';
 import type { ScheduleResult } from './events.ts';
 
 export function createScheduleHandler(client: Client): () => Promise<ScheduleResult> {
@@ -13,8 +14,6 @@ export function createScheduleHandler(client: Client): () => Promise<ScheduleRes
       if (event.type === 'schedule.failed') failures.push(event);
     });
     try {
-      // On demand: the worker of the same bundle needs no cron patterns.
-      const { tick } = await import('../../core/schedule.ts');
       const enqueued = await tick(app, client);
       const [first] = failures;
       // The others have been enqueued. Thrown, so that Lambda repeats the tick and its alarms see it.

@@ -1,16 +1,14 @@
 /** Amazon SQS as a queue. It keeps no records and no keys: give `connect()`, `startWorker()` and `lambda()` a store. */
 
-import type { OutgoingMessage, QueueBackend, SendResult } from '../../core/contract.ts';
-import { config, type LongshoreError } from '../../core/errors.ts';
+import type { QueueAdmin, QueueBackend } from '../../core/contract.ts';
+import { config } from '../../core/errors.ts';
 import { checkInteger } from '../../core/job.ts';
+import { onDemand } from './on-demand.ts';
+import { type Accepting, createAccepting } from './sqs/accepting.ts';
 import { type ConnectionOptions, createConnection } from './sqs/connection.ts';
-import { sqsError } from './sqs/errors.ts';
-import { createLeaseBook } from './sqs/leases.ts';
+import { createLeaseBook, longestHiddenMs } from './sqs/leases.ts';
 import type { Polling } from './sqs/polling.ts';
 import type { Queues } from './sqs/queues.ts';
-import { createReceiving, type Receiving } from './sqs/receiving.ts';
-import { parcelOf, send, unsendable } from './sqs/sending.ts';
-import { createSettling, failedEntry, longestHiddenMs } from './sqs/settling.ts';
 import { createUncounted } from './sqs/uncounted.ts';
 
 export interface SqsOptions extends ConnectionOptions {
@@ -21,7 +19,8 @@ export interface SqsOptions extends ConnectionOptions {
 export interface SqsBackend extends QueueBackend {
   readonly queues: Queues;
   /** Makes leases of what was received elsewhere; what is not due yet is sent on. */
-  readonly accept: Receiving['accept'];
+  readonly accept: Accepting['accept'];
+  readonly admin: QueueAdmin;
   /** Throws `CONFIG` unless these queues and their dead-letter queues exist. @default every queue configured */
   check(queues?: readonly string[]): Promise<void>;
 }
@@ -30,103 +29,81 @@ export interface SqsBackend extends QueueBackend {
 const attributeBytes = 4_096;
 const maxBodyBytes = 1_048_576 - attributeBytes;
 
+/** Opens nothing before the first use, and loads each part when it is first used. */
 export function sqs(options: SqsOptions): SqsBackend {
   const { longPollMs = 5_000, keys } = options;
   checkInteger('longPollMs of sqs()', longPollMs, 1_000);
   if (longPollMs > 20_000)
     throw config(`Expected longPollMs of sqs() to be at most 20000, got ${longPollMs}.`);
   const connection = createConnection(options);
-  const { clock, queues, placeOf, told } = connection;
+  const { clock, queues } = connection;
+  const book = createLeaseBook(clock.now);
   const uncounted = keys ? createUncounted(keys, clock.now) : null;
-  const settling = createSettling(connection, createLeaseBook(clock.now), uncounted);
-  const { receive, accept, check } = createReceiving(connection, settling, uncounted);
-  // A function that Lambda calls neither fetches nor lists: what it does not need, it does not load.
-  let polling: Promise<Polling> | null = null;
-  const polls = (): Promise<Polling> => {
-    polling ??= import('./sqs/polling.ts').then(({ createPolling }) =>
-      createPolling({
-        clock,
-        longPollMs,
-        receive,
-        async handBack(leases) {
-          for (const lease of leases) await settling.nack(lease, { delayMs: 0, countAttempt: false });
-        },
-      }),
-    );
-    return polling;
-  };
-  const letters = async () => (await import('./sqs/dead-letters.ts')).deadLettersOf(connection);
 
-  async function sendAll(queue: string, messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
-    const { url, fifo } = placeOf(queue);
-    const now = clock.now();
-    const parcels = messages.map(({ id, job, group, notBefore, body }) =>
-      parcelOf(body, { id, job, group, attempts: 0, notBefore }, now),
-    );
-    const during = `sending to queue "${queue}"`;
-    const failures = await told(during, (api) => send(api, url, fifo, parcels));
-    return messages.map(({ id }, i) => {
-      const failure = failures[i];
-      if (!failure) return { ok: true, id, duplicate: false };
-      const { cause } = failure;
-      return { ok: false, id, error: cause ? sqsError(during, cause) : failedEntry(during, failure) };
+  const sender = onDemand(async () => {
+    const { createSender } = await import('./sqs/sender.ts');
+    return createSender(connection, maxBodyBytes);
+  });
+  const settling = onDemand(async () => {
+    const { createSettling } = await import('./sqs/settling.ts');
+    return createSettling(connection, book, uncounted);
+  });
+  const accepting = createAccepting(connection, settling, uncounted);
+  const receiving = onDemand(async () => {
+    const { createReceiving } = await import('./sqs/receiving.ts');
+    return createReceiving(connection, accepting);
+  });
+  let polling: Promise<Polling> | null = null;
+  const polls = onDemand(() => {
+    polling = openPolling();
+    return polling;
+  });
+  async function openPolling(): Promise<Polling> {
+    const [{ createPolling }, { receive }] = await Promise.all([import('./sqs/polling.ts'), receiving()]);
+    return createPolling({
+      clock,
+      longPollMs,
+      receive,
+      async handBack(leases) {
+        const { nack } = await settling();
+        for (const lease of leases) await nack(lease, { delayMs: 0, countAttempt: false });
+      },
     });
   }
+  const admin = onDemand(async () => (await import('./sqs/admin.ts')).adminOf(connection));
 
   return {
     name: 'sqs',
     limits: { maxBodyBytes, maxDelayMs: null, maxLeaseMs: longestHiddenMs },
     queues,
-    accept,
+    accept: accepting.accept,
     async check(names = queues.all().map(({ name }) => name)) {
+      const { check } = await receiving();
       for (const queue of names) await check(queue);
     },
 
-    async enqueue(messages) {
-      const now = clock.now();
-      const results = new Map<OutgoingMessage, SendResult>();
-      const ready = messages.filter((message) => {
-        const error = unsendable(message, placeOf(message.queue).fifo, maxBodyBytes, now);
-        if (error) results.set(message, { ok: false, id: message.id, error });
-        return !error;
-      });
-      const failed: LongshoreError[] = [];
-      const groups = Map.groupBy(ready, (message) => message.queue);
-      for (const [queue, group] of groups) {
-        const sent = await sendAll(queue, group).catch((error: LongshoreError) => {
-          failed.push(error);
-          return group.map(({ id }): SendResult => ({ ok: false, id, error }));
-        });
-        for (const [i, message] of group.entries()) results.set(message, sent[i]!);
-      }
-      if (failed.length > 0 && failed.length === groups.size) throw failed[0];
-      return messages.map((message) => results.get(message)!);
-    },
+    enqueue: async (messages) => (await sender()).enqueue(messages),
     fetch: async (request) => (await polls()).fetch(request),
     reapExpired: async () => 0, // SQS does it itself
-    ack: (acks) => settling.ack(acks.map(({ lease }) => lease)),
-    nack: settling.nack,
-    abandon: settling.abandon,
-    renew: settling.renew,
+    ack: async (acks) => (await settling()).ack(acks.map(({ lease }) => lease)),
+    nack: async (lease, how) => (await settling()).nack(lease, how),
+    abandon: async (lease, why) => (await settling()).abandon(lease, why),
+    renew: async (leases, leaseMs) => (await settling()).renew(leases, leaseMs),
     admin: {
-      stats: async (queue) => (await import('./sqs/dead-letters.ts')).statsOf(connection, queue),
+      stats: async (queue) => (await admin()).stats(queue),
       deadLetters: {
-        list: async (filter) => (await letters()).list(filter),
-        retry: async (ids) => (await letters()).retry(ids),
-        discard: async (ids) => (await letters()).discard(ids),
+        list: async (filter) => (await admin()).deadLetters.list(filter),
+        retry: async (ids) => (await admin()).deadLetters.retry(ids),
+        discard: async (ids) => (await admin()).deadLetters.discard(ids),
       },
-      peek: () => refuse('peek: whoever looks at a message takes it, and that counts as an attempt'),
-      clear: () => refuse('clear a queue and leave what is running. Purge it in the AWS console'),
-      pause: () => refuse('pause. Stop its workers, or disable the event source mapping of its function'),
-      resume: () => refuse('pause, so there is nothing to resume'),
+      peek: async (queue, max) => (await admin()).peek(queue, max),
+      clear: async (queue) => (await admin()).clear(queue),
+      pause: async (queue) => (await admin()).pause(queue),
+      resume: async (queue) => (await admin()).resume(queue),
     },
     async close() {
       await (await polling)?.close();
       await connection.close();
     },
   };
-}
-
-async function refuse(what: string): Promise<never> {
-  throw config(`SQS cannot ${what}.`);
 }

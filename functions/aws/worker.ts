@@ -6,39 +6,15 @@
 import type { Client } from '../../core/client.ts';
 import { config } from '../../core/errors.ts';
 import { backendError } from '../../core/failure.ts';
-import { checkInteger } from '../../core/job.ts';
 import { type Batch, createBatch, type Item } from './batch.ts';
-import {
-  deliveryOf,
-  type LambdaContext,
-  recordsOf,
-  type SqsBatchResponse,
-  type SqsRecord,
-} from './events.ts';
+import { deliveryOf, recordsOf, type SqsRecord } from './events.ts';
 import { type Held, startUpkeep } from './invocation.ts';
 import type { Delivery } from './sqs/message.ts';
 import type { SqsBackend } from './sqs.ts';
-
-export interface WorkerOptions {
-  /** Jobs of one event that run at the same time. @default 10 */
-  readonly concurrency?: number;
-  /** So long before the function's timeout running jobs are aborted, so that there is time to settle. @default 2_000 */
-  readonly marginMs?: number;
-  /**
-   * The queues' visibility timeout. Needed only where it is shorter than the function's timeout (AWS wants it six times
-   * as long): leases are then renewed. @default longer than the function may run
-   */
-  readonly visibilityMs?: number;
-}
-
-/** Rejects only when nothing was run: the event is not one of ours. */
-export type Worker = (event: unknown, context: LambdaContext) => Promise<SqsBatchResponse>;
+import type { Worker, WorkerOptions } from './worker-options.ts';
 
 export function createWorker(client: Client, backend: SqsBackend, options: WorkerOptions): Worker {
   const { concurrency = 10, marginMs = 2_000, visibilityMs } = options;
-  checkInteger('concurrency', concurrency, 1);
-  checkInteger('marginMs', marginMs, 0);
-  if (visibilityMs !== undefined) checkInteger('visibilityMs', visibilityMs, 1_000);
   const { clock, events } = client.app;
 
   function failed(during: string, error: unknown): void {

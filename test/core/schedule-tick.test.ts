@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { connect } from '../../core/client.ts';
 import { readEnvelope } from '../../core/envelope.ts';
 import { LongshoreError } from '../../core/errors.ts';
-import { defineSchedule, type Schedule, type ScheduleDefinition, tick } from '../../core/schedule.ts';
+import { defineSchedule, type Schedule, type ScheduleDefinition } from '../../core/schedule.ts';
+import { tick } from '../../core/tick.ts';
 import type { KeyStore } from '../../core/store.ts';
 import { bench, job, ring, startMs } from './kit.ts';
 

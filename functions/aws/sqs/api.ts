@@ -1,7 +1,7 @@
 /** The five requests Longshore makes of SQS, in types of our own: a program without the SDK's compiles. */
 
+import type { Attributes, ReceivedMessage } from './attributes.ts';
 import type { EntryFailure } from './batches.ts';
-import type { Attributes, ReceivedMessage } from './message.ts';
 
 export interface SendEntry {
   readonly Id: string;

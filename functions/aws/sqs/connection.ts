@@ -1,11 +1,9 @@
 /** What all parts of the backend share: the queues, the clock, and the SDK once somebody needs it. */
 
-import type { SQSClientConfig } from '@aws-sdk/client-sqs';
 import { type Clock, systemClock } from '../../../core/clock.ts';
 import { config } from '../../../core/errors.ts';
 import type { KeyStore } from '../../../core/store.ts';
 import type { SqsApi } from './api.ts';
-import { sqsError } from './errors.ts';
 import { type Place, type QueueOptions, type Queues, resolveQueues } from './queues.ts';
 
 /** An `SQSClient`. Described by its shape, so that a program without its types compiles. */
@@ -50,9 +48,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   }
 
   function api(): Promise<SqsApi> {
-    opening ??= import('./sdk.ts').then(({ openSqs }) =>
-      openSqs(settingsOf(options, queues), options.client),
-    );
+    opening ??= import('./sdk.ts').then(({ openSqs }) => openSqs(options, queues));
     return opening;
   }
 
@@ -65,7 +61,7 @@ export function createConnection(options: ConnectionOptions): Connection {
       try {
         return await work(await api());
       } catch (error) {
-        throw sqsError(during, error);
+        throw (await import('./errors.ts')).sqsError(during, error);
       }
     },
     async close() {
@@ -73,15 +69,5 @@ export function createConnection(options: ConnectionOptions): Connection {
       opening = null;
       (await opened)?.close();
     },
-  };
-}
-
-function settingsOf({ region, endpoint, queueUrl }: ConnectionOptions, queues: Queues): SQSClientConfig {
-  const url = queueUrl ?? queues.all()[0]?.url ?? '';
-  const chosen = region ?? process.env.AWS_REGION ?? /^https?:\/\/sqs\.([a-z0-9-]+)\./.exec(url)?.[1];
-  return {
-    ...(chosen !== undefined && { region: chosen }),
-    // With an endpoint of one's own the URLs only name the queues.
-    ...(endpoint !== undefined && { endpoint, useQueueUrlAsEndpoint: false }),
   };
 }

@@ -4,9 +4,10 @@
  */
 
 import type { AbandonReason, DeadLetter, DeadLetters, QueueStats } from '../../../core/contract.ts';
+import { deliveryOf } from './attributes.ts';
 import { inBatches, mostEntries } from './batches.ts';
 import type { Connection } from './connection.ts';
-import { type Delivery, deliveryOf, tagsOf } from './message.ts';
+import { type Delivery, tagsOf } from './message.ts';
 import type { Place } from './queues.ts';
 import { parcelOf, send } from './sending.ts';
 

@@ -1,9 +1,9 @@
 /** A dead letter on its way: the message as it came, with why as attributes. */
 
 import type { Abandon, JobLease } from '../../../core/contract.ts';
+import { type Attributes, attributesFrom, bytesOf } from './attributes.ts';
 import { largestRequest } from './batches.ts';
 import type { Ticket } from './leases.ts';
-import { type Attributes, attributesFrom, bytesOf } from './message.ts';
 import type { Parcel } from './sending.ts';
 
 /** Bytes; what is left of the room that a body leaves for attributes. */

@@ -2,6 +2,7 @@
 
 import { LongshoreError } from '../../../core/errors.ts';
 import { toError } from '../../../core/failure.ts';
+import type { Failure } from './batches.ts';
 
 const missingQueue = /QueueDoesNotExist|NonExistentQueue/;
 const refused = /AccessDenied|InvalidClientTokenId|SignatureDoesNotMatch|ExpiredToken|UnrecognizedClient/;
@@ -36,4 +37,8 @@ export function sqsError(during: string, error: unknown): LongshoreError {
     );
   }
   return new LongshoreError('BACKEND', `${failed}: ${name}: ${message}`, { cause: error });
+}
+
+export function failedEntry(during: string, { code, message }: Failure): LongshoreError {
+  return new LongshoreError('BACKEND', `SQS failed while ${during}: ${code}: ${message}`);
 }

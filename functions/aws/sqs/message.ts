@@ -27,62 +27,6 @@ export interface Delivery {
   readonly attributes: Readonly<Record<string, string>>;
 }
 
-/** Asked for by name: SQS gives nothing else back. */
-export const attributeNames = ['longshore.*'];
-export const systemAttributeNames = [
-  'ApproximateReceiveCount',
-  'ApproximateFirstReceiveTimestamp',
-  'MessageGroupId',
-] as const;
-
-export type Attributes = Record<string, { readonly DataType: 'String'; readonly StringValue: string }>;
-
-/** A message as the SDK gives it, as far as Longshore looks. */
-export interface ReceivedMessage {
-  readonly MessageId?: string | undefined;
-  readonly ReceiptHandle?: string | undefined;
-  readonly Body?: string | undefined;
-  readonly Attributes?: Readonly<Partial<Record<string, string>>> | undefined;
-  readonly MessageAttributes?:
-    | Readonly<Record<string, { readonly StringValue?: string | undefined }>>
-    | undefined;
-}
-
-export function attributesOf({ id, job, attempts, notBefore }: Tags): Attributes {
-  return attributesFrom({
-    'longshore.id': id,
-    'longshore.job': job,
-    'longshore.attempts': attempts > 0 ? String(attempts) : '',
-    'longshore.notBefore': notBefore === null ? '' : String(notBefore),
-  });
-}
-
-/** SQS has no empty attribute, so an empty text is left out. */
-export function attributesFrom(texts: Readonly<Record<string, string>>): Attributes {
-  const attributes: Attributes = {};
-  for (const [name, text] of Object.entries(texts)) {
-    if (text !== '') attributes[name] = { DataType: 'String', StringValue: clean(text) };
-  }
-  return attributes;
-}
-
-export function deliveryOf(message: ReceivedMessage): Delivery {
-  const attributes: Record<string, string> = {};
-  for (const [name, { StringValue }] of Object.entries(message.MessageAttributes ?? {})) {
-    if (name.startsWith('longshore.') && StringValue !== undefined) attributes[name] = StringValue;
-  }
-  const system = message.Attributes ?? {};
-  return {
-    messageId: message.MessageId ?? '',
-    receiptHandle: message.ReceiptHandle ?? '',
-    body: message.Body ?? '',
-    receiveCount: countOf(system.ApproximateReceiveCount) || 1,
-    firstReceivedAt: countOf(system.ApproximateFirstReceiveTimestamp) || null,
-    group: system.MessageGroupId ?? null,
-    attributes,
-  };
-}
-
 export function tagsOf({ messageId, group, attributes }: Delivery): Tags {
   return {
     id: (attributes['longshore.id'] ?? messageId).slice(0, longestName),
@@ -95,23 +39,7 @@ export function tagsOf({ messageId, group, attributes }: Delivery): Tags {
 
 const longestName = 128;
 
-function countOf(text: string | undefined): number {
+export function countOf(text: string | undefined): number {
   const count = Number(text ?? 0);
   return Number.isSafeInteger(count) && count >= 0 ? count : 0;
 }
-
-export function bytesOf(body: string, attributes: Attributes = {}): number {
-  let bytes = Buffer.byteLength(body);
-  for (const [name, { DataType, StringValue }] of Object.entries(attributes)) {
-    bytes += Buffer.byteLength(name) + DataType.length + Buffer.byteLength(StringValue);
-  }
-  return bytes;
-}
-
-/** What SQS does not carry: control characters, halves of pairs, U+FFFE and U+FFFF. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones that are looked for
-const unfit = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]|\p{Surrogate}/u;
-const everyUnfit = new RegExp(unfit, 'gu');
-
-export const isFit = (text: string): boolean => !unfit.test(text);
-const clean = (text: string): string => text.replace(everyUnfit, '\uFFFD');

@@ -10,12 +10,13 @@ import {
   type SQSClientConfig,
 } from '@aws-sdk/client-sqs';
 import type { SqsApi } from './api.ts';
-import type { SqsClient } from './connection.ts';
-import { attributeNames, systemAttributeNames } from './message.ts';
+import { attributeNames, systemAttributeNames } from './attributes.ts';
+import type { ConnectionOptions } from './connection.ts';
+import type { Queues } from './queues.ts';
 
-/** @param given a client of the caller's, which `close` leaves open */
-export function openSqs(settings: SQSClientConfig, given: SqsClient | undefined): SqsApi {
-  const client = (given as SQSClient | undefined) ?? new SQSClient(settings);
+export function openSqs(options: ConnectionOptions, queues: Queues): SqsApi {
+  const { client: given } = options;
+  const client = (given as SQSClient | undefined) ?? new SQSClient(settingsOf(options, queues));
   return {
     async send(QueueUrl, entries) {
       const { Failed = [] } = await client.send(
@@ -54,5 +55,15 @@ export function openSqs(settings: SQSClientConfig, given: SqsClient | undefined)
     close() {
       if (!given) client.destroy();
     },
+  };
+}
+
+function settingsOf({ region, endpoint, queueUrl }: ConnectionOptions, queues: Queues): SQSClientConfig {
+  const url = queueUrl ?? queues.all()[0]?.url ?? '';
+  const chosen = region ?? process.env.AWS_REGION ?? /^https?:\/\/sqs\.([a-z0-9-]+)\./.exec(url)?.[1];
+  return {
+    ...(chosen !== undefined && { region: chosen }),
+    // With an endpoint of one's own the URLs only name the queues.
+    ...(endpoint !== undefined && { endpoint, useQueueUrlAsEndpoint: false }),
   };
 }

@@ -2,8 +2,9 @@
 
 import { LongshoreError } from '../../../core/errors.ts';
 import type { SqsApi } from './api.ts';
+import { type Attributes, attributesOf, bytesOf, isFit } from './attributes.ts';
 import { type Failure, inBatches } from './batches.ts';
-import { type Attributes, attributesOf, bytesOf, isFit, type Tags } from './message.ts';
+import type { Tags } from './message.ts';
 
 export interface Parcel {
   readonly body: string;

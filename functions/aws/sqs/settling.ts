@@ -1,12 +1,12 @@
 /** How leases end. Each verb first takes the lease from the book, and puts it back when SQS could not be told. */
 
 import type { Abandon, JobLease, Nack } from '../../../core/contract.ts';
-import { LongshoreError } from '../../../core/errors.ts';
 import type { SqsApi } from './api.ts';
 import { type Failure, inBatches } from './batches.ts';
 import type { Connection } from './connection.ts';
 import { deadParcel } from './dead-parcel.ts';
-import { type LeaseBook, ticketOf } from './leases.ts';
+import { failedEntry } from './errors.ts';
+import { type LeaseBook, longestHiddenMs, ticketOf } from './leases.ts';
 import { parcelOf, send } from './sending.ts';
 import type { Uncounted } from './uncounted.ts';
 
@@ -18,9 +18,6 @@ export interface Settling {
   /** Replaces the message by a fresh copy of which `attempts` are spent. `false` for a lease that has ended. */
   sendOn(lease: JobLease, attempts: number, notBefore: number | null): Promise<boolean>;
 }
-
-/** SQS hides a message for 12 hours at most, counted from its receipt. A minute is for the way. */
-export const longestHiddenMs = 12 * 3_600_000 - 60_000;
 
 export function createSettling(
   connection: Connection,
@@ -154,8 +151,4 @@ export function createSettling(
       return leases.map((lease) => renewed.has(lease));
     },
   };
-}
-
-export function failedEntry(during: string, { code, message }: Failure): LongshoreError {
-  return new LongshoreError('BACKEND', `SQS failed while ${during}: ${code}: ${message}`);
 }

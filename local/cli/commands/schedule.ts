@@ -1,4 +1,5 @@
-import { type Schedule, tick as tickOnce } from '../../../core/schedule.ts';
+import type { Schedule } from '../../../core/schedule.ts';
+import { tick as tickOnce } from '../../../core/tick.ts';
 import { type Command, defineCommand } from '../command.ts';
 import { notFound } from '../errors.ts';
 import { hint } from '../nearest.ts';

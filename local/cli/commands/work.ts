@@ -1,6 +1,6 @@
 import type { App } from '../../../core/app.ts';
 import type { LongshoreEvent } from '../../../core/events.ts';
-import { tick } from '../../../core/schedule.ts';
+import { tick } from '../../../core/tick.ts';
 import type { WorkerSummary } from '../../../core/worker-options.ts';
 import { logTo } from '../../log.ts';
 import { defineCommand, type Input, type Result } from '../command.ts';

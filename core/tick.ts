@@ -1,0 +1,13 @@
+import type { App } from './app.ts';
+import type { Client } from './client.ts';
+
+/**
+ * Enqueues every due moment since the last tick; returns the ids. A failing schedule emits `schedule.failed` and
+ * keeps its cursor, so the next tick tries again; the others go on. The moment itself is the idempotency key
+ * (`schedule:<name>@<ISO time>`), so a tick that dies half-way and is repeated has one effect.
+ */
+export async function tick(app: App, client: Client, now: number = app.clock.now()): Promise<string[]> {
+  // Loaded with the first tick, and without croner, which only those carry who define patterns.
+  const { enqueueDue } = await import('./due.ts');
+  return enqueueDue(app, client, now);
+}

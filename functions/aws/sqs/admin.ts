@@ -1,0 +1,21 @@
+/** What the CLI and the dashboard ask of SQS. */
+
+import type { QueueAdmin } from '../../../core/contract.ts';
+import { config } from '../../../core/errors.ts';
+import type { Connection } from './connection.ts';
+import { deadLettersOf, statsOf } from './dead-letters.ts';
+
+export function adminOf(connection: Connection): QueueAdmin {
+  return {
+    stats: (queue) => statsOf(connection, queue),
+    deadLetters: deadLettersOf(connection),
+    peek: () => refuse('peek: whoever looks at a message takes it, and that counts as an attempt'),
+    clear: () => refuse('clear a queue and leave what is running. Purge it in the AWS console'),
+    pause: () => refuse('pause. Stop its workers, or disable the event source mapping of its function'),
+    resume: () => refuse('pause, so there is nothing to resume'),
+  };
+}
+
+async function refuse(what: string): Promise<never> {
+  throw config(`SQS cannot ${what}.`);
+}

@@ -1,0 +1,48 @@
+/** Messages of the app on their way to their queues. */
+
+import type { JobSender, OutgoingMessage, SendResult } from '../../../core/contract.ts';
+import type { LongshoreError } from '../../../core/errors.ts';
+import type { Connection } from './connection.ts';
+import { failedEntry, sqsError } from './errors.ts';
+import { parcelOf, send, unsendable } from './sending.ts';
+
+export function createSender({ clock, placeOf, told }: Connection, maxBodyBytes: number): JobSender {
+  async function sendAll(queue: string, messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
+    const { url, fifo } = placeOf(queue);
+    const now = clock.now();
+    const parcels = messages.map(({ id, job, group, notBefore, body }) =>
+      parcelOf(body, { id, job, group, attempts: 0, notBefore }, now),
+    );
+    const during = `sending to queue "${queue}"`;
+    const failures = await told(during, (api) => send(api, url, fifo, parcels));
+    return messages.map(({ id }, i) => {
+      const failure = failures[i];
+      if (!failure) return { ok: true, id, duplicate: false };
+      const { cause } = failure;
+      return { ok: false, id, error: cause ? sqsError(during, cause) : failedEntry(during, failure) };
+    });
+  }
+
+  return {
+    async enqueue(messages) {
+      const now = clock.now();
+      const results = new Map<OutgoingMessage, SendResult>();
+      const ready = messages.filter((message) => {
+        const error = unsendable(message, placeOf(message.queue).fifo, maxBodyBytes, now);
+        if (error) results.set(message, { ok: false, id: message.id, error });
+        return !error;
+      });
+      const failed: LongshoreError[] = [];
+      const groups = Map.groupBy(ready, (message) => message.queue);
+      for (const [queue, group] of groups) {
+        const sent = await sendAll(queue, group).catch((error: LongshoreError) => {
+          failed.push(error);
+          return group.map(({ id }): SendResult => ({ ok: false, id, error }));
+        });
+        for (const [i, message] of group.entries()) results.set(message, sent[i]!);
+      }
+      if (failed.length > 0 && failed.length === groups.size) throw failed[0];
+      return messages.map((message) => results.get(message)!);
+    },
+  };
+}
