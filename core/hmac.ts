@@ -8,8 +8,17 @@ import { crypto } from './crypto.ts';
 const blockBytes = 64;
 const digestBytes = 32;
 
-/** Returns a function from text (taken as UTF-8) to its MAC in lower-case hex. */
+/** Returns a function from text (taken as UTF-8) to its MAC in lower-case hex. Loads `node:crypto` when it is first called. */
 export function hmacSha256(secret: Uint8Array): (text: string) => string {
+  const own = Uint8Array.from(secret); // as it is now, whatever the caller does with it
+  let mac: ((text: string) => string) | null = null;
+  return (text) => {
+    mac ??= macOf(own);
+    return mac(text);
+  };
+}
+
+function macOf(secret: Uint8Array): (text: string) => string {
   const { hash } = crypto();
   const key = Buffer.alloc(blockBytes);
   key.set(secret.byteLength > blockBytes ? hash('sha256', secret, 'buffer') : secret);

@@ -1,6 +1,5 @@
 /** Where the signing keys come from when the app does not bring a ring. */
 
-import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { crypto } from './crypto.ts';
 import { config } from './errors.ts';
@@ -32,6 +31,9 @@ export function signingFromEnv(env: Env, folder: string, onDevelopmentKey: (path
 }
 
 function developmentKey(path: string): string {
+  // Only here, because a program with keys of its own need not load it.
+  const { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } =
+    process.getBuiltinModule('node:fs');
   if (existsSync(path)) return readFileSync(path, 'utf8');
   const draft = `${path}.${process.pid}`;
   try {

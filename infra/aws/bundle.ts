@@ -1,13 +1,26 @@
 /** Bundles a function as it is deployed: minified, the SDK in a part of its own that is loaded on first use. */
 
-import { build, type Plugin } from 'esbuild';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 
 export interface Bundled {
   /** Bytes of the file that is loaded at the start, with what it imports statically. */
   readonly startBytes: number;
   /** Files that are loaded at the start. */
   readonly startInputs: string[];
+  /** Bytes that are loaded once a module has been that is imported on demand, named by the end of its path. */
+  bytesWith(module: string): number;
 }
+
+const shape = {
+  bundle: true,
+  minify: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node24',
+  logLevel: 'warning',
+} satisfies BuildOptions;
 
 /** @param fromLayer packages that bring native code or files: loaded on first use, from a Lambda layer */
 export async function bundleFunction(
@@ -19,42 +32,100 @@ export async function bundleFunction(
     entryPoints: { main: entry },
     outdir: folder,
     outExtension: { '.js': '.mjs' },
-    bundle: true,
+    ...shape,
     splitting: true,
-    minify: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node24',
     mainFields: ['module', 'main'],
-    // Some packages of the SDK still ask for node's modules by require.
-    banner: {
-      js: "import{createRequire as requireOf}from'node:module';const require=requireOf(import.meta.url);",
-    },
     plugins: [onDemand(fromLayer)],
     metafile: true,
-    logLevel: 'warning',
   });
-  const start = Object.keys(metafile.outputs).find((path) => path.endsWith('main.mjs'))!;
-  const loaded = new Set<string>([start]);
-  for (const path of loaded) {
-    for (const { path: next, kind } of metafile.outputs[path]!.imports) {
-      if (kind === 'import-statement' && metafile.outputs[next]) loaded.add(next);
+  const { outputs } = metafile;
+  provideRequire(Object.keys(outputs));
+  /** With all that they import statically. */
+  function loadedBy(...paths: string[]): string[] {
+    const loaded = new Set(paths);
+    for (const path of loaded) {
+      for (const { path: next, kind } of outputs[path]!.imports) {
+        if (kind === 'import-statement' && outputs[next]) loaded.add(next);
+      }
     }
+    return [...loaded];
   }
-  const outputs = [...loaded].map((path) => metafile.outputs[path]!);
+  const bytesOf = (paths: readonly string[]) => paths.reduce((sum, path) => sum + outputs[path]!.bytes, 0);
+  const start = Object.keys(outputs).find((path) => path.endsWith('main.mjs'))!;
+  const atStart = loadedBy(start);
+  const startBytes = await joinStart(folder, atStart, metafile);
   return {
-    startBytes: outputs.reduce((sum, { bytes }) => sum + bytes, 0),
-    startInputs: outputs.flatMap(({ inputs }) => Object.keys(inputs)),
+    startBytes,
+    startInputs: atStart.flatMap((path) => Object.keys(outputs[path]!.inputs)),
+    bytesWith(module) {
+      const part = Object.keys(outputs).find((path) => outputs[path]!.entryPoint?.endsWith(module));
+      if (part === undefined) throw new Error(`Expected ${module} to be imported on demand, it is not.`);
+      return startBytes + bytesOf(loadedBy(part).filter((path) => !atStart.includes(path)));
+    },
   };
 }
 
+/** Some packages still ask for node's modules by `require`, which an ES module does not have. */
+function provideRequire(paths: readonly string[]): void {
+  const banner =
+    "import{createRequire as requireOf}from'node:module';const require=requireOf(import.meta.url);\n";
+  for (const path of paths) {
+    const text = readFileSync(path, 'utf8');
+    if (text.includes('Dynamic require of')) writeFileSync(path, banner + text);
+  }
+}
+
+/**
+ * Splitting leaves what is loaded at the start in many small files, one for every set of parts that shares it, and to open a
+ * file takes longer than to run it. So they become one, start.mjs; each keeps its place as a list of re-exports, for the parts
+ * that are loaded later. Returns the bytes that are loaded at the start.
+ */
+async function joinStart(folder: string, atStart: readonly string[], { outputs }: Metafile): Promise<number> {
+  const [main, ...shared] = atStart.map((path) => {
+    const file = basename(path);
+    return { file, exports: outputs[path]!.exports };
+  });
+  const inner = (i: number, name: string) => `$${i}${name}`;
+  const lines = [
+    `export { ${main!.exports.join(', ')} } from './${main!.file}';`,
+    ...shared.flatMap(({ file, exports }, i) =>
+      exports.map((name) => `export { ${name} as ${inner(i, name)} } from './${file}';`),
+    ),
+  ];
+  const { outputFiles } = await build({
+    ...shape,
+    stdin: { contents: lines.join('\n'), resolveDir: folder },
+    write: false,
+    plugins: [leaveDynamic],
+  });
+  writeFileSync(join(folder, 'start.mjs'), outputFiles[0]!.contents);
+  const reExport = (names: readonly string[]) => `export{${names.join()}}from"./start.mjs";\n`;
+  writeFileSync(join(folder, main!.file), reExport(main!.exports));
+  for (const [i, { file, exports }] of shared.entries()) {
+    writeFileSync(join(folder, file), reExport(exports.map((name) => `${inner(i, name)} as ${name}`)));
+  }
+  return outputFiles[0]!.contents.length + reExport(main!.exports).length;
+}
+
+const leaveDynamic: Plugin = {
+  name: 'leave what is loaded later',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\./ }, ({ kind, path }) =>
+      kind === 'dynamic-import' ? { path, external: true } : null,
+    );
+  },
+};
+
 /** Node looks for what is required in the layers too, but not for what is imported. */
 function onDemand(names: readonly string[]): Plugin {
-  const trap = (name: string) => `new Proxy(function () {}, {
-    apply: (_, self, args) => require(${name}).apply(self, args),
-    construct: (_, args) => new (require(${name}))(...args),
-    get: (_, member) => require(${name})[member],
-  })`;
+  // Not `require` by that name, because a bundler would follow it, here to this very module.
+  const trap = (name: string) => `import { createRequire } from 'node:module';
+    const load = createRequire(import.meta.url);
+    export default new Proxy(function () {}, {
+      apply: (_, self, args) => load(${name}).apply(self, args),
+      construct: (_, args) => new (load(${name}))(...args),
+      get: (_, member) => load(${name})[member],
+    });`;
   return {
     name: 'from a layer',
     setup({ onResolve, onLoad }) {
@@ -62,7 +133,7 @@ function onDemand(names: readonly string[]): Plugin {
       const filter = new RegExp(`^(${names.join('|')})$`);
       onResolve({ filter }, ({ path }) => ({ path, namespace: 'layer', sideEffects: false }));
       onLoad({ filter: /.*/, namespace: 'layer' }, ({ path }) => ({
-        contents: `export default ${trap(JSON.stringify(path))};`,
+        contents: trap(JSON.stringify(path)),
       }));
     },
   };

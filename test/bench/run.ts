@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- sqlite|postgres [--rounds 3] [--only drain] [--json]`
+ * `npm run bench -- sqlite|postgres|aws [--rounds 3] [--only drain] [--json]`
  *
  * Absolute numbers belong to one machine on one day. What counts are the ratios, and every ratio is the median of
  * pairs that were measured right after one another in the same run.
@@ -16,6 +16,7 @@ import { createBench, type Row, type Suite } from './bench.ts';
 const suites: Record<string, () => Promise<Suite>> = {
   sqlite: async () => (await import('./sqlite-suite.ts')).sqlite,
   postgres: async () => (await import('./postgres/suite.ts')).postgres,
+  aws: async () => (await import('./aws/suite.ts')).aws,
 };
 
 const root = resolve(import.meta.dirname, '../..');

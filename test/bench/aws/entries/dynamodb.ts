@@ -1,0 +1,1 @@
+export { DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';

@@ -1,0 +1,1 @@
+export { SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';

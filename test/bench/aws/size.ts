@@ -1,0 +1,53 @@
+/** What a function has to load before it can run its first job, beside what else is used for that. */
+
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { bundleFunction } from '../../../infra/aws/bundle.ts';
+import { type Bench, limitRow, median, type Row } from '../bench.ts';
+
+/** Imports are timed so often, in a new process each time. */
+const starts = 20;
+const kb = (bytes: number): number => bytes / 1024;
+const entry = (name: string): string => join(import.meta.dirname, 'entries', name);
+
+const beside: readonly (readonly [name: string, entry: string])[] = [
+  ['Powertools batch + idempotency + logger', 'powertools.mjs'],
+  ['middy + sqs-partial-batch-failure', 'middy.mjs'],
+  ['the schema library: zod', 'zod.ts'],
+  ['the schema library: zod/mini', 'zod-mini.ts'],
+  ['the schema library: valibot', 'valibot.ts'],
+  ['the SDK, at its first use: client-sqs', 'sqs.ts'],
+  ['the SDK, at its first use: client-dynamodb', 'dynamodb.ts'],
+];
+
+export async function size(bench: Bench): Promise<Row[]> {
+  const folder = bench.folder();
+  const ours = await bundleFunction(entry('longshore.ts'), folder);
+  const rows = [
+    limitRow('worker: loaded at the start', 'KB', [kb(ours.startBytes)], 20),
+    limitRow('worker: with what the first event loads', 'KB', [kb(ours.bytesWith('aws/worker.ts'))], null),
+    limitRow('worker: import', 'ms', [importMs(folder, '')], 5),
+    limitRow('worker: import and an empty first event', 'ms', [importMs(folder, firstEvent)], null),
+  ];
+  for (const [name, file] of beside) {
+    const own = bench.folder();
+    const { startBytes } = await bundleFunction(entry(file), own);
+    rows.push(limitRow(name, 'KB', [kb(startBytes)], null));
+    rows.push(limitRow(`${name}: import`, 'ms', [importMs(own, '')], null));
+  }
+  return rows;
+}
+
+const firstEvent =
+  'await main.worker({ Records: [] }, { awsRequestId: "1", getRemainingTimeInMillis: () => 1000 });';
+
+function importMs(folder: string, then: string): number {
+  const program = join(folder, 'program.mjs');
+  const code = `const at = performance.now(); const main = await import('./main.mjs'); ${then} console.log(performance.now() - at);`;
+  writeFileSync(program, code);
+  const times = Array.from({ length: starts }, () =>
+    Number(execFileSync(process.execPath, [program], { encoding: 'utf8' })),
+  );
+  return median(times);
+}
