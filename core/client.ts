@@ -1,6 +1,7 @@
 /** The sending side: what a web app holds. The checks of `enqueue()` are in enqueue.ts. */
 
 import type { App } from './app.ts';
+import type { Upload } from './claims.ts';
 import type { OutgoingMessage, QueueBackend, SendResult, SqlTransaction } from './contract.ts';
 import type { JobContext } from './envelope.ts';
 import { config, LongshoreError, shown } from './errors.ts';
@@ -64,6 +65,8 @@ interface Slice {
   readonly messages: OutgoingMessage[];
   /** For each message where it stands among the payloads. */
   readonly places: number[];
+  /** `null`: there is no place for payloads that are too large. */
+  readonly uploads: Upload[] | null;
 }
 const sliceSize = 500;
 
@@ -79,6 +82,21 @@ async function load(): Promise<Enqueueing> {
 export function connect(app: App, backend: QueueBackend, options: ConnectOptions = {}): Client {
   app.keyRing(); // a missing key must stop the start, not the first job
   const stores = storesOf(backend, options.store);
+  /** The payloads come first: one without its message is only left over, a message without its payload is lost. */
+  async function sendWith(
+    uploads: Upload[] | null,
+    messages: OutgoingMessage[],
+    tx: SqlTransaction | undefined,
+  ): Promise<SendResult[]> {
+    if (!uploads?.length) return send(messages, tx);
+    const failed = await (await import('./claims.ts')).keep(stores.claims!, uploads);
+    const kept = messages.filter(({ id }) => !failed.has(id));
+    const sent = (await send(kept, tx)).values();
+    return messages.map(({ id }) => {
+      const error = failed.get(id);
+      return error ? { ok: false, id, error } : sent.next().value!;
+    });
+  }
   async function send(messages: OutgoingMessage[], tx: SqlTransaction | undefined): Promise<SendResult[]> {
     if (messages.length === 0) return [];
     if (tx === undefined) return stores.records.writer ? sendRecorded(messages) : backend.enqueue(messages);
@@ -109,11 +127,11 @@ export function connect(app: App, backend: QueueBackend, options: ConnectOptions
     how: EnqueueOptions,
     results: SendResult[],
   ): Promise<Slice> {
-    const slice: Slice = { messages: [], places: [] };
+    const slice: Slice = { messages: [], places: [], uploads: stores.claims ? [] : null };
     const { prepare } = loaded ?? (await load());
     for (let i = from; i < payloads.length && i < from + sliceSize; i++) {
       try {
-        const pending = prepare(app, backend.limits, job, payloads[i], how);
+        const pending = prepare(app, backend.limits, job, payloads[i], how, slice.uploads);
         slice.messages.push(pending instanceof Promise ? await pending : pending);
         slice.places.push(i);
       } catch (error) {
@@ -124,11 +142,11 @@ export function connect(app: App, backend: QueueBackend, options: ConnectOptions
     return slice;
   }
   async function sendSlice(
-    { messages, places }: Slice,
+    { messages, places, uploads }: Slice,
     tx: SqlTransaction | undefined,
     results: SendResult[],
   ): Promise<void> {
-    const sent = await send(messages, tx);
+    const sent = await sendWith(uploads, messages, tx);
     for (let i = 0; i < sent.length; i++) results[places[i]!] = sent[i]!;
   }
   return {
@@ -137,9 +155,10 @@ export function connect(app: App, backend: QueueBackend, options: ConnectOptions
     stores,
     async enqueue(job, payload, how = {}) {
       const { prepare } = loaded ?? (await load());
-      const pending = prepare(app, backend.limits, job as Job, payload, how);
+      const uploads: Upload[] | null = stores.claims ? [] : null;
+      const pending = prepare(app, backend.limits, job as Job, payload, how, uploads);
       const message = pending instanceof Promise ? await pending : pending;
-      const [result] = await send([message], how.tx);
+      const [result] = await sendWith(uploads, [message], how.tx);
       if (!result?.ok) throw result?.error ?? new LongshoreError('BACKEND', 'The backend gave no result.');
       return { id: message.id, queue: message.queue };
     },

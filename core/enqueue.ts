@@ -1,10 +1,11 @@
 /** The checks between a call of `enqueue()` and a signed message, and the record of those that were sent. */
 
 import type { App } from './app.ts';
+import { claimFor, type Upload } from './claims.ts';
 import type { EnqueueOptions } from './client.ts';
 import { currentContext } from './context.ts';
 import type { BackendLimits, OutgoingMessage } from './contract.ts';
-import { contextMembers, type JobContext, writeEnvelope } from './envelope.ts';
+import { contextMembers, type Envelope, type JobContext, writeEnvelope } from './envelope.ts';
 import { LongshoreError, shown } from './errors.ts';
 import { toError } from './failure.ts';
 import { checkQueue, type Job, priorityOf } from './job.ts';
@@ -13,13 +14,17 @@ import { told } from './recording.ts';
 import { validate } from './schema.ts';
 import type { RecordWriter } from './store.ts';
 
-/** Validates, stamps and signs. Synchronous unless the job's schema is not. */
+/**
+ * Validates, stamps and signs. Synchronous unless the job's schema is not.
+ * @param uploads takes payloads that are too large for the queue, which must be kept before the message is sent; `null`: refused
+ */
 export function prepare(
   app: App,
   limits: BackendLimits,
   job: Job,
   payload: unknown,
   options: EnqueueOptions,
+  uploads: Upload[] | null = null,
 ): OutgoingMessage | Promise<OutgoingMessage> {
   if (app.jobs.get(job.name) !== job) {
     throw new LongshoreError(
@@ -31,8 +36,8 @@ export function prepare(
   if (payload !== undefined) assertJson(payload, 'payload');
   const valid = validate(job.schema, payload, job.name);
   return valid instanceof Promise
-    ? valid.then((value) => compose(app, limits, job, payload, value, options))
-    : compose(app, limits, job, payload, valid, options);
+    ? valid.then((value) => compose(app, limits, job, payload, value, options, uploads))
+    : compose(app, limits, job, payload, valid, options, uploads);
 }
 
 function compose(
@@ -42,6 +47,7 @@ function compose(
   payload: unknown,
   value: unknown,
   options: EnqueueOptions,
+  uploads: Upload[] | null,
 ): OutgoingMessage {
   const now = app.clock.now();
   const id = app.newId();
@@ -54,30 +60,32 @@ function compose(
     throw option(`maxRetries to be an integer of 0 or more, got ${shown(maxRetries)}`);
   }
   const context = contextOf(options.context ?? currentContext());
-  const body = writeEnvelope(
-    {
-      v: 1,
-      job: job.name,
-      // What travels is the input, checked again at the other end: a schema's output may be anything, dates included.
-      // `undefined` leaves the member out, so the other end sees the same.
-      payload,
-      queue,
-      priority,
-      maxRetries,
-      attempts: 0,
-      name: options.name ?? null,
-      identifier: id,
-      idempotencyKey: keyOf(job, value, options),
-      schedule: notBefore,
-      issuedAt: now,
-      expiresAt: job.expiresInMs === null ? null : (notBefore ?? now) + job.expiresInMs,
-      context,
-    },
-    app.keyRing(),
-  );
+  const envelope: Envelope = {
+    v: 1,
+    job: job.name,
+    // What travels is the input, checked again at the other end: a schema's output may be anything, dates included.
+    // `undefined` leaves the member out, so the other end sees the same.
+    payload,
+    queue,
+    priority,
+    maxRetries,
+    attempts: 0,
+    name: options.name ?? null,
+    identifier: id,
+    idempotencyKey: keyOf(job, value, options),
+    schedule: notBefore,
+    issuedAt: now,
+    expiresAt: job.expiresInMs === null ? null : (notBefore ?? now) + job.expiresInMs,
+    context,
+  };
+  let body = writeEnvelope(envelope, app.keyRing());
   const maxBytes = Math.min(app.maxBodyBytes, limits.maxBodyBytes);
-  // One UTF-16 unit is at most three bytes, so a short text needs no counting.
-  if (body.length * 3 > maxBytes && Buffer.byteLength(body) > maxBytes) {
+  if (isLonger(body, maxBytes) && uploads) {
+    const { claim, upload } = claimFor(id, payload);
+    uploads.push(upload);
+    body = writeEnvelope({ ...envelope, payload: null, claim }, app.keyRing());
+  }
+  if (isLonger(body, maxBytes)) {
     throw new LongshoreError(
       'LIMIT',
       `Expected an envelope of at most ${maxBytes} bytes, got ${Buffer.byteLength(body)} for job "${job.name}". Store the data elsewhere and send its id.`,
@@ -111,6 +119,10 @@ export async function recordEnqueued(
   const ids = jobs.map(({ id }) => id);
   await told(app, 'recording new jobs', ids, () => writer.enqueued(jobs));
 }
+
+/** One UTF-16 unit is at most three bytes, so a short text needs no counting. */
+const isLonger = (body: string, maxBytes: number): boolean =>
+  body.length * 3 > maxBytes && Buffer.byteLength(body) > maxBytes;
 
 function notBeforeOf(options: EnqueueOptions, now: number, limits: BackendLimits): number | null {
   const { delayMs, runAt } = options;

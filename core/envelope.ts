@@ -17,6 +17,18 @@ export interface JobContext {
 
 export const contextMembers = ['tenantId', 'actorId', 'requestId', 'traceparent'] as const;
 
+/** Where the payload is that was too large for the queue. */
+export interface Claim {
+  readonly key: string;
+  /** Its length. */
+  readonly bytes: number;
+  /** Lower-case hex. */
+  readonly sha256: string;
+}
+
+/** Instead of a payload that is gone because its job is done. */
+export const alreadyDone = Symbol('already done');
+
 export interface Envelope {
   readonly v: 1;
   readonly job: string;
@@ -36,6 +48,8 @@ export interface Envelope {
   /** Not to be run from this moment on (epoch ms). */
   readonly expiresAt: number | null;
   readonly context: JobContext | null;
+  /** The payload is kept beside the queue; `payload` is then null. */
+  readonly claim?: Claim | null;
 }
 
 /** `,"_sig":"` + 64 hex digits + `"}`: the last 75 characters of a signed envelope. */
@@ -63,6 +77,7 @@ export function writeEnvelope(envelope: Envelope, ring: KeyRing): string {
     issuedAt: envelope.issuedAt,
     expiresAt: envelope.expiresAt,
     context: envelope.context,
+    claim: envelope.claim ?? undefined, // most have none, and then no member
     kid: ring.kid,
   });
   const signed = text.slice(0, -1);
@@ -133,6 +148,13 @@ const isContextOrNull = (x: unknown): boolean =>
     contextMembers.every((name) => isContextText((x as JobContext)[name])));
 const isContextText = (x: unknown): boolean => x === undefined || (typeof x === 'string' && x.length <= 256);
 
+const isClaimOrNull = (x: unknown): boolean => {
+  const { key, bytes, sha256 } = (x ?? {}) as Partial<Claim>;
+  return x == null || (claimKey.test(String(key)) && isCount(bytes) && hex64.test(String(sha256)));
+};
+/** No path leads out of the place where claims are kept. */
+const claimKey = /^(?!\.)[A-Za-z0-9._-]{1,160}$/;
+
 interface Member {
   readonly name: keyof Envelope;
   readonly holds: (x: unknown) => boolean;
@@ -157,6 +179,7 @@ const shape: readonly Member[] = [
     holds: isContextOrNull,
     expected: 'null or an object whose members are strings of at most 256 characters',
   },
+  { name: 'claim', holds: isClaimOrNull, expected: 'null or { key, bytes, sha256 }' },
 ];
 
 function checkShape(data: unknown): Envelope {

@@ -4,6 +4,7 @@ export const errorCodes = [
   'OPTION',
   'PAYLOAD',
   'ENVELOPE',
+  'CLAIM',
   'SIGNATURE',
   'UNKNOWN_KEY',
   'WRONG_QUEUE',

@@ -7,7 +7,7 @@
 import type { App } from './app.ts';
 import type { Client } from './client.ts';
 import type { AbandonReason, Ack, JobSettler } from './contract.ts';
-import { type Envelope, readEnvelope } from './envelope.ts';
+import { alreadyDone, type Envelope, readEnvelope } from './envelope.ts';
 import { LongshoreError } from './errors.ts';
 import { type Execution, execute } from './execute.ts';
 import { errorText, toError } from './failure.ts';
@@ -89,6 +89,7 @@ export async function attempt(app: App, ports: AttemptPorts, run: Run): Promise<
     settled = await settle(ports, run, verdict, report, admitted);
   }
   if (settled && run.recording) await record(run.recording, admission, verdict, report);
+  if (settled && admitted?.envelope.claim != null) await dropPayload(app, ports.client, admitted, verdict);
   const result: AttemptResult = {
     id: run.id,
     job: admitted?.job.name ?? null,
@@ -140,7 +141,7 @@ function decide(
   admitted: Admitted,
   now: number,
 ): Verdict | Promise<Verdict> {
-  const { envelope, job } = admitted;
+  const { envelope } = admitted;
   // A queue is trusted to keep a message, not to keep its time: whoever can write to it could deliver early.
   if (envelope.schedule != null && now < envelope.schedule) return giveBack(envelope.schedule - now, null);
   if (envelope.expiresAt != null && now >= envelope.expiresAt) {
@@ -148,9 +149,41 @@ function decide(
     return rejected('expired', error);
   }
   if (envelope.idempotencyKey == null && isOneTooMany(admitted)) return crashLoop(envelope);
+  if (envelope.claim != null) return fetchPayload(app, ports, run, admitted, now);
+  return runValid(app, ports, run, admitted, envelope.payload, now);
+}
+
+/** A payload that was too large for the queue is kept beside it. */
+async function fetchPayload(
+  app: App,
+  ports: AttemptPorts,
+  run: Run,
+  admitted: Admitted,
+  now: number,
+): Promise<Verdict> {
+  const { redeem } = await claims();
+  let input: unknown;
+  try {
+    input = await redeem(ports.client.stores, admitted.envelope);
+  } catch (error) {
+    return unfit(app, admitted, error);
+  }
+  if (input === alreadyDone) return { verb: 'ack', outcome: 'skipped-idempotent', output: null };
+  return runValid(app, ports, run, admitted, input, now);
+}
+
+function runValid(
+  app: App,
+  ports: AttemptPorts,
+  run: Run,
+  admitted: Admitted,
+  input: unknown,
+  now: number,
+): Verdict | Promise<Verdict> {
+  const { envelope, job } = admitted;
   let payload: unknown;
   try {
-    payload = validate(job.schema, envelope.payload, job.name);
+    payload = validate(job.schema, input, job.name);
   } catch (error) {
     return unfit(app, admitted, error);
   }
@@ -164,12 +197,21 @@ function decide(
 
 const isOneTooMany = ({ envelope, attempt: number }: Admitted): boolean => number > envelope.maxRetries + 1;
 
-/** A schema may ask a database: only its own "no" is final, a fault of its own is a failed attempt. */
+/** A schema may ask a database: only a "no" is final, a fault of its own or of the claim store is a failed attempt. */
 function unfit(app: App, { job, envelope, attempt: number }: Admitted, error: unknown): Verdict {
-  return error instanceof LongshoreError
+  return error instanceof LongshoreError && error.code !== 'BACKEND' && error.code !== 'CONFIG'
     ? rejected('rejected', error)
     : afterFailure(app, job, envelope, number, error);
 }
+
+/** Not that of a dead letter, which somebody may retry; and after the record, which tells a late copy that all is done. */
+async function dropPayload(app: App, client: Client, { envelope }: Admitted, how: Verdict): Promise<void> {
+  if (how.verb !== 'ack' && !(how.verb === 'abandon' && how.reason === 'cancelled')) return;
+  await (await claims()).discard(app, client.stores, envelope);
+}
+
+/** Loaded with the first payload that was too large for its queue. */
+const claims = () => import('./claims.ts');
 
 /** The idempotency guard around the run: claim before, complete with the ack, release on everything else. */
 async function runGuarded(

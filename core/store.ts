@@ -177,10 +177,26 @@ export interface WorkerRegistry {
   remove(id: string): Promise<void>;
 }
 
+/**
+ * Keeps payloads that are too large for the queue. Keys are 1 to 160 of `A-Z a-z 0-9 . _ -` and name one payload each. A payload is
+ * removed once its job is done, and kept with a dead letter; what is left over (a message that was never sent, a dead letter
+ * that was discarded) is for the store's own lifecycle rule, which must not be shorter than a message may live.
+ */
+export interface ClaimStore {
+  /** Resolves when it is kept for good. A second call with the same key replaces it, or finds it there. */
+  put(key: string, bytes: Uint8Array): Promise<void>;
+  /** `null` = there is none. Of one with more than `maxBytes` any bytes may be given back: its digest will refuse them. */
+  get(key: string, maxBytes: number): Promise<Uint8Array | null>;
+  /** Resolves also when there was none. */
+  delete(key: string): Promise<void>;
+}
+
 export interface Stores {
   readonly keys: KeyStore;
   readonly records: RecordStore;
   readonly workers: WorkerRegistry;
+  /** Without it a payload that is too large for the queue is refused. */
+  readonly claims?: ClaimStore;
   /** Ends the store's own connections. May be called again. */
   close?(): Promise<void>;
 }

@@ -10,14 +10,15 @@ import { config, shown } from '../core/errors.ts';
 import { type AttemptResult, attempt } from '../core/flow.ts';
 import type { Job } from '../core/job.ts';
 import { createRun } from '../core/run.ts';
-import { tick } from '../core/tick.ts';
 import { keyRing } from '../core/signing.ts';
 import type { JobRecord } from '../core/store.ts';
+import { tick } from '../core/tick.ts';
 import { memory } from '../local/backends/memory/index.ts';
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 
 export type { AttemptResult } from '../core/flow.ts';
 export { describeBackend } from './contract/backend.ts';
+export { type ClaimsBench, type ClaimsHarness, describeClaims } from './contract/claims.ts';
 export { describeEntrypoint } from './contract/entrypoint.ts';
 export type { Bench, Harness, Runner } from './contract/harness.ts';
 export { describeStore, describeStoreAlone } from './contract/store.ts';

@@ -5,8 +5,8 @@ import { connect } from '../../core/client.ts';
 import { readEnvelope } from '../../core/envelope.ts';
 import { LongshoreError } from '../../core/errors.ts';
 import { defineSchedule, type Schedule, type ScheduleDefinition } from '../../core/schedule.ts';
-import { tick } from '../../core/tick.ts';
 import type { KeyStore } from '../../core/store.ts';
+import { tick } from '../../core/tick.ts';
 import { bench, job, ring, startMs } from './kit.ts';
 
 const minuteMs = 60_000;

@@ -1,0 +1,74 @@
+/** Payloads that are too large for SQS, as objects in a bucket. */
+
+import { config, LongshoreError, shown } from '../../../core/errors.ts';
+import { toError } from '../../../core/failure.ts';
+import type { ClaimStore } from '../../../core/store.ts';
+import { onDemand } from '../on-demand.ts';
+import type { S3Api } from './sdk.ts';
+
+/** An `S3Client`. Described by its shape, so that a program without its types compiles. */
+export interface S3Client {
+  send(command: never): Promise<unknown>;
+}
+
+export interface S3ClaimsOptions {
+  readonly bucket: string;
+  /** What stands before every key; a lifecycle rule can name it. @default 'longshore/claims/' */
+  readonly prefix?: string;
+  /** @default one of our own, set up by the usual AWS variables */
+  readonly client?: S3Client;
+  readonly region?: string;
+  /** Instead of AWS; the bucket's name then stands in the path. */
+  readonly endpoint?: string;
+}
+
+/**
+ * Loads the SDK with the first large payload. Give the bucket a lifecycle rule that removes what is left over after some 30
+ * days: longer than messages and dead letters live.
+ */
+export function s3Claims(options: S3ClaimsOptions): ClaimStore {
+  const { bucket, prefix = 'longshore/claims/' } = options;
+  if (typeof bucket !== 'string' || !/^[A-Za-z0-9._:/-]{3,}$/.test(bucket)) {
+    throw config(`s3Claims() expects bucket to be the name of a bucket, got ${shown(bucket)}.`);
+  }
+  if (typeof prefix !== 'string' || prefix.startsWith('/')) {
+    throw config(`s3Claims() expects prefix to be text that does not begin with "/", got ${shown(prefix)}.`);
+  }
+  const api = onDemand(async () => (await import('./sdk.ts')).openS3(options));
+
+  async function told<T>(during: string, work: (api: S3Api) => Promise<T>): Promise<T> {
+    try {
+      return await work(await api());
+    } catch (error) {
+      throw s3Error(during, bucket, error);
+    }
+  }
+
+  return {
+    put: (key, bytes) => told('keeping a payload', (s3) => s3.put(prefix + key, bytes)),
+    get: (key, maxBytes) => told('fetching a payload', (s3) => s3.get(prefix + key, maxBytes)),
+    delete: (key) => told('removing a payload', (s3) => s3.delete(prefix + key)),
+  };
+}
+
+/** By the names of the SDK's errors: what somebody has to set right, and how. */
+const remedies: Readonly<Record<string, string>> = {
+  NoSuchBucket: 'Create the bucket, or correct its name.',
+  // Without the permission to list, S3 says so too of an object that is not there.
+  AccessDenied:
+    'Allow s3:GetObject, s3:PutObject and s3:DeleteObject on its objects, and s3:ListBucket on itself.',
+  InvalidAccessKeyId: 'Check the credentials.',
+  SignatureDoesNotMatch: 'Check the credentials.',
+  CredentialsProviderError: 'Give the process credentials: a role, a profile or AWS_ACCESS_KEY_ID.',
+  ERR_MODULE_NOT_FOUND: 'Install @aws-sdk/client-s3.',
+};
+
+function s3Error(during: string, bucket: string, cause: unknown): LongshoreError {
+  if (cause instanceof LongshoreError) return cause;
+  const { name, message, code } = toError(cause) as NodeJS.ErrnoException;
+  const remedy = remedies[name] ?? remedies[code ?? ''];
+  const text = `S3 failed while ${during} (bucket ${bucket}): ${message || name}`;
+  const sentence = /[.!?]$/.test(text) ? text : `${text}.`;
+  if (remedy === undefined) return new LongshoreError('BACKEND', sentence, { cause });
+  return new LongshoreError('CONFIG', `${sentence} ${remedy}`, { cause });
+}

@@ -1,0 +1,64 @@
+/** Large payloads as files in a folder, for queues on this machine or on a disk that all workers share. */
+
+import { randomUUID } from 'node:crypto';
+import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { config, LongshoreError, shown } from '../core/errors.ts';
+import { toError } from '../core/failure.ts';
+import type { ClaimStore } from '../core/store.ts';
+
+/** The folder is made when it is needed. Files that are left over are for a cron job to remove. */
+export function directoryClaims(path: string): ClaimStore {
+  if (typeof path !== 'string' || path === '') {
+    throw config(`directoryClaims() expects the path of a folder, got ${shown(path)}.`);
+  }
+  const folder = resolve(path);
+  return {
+    put: (key, bytes) =>
+      told(`keeping ${key}`, async () => {
+        await mkdir(folder, { recursive: true });
+        const draft = join(folder, `.${randomUUID()}`);
+        try {
+          // Payloads are nobody else's business, and a file is there whole or not at all.
+          const file = await open(draft, 'wx', 0o600);
+          try {
+            await file.writeFile(bytes);
+            await file.sync();
+          } finally {
+            await file.close();
+          }
+          await rename(draft, join(folder, key));
+        } catch (error) {
+          await rm(draft, { force: true });
+          throw error;
+        }
+      }),
+    get: (key, maxBytes) =>
+      told(`reading ${key}`, async () => {
+        try {
+          const file = join(folder, key);
+          if ((await stat(file)).size > maxBytes) return new Uint8Array();
+          return await readFile(file);
+        } catch (error) {
+          if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+          throw error;
+        }
+      }),
+    delete: (key) => told(`removing ${key}`, () => rm(join(folder, key), { force: true })),
+  };
+
+  async function told<T>(during: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (cause) {
+      const { message } = toError(cause);
+      throw new LongshoreError(
+        'BACKEND',
+        `The claim store failed while ${during} in ${folder}: ${message}.`,
+        {
+          cause,
+        },
+      );
+    }
+  }
+}
