@@ -4,12 +4,11 @@ import type { QueueAdmin, QueueBackend } from '../../core/contract.ts';
 import { config } from '../../core/errors.ts';
 import { checkInteger } from '../../core/job.ts';
 import { onDemand } from './on-demand.ts';
-import { type Accepting, createAccepting } from './sqs/accepting.ts';
+import type { Accepting } from './sqs/accepting.ts';
 import { type ConnectionOptions, createConnection } from './sqs/connection.ts';
-import { createLeaseBook, longestHiddenMs } from './sqs/leases.ts';
+import { longestHiddenMs, maxBodyBytes } from './sqs/limits.ts';
 import type { Polling } from './sqs/polling.ts';
 import type { Queues } from './sqs/queues.ts';
-import { createUncounted } from './sqs/uncounted.ts';
 
 export interface SqsOptions extends ConnectionOptions {
   /** How long one receive call may wait, 1_000 to 20_000; `close()` waits as long for the last one. @default 5_000 */
@@ -25,10 +24,6 @@ export interface SqsBackend extends QueueBackend {
   check(queues?: readonly string[]): Promise<void>;
 }
 
-/** SQS counts attributes; so much is kept free for ours, the reason and error of a dead letter included. */
-const attributeBytes = 4_096;
-const maxBodyBytes = 1_048_576 - attributeBytes;
-
 /** Opens nothing before the first use, and loads each part when it is first used. */
 export function sqs(options: SqsOptions): SqsBackend {
   const { longPollMs = 5_000, keys } = options;
@@ -37,21 +32,25 @@ export function sqs(options: SqsOptions): SqsBackend {
     throw config(`Expected longPollMs of sqs() to be at most 20000, got ${longPollMs}.`);
   const connection = createConnection(options);
   const { clock, queues } = connection;
-  const book = createLeaseBook(clock.now);
-  const uncounted = keys ? createUncounted(keys, clock.now) : null;
+  const uncounted = onDemand(async () =>
+    keys ? (await import('./sqs/uncounted.ts')).createUncounted(keys, clock.now) : null,
+  );
 
   const sender = onDemand(async () => {
     const { createSender } = await import('./sqs/sender.ts');
-    return createSender(connection, maxBodyBytes);
+    return createSender(connection);
   });
   const settling = onDemand(async () => {
     const { createSettling } = await import('./sqs/settling.ts');
-    return createSettling(connection, book, uncounted);
+    return createSettling(connection, await uncounted());
   });
-  const accepting = createAccepting(connection, settling, uncounted);
+  const accepting = onDemand(async () => {
+    const { createAccepting } = await import('./sqs/accepting.ts');
+    return createAccepting(connection, settling, await uncounted());
+  });
   const receiving = onDemand(async () => {
     const { createReceiving } = await import('./sqs/receiving.ts');
-    return createReceiving(connection, accepting);
+    return createReceiving(connection, await accepting());
   });
   let polling: Promise<Polling> | null = null;
   const polls = onDemand(() => {
@@ -76,7 +75,7 @@ export function sqs(options: SqsOptions): SqsBackend {
     name: 'sqs',
     limits: { maxBodyBytes, maxDelayMs: null, maxLeaseMs: longestHiddenMs },
     queues,
-    accept: accepting.accept,
+    accept: async (...args) => (await accepting()).accept(...args),
     async check(names = queues.all().map(({ name }) => name)) {
       const { check } = await receiving();
       for (const queue of names) await check(queue);

@@ -9,6 +9,7 @@ import { backendError } from '../../core/failure.ts';
 import { type Batch, createBatch, type Item } from './batch.ts';
 import { deliveryOf, recordsOf, type SqsRecord } from './events.ts';
 import { type Held, startUpkeep } from './invocation.ts';
+import { placeOfArn } from './sqs/arns.ts';
 import type { Delivery } from './sqs/message.ts';
 import type { SqsBackend } from './sqs.ts';
 import type { Worker, WorkerOptions } from './worker-options.ts';
@@ -90,7 +91,7 @@ function lanesOf(items: readonly Item[], fifo: boolean): Item[][] {
 function deliveriesOf({ queues }: SqsBackend, records: readonly SqsRecord[]): Map<string, Delivery[]> {
   const deliveries = new Map<string, Delivery[]>();
   for (const [arn, group] of Map.groupBy(records, ({ eventSourceARN }) => eventSourceARN)) {
-    const place = queues.byArn(arn);
+    const place = placeOfArn(queues, arn);
     if (!place) {
       throw config(
         `Expected messages of a queue that sqs() was given, got some of ${arn}. Add its URL to queues.`,

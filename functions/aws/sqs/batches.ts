@@ -51,8 +51,13 @@ export async function inBatches<T>(items: readonly T[], rules: BatchRules<T>): P
     if (rules.inOrder) break;
     open = open.filter((i) => answers[i] && !answers[i].senderFault && answers[i].cause === undefined);
   }
+  return thrownByAll(answers);
+}
+
+/** Throws where every answer is that the request itself has failed. */
+export function thrownByAll(answers: (Failure | null)[]): (Failure | null)[] {
   const causes = answers.map((answer) => answer?.cause);
-  if (items.length > 0 && causes.every((cause) => cause !== undefined)) throw causes[0];
+  if (causes.length > 0 && causes.every((cause) => cause !== undefined)) throw causes[0];
   return answers;
 }
 

@@ -1,14 +1,32 @@
 /** What all parts of the backend share: the queues, the clock, and the SDK once somebody needs it. */
 
 import { type Clock, systemClock } from '../../../core/clock.ts';
-import { config } from '../../../core/errors.ts';
+import { config, shown } from '../../../core/errors.ts';
 import type { KeyStore } from '../../../core/store.ts';
+import { onDemand } from '../on-demand.ts';
 import type { SqsApi } from './api.ts';
 import { type Place, type QueueOptions, type Queues, resolveQueues } from './queues.ts';
+import type { Scheduler } from './scheduler.ts';
 
 /** An `SQSClient`. Described by its shape, so that a program without its types compiles. */
 export interface SqsClient {
   send(command: never): Promise<unknown>;
+}
+
+/** A `SchedulerClient`, by its shape. */
+export interface SchedulerClient {
+  send(command: never): Promise<unknown>;
+}
+
+export interface SchedulerOptions {
+  /** What EventBridge Scheduler sends as: a role that it may take on, with sqs:SendMessage on the queues and their dead-letter queues. */
+  readonly roleArn: string;
+  /** The group that the schedules are made in. @default 'default' */
+  readonly groupName?: string;
+  /** Instead of AWS. */
+  readonly endpoint?: string;
+  /** Instead of a client of our own. */
+  readonly client?: SchedulerClient;
 }
 
 export interface ConnectionOptions extends QueueOptions {
@@ -20,6 +38,8 @@ export interface ConnectionOptions extends QueueOptions {
   readonly client?: SqsClient;
   /** Where it is remembered that a delivery was no attempt. FIFO queues need it, others do not. */
   readonly keys?: KeyStore;
+  /** Delays over 15 minutes by EventBridge Scheduler. @default by messages that go round every 15 minutes */
+  readonly scheduler?: SchedulerOptions;
   readonly clock?: Clock;
 }
 
@@ -28,9 +48,13 @@ export interface Connection {
   readonly queues: Queues;
   /** Throws `CONFIG` for a queue that is not known. */
   placeOf(queue: string): Place;
+  readonly region: string | undefined;
   api(): Promise<SqsApi>;
+  /** `null`: none is configured. */
+  scheduler(): Promise<Scheduler | null>;
   /** Runs `work`; what the SDK throws comes out as a LongshoreError. `during` is for people. */
   told<T>(during: string, work: (api: SqsApi) => Promise<T>): Promise<T>;
+  onClose(close: () => void): void;
   close(): Promise<void>;
 }
 
@@ -38,6 +62,12 @@ export function createConnection(options: ConnectionOptions): Connection {
   const { clock = systemClock, keys } = options;
   const queues = resolveQueues(options);
   for (const place of queues.all()) checkPlace(place);
+  const { roleArn } = options.scheduler ?? {};
+  if (options.scheduler && !/^arn:[\w-]+:iam::\d{12}:role\/./.test(String(roleArn))) {
+    throw config(
+      `Expected scheduler.roleArn of sqs() to be like arn:aws:iam::123456789012:role/scheduler, got ${shown(roleArn)}.`,
+    );
+  }
   let opening: Promise<SqsApi> | null = null;
 
   function checkPlace(place: Place): Place {
@@ -48,15 +78,23 @@ export function createConnection(options: ConnectionOptions): Connection {
   }
 
   function api(): Promise<SqsApi> {
-    opening ??= import('./sdk.ts').then(({ openSqs }) => openSqs(options, queues));
+    opening ??= import('./sdk.ts').then(({ openSqs }) => openSqs(connection, options));
     return opening;
   }
+  const scheduler = onDemand(async () => {
+    const { createScheduler } = await import('./scheduler.ts');
+    return createScheduler(connection, options.scheduler!);
+  });
+  const closing: (() => void)[] = [];
 
-  return {
+  const connection: Connection = {
     clock,
     queues,
     placeOf: (queue) => checkPlace(queues.of(queue)),
+    region: regionOf(options, queues),
     api,
+    scheduler: async () => (options.scheduler ? scheduler() : null),
+    onClose: (close) => void closing.push(close),
     async told(during, work) {
       try {
         return await work(await api());
@@ -68,6 +106,14 @@ export function createConnection(options: ConnectionOptions): Connection {
       const opened = opening;
       opening = null;
       (await opened)?.close();
+      for (const end of closing.splice(0)) end();
     },
   };
+  return connection;
+}
+
+/** Of the option, else of the environment, else of the queue's URL. */
+function regionOf({ region, queueUrl }: ConnectionOptions, queues: Queues): string | undefined {
+  const url = queueUrl ?? queues.all()[0]?.url ?? '';
+  return region ?? process.env.AWS_REGION ?? /^https?:\/\/sqs\.([a-z0-9-]+)\./.exec(url)?.[1];
 }

@@ -10,6 +10,7 @@ import type { Connection } from './connection.ts';
 import { type Delivery, tagsOf } from './message.ts';
 import type { Place } from './queues.ts';
 import { parcelOf, send } from './sending.ts';
+import { unwrapped } from './undelivered.ts';
 
 /** SQS is patient for so long while a listing looks through the queue. */
 const hiddenSeconds = 60;
@@ -112,7 +113,7 @@ async function collect(connection: Connection, place: Place, found: Found[]): Pr
       if (messages.length === 0) return;
     }
     for (const message of messages) {
-      const delivery = deliveryOf(message);
+      const delivery = unwrapped(deliveryOf(message));
       found.push({ place, delivery, letter: letterOf(place, delivery, connection.clock.now()) });
     }
   }

@@ -23,6 +23,7 @@ export function deadParcel(lease: JobLease, ticket: Ticket, why: Abandon, now: n
     body: lease.body,
     attributes: largestThatFits(lease.body, [{ ...facts, ...error }, facts, {}]),
     delaySeconds: 0,
+    dueAt: null,
     group,
     // A message that dies again after a retry is another dead letter.
     dedupId: `${messageId}-${lease.attempt}`.slice(-128),

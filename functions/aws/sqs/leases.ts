@@ -7,9 +7,6 @@ import type { JobLease } from '../../../core/contract.ts';
 import { LongshoreError } from '../../../core/errors.ts';
 import { type Delivery, tagsOf } from './message.ts';
 
-/** SQS hides a message for 12 hours at most, counted from its receipt. A minute is for the way. */
-export const longestHiddenMs = 12 * 3_600_000 - 60_000;
-
 export interface Ticket {
   readonly handle: string;
   readonly messageId: string;

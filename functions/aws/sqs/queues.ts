@@ -23,8 +23,8 @@ export interface Place {
 export interface Queues {
   /** Throws `CONFIG` for a name without a URL. */
   of(name: string): Place;
-  /** The queue that an ARN names; `null` when it is none of ours. */
-  byArn(arn: string): Place | null;
+  /** What stands before every name; `null` where each queue has a URL of its own. */
+  readonly prefix: string | null;
   /** Every queue that is configured or was used. */
   all(): Place[];
 }
@@ -67,36 +67,12 @@ export function resolveQueues({ queues, queueUrl, deadLetterUrls = {} }: QueueOp
     return place;
   }
   for (const name of Object.keys(urls)) of(name);
-  const prefix = queueUrl === undefined ? null : endOf(queueUrl);
-
   return {
     of,
+    prefix: queueUrl ?? null,
     all: () => [...places.values()],
-    byArn(arn) {
-      const [, , service, , account = '', name = ''] = arn.split(':');
-      if (service !== 'sqs' || name === '') return null;
-      const found = [...places.values()].find(({ url }) => isSame(endOf(url), account, name));
-      if (found || !prefix) return found ?? null;
-      const rest = name.startsWith(prefix.name) ? name.slice(prefix.name.length) : '';
-      return rest !== '' && isSame(prefix, account, prefix.name) ? of(rest) : null;
-    },
   };
 }
-
-interface End {
-  /** `null` where the URL has none, as with some emulators. */
-  readonly account: string | null;
-  readonly name: string;
-}
-
-function endOf(url: string): End {
-  const parts = new URL(url).pathname.split('/');
-  const account = parts.at(-2) ?? '';
-  return { account: /^\d{12}$/.test(account) ? account : null, name: parts.at(-1) ?? '' };
-}
-
-const isSame = (end: End, account: string, name: string): boolean =>
-  end.name === name && (end.account === null || end.account === account);
 
 const own = (record: Readonly<Record<string, string>>, name: string): string | undefined =>
   Object.hasOwn(record, name) ? record[name] : undefined;

@@ -11,12 +11,11 @@ import {
 } from '@aws-sdk/client-sqs';
 import type { SqsApi } from './api.ts';
 import { attributeNames, systemAttributeNames } from './attributes.ts';
-import type { ConnectionOptions } from './connection.ts';
-import type { Queues } from './queues.ts';
+import type { Connection, ConnectionOptions } from './connection.ts';
 
-export function openSqs(options: ConnectionOptions, queues: Queues): SqsApi {
+export function openSqs(connection: Connection, options: ConnectionOptions): SqsApi {
   const { client: given } = options;
-  const client = (given as SQSClient | undefined) ?? new SQSClient(settingsOf(options, queues));
+  const client = (given as SQSClient | undefined) ?? new SQSClient(settingsOf(connection, options));
   return {
     async send(QueueUrl, entries) {
       const { Failed = [] } = await client.send(
@@ -58,11 +57,9 @@ export function openSqs(options: ConnectionOptions, queues: Queues): SqsApi {
   };
 }
 
-function settingsOf({ region, endpoint, queueUrl }: ConnectionOptions, queues: Queues): SQSClientConfig {
-  const url = queueUrl ?? queues.all()[0]?.url ?? '';
-  const chosen = region ?? process.env.AWS_REGION ?? /^https?:\/\/sqs\.([a-z0-9-]+)\./.exec(url)?.[1];
+function settingsOf({ region }: Connection, { endpoint }: ConnectionOptions): SQSClientConfig {
   return {
-    ...(chosen !== undefined && { region: chosen }),
+    ...(region !== undefined && { region }),
     // With an endpoint of one's own the URLs only name the queues.
     ...(endpoint !== undefined && { endpoint, useQueueUrlAsEndpoint: false }),
   };

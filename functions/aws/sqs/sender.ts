@@ -3,18 +3,22 @@
 import type { JobSender, OutgoingMessage, SendResult } from '../../../core/contract.ts';
 import type { LongshoreError } from '../../../core/errors.ts';
 import type { Connection } from './connection.ts';
+import { dispatch } from './dispatch.ts';
 import { failedEntry, sqsError } from './errors.ts';
-import { parcelOf, send, unsendable } from './sending.ts';
+import { maxBodyBytes } from './limits.ts';
+import { parcelOf, unsendable } from './sending.ts';
 
-export function createSender({ clock, placeOf, told }: Connection, maxBodyBytes: number): JobSender {
+export function createSender(connection: Connection): JobSender {
+  const { clock, placeOf, told } = connection;
+
   async function sendAll(queue: string, messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
-    const { url, fifo } = placeOf(queue);
+    const place = placeOf(queue);
     const now = clock.now();
     const parcels = messages.map(({ id, job, group, notBefore, body }) =>
       parcelOf(body, { id, job, group, attempts: 0, notBefore }, now),
     );
     const during = `sending to queue "${queue}"`;
-    const failures = await told(during, (api) => send(api, url, fifo, parcels));
+    const failures = await told(during, () => dispatch(connection, place, parcels));
     return messages.map(({ id }, i) => {
       const failure = failures[i];
       if (!failure) return { ok: true, id, duplicate: false };

@@ -12,6 +12,8 @@ export interface Parcel {
   /** Hidden for so many seconds, 0 to 900. */
   readonly delaySeconds: number;
   readonly group: string | null;
+  /** When it is due (epoch ms), if that is later than SQS can delay. */
+  readonly dueAt: number | null;
   /** SQS takes one message of this name within five minutes, on FIFO queues. */
   readonly dedupId: string;
 }
@@ -23,9 +25,11 @@ export const longestDelayMs = 900_000;
 export function parcelOf(body: string, tags: Tags, now: number): Parcel {
   const { notBefore } = tags;
   const delayMs = Math.max(0, (notBefore ?? now) - now);
+  const dueAt = delayMs > longestDelayMs ? notBefore : null;
   return {
     body,
-    attributes: attributesOf({ ...tags, notBefore: delayMs > longestDelayMs ? notBefore : null }),
+    attributes: attributesOf({ ...tags, notBefore: dueAt }),
+    dueAt,
     delaySeconds: Math.ceil(Math.min(delayMs, longestDelayMs) / 1000),
     group: tags.group,
     dedupId: tags.id,

@@ -5,8 +5,10 @@ import type { SqsApi } from './api.ts';
 import { type Failure, inBatches } from './batches.ts';
 import type { Connection } from './connection.ts';
 import { deadParcel } from './dead-parcel.ts';
+import { dispatch } from './dispatch.ts';
 import { failedEntry } from './errors.ts';
-import { type LeaseBook, longestHiddenMs, ticketOf } from './leases.ts';
+import { createLeaseBook, ticketOf } from './leases.ts';
+import { longestHiddenMs } from './limits.ts';
 import { parcelOf, send } from './sending.ts';
 import type { Uncounted } from './uncounted.ts';
 
@@ -19,12 +21,9 @@ export interface Settling {
   sendOn(lease: JobLease, attempts: number, notBefore: number | null): Promise<boolean>;
 }
 
-export function createSettling(
-  connection: Connection,
-  book: LeaseBook,
-  uncounted: Uncounted | null,
-): Settling {
+export function createSettling(connection: Connection, uncounted: Uncounted | null): Settling {
   const { clock, placeOf, told } = connection;
+  const book = createLeaseBook(clock.now);
 
   const hideableMs = (lease: JobLease): number =>
     Math.max(0, ticketOf(lease).receivedAt + longestHiddenMs - clock.now());
@@ -98,11 +97,11 @@ export function createSettling(
 
   /** First the copy, then the end of the old one: the worst that can happen is one too many. */
   function sendOn(lease: JobLease, attempts: number, notBefore: number | null): Promise<boolean> {
-    const { url, fifo } = placeOf(lease.queue);
+    const place = placeOf(lease.queue);
     const { id, job, group } = ticketOf(lease);
     return settleOne(lease, async (mine) => {
       const parcel = parcelOf(lease.body, { id, job, group, attempts, notBefore }, clock.now());
-      await sendOne(`sending back to queue "${lease.queue}"`, (api) => send(api, url, fifo, [parcel]));
+      await sendOne(`sending back to queue "${lease.queue}"`, () => dispatch(connection, place, [parcel]));
       await drop(mine);
       return [true];
     });

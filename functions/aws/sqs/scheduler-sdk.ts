@@ -1,0 +1,63 @@
+/** The only file that imports the Scheduler's SDK, on first use. */
+
+import {
+  CreateScheduleCommand,
+  SchedulerClient,
+  type SchedulerClientConfig,
+} from '@aws-sdk/client-scheduler';
+import type { Connection, SchedulerOptions } from './connection.ts';
+
+export interface OneTime {
+  readonly name: string;
+  /** Epoch ms. */
+  readonly at: number;
+  /** JSON of the request to SQS. */
+  readonly input: string;
+  readonly deadLetterArn: string;
+}
+
+export interface SchedulerApi {
+  /** Resolves also when it is there already. */
+  create(schedule: OneTime): Promise<void>;
+}
+
+const timeouts = { connectionTimeout: 2_000, requestTimeout: 5_000, throwOnRequestTimeout: true };
+/** EventBridge takes one day, and then the dead-letter queue. */
+const longestLateSeconds = 86_400;
+
+export function openScheduler({ region, onClose }: Connection, options: SchedulerOptions): SchedulerApi {
+  const { roleArn, groupName = 'default', endpoint, client: given } = options;
+  const settings: SchedulerClientConfig = { requestHandler: timeouts };
+  if (region !== undefined) settings.region = region;
+  if (endpoint !== undefined) settings.endpoint = endpoint;
+  const client = (given as SchedulerClient | undefined) ?? new SchedulerClient(settings);
+  if (!given) onClose(() => client.destroy());
+  return {
+    async create({ name, at, input, deadLetterArn }) {
+      try {
+        await client.send(
+          new CreateScheduleCommand({
+            Name: name,
+            GroupName: groupName,
+            ClientToken: name,
+            // Whole seconds, and never early.
+            ScheduleExpression: `at(${new Date(Math.ceil(at / 1000) * 1000).toISOString().slice(0, 19)})`,
+            ScheduleExpressionTimezone: 'UTC',
+            FlexibleTimeWindow: { Mode: 'OFF' },
+            ActionAfterCompletion: 'DELETE',
+            Target: {
+              // Not the queue itself: that way a message would have no attributes.
+              Arn: 'arn:aws:scheduler:::aws-sdk:sqs:sendMessage',
+              RoleArn: roleArn,
+              Input: input,
+              RetryPolicy: { MaximumEventAgeInSeconds: longestLateSeconds, MaximumRetryAttempts: 185 },
+              DeadLetterConfig: { Arn: deadLetterArn },
+            },
+          }),
+        );
+      } catch (error) {
+        if ((error as Error).name !== 'ConflictException') throw error;
+      }
+    },
+  };
+}

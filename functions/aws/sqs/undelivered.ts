@@ -1,0 +1,30 @@
+/** What EventBridge Scheduler could not send, it puts into the dead-letter queue: the request, not the message. */
+
+import type { Delivery } from './message.ts';
+
+interface Request {
+  readonly MessageBody?: string;
+  readonly MessageAttributes?: Readonly<Record<string, { readonly StringValue?: string }>>;
+}
+
+/** The message inside, as if it had died itself; any other delivery as it is. */
+export function unwrapped(delivery: Delivery): Delivery {
+  if (delivery.attributes['longshore.id'] !== undefined || !delivery.body.startsWith('{"QueueUrl":')) {
+    return delivery;
+  }
+  try {
+    const { MessageBody, MessageAttributes = {} } = JSON.parse(delivery.body) as Request;
+    if (typeof MessageBody !== 'string') return delivery;
+    const texts = Object.entries(MessageAttributes).map(([name, value]) => [name, value?.StringValue ?? '']);
+    const attributes = {
+      ...(Object.fromEntries(texts) as Record<string, string>),
+      'longshore.reason': 'exhausted',
+      'longshore.error':
+        'BACKEND: EventBridge Scheduler tried for a day to send this message. Check its role.',
+      'longshore.attempt': '0',
+    };
+    return { ...delivery, body: MessageBody, attributes };
+  } catch {
+    return delivery; // somebody else's
+  }
+}
