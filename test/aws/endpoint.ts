@@ -1,6 +1,6 @@
 /**
  * Where the SQS of these tests is: fauxqs in this process, whose time the tests own, or whatever SQS_ENDPOINT names
- * (LocalStack, ElasticMQ), where time is real. Never the cloud, unless LONGSHORE_REMOTE_SQS=1 says so.
+ * (LocalStack, ElasticMQ), where time is real. Never the cloud, unless LONGSHORE_ALLOW_AWS=1 says so.
  */
 
 import { dirname, join } from 'node:path';
@@ -19,13 +19,13 @@ export interface Endpoint {
 }
 
 /** Throws unless `url` is on this machine, or the cloud was asked for by name. */
-export function refuseRemote(url: string, forced = process.env.LONGSHORE_REMOTE_SQS === '1'): void {
+export function refuseRemote(url: string, forced = process.env.LONGSHORE_ALLOW_AWS === '1'): void {
   const { hostname } = new URL(url);
   const local =
     hostname === 'localhost' || hostname.endsWith('.localhost') || /^(127\.|\[::1\]$)/.test(hostname);
   if (local || forced) return;
   throw new Error(
-    `Expected SQS_ENDPOINT to be on this machine, got ${hostname}: these tests make, fill and delete queues. Set LONGSHORE_REMOTE_SQS=1 if you mean it.`,
+    `Expected SQS_ENDPOINT to be on this machine, got ${hostname}: these tests make, fill and delete queues. Set LONGSHORE_ALLOW_AWS=1 if you mean it.`,
   );
 }
 
@@ -36,7 +36,7 @@ export async function openEndpoint(): Promise<Endpoint> {
   const url = given ?? `http://127.0.0.1:${server!.port}`;
   // What the SDK would otherwise look for in the environment, where it could find somebody's real account.
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
-  const own = process.env.LONGSHORE_REMOTE_SQS === '1' ? {} : { credentials, region: 'eu-central-1' };
+  const own = process.env.LONGSHORE_ALLOW_AWS === '1' ? {} : { credentials, region: 'eu-central-1' };
   const client = new SQSClient({ endpoint: url, useQueueUrlAsEndpoint: false, ...own });
   return {
     url,

@@ -13,6 +13,7 @@ import {
   UpdateTimeToLiveCommand,
   waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb';
+import { guarded } from '../guard.ts';
 import type { DynamoTableOptions } from './options.ts';
 import { type DynamoTable, indexName } from './table.ts';
 
@@ -59,7 +60,7 @@ export function openApi({
   const settings: DynamoDBClientConfig = { requestHandler: timeouts };
   if (region !== undefined) settings.region = region;
   if (endpoint !== undefined) settings.endpoint = endpoint;
-  const client = (given as DynamoDBClient | undefined) ?? new DynamoDBClient(settings);
+  const client = guarded((given as DynamoDBClient | undefined) ?? new DynamoDBClient(settings));
 
   async function readBatch(pks: readonly string[]): Promise<Item[]> {
     const found: Item[] = [];

@@ -7,6 +7,7 @@ import {
   S3Client,
   type S3ClientConfig,
 } from '@aws-sdk/client-s3';
+import { guarded } from '../guard.ts';
 import type { S3ClaimsOptions } from './index.ts';
 
 export interface S3Api {
@@ -21,7 +22,7 @@ export function openS3({ bucket: Bucket, client: given, region, endpoint }: S3Cl
   const settings: S3ClientConfig = { requestHandler: timeouts };
   if (region !== undefined) settings.region = region;
   if (endpoint !== undefined) Object.assign(settings, { endpoint, forcePathStyle: true });
-  const client = (given as S3Client | undefined) ?? new S3Client(settings);
+  const client = guarded((given as S3Client | undefined) ?? new S3Client(settings));
   return {
     async put(Key, Body) {
       await client.send(new PutObjectCommand({ Bucket, Key, Body, ContentType: 'application/json' }));

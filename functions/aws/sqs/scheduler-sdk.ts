@@ -5,6 +5,7 @@ import {
   SchedulerClient,
   type SchedulerClientConfig,
 } from '@aws-sdk/client-scheduler';
+import { guarded } from '../guard.ts';
 import type { Connection, SchedulerOptions } from './connection.ts';
 
 export interface OneTime {
@@ -30,7 +31,7 @@ export function openScheduler({ region, onClose }: Connection, options: Schedule
   const settings: SchedulerClientConfig = { requestHandler: timeouts };
   if (region !== undefined) settings.region = region;
   if (endpoint !== undefined) settings.endpoint = endpoint;
-  const client = (given as SchedulerClient | undefined) ?? new SchedulerClient(settings);
+  const client = guarded((given as SchedulerClient | undefined) ?? new SchedulerClient(settings));
   if (!given) onClose(() => client.destroy());
   return {
     async create({ name, at, input, deadLetterArn }) {

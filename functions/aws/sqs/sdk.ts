@@ -9,13 +9,14 @@ import {
   SQSClient,
   type SQSClientConfig,
 } from '@aws-sdk/client-sqs';
+import { guarded } from '../guard.ts';
 import type { SqsApi } from './api.ts';
 import { attributeNames, systemAttributeNames } from './attributes.ts';
 import type { Connection, ConnectionOptions } from './connection.ts';
 
 export function openSqs(connection: Connection, options: ConnectionOptions): SqsApi {
   const { client: given } = options;
-  const client = (given as SQSClient | undefined) ?? new SQSClient(settingsOf(connection, options));
+  const client = guarded((given as SQSClient | undefined) ?? new SQSClient(settingsOf(connection, options)));
   return {
     async send(QueueUrl, entries) {
       const { Failed = [] } = await client.send(
