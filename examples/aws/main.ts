@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { dynamoStore, lambda, sqs } from '../../functions/aws/index.ts';
 import { createExampleApp } from '../app/app.ts';
 import { createServices } from '../app/services.ts';
+import { lanes } from './lanes.ts';
 
 /** Set by serverless.yml. */
 function required(name: string): string {
@@ -26,7 +27,7 @@ const services = createServices({
 const { app } = createExampleApp(services);
 
 export const { worker, schedule, enqueue } = lambda(app, {
-  backend: sqs({ queueUrl: required('QUEUE_URL') }),
+  backend: sqs({ queueUrl: required('QUEUE_URL'), lanes }),
   store: dynamoStore({ table: required('TABLE') }),
   apiKeys: [{ id: 'operator', key: required('API_KEY') }],
 });

@@ -58,10 +58,16 @@ export function sqs(options: SqsOptions): SqsBackend {
     return polling;
   });
   async function openPolling(): Promise<Polling> {
-    const [{ createPolling }, { receive }] = await Promise.all([import('./sqs/polling.ts'), receiving()]);
+    const [{ createPolling }, { createTurns }, { receive }] = await Promise.all([
+      import('./sqs/polling.ts'),
+      import('./sqs/lanes.ts'),
+      receiving(),
+    ]);
+    const turns = createTurns();
     return createPolling({
       clock,
       longPollMs,
+      lanesOf: (queue) => turns.next(queues.lanesOf(queue)),
       receive,
       async handBack(leases) {
         const { nack } = await settling();

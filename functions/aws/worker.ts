@@ -11,6 +11,7 @@ import { deliveryOf, recordsOf, type SqsRecord } from './events.ts';
 import { type Held, startUpkeep } from './invocation.ts';
 import { placeOfArn } from './sqs/arns.ts';
 import type { Delivery } from './sqs/message.ts';
+import type { Place } from './sqs/queues.ts';
 import type { SqsBackend } from './sqs.ts';
 import type { Worker, WorkerOptions } from './worker-options.ts';
 
@@ -32,7 +33,7 @@ export function createWorker(client: Client, backend: SqsBackend, options: Worke
   return async (event, context) => {
     const startedAt = clock.now();
     const records = recordsOf(event);
-    const queues = deliveriesOf(backend, records);
+    const places = deliveriesOf(backend, records);
     const deadlineAt = startedAt + context.getRemainingTimeInMillis();
     const endAt = Math.max(startedAt, deadlineAt - marginMs);
     const expiresAt = visibilityMs === undefined ? deadlineAt : startedAt + visibilityMs;
@@ -43,11 +44,11 @@ export function createWorker(client: Client, backend: SqsBackend, options: Worke
     const done = new Set<string>();
     try {
       const lanes: Item[][] = [];
-      for (const [queue, deliveries] of queues) {
-        const accepted = await backend.accept(queue, deliveries, expiresAt);
+      for (const [place, deliveries] of places) {
+        const accepted = await backend.accept(place, deliveries, expiresAt);
         for (const { messageId } of accepted.postponed) done.add(messageId);
         for (const { error } of accepted.failed) failed('receiving', error);
-        lanes.push(...lanesOf(accepted.leases, backend.queues.of(queue).fifo));
+        lanes.push(...lanesOf(accepted.leases, place.fifo));
       }
       const next = lanes.values();
       const workers = Array.from({ length: Math.min(concurrency, lanes.length) }, () =>
@@ -88,8 +89,8 @@ function lanesOf(items: readonly Item[], fifo: boolean): Item[][] {
 }
 
 /** By queue. Throws `CONFIG` for a queue that is none of ours. */
-function deliveriesOf({ queues }: SqsBackend, records: readonly SqsRecord[]): Map<string, Delivery[]> {
-  const deliveries = new Map<string, Delivery[]>();
+function deliveriesOf({ queues }: SqsBackend, records: readonly SqsRecord[]): Map<Place, Delivery[]> {
+  const deliveries = new Map<Place, Delivery[]>();
   for (const [arn, group] of Map.groupBy(records, ({ eventSourceARN }) => eventSourceARN)) {
     const place = placeOfArn(queues, arn);
     if (!place) {
@@ -97,7 +98,7 @@ function deliveriesOf({ queues }: SqsBackend, records: readonly SqsRecord[]): Ma
         `Expected messages of a queue that sqs() was given, got some of ${arn}. Add its URL to queues.`,
       );
     }
-    deliveries.set(place.name, [...(deliveries.get(place.name) ?? []), ...group.map(deliveryOf)]);
+    deliveries.set(place, [...(deliveries.get(place) ?? []), ...group.map(deliveryOf)]);
   }
   return deliveries;
 }

@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { App } from '../../core/index.ts';
 import { createExampleApp } from '../../examples/app/app.ts';
+import { lanes } from '../../examples/aws/lanes.ts';
 import { dynamoTable } from '../../functions/aws/index.ts';
 
 interface Resource {
@@ -50,8 +51,11 @@ function sources() {
     const policy = queue.RedrivePolicy;
     const deadLetters = resourceOf(policy.deadLetterTargetArn);
     const timeout = resourceOf(mapping.FunctionName).Timeout as number;
+    const physical = queue.QueueName.slice(prefix.length) as string;
     return {
-      name: queue.QueueName.slice(prefix.length) as string,
+      physical,
+      /** Of the app; a lane has that of its queue. */
+      name: physical.replace(/-(critical|high|low)$/, ''),
       mapping,
       queue,
       policy,
@@ -70,15 +74,15 @@ const set = {
 };
 
 describe('the template of serverless.yml', () => {
-  it('has a queue, its dead letters and one event source for every queue of the app, and no other', () => {
-    expect(
-      sources()
-        .map(({ name }) => name)
-        .sort(),
-    ).toEqual([...app.queues].sort());
-    const names = ofType('AWS::SQS::Queue').map(([, { QueueName }]) => QueueName as string);
+  it('has a queue, its lanes, its dead letters and one event source each for every queue of the app, and no other', () => {
+    const besides = Object.entries(lanes).flatMap(([name, more]) => more.map((lane) => `${name}-${lane}`));
+    const physical = sources().map((source) => source.physical);
+    expect(physical.sort()).toEqual([...app.queues, ...besides].sort());
+    const names = ofType('AWS::SQS::Queue').map(
+      ([, { QueueName }]) => QueueName.slice(prefix.length) as string,
+    );
     expect(names.sort()).toEqual(
-      app.queues.flatMap((name) => [`${prefix}${name}`, `${prefix}${name}-dlq`]).sort(),
+      [...app.queues, ...besides, ...app.queues.map((name) => `${name}-dlq`)].sort(),
     );
     for (const { name, deadLetters } of sources()) expect(deadLetters.QueueName).toBe(`${prefix}${name}-dlq`);
   });
@@ -180,6 +184,14 @@ describe('the template of serverless.yml', () => {
       for (const value of [LONGSHORE_SIGNING_KEYS, API_KEY]) {
         expect(value).toMatch(/^\{\{resolve:secretsmanager:longshore\/[\w-]+\}\}$/);
       }
+    }
+  });
+
+  it('has lanes where jobs of a queue differ in priority, and nowhere else', () => {
+    for (const queue of app.queues) {
+      const jobs = [...app.jobs.values()].filter((job) => job.queue === queue);
+      const differ = new Set(jobs.map(({ priority }) => priority)).size > 1;
+      expect(Object.hasOwn(lanes, queue), queue).toBe(differ);
     }
   });
 });

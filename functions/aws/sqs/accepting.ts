@@ -4,6 +4,7 @@ import type { JobLease } from '../../../core/contract.ts';
 import type { Connection } from './connection.ts';
 import { leaseFrom } from './leases.ts';
 import { type Delivery, tagsOf } from './message.ts';
+import type { Place } from './queues.ts';
 import type { Settling } from './settling.ts';
 import type { Uncounted } from './uncounted.ts';
 
@@ -18,9 +19,9 @@ export interface Accepted {
 
 export interface Accepting {
   /** Of messages that were received elsewhere, and may be held until `expiresAt`. */
-  accept(queue: string, deliveries: readonly Delivery[], expiresAt: number): Promise<Accepted>;
+  accept(place: Place, deliveries: readonly Delivery[], expiresAt: number): Promise<Accepted>;
   admit(
-    queue: string,
+    place: Place,
     deliveries: readonly Delivery[],
     receivedAt: number,
     expiresAt: number,
@@ -31,24 +32,24 @@ export interface Accepting {
 const pushedMs = 3_600_000;
 
 export function createAccepting(
-  { clock, placeOf }: Connection,
+  { clock }: Connection,
   settling: () => Promise<Settling>,
   uncounted: Uncounted | null,
 ): Accepting {
   async function admit(
-    queue: string,
+    place: Place,
     deliveries: readonly Delivery[],
     receivedAt: number,
     expiresAt: number,
   ): Promise<Accepted> {
-    const { fifo } = placeOf(queue);
+    const { fifo } = place;
     const leases: { delivery: Delivery; lease: JobLease }[] = [];
     const postponed: Delivery[] = [];
     const failed: { delivery: Delivery; error: unknown }[] = [];
     for (const delivery of deliveries) {
       try {
         const handedBack = fifo && delivery.receiveCount > 1 ? await uncounted?.of(delivery.messageId) : 0;
-        const lease = leaseFrom(delivery, { queue, receivedAt, expiresAt, uncounted: handedBack ?? 0 });
+        const lease = leaseFrom(delivery, { place, receivedAt, expiresAt, uncounted: handedBack ?? 0 });
         const { notBefore } = tagsOf(delivery);
         if (fifo || notBefore === null || notBefore <= clock.now()) leases.push({ delivery, lease });
         else if (await (await settling()).sendOn(lease, lease.attempt - 1, notBefore))
@@ -62,6 +63,6 @@ export function createAccepting(
 
   return {
     admit,
-    accept: (queue, deliveries, expiresAt) => admit(queue, deliveries, clock.now() - pushedMs, expiresAt),
+    accept: (place, deliveries, expiresAt) => admit(place, deliveries, clock.now() - pushedMs, expiresAt),
   };
 }

@@ -3,7 +3,8 @@
 import type { QueueAdmin } from '../../../core/contract.ts';
 import { config } from '../../../core/errors.ts';
 import type { Connection } from './connection.ts';
-import { deadLettersOf, statsOf } from './dead-letters.ts';
+import { deadLettersOf } from './dead-letters.ts';
+import { statsOf } from './stats.ts';
 
 export function adminOf(connection: Connection): QueueAdmin {
   return {

@@ -6,7 +6,8 @@ import type { Place, Queues } from './queues.ts';
 export function placeOfArn(queues: Queues, arn: string): Place | null {
   const [, , service, , account = '', name = ''] = arn.split(':');
   if (service !== 'sqs' || name === '') return null;
-  const found = queues.all().find(({ url }) => isSame(endOf(url), account, name));
+  const places = queues.all().flatMap((place) => queues.lanesOf(place.name));
+  const found = places.find(({ url }) => isSame(endOf(url), account, name));
   if (found || queues.prefix === null) return found ?? null;
   const prefix = endOf(queues.prefix);
   const rest = name.startsWith(prefix.name) ? name.slice(prefix.name.length) : '';

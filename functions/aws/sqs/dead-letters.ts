@@ -3,7 +3,7 @@
  * taking, so a listing takes what it can get, and gives it back.
  */
 
-import type { AbandonReason, DeadLetter, DeadLetters, QueueStats } from '../../../core/contract.ts';
+import type { AbandonReason, DeadLetter, DeadLetters } from '../../../core/contract.ts';
 import { deliveryOf } from './attributes.ts';
 import { inBatches, mostEntries } from './batches.ts';
 import type { Connection } from './connection.ts';
@@ -143,7 +143,7 @@ async function resend(connection: Connection, letters: readonly Found[]): Promis
   const api = await connection.api();
   const now = connection.clock.now();
   const sent: Found[] = [];
-  for (const [place, group] of Map.groupBy(letters, (one) => one.place)) {
+  for (const [place, group] of Map.groupBy(letters, (one) => laneOf(connection, one))) {
     const parcels = group.map(({ letter, delivery }) => {
       const tags = { id: letter.id, job: letter.job, group: delivery.group, attempts: 0, notBefore: null };
       return { ...parcelOf(letter.body, tags, now), dedupId: `${delivery.messageId}-retry` };
@@ -154,6 +154,12 @@ async function resend(connection: Connection, letters: readonly Found[]): Promis
     sent.push(...group.filter((_, i) => failures[i] === null));
   }
   return sent;
+}
+
+/** Where it came from; what SQS moved itself does not say so. */
+function laneOf({ queues }: Connection, { place, delivery }: Found): Place {
+  const lane = delivery.attributes['longshore.lane'];
+  return queues.lanesOf(place.name).find((one) => one.lane === lane) ?? place;
 }
 
 async function giveBack(connection: Connection, found: readonly Found[]): Promise<void> {
@@ -168,34 +174,4 @@ async function giveBack(connection: Connection, found: readonly Found[]): Promis
         ),
     }).catch(() => {}); // then SQS shows them again by itself, in a minute
   }
-}
-
-export async function statsOf(connection: Connection, only?: string): Promise<QueueStats[]> {
-  const api = await connection.api();
-  const places = only === undefined ? connection.queues.all() : [connection.placeOf(only)];
-  return Promise.all(
-    places.map(async ({ name, url, deadLetterUrl }) => {
-      const during = `counting the messages of queue "${name}"`;
-      const [own, dead] = await connection.told(during, () =>
-        Promise.all([
-          api.attributes(url, [
-            'ApproximateNumberOfMessages',
-            'ApproximateNumberOfMessagesDelayed',
-            'ApproximateNumberOfMessagesNotVisible',
-          ]),
-          api.attributes(deadLetterUrl, ['ApproximateNumberOfMessages']),
-        ]),
-      );
-      return {
-        queue: name,
-        ready: Number(own.ApproximateNumberOfMessages ?? 0),
-        // What waits for its retry is hidden like what runs: SQS counts both as not visible.
-        delayed: Number(own.ApproximateNumberOfMessagesDelayed ?? 0),
-        leased: Number(own.ApproximateNumberOfMessagesNotVisible ?? 0),
-        dead: Number(dead.ApproximateNumberOfMessages ?? 0),
-        paused: false,
-        oldestReadyMs: null,
-      };
-    }),
-  );
 }

@@ -10,10 +10,11 @@ import type { Parcel } from './sending.ts';
 const longestError = 1_500;
 
 export function deadParcel(lease: JobLease, ticket: Ticket, why: Abandon, now: number): Parcel {
-  const { id, job, group, messageId } = ticket;
+  const { id, job, group, lane, messageId } = ticket;
   const facts = {
     'longshore.id': id,
     'longshore.job': job,
+    'longshore.lane': lane === 'normal' ? '' : lane,
     'longshore.reason': why.reason,
     'longshore.attempt': String(lease.attempt),
     'longshore.diedAt': String(now),

@@ -6,6 +6,7 @@
 import type { JobLease } from '../../../core/contract.ts';
 import { LongshoreError } from '../../../core/errors.ts';
 import { type Delivery, tagsOf } from './message.ts';
+import type { LaneName, Place } from './queues.ts';
 
 export interface Ticket {
   readonly handle: string;
@@ -13,24 +14,25 @@ export interface Ticket {
   readonly id: string;
   readonly job: string;
   readonly group: string | null;
+  readonly lane: LaneName;
   /** Epoch ms. SQS lets nobody hide a message for more than 12 hours from here. */
   readonly receivedAt: number;
 }
 
 export interface Terms {
-  readonly queue: string;
+  readonly place: Place;
   readonly receivedAt: number;
   readonly expiresAt: number;
   /** Deliveries of this message that were handed back and do not count. */
   readonly uncounted: number;
 }
 
-export function leaseFrom(delivery: Delivery, { queue, receivedAt, expiresAt, uncounted }: Terms): JobLease {
+export function leaseFrom(delivery: Delivery, { place, receivedAt, expiresAt, uncounted }: Terms): JobLease {
   const { id, job, group, attempts } = tagsOf(delivery);
   const { receiptHandle: handle, messageId } = delivery;
-  const ticket: Ticket = { handle, messageId, id, job, group, receivedAt };
+  const ticket: Ticket = { handle, messageId, id, job, group, lane: place.lane, receivedAt };
   return {
-    queue,
+    queue: place.name,
     body: delivery.body,
     attempt: Math.max(1, attempts + delivery.receiveCount - uncounted),
     token: JSON.stringify(ticket),

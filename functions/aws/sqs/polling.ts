@@ -7,13 +7,16 @@
 import type { Clock } from '../../../core/clock.ts';
 import type { FetchRequest, JobLease } from '../../../core/contract.ts';
 import { mostEntries } from './batches.ts';
+import type { Place } from './queues.ts';
 
 export interface PollPorts {
   readonly clock: Clock;
   /** How long one receive call may wait, ms. */
   readonly longPollMs: number;
+  /** The lanes of a queue in the order in which they are looked at this time. */
+  lanesOf(queue: string): readonly Place[];
   /** One receive call, at most ten leases. `waitMs` 0 = look once. */
-  receive(queue: string, max: number, leaseMs: number, waitMs: number): Promise<JobLease[]>;
+  receive(place: Place, max: number, leaseMs: number, waitMs: number): Promise<JobLease[]>;
   handBack(leases: readonly JobLease[]): Promise<void>;
 }
 
@@ -23,9 +26,10 @@ export interface Polling {
   close(): Promise<void>;
 }
 
-export function createPolling({ clock, longPollMs, receive, handBack }: PollPorts): Polling {
+export function createPolling({ clock, longPollMs, lanesOf, receive, handBack }: PollPorts): Polling {
   /** Received, not yet fetched. */
   let inbox: JobLease[] = [];
+  /** By URL. */
   const polls = new Map<string, Promise<void>>();
   const waiting = new Set<() => void>();
   /** Of what is in the inbox: when it is handed back. */
@@ -52,9 +56,9 @@ export function createPolling({ clock, longPollMs, receive, handBack }: PollPort
     timers.clear();
   }
 
-  function startPoll(queue: string, max: number, leaseMs: number, waitMs: number): void {
-    if (polls.has(queue)) return;
-    const poll = receive(queue, max, leaseMs, waitMs)
+  function startPoll(place: Place, max: number, leaseMs: number, waitMs: number): void {
+    if (polls.has(place.url)) return;
+    const poll = receive(place, max, leaseMs, waitMs)
       .then(
         (leases) => keep(leases, leaseMs),
         (error) => {
@@ -62,10 +66,10 @@ export function createPolling({ clock, longPollMs, receive, handBack }: PollPort
         },
       )
       .finally(() => {
-        polls.delete(queue);
+        polls.delete(place.url);
         wake();
       });
-    polls.set(queue, poll);
+    polls.set(place.url, poll);
   }
 
   function keep(leases: readonly JobLease[], leaseMs: number): void {
@@ -100,16 +104,16 @@ export function createPolling({ clock, longPollMs, receive, handBack }: PollPort
     });
   }
 
-  /** Looks once, queue by queue, so that no more is taken than asked for. */
-  async function look(queues: readonly string[], max: number, leaseMs: number): Promise<JobLease[]> {
+  /** Looks once, place by place, so that no more is taken than asked for. */
+  async function look(places: readonly Place[], max: number, leaseMs: number): Promise<JobLease[]> {
     const leases: JobLease[] = [];
-    for (const queue of queues) {
+    for (const place of places) {
       const left = max - leases.length;
       if (left <= 0) break;
       try {
-        const batch = await receive(queue, Math.min(mostEntries, left), leaseMs, 0);
+        const batch = await receive(place, Math.min(mostEntries, left), leaseMs, 0);
         leases.push(...batch);
-        if (batch.length === mostEntries) leases.push(...(await more(queue, left - batch.length, leaseMs)));
+        if (batch.length === mostEntries) leases.push(...(await more(place, left - batch.length, leaseMs)));
       } catch (error) {
         if (leases.length === 0) throw error;
         break; // what came from the queues before must not be lost
@@ -119,10 +123,10 @@ export function createPolling({ clock, longPollMs, receive, handBack }: PollPort
   }
 
   /** The queue has just given a full batch: the rest is fetched in one go. */
-  async function more(queue: string, max: number, leaseMs: number): Promise<JobLease[]> {
+  async function more(place: Place, max: number, leaseMs: number): Promise<JobLease[]> {
     const calls: Promise<JobLease[]>[] = [];
     for (let left = max; left > 0; left -= mostEntries) {
-      calls.push(receive(queue, Math.min(mostEntries, left), leaseMs, 0));
+      calls.push(receive(place, Math.min(mostEntries, left), leaseMs, 0));
     }
     const results = await Promise.allSettled(calls); // what one of them got must not be lost to the failure of another
     return results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
@@ -137,26 +141,30 @@ export function createPolling({ clock, longPollMs, receive, handBack }: PollPort
   return {
     async fetch({ queues: named, max, leaseMs, waitMs, signal }) {
       const queues = inTurn(named);
+      const places = queues.flatMap(lanesOf);
       const until = clock.now() + waitMs;
       let leases = take(queues, max);
       if (leases.length > 0 || max <= 0) return leases;
       failure = null;
-      if (waitMs <= 0) {
-        leases = await look(queues, max, leaseMs);
+      // Long polls ask all lanes at the same time, which is for quiet hours: while there is work, urgent lanes are looked at first.
+      if (waitMs <= 0 || places.length > queues.length) {
+        leases = await look(places, max, leaseMs);
         // A poll that is still under way may have been faster.
-        return leases.length > 0 ? leases : take(queues, max);
+        if (leases.length === 0) leases = take(queues, max);
+        if (leases.length > 0 || waitMs <= 0) return leases;
       }
       while (open && !signal?.aborted && clock.now() < until) {
         const leftMs = Math.min(longPollMs, until - clock.now());
-        for (const queue of queues) startPoll(queue, Math.min(mostEntries, max), leaseMs, leftMs);
+        for (const place of places) startPoll(place, Math.min(mostEntries, max), leaseMs, leftMs);
         await happening(until, signal);
         leases = take(queues, max);
         if (leases.length > 0) break;
         if (failure) throw (failure as { readonly error: unknown }).error;
       }
       const [lease] = leases;
-      if (leases.length === mostEntries && max > mostEntries) {
-        leases.push(...(await more(lease!.queue, max - leases.length, leaseMs)));
+      const [place, ...others] = places.filter(({ name }) => name === lease?.queue);
+      if (leases.length === mostEntries && max > mostEntries && others.length === 0) {
+        leases.push(...(await more(place!, max - leases.length, leaseMs)));
       }
       return leases;
     },

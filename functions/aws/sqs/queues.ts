@@ -3,6 +3,10 @@
 import { config, shown } from '../../../core/errors.ts';
 import { checkQueue } from '../../../core/job.ts';
 
+/** By rank. `normal` is the queue itself. */
+export const laneNames = ['critical', 'high', 'normal', 'low'] as const;
+export type LaneName = (typeof laneNames)[number];
+
 export interface QueueOptions {
   /** URL by name. Either this or `queueUrl`. */
   readonly queues?: Readonly<Record<string, string>>;
@@ -10,10 +14,18 @@ export interface QueueOptions {
   readonly queueUrl?: string;
   /** URLs of the dead-letter queues, by the name of their queue. @default the queue's own, with `-dlq` at its end */
   readonly deadLetterUrls?: Readonly<Record<string, string>>;
+  /**
+   * Queues whose jobs have different priorities, each with the lanes it has beside `normal`: `{ mail: ['high', 'low'] }`. A lane is a queue
+   * of SQS with the lane's name at its end (`mail-high`), and the same dead-letter queue; or with the URL that is given.
+   */
+  readonly lanes?: Readonly<
+    Record<string, readonly LaneName[] | Readonly<Partial<Record<LaneName, string>>>>
+  >;
 }
 
 export interface Place {
   readonly name: string;
+  readonly lane: LaneName;
   readonly url: string;
   readonly deadLetterUrl: string;
   /** Ordered per group, and without delays per message. */
@@ -23,28 +35,32 @@ export interface Place {
 export interface Queues {
   /** Throws `CONFIG` for a name without a URL. */
   of(name: string): Place;
+  /** All lanes of a queue by rank, the queue itself among them. */
+  lanesOf(name: string): readonly Place[];
   /** What stands before every name; `null` where each queue has a URL of its own. */
   readonly prefix: string | null;
   /** Every queue that is configured or was used. */
   all(): Place[];
 }
 
-export function resolveQueues({ queues, queueUrl, deadLetterUrls = {} }: QueueOptions): Queues {
+export function resolveQueues({ queues, queueUrl, deadLetterUrls = {}, lanes = {} }: QueueOptions): Queues {
   if ((queues === undefined) === (queueUrl === undefined)) {
     throw config(
       `sqs() expects either queues or queueUrl, got ${queues === undefined ? 'neither' : 'both'}. Use queues: { name: url }, or queueUrl: what stands before every name.`,
     );
   }
   if (queueUrl !== undefined) checkUrl('queueUrl', queueUrl);
-  const places = new Map<string, Place>();
+  const places = new Map<string, Place[]>();
   const urls = queues ?? {};
-  for (const name of Object.keys(deadLetterUrls)) {
-    if (queues && !Object.hasOwn(queues, name)) {
-      throw config(`deadLetterUrls names queue ${shown(name)}, which is not among queues.`);
+  for (const [option, named] of Object.entries({ deadLetterUrls, lanes })) {
+    for (const name of Object.keys(named)) {
+      if (queues && !Object.hasOwn(queues, name)) {
+        throw config(`${option} names queue ${shown(name)}, which is not among queues.`);
+      }
     }
   }
 
-  function of(name: string): Place {
+  function lanesOf(name: string): readonly Place[] {
     const known = places.get(name);
     if (known) return known;
     checkQueue(name);
@@ -62,19 +78,42 @@ export function resolveQueues({ queues, queueUrl, deadLetterUrls = {} }: QueueOp
     if (deadLetterUrl.endsWith('.fifo') !== fifo) {
       throw config(`SQS wants the dead-letter queue of a FIFO queue to be one too, and no other: "${name}".`);
     }
-    const place = { name, url, deadLetterUrl, fifo };
-    places.set(name, place);
-    return place;
+    const place: Place = { name, lane: 'normal', url, deadLetterUrl, fifo };
+    const found = [place, ...besides(place)].sort(
+      (a, b) => laneNames.indexOf(a.lane) - laneNames.indexOf(b.lane),
+    );
+    places.set(name, found);
+    return found;
   }
-  for (const name of Object.keys(urls)) of(name);
+
+  function besides(place: Place): Place[] {
+    const given = own(lanes, place.name) ?? [];
+    const base = place.fifo ? place.url.slice(0, -5) : place.url;
+    const named: [LaneName, string][] = Array.isArray(given)
+      ? given.map((lane) => [lane, `${base}-${lane}${place.fifo ? '.fifo' : ''}`])
+      : (Object.entries(given) as [LaneName, string][]);
+    return named.map(([lane, url]) => {
+      if (!laneNames.includes(lane) || lane === 'normal') {
+        throw config(
+          `Expected the lanes of queue "${place.name}" to be of critical, high and low, got ${shown(lane)}.`,
+        );
+      }
+      checkUrl(`the URL of lane "${lane}" of queue "${place.name}"`, url);
+      return { ...place, lane, url };
+    });
+  }
+
+  const of = (name: string): Place => lanesOf(name).find(({ lane }) => lane === 'normal')!;
+  for (const name of [...Object.keys(urls), ...Object.keys(lanes)]) lanesOf(name);
   return {
     of,
+    lanesOf,
     prefix: queueUrl ?? null,
-    all: () => [...places.values()],
+    all: () => [...places.keys()].map(of),
   };
 }
 
-const own = (record: Readonly<Record<string, string>>, name: string): string | undefined =>
+const own = <T>(record: Readonly<Record<string, T>>, name: string): T | undefined =>
   Object.hasOwn(record, name) ? record[name] : undefined;
 
 function checkUrl(what: string, url: unknown): void {

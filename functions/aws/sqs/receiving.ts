@@ -4,23 +4,29 @@ import type { JobLease } from '../../../core/contract.ts';
 import type { Accepting } from './accepting.ts';
 import { deliveryOf } from './attributes.ts';
 import type { Connection } from './connection.ts';
+import type { Place } from './queues.ts';
 
 export interface Receiving {
   /** One receive call, at most ten leases. `waitMs` 0 = look once. */
-  receive(queue: string, max: number, leaseMs: number, waitMs: number): Promise<JobLease[]>;
+  receive(place: Place, max: number, leaseMs: number, waitMs: number): Promise<JobLease[]>;
   /** Throws `CONFIG` unless the queue and its dead-letter queue exist. Asks once. */
   check(queue: string): Promise<void>;
 }
 
-export function createReceiving({ clock, placeOf, told }: Connection, { admit }: Accepting): Receiving {
+export function createReceiving(
+  { clock, queues, placeOf, told }: Connection,
+  { admit }: Accepting,
+): Receiving {
   const checks = new Map<string, Promise<void>>();
 
   function check(queue: string): Promise<void> {
     const known = checks.get(queue);
     if (known) return known;
-    const { url, deadLetterUrl } = placeOf(queue);
+    const { deadLetterUrl } = placeOf(queue);
     const begun = (async () => {
-      await told(`looking for queue "${queue}" at ${url}`, (api) => api.attributes(url, ['QueueArn']));
+      for (const { url } of queues.lanesOf(queue)) {
+        await told(`looking for queue "${queue}" at ${url}`, (api) => api.attributes(url, ['QueueArn']));
+      }
       await told(`looking for the dead-letter queue of "${queue}" at ${deadLetterUrl}`, (api) =>
         api.attributes(deadLetterUrl, ['QueueArn']),
       );
@@ -32,9 +38,9 @@ export function createReceiving({ clock, placeOf, told }: Connection, { admit }:
 
   return {
     check,
-    async receive(queue, max, leaseMs, waitMs) {
+    async receive(place, max, leaseMs, waitMs) {
+      const { name: queue, url } = place;
       await check(queue); // before the first job is taken: a job that dies must have a place to go
-      const { url } = placeOf(queue);
       const sentAt = clock.now();
       const messages = await told(`receiving from queue "${queue}"`, (api) =>
         api.receive({
@@ -46,7 +52,7 @@ export function createReceiving({ clock, placeOf, told }: Connection, { admit }:
       );
       // Hidden since some moment while the call waited; a second is for the way back.
       const receivedAt = Math.max(sentAt, clock.now() - 1_000);
-      const { leases } = await admit(queue, messages.map(deliveryOf), receivedAt, receivedAt + leaseMs);
+      const { leases } = await admit(place, messages.map(deliveryOf), receivedAt, receivedAt + leaseMs);
       return leases.map(({ lease }) => lease);
     },
   };

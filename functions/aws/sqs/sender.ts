@@ -5,19 +5,20 @@ import type { LongshoreError } from '../../../core/errors.ts';
 import type { Connection } from './connection.ts';
 import { dispatch } from './dispatch.ts';
 import { failedEntry, sqsError } from './errors.ts';
+import { laneOf } from './lanes.ts';
 import { maxBodyBytes } from './limits.ts';
+import type { Place } from './queues.ts';
 import { parcelOf, unsendable } from './sending.ts';
 
 export function createSender(connection: Connection): JobSender {
-  const { clock, placeOf, told } = connection;
+  const { clock, queues, placeOf, told } = connection;
 
-  async function sendAll(queue: string, messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
-    const place = placeOf(queue);
+  async function sendAll(place: Place, messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
     const now = clock.now();
     const parcels = messages.map(({ id, job, group, notBefore, body }) =>
       parcelOf(body, { id, job, group, attempts: 0, notBefore }, now),
     );
-    const during = `sending to queue "${queue}"`;
+    const during = `sending to queue "${place.name}"`;
     const failures = await told(during, () => dispatch(connection, place, parcels));
     return messages.map(({ id }, i) => {
       const failure = failures[i];
@@ -37,9 +38,9 @@ export function createSender(connection: Connection): JobSender {
         return !error;
       });
       const failed: LongshoreError[] = [];
-      const groups = Map.groupBy(ready, (message) => message.queue);
-      for (const [queue, group] of groups) {
-        const sent = await sendAll(queue, group).catch((error: LongshoreError) => {
+      const groups = Map.groupBy(ready, ({ queue, priority }) => laneOf(queues.lanesOf(queue), priority));
+      for (const [place, group] of groups) {
+        const sent = await sendAll(place, group).catch((error: LongshoreError) => {
           failed.push(error);
           return group.map(({ id }): SendResult => ({ ok: false, id, error }));
         });

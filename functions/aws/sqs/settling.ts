@@ -9,6 +9,7 @@ import { dispatch } from './dispatch.ts';
 import { failedEntry } from './errors.ts';
 import { createLeaseBook, ticketOf } from './leases.ts';
 import { longestHiddenMs } from './limits.ts';
+import type { Place } from './queues.ts';
 import { parcelOf, send } from './sending.ts';
 import type { Uncounted } from './uncounted.ts';
 
@@ -22,8 +23,13 @@ export interface Settling {
 }
 
 export function createSettling(connection: Connection, uncounted: Uncounted | null): Settling {
-  const { clock, placeOf, told } = connection;
+  const { clock, queues, told } = connection;
   const book = createLeaseBook(clock.now);
+
+  const placeOf = (lease: JobLease): Place => {
+    const { lane } = ticketOf(lease);
+    return queues.lanesOf(lease.queue).find((place) => place.lane === lane) ?? queues.of(lease.queue);
+  };
 
   const hideableMs = (lease: JobLease): number =>
     Math.max(0, ticketOf(lease).receivedAt + longestHiddenMs - clock.now());
@@ -59,10 +65,9 @@ export function createSettling(connection: Connection, uncounted: Uncounted | nu
     ) => ReturnType<SqsApi['delete']>,
   ): Promise<boolean[]> {
     const done = new Map<JobLease, boolean>();
-    const groups = Map.groupBy(leases, ({ queue }) => queue);
-    const work = [...groups].map(([queue, group]) =>
-      told(`${during} in queue "${queue}"`, async (api) => {
-        const { url } = placeOf(queue);
+    const groups = Map.groupBy(leases, placeOf);
+    const work = [...groups].map(([{ name, url }, group]) =>
+      told(`${during} in queue "${name}"`, async (api) => {
         const failures = await inBatches(group, { request: (batch, ids) => request(api, url, batch, ids) });
         for (const [i, lease] of group.entries()) done.set(lease, failures[i] === null);
       }),
@@ -97,7 +102,7 @@ export function createSettling(connection: Connection, uncounted: Uncounted | nu
 
   /** First the copy, then the end of the old one: the worst that can happen is one too many. */
   function sendOn(lease: JobLease, attempts: number, notBefore: number | null): Promise<boolean> {
-    const place = placeOf(lease.queue);
+    const place = placeOf(lease);
     const { id, job, group } = ticketOf(lease);
     return settleOne(lease, async (mine) => {
       const parcel = parcelOf(lease.body, { id, job, group, attempts, notBefore }, clock.now());
@@ -116,7 +121,7 @@ export function createSettling(connection: Connection, uncounted: Uncounted | nu
     ack: (leases) => settle(leases, drop),
     sendOn,
     async nack(lease, { delayMs, countAttempt }) {
-      const { fifo } = placeOf(lease.queue);
+      const { fifo } = placeOf(lease);
       // SQS counts every delivery. A copy starts at none; on a FIFO queue it would lose its place, so a note is made there.
       if (!fifo && (!countAttempt || delayMs > hideableMs(lease))) {
         const attempts = countAttempt ? lease.attempt : lease.attempt - 1;
@@ -128,7 +133,7 @@ export function createSettling(connection: Connection, uncounted: Uncounted | nu
       });
     },
     abandon(lease, why) {
-      const { deadLetterUrl, fifo } = placeOf(lease.queue);
+      const { deadLetterUrl, fifo } = placeOf(lease);
       return settleOne(lease, async (mine) => {
         if (why.reason !== 'cancelled') {
           const parcel = deadParcel(lease, ticketOf(lease), why, clock.now());

@@ -1,0 +1,43 @@
+/**
+ * SQS gives messages out in no order of priority. So a queue may have lanes, which are queues of SQS of their own, and whoever
+ * receives looks at them by weight: the more urgent first, and each of them first every so often, so that none starves.
+ */
+
+import { priorities } from '../../../core/job.ts';
+import type { LaneName, Place } from './queues.ts';
+
+/** How often a lane is the first to be looked at. */
+const weights: Readonly<Record<LaneName, number>> = { critical: 8, high: 4, normal: 2, low: 1 };
+
+/** The lane of a message: its own, or the next one towards `normal`, which always is. */
+export function laneOf(lanes: readonly Place[], priority: number): Place {
+  const { high, normal } = priorities;
+  // 0 to 1, 2 to 4, 5 to 7, 8 to 9
+  const name =
+    priority < high ? 'critical' : priority < normal ? 'high' : priority < priorities.low ? 'normal' : 'low';
+  const towards: readonly LaneName[] = name === 'critical' ? [name, 'high', 'normal'] : [name, 'normal'];
+  return towards.flatMap((lane) => lanes.find((place) => place.lane === lane) ?? [])[0]!;
+}
+
+export interface Turns {
+  /** The lanes of a queue in the order in which they are looked at this time. */
+  next(lanes: readonly Place[]): Place[];
+}
+
+/** Smooth weighted round robin: over 15 turns `low` is first once and `critical` eight times, evenly spread. */
+export function createTurns(): Turns {
+  const credit = new Map<string, number>();
+  return {
+    next(lanes) {
+      if (lanes.length === 1) return [...lanes];
+      const total = lanes.reduce((sum, { lane }) => sum + weights[lane], 0);
+      let first = lanes[0]!;
+      for (const place of lanes) {
+        credit.set(place.url, (credit.get(place.url) ?? 0) + weights[place.lane]);
+        if (credit.get(place.url)! > credit.get(first.url)!) first = place;
+      }
+      credit.set(first.url, credit.get(first.url)! - total);
+      return [first, ...lanes.filter((place) => place !== first)];
+    },
+  };
+}

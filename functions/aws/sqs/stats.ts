@@ -1,0 +1,40 @@
+/** How many messages a queue has, over all its lanes, as far as SQS knows. */
+
+import type { QueueStats } from '../../../core/contract.ts';
+import type { Connection } from './connection.ts';
+
+export async function statsOf(connection: Connection, only?: string): Promise<QueueStats[]> {
+  const api = await connection.api();
+  const places = only === undefined ? connection.queues.all() : [connection.placeOf(only)];
+  return Promise.all(
+    places.map(async ({ name, deadLetterUrl }) => {
+      const during = `counting the messages of queue "${name}"`;
+      const [dead, ...lanes] = await connection.told(during, () =>
+        Promise.all([
+          api.attributes(deadLetterUrl, ['ApproximateNumberOfMessages']),
+          ...connection.queues
+            .lanesOf(name)
+            .map(({ url }) =>
+              api.attributes(url, [
+                'ApproximateNumberOfMessages',
+                'ApproximateNumberOfMessagesDelayed',
+                'ApproximateNumberOfMessagesNotVisible',
+              ]),
+            ),
+        ]),
+      );
+      const sum = (attribute: keyof (typeof lanes)[number]): number =>
+        lanes.reduce((total, lane) => total + Number(lane[attribute] ?? 0), 0);
+      return {
+        queue: name,
+        ready: sum('ApproximateNumberOfMessages'),
+        // What waits for its retry is hidden like what runs: SQS counts both as not visible.
+        delayed: sum('ApproximateNumberOfMessagesDelayed'),
+        leased: sum('ApproximateNumberOfMessagesNotVisible'),
+        dead: Number(dead!.ApproximateNumberOfMessages ?? 0),
+        paused: false,
+        oldestReadyMs: null,
+      };
+    }),
+  );
+}
