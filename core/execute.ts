@@ -112,7 +112,8 @@ class AttemptContext implements HandlerContext {
     this.queue = run.lease.queue;
     this.attempt = attempt;
     this.maxAttempts = envelope.maxRetries + 1;
-    this.previouslyCrashed = run.lease.interrupted;
+    // Some queues cannot tell; then the record of the attempt before may.
+    this.previouslyCrashed = run.lease.interrupted || run.recording?.interrupted === true;
     this.idempotencyKey = envelope.idempotencyKey ?? null;
     this.context = envelope.context ?? noContext;
     this.deadlineAt = startedAt + job.timeoutMs;

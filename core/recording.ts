@@ -10,13 +10,19 @@ import type { AttemptEnd, RecordedJob, RecordWriter } from './store.ts';
 export interface Recording {
   /** Answers whether somebody has cancelled the job meanwhile: then it has ended, and must not run. */
   started(envelope: Envelope, attempt: number, at: number): Promise<boolean>;
+  /** The attempt before this one never reported its end, as far as the store knows. */
+  readonly interrupted: boolean;
   settled(envelope: Envelope, end: AttemptEnd): Promise<void>;
 }
 
 /** @param owner the lease's token */
 export function createRecording(app: App, writer: RecordWriter, owner: string): Recording {
   let begun = false;
+  let interrupted = false;
   return {
+    get interrupted() {
+      return interrupted;
+    },
     async started(envelope, attempt, at) {
       begun = true;
       const job = jobOf(envelope);
@@ -24,6 +30,7 @@ export function createRecording(app: App, writer: RecordWriter, owner: string): 
         writer.started(job, { owner, attempt, at }),
       );
       begun = !answer?.cancelled;
+      interrupted = answer?.interrupted === true;
       return !begun;
     },
     async settled(envelope, end) {

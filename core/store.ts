@@ -143,6 +143,12 @@ export interface AttemptEnd {
   readonly error: string | null;
 }
 
+export interface Begun {
+  readonly cancelled: boolean;
+  /** The attempt before this one never reported its end: its worker died or lost the lease. */
+  readonly interrupted: boolean;
+}
+
 /**
  * Told by the sending side and by every attempt. Each write may come twice, late, or before the one that should precede it:
  * a report of an older attempt or a stale owner never overwrites a newer state, it only fills in its own line.
@@ -152,7 +158,7 @@ export interface RecordWriter {
   /** The queue has taken them. A job that is known already stays as it is. */
   enqueued(jobs: readonly RecordedJob[]): Promise<void>;
   /** An attempt begins, unless somebody has asked to cancel the job: then it has ended with this call, and must not run. */
-  started(job: RecordedJob, start: AttemptStart): Promise<{ readonly cancelled: boolean }>;
+  started(job: RecordedJob, start: AttemptStart): Promise<Begun>;
   /** The queue has settled the attempt. */
   settled(job: RecordedJob, owner: string, end: AttemptEnd): Promise<void>;
 }

@@ -7,6 +7,7 @@ import type {
   AttemptEnd,
   AttemptReport,
   AttemptStart,
+  Begun,
   CancelResult,
   JobRecord,
   JobStatus,
@@ -74,21 +75,27 @@ export interface Change<T> {
   readonly answer: T;
 }
 
-export function begin(row: RecordRow | null, job: RecordedJob, start: AttemptStart): Change<boolean> {
+export function begin(row: RecordRow | null, job: RecordedJob, start: AttemptStart): Change<Begun> {
   const before = row ?? newRow(job);
-  if (before.status === 'cancelled') return { row: null, answer: true };
+  if (before.status === 'cancelled') return { row: null, answer: isCancelled };
   const mine = runs(before, start.owner);
-  if (!mine && !isNewer(before, start)) return { row: null, answer: false };
-  if (before.cancelRequested) {
-    const guardedUntil = start.at + longestInQueueMs;
-    return { row: cancelled(mine ? before : taken(before, start.at), start.at, guardedUntil), answer: true };
-  }
-  if (mine) return { row: null, answer: false };
+  if (!mine && !isNewer(before, start)) return { row: null, answer: goesOn(before) };
   const { owner, attempt, at } = start;
+  if (before.cancelRequested) {
+    const guardedUntil = at + longestInQueueMs;
+    return { row: cancelled(mine ? before : taken(before, at), at, guardedUntil), answer: isCancelled };
+  }
+  if (mine) return { row: null, answer: goesOn(before) };
   const running = { status: 'processing', owner, attempt, startedAt: at, movedAt: at } as const;
   const reopened = { finishedAt: null, reason: null, error: null, guardedUntil: 0 };
-  return { row: { ...taken(before, at), ...running, ...reopened }, answer: false };
+  const begun: RecordRow = { ...taken(before, at), ...running, ...reopened };
+  return { row: begun, answer: goesOn(begun) };
 }
+
+const isCancelled: Begun = { cancelled: true, interrupted: false };
+const goesOn = ({ attempts }: RecordRow): Begun => {
+  return { cancelled: false, interrupted: attempts.at(-1)?.outcome === 'interrupted' };
+};
 
 export function end(
   row: RecordRow | null,

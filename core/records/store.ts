@@ -100,9 +100,7 @@ export function recordStore(
     },
     writer: {
       enqueued: (jobs) => table.add(jobs.map(newRow)),
-      async started(job, start) {
-        return { cancelled: await update(job.id, (row) => begin(row, job, start)) };
-      },
+      started: (job, start) => update(job.id, (row) => begin(row, job, start)),
       settled: (job, owner, how) =>
         update(job.id, (row) => ({ row: end(row, job, owner, how), answer: undefined })),
     },

@@ -100,6 +100,24 @@ export function writingLaws(law: Law): void {
     assert.deepEqual([lost?.startedAt, lost?.endedAt], [startedAt, t.now()]);
   });
 
+  law('an attempt is told when the one before it never reported, and only then', async (t) => {
+    const { writer, job, settled } = tell(t);
+    const begin = (attempt: number, owner = `lease ${attempt}`) =>
+      writer.started(job, { owner, attempt, at: t.now() });
+    assert.deepEqual(await begin(1), { cancelled: false, interrupted: false });
+    assert.deepEqual(await begin(1), { cancelled: false, interrupted: false }); // told twice
+    await t.advance(hour);
+    const secondAt = t.now();
+    assert.deepEqual(await begin(2), { cancelled: false, interrupted: true });
+    await settled(reportAt(t, 2, secondAt, 'requeued'), { counted: false, runAt: t.now() });
+    await t.advance(minute);
+    const thirdAt = t.now();
+    assert.deepEqual(await begin(2, 'again'), { cancelled: false, interrupted: true }); // it did not count
+    await settled(reportAt(t, 2, thirdAt, 'requeued'), { owner: 'again', runAt: t.now() });
+    await t.advance(minute);
+    assert.deepEqual(await begin(3), { cancelled: false, interrupted: false });
+  });
+
   law('a start of an older attempt changes nothing, whatever became of the newer one', async (t) => {
     const { enqueued, started, settled, record } = tell(t);
     await enqueued();
