@@ -7,6 +7,7 @@ import type { AbandonReason, DeadLetter, DeadLetters } from '../../../core/contr
 import { deliveryOf } from './attributes.ts';
 import { inBatches, mostEntries } from './batches.ts';
 import type { Connection } from './connection.ts';
+import { maxBodyBytes } from './limits.ts';
 import { type Delivery, tagsOf } from './message.ts';
 import type { Place } from './queues.ts';
 import { parcelOf, send } from './sending.ts';
@@ -122,20 +123,25 @@ async function collect(connection: Connection, place: Place, found: Found[]): Pr
 function letterOf(place: Place, delivery: Delivery, now: number): DeadLetter {
   const { id, job } = tagsOf(delivery);
   const { attributes, receiveCount, body, firstReceivedAt } = delivery;
-  const reason = attributes['longshore.reason'] as AbandonReason | undefined;
+  const given = attributes['longshore.reason'] as AbandonReason | undefined;
+  const why =
+    Buffer.byteLength(body) > maxBodyBytes
+      ? ({ reason: 'rejected', error: noRoom } as const)
+      : // Without a reason SQS itself has moved it, after more deliveries than its redrive policy allows.
+        ({ reason: 'crash-loop', error: movedBySqs } as const);
   return {
     id,
     queue: place.name,
     job,
-    // Without a reason SQS itself has moved it, after more deliveries than its redrive policy allows.
-    reason: reason ?? 'crash-loop',
-    error: reason === undefined ? movedBySqs : (attributes['longshore.error'] ?? ''),
+    ...(given === undefined ? why : { reason: given, error: attributes['longshore.error'] ?? '' }),
     attempt: Number(attributes['longshore.attempt'] ?? receiveCount),
     diedAt: Number(attributes['longshore.diedAt'] ?? firstReceivedAt ?? now),
     body,
   };
 }
 
+const noRoom =
+  'LIMIT: The message is too large to be one of ours, and leaves no room for a reason beside it.';
 const movedBySqs =
   'CRASH_LOOP: SQS moved the message here, because it was received more often than the queue allows (maxReceiveCount).';
 
