@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { publint } from 'publint';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bundleFunction } from '../infra/aws/bundle.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const { exports, engines, devDependencies, peerDependencies } = JSON.parse(
@@ -184,7 +185,28 @@ describe('an installed package', () => {
     expect(bundled.filter((path) => !path.startsWith('node_modules/longshore/core/'))).toEqual([]);
     expect(output!.contents.byteLength).toBeLessThanOrEqual(38_000);
   });
+
+  it('lets a function on Lambda start with at most 20 KB', async () => {
+    const entry = join(consumer, 'function.mjs');
+    writeFileSync(entry, lambdaFunction);
+    const { startBytes, startInputs } = await bundleFunction(entry, join(consumer, 'function'));
+    expect(startInputs.filter((path) => /bundle-(run|worker)\.js$|croner|@aws-sdk/.test(path))).toEqual([]);
+    expect(startInputs.some((path) => path.endsWith('longshore/core/bundle.js'))).toBe(true);
+    expect(startBytes).toBeLessThanOrEqual(20 * 1024);
+  });
 });
+
+/** The smallest function there is: one job that does nothing. */
+const lambdaFunction = `
+import { createApp, defineJob, keyRing } from 'longshore';
+import { lambda, sqs } from 'longshore/aws';
+
+const payload = { '~standard': { version: 1, vendor: 'consumer', validate: () => ({ value: null }) } };
+const job = defineJob({ name: 'nothing', queue: 'mail', payload, handle: () => null });
+const app = createApp({ jobs: [job], signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]) });
+const store = { keys: {}, records: {}, workers: {} };
+export const { worker } = lambda(app, { backend: sqs({ queueUrl: 'http://127.0.0.1:1/000000000000/x-' }), store });
+`;
 
 /** A user's file: one job with a schema of its own, run on SQLite. */
 const jobs = `

@@ -1,8 +1,9 @@
 /**
- * Joins the core's modules into one file. Loading some thirty small files takes longer than running them: `import
- * 'longshore'` costs half as much. Every module keeps its own path as a list of re-exports, so that the rest of the
- * package, and whoever follows a type to its file, finds it where it was, and every class exists once. A module that
- * needs a package stays apart, so that a user's bundler can still leave both out.
+ * Joins the core's modules into three files. Loading some thirty small files takes longer than running them: `import
+ * 'longshore'` costs half as much. Three and not one, because a bundler keeps or leaves out whole files: a function carries what
+ * defines jobs at its start, what runs them when the first has come, and the polling worker never. Every module keeps its own
+ * path as a list of re-exports, so that the rest of the package, and whoever follows a type to its file, finds it where it
+ * was, and every class exists once. A module that needs a package stays apart, so that a user's bundler can still leave both out.
  */
 
 import { rmSync, writeFileSync } from 'node:fs';
@@ -13,47 +14,94 @@ export async function bundleCore(folder: string): Promise<void> {
   const core = join(folder, 'core');
   const index = join(core, 'index.js');
   const { joined, apart } = await modulesOf(index);
-  const exported = await exportsOf([index, ...joined, ...apart]);
-  const inBundle = new Set<string>();
-  for (const name of joined.flatMap((path) => exported.get(path)!)) {
-    if (inBundle.has(name))
-      throw new Error(`Expected every name in core once, got "${name}" twice. Rename one.`);
-    inBundle.add(name);
+  const parts = partsOf(core, index, joined);
+  const paths = [...joined.keys()];
+  const exported = await exportsOf([index, ...paths, ...apart]);
+  for (const [file, modules] of parts) await joinPart(core, file, modules, parts, apart, exported);
+  const own = (names: readonly string[]) => exported.get(index)!.filter((name) => names.includes(name));
+  const lines = [
+    ...[...parts].map(([file, modules]) =>
+      reExport(own(modules.flatMap((path) => exported.get(path)!)), `./${file}`),
+    ),
+    ...apart.map((path) => reExport(own(exported.get(path)!), `./${relative(core, path)}`)),
+  ];
+  replace(index, lines.join(''));
+  for (const [file, modules] of parts) {
+    for (const path of modules)
+      replace(path, reExport(exported.get(path)!, `${relative(dirname(path), core) || '.'}/${file}`));
   }
-  const local = (path: string): string => `./${relative(core, path)}`;
+}
+
+/** What each file is made of. */
+type Parts = ReadonlyMap<string, readonly string[]>;
+
+function partsOf(core: string, index: string, joined: ReadonlyMap<string, readonly string[]>): Parts {
+  const worker = join(core, 'worker.js');
+  const reach = (from: readonly string[], without: ReadonlySet<string>): Set<string> => {
+    const found = new Set(from);
+    for (const path of found) {
+      for (const next of joined.get(path) ?? []) if (joined.has(next) && !without.has(next)) found.add(next);
+    }
+    return found;
+  };
+  const define = reach(
+    joined.get(index)!.filter((path) => joined.has(path) && path !== worker),
+    new Set([worker]),
+  );
+  const attempts = ['flow.js', 'run.js'].map((name) => join(core, name)).filter((path) => joined.has(path));
+  const run = reach(attempts, define);
+  const all = [...joined.keys()].filter((path) => path !== index);
+  return new Map([
+    ['bundle.js', all.filter((path) => define.has(path))],
+    ['bundle-run.js', all.filter((path) => run.has(path) && !define.has(path))],
+    ['bundle-worker.js', all.filter((path) => !run.has(path) && !define.has(path))],
+  ]);
+}
+
+async function joinPart(
+  core: string,
+  file: string,
+  modules: readonly string[],
+  parts: Parts,
+  apart: readonly string[],
+  exported: ReadonlyMap<string, readonly string[]>,
+): Promise<void> {
+  const names = new Set<string>();
+  for (const name of modules.flatMap((path) => exported.get(path)!)) {
+    if (names.has(name))
+      throw new Error(`Expected every name in core once, got "${name}" twice. Rename one.`);
+    names.add(name);
+  }
   await build({
     ...shared,
     absWorkingDir: core,
     stdin: {
-      contents: joined.map((path) => `export * from '${local(path)}';`).join('\n'),
+      contents: modules.map((path) => `export * from './${relative(core, path)}';`).join('\n'),
       resolveDir: core,
       sourcefile: 'core.js',
     },
-    plugins: [staticOnly, leave(apart)],
-    outfile: join(core, 'bundle.js'),
+    plugins: [staticOnly, leave(apart), fromOther(parts, file)],
+    outfile: join(core, file),
     sourcemap: true,
     logLevel: 'warning',
   });
-  const lines = [
-    reExport(
-      [...exported.get(index)!].filter((name) => inBundle.has(name)),
-      './bundle.js',
-    ),
-    ...apart.map((path) => {
-      const own = new Set(exported.get(path));
-      return reExport(
-        exported.get(index)!.filter((name) => own.has(name)),
-        local(path),
-      );
-    }),
-  ];
-  replace(index, lines.join(''));
-  for (const path of joined)
-    replace(path, reExport(exported.get(path)!, `${relative(dirname(path), core) || '.'}/bundle.js`));
 }
 
+/** What another file holds is imported from there. */
+const fromOther = (parts: Parts, own: string): Plugin => ({
+  name: 'import from the other parts',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\./ }, ({ path, resolveDir }) => {
+      const module = join(resolveDir, path);
+      const holder = [...parts].find(([file, modules]) => file !== own && modules.includes(module));
+      return holder ? { path: `./${holder[0]}`, external: true } : null;
+    });
+  },
+});
+
+/** Nothing for no names: an import of its own would keep the file in every bundle. */
 const reExport = (names: readonly string[], from: string): string =>
-  `export { ${[...names].sort().join(', ')} } from '${from}';\n`;
+  names.length === 0 ? '' : `export { ${[...names].sort().join(', ')} } from '${from}';\n`;
 
 function replace(path: string, text: string): void {
   writeFileSync(path, text);
@@ -86,8 +134,13 @@ const shared = {
   packages: 'external',
 } satisfies BuildOptions;
 
-/** The files that `entry` loads at once, without itself and without modules of types alone. */
-async function modulesOf(entry: string): Promise<{ joined: string[]; apart: string[] }> {
+/**
+ * The files that `entry` loads at once, without modules of types alone: those to be joined, itself among them, each with what it
+ * imports; and those that need a package.
+ */
+async function modulesOf(
+  entry: string,
+): Promise<{ joined: Map<string, readonly string[]>; apart: readonly string[] }> {
   const { metafile } = await build({
     ...shared,
     plugins: [staticOnly],
@@ -100,10 +153,12 @@ async function modulesOf(entry: string): Promise<{ joined: string[]; apart: stri
   const inputs = Object.entries(metafile.inputs).map(([path, { imports }]) => ({
     path: join(dirname(entry), path),
     needsPackage: imports.some((to) => to.external && !/^(node:|\.)/.test(to.path)),
+    imports: imports.filter((to) => !to.external).map((to) => join(dirname(entry), to.path)),
   }));
-  const paths = (needsPackage: boolean) =>
-    inputs.filter((one) => one.path !== entry && one.needsPackage === needsPackage).map(({ path }) => path);
-  return { joined: paths(false), apart: paths(true) };
+  return {
+    joined: new Map(inputs.filter((one) => !one.needsPackage).map((one) => [one.path, one.imports])),
+    apart: inputs.filter((one) => one.needsPackage).map(({ path }) => path),
+  };
 }
 
 async function exportsOf(paths: readonly string[]): Promise<Map<string, string[]>> {

@@ -8,6 +8,7 @@ import {
   createApp,
   defineJob,
   fixed,
+  type HandlerContext,
   keyRing,
   type LongshoreEvent,
   PermanentError,
@@ -55,15 +56,15 @@ async function open() {
   const { clock } = t.time;
   const ran: string[] = [];
   const events: LongshoreEvent[] = [];
-  const how: { run: () => unknown } = { run: () => null };
+  const how: { run: (ctx: HandlerContext) => unknown } = { run: () => null };
   const known = defineJob({
     name: 'known',
     queue: 'mail',
     payload: z.string(),
     retry: fixed(minute),
-    handle(name) {
+    handle(name, ctx) {
       ran.push(name);
-      return how.run();
+      return how.run(ctx);
     },
   });
   const unknown = defineJob({ name: 'unknown', queue: 'mail', payload: z.string(), handle() {} });
@@ -250,5 +251,38 @@ describe('a dead-letter queue that is not there', () => {
     await t.time.advance(7 * minute);
     expect(await t.poller.poll(minute)).toMatchObject({ taken: 1, done: 1 });
     expect(await t.letters()).toHaveLength(1);
+  });
+});
+
+describe('a function that was killed', () => {
+  it('leaves its job to another one, which is told so', async () => {
+    const t = await open();
+    const crashed: boolean[] = [];
+    t.how.run = ({ attempt, previouslyCrashed }) => {
+      crashed.push(previouslyCrashed);
+      if (attempt === 1) return new Promise(() => {}); // until its function is killed
+      if (attempt === 2) throw new Error('not now');
+      return null;
+    };
+    await t.client.enqueue(t.known, 'a');
+    const killed = createPoller({
+      client: endpoint.client,
+      url: t.url,
+      arn: t.arn,
+      clock: t.time.clock,
+      batchSize: 10,
+      invoke: async (event) => {
+        void t.worker(event, { ...context, getRemainingTimeInMillis: () => 1_000 * minute });
+        await vi.waitFor(() => expect(crashed).toHaveLength(1));
+        throw new Error('killed');
+      },
+    });
+    expect(await killed.poll(minute)).toMatchObject({ taken: 1, done: 0 });
+    for (let i = 0; i < 2; i++) {
+      await t.time.advance(6 * minute);
+      await t.poller.poll(minute);
+    }
+    expect(crashed).toEqual([false, true, false]);
+    expect(await t.kept()).toBe(0);
   });
 });

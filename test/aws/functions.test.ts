@@ -128,38 +128,6 @@ describe('worker', () => {
     });
   });
 
-  it('tells an attempt that the one before it took its function down', async () => {
-    const t = await open();
-    const crashed: boolean[] = [];
-    t.behaviour.set('a', ({ attempt, previouslyCrashed }) => {
-      crashed.push(previouslyCrashed);
-      if (attempt === 1) return new Promise(() => {}); // until the function is killed
-      if (attempt === 2) throw new Error('not now');
-      return null;
-    });
-    await t.enqueue('a');
-    const { url, arn, worker } = t;
-    const { clock } = t.time;
-    const killed = createPoller({
-      client: endpoint.client,
-      url,
-      arn,
-      clock,
-      batchSize: 10,
-      invoke: (event, context) =>
-        new Promise((_, reject) => {
-          void worker(event, { ...context, getRemainingTimeInMillis: () => 100 * minute });
-          setTimeout(() => reject(new Error('killed')), 50);
-        }),
-    });
-    expect(await killed.poll(minute)).toMatchObject({ taken: 1, done: 0 });
-    for (let i = 0; i < 2; i++) {
-      await t.time.advance(6 * minute);
-      await t.poller.poll(minute);
-    }
-    expect(crashed).toEqual([false, true, false]);
-  });
-
   it('makes no request of its own for jobs that succeed', async () => {
     const t = await open();
     for (let i = 0; i < 10; i++) await t.enqueue(`${i}`);
