@@ -1,7 +1,6 @@
 /** Payloads that are too large for SQS, as objects in a bucket. */
 
-import { config, LongshoreError, shown } from '../../../core/errors.ts';
-import { toError } from '../../../core/failure.ts';
+import { config, shown } from '../../../core/errors.ts';
 import type { ClaimStore } from '../../../core/store.ts';
 import { onDemand } from '../on-demand.ts';
 import type { S3Api } from './sdk.ts';
@@ -40,7 +39,7 @@ export function s3Claims(options: S3ClaimsOptions): ClaimStore {
     try {
       return await work(await api());
     } catch (error) {
-      throw s3Error(during, bucket, error);
+      throw (await import('./errors.ts')).s3Error(during, bucket, error);
     }
   }
 
@@ -49,26 +48,4 @@ export function s3Claims(options: S3ClaimsOptions): ClaimStore {
     get: (key, maxBytes) => told('fetching a payload', (s3) => s3.get(prefix + key, maxBytes)),
     delete: (key) => told('removing a payload', (s3) => s3.delete(prefix + key)),
   };
-}
-
-/** By the names of the SDK's errors: what somebody has to set right, and how. */
-const remedies: Readonly<Record<string, string>> = {
-  NoSuchBucket: 'Create the bucket, or correct its name.',
-  // Without the permission to list, S3 says so too of an object that is not there.
-  AccessDenied:
-    'Allow s3:GetObject, s3:PutObject and s3:DeleteObject on its objects, and s3:ListBucket on itself.',
-  InvalidAccessKeyId: 'Check the credentials.',
-  SignatureDoesNotMatch: 'Check the credentials.',
-  CredentialsProviderError: 'Give the process credentials: a role, a profile or AWS_ACCESS_KEY_ID.',
-  ERR_MODULE_NOT_FOUND: 'Install @aws-sdk/client-s3.',
-};
-
-function s3Error(during: string, bucket: string, cause: unknown): LongshoreError {
-  if (cause instanceof LongshoreError) return cause;
-  const { name, message, code } = toError(cause) as NodeJS.ErrnoException;
-  const remedy = remedies[name] ?? remedies[code ?? ''];
-  const text = `S3 failed while ${during} (bucket ${bucket}): ${message || name}`;
-  const sentence = /[.!?]$/.test(text) ? text : `${text}.`;
-  if (remedy === undefined) return new LongshoreError('BACKEND', sentence, { cause });
-  return new LongshoreError('CONFIG', `${sentence} ${remedy}`, { cause });
 }
