@@ -8,7 +8,7 @@ import type { JobContext } from './envelope.ts';
 
 import { config } from './errors.ts';
 import type { Admitted } from './flow.ts';
-import { insideIsolate, runIsolated } from './isolate.ts';
+import { insideIsolate, runIsolated } from './isolated.ts';
 import type { HandlerContext } from './job.ts';
 import { type Output, outputOf } from './output.ts';
 import { abortReason, type Run } from './run.ts';

@@ -9,7 +9,7 @@ import type { Ack, JobLease } from './contract.ts';
 import type { StopReason } from './events.ts';
 import { backendError } from './failure.ts';
 import { type AttemptPorts, attempt } from './flow.ts';
-import { endIsolates, refuseInsideIsolate } from './isolate.ts';
+import { endIsolates, refuseInsideIsolate } from './isolated.ts';
 import { createRun, type Run } from './run.ts';
 import { groupAcks } from './settling.ts';
 import type { Outcome } from './store.ts';

@@ -6,7 +6,7 @@ import type { EnqueuedJob } from '../client.ts';
 import { withContext } from '../context.ts';
 import { config, LongshoreError } from '../errors.ts';
 import { toError } from '../failure.ts';
-import { markIsolate } from '../isolate.ts';
+import { markIsolate } from '../isolated.ts';
 import type { HandlerContext, Job, RunFacts } from '../job.ts';
 import { assertJson } from '../json.ts';
 import { outputOf } from '../output.ts';
