@@ -71,6 +71,17 @@ describe('a delay over 15 minutes', () => {
     expect(leases.find(({ body }) => body === message.body)).toMatchObject({ attempt: 1 });
   });
 
+  it('is made whatever the id is, and for each of two that look alike', async () => {
+    const t = await open();
+    const notBefore = t.time.clock.now() + hour;
+    const ids = ['a.b', 'a_b', `${'x'.repeat(127)}1`, `${'x'.repeat(127)}2`];
+    const results = await t.backend.enqueue(ids.map((id) => t.message({ id, notBefore })));
+    expect(results.map(({ ok }) => ok)).toEqual([true, true, true, true]);
+    expect(server.schedules()).toHaveLength(4);
+    await t.time.advance(hour + 1_000);
+    expect(await server.fire(t.time.clock.now())).toBe(4);
+  });
+
   it('is made once, however often the message is sent', async () => {
     const t = await open();
     const message = t.message({ notBefore: t.time.clock.now() + hour });

@@ -83,10 +83,13 @@ function inputOf({ url }: Place, { body, attributes, group }: Parcel): string {
   });
 }
 
-/** The same message at the same moment has one schedule, however often it is sent; its next copy has another. */
+/**
+ * The same message at the same moment has one schedule, however often it is sent; its next copy has another. At most 61 of
+ * `A-Z a-z 0-9 _ -`, because it is the request's token too.
+ */
 function nameOf({ dedupId, dueAt }: Parcel): string {
   const digest = createHash('sha256').update(`${dedupId}@${dueAt}`).digest('hex');
-  return `${dedupId.replace(/[^0-9a-zA-Z_.-]/g, '_').slice(0, 40)}-${digest.slice(0, 20)}`;
+  return `${dedupId.replace(/[^0-9a-zA-Z_-]/g, '_').slice(0, 40)}-${digest.slice(0, 20)}`;
 }
 
 const remedies: Readonly<Record<string, string>> = {
