@@ -2,11 +2,13 @@
 
 import { type App, type Contract, LongshoreError } from '../core/index.ts';
 
-interface Place {
+export interface Place {
   /** Where a backend that keeps a file puts it. */
   readonly path: string;
   /** Where a backend in a database puts its tables. @default 'longshore' */
   readonly schema?: string;
+  /** What stands before the names of queues that a broker shares with others. @default 'longshore-' */
+  readonly prefix?: string;
   /** Whether what an earlier run has left there is removed. */
   readonly fresh?: boolean;
 }
@@ -17,16 +19,28 @@ const backends: Readonly<Record<string, (app: App, place: Place) => Promise<Cont
   memory: async () => (await import('../local/backends/memory/index.ts')).memory(),
   sync: async (app) => (await import('../local/backends/sync.ts')).sync(app),
   postgres: async (_, { schema = 'longshore', fresh = false }) => {
-    const url = process.env.DATABASE_URL;
-    if (!url)
-      throw config('Expected DATABASE_URL to be postgres://user:password@host/database, got nothing.');
+    const url = databaseUrl();
     const { postgres } = await import('../local/backends/postgres/index.ts');
     if (fresh) await dropSchema(url, schema);
     return postgres({ url, schema });
   },
+  sqs: async (app, { prefix = 'longshore-', fresh = false }) => {
+    const endpoint = process.env.SQS_ENDPOINT;
+    if (!endpoint)
+      throw config('Expected SQS_ENDPOINT to be a local SQS like http://127.0.0.1:4566, got nothing.');
+    const { createSqsQueues, sqs } = await import('../functions/aws/index.ts');
+    const queues = await createSqsQueues({ endpoint, queues: app.queues, prefix, empty: fresh });
+    return sqs({ endpoint, queues, longPollMs: 1_000 });
+  },
 };
 
-async function dropSchema(url: string, schema: string): Promise<void> {
+export function databaseUrl(): string {
+  const url = process.env.DATABASE_URL;
+  if (url) return url;
+  throw config('Expected DATABASE_URL to be postgres://user:password@host/database, got nothing.');
+}
+
+export async function dropSchema(url: string, schema: string): Promise<void> {
   const { default: pg } = await import('pg');
   const client = new pg.Client(url);
   try {
@@ -39,13 +53,15 @@ async function dropSchema(url: string, schema: string): Promise<void> {
   }
 }
 
-const config = (message: string): LongshoreError => new LongshoreError('CONFIG', message);
+export const config = (message: string): LongshoreError => new LongshoreError('CONFIG', message);
+
+export const backendName = (): string => process.env.LONGSHORE_BACKEND || 'sqlite';
 
 /** Throws `CONFIG` for a backend that the examples do not know. */
 export async function exampleBackend(
   app: App,
   place: Place,
-  name: string = process.env.LONGSHORE_BACKEND || 'sqlite',
+  name: string = backendName(),
 ): Promise<Contract.QueueBackend> {
   const open = Object.hasOwn(backends, name) ? backends[name] : undefined;
   if (!open) {

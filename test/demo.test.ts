@@ -3,11 +3,16 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, describe, it } from 'vitest';
 import { sqlite } from '../local/backends/sqlite/index.ts';
+import { openEndpoint } from './aws/endpoint.ts';
 import { freshDatabase } from './postgres/schemas.ts';
 
 const root = join(import.meta.dirname, '..');
 const database = await freshDatabase();
-afterAll(() => database.drop());
+const endpoint = await openEndpoint();
+afterAll(async () => {
+  await endpoint.stop();
+  await database.drop();
+});
 
 interface Ended {
   readonly code: number | null;
@@ -28,6 +33,7 @@ async function demo(
     LONGSHORE_BACKEND: backend,
     LONGSHORE_SIGNING_KEYS: '',
     DATABASE_URL: database.url,
+    SQS_ENDPOINT: endpoint.url,
   };
   const child = spawn(process.execPath, ['examples/demo/main.ts', ...args], { cwd: root, env });
   let stdout = '';
@@ -54,6 +60,7 @@ describe.concurrent('the demo', { timeout: 60_000 }, () => {
     ['memory', 'memory'],
     ['sync', 'sync'],
     ['postgres', 'postgres'],
+    ['sqs', 'sqs'],
   ])('does all that it promises with LONGSHORE_BACKEND=%s', async ([backend, name], { expect }) => {
     const { code, stdout, stderr } = await demo(['--exit-when-idle', '--json', '--rows', '10000'], {
       backend: backend!,
@@ -117,7 +124,7 @@ describe.concurrent('the demo', { timeout: 60_000 }, () => {
     const { code, stderr } = await demo(['--exit-when-idle'], { backend: 'kafka' });
     expect(code).toBe(1);
     expect(stderr).toBe(
-      'CONFIG: Expected LONGSHORE_BACKEND to be one of sqlite, memory, sync, postgres, got "kafka".\n',
+      'CONFIG: Expected LONGSHORE_BACKEND to be one of sqlite, memory, sync, postgres, sqs, got "kafka".\n',
     );
   });
 });

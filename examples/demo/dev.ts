@@ -9,6 +9,7 @@ import { fixed, LongshoreError, type LongshoreEvent } from '../../core/index.ts'
 import { startLocal } from '../../local/index.ts';
 import { createExampleApp } from '../app/app.ts';
 import { exampleBackend } from '../config.ts';
+import { exampleStore } from '../store.ts';
 import { lineOf, paint, printedLine } from './lines.ts';
 import { yesterdaysOrders } from './samples.ts';
 import { stopOnSignals } from './signals.ts';
@@ -34,8 +35,16 @@ async function dev(): Promise<void> {
     paymentRetry: fixed(5000),
   });
   app.events.on(print);
-  const backend = await exampleBackend(app, { path: join(home, 'dev.db') });
-  const local = await startLocal(app, { backend, concurrency: 4, signals: [], logger: false });
+  const place = { path: join(home, 'dev.db') };
+  const backend = await exampleBackend(app, place);
+  const store = await exampleStore(place);
+  const local = await startLocal(app, {
+    backend,
+    ...(store && { store }),
+    concurrency: 4,
+    signals: [],
+    logger: false,
+  });
   console.log(paint('bold', `Longshore worker on ${backend.name}, queues ${app.queues.join(', ')}`));
   console.log(
     paint('dim', 'Change examples/app/jobs/*.ts and save: it drains and starts again. Ctrl-C ends.'),

@@ -6,6 +6,7 @@ import { fixed, LongshoreError } from '../../core/index.ts';
 import { startLocal } from '../../local/index.ts';
 import { createExampleApp } from '../app/app.ts';
 import { exampleBackend } from '../config.ts';
+import { exampleStore } from '../store.ts';
 import { type DemoOptions, readOptions, UsageError, usage } from './options.ts';
 import { prove } from './proof.ts';
 import { stopOnSignals } from './signals.ts';
@@ -56,16 +57,26 @@ async function play(
   const { app, jobs } = example;
   app.events.on(tally.listener);
   app.events.on((event) => view.event(event, Date.now() - startedAt));
-  const backend = await exampleBackend(app, {
+  const place = {
     path: join(stage.folder, 'queue.db'),
     schema: 'longshore_demo',
+    prefix: 'longshore-demo-',
     fresh: true,
-  });
+  };
+  const backend = await exampleBackend(app, place);
+  const store = await exampleStore(place);
   const files = await prepareSamples(stage, expected);
 
   // startLocal closes its backend when it stops, but afterwards we still want to look into the queue.
   const kept = { ...backend, close: async () => {} };
-  const local = await startLocal(app, { backend: kept, concurrency, drainMs, signals: [], logger: false });
+  const local = await startLocal(app, {
+    backend: kept,
+    ...(store && { store }),
+    concurrency,
+    drainMs,
+    signals: [],
+    logger: false,
+  });
   const title = `Longshore demo on ${backend.name}, ${concurrency} jobs at a time`;
   const watching = watch({ view, stage, example, backend, tally, expected, startedAt, title });
   watching.footer(`Ctrl-C drains and ends. Files are in ${folder}`);

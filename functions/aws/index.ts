@@ -13,6 +13,7 @@ import { checkWorkerOptions, type Worker, type WorkerOptions } from './worker-op
 export { createDynamoTable, dynamoStore, dynamoTable } from './dynamo/index.ts';
 export type * from './events.ts';
 export { type S3ClaimsOptions, type S3Client, s3Claims } from './s3/index.ts';
+export { createSqsQueues, type SqsQueuesOptions } from './sqs/create.ts';
 export { type SqsBackend, type SqsOptions, sqs } from './sqs.ts';
 
 export interface LambdaOptions extends WorkerOptions, HttpOptions {

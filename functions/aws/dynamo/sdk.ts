@@ -14,6 +14,7 @@ import {
   waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb';
 import { guarded } from '../guard.ts';
+import { isOnThisMachine, localAccess } from '../loopback.ts';
 import type { DynamoTableOptions } from './options.ts';
 import { type DynamoTable, indexName } from './table.ts';
 
@@ -58,6 +59,7 @@ export function openApi({
   endpoint,
 }: DynamoTableOptions): DynamoApi {
   const settings: DynamoDBClientConfig = { requestHandler: timeouts };
+  if (endpoint !== undefined && isOnThisMachine(endpoint)) Object.assign(settings, localAccess);
   if (region !== undefined) settings.region = region;
   if (endpoint !== undefined) settings.endpoint = endpoint;
   const client = guarded((given as DynamoDBClient | undefined) ?? new DynamoDBClient(settings));

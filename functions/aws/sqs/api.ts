@@ -1,4 +1,4 @@
-/** The five requests Longshore makes of SQS, in types of our own: a program without the SDK's compiles. */
+/** The requests Longshore makes of SQS, in types of our own: a program without the SDK's compiles. */
 
 import type { Attributes, ReceivedMessage } from './attributes.ts';
 import type { EntryFailure } from './batches.ts';
@@ -43,5 +43,8 @@ export interface SqsApi {
   delete(url: string, entries: readonly DeleteEntry[]): Promise<EntryFailure[]>;
   hide(url: string, entries: readonly HideEntry[]): Promise<EntryFailure[]>;
   attributes(url: string, names: readonly QueueAttribute[]): Promise<Partial<Record<QueueAttribute, string>>>;
+  /** For development: its URL, whether it was there or not. */
+  create(name: string): Promise<string>;
+  purge(url: string): Promise<void>;
   close(): void;
 }

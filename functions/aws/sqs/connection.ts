@@ -32,7 +32,7 @@ export interface SchedulerOptions {
 export interface ConnectionOptions extends QueueOptions {
   /** @default that of AWS_REGION or of the queue's URL */
   readonly region?: string;
-  /** For LocalStack and its like. */
+  /** For LocalStack and its like. One on this machine is given no credentials of yours. */
   readonly endpoint?: string;
   /** Instead of a client of our own; `close()` leaves it open. */
   readonly client?: SqsClient;

@@ -2,14 +2,17 @@
 
 import {
   ChangeMessageVisibilityBatchCommand,
+  CreateQueueCommand,
   DeleteMessageBatchCommand,
   GetQueueAttributesCommand,
+  PurgeQueueCommand,
   ReceiveMessageCommand,
   SendMessageBatchCommand,
   SQSClient,
   type SQSClientConfig,
 } from '@aws-sdk/client-sqs';
 import { guarded } from '../guard.ts';
+import { isOnThisMachine, localAccess } from '../loopback.ts';
 import type { SqsApi } from './api.ts';
 import { attributeNames, systemAttributeNames } from './attributes.ts';
 import type { Connection, ConnectionOptions } from './connection.ts';
@@ -52,6 +55,13 @@ export function openSqs(connection: Connection, options: ConnectionOptions): Sqs
       );
       return Attributes;
     },
+    async create(QueueName) {
+      const { QueueUrl } = await client.send(new CreateQueueCommand({ QueueName }));
+      return QueueUrl!;
+    },
+    async purge(QueueUrl) {
+      await client.send(new PurgeQueueCommand({ QueueUrl }));
+    },
     close() {
       if (!given) client.destroy();
     },
@@ -60,6 +70,7 @@ export function openSqs(connection: Connection, options: ConnectionOptions): Sqs
 
 function settingsOf({ region }: Connection, { endpoint }: ConnectionOptions): SQSClientConfig {
   return {
+    ...(endpoint !== undefined && isOnThisMachine(endpoint) && localAccess),
     ...(region !== undefined && { region }),
     // With an endpoint of one's own the URLs only name the queues.
     ...(endpoint !== undefined && { endpoint, useQueueUrlAsEndpoint: false }),

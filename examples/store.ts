@@ -1,0 +1,41 @@
+/** Where keys and records are when the queue keeps none: LONGSHORE_STORE. */
+
+import type { Contract } from '../core/index.ts';
+import { backendName, config, databaseUrl, dropSchema, type Place } from './config.ts';
+
+type Stores = NonNullable<Contract.QueueBackend['stores']>;
+
+const stores: Readonly<Record<string, (place: Place) => Promise<Stores>>> = {
+  sqlite: async ({ path }) => (await import('../local/backends/sqlite/index.ts')).sqliteStore(path),
+  memory: async () => (await import('../local/backends/memory/index.ts')).memoryStore(),
+  postgres: async ({ schema = 'longshore', fresh = false }) => {
+    const url = databaseUrl();
+    const { postgresStore } = await import('../local/backends/postgres/index.ts');
+    if (fresh) await dropSchema(url, schema);
+    return postgresStore({ url, schema });
+  },
+  dynamodb: async () => {
+    const { DYNAMODB_ENDPOINT: endpoint, DYNAMODB_TABLE: table = 'longshore' } = process.env;
+    if (!endpoint)
+      throw config(
+        'Expected DYNAMODB_ENDPOINT to be a local DynamoDB like http://127.0.0.1:8000, got nothing.',
+      );
+    const { dynamoStore } = await import('../functions/aws/index.ts');
+    return dynamoStore({ table, endpoint });
+  },
+};
+
+const keepNone = ['sqs'];
+
+/** `undefined`: the backend keeps its own. Throws `CONFIG` for a store that the examples do not know. */
+export async function exampleStore(
+  place: Place,
+  name: string = process.env.LONGSHORE_STORE || 'sqlite',
+  backend: string = backendName(),
+): Promise<Stores | undefined> {
+  if (!keepNone.includes(backend)) return undefined;
+  const open = Object.hasOwn(stores, name) ? stores[name] : undefined;
+  if (open) return open(place);
+  const names = Object.keys(stores).join(', ');
+  throw config(`Expected LONGSHORE_STORE to be one of ${names}, got "${name}".`);
+}

@@ -1,0 +1,54 @@
+/** Queues for development, on a local endpoint. In the cloud a template makes them, with what belongs around them. */
+
+import { config, shown } from '../../../core/errors.ts';
+import { checkQueue } from '../../../core/job.ts';
+import { isOnThisMachine } from '../loopback.ts';
+import { createConnection, type SqsClient } from './connection.ts';
+
+export interface SqsQueuesOptions {
+  /** On this machine: `http://127.0.0.1:4566`. */
+  readonly endpoint: string;
+  /** Names of the app's queues: `app.queues`. */
+  readonly queues: readonly string[];
+  /** Stands before every name. @default 'longshore-' */
+  readonly prefix?: string;
+  /** Whether what is in them is removed. */
+  readonly empty?: boolean;
+  readonly region?: string;
+  /** Instead of a client of our own; it stays open. */
+  readonly client?: SqsClient;
+}
+
+/**
+ * Creates those that are missing, each with its dead-letter queue (`<name>-dlq`). The result is for `sqs({ queues })`.
+ * Throws `CONFIG` for an endpoint that is not on this machine.
+ */
+export async function createSqsQueues(options: SqsQueuesOptions): Promise<Record<string, string>> {
+  const { endpoint, queues, prefix = 'longshore-', empty = false, region, client } = options;
+  if (typeof endpoint !== 'string' || !isOnThisMachine(endpoint)) {
+    throw config(
+      `createSqsQueues() expects an endpoint on this machine like http://127.0.0.1:4566, got ${shown(endpoint)}. In the cloud let a template make the queues: see docs/aws.md.`,
+    );
+  }
+  for (const name of queues) checkQueue(name);
+  const connection = createConnection({
+    endpoint,
+    queueUrl: new URL(`/000000000000/${prefix}`, endpoint).href,
+    ...(region !== undefined && { region }),
+    ...(client !== undefined && { client }),
+  });
+  try {
+    const made = queues.map(async (name) => {
+      const own = `${prefix}${name}`;
+      const url = await connection.told(`creating queue "${own}"`, async (api) => {
+        const urls = [await api.create(own), await api.create(`${own}-dlq`)];
+        if (empty) for (const one of urls) await api.purge(one);
+        return urls[0]!;
+      });
+      return [name, url] as const;
+    });
+    return Object.fromEntries(await Promise.all(made));
+  } finally {
+    await connection.close();
+  }
+}
