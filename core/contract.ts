@@ -214,6 +214,8 @@ export interface DeadLetters {
 /** What the CLI and the dashboard use. */
 export interface QueueAdmin {
   readonly deadLetters: DeadLetters;
+  /** Tells a backend that cannot list its queues which there are. Asks nothing of the service. */
+  know?(queues: readonly string[]): void;
   /** All queues ever used, or only the one named. */
   stats(queue?: string): Promise<QueueStats[]>;
   /** The next messages in the order in which they would be fetched, ready before delayed. */

@@ -203,6 +203,8 @@ export interface Stores {
   readonly workers: WorkerRegistry;
   /** Without it a payload that is too large for the queue is refused. */
   readonly claims?: ClaimStore;
+  /** Brings its tables to the version this code knows, where opening has not done so. `from` is null for new ones. */
+  migrate?(): Promise<{ readonly from: number | null; readonly to: number }>;
   /** Ends the store's own connections. May be called again. */
   close?(): Promise<void>;
 }

@@ -1,6 +1,7 @@
 /**
  * The example shop for the `longshore` command, on the queue of `npm run dev`:
- * `npx longshore status --config examples/longshore.config.ts`. LONGSHORE_BACKEND chooses another queue.
+ * `npx longshore status --config examples/longshore.config.ts`. LONGSHORE_BACKEND chooses another queue, LONGSHORE_STORE
+ * where the records are when the queue keeps none.
  */
 
 import { mkdirSync } from 'node:fs';
@@ -8,6 +9,7 @@ import { join, resolve } from 'node:path';
 import { createExampleApp } from './app/app.ts';
 import { createServices } from './app/services.ts';
 import { exampleBackend } from './config.ts';
+import { exampleStore } from './store.ts';
 
 const home = resolve(import.meta.dirname, '../.longshore');
 const { SMTP_URL, WEBHOOK_URL, PAYMENT_URL } = process.env;
@@ -22,4 +24,6 @@ export const { app } = createExampleApp(
   }),
 );
 
-export const backend = () => exampleBackend(app, { path: join(home, 'dev.db') });
+const place = { path: join(home, 'dev.db') };
+export const backend = () => exampleBackend(app, place);
+export const store = () => exampleStore(place);

@@ -14,14 +14,17 @@ const stores: Readonly<Record<string, (place: Place) => Promise<Stores>>> = {
     if (fresh) await dropSchema(url, schema);
     return postgresStore({ url, schema });
   },
-  dynamodb: async () => {
+  dynamodb: async ({ fresh = false }) => {
     const { DYNAMODB_ENDPOINT: endpoint, DYNAMODB_TABLE: table = 'longshore' } = process.env;
-    if (!endpoint)
-      throw config(
-        'Expected DYNAMODB_ENDPOINT to be a local DynamoDB like http://127.0.0.1:8000, got nothing.',
-      );
     const { dynamoStore } = await import('../functions/aws/index.ts');
-    return dynamoStore({ table, endpoint });
+    const { isOnThisMachine } = await import('../functions/aws/loopback.ts');
+    if (!endpoint || !isOnThisMachine(endpoint))
+      throw config(
+        `Expected DYNAMODB_ENDPOINT to be a DynamoDB on this machine like http://127.0.0.1:8000, got ${endpoint || 'nothing'}.`,
+      );
+    const store = dynamoStore({ table: fresh ? `${table}-demo-${Date.now()}` : table, endpoint });
+    await store.migrate();
+    return store;
   },
 };
 

@@ -14,7 +14,8 @@ export interface Config {
   readonly app: App;
   /** Opens the backend, at the first call. */
   readonly backend: () => Promise<QueueBackend>;
-  readonly store: Partial<Stores> | undefined;
+  /** Opens the store that stands beside it; `undefined` when the config names none. */
+  readonly store: () => Promise<Partial<Stores> | undefined>;
 }
 
 /** In this order; the first that exists is taken. */
@@ -44,12 +45,8 @@ export async function loadConfig(io: Pick<Io, 'cwd'>, given: string | undefined)
       `Expected ${shown} to export a backend, got ${kindOf(backend)} (it exports: ${names}). Write ${shape}.`,
     );
   }
-  if (store !== undefined && (typeof store !== 'object' || store === null)) {
-    throw wrong(
-      `Expected the store of ${shown} to be an object with keys, records or workers, got ${kindOf(store)}.`,
-    );
-  }
-  return { path, app, backend: () => open(shown, backend), store: store as Partial<Stores> | undefined };
+  if (store !== undefined && typeof store !== 'function') checkStore(shown, store);
+  return { path, app, backend: () => open(shown, backend), store: () => openStore(shown, store) };
 }
 
 /** Throws `CONFIG` when there is none. */
@@ -85,6 +82,27 @@ async function open(shown: string, exported: unknown): Promise<QueueBackend> {
     );
   }
   return backend;
+}
+
+async function openStore(shown: string, exported: unknown): Promise<Partial<Stores> | undefined> {
+  let store: unknown;
+  try {
+    store = await (typeof exported === 'function' ? exported() : exported);
+  } catch (cause) {
+    if (longshoreCode(cause) !== null) throw cause;
+    throw wrong(`The store of ${shown} could not be opened: ${messageOf(cause)}`, cause);
+  }
+  if (store !== undefined) checkStore(shown, store);
+  return store as Partial<Stores> | undefined;
+}
+
+function checkStore(shown: string, store: unknown): void {
+  if (store instanceof Promise) return;
+  const { keys, records, workers } = (store ?? {}) as Partial<Stores>;
+  if ([keys, records, workers].some((part) => typeof part === 'object' && part !== null)) return;
+  throw wrong(
+    `Expected the store of ${shown} to be an object with keys, records or workers (or a function that returns one), got ${kindOf(store)}.`,
+  );
 }
 
 /** By shape, not by class: the config may import another copy of Longshore. */

@@ -2,6 +2,7 @@
 
 import { type Client, connect } from '../../core/client.ts';
 import type { QueueAdmin, QueueBackend } from '../../core/contract.ts';
+import type { Stores } from '../../core/store.ts';
 import { type Config, findConfig, loadConfig } from './config.ts';
 import { CliError, notFound } from './errors.ts';
 import type { Io } from './io.ts';
@@ -12,6 +13,8 @@ export interface Session {
   configPath(): string;
   config(): Promise<Config>;
   backend(): Promise<QueueBackend>;
+  /** What stands beside the backend; `undefined` = it keeps its state itself. */
+  store(): Promise<Partial<Stores> | undefined>;
   client(): Promise<Client>;
   /** Throws `UNSUPPORTED` on a backend that cannot be administered. */
   admin(what: string): Promise<QueueAdmin>;
@@ -22,15 +25,23 @@ export interface Session {
 
 export function createSession(io: Io, configPath: string | undefined): Session {
   const config = once(() => loadConfig(io, configPath));
-  const backend = once(async () => (await config()).backend());
+  const backend = once(async () => {
+    const { app, backend: open } = await config();
+    const opened = await open();
+    opened.admin?.know?.(app.queues);
+    return opened;
+  });
+  const store = once(async () => (await config()).store());
   const client = once(async () => {
-    const { app, store } = await config();
-    return connect(app, await backend(), store ? { store } : {});
+    const { app } = await config();
+    const [opened, beside] = [await backend(), await store()];
+    return connect(app, opened, beside ? { store: beside } : {});
   });
   return {
     configPath: () => findConfig(io.cwd, configPath),
     config,
     backend,
+    store,
     client,
     async admin(what) {
       const { admin, name } = await backend();
@@ -54,13 +65,12 @@ export function createSession(io: Io, configPath: string | undefined): Session {
     },
     async close() {
       // One that was not opened in time is left to the end of the process, and so is one that does not close.
-      const opened = backend.value();
-      if (!opened) return;
       let cancel = () => {};
       const late = new Promise<void>((resolve) => {
         cancel = io.clock.after(longestCloseMs, resolve);
       });
-      await Promise.race([opened.close(), late]).finally(cancel);
+      const closed = Promise.all([backend.value()?.close(), store.value()?.close?.()]);
+      await Promise.race([closed, late]).finally(cancel);
     },
   };
 }

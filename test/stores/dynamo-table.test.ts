@@ -3,7 +3,12 @@
 import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { DescribeTableCommand, DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
+import {
+  CreateTableCommand,
+  DescribeTableCommand,
+  DynamoDBClient,
+  GetItemCommand,
+} from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { AttemptEnd, RecordedJob, RecordWriter, Stores } from '../../core/store.ts';
 import { createDynamoTable, dynamoStore, dynamoTable } from '../../functions/aws/dynamo/index.ts';
@@ -58,6 +63,33 @@ describe('the table', () => {
     expect(Table).toMatchObject({ KeySchema, BillingModeSummary: { BillingMode } });
     expect(Table?.GlobalSecondaryIndexes).toMatchObject(GlobalSecondaryIndexes);
     expect(TimeToLiveSpecification).toEqual({ AttributeName: 'expiresAt', Enabled: true });
+  });
+
+  it('is made by migrate() when it is missing, by one of several', async () => {
+    const made = dynamoStore({ table: 'migrated', client });
+    const peer = dynamoStore({ table: 'migrated', client });
+    const versions = await Promise.all([made.migrate(), peer.migrate()]);
+    expect(versions).toEqual([
+      { from: null, to: 1 },
+      { from: null, to: 1 },
+    ]);
+    expect(await made.migrate()).toEqual({ from: 1, to: 1 });
+    expect(await made.records.get('id')).toBe(null);
+  });
+
+  it("is told from another program's, and from one without its index", async () => {
+    await client.send(
+      new CreateTableCommand({
+        TableName: 'strange',
+        BillingMode: 'PAY_PER_REQUEST',
+        AttributeDefinitions: [{ AttributeName: 'pk', AttributeType: 'S' }],
+        KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }],
+      }),
+    );
+    await expect(dynamoStore({ table: 'strange', client }).migrate()).rejects.toMatchObject({
+      code: 'CONFIG',
+      message: /keys table.pk, shelves.shelf, shelves.place, got table.pk\./,
+    });
   });
 
   it('is not created twice', async () => {
@@ -160,7 +192,7 @@ describe('what goes wrong', () => {
     const missing = dynamoStore({ table: 'nowhere', client });
     await expect(missing.records.get('id')).rejects.toMatchObject({
       code: 'CONFIG',
-      message: /\(table nowhere\).* Create the table with createDynamoTable\(\)/,
+      message: /\(table nowhere\).* Create the table with `longshore migrate`, createDynamoTable\(\)/,
     });
   });
 

@@ -35,9 +35,10 @@ export function openDynamo(options: DynamoTableOptions): Dynamo {
 
 /** By the names of the SDK's errors: what somebody has to set right, and how. */
 const remedies: Readonly<Record<string, string>> = {
-  ResourceNotFoundException: 'Create the table with createDynamoTable() or a template, in the same region.',
+  ResourceNotFoundException:
+    'Create the table with `longshore migrate`, createDynamoTable() or a template, in the same region.',
   AccessDeniedException:
-    'Allow GetItem, PutItem, DeleteItem, BatchGetItem and Query on the table and its index.',
+    'Allow GetItem, PutItem, DeleteItem, BatchGetItem and Query on the table and its index; `longshore migrate` needs DescribeTable, CreateTable and UpdateTimeToLive too.',
   UnrecognizedClientException: 'Check the credentials.',
   CredentialsProviderError: 'Give the process credentials: a role, a profile or AWS_ACCESS_KEY_ID.',
   ERR_MODULE_NOT_FOUND: 'Install @aws-sdk/client-dynamodb.',

@@ -13,7 +13,7 @@ export { type DynamoTable, dynamoTable } from './table.ts';
  * Loads and opens nothing before the first use. The table must be there: see `createDynamoTable()` and `dynamoTable()`.
  * Moments are those of the processes' clocks, so hosts should agree about the time to the second.
  */
-export function dynamoStore(options: DynamoStoreOptions): Stores & { close(): Promise<void> } {
+export function dynamoStore(options: DynamoStoreOptions): Stores & Required<Pick<Stores, 'migrate' | 'close'>> {
   check(options, 'dynamoStore()');
   let opening: Promise<OpenStores> | null = null;
   const open = (): Promise<OpenStores> => {
@@ -31,6 +31,7 @@ export function dynamoStore(options: DynamoStoreOptions): Stores & { close(): Pr
       writer: part('writer', ['enqueued', 'started', 'settled']),
     },
     workers: part('workers', ['heartbeat', 'list', 'remove']),
+    migrate: async () => (await import('./migrate.ts')).migrateTable(options),
     async close() {
       await (await opening)?.close();
     },
@@ -54,7 +55,7 @@ export async function createDynamoTable(options: DynamoTableOptions): Promise<vo
   const { openDynamo } = await import('./api.ts');
   const dynamo = openDynamo(options);
   try {
-    await dynamo.call('creating the table', (api) => api.create(dynamoTable(options.table)));
+    await dynamo.call('creating the table', (api) => api.create(dynamoTable(options.table), false));
   } finally {
     await dynamo.close();
   }

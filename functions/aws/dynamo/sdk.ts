@@ -5,6 +5,7 @@ import {
   BatchGetItemCommand,
   CreateTableCommand,
   DeleteItemCommand,
+  DescribeTableCommand,
   DynamoDBClient,
   type DynamoDBClientConfig,
   GetItemCommand,
@@ -44,7 +45,10 @@ export interface DynamoApi {
   remove(pk: string, version?: string): Promise<boolean>;
   /** What the index holds, last place first. */
   shelf(query: ShelfQuery): Promise<Item[]>;
-  create(definition: DynamoTable): Promise<void>;
+  /** Waits until it can be used. `shared`: another process may be making it too. */
+  create(definition: DynamoTable, shared: boolean): Promise<void>;
+  /** Its keys and its indexes' keys, like `table.pk` and `shelves.shelf`; `null` = there is no table. */
+  keys(): Promise<readonly string[] | null>;
   close(): void;
 }
 
@@ -131,15 +135,35 @@ export function openApi({
       } while (ExclusiveStartKey && found.length < max);
       return found.slice(0, max);
     },
-    async create({ TimeToLiveSpecification, ...definition }) {
-      await client.send(new CreateTableCommand(definition));
+    async create({ TimeToLiveSpecification, ...definition }, shared) {
+      let isOurs = true;
+      try {
+        await client.send(new CreateTableCommand(definition));
+      } catch (error) {
+        if (!shared || (error as Error).name !== 'ResourceInUseException') throw error;
+        isOurs = false;
+      }
       const patience = { client, maxWaitTime: 120, minDelay: 1, maxDelay: 2 };
       await waitUntilTableExists(patience, { TableName });
+      if (!isOurs) return;
       try {
         await client.send(new UpdateTimeToLiveCommand({ TableName, TimeToLiveSpecification }));
       } catch (error) {
         // Some local servers delete nothing by themselves. What is past its time is not shown there either.
         if ((error as Error).name !== 'UnknownOperationException') throw error;
+      }
+    },
+    async keys() {
+      try {
+        const { Table } = await client.send(new DescribeTableCommand({ TableName }));
+        const indexes = Table?.GlobalSecondaryIndexes ?? [];
+        const parts = [{ IndexName: 'table', KeySchema: Table?.KeySchema ?? [] }, ...indexes];
+        return parts.flatMap(({ IndexName, KeySchema = [] }) =>
+          KeySchema.map(({ AttributeName }) => `${IndexName}.${AttributeName}`),
+        );
+      } catch (error) {
+        if ((error as Error).name === 'ResourceNotFoundException') return null;
+        throw error;
       }
     },
     close() {

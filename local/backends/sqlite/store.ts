@@ -24,7 +24,7 @@ export interface SqliteStoreOptions {
   readonly clock?: Clock;
 }
 
-export function sqliteStore(pathOrOptions: string | SqliteStoreOptions): Stores & { close(): Promise<void> } {
+export function sqliteStore(pathOrOptions: string | SqliteStoreOptions): Stores & Required<Pick<Stores, 'migrate' | 'close'>> {
   const options = typeof pathOrOptions === 'string' ? { path: pathOrOptions } : pathOrOptions;
   const { path, synchronous = 'NORMAL', busyTimeoutMs = 5_000, clock = systemClock } = options;
   if (typeof path !== 'string' || path === '')
@@ -40,6 +40,7 @@ export function sqliteStore(pathOrOptions: string | SqliteStoreOptions): Stores 
     keys: sqliteKeys({ db, clock }),
     records: recordStore(sqliteTable(db), { clock, retention }),
     workers: sqliteWorkers({ db }),
+    migrate: async () => db.version, // opening the file has done it
     async close() {
       if (open) db.close();
       open = false;

@@ -97,6 +97,9 @@ async function age({ session }: Pick<Input, 'session'>, maxAgeMs: number): Promi
   const { admin, name } = await session.backend();
   if (!admin) return [null, `${name} does not tell how long jobs wait`];
   const open = (await admin.stats()).filter(({ paused }) => !paused);
+  if (open.some(({ ready, oldestReadyMs }) => ready > 0 && oldestReadyMs === null)) {
+    return [null, `${name} does not tell how long jobs wait`];
+  }
   const oldest = open.toSorted((a, b) => (b.oldestReadyMs ?? -1) - (a.oldestReadyMs ?? -1))[0];
   if (oldest == null || oldest.oldestReadyMs === null) return [true, 'no job is waiting'];
   const ok = oldest.oldestReadyMs <= maxAgeMs;

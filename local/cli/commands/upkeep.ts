@@ -1,3 +1,4 @@
+import type { QueueBackend } from '../../../core/contract.ts';
 import type { JobStatus, RecordStore, Retention } from '../../../core/store.ts';
 import { canAsk, confirm, yesFlag } from '../ask.ts';
 import { type Command, defineCommand } from '../command.ts';
@@ -134,28 +135,39 @@ async function countEnded(
 
 const migrate = defineCommand({
   path: 'migrate',
-  summary: "bring the backend's tables up to date",
+  summary: 'bring the tables of the backend and its store up to date',
   about:
-    'For deployments that want it done before the first worker starts. SQLite does it whenever it is opened, so this only opens it and says what happened. A backend without this verb has no tables.',
+    'For deployments that want it done before the first worker starts. SQLite does it whenever it is opened, so this only opens it and says what happened. For dynamoStore() it makes the table when it is missing. A backend without this verb has no tables.',
   args: [],
   flags: {},
   examples: ['longshore migrate'],
   exits: {},
   async run({ session }) {
     const backend = await session.backend();
-    if (!backend.migrate) {
-      return {
-        data: { backend: backend.name, how: 'none', from: null, to: null },
-        text: `${backend.name} was opened. It has no tables to bring up to date.`,
-      };
-    }
-    const { from, to } = await backend.migrate();
-    const text =
-      from === to
-        ? `${backend.name} is at version ${to}, nothing to do.`
-        : `${backend.name} went from version ${from ?? 'none'} to ${to}.`;
-    return { data: { backend: backend.name, how: 'migrate', from, to }, text };
+    const beside = await session.store();
+    const own = await migrated(backend);
+    const store = beside ? await migrated(beside) : null;
+    const lines = [migratedText(backend.name, own)];
+    if (store) lines.push(migratedText('Its store', store));
+    return { data: { backend: backend.name, ...own, store }, text: lines.join('\n') };
   },
 });
+
+interface Migrated {
+  readonly how: 'migrate' | 'none';
+  readonly from: number | null;
+  readonly to: number | null;
+}
+
+async function migrated(what: Pick<QueueBackend, 'migrate'>): Promise<Migrated> {
+  if (!what.migrate) return { how: 'none', from: null, to: null };
+  return { how: 'migrate', ...(await what.migrate()) };
+}
+
+function migratedText(name: string, { how, from, to }: Migrated): string {
+  if (how === 'none') return `${name} was opened. It has no tables to bring up to date.`;
+  if (from === to) return `${name} is at version ${to}, nothing to do.`;
+  return `${name} went from version ${from ?? 'none'} to ${to}.`;
+}
 
 export const upkeepCommands: readonly Command[] = [reap, purge, migrate];

@@ -81,13 +81,14 @@ export async function runWorker(
   named: readonly string[],
 ): Promise<Result> {
   const { io, session } = input;
-  const { app, store } = await session.config();
+  const { app } = await session.config();
   const queues = named.length > 0 ? [...new Set(named)] : app.queues;
   for (const queue of queues) {
     const near = app.queues.includes(queue) ? null : nearest(queue, app.queues);
     if (near !== null) input.note(`Note: no job of the app names queue "${queue}". Did you mean "${near}"?`);
   }
   const backend = await session.backend();
+  const store = await session.store();
   const batch = flags.once === true || flags.drain === true;
   const ready = flags.drain && backend.admin ? await backend.admin.stats() : [];
   const bar = await startProgress(io, input.json || flags.log !== undefined, {
