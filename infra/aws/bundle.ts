@@ -131,7 +131,10 @@ function onDemand(names: readonly string[]): Plugin {
     setup({ onResolve, onLoad }) {
       if (names.length === 0) return;
       const filter = new RegExp(`^(${names.join('|')})$`);
-      onResolve({ filter }, ({ path }) => ({ path, namespace: 'layer', sideEffects: false }));
+      // What the trap itself asks for is the package and not the trap.
+      onResolve({ filter }, ({ path, namespace }) =>
+        namespace === 'layer' ? { path, external: true } : { path, namespace: 'layer', sideEffects: false },
+      );
       onLoad({ filter: /.*/, namespace: 'layer' }, ({ path }) => ({
         contents: trap(JSON.stringify(path)),
       }));
