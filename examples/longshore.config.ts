@@ -8,6 +8,7 @@ import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { createExampleApp } from './app/app.ts';
 import { createServices } from './app/services.ts';
+import type { Surroundings } from './aws/simulation.ts';
 import { exampleBackend } from './config.ts';
 import { exampleStore } from './store.ts';
 
@@ -27,3 +28,10 @@ export const { app } = createExampleApp(
 const place = { path: join(home, 'dev.db') };
 export const backend = () => exampleBackend(app, place);
 export const store = () => exampleStore(place);
+
+/** For `longshore simulate lambda`: the shop's functions, and some customers. */
+export const simulation = {
+  entry: 'aws/main.ts',
+  build: async (folder: string) => (await import('./aws/simulation.ts')).buildShop(folder),
+  start: async (where: Surroundings) => (await import('./aws/simulation.ts')).startShop(where),
+};

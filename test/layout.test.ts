@@ -31,7 +31,8 @@ interface Import {
 
 const statement =
   /^\s*(?:import|export)\b(?<type>\s+type\b)?(?:[\w\s{},*$]*?\bfrom)?\s*(?<quote>['"])(?<to>[\w@.:/-]+)\k<quote>/gm;
-const expression = /(?<type>\btypeof\s+)?\bimport\(\s*(?<quote>['"])(?<to>[\w@.:/-]+)\k<quote>\s*\)/g;
+const expression =
+  /(?<type>\btypeof\s+)?\bimport(?:\.meta\.resolve)?\(\s*(?<quote>['"])(?<to>[\w@.:/-]+)\k<quote>\s*\)/g;
 
 function importsOf(from: string, text: string): Import[] {
   return [...text.matchAll(statement), ...text.matchAll(expression)].map(({ groups }) => ({
@@ -118,6 +119,7 @@ describe('imports', () => {
       "const e = await import('node:fs');",
       "type F = typeof import('./f.ts');",
       "import { g } from 'longshore/local';",
+      "import.meta.resolve('fauxqs');",
     ].join('\n');
     expect(importsOf('local/x.ts', text).map(({ to, typeOnly }) => [to, typeOnly])).toEqual([
       ['local/b.ts', false],
@@ -127,6 +129,7 @@ describe('imports', () => {
       ['local/index.ts', false],
       ['node:fs', false],
       ['local/f.ts', true],
+      ['fauxqs', false],
     ]);
   });
 

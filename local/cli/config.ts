@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url';
 import type { App } from '../../core/app.ts';
 import type { QueueBackend } from '../../core/contract.ts';
 import type { Stores } from '../../core/store.ts';
+import type { SimulationConfig } from '../simulate/lambda/options.ts';
 import { CliError, longshoreCode, messageOf } from './errors.ts';
 import type { Io } from './io.ts';
 
@@ -16,6 +17,8 @@ export interface Config {
   readonly backend: () => Promise<QueueBackend>;
   /** Opens the store that stands beside it; `undefined` when the config names none. */
   readonly store: () => Promise<Partial<Stores> | undefined>;
+  /** What `longshore simulate` runs when the command line names no file. */
+  readonly simulation: SimulationConfig | undefined;
 }
 
 /** In this order; the first that exists is taken. */
@@ -33,7 +36,7 @@ export async function loadConfig(io: Pick<Io, 'cwd'>, given: string | undefined)
   } catch (cause) {
     throw broken(shown, cause);
   }
-  const { app, backend, store } = module;
+  const { app, backend, store, simulation } = module;
   const names = Object.keys(module).join(', ') || 'nothing';
   if (!isApp(app)) {
     throw wrong(
@@ -46,7 +49,21 @@ export async function loadConfig(io: Pick<Io, 'cwd'>, given: string | undefined)
     );
   }
   if (store !== undefined && typeof store !== 'function') checkStore(shown, store);
-  return { path, app, backend: () => open(shown, backend), store: () => openStore(shown, store) };
+  if (
+    simulation !== undefined &&
+    typeof (simulation as Partial<SimulationConfig> | null)?.entry !== 'string'
+  ) {
+    throw wrong(
+      `Expected the simulation of ${shown} to be { entry: './functions.ts' }, got ${kindOf(simulation)}.`,
+    );
+  }
+  return {
+    path,
+    app,
+    backend: () => open(shown, backend),
+    store: () => openStore(shown, store),
+    simulation: simulation as SimulationConfig | undefined,
+  };
 }
 
 /** Throws `CONFIG` when there is none. */

@@ -24,6 +24,7 @@ const groups: Readonly<Record<string, string>> = {
   jobs: 'list, show and cancel jobs',
   dead: 'look at dead letters, run them again or discard them',
   schedule: 'list schedules, or run one now',
+  simulate: 'run functions on this machine as their cloud would',
   keys: 'make a signing key, or list the ids of those in use',
 };
 

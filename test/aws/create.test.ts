@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { isOnThisMachine } from '../../core/loopback.ts';
 import { createSqsQueues, sqs } from '../../functions/aws/index.ts';
-import { isOnThisMachine } from '../../functions/aws/loopback.ts';
 import { type Endpoint, openEndpoint } from './endpoint.ts';
 
 let endpoint: Endpoint;

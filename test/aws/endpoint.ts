@@ -3,10 +3,8 @@
  * (LocalStack, ElasticMQ), where time is real. Never the cloud, unless LONGSHORE_ALLOW_AWS=1 says so.
  */
 
-import { dirname, join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
 import { CreateQueueCommand, DeleteQueueCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { type FauxqsServer, startFauxqs } from 'fauxqs';
+import { startLocalSqs } from '../../local/simulate/lambda/server.ts';
 
 export interface Endpoint {
   readonly url: string;
@@ -32,8 +30,8 @@ export function refuseRemote(url: string, forced = process.env.LONGSHORE_ALLOW_A
 export async function openEndpoint(): Promise<Endpoint> {
   const given = process.env.SQS_ENDPOINT;
   if (given) refuseRemote(given);
-  const server = given ? null : await startServer();
-  const url = given ?? `http://127.0.0.1:${server!.port}`;
+  const server = given ? null : await startLocalSqs();
+  const url = given ?? server!.url;
   // What the SDK would otherwise look for in the environment, where it could find somebody's real account.
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
   const own = process.env.LONGSHORE_ALLOW_AWS === '1' ? {} : { credentials, region: 'eu-central-1' };
@@ -54,20 +52,4 @@ export async function openEndpoint(): Promise<Endpoint> {
       await server?.stop();
     },
   };
-}
-
-async function startServer(): Promise<FauxqsServer> {
-  await allowAllCharacters();
-  return startFauxqs({ port: 0, logger: false });
-}
-
-/** fauxqs 2.4.1 refuses what lies beyond U+FFFF, because its pattern counts halves of pairs; SQS takes it. */
-async function allowAllCharacters(): Promise<void> {
-  const folder = dirname(fileURLToPath(import.meta.resolve('fauxqs')));
-  const types = (await import(pathToFileURL(join(folder, 'sqs/sqsTypes.js')).href)) as {
-    INVALID_MESSAGE_BODY_CHAR: RegExp;
-  };
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: the rule of SQS is about them
-  const rule = /[^\x09\x0A\x0D\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u;
-  types.INVALID_MESSAGE_BODY_CHAR.test = (text) => rule.test(text);
 }

@@ -15,9 +15,9 @@ import {
 } from '../../core/index.ts';
 import { type LambdaOptions, lambda, type SqsBatchResponse } from '../../functions/aws/index.ts';
 import { memoryStore } from '../../local/backends/memory/index.ts';
+import { createPoller, failedIds } from '../../local/simulate/lambda/poller.ts';
 import { type BenchOptions, openBench, type SqsBench } from './bench.ts';
 import { type Endpoint, openEndpoint } from './endpoint.ts';
-import { createPoller, failedIds } from './poller.ts';
 
 let endpoint: Endpoint;
 let opened: SqsBench | null = null;

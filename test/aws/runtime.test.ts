@@ -11,10 +11,10 @@ import { type Client, connect } from '../../core/index.ts';
 import { sqs } from '../../functions/aws/index.ts';
 import { bundleFunction } from '../../infra/aws/bundle.ts';
 import { memory } from '../../local/backends/memory/index.ts';
+import { createPoller, type Poller } from '../../local/simulate/lambda/poller.ts';
+import { type Runtime, startRuntime } from '../../local/simulate/lambda/runtime.ts';
 import { type Endpoint, openEndpoint } from './endpoint.ts';
-import { createPoller, type Poller } from './poller.ts';
 import { app } from './runtime/app.ts';
-import { type Runtime, startRuntime } from './runtime/runtime.ts';
 
 let endpoint: Endpoint;
 let folder: string;

@@ -4,10 +4,10 @@ import type { Clock } from '../../core/clock.ts';
 import { connect } from '../../core/index.ts';
 import { lambda, sqs } from '../../functions/aws/index.ts';
 import { memoryStore } from '../../local/backends/memory/index.ts';
+import { createPoller, type Poller } from '../../local/simulate/lambda/poller.ts';
 import { describeEntrypoint, type EntrypointHarness } from '../contract/entrypoint.ts';
 import { minute, queues } from '../contract/kit.ts';
 import { type Endpoint, openEndpoint } from './endpoint.ts';
-import { createPoller, type Poller } from './poller.ts';
 import { realTime, type Time, virtualTime } from './time.ts';
 
 let endpoint: Endpoint;

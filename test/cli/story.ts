@@ -13,8 +13,13 @@ export interface Told {
   readonly data: Record<string, unknown>;
 }
 
+/** For a Lambda that has nothing to do. */
+const functions = `
+  export const worker = async () => ({ batchItemFailures: [] });
+  export const schedule = async () => ({ enqueued: [] });`;
+
 export async function tellStory(): Promise<{ folder: string; told: readonly Told[] }> {
-  const folder = makeProject({ 'longshore.config.ts': shopConfig });
+  const folder = makeProject({ 'longshore.config.ts': shopConfig, 'functions.ts': functions });
   const told: Told[] = [];
   async function tell(line: string, ...more: string[]): Promise<Record<string, never>> {
     const argv = [...line.split(' '), ...more];
@@ -57,6 +62,7 @@ export async function tellStory(): Promise<{ folder: string; told: readonly Told
   await tell('schedule run hourly');
   await tell('workers');
   await tell('health --min-workers 0');
+  await tell('simulate lambda functions.ts --exit-when-idle');
   const running = cli(folder, ['dev', '--no-schedules', '--json'], { hungUp: AbortSignal.timeout(300) });
   const seen = await waitFor(async () => {
     const { stdout } = await cli(folder, ['workers', '--json']);

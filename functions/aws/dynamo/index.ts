@@ -13,7 +13,9 @@ export { type DynamoTable, dynamoTable } from './table.ts';
  * Loads and opens nothing before the first use. The table must be there: see `createDynamoTable()` and `dynamoTable()`.
  * Moments are those of the processes' clocks, so hosts should agree about the time to the second.
  */
-export function dynamoStore(options: DynamoStoreOptions): Stores & Required<Pick<Stores, 'migrate' | 'close'>> {
+export function dynamoStore(
+  options: DynamoStoreOptions,
+): Stores & Required<Pick<Stores, 'migrate' | 'close'>> {
   check(options, 'dynamoStore()');
   let opening: Promise<OpenStores> | null = null;
   const open = (): Promise<OpenStores> => {

@@ -9,7 +9,9 @@ const version = 1;
 const wanted = ['table.pk', `${indexName}.shelf`, `${indexName}.place`];
 
 /** Throws `CONFIG` for a table of another kind. */
-export async function migrateTable(options: DynamoTableOptions): Promise<{ from: number | null; to: number }> {
+export async function migrateTable(
+  options: DynamoTableOptions,
+): Promise<{ from: number | null; to: number }> {
   const { table } = options;
   const dynamo = openDynamo(options);
   try {

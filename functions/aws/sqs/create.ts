@@ -2,7 +2,7 @@
 
 import { config, shown } from '../../../core/errors.ts';
 import { checkQueue } from '../../../core/job.ts';
-import { isOnThisMachine } from '../loopback.ts';
+import { isOnThisMachine } from '../../../core/loopback.ts';
 import { createConnection, type SqsClient } from './connection.ts';
 
 export interface SqsQueuesOptions {

@@ -11,8 +11,9 @@ import {
   SQSClient,
   type SQSClientConfig,
 } from '@aws-sdk/client-sqs';
+import { isOnThisMachine } from '../../../core/loopback.ts';
 import { guarded } from '../guard.ts';
-import { isOnThisMachine, localAccess } from '../loopback.ts';
+import { localAccess } from '../local-access.ts';
 import type { SqsApi } from './api.ts';
 import { attributeNames, systemAttributeNames } from './attributes.ts';
 import type { Connection, ConnectionOptions } from './connection.ts';

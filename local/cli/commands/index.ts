@@ -9,6 +9,7 @@ import { jobsCommands } from './jobs.ts';
 import { keysCommands } from './keys.ts';
 import { queueCommands } from './queues.ts';
 import { scheduleCommands } from './schedule.ts';
+import { simulateLambda } from './simulate-lambda.ts';
 import { status } from './status.ts';
 import { upkeepCommands } from './upkeep.ts';
 import { work } from './work.ts';
@@ -27,4 +28,5 @@ export const commands: readonly Command[] = [
   ...scheduleCommands,
   ...keysCommands,
   health,
+  simulateLambda,
 ];

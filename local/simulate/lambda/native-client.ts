@@ -1,12 +1,15 @@
 /**
  * Stands in for the compiled half of AWS's runtime client, which only fetches events and posts answers; what loads the
- * handler, makes its context and words its errors is AWS's own code.
+ * handler, makes its context and words its errors is AWS's own code. Loaded with `--import` before it.
  */
 
 import Module from 'node:module';
 
 const base = `http://${process.env.AWS_LAMBDA_RUNTIME_API}/2018-06-01/runtime/invocation`;
-let posted = Promise.resolve();
+let posted: Promise<unknown> = Promise.resolve();
+
+const post = (path: string, body: string): Promise<unknown> =>
+  fetch(`${base}/${path}`, { method: 'POST', body });
 
 const client = {
   initializeClient() {},
@@ -15,14 +18,16 @@ const client = {
     const response = await fetch(`${base}/next`);
     return { bodyJson: await response.text(), headers: Object.fromEntries(response.headers) };
   },
-  done(id, body) {
-    posted = fetch(`${base}/${id}/response`, { method: 'POST', body });
+  done(id: string, body: string) {
+    posted = post(`${id}/response`, body);
   },
-  error(id, body) {
-    posted = fetch(`${base}/${id}/error`, { method: 'POST', body });
+  error(id: string, body: string) {
+    posted = post(`${id}/error`, body);
   },
 };
 
-const load = Module._load;
-Module._load = (request, ...rest) =>
-  request.endsWith('rapid-client.node') ? client : load.call(Module, request, ...rest);
+type Load = (request: string, ...rest: unknown[]) => unknown;
+const loader = Module as unknown as { _load: Load };
+const load = loader._load;
+loader._load = (request, ...rest) =>
+  request.endsWith('rapid-client.node') ? client : load.call(loader, request, ...rest);

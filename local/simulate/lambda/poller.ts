@@ -9,8 +9,13 @@ import {
   ReceiveMessageCommand,
   type SQSClient,
 } from '@aws-sdk/client-sqs';
-import type { Clock } from '../../core/clock.ts';
-import type { LambdaContext } from '../../functions/aws/index.ts';
+import type { Clock } from '../../../core/clock.ts';
+
+/** What a function gets beside its event, as far as it looks. */
+export interface InvokeContext {
+  readonly awsRequestId: string;
+  getRemainingTimeInMillis(): number;
+}
 
 export interface PollerOptions {
   readonly client: SQSClient;
@@ -19,7 +24,9 @@ export interface PollerOptions {
   readonly clock: Clock;
   readonly batchSize: number;
   /** The function, or its runtime: takes and gives JSON values. */
-  invoke(event: unknown, context: LambdaContext): Promise<unknown>;
+  invoke(event: unknown, context: InvokeContext): Promise<unknown>;
+  /** How long a receive call waits for the first message, whole seconds. @default 0 */
+  readonly waitSeconds?: number;
   /** Without it a call that ends well deletes all its messages. @default true */
   readonly reportBatchItemFailures?: boolean;
 }
@@ -42,14 +49,15 @@ export function createPoller(options: PollerOptions): Poller {
   let calls = 0;
 
   async function receive(): Promise<Message[]> {
-    const command = new ReceiveMessageCommand({
-      QueueUrl: url,
-      MaxNumberOfMessages: Math.min(10, batchSize),
-      MessageAttributeNames: ['All'],
-      MessageSystemAttributeNames: ['All'],
-    });
     const messages: Message[] = [];
     while (messages.length < batchSize) {
+      const command = new ReceiveMessageCommand({
+        QueueUrl: url,
+        MaxNumberOfMessages: Math.min(10, batchSize - messages.length),
+        MessageAttributeNames: ['All'],
+        MessageSystemAttributeNames: ['All'],
+        WaitTimeSeconds: messages.length === 0 ? (options.waitSeconds ?? 0) : 0,
+      });
       const { Messages = [] } = await client.send(command);
       if (Messages.length === 0) break;
       messages.push(...Messages);

@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 export interface RuntimeOptions {
@@ -11,17 +12,28 @@ export interface RuntimeOptions {
   readonly folder: string;
   /** `file.export` */
   readonly handler: string;
-  readonly env: Readonly<Record<string, string>>;
+  /** All that the function sees, beside what Lambda itself sets. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** A line that the function has printed; what it prints while it fails to start is in the `cause` of the InitError. */
+  onLine?(line: string): void;
 }
 
+/** One environment: it runs one invocation at a time; others wait for it. */
 export interface Runtime {
+  /** Starts it without an event. Rejects with an InitError where the function does not load. */
+  ready(): Promise<void>;
   /** Rejects with what the function has thrown; when it has no answer in time, its process is killed, as Lambda does. */
   invoke(event: unknown, timeoutMs: number): Promise<unknown>;
-  /** What the function has printed, by line. */
+  /** What the function has printed lately, by line. */
   readonly output: string[];
   /** Processes started so far. */
   readonly starts: () => number;
   stop(): Promise<void>;
+}
+
+/** The function did not even start: no event of this code can be answered. */
+export class InitError extends Error {
+  override readonly name = 'InitError';
 }
 
 interface Call {
@@ -32,16 +44,27 @@ interface Call {
   reject(error: Error): void;
 }
 
-export async function startRuntime({ folder, handler, env }: RuntimeOptions): Promise<Runtime> {
+const linesKept = 1_000;
+const ending = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+const nativeClient = new URL(`native-client.${ending}`, import.meta.url).href;
+
+export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
+  const { folder, handler, env, onLine } = options;
   const queue: Call[] = [];
-  const underWay = new Map<string, Call>();
   const output: string[] = [];
+  let current: Call | null = null;
   let asking: ServerResponse | null = null;
   let child: ChildProcess | null = null;
   let calls = 0;
   let starts = 0;
+  /** Of a process that has not yet asked for its first event: what it has printed. */
+  let early: string[] | null = null;
+  let onReady: PromiseWithResolvers<void> | null = null;
 
   const server = createServer((request, response) => void answer(request, response));
+  // Nobody is left to wait for, and a handler that never ends would stay for ever.
+  const killNow = (): void => void child?.kill('SIGKILL');
+  process.on('exit', killNow);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const api = `127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -52,65 +75,85 @@ export async function startRuntime({ folder, handler, env }: RuntimeOptions): Pr
     for await (const chunk of request) body += chunk;
     if (kind === 'invocation' && id === 'next') {
       asking = response;
+      for (const line of early ?? []) onLine?.(line);
+      early = null;
+      onReady?.resolve();
       return hand();
     }
     response.writeHead(202).end('{}');
-    const call = underWay.get(id) ?? queue.shift();
-    if (!call) return;
-    underWay.delete(call.id);
-    if (end === 'response') return call.resolve(body === '' ? null : JSON.parse(body));
+    if (end === 'response' && current?.id === id) {
+      return ended((call) => call.resolve(body === '' ? null : JSON.parse(body)));
+    }
     const { errorType, errorMessage } = JSON.parse(body) as { errorType: string; errorMessage: string };
-    call.reject(new Error(`${errorType}: ${errorMessage}`));
+    const text = `${errorType}: ${errorMessage}`;
+    if (kind === 'init') notStarted(text);
+    else if (current?.id === id) ended((call) => call.reject(new Error(text)));
+  }
+
+  function notStarted(text: string): void {
+    const error = new InitError(text, { cause: new Error((early ?? []).join('\n')) });
+    onReady?.reject(error);
+    ended((call) => call.reject(error));
+  }
+
+  /** Of the call under way, or of the one that its start has failed. */
+  function ended(tell: (call: Call) => void): void {
+    const call = current ?? queue.shift();
+    current = null;
+    if (call) tell(call);
   }
 
   function hand(): void {
-    if (!asking || queue.length === 0) return;
-    const call = queue.shift()!;
-    underWay.set(call.id, call);
+    if (!asking || current || queue.length === 0) return;
+    current = queue.shift()!;
     asking.writeHead(200, {
-      'lambda-runtime-aws-request-id': call.id,
-      'lambda-runtime-deadline-ms': String(call.deadlineAt),
-      'lambda-runtime-invoked-function-arn': 'arn:aws:lambda:eu-central-1:000000000000:function:test',
+      'lambda-runtime-aws-request-id': current.id,
+      'lambda-runtime-deadline-ms': String(current.deadlineAt),
+      'lambda-runtime-invoked-function-arn': 'arn:aws:lambda:eu-central-1:000000000000:function:local',
     });
-    asking.end(call.body);
+    asking.end(current.body);
     asking = null;
   }
 
   function start(): void {
     starts++;
-    const root = fileURLToPath(import.meta.resolve('aws-lambda-ric'));
-    child = spawn(
-      process.execPath,
-      ['--import', new URL('native-client.mjs', import.meta.url).href, root, handler],
-      {
-        env: {
-          PATH: process.env.PATH,
-          AWS_LAMBDA_RUNTIME_API: api,
-          _HANDLER: handler,
-          LAMBDA_TASK_ROOT: folder,
-          AWS_LAMBDA_FUNCTION_NAME: 'test',
-          AWS_LAMBDA_FUNCTION_VERSION: '$LATEST',
-          AWS_LAMBDA_FUNCTION_MEMORY_SIZE: '256',
-          AWS_LAMBDA_LOG_GROUP_NAME: '/aws/lambda/test',
-          AWS_LAMBDA_LOG_STREAM_NAME: 'test',
-          ...env,
-        },
-        cwd: folder,
-        stdio: ['ignore', 'pipe', 'pipe'],
+    early = [];
+    const client = fileURLToPath(import.meta.resolve('aws-lambda-ric'));
+    const flags = ['--enable-source-maps', '--disable-warning=ExperimentalWarning', '--import', nativeClient];
+    const mine = spawn(process.execPath, [...flags, client, handler], {
+      env: {
+        ...env,
+        AWS_LAMBDA_RUNTIME_API: api,
+        _HANDLER: handler,
+        LAMBDA_TASK_ROOT: folder,
+        AWS_LAMBDA_FUNCTION_NAME: 'local',
+        AWS_LAMBDA_FUNCTION_VERSION: '$LATEST',
+        AWS_LAMBDA_FUNCTION_MEMORY_SIZE: '512',
+        AWS_LAMBDA_LOG_GROUP_NAME: '/aws/lambda/local',
+        AWS_LAMBDA_LOG_STREAM_NAME: 'local',
       },
-    );
-    for (const stream of [child.stdout!, child.stderr!]) {
-      stream
-        .setEncoding('utf8')
-        .on('data', (text: string) => output.push(...text.split('\n').filter(Boolean)));
+      cwd: folder,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true, // a Ctrl-C on the terminal is for the one who started it, not for the function
+    });
+    child = mine;
+    for (const input of [mine.stdout!, mine.stderr!]) {
+      createInterface({ input }).on('line', (line) => {
+        if (line === '') return;
+        output.push(line);
+        if (output.length > linesKept) output.shift();
+        if (early) early.push(line);
+        else onLine?.(line);
+      });
     }
-    const mine = child;
-    child.once('exit', (code, signal) => {
-      if (child === mine) child = null;
-      for (const call of underWay.values()) {
-        call.reject(new Error(`Runtime exited: ${signal ?? code}`));
-      }
-      underWay.clear();
+    mine.once('error', (error) => ended((call) => call.reject(error)));
+    mine.once('exit', (code, signal) => {
+      if (child !== mine) return;
+      child = null;
+      asking = null;
+      if (early) notStarted(`Runtime exited: ${signal ?? `code ${code}`}`);
+      else ended((call) => call.reject(new Error(`Runtime exited: ${signal ?? `code ${code}`}`)));
+      if (queue.length > 0) start();
     });
   }
 
@@ -118,39 +161,53 @@ export async function startRuntime({ folder, handler, env }: RuntimeOptions): Pr
     const dying = child;
     child = null;
     asking = null;
-    if (!dying || dying.exitCode !== null) return;
+    if (!dying || dying.exitCode !== null || dying.signalCode !== null) return;
     const exited = once(dying, 'exit');
     dying.kill('SIGKILL');
     await exited;
   }
 
+  async function timeOut(call: Call, timeoutMs: number): Promise<void> {
+    if (current === call) current = null;
+    else queue.splice(queue.indexOf(call), 1);
+    await kill();
+    call.reject(new Error(`Task timed out after ${(timeoutMs / 1000).toFixed(2)} seconds`));
+    if (queue.length > 0) start();
+  }
+
   return {
     output,
     starts: () => starts,
-    invoke(event, timeoutMs) {
+    ready() {
+      onReady = Promise.withResolvers();
       if (!child) start();
+      return onReady.promise;
+    },
+    invoke(event, timeoutMs) {
       return new Promise((resolve, reject) => {
-        const id = `00000000-0000-0000-0000-${String(++calls).padStart(12, '0')}`;
-        const timer = setTimeout(() => void kill(), timeoutMs);
-        const ended =
-          <T>(end: (value: T) => void) =>
-          (value: T) => {
-            clearTimeout(timer);
-            end(value);
-          };
-        const body = JSON.stringify(event);
-        queue.push({
-          id,
-          body,
+        const timer = setTimeout(() => void timeOut(call, timeoutMs), timeoutMs);
+        const call: Call = {
+          id: `00000000-0000-4000-8000-${String(++calls).padStart(12, '0')}`,
+          body: JSON.stringify(event),
           deadlineAt: Date.now() + timeoutMs,
-          resolve: ended(resolve),
-          reject: ended(reject),
-        });
+          resolve(value) {
+            clearTimeout(timer);
+            resolve(value);
+          },
+          reject(error) {
+            clearTimeout(timer);
+            reject(error);
+          },
+        };
+        queue.push(call);
+        if (!child) start();
         hand();
       });
     },
     async stop() {
+      process.off('exit', killNow);
       await kill();
+      ended((call) => call.reject(new Error('Runtime stopped')));
       server.closeAllConnections();
       server.close();
     },

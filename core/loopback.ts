@@ -1,0 +1,11 @@
+/** Endpoints on this machine: LocalStack, ElasticMQ and their like. */
+
+export function isOnThisMachine(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { hostname } = new URL(url);
+  // localhost.localstack.cloud is a name for 127.0.0.1, and what LocalStack calls itself.
+  const names = ['localhost', 'localhost.localstack.cloud'];
+  return names.some((name) => hostname === name || hostname.endsWith(`.${name}`)) || loopback.test(hostname);
+}
+
+const loopback = /^(127(\.\d{1,3}){3}|\[::1\])$/;

@@ -1,0 +1,194 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import type { App } from '../../../core/app.ts';
+import { isOnThisMachine } from '../../../core/loopback.ts';
+import type { SimulationConfig, SimulationSummary } from '../../simulate/lambda/options.ts';
+import { defineCommand, type Input } from '../command.ts';
+import type { Config } from '../config.ts';
+import { CliError } from '../errors.ts';
+import { createReporter, summaryLines } from '../lambda-lines.ts';
+import { duration, integer } from '../values.ts';
+
+export const simulateLambda = defineCommand({
+  path: 'simulate lambda',
+  summary: 'run your Lambda functions on this machine, behind SQS, as AWS would',
+  about:
+    "Bundles the file that exports `worker` and `schedule` (what lambda() gives), starts it in AWS's own runtime client, and feeds it from SQS by the rules of AWS: batches, partial failures, visibility, redrive, timeouts. The queues are those of the app, on SQS_ENDPOINT (LocalStack, ElasticMQ) or in this process. The functions get QUEUE_URL, SQS_ENDPOINT and credentials of nobody; no call of theirs reaches AWS. Ctrl-C ends it. Needs esbuild, aws-lambda-ric, @aws-sdk/client-sqs and, without SQS_ENDPOINT, fauxqs.",
+  args: [
+    { name: '[entry]', text: 'file with the functions; by default the entry of `simulation` in the config' },
+  ],
+  flags: {
+    exitWhenIdle: { flags: '--exit-when-idle', text: 'stop when no queue holds or hides a message' },
+    batchSize: {
+      flags: '--batch-size <n>',
+      text: 'messages of one invocation at most',
+      parse: integer(1, 10_000),
+      fallback: 10,
+    },
+    concurrency: {
+      flags: '--concurrency <n>',
+      text: 'invocations at the same time, each in a process',
+      parse: integer(1, 100),
+      fallback: 2,
+    },
+    timeout: {
+      flags: '--timeout <duration>',
+      text: 'of the function',
+      parse: duration(1_000),
+      fallback: 30_000,
+      fallbackText: '30s',
+    },
+    visibility: {
+      flags: '--visibility <duration>',
+      text: 'of the queues; by default six times the timeout',
+      parse: duration(1_000),
+    },
+    maxReceives: {
+      flags: '--max-receives <n>',
+      text: 'deliveries after which SQS moves a message to the dead letters',
+      parse: integer(1, 1_000),
+      fallback: 20,
+    },
+    prefix: {
+      flags: '--prefix <text>',
+      text: "stands before every queue's name",
+      fallback: 'longshore-',
+      parse: prefix,
+    },
+    schedules: { flags: '--no-schedules', text: 'never call `schedule`' },
+  },
+  examples: [
+    'longshore simulate lambda functions.ts',
+    'longshore simulate lambda --config examples/longshore.config.ts --exit-when-idle',
+    'SQS_ENDPOINT=http://127.0.0.1:4566 longshore simulate lambda functions.ts --timeout 5s --visibility 5s',
+  ],
+  exits: { 0: 'stopped by Ctrl-C or SIGTERM, or idle; dead letters are in the summary' },
+  async run(input) {
+    const { args, flags, session, io, ui, json } = input;
+    const config = await session.config();
+    const { app, simulation } = config;
+    const entry = entryOf(io.cwd, args[0], config);
+    const endpoint = endpointOf(io.env.SQS_ENDPOINT);
+    checkPackages(endpoint, args[0] === undefined ? simulation : undefined);
+    const own = args[0] === undefined ? simulation : undefined;
+    const stopping = stopOn(input);
+    const { simulate } = await import('../../simulate/lambda/simulation.ts');
+    const { buildFunctions } = await import('../../simulate/lambda/build.ts');
+    const report = json ? () => {} : createReporter(io, ui);
+    let summary: SimulationSummary;
+    try {
+      summary = await simulate(
+        {
+          queues: app.queues,
+          endpoint,
+          prefix: flags.prefix,
+          timeoutMs: flags.timeout,
+          visibilityMs: flags.visibility ?? 6 * flags.timeout,
+          maxReceives: flags.maxReceives,
+          batchSize: flags.batchSize,
+          concurrency: flags.concurrency,
+          schedules: flags.schedules !== false && app.schedules.length > 0,
+          exitWhenIdle: flags.exitWhenIdle === true,
+          env: { ...io.env, LONGSHORE_SIGNING_KEYS: signingKeys(app, io.env) },
+          build: own?.build ?? ((folder) => buildFunctions(entry, folder)),
+          ...(own?.start && { start: own.start }),
+          on: report,
+        },
+        dirname(entry),
+        stopping.signal,
+      );
+    } finally {
+      stopping.release();
+    }
+    return { data: { ...summary }, text: summaryLines(summary, ui) };
+  },
+});
+
+function prefix(text: string): string {
+  if (/^[A-Za-z0-9_-]{0,40}$/.test(text)) return text;
+  throw new CliError(
+    'USAGE',
+    2,
+    `Expected --prefix to be up to 40 of A-Z a-z 0-9 _ -, got ${JSON.stringify(text)}.`,
+  );
+}
+
+function entryOf(cwd: string, given: string | undefined, { path, simulation }: Config): string {
+  if (given === undefined && !simulation) {
+    throw new CliError(
+      'USAGE',
+      2,
+      "Expected a file that exports worker, got none. Name it, or write `export const simulation = { entry: './functions.ts' }` in the config.",
+    );
+  }
+  const entry = given === undefined ? resolve(dirname(path), simulation!.entry) : resolve(cwd, given);
+  if (existsSync(entry)) return entry;
+  throw new CliError('CONFIG', 2, `There is no file ${entry}. Correct the entry.`);
+}
+
+function endpointOf(url: string | undefined): string | null {
+  if (!url) return null;
+  if (isOnThisMachine(url)) return url;
+  throw new CliError(
+    'CONFIG',
+    2,
+    `Expected SQS_ENDPOINT to be on this machine, got ${url}. A simulation makes queues and runs what is in them.`,
+  );
+}
+
+function checkPackages(endpoint: string | null, simulation: SimulationConfig | undefined): void {
+  const needed = {
+    '@aws-sdk/client-sqs': () => import.meta.resolve('@aws-sdk/client-sqs'),
+    'aws-lambda-ric': () => import.meta.resolve('aws-lambda-ric'),
+    ...(simulation?.build ? {} : { esbuild: () => import.meta.resolve('esbuild') }),
+    ...(endpoint === null ? { fauxqs: () => import.meta.resolve('fauxqs') } : {}),
+  };
+  const missing = Object.entries(needed).flatMap(([name, find]) => (isThere(find) ? [] : [name]));
+  if (missing.length === 0) return;
+  const instead = missing.includes('fauxqs') ? ' Or set SQS_ENDPOINT to LocalStack or ElasticMQ.' : '';
+  throw new CliError(
+    'CONFIG',
+    1,
+    `This needs packages that are not installed: npm install --save-dev --ignore-scripts ${missing.join(' ')}.${instead}`,
+  );
+}
+
+function isThere(find: () => string): boolean {
+  try {
+    return existsSync(new URL(find()));
+  } catch {
+    return false;
+  }
+}
+
+/** Lambda knows no development key, so the functions are given the one that `longshore enqueue` signs with. */
+function signingKeys(app: App, env: Readonly<Record<string, string | undefined>>): string | undefined {
+  if (env.LONGSHORE_SIGNING_KEYS) return env.LONGSHORE_SIGNING_KEYS;
+  app.keyRing();
+  const path = join(process.cwd(), '.longshore', 'signing-key');
+  return existsSync(path) ? readFileSync(path, 'utf8').trim() : undefined;
+}
+
+/** `npm exec` passes a Ctrl-C on that the terminal has delivered already: within so long it is the same. */
+const sameKeyPressMs = 250;
+
+/** The first signal stops in order, a second one ends the process, and its functions with it. */
+function stopOn({ io }: Pick<Input, 'io'>): { signal: AbortSignal; release(): void } {
+  const controller = new AbortController();
+  let firstAt: number | null = null;
+  const onSignal = () => {
+    const now = io.clock.now();
+    if (firstAt !== null && now - firstAt > sameKeyPressMs) process.exit(130);
+    firstAt ??= now;
+    controller.abort();
+  };
+  for (const name of io.signals) process.on(name, onSignal);
+  io.hungUp.addEventListener('abort', onSignal);
+  return {
+    signal: controller.signal,
+    release() {
+      for (const name of io.signals) process.off(name, onSignal);
+      io.hungUp.removeEventListener('abort', onSignal);
+    },
+  };
+}

@@ -1,0 +1,85 @@
+/** The queues as a template would make them. */
+
+import {
+  CreateQueueCommand,
+  GetQueueAttributesCommand,
+  type QueueAttributeName,
+  SetQueueAttributesCommand,
+  type SQSClient,
+} from '@aws-sdk/client-sqs';
+import type { QueueCounts } from './options.ts';
+
+export interface SimulatedQueue {
+  readonly name: string;
+  readonly url: string;
+  readonly arn: string;
+  readonly deadLetterUrl: string;
+}
+
+export interface QueueNumbers {
+  readonly prefix: string;
+  readonly visibilityMs: number;
+  readonly maxReceives: number;
+}
+
+/** Those that are there are given these numbers. */
+export function makeQueues(
+  client: SQSClient,
+  names: readonly string[],
+  { prefix, visibilityMs, maxReceives }: QueueNumbers,
+): Promise<SimulatedQueue[]> {
+  return Promise.all(
+    names.map(async (name) => {
+      const deadLetterUrl = await make(client, `${prefix}${name}-dlq`);
+      const url = await make(client, `${prefix}${name}`);
+      const deadLetterTargetArn = await arnOf(client, deadLetterUrl);
+      const Attributes = {
+        VisibilityTimeout: String(Math.ceil(visibilityMs / 1000)),
+        RedrivePolicy: JSON.stringify({ deadLetterTargetArn, maxReceiveCount: maxReceives }),
+      };
+      await client.send(new SetQueueAttributesCommand({ QueueUrl: url, Attributes }));
+      return { name, url, deadLetterUrl, arn: await arnOf(client, url) };
+    }),
+  );
+}
+
+async function make(client: SQSClient, QueueName: string): Promise<string> {
+  return (await client.send(new CreateQueueCommand({ QueueName }))).QueueUrl!;
+}
+
+async function arnOf(client: SQSClient, url: string): Promise<string> {
+  return (await attributesOf(client, url, ['QueueArn'])).QueueArn!;
+}
+
+async function attributesOf(
+  client: SQSClient,
+  QueueUrl: string,
+  AttributeNames: QueueAttributeName[],
+): Promise<Partial<Record<QueueAttributeName, string>>> {
+  const { Attributes = {} } = await client.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames }));
+  return Attributes;
+}
+
+const counted = [
+  'ApproximateNumberOfMessages',
+  'ApproximateNumberOfMessagesDelayed',
+  'ApproximateNumberOfMessagesNotVisible',
+] as const;
+
+export async function countQueues(
+  client: SQSClient,
+  queues: readonly SimulatedQueue[],
+): Promise<Record<string, QueueCounts>> {
+  const counts = queues.map(async ({ name, url, deadLetterUrl }) => {
+    const [own, letters] = await Promise.all([
+      attributesOf(client, url, [...counted]),
+      attributesOf(client, deadLetterUrl, [...counted]),
+    ]);
+    const [ready, delayed, hidden] = counted.map((attribute) => Number(own[attribute] ?? 0));
+    const dead = counted.reduce((sum, attribute) => sum + Number(letters[attribute] ?? 0), 0);
+    return [name, { ready: ready!, delayed: delayed!, hidden: hidden!, dead }] as const;
+  });
+  return Object.fromEntries(await Promise.all(counts));
+}
+
+export const isEmpty = ({ ready, delayed, hidden }: QueueCounts): boolean => ready + delayed + hidden === 0;

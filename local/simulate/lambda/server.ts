@@ -1,0 +1,30 @@
+/** An SQS in this process: fauxqs, which has S3 too. */
+
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+export interface LocalSqs {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** Rejects with `ERR_MODULE_NOT_FOUND` where fauxqs is not installed. */
+export async function startLocalSqs(): Promise<LocalSqs> {
+  const { buildApp } = await import('fauxqs');
+  await allowAllCharacters();
+  const app = buildApp({ logger: false });
+  const url = await app.listen({ port: 0, host: '127.0.0.1' }); // startFauxqs() would listen on the network too
+  return { url, stop: () => app.close() };
+}
+
+/** fauxqs 2.4.1 refuses what lies beyond U+FFFF, because its pattern counts halves of pairs; SQS takes it. */
+async function allowAllCharacters(): Promise<void> {
+  const folder = dirname(fileURLToPath(import.meta.resolve('fauxqs')));
+  const path = pathToFileURL(join(folder, 'sqs/sqsTypes.js')).href;
+  const types: unknown = await import(/* @vite-ignore */ path).catch(() => null);
+  const { INVALID_MESSAGE_BODY_CHAR: pattern } = (types ?? {}) as { INVALID_MESSAGE_BODY_CHAR?: RegExp };
+  if (!pattern) return; // another version, which may know better
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the rule of SQS is about them
+  const rule = /[^\x09\x0A\x0D\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u;
+  pattern.test = (text) => rule.test(text);
+}

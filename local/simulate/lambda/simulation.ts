@@ -1,0 +1,183 @@
+/** Lambda and SQS on this machine, until it is told to stop or nothing is left to do. */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SQSClient } from '@aws-sdk/client-sqs';
+import { LongshoreError } from '../../../core/errors.ts';
+import { toError } from '../../../core/failure.ts';
+import { credentials, environmentOf, region } from './environment.ts';
+import { createEnvironments, type Environments } from './environments.ts';
+import type { SimulationEvent, SimulationOptions, SimulationSummary } from './options.ts';
+import { countQueues, isEmpty, makeQueues, type SimulatedQueue } from './queues.ts';
+import { startLocalSqs } from './server.ts';
+import { pollQueue } from './source.ts';
+
+/** A batch under way may end so long after a stop; Lambda would not end it at all. */
+const drainMs = 5_000;
+const lookEveryMs = 250;
+/** SQS counts approximately: only what is empty so often in a row is. */
+const emptyLooks = 3;
+
+/** Rejects with the first thing that makes it useless: no SQS, functions that do not start, a play that fails. */
+export async function simulate(
+  options: SimulationOptions,
+  cwd: string,
+  signal: AbortSignal,
+): Promise<SimulationSummary> {
+  const cleanUp: (() => Promise<unknown>)[] = [];
+  try {
+    return await run(options, cwd, signal, cleanUp);
+  } finally {
+    for (const clean of cleanUp.reverse()) await clean();
+  }
+}
+
+async function run(
+  options: SimulationOptions,
+  cwd: string,
+  signal: AbortSignal,
+  cleanUp: (() => Promise<unknown>)[],
+): Promise<SimulationSummary> {
+  const startedAt = Date.now();
+  const folder = await mkdtemp(join(tmpdir(), 'longshore-lambda-'));
+  cleanUp.push(() => rm(folder, { recursive: true, force: true }));
+  const server = options.endpoint === null ? await startLocalSqs() : null;
+  if (server) cleanUp.push(() => server.stop());
+  const endpoint = server?.url ?? options.endpoint!;
+  const client = new SQSClient({ endpoint, region, credentials, useQueueUrlAsEndpoint: false });
+  cleanUp.push(async () => client.destroy());
+  const queues = await makeQueues(client, options.queues, options).catch((cause) => {
+    const said = toError(cause).message || toError(cause).name;
+    throw new LongshoreError('BACKEND', `Expected an SQS at ${endpoint}, got: ${said}`, { cause });
+  });
+  const queueUrl = new URL(`/000000000000/${options.prefix}`, endpoint).href;
+  await options.build(folder);
+  const around = (await options.start?.({ folder, sqsEndpoint: endpoint, queueUrl })) ?? {};
+  cleanUp.push(async () => around.stop?.());
+  const env = {
+    ...environmentOf(options.env, { folder, sqsEndpoint: endpoint, queueUrl, cwd }),
+    ...around.env,
+  };
+
+  const counts = { invocations: 0, messages: 0, done: 0, reportedFailed: 0, failedInvocations: 0 };
+  let redriven = 0;
+  let ticks = 0;
+  function on(event: SimulationEvent): void {
+    if (event.type === 'invoked') {
+      counts.invocations++;
+      counts.messages += event.messages;
+    } else if (event.type === 'answered') {
+      counts.done += event.done;
+      counts.reportedFailed += event.failed;
+    } else if (event.type === 'failed') counts.failedInvocations++;
+    else if (event.type === 'redriven') redriven += event.messages;
+    else if (event.type === 'ticked') ticks++;
+    options.on(event);
+  }
+  const functionOf = (handler: string, most: number): Environments => {
+    const onLine = (line: string) => on({ type: 'printed', line });
+    const made = createEnvironments({ folder, handler: `main.${handler}`, env, onLine }, most);
+    cleanUp.push(() => made.stop());
+    return made;
+  };
+  const worker = functionOf('worker', options.concurrency);
+  const schedule = functionOf('schedule', 1);
+  // Lambda would load them with their first event, but what cannot be loaded need not be waited for.
+  await startFunction('worker', worker);
+  if (options.schedules) await startFunction('schedule', schedule);
+
+  const stop = new AbortController();
+  let failure: unknown = null;
+  const broken = (error: unknown): void => {
+    failure ??= error;
+    stop.abort();
+  };
+  const onSignal = (): void => stop.abort();
+  signal.addEventListener('abort', onSignal);
+  cleanUp.push(async () => signal.removeEventListener('abort', onSignal));
+  if (signal.aborted) stop.abort();
+  on({ type: 'ready', endpoint, queueUrl });
+
+  const invoke = (event: unknown): Promise<unknown> => worker.invoke(event, options.timeoutMs);
+  const sources = queues.flatMap((queue) =>
+    Array.from({ length: options.concurrency }, () =>
+      pollQueue({ client, queue, options, invoke, on, broken, stopping: stop.signal }),
+    ),
+  );
+  let played = false;
+  const playing = Promise.resolve(around.play?.(stop.signal)).then(() => {
+    played = true;
+  }, broken);
+  const ticking = options.schedules ? tickEveryMinute(schedule, options, on, stop.signal) : Promise.resolve();
+  const idle = (): boolean => played && worker.running() === 0 && schedule.running() === 0;
+  if (options.exitWhenIdle) await untilEmpty(client, queues, idle, stop.signal).catch(broken);
+  else await aborted(stop.signal);
+
+  const reason = stop.signal.aborted ? 'signal' : 'idle';
+  stop.abort();
+  if (reason === 'signal' && failure === null) on({ type: 'stopping', running: worker.running() });
+  const ended = Promise.all([...sources, playing, ticking]);
+  if (failure === null) await Promise.race([ended, sleep(drainMs, null, { ref: false })]);
+  if (failure !== null) throw failure;
+  return {
+    reason,
+    ...counts,
+    redriven,
+    ticks,
+    queues: await countQueues(client, queues),
+    durationMs: Date.now() - startedAt,
+  };
+}
+
+async function startFunction(name: string, environments: Environments): Promise<void> {
+  try {
+    await environments.start();
+  } catch (cause) {
+    const hint = name === 'schedule' ? ' Without schedules: --no-schedules.' : '';
+    const said = toError(cause).message.replace(/\.?$/, '.');
+    throw new LongshoreError('CONFIG', `Function "${name}" does not start: ${said}${hint}`, { cause });
+  }
+}
+
+async function untilEmpty(
+  client: SQSClient,
+  queues: readonly SimulatedQueue[],
+  idle: () => boolean,
+  stopping: AbortSignal,
+): Promise<void> {
+  for (let looks = 0; looks < emptyLooks && !stopping.aborted; ) {
+    await pause(lookEveryMs, stopping);
+    const wasIdle = idle();
+    const counts = wasIdle ? Object.values(await countQueues(client, queues)) : [];
+    looks = wasIdle && idle() && counts.every(isEmpty) ? looks + 1 : 0;
+  }
+}
+
+/** Now, and then on the minute, as EventBridge does it. An app without schedules exports no such function. */
+async function tickEveryMinute(
+  schedule: Environments,
+  { timeoutMs }: SimulationOptions,
+  on: (event: SimulationEvent) => void,
+  stopping: AbortSignal,
+): Promise<void> {
+  while (!stopping.aborted) {
+    try {
+      const answer = (await schedule.invoke({}, timeoutMs)) as { enqueued?: readonly string[] } | null;
+      on({ type: 'ticked', enqueued: answer?.enqueued?.length ?? 0, error: null });
+    } catch (error) {
+      if (stopping.aborted) return;
+      on({ type: 'ticked', enqueued: 0, error: toError(error) });
+    }
+    await pause(60_000 - (Date.now() % 60_000), stopping);
+  }
+}
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  sleep(ms, undefined, { signal }).catch(() => {});
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

@@ -1,0 +1,88 @@
+/** The event source of one queue: polls until it is told to stop, and tells what came of each batch. */
+
+import type { SQSClient } from '@aws-sdk/client-sqs';
+import { systemClock } from '../../../core/clock.ts';
+import { toError } from '../../../core/failure.ts';
+import type { SimulationEvent, SimulationOptions } from './options.ts';
+import { createPoller } from './poller.ts';
+import type { SimulatedQueue } from './queues.ts';
+
+export interface SourcePorts {
+  readonly client: SQSClient;
+  readonly queue: SimulatedQueue;
+  readonly options: Pick<SimulationOptions, 'batchSize' | 'maxReceives' | 'timeoutMs'>;
+  invoke(event: unknown): Promise<unknown>;
+  on(event: SimulationEvent): void;
+  /** SQS cannot be asked any more, or the function cannot even start. */
+  broken(error: unknown): void;
+  readonly stopping: AbortSignal;
+}
+
+interface Batch {
+  readonly Records: readonly {
+    readonly messageId: string;
+    readonly attributes: { readonly ApproximateReceiveCount?: string };
+  }[];
+}
+
+/** So long one receive call waits: a stop waits for it too, because a call that is broken off may take messages along. */
+const waitSeconds = 1;
+
+/** Resolves when it has stopped and its last batch is over. */
+export async function pollQueue(ports: SourcePorts): Promise<void> {
+  const { client, queue, options, on, stopping, broken } = ports;
+  const { name, url, arn } = queue;
+  const { batchSize, maxReceives, timeoutMs } = options;
+  /** What came for the last time that SQS allows. */
+  let last: string[] = [];
+  let startedAt = 0;
+  let thrown: Error | null = null;
+  const poller = createPoller({
+    client,
+    url,
+    arn,
+    clock: { ...systemClock, after: () => () => {} }, // the environment ends what takes too long
+    batchSize,
+    waitSeconds,
+    async invoke(event) {
+      const { Records: records } = event as Batch;
+      const receives = ({ attributes }: (typeof records)[number]): number =>
+        Number(attributes.ApproximateReceiveCount ?? 1);
+      last = records.filter((one) => receives(one) >= maxReceives).map(({ messageId }) => messageId);
+      const again = records.filter((one) => receives(one) > 1).length;
+      on({ type: 'invoked', queue: name, messages: records.length, again });
+      startedAt = Date.now();
+      try {
+        const answer = await ports.invoke(event);
+        last = last.filter((id) => failedIn(answer, id));
+        return answer;
+      } catch (error) {
+        thrown = toError(error);
+        throw error;
+      }
+    },
+  });
+  while (!stopping.aborted) {
+    last = [];
+    thrown = null;
+    try {
+      const { taken, done } = await poller.poll(timeoutMs);
+      if (taken === 0) continue;
+      const durationMs = Date.now() - startedAt;
+      if (thrown) on({ type: 'failed', queue: name, messages: taken, error: thrown, durationMs });
+      else on({ type: 'answered', queue: name, done, failed: taken - done, durationMs });
+      if (last.length > 0) on({ type: 'redriven', queue: name, messages: last.length });
+      if (thrown && (thrown as Error).name === 'InitError') return broken(thrown);
+    } catch (error) {
+      if (!stopping.aborted) broken(error);
+      return;
+    }
+  }
+}
+
+function failedIn(answer: unknown, id: string): boolean {
+  const { batchItemFailures: items } = (answer ?? {}) as {
+    batchItemFailures?: { itemIdentifier?: string }[];
+  };
+  return Array.isArray(items) && items.some((item) => item?.itemIdentifier === id);
+}
