@@ -14,9 +14,13 @@ const root = resolve(import.meta.dirname, '..');
 const { exports, engines, devDependencies, peerDependencies } = JSON.parse(
   readFileSync(join(root, 'package.json'), 'utf8'),
 );
+/** For `longshore simulate`, which says what it misses. */
+const tools = ['aws-lambda-ric', 'esbuild', 'fauxqs'];
 /** Who uses a subpath installs its driver; here all of them. */
 const drivers = Object.fromEntries(
-  Object.keys(peerDependencies).map((name) => [name, devDependencies[name]]),
+  Object.keys(peerDependencies)
+    .filter((name) => !tools.includes(name))
+    .map((name) => [name, devDependencies[name]]),
 );
 const subpaths = Object.keys(exports).map((subpath) => subpath.replace('.', 'longshore'));
 
@@ -146,6 +150,23 @@ describe('an installed package', () => {
     writeFileSync(join(consumer, 'jobs.ts'), jobs);
     const printed = await run(process.execPath, ['jobs.ts'], consumer);
     expect(printed.trim().split('\n').at(-1)).toBe('completed: Hello, Ada');
+  });
+
+  it('says what a simulation needs that is not installed', async () => {
+    writeFileSync(
+      join(consumer, 'longshore.config.js'),
+      `import { createApp } from 'longshore';
+      import { memory } from 'longshore/local/memory';
+      export const app = createApp({ jobs: [] });
+      export const backend = () => memory();
+      export const simulation = { entry: './longshore.config.js' };`,
+    );
+    const command = join(consumer, 'node_modules/longshore/local/cli/main.js');
+    const ended = execute(process.execPath, [command, 'simulate', 'lambda'], { cwd: consumer, env });
+    await expect(ended).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/--ignore-scripts aws-lambda-ric esbuild fauxqs\./),
+    });
   });
 
   it('loads with longshore neither a logger nor a database nor a test', async () => {
