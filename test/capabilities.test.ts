@@ -2,10 +2,12 @@ import { readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { type Contract, createApp, defineJob } from '../core/index.ts';
+import { createSqsQueues, sqs } from '../functions/aws/index.ts';
 import { memory } from '../local/backends/memory/index.ts';
 import { postgres } from '../local/backends/postgres/index.ts';
 import { sqlite } from '../local/backends/sqlite/index.ts';
 import { sync } from '../local/backends/sync.ts';
+import { openEndpoint } from './aws/endpoint.ts';
 import { freshDatabase } from './postgres/schemas.ts';
 
 /** The capability table as `row → backend → cell`. */
@@ -28,12 +30,22 @@ function readTable(): Map<string, Map<string, string>> {
 
 const job = defineJob({ name: 'any', payload: z.null(), async handle() {} });
 const database = await freshDatabase();
-afterAll(() => database.drop());
+const endpoint = await openEndpoint();
+const queues = await createSqsQueues({
+  endpoint: endpoint.url,
+  queues: ['q'],
+  prefix: `capabilities-${process.pid}-`,
+});
+afterAll(async () => {
+  await endpoint.stop();
+  await database.drop();
+});
 const backends: readonly Contract.QueueBackend[] = [
   sqlite(':memory:'),
   postgres(database.url),
   memory(),
   sync(createApp({ jobs: [job] })),
+  sqs({ endpoint: endpoint.url, queues }),
 ];
 const yes = (holds: boolean): string => (holds ? 'yes' : 'no');
 const any = (ms: number | null): string => (ms === null ? 'any' : `${ms} ms`);
