@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { sqs } from '../../functions/aws/index.ts';
 import { placeOfArn } from '../../functions/aws/sqs/arns.ts';
 import { type BenchOptions, openBench, type SqsBench } from './bench.ts';
-import { type Endpoint, openEndpoint, refuseRemote } from './endpoint.ts';
+import { type Endpoint, openEndpoint, refuseRemote, timeIsOurs } from './endpoint.ts';
 
 let endpoint: Endpoint;
 let open: SqsBench | null = null;
@@ -88,7 +88,7 @@ describe('sqs() on the wire', () => {
     });
   });
 
-  it('postpones for weeks in hops that spend no attempt, under one id', async () => {
+  it.runIf(timeIsOurs)('postpones for weeks in hops that spend no attempt, under one id', async () => {
     const t = await bench();
     const dueAt = t.time.clock.now() + 3 * 3_600_000;
     const sent = t.message({ notBefore: dueAt });
@@ -119,7 +119,7 @@ describe('sqs() on the wire', () => {
     expect(attempts).toEqual([1, 2, 2, 3, 3]);
   });
 
-  it('retries after days, beyond the 12 hours that SQS hides a message', async () => {
+  it.runIf(timeIsOurs)('retries after days, beyond the 12 hours that SQS hides a message', async () => {
     const t = await bench();
     await t.backend.enqueue([t.message()]);
     const [lease] = await t.fetch();
@@ -164,7 +164,7 @@ describe('dead letters', () => {
       'longshore.reason': 'exhausted',
       'longshore.error': `HANDLER: ${'ü'.repeat(745)}`,
       'longshore.attempt': '1',
-      'longshore.diedAt': String(t.time.clock.now()),
+      'longshore.diedAt': expect.stringMatching(/^\d{13}$/),
     });
     expect(Messages![0]!.Body).toBe(body);
   });
