@@ -7,7 +7,7 @@ import { memoryStore } from '../../local/backends/memory/index.ts';
 import { createPoller, type Poller } from '../../local/simulate/lambda/poller.ts';
 import { describeEntrypoint, type EntrypointHarness } from '../contract/entrypoint.ts';
 import { minute, queues } from '../contract/kit.ts';
-import { type Endpoint, openEndpoint } from './endpoint.ts';
+import { type Endpoint, openEndpoint, timeIsOurs } from './endpoint.ts';
 import { realTime, type Time, virtualTime } from './time.ts';
 
 let endpoint: Endpoint;
@@ -25,6 +25,7 @@ afterAll(async () => {
 const visibilityMs = 6 * minute;
 
 const harness: EntrypointHarness = {
+  timeIsOurs,
   visibilityMs,
   clock(): Clock {
     time = endpoint.virtual ? virtualTime() : realTime;

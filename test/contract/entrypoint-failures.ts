@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type EntrypointLaw, fail, permanent } from './entrypoint-kit.ts';
+import { type EntrypointLaw, fail, permanent, takesTime } from './entrypoint-kit.ts';
 import { mail, minute, second } from './kit.ts';
 
 export function entrypointFailureLaws(law: EntrypointLaw): void {
@@ -30,6 +30,7 @@ export function entrypointFailureLaws(law: EntrypointLaw): void {
         [1, 2],
       );
     },
+    takesTime,
   );
 
   law('a job that fails for good is a dead letter at once, with its reason', async (t) => {
@@ -45,81 +46,101 @@ export function entrypointFailureLaws(law: EntrypointLaw): void {
     await t.nothingEverComes();
   });
 
-  law('a job that fails as often as it may is a dead letter', async (t) => {
-    await t.enqueue('a');
-    t.behaviour.set('a', fail);
-    for (let round = 0; round < 3; round++) {
-      assert.equal((await t.deliver()).taken, 1);
+  law(
+    'a job that fails as often as it may is a dead letter',
+    async (t) => {
+      await t.enqueue('a');
+      t.behaviour.set('a', fail);
+      for (let round = 0; round < 3; round++) {
+        assert.equal((await t.deliver()).taken, 1);
+        await t.advance(minute + second);
+      }
+      assert.deepEqual(
+        (await t.bench.deadLetters()).map(({ reason, attempt }) => [reason, attempt]),
+        [['exhausted', 3]],
+      );
+      await t.nothingEverComes();
+    },
+    takesTime,
+  );
+
+  law(
+    'in a batch each message has its own end',
+    async (t) => {
+      for (const name of ['good', 'failing', 'dead', 'fine']) await t.enqueue(name);
+      t.behaviour.set('failing', fail);
+      t.behaviour.set('dead', permanent);
+      await t.bench.write(mail, 'neither signed nor JSON');
+      await t.deliverAll();
+      assert.deepEqual(t.ran.map(({ name }) => name).sort(), ['dead', 'failing', 'fine', 'good']);
+      assert.deepEqual((await t.bench.deadLetters()).map(({ reason }) => reason).sort(), [
+        'permanent',
+        'rejected',
+      ]);
       await t.advance(minute + second);
-    }
-    assert.deepEqual(
-      (await t.bench.deadLetters()).map(({ reason, attempt }) => [reason, attempt]),
-      [['exhausted', 3]],
-    );
-    await t.nothingEverComes();
-  });
+      t.behaviour.delete('failing');
+      assert.deepEqual(await t.deliver(), { taken: 1, done: 1 });
+      await t.nothingEverComes();
+    },
+    takesTime,
+  );
 
-  law('in a batch each message has its own end', async (t) => {
-    for (const name of ['good', 'failing', 'dead', 'fine']) await t.enqueue(name);
-    t.behaviour.set('failing', fail);
-    t.behaviour.set('dead', permanent);
-    await t.bench.write(mail, 'neither signed nor JSON');
-    await t.deliverAll();
-    assert.deepEqual(t.ran.map(({ name }) => name).sort(), ['dead', 'failing', 'fine', 'good']);
-    assert.deepEqual((await t.bench.deadLetters()).map(({ reason }) => reason).sort(), [
-      'permanent',
-      'rejected',
-    ]);
-    await t.advance(minute + second);
-    t.behaviour.delete('failing');
-    assert.deepEqual(await t.deliver(), { taken: 1, done: 1 });
-    await t.nothingEverComes();
-  });
+  law(
+    'a job whose settling fails is not done, and returns',
+    async (t) => {
+      await t.enqueue('a');
+      t.behaviour.set('a', permanent);
+      const repair = await t.bench.breakDeadLetters();
+      assert.deepEqual(await t.deliver(), { taken: 1, done: 0 });
+      assert.deepEqual(
+        t.events
+          .filter(({ type }) => type === 'backend.failed')
+          .map((event) => 'during' in event && event.during),
+        ['settling'],
+      );
+      await repair();
+      await t.advance(t.visibilityMs);
+      assert.deepEqual(await t.deliver(), { taken: 1, done: 1 });
+      assert.deepEqual(
+        (await t.bench.deadLetters()).map(({ reason, attempt }) => [reason, attempt]),
+        [['permanent', 2]],
+      );
+    },
+    takesTime,
+  );
 
-  law('a job whose settling fails is not done, and returns', async (t) => {
-    await t.enqueue('a');
-    t.behaviour.set('a', permanent);
-    const repair = await t.bench.breakDeadLetters();
-    assert.deepEqual(await t.deliver(), { taken: 1, done: 0 });
-    assert.deepEqual(
-      t.events
-        .filter(({ type }) => type === 'backend.failed')
-        .map((event) => 'during' in event && event.during),
-      ['settling'],
-    );
-    await repair();
-    await t.advance(t.visibilityMs);
-    assert.deepEqual(await t.deliver(), { taken: 1, done: 1 });
-    assert.deepEqual(
-      (await t.bench.deadLetters()).map(({ reason, attempt }) => [reason, attempt]),
-      [['permanent', 2]],
-    );
-  });
-
-  law('a call that comes to nothing leaves its messages to return', async (t) => {
-    await t.enqueue('a');
-    await t.bench.lose(mail);
-    await t.advance(t.visibilityMs);
-    assert.deepEqual(await t.deliver(), { taken: 1, done: 1 });
-    assert.deepEqual(
-      t.ran.map(({ ctx }) => ctx.attempt),
-      [2],
-    );
-  });
-
-  law('a job that always takes its process down is a dead letter in the end', async (t) => {
-    await t.enqueue('a');
-    for (let round = 0; round < 3; round++) {
+  law(
+    'a call that comes to nothing leaves its messages to return',
+    async (t) => {
+      await t.enqueue('a');
       await t.bench.lose(mail);
       await t.advance(t.visibilityMs);
-    }
-    assert.deepEqual(await t.deliver(), { taken: 1, done: 1 });
-    assert.equal(t.ran.length, 0, 'the fourth attempt must not begin');
-    assert.deepEqual(
-      (await t.bench.deadLetters()).map(({ reason }) => reason),
-      ['crash-loop'],
-    );
-  });
+      assert.deepEqual(await t.deliver(), { taken: 1, done: 1 });
+      assert.deepEqual(
+        t.ran.map(({ ctx }) => ctx.attempt),
+        [2],
+      );
+    },
+    takesTime,
+  );
+
+  law(
+    'a job that always takes its process down is a dead letter in the end',
+    async (t) => {
+      await t.enqueue('a');
+      for (let round = 0; round < 3; round++) {
+        await t.bench.lose(mail);
+        await t.advance(t.visibilityMs);
+      }
+      assert.deepEqual(await t.deliver(), { taken: 1, done: 1 });
+      assert.equal(t.ran.length, 0, 'the fourth attempt must not begin');
+      assert.deepEqual(
+        (await t.bench.deadLetters()).map(({ reason }) => reason),
+        ['crash-loop'],
+      );
+    },
+    takesTime,
+  );
 
   law('calls that overlap do not disturb one another', async (t) => {
     for (let i = 0; i < 20; i++) await t.enqueue(`job-${i}`);

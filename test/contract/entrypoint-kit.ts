@@ -16,7 +16,11 @@ import { mail, minute, reports, second } from './kit.ts';
 export interface EntrypointOptions {
   /** Jobs that one call runs at the same time. @default 10 */
   readonly concurrency?: number;
+  /** More time passes than a test can wait for: only where the time is the test's own. */
+  readonly takesTime?: boolean;
 }
+
+export const takesTime = { takesTime: true } as const;
 
 /** What the platform made of one call. */
 export interface Delivered {
@@ -47,6 +51,8 @@ export interface EntrypointBench {
 }
 
 export interface EntrypointHarness {
+  /** `false`: the platform has a clock of its own, and laws that take more than seconds are skipped. @default true */
+  readonly timeIsOurs?: boolean;
   /** How long a message is hidden whose call came to nothing. */
   readonly visibilityMs: number;
   readonly clock: () => Clock;

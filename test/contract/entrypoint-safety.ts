@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { EntrypointKit, EntrypointLaw } from './entrypoint-kit.ts';
+import { type EntrypointKit, type EntrypointLaw, takesTime } from './entrypoint-kit.ts';
 import { mail, reports, second } from './kit.ts';
 
 /** The signed text of a job that waits in 'mail'; it never runs. */
@@ -78,30 +78,34 @@ export function entrypointSafetyLaws(law: EntrypointLaw): void {
     await t.nothingEverComes();
   });
 
-  law('a duplicate of what runs waits, and spends no attempt', async (t) => {
-    let finish: () => void = () => {};
-    t.behaviour.set('a', () => new Promise<void>((resolve) => (finish = resolve)));
-    await t.enqueue('a', { job: t.once });
-    const first = t.deliver();
-    await t.begun(1);
-    await t.enqueue('a', { job: t.once });
-    await t.deliver();
-    assert.equal(t.ran.length, 1);
-    finish();
-    assert.deepEqual(await first, { taken: 1, done: 1 });
-    await t.advance(6 * second);
-    await t.deliverAll();
-    assert.equal(t.ran.length, 1);
-    const settled = t.events.filter((event) => event.type === 'job.settled');
-    assert.deepEqual(
-      settled.map(({ outcome, attempt }) => [outcome, attempt]),
-      [
-        ['requeued', 1],
-        ['acked', 1],
-        ['skipped-idempotent', 1],
-      ],
-    );
-  });
+  law(
+    'a duplicate of what runs waits, and spends no attempt',
+    async (t) => {
+      let finish: () => void = () => {};
+      t.behaviour.set('a', () => new Promise<void>((resolve) => (finish = resolve)));
+      await t.enqueue('a', { job: t.once });
+      const first = t.deliver();
+      await t.begun(1);
+      await t.enqueue('a', { job: t.once });
+      await t.deliver();
+      assert.equal(t.ran.length, 1);
+      finish();
+      assert.deepEqual(await first, { taken: 1, done: 1 });
+      await t.advance(6 * second);
+      await t.deliverAll();
+      assert.equal(t.ran.length, 1);
+      const settled = t.events.filter((event) => event.type === 'job.settled');
+      assert.deepEqual(
+        settled.map(({ outcome, attempt }) => [outcome, attempt]),
+        [
+          ['requeued', 1],
+          ['acked', 1],
+          ['skipped-idempotent', 1],
+        ],
+      );
+    },
+    takesTime,
+  );
 
   for (const event of [undefined, null, {}, 'text', { Records: [{ eventSource: 'aws:s3' }] }, []]) {
     law(`what is no event of its queue is refused with CONFIG: ${JSON.stringify(event)}`, async (t) => {

@@ -7,9 +7,11 @@ import type { QueueBackend } from '../../core/contract.ts';
 import type { Retention } from '../../core/store.ts';
 import { createKit, type Kit } from './kit.ts';
 
+type Declare = (name: string, body: () => Promise<void>) => unknown;
+
 export interface Runner {
   readonly describe: (name: string, body: () => void) => unknown;
-  readonly it: (name: string, body: () => Promise<void>) => unknown;
+  readonly it: Declare & { readonly skip?: Declare };
 }
 
 export interface OpenOptions {
