@@ -3,7 +3,7 @@ import { sqs } from '../../functions/aws/sqs.ts';
 import { describeBackend } from '../contract/backend.ts';
 import type { Harness } from '../contract/harness.ts';
 import { queues } from '../contract/kit.ts';
-import { type Endpoint, openEndpoint } from './endpoint.ts';
+import { type Endpoint, openEndpoint, timeIsOurs } from './endpoint.ts';
 import { realTime, virtualTime } from './time.ts';
 
 let endpoint: Endpoint;
@@ -19,7 +19,8 @@ afterAll(async () => {
 
 const harness: Harness = {
   lacks: ['order', 'duplicates', 'administration', 'interruptions', 'settled elsewhere'],
-  ...(process.env.SQS_ENDPOINT && { patienceMs: 1_000 }),
+  timeIsOurs,
+  ...(!timeIsOurs && { patienceMs: 2_000 }),
   async open() {
     const prefix = `t${process.pid}-${++count}-`;
     const urls: Record<string, string> = {};

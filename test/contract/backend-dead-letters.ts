@@ -106,18 +106,22 @@ export function deadLetterLaws(law: Law): void {
     assert.deepEqual(bodiesOf(await t.takeAll()).sort(), bodiesOf([first, second]).sort());
   });
 
-  law('retry and discard touch nothing that is not a dead letter', async (t) => {
-    const done = await t.put();
-    await t.ack(await t.take());
-    const running = await t.put();
-    const lease = await t.take();
-    const delayed = await t.put({ notBefore: t.now() + minute });
-    const ids = idsOf([done, running, delayed]);
-    assert.equal(await t.admin.deadLetters.retry(ids), 0);
-    assert.equal(await t.admin.deadLetters.discard(ids), 0);
-    await t.nothingComes();
-    assert.equal(await t.ack(lease), true);
-    await t.advance(minute);
-    assert.deepEqual(bodiesOf(await t.takeAll()), [delayed.body]);
-  });
+  law(
+    'retry and discard touch nothing that is not a dead letter',
+    async (t) => {
+      const done = await t.put();
+      await t.ack(await t.take());
+      const running = await t.put();
+      const lease = await t.take();
+      const delayed = await t.put({ notBefore: t.now() + minute });
+      const ids = idsOf([done, running, delayed]);
+      assert.equal(await t.admin.deadLetters.retry(ids), 0);
+      assert.equal(await t.admin.deadLetters.discard(ids), 0);
+      await t.nothingComes();
+      assert.equal(await t.ack(lease), true);
+      await t.advance(minute);
+      assert.deepEqual(bodiesOf(await t.takeAll()), [delayed.body]);
+    },
+    { takesTime: true },
+  );
 }

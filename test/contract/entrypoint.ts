@@ -8,7 +8,7 @@ import type { EntrypointHarness, EntrypointLaw } from './entrypoint-kit.ts';
 import { createEntrypointKit } from './entrypoint-kit.ts';
 import { entrypointSafetyLaws } from './entrypoint-safety.ts';
 import { entrypointTimeLaws } from './entrypoint-time.ts';
-import type { Runner } from './harness.ts';
+import { declarer, type Runner } from './harness.ts';
 
 export type { EntrypointBench, EntrypointHarness } from './entrypoint-kit.ts';
 
@@ -18,12 +18,10 @@ const topics: readonly (readonly [topic: string, define: (law: EntrypointLaw) =>
   ['time', entrypointTimeLaws],
 ];
 
-export function describeEntrypoint(name: string, harness: EntrypointHarness, { describe, it }: Runner): void {
+export function describeEntrypoint(name: string, harness: EntrypointHarness, runner: Runner): void {
   const law: EntrypointLaw = (title, check, options = {}) => {
     const possible = harness.timeIsOurs !== false || options.takesTime !== true;
-    const run = possible ? it : it.skip;
-    if (!run) throw new Error(`Expected a runner that can skip "${title}", got one that cannot.`);
-    return run(title, async () => {
+    declarer(runner, possible)(title, async () => {
       const t = await createEntrypointKit(harness, options);
       try {
         await check(t);
@@ -32,6 +30,7 @@ export function describeEntrypoint(name: string, harness: EntrypointHarness, { d
       }
     });
   };
+  const { describe } = runner;
   describe(`${name} keeps the laws of an entry point`, () => {
     for (const [topic, define] of topics) describe(topic, () => define(law));
   });

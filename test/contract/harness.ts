@@ -47,11 +47,15 @@ export interface Harness {
   readonly lacks?: readonly Lack[];
   /** How long a broker may take to hand out a message that is ready. @default 0, for those that live in our time */
   readonly patienceMs?: number;
+  /** `false`: the broker has a clock of its own, and laws that take more than seconds are skipped. @default true */
+  readonly timeIsOurs?: boolean;
   /** The queue keeps no records: they are written through the write side of a store. */
   readonly storeStandsAlone?: boolean;
 }
 
 export interface LawOptions extends OpenOptions {
+  /** More time passes than a test can wait for: only where the time is the test's own. */
+  readonly takesTime?: true;
   /**
    * The record must know what only a queue can tell: that a lease has run out, that a dead letter waits again. A store that
    * stands alone hears of it when the next attempt begins; store-writing.ts has the laws of that.
@@ -62,10 +66,19 @@ export interface LawOptions extends OpenOptions {
 /** Defines one law: its name says what must hold, `check` proves it on a bench of its own. */
 export type Law = (name: string, check: (t: Kit) => Promise<void>, options?: LawOptions) => void;
 
+/** Throws for a runner that cannot skip where one has to. */
+export function declarer({ it }: Runner, possible: boolean): Declare {
+  const declare = possible ? it : it.skip;
+  if (declare) return declare;
+  throw new Error(
+    'Expected a runner whose `it` has `skip`, got one without. Use that of node:test or vitest.',
+  );
+}
+
 export function lawsOf(harness: Harness, runner: Runner): Law {
-  return (name, check, { toldByQueue, ...options } = {}) => {
+  return (name, check, { toldByQueue, takesTime, ...options } = {}) => {
     if (toldByQueue && harness.storeStandsAlone) return;
-    runner.it(name, async () => {
+    declarer(runner, harness.timeIsOurs !== false || !takesTime)(name, async () => {
       const bench = await harness.open(options);
       try {
         await check(createKit(bench, harness.patienceMs ?? 0, harness.lacks));
