@@ -296,7 +296,7 @@ describe('migrate', () => {
   it('has nothing to do on a backend without tables', async () => {
     const plain = shopConfig.replace(/export const backend = .*/, 'export const backend = memory();');
     const { data } = await json(project({ 'longshore.config.ts': plain }), ['migrate']);
-    expect(data).toEqual({ backend: 'memory', how: 'none', from: null, to: null });
+    expect(data).toEqual({ backend: 'memory', how: 'none', from: null, to: null, store: null });
   });
 
   it('calls a backend that offers it', async () => {

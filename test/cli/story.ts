@@ -63,12 +63,14 @@ export async function tellStory(): Promise<{ folder: string; told: readonly Told
   await tell('workers');
   await tell('health --min-workers 0');
   await tell('simulate lambda functions.ts --exit-when-idle');
-  const running = cli(folder, ['dev', '--no-schedules', '--json'], { hungUp: AbortSignal.timeout(300) });
+  const hangUp = new AbortController();
+  const running = cli(folder, ['dev', '--no-schedules', '--json'], { hungUp: hangUp.signal });
   const seen = await waitFor(async () => {
     const { stdout } = await cli(folder, ['workers', '--json']);
     return JSON.parse(stdout).workers.length > 0;
   });
   if (seen) await tell('workers');
+  hangUp.abort();
   const { code, stdout, stderr } = await running;
   told.push({ path: 'dev', argv: ['dev'], code, stderr, data: JSON.parse(stdout) });
   return { folder, told };
