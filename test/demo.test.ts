@@ -48,13 +48,13 @@ async function demo(
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr += text;
   });
-  const watchdog = setTimeout(() => child.kill('SIGKILL'), 55_000);
+  const watchdog = setTimeout(() => child.kill('SIGKILL'), 110_000);
   const [code] = await once(child, 'close');
   clearTimeout(watchdog);
   return { code, stdout, stderr };
 }
 
-describe.concurrent('the demo', { timeout: 60_000 }, () => {
+describe.concurrent('the demo', { timeout: 120_000 }, () => {
   it.for([
     ['', 'sqlite'],
     ['memory', 'memory'],
