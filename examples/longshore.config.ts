@@ -8,6 +8,7 @@ import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { createExampleApp } from './app/app.ts';
 import { createServices } from './app/services.ts';
+import { lanes } from './aws/lanes.ts';
 import type { Surroundings } from './aws/simulation.ts';
 import { exampleBackend } from './config.ts';
 import { exampleStore } from './store.ts';
@@ -32,6 +33,7 @@ export const store = () => exampleStore(place);
 /** For `longshore simulate lambda`: the shop's functions, and some customers. */
 export const simulation = {
   entry: 'aws/main.ts',
+  lanes,
   build: async (folder: string) => (await import('./aws/simulation.ts')).buildShop(folder),
   start: async (where: Surroundings) => (await import('./aws/simulation.ts')).startShop(where),
 };

@@ -14,6 +14,7 @@ import { bundleFunction } from '../../infra/aws/bundle.ts';
 import { createExampleApp } from '../app/app.ts';
 import { setStage } from '../demo/stage.ts';
 import { badMoments, expectations, prepareSamples, sendEverything } from '../demo/story.ts';
+import { lanes } from './lanes.ts';
 
 export interface Surroundings {
   readonly folder: string;
@@ -39,7 +40,7 @@ export async function startShop({ folder, sqsEndpoint, queueUrl }: Surroundings)
   await store.migrate();
   const { services } = stage;
   const example = createExampleApp(services);
-  const client = connect(example.app, sqs({ endpoint: sqsEndpoint, queueUrl }), { store });
+  const client = connect(example.app, sqs({ endpoint: sqsEndpoint, queueUrl, lanes }), { store });
   return {
     env: {
       TABLE: table,

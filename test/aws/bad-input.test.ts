@@ -15,9 +15,9 @@ import {
 } from '../../core/index.ts';
 import { lambda } from '../../functions/aws/index.ts';
 import { memoryStore } from '../../local/backends/memory/index.ts';
+import { createPoller } from '../../local/simulate/lambda/poller.ts';
 import { openBench, type SqsBench } from './bench.ts';
 import { type Endpoint, openEndpoint } from './endpoint.ts';
-import { createPoller } from './poller.ts';
 
 let endpoint: Endpoint;
 let opened: SqsBench | null = null;

@@ -13,10 +13,10 @@ import * as z from 'zod';
 import { connect, createApp, defineJob, keyRing, PermanentError } from '../../core/index.ts';
 import { lambda, s3Claims } from '../../functions/aws/index.ts';
 import { memoryStore } from '../../local/backends/memory/index.ts';
+import { createPoller } from '../../local/simulate/lambda/poller.ts';
 import { describeClaims } from '../contract/claims.ts';
 import { openBench, type SqsBench } from './bench.ts';
 import { type Endpoint, openEndpoint } from './endpoint.ts';
-import { createPoller } from './poller.ts';
 
 let endpoint: Endpoint;
 let client: S3Client;

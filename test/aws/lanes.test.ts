@@ -8,9 +8,9 @@ import { lambda, type SqsBackend, sqs } from '../../functions/aws/index.ts';
 import { createTurns, laneOf } from '../../functions/aws/sqs/lanes.ts';
 import type { LaneName, Place } from '../../functions/aws/sqs/queues.ts';
 import { memoryStore } from '../../local/backends/memory/index.ts';
+import { createPoller } from '../../local/simulate/lambda/poller.ts';
 import { openBench, type SqsBench } from './bench.ts';
 import { type Endpoint, openEndpoint } from './endpoint.ts';
-import { createPoller } from './poller.ts';
 
 let endpoint: Endpoint;
 let bench: SqsBench | null = null;

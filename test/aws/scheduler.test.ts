@@ -6,10 +6,10 @@ import * as z from 'zod';
 import { connect, createApp, defineJob, keyRing, RetryAfterError } from '../../core/index.ts';
 import { lambda, sqs } from '../../functions/aws/index.ts';
 import { memoryStore } from '../../local/backends/memory/index.ts';
+import { createPoller } from '../../local/simulate/lambda/poller.ts';
 import { type SchedulerServer, startScheduler } from '../servers/scheduler.ts';
 import { openBench, type SqsBench } from './bench.ts';
 import { type Endpoint, openEndpoint } from './endpoint.ts';
-import { createPoller } from './poller.ts';
 
 let endpoint: Endpoint;
 let server: SchedulerServer;

@@ -140,7 +140,8 @@ describe('longshore simulate lambda', { timeout: 90_000 }, () => {
     expect(data).toMatchObject({ done: 97, messages: 98, reportedFailed: 1, failedInvocations: 0, ticks: 1 });
     expect(data.queues.default).toEqual({ ready: 0, delayed: 0, hidden: 0, dead: 2 });
     const elsewhere = Object.entries<{ dead: number }>(data.queues).filter(([name]) => name !== 'default');
-    expect(elsewhere.map(([, { dead }]) => dead)).toEqual([0, 0, 0, 0, 0]);
+    expect(elsewhere.filter(([, { dead }]) => dead > 0)).toEqual([]);
+    expect(elsewhere.map(([name]) => name)).toContain('import-low');
   });
 
   const endless = `import { writeFileSync } from 'node:fs';

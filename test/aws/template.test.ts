@@ -230,9 +230,10 @@ describe('the alarms', () => {
 
   it('go off when a queue is late, but not while one of its jobs may run', () => {
     const found = watched('AWS/SQS', 'ApproximateAgeOfOldestMessage');
-    expect([...found.keys()].sort()).toEqual([...app.queues].sort());
+    const besides = Object.entries(lanes).flatMap(([name, more]) => more.map((lane) => `${name}-${lane}`));
+    expect([...found.keys()].sort()).toEqual([...app.queues, ...besides].sort());
     for (const [name, { Threshold, Statistic, ComparisonOperator, AlarmName }] of found) {
-      const jobs = [...app.jobs.values()].filter((job) => job.queue === name);
+      const jobs = [...app.jobs.values()].filter((job) => job.queue === name.replace(/-(high|low)$/, ''));
       const longestMs = Math.max(...jobs.map(({ timeoutMs }) => timeoutMs));
       expect(Threshold * 1000).toBeGreaterThan(2 * longestMs);
       expect([Statistic, ComparisonOperator]).toEqual(['Maximum', 'GreaterThanThreshold']);
@@ -270,6 +271,7 @@ describe('the alarms', () => {
     }
     const names = alarms().map(({ AlarmName }) => AlarmName);
     expect(new Set(names).size).toBe(names.length);
-    expect(names.length).toBe(2 * app.queues.length + 2 * functionNames().length + 1);
+    const besides = Object.values(lanes).flat().length;
+    expect(names.length).toBe(2 * app.queues.length + besides + 2 * functionNames().length + 1);
   });
 });

@@ -24,7 +24,9 @@ export interface SqliteStoreOptions {
   readonly clock?: Clock;
 }
 
-export function sqliteStore(pathOrOptions: string | SqliteStoreOptions): Stores & Required<Pick<Stores, 'migrate' | 'close'>> {
+export function sqliteStore(
+  pathOrOptions: string | SqliteStoreOptions,
+): Stores & Required<Pick<Stores, 'migrate' | 'close'>> {
   const options = typeof pathOrOptions === 'string' ? { path: pathOrOptions } : pathOrOptions;
   const { path, synchronous = 'NORMAL', busyTimeoutMs = 5_000, clock = systemClock } = options;
   if (typeof path !== 'string' || path === '')

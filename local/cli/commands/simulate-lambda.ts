@@ -80,6 +80,7 @@ export const simulateLambda = defineCommand({
       summary = await simulate(
         {
           queues: app.queues,
+          lanes: simulation?.lanes ?? {},
           endpoint,
           prefix: flags.prefix,
           timeoutMs: flags.timeout,

@@ -16,10 +16,15 @@ export interface Surroundings {
   readonly queueUrl: string;
 }
 
+/** Lanes of queues, each a queue of SQS of its own, `<queue>-<lane>`. */
+export type Lanes = Readonly<Record<string, readonly string[]>>;
+
 /** `export const simulation` of a longshore.config.ts. */
 export interface SimulationConfig {
   /** The file that exports `worker` and, if it has one, `schedule`; relative to the config. */
   readonly entry: string;
+  /** As given to `sqs()`, by names: `{ mail: ['high'] }`. */
+  readonly lanes?: Lanes;
   /** Makes `main.mjs` in the folder as your deployment does. @default esbuild, all in one file */
   build?(folder: string): Promise<unknown>;
   /** Starts what the jobs need around them. */
@@ -28,6 +33,7 @@ export interface SimulationConfig {
 
 export interface SimulationOptions {
   readonly queues: readonly string[];
+  readonly lanes: Lanes;
   /** Of the queues' names. */
   readonly prefix: string;
   /** On this machine; `null` = an SQS in this process. */

@@ -7,30 +7,36 @@ import {
   SetQueueAttributesCommand,
   type SQSClient,
 } from '@aws-sdk/client-sqs';
-import type { QueueCounts } from './options.ts';
+import type { Lanes, QueueCounts } from './options.ts';
 
 export interface SimulatedQueue {
   readonly name: string;
   readonly url: string;
   readonly arn: string;
-  readonly deadLetterUrl: string;
+  /** `null` for a lane: they lie in the dead letters of its queue. */
+  readonly deadLetterUrl: string | null;
 }
 
 export interface QueueNumbers {
+  readonly lanes: Lanes;
   readonly prefix: string;
   readonly visibilityMs: number;
   readonly maxReceives: number;
 }
 
-/** Those that are there are given these numbers. */
+/** A queue and its lanes, which share its dead letters. Those that are there are given these numbers. */
 export function makeQueues(
   client: SQSClient,
   names: readonly string[],
-  { prefix, visibilityMs, maxReceives }: QueueNumbers,
+  { prefix, lanes, visibilityMs, maxReceives }: QueueNumbers,
 ): Promise<SimulatedQueue[]> {
+  const all = names.flatMap((queue) => {
+    const beside = (Object.hasOwn(lanes, queue) ? lanes[queue]! : []).map((lane) => `${queue}-${lane}`);
+    return [queue, ...beside].map((name) => ({ name, queue }));
+  });
   return Promise.all(
-    names.map(async (name) => {
-      const deadLetterUrl = await make(client, `${prefix}${name}-dlq`);
+    all.map(async ({ name, queue }) => {
+      const deadLetterUrl = await make(client, `${prefix}${queue}-dlq`);
       const url = await make(client, `${prefix}${name}`);
       const deadLetterTargetArn = await arnOf(client, deadLetterUrl);
       const Attributes = {
@@ -38,7 +44,8 @@ export function makeQueues(
         RedrivePolicy: JSON.stringify({ deadLetterTargetArn, maxReceiveCount: maxReceives }),
       };
       await client.send(new SetQueueAttributesCommand({ QueueUrl: url, Attributes }));
-      return { name, url, deadLetterUrl, arn: await arnOf(client, url) };
+      const own = name === queue ? deadLetterUrl : null;
+      return { name, url, deadLetterUrl: own, arn: await arnOf(client, url) };
     }),
   );
 }
@@ -73,7 +80,7 @@ export async function countQueues(
   const counts = queues.map(async ({ name, url, deadLetterUrl }) => {
     const [own, letters] = await Promise.all([
       attributesOf(client, url, [...counted]),
-      attributesOf(client, deadLetterUrl, [...counted]),
+      deadLetterUrl === null ? {} : attributesOf(client, deadLetterUrl, [...counted]),
     ]);
     const [ready, delayed, hidden] = counted.map((attribute) => Number(own[attribute] ?? 0));
     const dead = counted.reduce((sum, attribute) => sum + Number(letters[attribute] ?? 0), 0);
