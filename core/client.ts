@@ -82,7 +82,6 @@ async function load(): Promise<Enqueueing> {
 export function connect(app: App, backend: QueueBackend, options: ConnectOptions = {}): Client {
   app.keyRing(); // a missing key must stop the start, not the first job
   const stores = storesOf(backend, options.store);
-  backend.admin?.know?.(app.queues);
   /** The payloads come first: one without its message is only left over, a message without its payload is lost. */
   async function sendWith(
     uploads: Upload[] | null,

@@ -215,7 +215,7 @@ export interface DeadLetters {
 export interface QueueAdmin {
   readonly deadLetters: DeadLetters;
   /** Tells a backend that cannot list its queues which there are. Asks nothing of the service. */
-  know?(queues: readonly string[]): void;
+  know?(queues: readonly string[]): Promise<void>;
   /** All queues ever used, or only the one named. */
   stats(queue?: string): Promise<QueueStats[]>;
   /** The next messages in the order in which they would be fetched, ready before delayed. */

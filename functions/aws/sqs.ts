@@ -101,10 +101,7 @@ export function sqs(options: SqsOptions): SqsBackend {
         retry: async (ids) => (await admin()).deadLetters.retry(ids),
         discard: async (ids) => (await admin()).deadLetters.discard(ids),
       },
-      know(names) {
-        // Behind a prefix a name is as good as a URL. A list of URLs has said which queues there are.
-        if (options.queueUrl !== undefined) for (const name of names) connection.placeOf(name);
-      },
+      know: async (names) => (await admin()).know(names),
       peek: async (queue, max) => (await admin()).peek(queue, max),
       clear: async (queue) => (await admin()).clear(queue),
       pause: async (queue) => (await admin()).pause(queue),

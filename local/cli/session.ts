@@ -28,7 +28,7 @@ export function createSession(io: Io, configPath: string | undefined): Session {
   const backend = once(async () => {
     const { app, backend: open } = await config();
     const opened = await open();
-    opened.admin?.know?.(app.queues);
+    await opened.admin?.know?.(app.queues);
     return opened;
   });
   const store = once(async () => (await config()).store());

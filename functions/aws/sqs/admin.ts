@@ -6,8 +6,17 @@ import type { Connection } from './connection.ts';
 import { deadLettersOf } from './dead-letters.ts';
 import { statsOf } from './stats.ts';
 
-export function adminOf(connection: Connection): QueueAdmin {
+export function adminOf(connection: Connection): Required<QueueAdmin> {
   return {
+    async know(names) {
+      for (const name of names) {
+        try {
+          connection.placeOf(name); // behind a prefix a name is as good as a URL
+        } catch {
+          // A list of URLs has said which queues there are, and this is none of them.
+        }
+      }
+    },
     stats: (queue) => statsOf(connection, queue),
     deadLetters: deadLettersOf(connection),
     peek: () => refuse('peek: whoever looks at a message takes it, and that counts as an attempt'),

@@ -80,10 +80,10 @@ export async function countQueues(
   const counts = queues.map(async ({ name, url, deadLetterUrl }) => {
     const [own, letters] = await Promise.all([
       attributesOf(client, url, [...counted]),
-      deadLetterUrl === null ? {} : attributesOf(client, deadLetterUrl, [...counted]),
+      deadLetterUrl === null ? null : attributesOf(client, deadLetterUrl, [...counted]),
     ]);
     const [ready, delayed, hidden] = counted.map((attribute) => Number(own[attribute] ?? 0));
-    const dead = counted.reduce((sum, attribute) => sum + Number(letters[attribute] ?? 0), 0);
+    const dead = counted.reduce((sum, attribute) => sum + Number(letters?.[attribute] ?? 0), 0);
     return [name, { ready: ready!, delayed: delayed!, hidden: hidden!, dead }] as const;
   });
   return Object.fromEntries(await Promise.all(counts));
