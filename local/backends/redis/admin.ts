@@ -1,0 +1,80 @@
+import type { QueueAdmin, QueueStats } from '../../../core/contract.ts';
+import type { RedisState } from './index.ts';
+import { readJobs } from './records.ts';
+import { deadLetterOf, peekedOf } from './rows.ts';
+
+type StatsAnswer = [
+  ready: number,
+  delayed: number,
+  leased: number,
+  dead: number,
+  paused: number,
+  oldest: string | null,
+];
+
+export function redisAdmin(state: RedisState): QueueAdmin {
+  const { link } = state;
+
+  async function statsOf(queue: string): Promise<QueueStats> {
+    const answer = await state.manage('counting', queue, 'stats', []);
+    const [ready, delayed, leased, dead, paused, oldest] = answer as StatsAnswer;
+    const oldestReadyMs = oldest === null || oldest === undefined ? null : Number(oldest);
+    return { queue, ready, delayed, leased, dead, paused: paused === 1, oldestReadyMs };
+  }
+
+  /** In every queue, because an id does not tell its own. */
+  async function inAll(during: string, what: string, args: (queue: string) => string[]): Promise<number> {
+    const queues = await state.queues();
+    const counts = await Promise.all(queues.map((queue) => state.manage(during, queue, what, args(queue))));
+    return (counts as number[]).reduce((sum, count) => sum + count, 0);
+  }
+
+  return {
+    async stats(only) {
+      const queues = only === undefined ? await state.queues() : [only];
+      return Promise.all(queues.map(statsOf));
+    },
+    async peek(queue, max) {
+      const ids = (await state.manage('peeking', queue, 'peek', [`${max}`])) as string[];
+      return (await readJobs(state, queue, ids)).map(peekedOf);
+    },
+    async clear(queue) {
+      for (let total = 0; ; ) {
+        const count = (await state.manage('clearing', queue, 'clear', [])) as number;
+        total += count;
+        if (count === 0) return total;
+      }
+    },
+    async pause(queue) {
+      await state.know(queue);
+      await link.send('pausing', ['HSET', `${state.base(queue)}:info`, 'paused', '1']);
+    },
+    async resume(queue) {
+      await state.know(queue);
+      await link.send('resuming', ['HDEL', `${state.base(queue)}:info`, 'paused']);
+      await link.send('resuming', ['PUBLISH', state.channel(queue), '']);
+      state.wake();
+    },
+    deadLetters: {
+      async list({ queue, max = 100 }) {
+        const queues = queue === undefined ? await state.queues() : [queue];
+        const lists = await Promise.all(
+          queues.map(async (name) => {
+            const range = ['ZRANGE', `${state.base(name)}:dead`, '0', `${max - 1}`, 'REV'];
+            return readJobs(state, name, (await link.send('listing', range)) as string[]);
+          }),
+        );
+        const letters = lists.flat().filter(({ finishedAt }) => finishedAt !== null);
+        letters.sort((a, b) => b.finishedAt! - a.finishedAt! || (a.order < b.order ? 1 : -1));
+        return letters.slice(0, max).map(deadLetterOf);
+      },
+      async retry(ids) {
+        const wanted = [...new Set(ids)];
+        const count = await inAll('retrying', 'retry', (queue) => [state.channel(queue), ...wanted]);
+        if (count > 0) state.wake();
+        return count;
+      },
+      discard: (ids) => inAll('discarding', 'discard', () => [...new Set(ids)]),
+    },
+  };
+}

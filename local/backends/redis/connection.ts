@@ -1,0 +1,178 @@
+/**
+ * Connections to one server. A broken one is never mended: it is thrown away, and the next call makes another, so there is no
+ * state of reconnecting in which a worker could be stuck. One that owes answers and is silent counts as broken.
+ */
+
+import { createClient } from '@redis/client';
+import { config } from '../../../core/errors.ts';
+import { isReadOnly, isUnknownScript, redisError } from './errors.ts';
+import type { Script } from './scripts.ts';
+
+/** What is used of a client of `@redis/client`. */
+export interface RedisClient {
+  readonly isReady: boolean;
+  connect(): Promise<unknown>;
+  sendCommand(args: readonly string[]): Promise<unknown>;
+  subscribe(channels: string[], listener: (message: string, channel: string) => void): Promise<void>;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  close(): Promise<void>;
+  destroy(): void;
+}
+
+/** What `createClient` of `@redis/client` takes beside the URL, such as `{ username, password, socket: { tls: true, ca } }`. */
+export interface RedisConnectionOptions {
+  readonly username?: string;
+  readonly password?: string;
+  readonly database?: number;
+  readonly socket?: object;
+}
+
+export interface LinkOptions extends RedisConnectionOptions {
+  readonly url: string;
+  /** A server that has not answered for so long is given up. */
+  readonly silenceMs: number;
+  /** Follows every new connection, before anybody uses it. */
+  greet?(client: RedisClient): Promise<void>;
+  /** The connection is gone, wanted or not. */
+  lost?(): void;
+}
+
+export interface Link {
+  /** A client that is connected; rejects at once when the server cannot be reached. */
+  client(): Promise<RedisClient>;
+  /** `during` is for the error. */
+  send(during: string, args: readonly string[]): Promise<unknown>;
+  run(during: string, script: Script, key: string, args: readonly string[]): Promise<unknown>;
+  /** Throws the connection away; what is under way fails. */
+  drop(): void;
+  close(): Promise<void>;
+}
+
+const connectTimeoutMs = 5_000;
+
+export function createLink(options: LinkOptions): Link {
+  const { url, silenceMs, greet, lost, socket, ...rest } = options;
+  const settings = {
+    ...rest,
+    url,
+    RESP: 2 as const,
+    maintNotifications: 'disabled' as const,
+    disableOfflineQueue: true,
+    socket: { connectTimeout: connectTimeoutMs, ...socket, reconnectStrategy: false as const },
+  };
+  const make = (): RedisClient => createClient(settings) as unknown as RedisClient;
+  check(make, url);
+  let current: RedisClient | null = null;
+  let connecting: Promise<RedisClient> | null = null;
+  let closed = false;
+  /** Commands that wait for their answer, and since when none has come. */
+  let owed = 0;
+  let silentSince = 0;
+  let watch: NodeJS.Timeout | null = null;
+
+  async function connect(): Promise<RedisClient> {
+    const client = make();
+    client.on('error', () => gone(client)); // also keeps the error from ending the process
+    try {
+      await client.connect();
+      await greet?.(client);
+    } catch (error) {
+      discard(client);
+      throw redisError('connecting', error);
+    }
+    if (closed) discard(client);
+    else current = client;
+    return client;
+  }
+
+  function gone(client: RedisClient): void {
+    if (current !== client) return;
+    current = null;
+    discard(client);
+    lost?.();
+  }
+
+  function begin(): void {
+    if (owed++ === 0) silentSince = performance.now();
+    watch ??= setInterval(look, silenceMs / 4).unref();
+  }
+
+  function answered(): void {
+    owed--;
+    silentSince = performance.now();
+  }
+
+  function look(): void {
+    if (owed === 0) {
+      clearInterval(watch!);
+      watch = null;
+    } else if (performance.now() - silentSince > silenceMs) {
+      // A process that was busy or asleep for so long must read what has arrived before it judges.
+      const before = silentSince;
+      setImmediate(() => before === silentSince && current && gone(current));
+    }
+  }
+
+  const link: Link = {
+    async client() {
+      if (current) return current;
+      if (closed) throw redisError('connecting', new Error('the backend was closed'));
+      connecting ??= connect().finally(() => {
+        connecting = null;
+      });
+      return connecting;
+    },
+    async send(during, args) {
+      const client = current ?? (await link.client());
+      begin();
+      try {
+        return await client.sendCommand(args);
+      } catch (error) {
+        if (isReadOnly(error)) gone(client);
+        throw redisError(during, error);
+      } finally {
+        answered();
+      }
+    },
+    async run(during, { sha, text }, key, args) {
+      try {
+        return await link.send(during, ['EVALSHA', sha, '1', key, ...args]);
+      } catch (error) {
+        if (!isUnknownScript((error as Error).cause)) throw error;
+        return link.send(during, ['EVAL', text, '1', key, ...args]);
+      }
+    },
+    drop() {
+      if (current) gone(current);
+    },
+    async close() {
+      closed = true;
+      if (watch) clearInterval(watch);
+      await connecting?.catch(() => {});
+      const client = current;
+      current = null;
+      await client?.close().catch(() => discard(client));
+    },
+  };
+  return link;
+}
+
+function discard(client: RedisClient): void {
+  try {
+    client.destroy();
+  } catch {
+    // It is closed already.
+  }
+}
+
+/** The driver reads the URL when a client is made. Its own message may repeat it, and with it the password. */
+function check(make: () => RedisClient, url: string): void {
+  try {
+    if (!/^rediss?:\/\/[^#]*$/.test(url)) throw new Error();
+    make();
+  } catch {
+    throw config(
+      'redis() expects a URL like redis://user:password@host:6379/0 (rediss:// for TLS), got another. In the password, write characters such as # and / as %23 and %2F.',
+    );
+  }
+}

@@ -1,0 +1,147 @@
+/** The sending side. Calls that come together share a script call per queue, each with its own result. */
+
+import type { JobSender, OutgoingMessage, SendResult } from '../../../core/contract.ts';
+import { LongshoreError } from '../../../core/errors.ts';
+import type { RedisState } from './index.ts';
+import { jobText, nextPlace } from './rows.ts';
+import { scripts } from './scripts.ts';
+
+/** A longer call would keep everybody else waiting for more than some 5 ms. Lua cannot take more than some 8,000 values at once. */
+const mostMessages = 1_000;
+const mostBytes = 2 * 1024 * 1024;
+/** Calls under way; what comes meanwhile goes with the next one. */
+const mostUnderWay = 2;
+
+interface Waiting {
+  readonly messages: readonly OutgoingMessage[];
+  readonly resolve: (results: SendResult[]) => void;
+}
+
+/** A message, and where its result goes. */
+interface Parcel {
+  readonly message: OutgoingMessage;
+  readonly at: number;
+}
+
+export function createEnqueue(state: RedisState, maxBodyBytes: number): JobSender['enqueue'] {
+  const { clock, ageingMs } = state;
+  const waiting: Waiting[] = [];
+  let underWay = 0;
+  let scheduled = false;
+
+  async function store(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
+    const results: SendResult[] = new Array(messages.length);
+    const byQueue = new Map<string, Parcel[]>();
+    for (const [at, message] of messages.entries()) {
+      const { id, queue, body } = message;
+      if (body.length * 3 > maxBodyBytes && Buffer.byteLength(body) > maxBodyBytes) {
+        const got = Buffer.byteLength(body);
+        const error = new LongshoreError(
+          'LIMIT',
+          `Expected a body of at most ${maxBodyBytes} bytes, got ${got}.`,
+        );
+        results[at] = { ok: false, id, error };
+        continue;
+      }
+      const parcels = byQueue.get(queue);
+      if (parcels) parcels.push({ message, at });
+      else byQueue.set(queue, [{ message, at }]);
+    }
+    await Promise.all(
+      [...byQueue].map(async ([queue, parcels]) => {
+        try {
+          for (const copy of await elsewhere(queue, parcels)) results[copy.at] = sent(copy, true);
+          const rest = parcels.filter(({ at }) => results[at] === undefined);
+          await Promise.all(chunks(rest).map((chunk) => insert(queue, chunk, results)));
+        } catch (error) {
+          for (const { at, message } of parcels)
+            results[at] ??= { ok: false, id: message.id, error: error as LongshoreError };
+        }
+      }),
+    );
+    return results;
+  }
+
+  /** Those whose ids another queue holds. Only ids that somebody chose can be met twice. */
+  async function elsewhere(queue: string, parcels: readonly Parcel[]): Promise<Parcel[]> {
+    const chosen = parcels.filter(({ message }) => !message.fresh);
+    if (chosen.length === 0) return [];
+    const ids = chosen.map(({ message }) => message.id);
+    const others = (await state.queues(true)).filter((other) => other !== queue);
+    const flags = (await Promise.all(
+      others.map((other) => state.manage('enqueueing', other, 'known', ids)),
+    )) as string[];
+    return chosen.filter((_, i) => flags.some((flag) => flag[i] === '1'));
+  }
+
+  async function insert(queue: string, parcels: readonly Parcel[], results: SendResult[]): Promise<void> {
+    const channel = state.channel(queue);
+    const ring = state.ringer.due(channel);
+    const now = clock.now();
+    const args = [state.at(), `${ageingMs}`, ring ? channel : ''];
+    for (const { message } of parcels) {
+      const { id, priority, notBefore, fresh } = message;
+      const waitMs = notBefore === null ? 0 : Math.max(0, Math.ceil(notBefore - now));
+      const place = nextPlace(priority);
+      args.push(place + id, `${waitMs}`, fresh ? '1' : '0', jobText(message, place, now, now + waitMs));
+    }
+    const known = state.know(queue);
+    const run = state.link.run('enqueueing', scripts.enqueue, state.base(queue), args);
+    await known;
+    const copies = new Set((await run) as number[]);
+    for (const [i, parcel] of parcels.entries()) results[parcel.at] = sent(parcel, copies.has(i + 1));
+    if (!ring) state.ringer.owe(channel);
+    state.wake();
+  }
+
+  async function flush(): Promise<void> {
+    scheduled = false;
+    while (waiting.length > 0 && underWay < mostUnderWay) {
+      const group: Waiting[] = [];
+      let size = 0;
+      while (waiting.length > 0 && size < mostMessages) {
+        const next = waiting.shift()!;
+        size += next.messages.length;
+        group.push(next);
+      }
+      underWay++;
+      void store(group.flatMap(({ messages }) => messages)).then((results) => {
+        underWay--;
+        let from = 0;
+        for (const { messages, resolve } of group) {
+          resolve(results.slice(from, from + messages.length));
+          from += messages.length;
+        }
+        void flush();
+      });
+    }
+  }
+
+  return (messages) =>
+    new Promise((resolve) => {
+      waiting.push({ messages, resolve });
+      if (scheduled) return;
+      scheduled = true;
+      queueMicrotask(flush); // after everybody who enqueues in this turn has spoken
+    });
+}
+
+const sent = ({ message: { id } }: Parcel, duplicate: boolean): SendResult => ({ ok: true, id, duplicate });
+
+function chunks(parcels: readonly Parcel[]): Parcel[][] {
+  const all: Parcel[][] = [];
+  let chunk: Parcel[] = [];
+  let bytes = 0;
+  for (const parcel of parcels) {
+    const { length } = parcel.message.body;
+    if (chunk.length > 0 && (chunk.length === mostMessages || bytes + length > mostBytes)) {
+      all.push(chunk);
+      chunk = [];
+      bytes = 0;
+    }
+    chunk.push(parcel);
+    bytes += length;
+  }
+  if (chunk.length > 0) all.push(chunk);
+  return all;
+}

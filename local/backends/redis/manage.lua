@@ -1,0 +1,253 @@
+-- Everything that is done more rarely than a claim: ARGV[8] says what, the rest is told at each.
+local does = {}
+
+-- Gives a lease up; `nil` = it is not held any more. Answers with the job's text, state and place.
+local function release(token)
+  if not owned(token) then return end
+  redis.call('ZREM', leases, token)
+  local id = string.sub(token, 25)
+  local text = redis.call('HGET', jobs, id)
+  if not text then return end
+  return id, text, stateOf(redis.call('HGET', states, id))
+end
+
+local function again(id, text, state, readyAt)
+  state.readyAt = number(readyAt)
+  if state.asked == '1' then return finish(id, 'cancelled', state, 'cancelled', '', text) end
+  redis.call('HSET', states, id, textOf(state))
+  line(string.sub(text, 1, 12), id, readyAt)
+end
+
+-- Where a living job is: its score, and whether it waits in `ready`, in `delayed` or in neither, because it is leased.
+local function whereIs(id, text)
+  local member = string.sub(text, 1, 12) .. id
+  local score = redis.call('ZSCORE', delayed, member)
+  if score then return 'delayed', score, member end
+  score = redis.call('ZSCORE', ready, member)
+  if score then return 'ready', score, member end
+  return 'leased'
+end
+
+-- [9] token   [10] ms until it may run again   [11] '1' = the attempt counts   [12] report   [13] channel, '' = none
+function does.nack()
+  local id, text, state = release(ARGV[9])
+  if not id then return 0 end
+  if ARGV[11] == '1' then
+    state.attempt = state.attempt + 1
+    state.interrupted = '0'
+    report(state, ARGV[12])
+  end
+  again(id, text, state, at + ARGV[10])
+  if ARGV[13] ~= '' then redis.call('PUBLISH', ARGV[13], '') end
+  return 1
+end
+
+-- [9] token   [10] end   [11] reason   [12] error   [13] report. Answers { 1, how many older dead letters had to go }.
+function does.abandon()
+  local id, text, state = release(ARGV[9])
+  if not id then return { 0, 0 } end
+  state.attempt = state.attempt + 1
+  report(state, ARGV[13])
+  return { 1, finish(id, ARGV[10], state, ARGV[11], ARGV[12], text) }
+end
+
+-- [9] ms of the lease, then tokens
+function does.renew()
+  local flags = {}
+  for i = 10, #ARGV do
+    local held = owned(ARGV[i])
+    if held then
+      redis.call('ZREM', leases, ARGV[i]) -- to begin with, so that a server that is full takes the rest too
+      redis.call('ZADD', leases, number(at + ARGV[9]), ARGV[i])
+    end
+    flags[#flags + 1] = held and '1' or '0'
+  end
+  return table.concat(flags)
+end
+
+-- [9] report of a lost attempt, to be filled in   [10] at most so many   [11] channel
+function does.reap()
+  local tokens = redis.call('ZRANGEBYSCORE', leases, '-inf', number(at), 'LIMIT', 0, ARGV[10])
+  local count = 0
+  for _, token in ipairs(tokens) do
+    redis.call('ZREM', leases, token)
+    local id = string.sub(token, 25)
+    local text = redis.call('HGET', jobs, id)
+    if text then
+      local state = stateOf(redis.call('HGET', states, id))
+      state.attempt = state.attempt + 1
+      state.interrupted = '1'
+      report(state, string.format(ARGV[9], number(state.attempt), string.sub(token, 12, 24), number(at)))
+      again(id, text, state, at)
+      count = count + 1
+    end
+  end
+  if count > 0 then redis.call('PUBLISH', ARGV[11], '') end
+  return { count, #tokens }
+end
+
+-- [9] at most so many. Ranks and members of the first in line, so that a claim can be shared out among several queues.
+function does.heads()
+  if redis.call('HGET', info, 'paused') == '1' then return { false, {} } end
+  promote()
+  return { nextDue(), redis.call('ZRANGE', ready, 0, ARGV[9] - 1, 'WITHSCORES') }
+end
+
+-- [9] id
+function does.cancel()
+  local id = ARGV[9]
+  local text = redis.call('HGET', jobs, id)
+  if not text then return redis.call('HEXISTS', ended, id) == 1 and 'finished' or 'unknown' end
+  local state = stateOf(redis.call('HGET', states, id))
+  local place, _, member = whereIs(id, text)
+  if place == 'leased' then
+    state.asked = '1'
+    redis.call('HSET', states, id, textOf(state))
+    return 'cancelling'
+  end
+  redis.call('ZREM', base .. ':' .. place, member)
+  finish(id, 'cancelled', state, 'cancelled', '', text)
+  return 'cancelled'
+end
+
+-- [9]... ids
+function does.asked()
+  local found = {}
+  for i = 9, #ARGV do
+    local text = redis.call('HGET', states, ARGV[i])
+    if text and stateOf(text).asked == '1' then found[#found + 1] = ARGV[i] end
+  end
+  return found
+end
+
+-- [9] id   [10] token   [11] progress
+function does.progress()
+  if string.sub(ARGV[10], 25) ~= ARGV[9] or not owned(ARGV[10]) then return 0 end
+  local state = stateOf(redis.call('HGET', states, ARGV[9]))
+  state.progress = ARGV[11]
+  redis.call('HSET', states, ARGV[9], textOf(state))
+  return 1
+end
+
+local function deadText(id)
+  return redis.call('ZSCORE', base .. ':dead', id) and redis.call('HGET', ended, id)
+end
+
+-- [9] channel, then ids of dead letters
+function does.retry()
+  local count = 0
+  for i = 10, #ARGV do
+    local id = ARGV[i]
+    local kept = deadText(id)
+    if kept then
+      local progress, reports, text = string.match(kept, '^[^\n]*\n[^\n]*\n([^\n]*)\n([^\n]*)\n(.*)$')
+      forget('dead', { id })
+      redis.call('HSET', jobs, id, text)
+      local state = { attempt = 0, interrupted = '0', asked = '0', progress = progress, reports = reports }
+      again(id, text, state, at)
+      count = count + 1
+    end
+  end
+  if count > 0 then redis.call('PUBLISH', ARGV[9], '') end
+  return count
+end
+
+-- [9]... ids of dead letters
+function does.discard()
+  local count = 0
+  for i = 9, #ARGV do
+    if deadText(ARGV[i]) then
+      forget('dead', { ARGV[i] })
+      count = count + 1
+    end
+  end
+  return count
+end
+
+-- A step; to be called until it answers 0.
+function does.clear()
+  local count = 0
+  for _, place in ipairs({ ready, delayed }) do
+    local members = redis.call('ZRANGE', place, 0, page - 1)
+    if #members > 0 then
+      local ids = {}
+      for i, member in ipairs(members) do ids[i] = string.sub(member, 13) end
+      redis.call('ZREMRANGEBYRANK', place, 0, #members - 1)
+      redis.call('HDEL', jobs, unpack(ids))
+      redis.call('HDEL', states, unpack(ids))
+      count = count + #members
+    end
+  end
+  return count
+end
+
+-- [9] [10] moments before which completed jobs and dead letters go. A step; to be called until it answers 0.
+function does.purge()
+  local count = 0
+  for index, before in pairs({ done = ARGV[9], dead = ARGV[10] }) do
+    local since = number(at - before)
+    local ids = redis.call('ZRANGEBYSCORE', base .. ':' .. index, '-inf', since, 'LIMIT', 0, page)
+    if #ids > 0 then forget(index, ids) end
+    count = count + #ids
+  end
+  return count
+end
+
+-- The age of the oldest is that of the oldest among the first in line: others of its priority are younger.
+function does.stats()
+  local function count(key) return redis.call('ZCARD', base .. key) end
+  local oldest
+  for _, place in ipairs({ { ready, ageing }, { delayed, 0 } }) do
+    local first = redis.call('ZRANGE', place[1], 0, page - 1, 'WITHSCORES')
+    for i = 1, #first, 2 do
+      local since = first[i + 1] - string.sub(first[i], 12, 12) * place[2]
+      if since <= at and (not oldest or since < oldest) then oldest = since end
+    end
+  end
+  local due = redis.call('ZCOUNT', delayed, '-inf', number(at))
+  local paused = redis.call('HGET', info, 'paused') == '1' and 1 or 0
+  return {
+    count(':ready') + due, count(':delayed') - due, count(':leases'), count(':dead'), paused,
+    oldest and number(at - oldest),
+  }
+end
+
+-- [9] at most so many. Ids of what would be fetched next, ready before delayed.
+function does.peek()
+  promote()
+  local ids = {}
+  for _, place in ipairs({ ready, delayed }) do
+    local members = redis.call('ZRANGE', place, 0, ARGV[9] - 1)
+    for _, member in ipairs(members) do
+      if #ids < tonumber(ARGV[9]) then ids[#ids + 1] = string.sub(member, 13) end
+    end
+  end
+  return ids
+end
+
+-- [9]... ids. A character of each: '1' = this queue has it.
+function does.known()
+  local flags = {}
+  for i = 9, #ARGV do
+    local found = redis.call('HEXISTS', jobs, ARGV[i]) == 1 or redis.call('HEXISTS', ended, ARGV[i]) == 1
+    flags[#flags + 1] = found and '1' or '0'
+  end
+  return table.concat(flags)
+end
+
+-- [9]... ids. Of each: { text of the ended, text of the job, state, place, score }.
+function does.read()
+  local found = {}
+  for i = 9, #ARGV do
+    local text = redis.call('HGET', jobs, ARGV[i])
+    if text then
+      local place, score = whereIs(ARGV[i], text)
+      found[#found + 1] = { false, text, redis.call('HGET', states, ARGV[i]), place, score or false }
+    else
+      found[#found + 1] = { redis.call('HGET', ended, ARGV[i]) }
+    end
+  end
+  return found
+end
+
+return does[ARGV[8]]()

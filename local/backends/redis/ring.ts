@@ -1,0 +1,116 @@
+/** Who waits for work is rung by PUBLISH. A message can be lost with its connection, so idle workers also look now and then. */
+
+import type { Bell } from '../../bell.ts';
+import { createLink, type LinkOptions } from './connection.ts';
+
+export interface Listener {
+  /** Wants to hear of these queues from now on. */
+  start(channels: readonly string[]): void;
+  /** Whether all of them are heard. */
+  hears(channels: readonly string[]): boolean;
+  /** Work was found of which nothing was heard: the connection may be dead. */
+  doubt(): void;
+  close(): Promise<void>;
+}
+
+const retryMs = 500;
+/** A connection can die without a word from anybody: this asks whether it still lives. */
+const beatMs = 5_000;
+
+export function createListener(options: LinkOptions, bell: Bell): Listener {
+  const link = createLink({ ...options, lost: () => deaf() });
+  const wanted = new Set<string>();
+  const heard = new Set<string>();
+  let timer: NodeJS.Timeout | undefined;
+  let beating: NodeJS.Timeout | undefined;
+  let working = false;
+  let closed = false;
+
+  function deaf(): void {
+    heard.clear();
+    clearInterval(beating);
+    bell.ring(); // who waits does so for as long as one who hears
+    later();
+  }
+
+  function later(): void {
+    clearTimeout(timer);
+    if (!closed) timer = setTimeout(listen, retryMs).unref();
+  }
+
+  async function listen(): Promise<void> {
+    if (working || closed) return;
+    working = true;
+    try {
+      const client = await link.client();
+      const missing = [...wanted].filter((channel) => !heard.has(channel));
+      if (missing.length > 0) await client.subscribe(missing, () => bell.ring());
+      for (const channel of missing) heard.add(channel);
+      clearInterval(beating);
+      beating = setInterval(() => link.send('listening', ['PING']).catch(() => {}), beatMs).unref();
+      bell.ring(); // whatever was sent while nobody listened
+    } catch {
+      later();
+    } finally {
+      working = false;
+    }
+    if (!closed && [...wanted].some((channel) => !heard.has(channel))) later();
+  }
+
+  return {
+    start(channels) {
+      const before = wanted.size;
+      for (const channel of channels) wanted.add(channel);
+      if (wanted.size > before) void listen();
+    },
+    hears: (channels) => channels.every((channel) => heard.has(channel)),
+    doubt: () => link.drop(),
+    async close() {
+      closed = true;
+      clearTimeout(timer);
+      clearInterval(beating);
+      await link.close();
+    },
+  };
+}
+
+/** Each queue is rung at most once per `gapMs`: by the first call, and once more at the end of the gap for all that came in it. */
+export interface Ringer {
+  /** Whether the call at hand shall ring; if not, and it has ended well, it owes the ring. */
+  due(channel: string): boolean;
+  owe(channel: string): void;
+  close(): Promise<void>;
+}
+
+const gapMs = 3;
+
+export function createRinger(publish: (channel: string) => Promise<unknown>): Ringer {
+  const rungAt = new Map<string, number>();
+  const owed = new Set<string>();
+  let timer: NodeJS.Timeout | null = null;
+
+  async function flush(): Promise<void> {
+    if (timer) clearTimeout(timer);
+    timer = null;
+    const channels = [...owed];
+    owed.clear();
+    const now = performance.now();
+    for (const channel of channels) rungAt.set(channel, now);
+    // Workers look by themselves, too.
+    await Promise.all(channels.map((channel) => publish(channel).catch(() => {})));
+  }
+
+  return {
+    due(channel) {
+      const now = performance.now();
+      if (now - (rungAt.get(channel) ?? Number.NEGATIVE_INFINITY) < gapMs) return false;
+      rungAt.set(channel, now);
+      return true;
+    },
+    owe(channel) {
+      owed.add(channel);
+      timer ??= setTimeout(flush, gapMs);
+    },
+    close: flush,
+  };
+}

@@ -1,0 +1,190 @@
+/** The texts that Redis keeps of a job, as jobs.lua describes them, and what callers see. */
+
+import type { AbandonReason, DeadLetter, OutgoingMessage, PeekedMessage } from '../../../core/contract.ts';
+import { LongshoreError } from '../../../core/errors.ts';
+import type { AttemptReport, JobRecord, JobStatus } from '../../../core/store.ts';
+
+/** Sorts by arrival. Microseconds, so that processes agree about the order as far as their clocks do. */
+let lastPlace = 0;
+const placeLength = 11;
+
+/** 12 characters: in which order it came, and its priority. */
+export function nextPlace(priority: number): string {
+  lastPlace = Math.max(lastPlace + 1, Date.now() * 1000);
+  return lastPlace.toString(36).padStart(placeLength, '0') + priority;
+}
+
+/** What orders members of equal rank, of different queues too. */
+export const orderOf = (member: string): string => member.slice(0, placeLength);
+export const idOf = (member: string): string => member.slice(placeLength + 1);
+
+export function jobText(
+  { job, tenantId, body }: OutgoingMessage,
+  place: string,
+  createdAt: number,
+  readyAt: number,
+): string {
+  const facts = tenantId === null ? [job] : [job, tenantId];
+  return `${place} ${createdAt} ${readyAt}\n${JSON.stringify(facts)}\n${body}`;
+}
+
+export function bodyOf(text: string): string {
+  return text.slice(text.indexOf('\n', text.indexOf('\n') + 1) + 1);
+}
+
+/** The attempts that have begun before, and whether the last was interrupted. */
+export function attemptOf(state: string | null | undefined): { before: number; interrupted: boolean } {
+  if (!state) return { before: 0, interrupted: false };
+  const [before, interrupted] = state.slice(0, state.indexOf('\n')).split(' ');
+  return { before: Number(before), interrupted: interrupted === '1' };
+}
+
+export const reportText = (report: AttemptReport | undefined): string =>
+  report ? JSON.stringify(report) : '';
+
+/** The answer of `read`: of the living also its text, state, place and score. */
+export type Found = readonly [
+  ended: string | null,
+  text?: string | null,
+  state?: string | null,
+  place?: 'ready' | 'delayed' | 'leased',
+  score?: string | null,
+];
+
+interface Whole extends JobRecord {
+  readonly order: string;
+  readonly body: string;
+  readonly attempt: number;
+}
+
+export function wholeOf(queue: string, id: string, found: Found): Whole | null {
+  const [ended, text, state, place, score] = found;
+  try {
+    if (text) return livingOf(queue, id, text, state ?? null, place!, score ?? null);
+    return ended ? endedOf(queue, id, ended) : null;
+  } catch (cause) {
+    throw new LongshoreError(
+      'CORRUPT',
+      `What Redis keeps of job ${id} in queue "${queue}" cannot be read. Something else has written to its keys.`,
+      { cause },
+    );
+  }
+}
+
+function livingOf(
+  queue: string,
+  id: string,
+  text: string,
+  state: string | null,
+  place: string,
+  score: string | null,
+): Whole {
+  const [head, progress, reports] = state ? lines(state, 3) : ['0 0 0 ', '', ''];
+  const [attempts, , , readyAt] = head!.split(' ');
+  const facts = factsOf(text);
+  const before = Number(attempts);
+  const leased = place === 'leased';
+  const due = place === 'delayed' && score ? Number(score) : Number(readyAt || facts.readyAt);
+  return {
+    ...recordOf(queue, id, facts, progress!, reports!),
+    status: leased ? 'processing' : before > 0 ? 'retrying' : 'pending',
+    runAt: due,
+    finishedAt: null,
+    output: null,
+    reason: null,
+    error: null,
+    attempt: before + (leased ? 1 : 0),
+  };
+}
+
+function endedOf(queue: string, id: string, ended: string): Whole {
+  const [head, error, progress, reports, text] = lines(ended, 5);
+  const [code, finishedAt, attempt, readyAt, reason] = head!.split(' ');
+  const facts = factsOf(text!);
+  const record = recordOf(queue, id, facts, progress!, reports!);
+  const output = code === 'completed' ? record.attempts.at(-1)?.output : null;
+  return {
+    ...record,
+    status: code as JobStatus,
+    runAt: Number(readyAt || facts.readyAt),
+    finishedAt: Number(finishedAt),
+    output: output == null ? null : JSON.parse(output),
+    reason: (reason || null) as AbandonReason | null,
+    error: error === '' ? null : JSON.parse(error!),
+    attempt: Number(attempt),
+  };
+}
+
+interface Facts {
+  readonly place: string;
+  readonly createdAt: number;
+  readonly readyAt: number;
+  readonly job: string;
+  readonly tenantId: string | null;
+  readonly body: string;
+}
+
+function factsOf(text: string): Facts {
+  const [head, names, body] = lines(text, 3);
+  const [place, createdAt, readyAt] = head!.split(' ');
+  const [job, tenantId = null] = JSON.parse(names!) as [string, string?];
+  return {
+    place: place!,
+    createdAt: Number(createdAt),
+    readyAt: Number(readyAt),
+    job,
+    tenantId,
+    body: body!,
+  };
+}
+
+function recordOf(queue: string, id: string, facts: Facts, progress: string, reports: string) {
+  const { place, createdAt, job, tenantId, body } = facts;
+  return {
+    id,
+    queue,
+    job,
+    tenantId,
+    priority: Number(place[placeLength]),
+    createdAt,
+    attempts: JSON.parse(`[${reports}]`) as AttemptReport[],
+    progress: progress === '' ? null : JSON.parse(progress),
+    order: orderOf(place),
+    body,
+  };
+}
+
+/** The last one is the rest, whatever it holds. */
+function lines(text: string, count: number): string[] {
+  const parts: string[] = [];
+  let from = 0;
+  while (parts.length < count - 1) {
+    const to = text.indexOf('\n', from);
+    if (to < 0) break;
+    parts.push(text.slice(from, to));
+    from = to + 1;
+  }
+  parts.push(text.slice(from));
+  return parts;
+}
+
+export function publicRecord({ order: _, body: __, attempt: ___, ...record }: Whole): JobRecord {
+  return record;
+}
+
+export function deadLetterOf({
+  id,
+  queue,
+  job,
+  reason,
+  error,
+  attempt,
+  finishedAt,
+  body,
+}: Whole): DeadLetter {
+  return { id, queue, job, reason: reason!, error: error ?? '', attempt, diedAt: finishedAt!, body };
+}
+
+export function peekedOf({ id, queue, job, priority, runAt, attempt }: Whole): PeekedMessage {
+  return { id, queue, job, priority, readyAt: runAt, attempt };
+}

@@ -1,0 +1,44 @@
+/** What a server must be for a queue: new enough, and one that does not throw keys away when its memory is full. */
+
+import { config } from '../../../core/errors.ts';
+import type { RedisClient } from './connection.ts';
+
+export interface ServerCheck {
+  /** Told once of each thing that is wrong, and does not keep the queue from working. */
+  warn(message: string): void;
+}
+
+/** 6.2 is the first with ZMSCORE. Valkey says 7.2 or more here. */
+const oldest = [6, 2] as const;
+
+export function createServerCheck({ warn }: ServerCheck): (client: RedisClient) => Promise<void> {
+  const told = new Set<string>();
+  return async (client) => {
+    const sections = await Promise.all(
+      ['server', 'memory', 'replication'].map((section) =>
+        client.sendCommand(['INFO', section]).then(String, () => ''),
+      ),
+    );
+    const info = sections.join('\n'); // a server that may not be asked is believed
+    const value = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
+    const version = value('redis_version');
+    if (version && isOlder(version)) {
+      throw config(
+        `redis() expects Redis 6.2 or newer, or Valkey, got Redis ${version}. Upgrade the server.`,
+      );
+    }
+    const policy = value('maxmemory_policy');
+    if (policy && policy !== 'noeviction' && !told.has(policy)) {
+      told.add(policy);
+      warn(
+        `Redis has maxmemory-policy ${policy}: when its memory is full it throws jobs away without a word. ` +
+          'Set maxmemory-policy noeviction on the server that holds the queues.',
+      );
+    }
+  };
+}
+
+function isOlder(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major < oldest[0] || (major === oldest[0] && minor < oldest[1]);
+}

@@ -1,0 +1,88 @@
+-- Settles what a worker has done, and takes what it does next. Answers with
+-- { a character per ack ('1' = settled), ms until the next delayed job is due, moment of the claim, ids, texts, states }.
+--
+-- ARGV[8] nonce of the claim   [9] at most so many jobs   [10] ms of the lease   [11] how many acks
+-- then two of each ack: token, report; then five of each key to complete: number of its ack, key, owner,
+-- value ('' = none, else behind a '='), ms to keep it
+local acks, max = tonumber(ARGV[11]), tonumber(ARGV[9])
+
+local function completeKeys(from, flags)
+  for i = from, #ARGV, 5 do
+    local key = ARGV[i + 1]
+    if flags[tonumber(ARGV[i])] == '1' and redis.call('HGET', key, 'owner') == ARGV[i + 2] then
+      local keepMs = tonumber(ARGV[i + 4])
+      redis.call('HSET', key, 'owner', '', 'hold', 0, 'done', 1, 'value', ARGV[i + 3], 'keep', number(at + keepMs))
+      redis.call('PEXPIRE', key, number(math.max(1, keepMs) + 60000))
+    end
+  end
+end
+
+-- The history of all that are completed at once.
+local function remember(ids, reports)
+  local texts, known = redis.call('HMGET', jobs, unpack(ids)), redis.call('HMGET', states, unpack(ids))
+  local kept, moments, bytes = {}, {}, 0
+  for i, id in ipairs(ids) do
+    if texts[i] then
+      local state = stateOf(known[i])
+      state.attempt = state.attempt + 1
+      report(state, reports[i])
+      local text = endedText('completed', state, '', '', headOf(texts[i]))
+      bytes = bytes + #text + overhead
+      kept[#kept + 1], kept[#kept + 2] = id, text
+      moments[#moments + 1], moments[#moments + 2] = number(at), id
+    end
+  end
+  if #kept == 0 then return end
+  redis.call('HSET', ended, unpack(kept))
+  redis.call('ZADD', base .. ':done', unpack(moments))
+  trim('done', bytes, tonumber(ARGV[4]), tonumber(ARGV[5]))
+end
+
+local flags = {}
+if acks > 0 then
+  local tokens = {}
+  for i = 1, acks do tokens[i] = ARGV[10 + 2 * i] end
+  local ends = redis.call('ZMSCORE', leases, unpack(tokens))
+  local gone, ids, reports, seen = {}, {}, {}, {}
+  for i = 1, acks do
+    local token, till = tokens[i], ends[i]
+    if till and not seen[token] and tonumber(till) > at then
+      seen[token] = true
+      flags[i] = '1'
+      gone[#gone + 1] = token
+      ids[#ids + 1] = string.sub(token, 25)
+      reports[#reports + 1] = ARGV[11 + 2 * i]
+    else
+      flags[i] = '0'
+    end
+  end
+  if #gone > 0 then
+    -- First what makes room: after that a server that is full takes the rest too.
+    redis.call('ZREM', leases, unpack(gone))
+    if keep then remember(ids, reports) end
+    redis.call('HDEL', jobs, unpack(ids))
+    redis.call('HDEL', states, unpack(ids))
+  end
+  completeKeys(12 + 2 * acks, flags)
+end
+
+local ids, texts, known, due = {}, {}, {}, false
+if max > 0 and redis.call('HGET', info, 'paused') ~= '1' then
+  promote()
+  local members = redis.call('ZRANGE', ready, 0, max - 1)
+  if #members > 0 then
+    redis.call('ZREMRANGEBYRANK', ready, 0, #members - 1)
+    local claim, till, taken = ARGV[8] .. string.format('%013.0f', at), number(at + ARGV[10]), {}
+    for i, member in ipairs(members) do
+      local id = string.sub(member, 13)
+      ids[i] = id
+      taken[2 * i - 1], taken[2 * i] = till, claim .. id
+    end
+    redis.call('ZADD', leases, unpack(taken))
+    texts = redis.call('HMGET', jobs, unpack(ids))
+    if redis.call('EXISTS', states) == 1 then known = redis.call('HMGET', states, unpack(ids)) end
+  else
+    due = nextDue()
+  end
+end
+return { table.concat(flags), due, number(at), ids, texts, known }
