@@ -85,10 +85,9 @@ export function createEnqueue(state: RedisState, maxBodyBytes: number): JobSende
       const place = nextPlace(priority);
       args.push(place + id, `${waitMs}`, fresh ? '1' : '0', jobText(message, place, now, now + waitMs));
     }
-    const known = state.know(queue);
     const run = state.link.run('enqueueing', scripts.enqueue, state.base(queue), args);
-    await known;
-    const copies = new Set((await run) as number[]);
+    const [found] = await Promise.all([run, state.know(queue)]);
+    const copies = new Set(found as number[]);
     for (const [i, parcel] of parcels.entries()) results[parcel.at] = sent(parcel, copies.has(i + 1));
     if (!ring) state.ringer.owe(channel);
     state.wake();
