@@ -3,6 +3,7 @@
 import type { QueueBackend } from '../../core/contract.ts';
 import { sqs } from '../../functions/aws/index.ts';
 import { postgres } from '../../local/backends/postgres/index.ts';
+import { redis } from '../../local/backends/redis/index.ts';
 import { sqlite, sqliteStore } from '../../local/backends/sqlite/index.ts';
 
 /** Each takes its address: a path or a URL. */
@@ -15,6 +16,7 @@ export const openers = {
     const backend = sqs({ endpoint, queues: { default: url }, longPollMs: 1_000 });
     return { ...backend, stores: sqliteStore(state) };
   },
+  redis: (url: string): QueueBackend => redis(url),
 };
 
 export type BackendName = keyof typeof openers;

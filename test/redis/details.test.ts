@@ -1,0 +1,293 @@
+/** What is particular to Redis: warnings, budgets, wrong inputs, and what idle workers cost. */
+
+import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type RedisOptions, redis } from '../../local/backends/redis/index.ts';
+import { startProxy } from '../postgres/proxy.ts';
+import { message } from '../sqlite/messages.ts';
+import { createVirtualClock } from '../virtual-clock.ts';
+import { type RedisServer, startRedis } from './server.ts';
+
+let server: RedisServer;
+let prefixes = 0;
+beforeAll(async () => {
+  server = await startRedis();
+});
+afterAll(() => server.remove());
+
+const open = (options: Partial<RedisOptions> = {}) => {
+  const prefix = `test-${++prefixes}`;
+  return { backend: redis({ url: server.url, prefix, ...options }), prefix };
+};
+const take = { queues: ['default'], max: 1_000, leaseMs: 60_000, waitMs: 0 };
+const many = (count: number, parts: object = {}) =>
+  Array.from({ length: count }, (_, i) => message({ id: `id-${i}`, ...parts }));
+
+async function until(done: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; !(await done()); tries++) {
+    if (tries > 1_000) throw new Error(`Expected it within some seconds: ${done}`);
+    await delay(5);
+  }
+}
+
+describe('a server that evicts', () => {
+  it('is warned of once, however often it is connected to', async () => {
+    await server.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
+    const warnings: string[] = [];
+    const { backend } = open({ warn: (text) => warnings.push(text) });
+    await backend.admin!.stats();
+    await server.command('CLIENT', 'KILL', 'TYPE', 'normal');
+    await until(() => backend.admin!.stats().then(Boolean, () => false));
+    expect(warnings).toEqual([expect.stringContaining('maxmemory-policy allkeys-lru')]);
+    await server.command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
+    await backend.close();
+  });
+
+  it('is not warned of when it has noeviction', async () => {
+    const warnings: string[] = [];
+    const { backend } = open({ warn: (text) => warnings.push(text) });
+    await backend.admin!.stats();
+    expect(warnings).toEqual([]);
+    await backend.close();
+  });
+});
+
+describe('budgets', () => {
+  it('keep the latest completed jobs, by count', async () => {
+    const { backend } = open({ completedBudget: { count: 10 } });
+    await backend.enqueue(many(50));
+    for (let left = 50; left > 0; left -= 10) {
+      const leases = await backend.fetch({ ...take, max: 10 });
+      await backend.ack(leases.map((lease) => ({ lease })));
+    }
+    const kept = await backend.stores!.records.list({ status: 'completed' });
+    expect(kept.map(({ id }) => id)).toEqual(Array.from({ length: 10 }, (_, i) => `id-${49 - i}`));
+    await backend.close();
+  });
+
+  it('keep the latest completed jobs, by bytes', async () => {
+    const { backend, prefix } = open({ completedBudget: { bytes: 20_000 } });
+    await backend.enqueue(many(500));
+    for (let i = 0; i < 500; i += 100) {
+      const leases = await backend.fetch({ ...take, max: 100 });
+      await backend.ack(leases.map((lease) => ({ lease })));
+    }
+    const kept = await backend.stores!.records.list({ status: 'completed', max: 1_000 });
+    expect(kept.length).toBeGreaterThan(20);
+    expect(kept.length).toBeLessThan(100);
+    expect(kept[0]?.id).toBe('id-499');
+    const bytes = Number(await server.command('HGET', `${prefix}:{default}:info`, 'done'));
+    expect(bytes).toBeGreaterThan(0);
+    expect(bytes).toBeLessThanOrEqual(20_000);
+    await backend.stores!.records.purge({ completedMs: 0, deadMs: 0 });
+    expect(await server.command('HGET', `${prefix}:{default}:info`, 'done')).toBe('0');
+    await backend.close();
+  });
+
+  it('drop the oldest dead letters, and say so', async () => {
+    const warnings: string[] = [];
+    const { backend } = open({ deadBudget: { count: 3 }, warn: (text) => warnings.push(text) });
+    await backend.enqueue(many(5));
+    for (const lease of await backend.fetch(take)) {
+      await backend.abandon(lease, { reason: 'permanent', error: 'HANDLER: no' });
+      await delay(2); // so that they die in an order
+    }
+    const letters = await backend.admin!.deadLetters.list({});
+    expect(letters.map(({ id }) => id)).toEqual(['id-4', 'id-3', 'id-2']);
+    expect(warnings).toHaveLength(2);
+    expect(warnings[0]).toContain('deadBudget');
+    await backend.close();
+  });
+
+  it('leave nothing behind when all is settled and nothing is kept', async () => {
+    const { backend, prefix } = open({ retention: { completedMs: 0 } });
+    await backend.enqueue(many(2_500));
+    for (let leases = await backend.fetch(take); leases.length > 0; leases = await backend.fetch(take)) {
+      const [first, ...others] = leases;
+      await backend.nack(first!, { delayMs: 0, countAttempt: true });
+      await backend.ack(others.map((lease) => ({ lease })));
+      const [again] = await backend.fetch({ ...take, max: 1 });
+      await backend.ack([{ lease: again! }]);
+    }
+    const keys = (await server.command('KEYS', `${prefix}:{default}*`)) as string[];
+    expect(keys).toEqual([]);
+    await backend.close();
+  });
+});
+
+describe('keys of one queue', () => {
+  it('are in one hash slot', async () => {
+    const { backend, prefix } = open();
+    await backend.enqueue([...many(3), message({ id: 'later', notBefore: Date.now() + 60_000 })]);
+    const [done, dead, back] = await backend.fetch(take);
+    await backend.ack([{ lease: done! }]);
+    await backend.abandon(dead!, { reason: 'permanent', error: '' });
+    await backend.nack(back!, { delayMs: 0, countAttempt: true });
+    await backend.fetch(take);
+    await backend.admin!.pause('default');
+    const keys = (await server.command('KEYS', `${prefix}:{*`)) as string[];
+    expect(keys.length).toBeGreaterThan(6);
+    expect(keys.filter((key) => !key.startsWith(`${prefix}:{default}:`))).toEqual([]);
+    await backend.close();
+  });
+});
+
+describe('an idle worker', () => {
+  const idle = { queues: ['default'], max: 10, leaseMs: 60_000, waitMs: 5_000 };
+
+  it('is told of a job by another process, and asks the server next to nothing meanwhile', async () => {
+    const { backend: waiter, prefix } = open();
+    const { backend: sender } = open({ prefix });
+    const controller = new AbortController();
+    const fetched = waiter.fetch({ ...idle, signal: controller.signal });
+    const channel = `${prefix}:{default}:ring`;
+    await until(async () => ((await server.command('PUBSUB', 'CHANNELS', channel)) as string[]).length === 1);
+    const calls = async () => {
+      const text = String(await server.command('INFO', 'commandstats'));
+      return Number(/cmdstat_evalsha:calls=(\d+)/.exec(text)?.[1] ?? 0);
+    };
+    const before = await calls();
+    await delay(500); // the idleness itself
+    expect((await calls()) - before).toBeLessThanOrEqual(2);
+    await sender.enqueue(many(1));
+    expect(await fetched).toHaveLength(1);
+    await waiter.close();
+    await sender.close();
+  });
+
+  it('looks by itself where it may not listen', async () => {
+    const { backend: waiter, prefix } = open({ listen: false, pollMs: 20 });
+    const { backend: sender } = open({ prefix, listen: false });
+    const fetched = waiter.fetch(idle);
+    await sender.enqueue(many(1));
+    expect(await fetched).toHaveLength(1);
+    await waiter.close();
+    await sender.close();
+  });
+
+  it('finds a job although the connection on which it listens is dead and nobody has noticed', async () => {
+    const proxy = await startProxy(server.url);
+    const { backend: waiter, prefix } = open({ url: proxy.url });
+    const { backend: sender } = open({ prefix });
+    const channel = `${prefix}:{default}:ring`;
+    const fetched = waiter.fetch(idle);
+    await until(async () => ((await server.command('PUBSUB', 'CHANNELS', channel)) as string[]).length === 1);
+    expect(proxy.silence(':ring')).toBe(1);
+    await sender.enqueue(many(1));
+    expect(await fetched).toHaveLength(1);
+    // Having found what it was not told of, it listens anew.
+    const next = waiter.fetch(idle);
+    await until(async () => {
+      const [, count] = (await server.command('PUBSUB', 'NUMSUB', channel)) as [string, number];
+      return count === 2; // the server still believes in the dead one
+    });
+    await sender.enqueue([message({ id: 'next' })]);
+    expect(await next).toHaveLength(1);
+    await waiter.close();
+    await sender.close();
+    await proxy.close();
+  });
+
+  it('notices that the network swallows its commands, and connects anew', async () => {
+    const proxy = await startProxy(server.url);
+    const { backend } = open({ url: proxy.url, silenceMs: 300 });
+    await backend.enqueue(many(1));
+    expect(proxy.silence('EVAL')).toBe(1);
+    await expect(backend.fetch(take)).rejects.toMatchObject({ code: 'BACKEND' });
+    expect(await backend.fetch(take)).toHaveLength(1);
+    await backend.close();
+    await proxy.close();
+  });
+});
+
+describe('time', () => {
+  it('is the server’s: a host whose clock is an hour off takes no lease too early', async () => {
+    const { backend: right, prefix } = open();
+    await right.enqueue(many(1));
+    const [lease] = await right.fetch(take);
+    const wrong = redis({ url: server.url, prefix });
+    expect(await wrong.reapExpired('default')).toBe(0);
+    const clock = createVirtualClock(Date.now() + 3_600_000);
+    const tested = redis({ url: server.url, prefix, clock });
+    expect(await tested.reapExpired('default')).toBe(1); // only a test may say what time it is
+    expect(await right.ack([{ lease: lease! }])).toEqual([false]);
+    for (const backend of [right, wrong, tested]) await backend.close();
+  });
+});
+
+describe('wrong inputs', () => {
+  it.each<[what: string, options: unknown, message: RegExp]>([
+    ['no URL', '', /expects a URL, got ""/],
+    ['a URL of something else', 'postgres://localhost', /expects a URL like redis:/],
+    ['a URL with a raw # in the password', 'redis://:a#b@localhost', /write characters such as #/],
+    ['a prefix with a brace', { url: 'redis://localhost', prefix: 'a{b}' }, /prefix to be 1 to 100/],
+    ['a poll of nothing', { url: 'redis://localhost', pollMs: 0 }, /pollMs of redis\(\)/],
+    ['a budget of nothing', { url: 'redis://localhost', deadBudget: { count: 0 } }, /deadBudget.count/],
+  ])('refuses %s', (_what, options, text) => {
+    expect(() => redis(options as string)).toThrow(text);
+  });
+
+  it('says so when nobody listens there, without the password', async () => {
+    const backend = redis({ url: 'redis://:secret@127.0.0.1:1' });
+    const error = await backend.fetch(take).catch((cause: unknown) => cause);
+    expect(error).toMatchObject({ code: 'BACKEND', message: expect.stringMatching(/ECONNREFUSED.*Check/) });
+    expect(String((error as Error).message)).not.toContain('secret');
+    const [result] = await backend.enqueue(many(1));
+    expect(result).toMatchObject({ ok: false, error: { code: 'BACKEND' } });
+    await backend.close();
+  });
+
+  it('says so when the password is wrong', async () => {
+    const { backend } = open({ url: server.url.replace(/:[^:@]+@/, ':guessed@') });
+    await expect(backend.admin!.stats()).rejects.toMatchObject({ code: 'CONFIG' });
+    await backend.close();
+  });
+
+  it('says so when something else has written to its keys', async () => {
+    const { backend, prefix } = open();
+    await server.command('SET', `${prefix}:{default}:jobs`, 'mine');
+    expect(await backend.enqueue(many(1))).toMatchObject([{ ok: false, error: { code: 'CORRUPT' } }]);
+    await backend.close();
+  });
+
+  it('gives out what is left when a text was deleted by hand', async () => {
+    const { backend, prefix } = open();
+    await backend.enqueue(many(3));
+    await server.command('HDEL', `${prefix}:{default}:jobs`, 'id-1');
+    const leases = await backend.fetch(take);
+    expect(leases.map(({ token }) => token.slice(24))).toEqual(['id-0', 'id-2']);
+    await backend.close();
+  });
+});
+
+describe('the rights that the documentation names', () => {
+  it('are enough for everything', async () => {
+    const page = await readFile(new URL('../../docs/backends.md', import.meta.url), 'utf8');
+    const rights = /\*\*ACL\*\*: `([^`]+)`/.exec(page)![1]!.replaceAll('longshore:', 'few-rights:');
+    await server.command('ACL', 'SETUSER', 'worker', 'on', '>own', ...rights.split(' '));
+    const url = server.url.replace('redis://:', 'redis://worker:').replace(/:[^:@]+@/, ':own@');
+    const backend = redis({ url, prefix: 'few-rights' });
+    const { stores, admin } = backend;
+    await backend.enqueue([...many(4), message({ id: 'later', notBefore: Date.now() + 60_000 })]);
+    const [done, back, dead, slow] = await backend.fetch(take);
+    const complete = { key: 'k', owner: done!.token, value: '1', keepUntil: Date.now() + 60_000 };
+    await stores!.keys.claim('k', done!.token, Date.now() + 60_000);
+    expect(await backend.ack([{ lease: done!, complete }])).toEqual([true]);
+    expect(await stores!.keys.claim('k', 'other', Date.now())).toEqual({ state: 'completed', value: '1' });
+    expect(await backend.nack(back!, { delayMs: 60_000, countAttempt: true })).toBe(true);
+    expect(await backend.abandon(dead!, { reason: 'permanent', error: '' })).toBe(true);
+    expect(await backend.renew([slow!], 60_000)).toEqual([true]);
+    expect(await backend.reapExpired('default')).toBe(0);
+    expect(await stores!.records.list({})).toHaveLength(5);
+    expect(await stores!.records.cancel('later')).toBe('cancelled');
+    expect(await admin!.deadLetters.retry(['id-2'])).toBe(1);
+    await admin!.pause('default');
+    await admin!.resume('default');
+    expect(await admin!.clear('default')).toBe(2);
+    expect(await backend.fetch({ ...take, waitMs: 50 })).toEqual([]);
+    expect(await stores!.workers.list(0)).toEqual([]);
+    await stores!.records.purge({ completedMs: 0, deadMs: 0 });
+    await backend.close();
+  });
+});
