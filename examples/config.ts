@@ -5,7 +5,7 @@ import { type App, type Contract, LongshoreError } from '../core/index.ts';
 export interface Place {
   /** Where a backend that keeps a file puts it. */
   readonly path: string;
-  /** Where a backend in a database puts its tables. @default 'longshore' */
+  /** Where a backend in a database puts its tables, or what the keys of one in Redis begin with. @default 'longshore' */
   readonly schema?: string;
   /** What stands before the names of queues that a broker shares with others. @default 'longshore-' */
   readonly prefix?: string;
@@ -32,6 +32,13 @@ const backends: Readonly<Record<string, (app: App, place: Place) => Promise<Cont
     const queues = await createSqsQueues({ endpoint, queues: app.queues, prefix, empty: fresh });
     return sqs({ endpoint, queues, longPollMs: 1_000 });
   },
+  redis: async (_, { schema = 'longshore', fresh = false }) => {
+    const url = process.env.REDIS_URL;
+    if (!url) throw config('Expected REDIS_URL to be redis://user:password@host:6379, got nothing.');
+    const { redis } = await import('../local/backends/redis/index.ts');
+    if (fresh) await deleteKeys(url, schema);
+    return redis({ url, prefix: schema });
+  },
 };
 
 export function databaseUrl(): string {
@@ -50,6 +57,21 @@ export async function dropSchema(url: string, schema: string): Promise<void> {
     throw config(`Expected the database of DATABASE_URL to answer, got: ${(cause as Error).message}`);
   } finally {
     await client.end().catch(() => {});
+  }
+}
+
+async function deleteKeys(url: string, prefix: string): Promise<void> {
+  const { createClient } = await import('@redis/client');
+  const client = createClient({ url, socket: { reconnectStrategy: false } });
+  client.on('error', () => {}); // the command that fails tells
+  try {
+    await client.connect();
+    for await (const keys of client.scanIterator({ MATCH: `${prefix}:*`, COUNT: 1_000 }))
+      if (keys.length > 0) await client.unlink(keys);
+  } catch (cause) {
+    throw config(`Expected the server of REDIS_URL to answer, got: ${(cause as Error).message}`);
+  } finally {
+    client.destroy();
   }
 }
 

@@ -5,10 +5,12 @@ import { type Contract, createApp, defineJob } from '../core/index.ts';
 import { createSqsQueues, sqs } from '../functions/aws/index.ts';
 import { memory } from '../local/backends/memory/index.ts';
 import { postgres } from '../local/backends/postgres/index.ts';
+import { redis } from '../local/backends/redis/index.ts';
 import { sqlite } from '../local/backends/sqlite/index.ts';
 import { sync } from '../local/backends/sync.ts';
 import { openEndpoint } from './aws/endpoint.ts';
 import { freshDatabase } from './postgres/schemas.ts';
+import { startRedis } from './redis/server.ts';
 
 /** The capability table as `row → backend → cell`. */
 function readTable(): Map<string, Map<string, string>> {
@@ -30,6 +32,7 @@ function readTable(): Map<string, Map<string, string>> {
 
 const job = defineJob({ name: 'any', payload: z.null(), async handle() {} });
 const database = await freshDatabase();
+const server = await startRedis();
 const endpoint = await openEndpoint();
 const queues = await createSqsQueues({
   endpoint: endpoint.url,
@@ -38,11 +41,13 @@ const queues = await createSqsQueues({
 });
 afterAll(async () => {
   await endpoint.stop();
+  await server.remove();
   await database.drop();
 });
 const backends: readonly Contract.QueueBackend[] = [
   sqlite(':memory:'),
   postgres(database.url),
+  redis(server.url),
   memory(),
   sync(createApp({ jobs: [job] })),
   sqs({ endpoint: endpoint.url, queues }),

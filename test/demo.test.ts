@@ -5,12 +5,15 @@ import { afterAll, describe, it } from 'vitest';
 import { sqlite } from '../local/backends/sqlite/index.ts';
 import { openEndpoint } from './aws/endpoint.ts';
 import { freshDatabase } from './postgres/schemas.ts';
+import { startRedis } from './redis/server.ts';
 
 const root = join(import.meta.dirname, '..');
 const database = await freshDatabase();
+const redis = await startRedis();
 const endpoint = await openEndpoint();
 afterAll(async () => {
   await endpoint.stop();
+  await redis.remove();
   await database.drop();
 });
 
@@ -34,6 +37,7 @@ async function demo(
     LONGSHORE_SIGNING_KEYS: '',
     DATABASE_URL: database.url,
     SQS_ENDPOINT: endpoint.url,
+    REDIS_URL: redis.url,
   };
   const child = spawn(process.execPath, ['examples/demo/main.ts', ...args], { cwd: root, env });
   let stdout = '';
@@ -61,6 +65,7 @@ describe.concurrent('the demo', { timeout: 120_000 }, () => {
     ['sync', 'sync'],
     ['postgres', 'postgres'],
     ['sqs', 'sqs'],
+    ['redis', 'redis'],
   ])('does all that it promises with LONGSHORE_BACKEND=%s', async ([backend, name], { expect }) => {
     const { code, stdout, stderr } = await demo(['--exit-when-idle', '--json', '--rows', '10000'], {
       backend: backend!,
@@ -124,7 +129,7 @@ describe.concurrent('the demo', { timeout: 120_000 }, () => {
     const { code, stderr } = await demo(['--exit-when-idle'], { backend: 'kafka' });
     expect(code).toBe(1);
     expect(stderr).toBe(
-      'CONFIG: Expected LONGSHORE_BACKEND to be one of sqlite, memory, sync, postgres, sqs, got "kafka".\n',
+      'CONFIG: Expected LONGSHORE_BACKEND to be one of sqlite, memory, sync, postgres, sqs, redis, got "kafka".\n',
     );
   });
 });

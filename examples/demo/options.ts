@@ -19,9 +19,9 @@ with a mail server and a webhook receiver inside. Nothing leaves this computer.
   --keep             never remove this run's files (else the next run does)
   --help             this text
 
-Environment: LONGSHORE_BACKEND = sqlite (default), memory, sync, postgres with DATABASE_URL, or sqs with
-SQS_ENDPOINT (a local one: http://127.0.0.1:4566); LONGSHORE_STORE = sqlite (default), memory, postgres, or dynamodb
-with DYNAMODB_ENDPOINT, where the queue keeps no records; NO_COLOR turns colours off.
+Environment: LONGSHORE_BACKEND = sqlite (default), memory, sync, postgres with DATABASE_URL, redis with REDIS_URL, or
+sqs with SQS_ENDPOINT (a local one: http://127.0.0.1:4566); LONGSHORE_STORE = sqlite (default), memory, postgres, or
+dynamodb with DYNAMODB_ENDPOINT, where the queue keeps no records; NO_COLOR turns colours off.
 `;
 
 /** A wrong command line: a message for people, exit code 2. */
