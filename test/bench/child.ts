@@ -9,6 +9,7 @@ type Tasks = Record<string, (input: never, host: Host) => Promise<unknown>>;
 const suites: Record<string, () => Promise<{ tasks: Tasks }>> = {
   sqlite: () => import('./sqlite-tasks.ts'),
   postgres: () => import('./postgres/tasks.ts'),
+  redis: () => import('./redis/tasks.ts'),
 };
 
 process.once('disconnect', () => process.exit(1)); // never outlive the parent

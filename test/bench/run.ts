@@ -1,12 +1,12 @@
 /**
- * `npm run bench -- sqlite|postgres|aws [--rounds 3] [--only drain] [--json]`
+ * `npm run bench -- sqlite|postgres|redis|aws [--rounds 3] [--only drain] [--json]`
  *
  * Absolute numbers belong to one machine on one day. What counts are the ratios, and every ratio is the median of
  * pairs that were measured right after one another in the same run.
  */
 
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, symlinkSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs, stripVTControlCharacters, styleText } from 'node:util';
 import { buildSync } from 'esbuild';
@@ -16,6 +16,7 @@ import { createBench, type Row, type Suite } from './bench.ts';
 const suites: Record<string, () => Promise<Suite>> = {
   sqlite: async () => (await import('./sqlite-suite.ts')).sqlite,
   postgres: async () => (await import('./postgres/suite.ts')).postgres,
+  redis: async () => (await import('./redis/suite.ts')).redis,
   aws: async () => (await import('./aws/suite.ts')).aws,
 };
 
@@ -103,13 +104,16 @@ function compileChild(folder: string): string {
     outdir: folder,
     bundle: true,
     splitting: true, // so that a suite is loaded alone
-    external: ['pg'], // it must be the very module that the package finds
+    external: ['pg', '@redis/client'], // they must be the very modules that the package finds
     platform: 'node',
     format: 'esm',
     target: 'node22',
     outExtension: { '.js': '.mjs' },
     logLevel: 'error',
   });
+  const scripts = join(root, 'local/backends/redis'); // which are read from beside the code
+  for (const name of readdirSync(scripts).filter((file) => file.endsWith('.lua')))
+    copyFileSync(join(scripts, name), join(folder, name));
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction');
   return join(folder, 'child.mjs');
 }

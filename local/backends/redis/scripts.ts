@@ -9,14 +9,17 @@ export interface Script {
   readonly sha: string;
 }
 
-function load(...names: readonly string[]): Script {
-  const text = names.map((name) => readFileSync(new URL(`${name}.lua`, import.meta.url), 'utf8')).join('\n');
+function load(...files: readonly URL[]): Script {
+  const text = files.map((file) => readFileSync(file, 'utf8')).join('\n');
   return { text, sha: createHash('sha1').update(text).digest('hex') };
 }
 
+// Written out, so that bundlers see which files to take along.
+const jobs = new URL('./jobs.lua', import.meta.url);
+
 export const scripts = {
-  enqueue: load('enqueue'),
-  work: load('jobs', 'work'),
-  manage: load('jobs', 'manage'),
-  keys: load('keys'),
+  enqueue: load(new URL('./enqueue.lua', import.meta.url)),
+  work: load(jobs, new URL('./work.lua', import.meta.url)),
+  manage: load(jobs, new URL('./manage.lua', import.meta.url)),
+  keys: load(new URL('./keys.lua', import.meta.url)),
 };

@@ -1,0 +1,38 @@
+/** A server of the benchmark's own, with an append-only file that is fsynced every second. */
+
+import { setTimeout as delay } from 'node:timers/promises';
+import { startRedis } from '../../redis/server.ts';
+import type { Place } from '../contender.ts';
+
+export interface Server {
+  /** Runs `use` with a place that nobody has used, and empties the server. */
+  at<T>(use: (place: Place) => Promise<T>, history?: boolean): Promise<T>;
+  /** In bytes. */
+  usedMemory(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+export async function startServer(): Promise<Server> {
+  // Nothing is rewritten while somebody measures, but in between.
+  const server = await startRedis({ appendOnly: true, settings: { 'auto-aof-rewrite-percentage': '0' } });
+  const info = async (section: string, name: string): Promise<number> => {
+    const text = String(await server.command('INFO', section));
+    return Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(text)![1]);
+  };
+  let places = 0;
+  return {
+    async at(use, history = false) {
+      const place = { url: server.url, schema: `bench_${++places}`, history, serverPid: server.pid };
+      try {
+        return await use(place);
+      } finally {
+        await server.command('FLUSHALL', 'SYNC');
+        await server.command('BGREWRITEAOF');
+        do await delay(20);
+        while ((await info('persistence', 'aof_rewrite_in_progress')) === 1);
+      }
+    },
+    usedMemory: () => info('memory', 'used_memory'),
+    stop: () => server.remove(),
+  };
+}
