@@ -13,7 +13,7 @@ const silenceMs = 500;
 
 let server: RedisServer;
 beforeEach(async () => {
-  server = await startRedis({ appendOnly: true, settings: { 'busy-reply-threshold': '50' } });
+  server = await startRedis({ appendOnly: true, settings: { 'lua-time-limit': '50' } });
 });
 afterEach(() => server.remove());
 

@@ -50,7 +50,6 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
     appendonly: appendOnly ? 'yes' : 'no',
     appendfsync: 'everysec',
     requirepass: password,
-    'enable-debug-command': 'local',
     ...settings,
   };
   try {

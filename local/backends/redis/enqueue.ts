@@ -78,17 +78,30 @@ export function createEnqueue(state: RedisState, maxBodyBytes: number): JobSende
     const channel = state.channel(queue);
     const ring = state.ringer.due(channel);
     const now = clock.now();
-    const args = [state.at(), `${ageingMs}`, ring ? channel : ''];
-    for (const { message } of parcels) {
+    const args = [state.at(), `${ageingMs}`, ring ? channel : '', ''];
+    const careful: string[] = [];
+    const carefulParcels: Parcel[] = [];
+    for (const parcel of parcels) {
+      const { message } = parcel;
       const { id, priority, notBefore, fresh } = message;
       const waitMs = notBefore === null ? 0 : Math.max(0, Math.ceil(notBefore - now));
       const place = nextPlace(priority);
-      args.push(place + id, `${waitMs}`, fresh ? '1' : '0', jobText(message, place, now, now + waitMs));
+      const text = jobText(message, place, now, now + waitMs);
+      if (fresh && waitMs === 0) args.push(place + id, text);
+      else {
+        carefulParcels.push(parcel);
+        careful.push(place + id, text, `${waitMs}`, fresh ? '1' : '0');
+      }
     }
+    args[3] = `${parcels.length - carefulParcels.length}`;
+    for (const value of careful) args.push(value);
     const run = state.link.run('enqueueing', scripts.enqueue, state.base(queue), args);
     const [found] = await Promise.all([run, state.know(queue)]);
-    const copies = new Set(found as number[]);
-    for (const [i, parcel] of parcels.entries()) results[parcel.at] = sent(parcel, copies.has(i + 1));
+    for (const parcel of parcels) results[parcel.at] = sent(parcel, false);
+    for (const i of found as number[]) {
+      const copy = carefulParcels[i]!;
+      results[copy.at] = sent(copy, true);
+    }
     if (!ring) state.ringer.owe(channel);
     state.wake();
   }

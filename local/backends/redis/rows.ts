@@ -7,11 +7,22 @@ import type { AttemptReport, JobRecord, JobStatus } from '../../../core/store.ts
 /** Sorts by arrival. Microseconds, so that processes agree about the order as far as their clocks do. */
 let lastPlace = 0;
 const placeLength = 11;
+/** The first digits change every 1.7 s. */
+const lowDigits = 4;
+const lowEnd = 36 ** lowDigits;
+let high = -1;
+let highText = '';
 
 /** 12 characters: in which order it came, and its priority. */
 export function nextPlace(priority: number): string {
   lastPlace = Math.max(lastPlace + 1, Date.now() * 1000);
-  return lastPlace.toString(36).padStart(placeLength, '0') + priority;
+  const low = lastPlace % lowEnd;
+  const first = (lastPlace - low) / lowEnd;
+  if (first !== high) {
+    high = first;
+    highText = first.toString(36).padStart(placeLength - lowDigits, '0');
+  }
+  return highText + low.toString(36).padStart(lowDigits, '0') + priority;
 }
 
 /** What orders members of equal rank, of different queues too. */
@@ -24,8 +35,22 @@ export function jobText(
   createdAt: number,
   readyAt: number,
 ): string {
-  const facts = tenantId === null ? [job] : [job, tenantId];
-  return `${place} ${createdAt} ${readyAt}\n${JSON.stringify(facts)}\n${body}`;
+  const facts = tenantId === null ? nameText(job) : JSON.stringify([job, tenantId]);
+  return `${place} ${createdAt} ${readyAt}\n${facts}\n${body}`;
+}
+
+const nameTexts = new Map<string, string>();
+const mostNames = 1_000;
+
+/** A program sends few kinds of jobs. */
+function nameText(job: string): string {
+  let text = nameTexts.get(job);
+  if (text === undefined) {
+    if (nameTexts.size === mostNames) nameTexts.clear();
+    text = JSON.stringify([job]);
+    nameTexts.set(job, text);
+  }
+  return text;
 }
 
 export function bodyOf(text: string): string {

@@ -1,15 +1,16 @@
 -- Settles what a worker has done, and takes what it does next. Answers with
--- { a character per ack ('1' = settled), ms until the next delayed job is due, moment of the claim, ids, texts, states }.
+-- { '' = all were settled, else a character per ack ('1' = settled), ms until the next delayed job is due, moment of the claim, ids, texts, states }.
 --
 -- ARGV[8] nonce of the claim   [9] at most so many jobs   [10] ms of the lease   [11] how many acks
--- then two of each ack: token, report; then five of each key to complete: number of its ack, key, owner,
+-- then the tokens; then, where what is completed is kept, the reports; then five of each key to complete: number of its ack, key, owner,
 -- value ('' = none, else behind a '='), ms to keep it
+local sub = string.sub
 local acks, max = tonumber(ARGV[11]), tonumber(ARGV[9])
 
 local function completeKeys(from, flags)
   for i = from, #ARGV, 5 do
     local key = ARGV[i + 1]
-    if flags[tonumber(ARGV[i])] == '1' and redis.call('HGET', key, 'owner') == ARGV[i + 2] then
+    if flags[tonumber(ARGV[i])] ~= '0' and redis.call('HGET', key, 'owner') == ARGV[i + 2] then
       local keepMs = tonumber(ARGV[i + 4])
       redis.call('HSET', key, 'owner', '', 'hold', 0, 'done', 1, 'value', ARGV[i + 3], 'keep', number(at + keepMs))
       redis.call('PEXPIRE', key, number(math.max(1, keepMs) + 60000))
@@ -19,14 +20,21 @@ end
 
 -- The history of all that are completed at once.
 local function remember(ids, reports)
-  local texts, known = redis.call('HMGET', jobs, unpack(ids)), redis.call('HMGET', states, unpack(ids))
+  local texts, known = redis.call('HMGET', jobs, unpack(ids)), {}
+  if redis.call('EXISTS', states) == 1 then known = redis.call('HMGET', states, unpack(ids)) end
   local kept, moments, bytes = {}, {}, 0
+  local first = 'completed ' .. number(at) .. ' 1  \n\n\n' -- of those to which nothing else has happened
   for i, id in ipairs(ids) do
     if texts[i] then
-      local state = stateOf(known[i])
-      state.attempt = state.attempt + 1
-      report(state, reports[i])
-      local text = endedText('completed', state, '', '', headOf(texts[i]))
+      local text
+      if known[i] then
+        local state = stateOf(known[i])
+        state.attempt = state.attempt + 1
+        report(state, reports[i])
+        text = endedText('completed', state, '', '', headOf(texts[i]))
+      else
+        text = first .. reports[i] .. '\n' .. headOf(texts[i])
+      end
       bytes = bytes + #text + overhead
       kept[#kept + 1], kept[#kept + 2] = id, text
       moments[#moments + 1], moments[#moments + 2] = number(at), id
@@ -41,17 +49,17 @@ end
 local flags = {}
 if acks > 0 then
   local tokens = {}
-  for i = 1, acks do tokens[i] = ARGV[10 + 2 * i] end
+  for i = 1, acks do tokens[i] = ARGV[11 + i] end
   local ends = redis.call('ZMSCORE', leases, unpack(tokens))
   local gone, ids, reports, seen = {}, {}, {}, {}
   for i = 1, acks do
     local token, till = tokens[i], ends[i]
-    if till and not seen[token] and tonumber(till) > at then
+    if till and tonumber(till) > at and not seen[token] then
       seen[token] = true
-      flags[i] = '1'
-      gone[#gone + 1] = token
-      ids[#ids + 1] = string.sub(token, 25)
-      reports[#reports + 1] = ARGV[11 + 2 * i]
+      local n = #gone + 1
+      gone[n] = token
+      ids[n] = sub(token, 25)
+      if keep then reports[n] = ARGV[11 + acks + i] end
     else
       flags[i] = '0'
     end
@@ -61,9 +69,14 @@ if acks > 0 then
     redis.call('ZREM', leases, unpack(gone))
     if keep then remember(ids, reports) end
     redis.call('HDEL', jobs, unpack(ids))
-    redis.call('HDEL', states, unpack(ids))
+    if redis.call('EXISTS', states) == 1 then redis.call('HDEL', states, unpack(ids)) end
   end
-  completeKeys(12 + 2 * acks, flags)
+  completeKeys(12 + acks + (keep and acks or 0), flags)
+  if #gone == acks then
+    flags = {}
+  else
+    for i = 1, acks do flags[i] = flags[i] or '1' end
+  end
 end
 
 local ids, texts, known, due = {}, {}, {}, false
@@ -74,7 +87,7 @@ if max > 0 and redis.call('HGET', info, 'paused') ~= '1' then
     redis.call('ZREMRANGEBYRANK', ready, 0, #members - 1)
     local claim, till, taken = ARGV[8] .. string.format('%013.0f', at), number(at + ARGV[10]), {}
     for i, member in ipairs(members) do
-      local id = string.sub(member, 13)
+      local id = sub(member, 13)
       ids[i] = id
       taken[2 * i - 1], taken[2 * i] = till, claim .. id
     end

@@ -45,7 +45,8 @@ export function createWorker(state: RedisState): Worker {
     // 88 random bits, and never an id of a claim that was: the moment follows.
     const nonce = max > 0 ? randomBytes(9).toString('base64url').slice(0, 11) : '';
     const args = [...state.common(), nonce, `${max}`, `${leaseMs}`, `${acks.length}`];
-    for (const { lease, report } of acks) args.push(lease.token, state.keep ? reportText(report) : '');
+    for (const { lease } of acks) args.push(lease.token);
+    if (state.keep) for (const { report } of acks) args.push(reportText(report));
     for (const [i, { complete }] of acks.entries()) {
       if (!complete) continue;
       const { key, owner, value, keepUntil } = complete;
@@ -115,7 +116,7 @@ export function createWorker(state: RedisState): Worker {
         const mine = places.map((i) => acks[i]!);
         calls.push(
           work(queue, mine, 0, 0).then(({ flags }) => {
-            for (const [n, i] of places.entries()) settled[i] = flags[n] === '1';
+            for (const [n, i] of places.entries()) settled[i] = isSet(flags, n);
           }),
         );
       }
@@ -139,7 +140,7 @@ export function createWorker(state: RedisState): Worker {
       }
       const max = Math.min(request.max, mostPerCall);
       const { flags, leases } = await work(queue!, acks, max, request.leaseMs);
-      return { settled: acks.map((_, i) => flags[i] === '1'), leases };
+      return { settled: acks.map((_, i) => isSet(flags, i)), leases };
     },
 
     async nack({ queue, token }, { delayMs, countAttempt, report }) {
@@ -187,6 +188,9 @@ export function createWorker(state: RedisState): Worker {
     },
   };
 }
+
+/** The answer to acks: '' = all were settled. */
+const isSet = (flags: string, i: number): boolean => flags === '' || flags[i] === '1';
 
 /** For `string.format` of Lua: attempt, start and end are filled in there. */
 function lostReport(): string {

@@ -4,7 +4,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import { createClient } from '@redis/client';
+import { RedisClient } from '@redis/client';
 import { payload, sampleBody } from '../app.ts';
 import type { Opened, Place } from '../contender.ts';
 
@@ -45,7 +45,7 @@ const [sendSha, workSha] = [sha(sendScript), sha(workScript)];
 export const raw =
   ({ batch, ring = false }: RawOptions) =>
   async ({ url, schema }: Place): Promise<Opened> => {
-    const client = createClient({ url, RESP: 2 });
+    const client = new RedisClient({ url, RESP: 2 });
     await client.connect();
     for (const script of [sendScript, workScript]) await client.sendCommand(['SCRIPT', 'LOAD', script]);
     const length = (await sampleBody()).length;
