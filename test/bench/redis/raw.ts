@@ -45,7 +45,7 @@ const [sendSha, workSha] = [sha(sendScript), sha(workScript)];
 export const raw =
   ({ batch, ring = false }: RawOptions) =>
   async ({ url, schema }: Place): Promise<Opened> => {
-    const client = new RedisClient({ url, RESP: 2 });
+    const client = new RedisClient({ url, RESP: 2, commandOptions: { timeout: 0 } });
     await client.connect();
     for (const script of [sendScript, workScript]) await client.sendCommand(['SCRIPT', 'LOAD', script]);
     const length = (await sampleBody()).length;
