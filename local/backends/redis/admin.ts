@@ -12,6 +12,9 @@ type StatsAnswer = [
   oldest: string | null,
 ];
 
+/** A script may not run for long. */
+const mostPerCall = 1_000;
+
 export function redisAdmin(state: RedisState): QueueAdmin {
   const { link } = state;
 
@@ -23,10 +26,18 @@ export function redisAdmin(state: RedisState): QueueAdmin {
   }
 
   /** In every queue, because an id does not tell its own. */
-  async function inAll(during: string, what: string, args: (queue: string) => string[]): Promise<number> {
+  async function inAll(during: string, what: string, ids: readonly string[]): Promise<number> {
     const queues = await state.queues();
-    const counts = await Promise.all(queues.map((queue) => state.manage(during, queue, what, args(queue))));
-    return (counts as number[]).reduce((sum, count) => sum + count, 0);
+    const wanted = [...new Set(ids)];
+    let total = 0;
+    for (let from = 0; from < wanted.length; from += mostPerCall) {
+      const some = wanted.slice(from, from + mostPerCall);
+      const counts = await Promise.all(
+        queues.map((queue) => state.manage(during, queue, what, [state.channel(queue), ...some])),
+      );
+      for (const count of counts as number[]) total += count;
+    }
+    return total;
   }
 
   return {
@@ -52,7 +63,8 @@ export function redisAdmin(state: RedisState): QueueAdmin {
     async resume(queue) {
       await state.know(queue);
       await link.send('resuming', ['HDEL', `${state.base(queue)}:info`, 'paused']);
-      await link.send('resuming', ['PUBLISH', state.channel(queue), '']);
+      const channel = state.channel(queue);
+      if (channel !== '') await link.send('resuming', ['PUBLISH', channel, '']);
       state.wake();
     },
     deadLetters: {
@@ -61,7 +73,7 @@ export function redisAdmin(state: RedisState): QueueAdmin {
         const lists = await Promise.all(
           queues.map(async (name) => {
             const range = ['ZRANGE', `${state.base(name)}:dead`, '0', `${max - 1}`, 'REV'];
-            return readJobs(state, name, (await link.send('listing', range)) as string[]);
+            return readJobs(state, name, (await link.send('listing', range)) as string[], 'whole');
           }),
         );
         const letters = lists.flat().filter(({ finishedAt }) => finishedAt !== null);
@@ -69,12 +81,11 @@ export function redisAdmin(state: RedisState): QueueAdmin {
         return letters.slice(0, max).map(deadLetterOf);
       },
       async retry(ids) {
-        const wanted = [...new Set(ids)];
-        const count = await inAll('retrying', 'retry', (queue) => [state.channel(queue), ...wanted]);
+        const count = await inAll('retrying', 'retry', ids);
         if (count > 0) state.wake();
         return count;
       },
-      discard: (ids) => inAll('discarding', 'discard', () => [...new Set(ids)]),
+      discard: (ids) => inAll('discarding', 'discard', ids),
     },
   };
 }

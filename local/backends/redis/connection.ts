@@ -49,6 +49,8 @@ export interface Link {
 }
 
 const connectTimeoutMs = 5_000;
+/** For the answers that are still owed. */
+const closeTimeoutMs = 1_000;
 
 export function createLink(options: LinkOptions): Link {
   const { url, silenceMs, greet, lost, socket, ...rest } = options;
@@ -65,6 +67,8 @@ export function createLink(options: LinkOptions): Link {
   // Not `createClient`: its class with a method for every command takes 25 MB and 90 ms, and none of them is called here.
   const make = (): RedisClient => new Client(settings) as unknown as RedisClient;
   check(make, url);
+  /** Why a client was given up. */
+  const reasons = new WeakMap<RedisClient, Error>();
   let current: RedisClient | null = null;
   let connecting: Promise<RedisClient> | null = null;
   let closed = false;
@@ -75,21 +79,26 @@ export function createLink(options: LinkOptions): Link {
 
   async function connect(): Promise<RedisClient> {
     const client = make();
-    client.on('error', () => gone(client)); // also keeps the error from ending the process
+    client.on('error', (error) => gone(client, error)); // also keeps the error from ending the process
+    // A server that takes connections and then says nothing would be waited for for ever.
+    const late = setTimeout(discard, silenceMs, client);
     try {
       await client.connect();
       await greet?.(client);
     } catch (error) {
       discard(client);
       throw redisError('connecting', error);
+    } finally {
+      clearTimeout(late);
     }
     if (closed) discard(client);
     else current = client;
     return client;
   }
 
-  function gone(client: RedisClient): void {
+  function gone(client: RedisClient, reason: Error): void {
     if (current !== client) return;
+    reasons.set(client, reason);
     current = null;
     discard(client);
     lost?.();
@@ -112,7 +121,8 @@ export function createLink(options: LinkOptions): Link {
     } else if (performance.now() - silentSince > silenceMs) {
       // A process that was busy or asleep for so long must read what has arrived before it judges.
       const before = silentSince;
-      setImmediate(() => before === silentSince && current && gone(current));
+      const silent = new Error(`the server has not answered for ${silenceMs} ms`);
+      setImmediate(() => before === silentSince && current && gone(current, silent));
     }
   }
 
@@ -131,8 +141,9 @@ export function createLink(options: LinkOptions): Link {
       try {
         return await client.sendCommand(args);
       } catch (error) {
-        if (isReadOnly(error)) gone(client);
-        throw redisError(during, error);
+        if (isReadOnly(error)) gone(client, error as Error);
+        // To commands that were under way the driver only says that it has disconnected.
+        throw redisError(during, reasons.get(client) ?? error);
       } finally {
         answered();
       }
@@ -146,7 +157,7 @@ export function createLink(options: LinkOptions): Link {
       }
     },
     drop() {
-      if (current) gone(current);
+      if (current) gone(current, new Error('the connection was thrown away'));
     },
     async close() {
       closed = true;
@@ -154,7 +165,10 @@ export function createLink(options: LinkOptions): Link {
       await connecting?.catch(() => {});
       const client = current;
       current = null;
-      await client?.close().catch(() => discard(client));
+      if (!client) return;
+      const late = setTimeout(discard, closeTimeoutMs, client);
+      await client.close().catch(() => discard(client));
+      clearTimeout(late);
     },
   };
   return link;

@@ -52,10 +52,11 @@ export function createEnqueue(state: RedisState, maxBodyBytes: number): JobSende
         try {
           for (const copy of await elsewhere(queue, parcels)) results[copy.at] = sent(copy, true);
           const rest = parcels.filter(({ at }) => results[at] === undefined);
-          await Promise.all(chunks(rest).map((chunk) => insert(queue, chunk, results)));
+          const parts = chunks(rest);
+          for (let i = 0; i < parts.length; i += mostUnderWay)
+            await Promise.all(parts.slice(i, i + mostUnderWay).map((part) => insert(queue, part, results)));
         } catch (error) {
-          for (const { at, message } of parcels)
-            results[at] ??= { ok: false, id: message.id, error: error as LongshoreError };
+          refuse(parcels, error, results); // none of them was sent
         }
       }),
     );
@@ -95,10 +96,15 @@ export function createEnqueue(state: RedisState, maxBodyBytes: number): JobSende
     }
     args[3] = `${parcels.length - carefulParcels.length}`;
     for (const value of careful) args.push(value);
-    const run = state.link.run('enqueueing', scripts.enqueue, state.base(queue), args);
-    const [found] = await Promise.all([run, state.know(queue)]);
+    let found: number[];
+    try {
+      const run = state.link.run('enqueueing', scripts.enqueue, state.base(queue), args);
+      found = (await Promise.all([run, state.know(queue)]))[0] as number[];
+    } catch (error) {
+      return refuse(parcels, error, results);
+    }
     for (const parcel of parcels) results[parcel.at] = sent(parcel, false);
-    for (const i of found as number[]) {
+    for (const i of found) {
       const copy = carefulParcels[i]!;
       results[copy.at] = sent(copy, true);
     }
@@ -136,6 +142,11 @@ export function createEnqueue(state: RedisState, maxBodyBytes: number): JobSende
       scheduled = true;
       queueMicrotask(flush); // after everybody who enqueues in this turn has spoken
     });
+}
+
+function refuse(parcels: readonly Parcel[], error: unknown, results: SendResult[]): void {
+  for (const { at, message } of parcels)
+    results[at] ??= { ok: false, id: message.id, error: error as LongshoreError };
 }
 
 const sent = ({ message: { id } }: Parcel, duplicate: boolean): SendResult => ({ ok: true, id, duplicate });

@@ -69,6 +69,7 @@ export interface RedisState {
   at(): string;
   /** What the keys of a queue begin with. */
   base(queue: string): string;
+  /** Where its workers listen; '' = nobody shall be rung. */
   channel(queue: string): string;
   /** Where an idempotency key is stored. */
   key(key: string): string;
@@ -81,12 +82,13 @@ export interface RedisState {
   know(queue: string): Promise<void>;
   /** Lets waiting fetches of this process look again. */
   wake(): void;
-  /** So many old dead letters had to go for a new one. */
-  dropped(queue: string, count: number): void;
+  /** Old dead letters had to go for a new one. */
+  dropped(queue: string): void;
 }
 
 /** Though it listens, an idle worker looks this often: a message can be lost with its connection. */
 const safetyPollMs = 2_000;
+const repeatWarningMs = 60_000;
 const mebibyte = 1024 * 1024;
 const completedDefault = { count: 100_000, bytes: 64 * mebibyte };
 const deadDefault = { count: 100_000, bytes: 256 * mebibyte };
@@ -117,7 +119,7 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
   let knownAt = Number.NEGATIVE_INFINITY;
   const link = createLink({
     ...place,
-    greet: createServerCheck({ warn }),
+    greet: createServerCheck({ prefix, warn }),
     lost: () => {
       known = new Set(); // the server may have lost them
       knownAt = Number.NEGATIVE_INFINITY;
@@ -130,6 +132,7 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
   const list = `${prefix}:queues`;
   const limits = [completed.count, completed.bytes, dead.count, dead.bytes].map(String);
   const settings = [`${ageingMs}`, retention.completedMs > 0 ? '1' : '0', ...limits];
+  const droppedAt = new Map<string, number>();
   let open = true;
 
   const state: RedisState = {
@@ -142,7 +145,7 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
     ringer: listen ? ringer : silence,
     at: () => (options.clock ? `${Math.floor(clock.now())}` : ''),
     base: (queue) => `${prefix}:{${queue}}`,
-    channel: (queue) => `${prefix}:{${queue}}:ring`,
+    channel: (queue) => (listen ? `${prefix}:{${queue}}:ring` : ''),
     key: (key) => `${prefix}:key:${key}`,
     common: () => [state.at(), ...settings],
     manage: (during, queue, what, args) =>
@@ -160,11 +163,15 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
       known.add(queue);
     },
     wake: () => bell.ring(),
-    dropped: (queue, count) =>
+    dropped(queue) {
+      const now = performance.now();
+      if (now - (droppedAt.get(queue) ?? Number.NEGATIVE_INFINITY) < repeatWarningMs) return;
+      droppedAt.set(queue, now);
       warn(
-        `Queue "${queue}" holds more dead letters than its budget allows: the ${count} oldest were removed. ` +
+        `Queue "${queue}" has more dead letters than its budget allows: the oldest are removed for new ones. ` +
           'Retry or discard dead letters, or raise deadBudget of redis().',
-      ),
+      );
+    },
   };
   const { claim, ...worker } = createWorker(state);
 
@@ -196,7 +203,7 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
         const poll = clock.now() + (hears ? safetyPollMs : pollMs);
         const next = Math.min(poll, due, until);
         if (bell.rings === rung) await bell.wait(next - clock.now(), signal);
-        unheard = hears && bell.rings === rung && next === poll;
+        unheard = hears && bell.rings === rung && clock.now() >= poll;
         if (!open) return [];
       }
     },

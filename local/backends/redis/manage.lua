@@ -82,7 +82,7 @@ function does.reap()
       count = count + 1
     end
   end
-  if count > 0 then redis.call('PUBLISH', ARGV[11], '') end
+  if count > 0 and ARGV[11] ~= '' then redis.call('PUBLISH', ARGV[11], '') end
   return { count, #tokens }
 end
 
@@ -148,14 +148,14 @@ function does.retry()
       count = count + 1
     end
   end
-  if count > 0 then redis.call('PUBLISH', ARGV[9], '') end
+  if count > 0 and ARGV[9] ~= '' then redis.call('PUBLISH', ARGV[9], '') end
   return count
 end
 
--- [9]... ids of dead letters
+-- [9] unused, then ids of dead letters
 function does.discard()
   local count = 0
-  for i = 9, #ARGV do
+  for i = 10, #ARGV do
     if deadText(ARGV[i]) then
       forget('dead', { ARGV[i] })
       count = count + 1
@@ -235,19 +235,33 @@ function does.known()
   return table.concat(flags)
 end
 
--- [9]... ids. Of each: { text of the ended, text of the job, state, place, score }.
-function does.read()
+-- The first lines of a text.
+local function cut(text, count)
+  local at = 0
+  for _ = 1, count do at = text and string.find(text, '\n', at + 1, true) or at end
+  return text and string.sub(text, 1, at)
+end
+
+local function read(textLines, endedLines)
   local found = {}
   for i = 9, #ARGV do
     local text = redis.call('HGET', jobs, ARGV[i])
     if text then
       local place, score = whereIs(ARGV[i], text)
-      found[#found + 1] = { false, text, redis.call('HGET', states, ARGV[i]), place, score or false }
+      local shown = textLines and cut(text, textLines) or text
+      found[#found + 1] = { false, shown, redis.call('HGET', states, ARGV[i]), place, score or false }
     else
-      found[#found + 1] = { redis.call('HGET', ended, ARGV[i]) }
+      text = redis.call('HGET', ended, ARGV[i])
+      found[#found + 1] = { endedLines and cut(text, endedLines) or text }
     end
   end
   return found
 end
+
+-- [9]... ids. Of each: { text of the ended, text of the job, state, place, score }.
+function does.whole() return read() end
+
+-- The same without the bodies.
+function does.facts() return read(2, 6) end
 
 return does[ARGV[8]]()

@@ -32,9 +32,15 @@ const deepest = 10_000;
 export const newestFirst = (a: Whole, b: Whole): number =>
   b.createdAt - a.createdAt || (a.order < b.order ? 1 : -1);
 
-export async function readJobs(state: RedisState, queue: string, ids: readonly string[]): Promise<Whole[]> {
+/** Bodies can be long: they only come with `whole`. */
+export async function readJobs(
+  state: RedisState,
+  queue: string,
+  ids: readonly string[],
+  what: 'facts' | 'whole' = 'facts',
+): Promise<Whole[]> {
   if (ids.length === 0) return [];
-  const found = (await state.manage('reading', queue, 'read', ids)) as Found[];
+  const found = (await state.manage('reading', queue, what, ids)) as Found[];
   return found.flatMap((one, i) => wholeOf(queue, ids[i]!, one) ?? []);
 }
 

@@ -67,7 +67,7 @@ export function attemptOf(state: string | null | undefined): { before: number; i
 export const reportText = (report: AttemptReport | undefined): string =>
   report ? JSON.stringify(report) : '';
 
-/** The answer of `read`: of the living also its text, state, place and score. */
+/** The answer of `facts` and `whole`: of the living also its text, state, place and score. */
 export type Found = readonly [
   ended: string | null,
   text?: string | null,

@@ -1,9 +1,10 @@
 /** What a server must be for a queue: new enough, and one that does not throw keys away when its memory is full. */
 
-import { config } from '../../../core/errors.ts';
+import { config, LongshoreError } from '../../../core/errors.ts';
 import type { RedisClient } from './connection.ts';
 
 export interface ServerCheck {
+  readonly prefix: string;
   /** Told once of each thing that is wrong, and does not keep the queue from working. */
   warn(message: string): void;
 }
@@ -11,9 +12,13 @@ export interface ServerCheck {
 /** 6.2 is the first with ZMSCORE. Valkey says 7.2 or more here. */
 const oldest = [6, 2] as const;
 
-export function createServerCheck({ warn }: ServerCheck): (client: RedisClient) => Promise<void> {
+/** Of what is stored. A later release counts it up when it stores something else. */
+const storedVersion = 1;
+
+export function createServerCheck({ prefix, warn }: ServerCheck): (client: RedisClient) => Promise<void> {
   const told = new Set<string>();
   return async (client) => {
+    await checkVersion(client, prefix);
     const sections = await Promise.all(
       ['server', 'memory', 'replication'].map((section) =>
         client.sendCommand(['INFO', section]).then(String, () => ''),
@@ -36,6 +41,20 @@ export function createServerCheck({ warn }: ServerCheck): (client: RedisClient) 
       );
     }
   };
+}
+
+async function checkVersion(client: RedisClient, prefix: string): Promise<void> {
+  const key = `${prefix}:version`;
+  // A server that is full or a replica does not take it, and may be used for what it can.
+  const [, found] = await Promise.all([
+    client.sendCommand(['SETNX', key, `${storedVersion}`]).catch(() => null),
+    client.sendCommand(['GET', key]).catch(() => null),
+  ]);
+  if (found === null || Number(found) <= storedVersion) return;
+  throw new LongshoreError(
+    'SCHEMA_VERSION',
+    `Expected what Redis keeps under "${prefix}" at version ${storedVersion} or older, got ${found}. Upgrade this process.`,
+  );
 }
 
 function isOlder(version: string): boolean {

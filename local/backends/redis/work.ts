@@ -159,7 +159,7 @@ export function createWorker(state: RedisState): Worker {
       const args = [token, end, reason, JSON.stringify(error), reportText(report)];
       const answer = await state.manage('settling', queue, 'abandon', args);
       const [settled, dropped] = answer as [number, number];
-      if (dropped > 0) state.dropped(queue, dropped);
+      if (dropped > 0) state.dropped(queue);
       return settled === 1;
     },
 
