@@ -171,6 +171,7 @@ export function connect(app: App, backend: QueueBackend, options: ConnectOptions
         // One slice is sent while the next one is signed; one at a time, because they shall arrive in this order.
         underWay = sendSlice(slice, how.tx, results);
         underWay.catch(() => {}); // it is awaited below
+        if (from + sliceSize < payloads.length) await twoTurns();
       }
       await underWay;
       return results;
@@ -183,3 +184,6 @@ export function connect(app: App, backend: QueueBackend, options: ConnectOptions
     },
   };
 }
+
+/** Drivers write when the event loop turns; signing at once would keep the slice here until the next one is signed. */
+const twoTurns = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));

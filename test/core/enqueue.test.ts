@@ -233,4 +233,26 @@ describe('enqueueMany', () => {
     expect(await b.client.enqueueMany(one, [])).toEqual([]);
     expect((await b.client.enqueueMany(one, [{ n: 9 }])).map(({ ok }) => ok)).toEqual([false]);
   });
+
+  it('lets what is signed leave before it signs more', async () => {
+    let signed = 0;
+    const one = job({ payload: z.number().refine(() => ++signed > 0) as never });
+    const b = bench({ jobs: [one] });
+    const leftAfter: number[] = [];
+    const client = connect(b.app, {
+      ...b.backend,
+      async enqueue(messages) {
+        await null;
+        await new Promise(setImmediate); // drivers write in the next turn of the event loop
+        leftAfter.push(signed);
+        return b.backend.enqueue(messages);
+      },
+    });
+    const results = await client.enqueueMany(
+      one,
+      Array.from({ length: 1_200 }, (_, n) => n),
+    );
+    expect(results.every(({ ok }) => ok)).toBe(true);
+    expect(leftAfter).toEqual([500, 1_000, 1_200]);
+  });
 });
