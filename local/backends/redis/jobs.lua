@@ -4,7 +4,7 @@
 --   :ready    zset   rank    -> place and id      rank = the moment it became ready + priority * ageing
 --   :delayed  zset   due     -> place and id
 --   :leases   zset   end     -> token             token = nonce (11), moment of the claim (13), id
---   :jobs     hash   id      -> the job's text    `place createdAt readyAt`, `[job, tenant]`, body: a line each
+--   :jobs     hash   id      -> the job's text    `place createdAt readyAt` (the last if it is another), `[job, tenant]`, body
 --   :states   hash   id      -> what has happened to a living job; missing while that is nothing
 --                               `attempts interrupted cancelRequested readyAt`, progress, reports: a line each
 --   :ended    hash   id      -> `end finishedAt attempts readyAt reason`, error, progress, reports, then the job's text

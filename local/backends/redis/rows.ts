@@ -36,7 +36,8 @@ export function jobText(
   readyAt: number,
 ): string {
   const facts = tenantId === null ? nameText(job) : JSON.stringify([job, tenantId]);
-  return `${place} ${createdAt} ${readyAt}\n${facts}\n${body}`;
+  const times = readyAt === createdAt ? createdAt : `${createdAt} ${readyAt}`;
+  return `${place} ${times}\n${facts}\n${body}`;
 }
 
 const nameTexts = new Map<string, string>();
@@ -151,7 +152,7 @@ interface Facts {
 
 function factsOf(text: string): Facts {
   const [head, names, body] = lines(text, 3);
-  const [place, createdAt, readyAt] = head!.split(' ');
+  const [place, createdAt, readyAt = createdAt] = head!.split(' ');
   const [job, tenantId = null] = JSON.parse(names!) as [string, string?];
   return {
     place: place!,
