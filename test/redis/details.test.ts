@@ -242,6 +242,22 @@ describe('a large enqueue', () => {
   });
 });
 
+describe('acks and a claim of several queues in one step', () => {
+  it('fail together: what was claimed goes back uncounted', async () => {
+    const { backend, prefix } = open();
+    await backend.enqueue([message({ id: 'a', queue: 'broken' }), message({ id: 'b' })]);
+    const [lease] = await backend.fetch({ ...take, queues: ['broken'] });
+    await server.command('RENAME', `${prefix}:{broken}:leases`, `${prefix}:{broken}:kept`);
+    await server.command('SET', `${prefix}:{broken}:leases`, 'somebody else has written here');
+    const both = backend.ackAndFetch!([{ lease: lease! }], { ...take, queues: ['default', 'other'] });
+    await expect(both).rejects.toMatchObject({ code: 'CORRUPT' });
+    await server.command('RENAME', `${prefix}:{broken}:kept`, `${prefix}:{broken}:leases`);
+    expect(await backend.ack([{ lease: lease! }])).toEqual([true]);
+    expect(await backend.fetch(take)).toMatchObject([{ attempt: 1, interrupted: false }]);
+    await backend.close();
+  });
+});
+
 describe('wrong inputs', () => {
   it.each<[what: string, options: unknown, message: RegExp]>([
     ['no URL', '', /expects a URL, got ""/],

@@ -1,7 +1,7 @@
 /** Claims and settlements: the calls of the hot path. */
 
 import { randomBytes } from 'node:crypto';
-import type { Ack, FetchRequest, JobLease, JobSettler, QueueBackend } from '../../../core/contract.ts';
+import type { Ack, FetchRequest, JobLease, JobSettler, Nack, QueueBackend } from '../../../core/contract.ts';
 import { lostAttempt } from '../defaults.ts';
 import type { RedisState } from './index.ts';
 import { attemptOf, bodyOf, idOf, orderOf, reportText } from './rows.ts';
@@ -125,6 +125,17 @@ export function createWorker(state: RedisState): Worker {
     return settled;
   }
 
+  async function nack({ queue, token }: JobLease, { delayMs, countAttempt, report }: Nack): Promise<boolean> {
+    const channel = state.channel(queue);
+    const ring = state.ringer.due(channel);
+    const counted = countAttempt ? '1' : '0';
+    const args = [token, `${Math.ceil(delayMs)}`, counted, reportText(report), ring ? channel : ''];
+    const settled = (await state.manage('settling', queue, 'nack', args)) === 1;
+    if (settled && !ring) state.ringer.owe(channel);
+    if (settled) state.wake();
+    return settled;
+  }
+
   return {
     claim,
     ack,
@@ -133,26 +144,20 @@ export function createWorker(state: RedisState): Worker {
       const [queue, ...others] = new Set(request.queues);
       const fits = acks.length <= mostPerCall && acks.every(({ lease }) => lease.queue === queue);
       if (others.length > 0 || !fits) {
-        // What was settled stays so: a claim that failed is told at the next one.
-        const nothing = { leases: [] };
-        const [settled, { leases }] = await Promise.all([ack(acks), claim(request).catch(() => nothing)]);
-        return { settled, leases };
+        const [acked, claimed] = await Promise.allSettled([ack(acks), claim(request)]);
+        // What was settled stays so: that the claim has failed is told by the next one.
+        const leases = claimed.status === 'fulfilled' ? claimed.value.leases : [];
+        if (acked.status === 'fulfilled') return { settled: acked.value, leases };
+        const back = leases.map((lease) => nack(lease, { delayMs: 0, countAttempt: false }));
+        await Promise.allSettled(back);
+        throw acked.reason;
       }
       const max = Math.min(request.max, mostPerCall);
       const { flags, leases } = await work(queue!, acks, max, request.leaseMs);
       return { settled: acks.map((_, i) => isSet(flags, i)), leases };
     },
 
-    async nack({ queue, token }, { delayMs, countAttempt, report }) {
-      const channel = state.channel(queue);
-      const ring = state.ringer.due(channel);
-      const counted = countAttempt ? '1' : '0';
-      const args = [token, `${Math.ceil(delayMs)}`, counted, reportText(report), ring ? channel : ''];
-      const settled = (await state.manage('settling', queue, 'nack', args)) === 1;
-      if (settled && !ring) state.ringer.owe(channel);
-      if (settled) state.wake();
-      return settled;
-    },
+    nack,
 
     async abandon({ queue, token }, { reason, error, report }) {
       const end = reason === 'cancelled' || reason === 'expired' ? reason : 'failed';
