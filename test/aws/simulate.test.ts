@@ -137,7 +137,8 @@ describe('longshore simulate lambda', { timeout: 90_000 }, () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     // An import in 5 chunks, 24 pictures, 5 payments, 20 invoices drawn, mailed and announced, one of nobody, one forged;
     // the partner is busy once.
-    expect(data).toMatchObject({ done: 97, messages: 98, reportedFailed: 1, failedInvocations: 0, ticks: 1 });
+    expect(data).toMatchObject({ done: 97, messages: 98, reportedFailed: 1, failedInvocations: 0 });
+    expect(data.ticks).toBeGreaterThan(0); // one more when a minute ends meanwhile
     expect(data.queues.default).toEqual({ ready: 0, delayed: 0, hidden: 0, dead: 2 });
     const elsewhere = Object.entries<{ dead: number }>(data.queues).filter(([name]) => name !== 'default');
     expect(elsewhere.filter(([, { dead }]) => dead > 0)).toEqual([]);
