@@ -4,15 +4,10 @@ import type { SqlTransaction } from '../../../core/contract.ts';
 import { LongshoreError } from '../../../core/errors.ts';
 import type { Database } from './database.ts';
 import { postgresError, sqlState } from './errors.ts';
+import { seeNewSchemas } from './migrate.ts';
 import { migrations } from './schema.ts';
 
 const noTransaction = '25P01';
-
-/**
- * Up to Postgres 14 a session goes on believing that a schema is missing which it has looked for in vain, until it takes a new
- * lock; reading a table takes one.
- */
-const forget = 'SELECT FROM pg_catalog.pg_namespace LIMIT 0';
 
 /** A client of `pg` knows from the server's last answer: I = in no transaction, T = in one, E = in one that has failed. */
 interface KnowsItsStatus {
@@ -39,7 +34,7 @@ export function createJoin(db: Database): (tx: SqlTransaction & KnowsItsStatus) 
     try {
       if (!ready && !(await current(tx))) {
         await db.ready();
-        await tx.query(forget);
+        await tx.query(seeNewSchemas);
       }
       ready = true;
       // To be in a transaction is what LOCK TABLE asks for, and this lock hinders nothing but dropping the table.

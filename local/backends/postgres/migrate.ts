@@ -12,6 +12,12 @@ export interface MigrationResult {
 
 const latest = migrations.length;
 
+/**
+ * Within a transaction a session may go on believing that a schema is missing which it has looked for in vain, although another
+ * one has made it since: it hears of that when it takes a lock on a table, and reading one takes one.
+ */
+export const seeNewSchemas = 'SELECT FROM pg_catalog.pg_namespace LIMIT 0';
+
 /** A migration may take its time, and so may waiting for that of another process. */
 const migrationTimeoutMs = 3_600_000;
 
@@ -27,6 +33,7 @@ export async function migrate(pool: Pool, schema: string): Promise<MigrationResu
       await run(`SET LOCAL ${name}_timeout = 0`);
     // Held until the end of this transaction, which also works through pgbouncer.
     await run('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`longshore ${schema}`]);
+    await run(seeNewSchemas);
     const from = await readVersion(client, schema);
     refuseNewer(schema, from);
     if (from === null) await create(client, schema);
