@@ -225,7 +225,8 @@ async function runGuarded(
   const { keys } = ports.client.stores;
   const { lease } = run;
   const key = guardKey(admitted.job.name, admitted.envelope);
-  const claim = await keys.claim(key, lease.token, lease.expiresAt).catch(toError);
+  // The run's end, not the lease's: what has waited in a worker's buffer was renewed there.
+  const claim = await keys.claim(key, lease.token, run.expiresAt).catch(toError);
   if (claim instanceof Error) return giveBack(givenBackMs, claim); // not run unguarded, and no attempt spent
   if (claim.state === 'completed') return { verb: 'ack', outcome: 'skipped-idempotent', output: claim.value };
   if (claim.state === 'running') {

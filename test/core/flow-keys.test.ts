@@ -33,6 +33,29 @@ const down = (): Promise<never> => Promise.reject(new Error('store is down'));
 
 const held = 'job:work:invoice-7';
 
+describe('a key that is claimed', () => {
+  it('is held as long as the lease was renewed to, before the run began', async () => {
+    const claims: number[] = [];
+    const { keys } = apart();
+    const b = start({
+      stores: {
+        keys: {
+          ...keys,
+          claim: (key, owner, holdUntil) => {
+            claims.push(holdUntil);
+            return keys.claim(key, owner, holdUntil);
+          },
+        },
+      },
+    });
+    await b.client.enqueue(work, {}, keyed);
+    const run = await b.take();
+    run.expiresAt += 40_000;
+    await b.run(run);
+    expect(claims).toEqual([run.lease.expiresAt + 40_000]);
+  });
+});
+
 describe('a key that is done', () => {
   it('skips the second job, and gives it the output of the first', async () => {
     const b = start();
