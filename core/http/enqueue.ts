@@ -2,7 +2,7 @@
 
 import type { EnqueueOptions } from '../client.ts';
 import type { OutgoingMessage } from '../contract.ts';
-import { prepare } from '../enqueue.ts';
+import { prepare, recordEnqueued } from '../enqueue.ts';
 import { LongshoreError, shown } from '../errors.ts';
 import { backendError } from '../failure.ts';
 import type { Job } from '../job.ts';
@@ -124,9 +124,14 @@ async function send(
   messages: readonly OutgoingMessage[],
 ): Promise<(OutgoingMessage | Refusal)[]> {
   if (messages.length === 0) return [];
-  const results = await client.backend.enqueue(messages).catch((cause) => {
+  const { app, backend, stores } = client;
+  const sentAt = app.clock.now();
+  const results = await backend.enqueue(messages).catch((cause) => {
     throw backendError('enqueueing', cause);
   });
+  const { writer } = stores.records;
+  const taken = messages.filter((_, i) => results[i]?.ok);
+  if (writer) await recordEnqueued(app, writer, taken, sentAt);
   return messages.map((message, i) => {
     const result = results[i];
     if (result?.ok) return message;
