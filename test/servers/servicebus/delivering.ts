@@ -1,0 +1,126 @@
+/** Receivers of a queue: messages go out while they give credit, and come back settled one way or another. */
+
+import type { Delivery, EventContext, Sender } from 'rhea';
+import type { Queue } from './queue.ts';
+import { accepted, outgoing, rejected, tagOf } from './wire.ts';
+
+/** What rhea keeps to itself, and a broker has to know. */
+interface Internals {
+  credit: number;
+  delivery_count: number;
+  issue_flow: boolean;
+  _get_drain(): boolean;
+  readonly connection: { _register(): void };
+  readonly session: { readonly outgoing: { next_delivery_id: number; next_pending_delivery: number } };
+}
+const internals = (sender: Sender): Internals => sender as unknown as Internals;
+
+/** Sent, and waiting in rhea for its next turn. */
+function unsent(sender: Sender): number {
+  const { next_delivery_id, next_pending_delivery } = internals(sender).session.outgoing;
+  return next_delivery_id - next_pending_delivery;
+}
+
+export interface Delivering {
+  add(sender: Sender, queue: Queue): void;
+  remove(sender: Sender): void;
+  /** Sends what the queue has, to whoever has credit. */
+  pump(queue: Queue): void;
+  drain(sender: Sender): void;
+  settle(context: EventContext, outcome: Outcome): void;
+}
+
+export type Outcome = 'accepted' | 'rejected' | 'modified' | 'released';
+
+interface Consumer {
+  readonly sender: Sender;
+  readonly queue: Queue;
+  /** Nothing is locked: what is sent is gone. */
+  readonly takesAway: boolean;
+}
+
+export function createDelivering(): Delivering {
+  /** In the order in which they get their turn. */
+  let consumers: Consumer[] = [];
+  const tokens = new WeakMap<Delivery, string>();
+
+  function send({ sender, queue, takesAway }: Consumer): boolean {
+    if (internals(sender).credit - unsent(sender) <= 0 || !sender.sendable()) return false;
+    if (takesAway) {
+      const message = queue.takeAway();
+      if (message) sender.send(outgoing(message, null));
+      return message !== null;
+    }
+    const lock = queue.take();
+    if (!lock) return false;
+    tokens.set(sender.send(outgoing(lock.message, lock), tagOf(lock.token)), lock.token);
+    return true;
+  }
+
+  function pump(queue: Queue): void {
+    for (;;) {
+      const next = consumers.find((consumer) => consumer.queue === queue && send(consumer));
+      if (!next) return;
+      consumers = [...consumers.filter((consumer) => consumer !== next), next];
+    }
+  }
+
+  return {
+    pump,
+    add(sender, queue) {
+      // A receiver that settles first takes away; the SDK calls it receiveAndDelete.
+      consumers.push({ sender, queue, takesAway: sender.snd_settle_mode === 1 });
+      // The only flow that a broker's sending side writes is the answer to a drain.
+      internals(sender)._get_drain = () => true;
+      pump(queue);
+    },
+    remove(sender) {
+      consumers = consumers.filter((consumer) => consumer.sender !== sender);
+    },
+    drain(sender) {
+      const consumer = consumers.find((one) => one.sender === sender);
+      if (consumer) pump(consumer.queue);
+      const answer = () => {
+        if (!sender.is_open()) return;
+        if (unsent(sender) > 0) return void setImmediate(answer);
+        const link = internals(sender);
+        // Answered at credit 0 too, which rhea would not: the other side waits for it.
+        link.delivery_count += link.credit;
+        link.credit = 0;
+        link.issue_flow = true;
+        link.connection._register();
+      };
+      answer();
+    },
+    settle({ delivery, sender }, outcome) {
+      const consumer = consumers.find((one) => one.sender === sender);
+      if (!delivery || !consumer) return;
+      const token = tokens.get(delivery);
+      const { remote_state: state } = delivery as unknown as { remote_state: RemoteState };
+      const done = token !== undefined && perform(consumer.queue, token, outcome, state);
+      delivery.update(true, (done ? accepted() : rejected(lockLost)) as never);
+      // Nothing more will be said about it. rhea would wait for that, and stop after 2,048 deliveries.
+      (delivery as { remote_settled: boolean }).remote_settled = true;
+      pump(consumer.queue);
+    },
+  };
+}
+
+interface RemoteState {
+  readonly error?: { readonly condition?: string; readonly info?: Record<string, unknown> };
+  readonly undeliverable_here?: boolean;
+  readonly message_annotations?: Record<string, unknown>;
+}
+
+function perform(queue: Queue, token: string, outcome: Outcome, state: RemoteState): boolean {
+  if (outcome === 'accepted') return queue.complete(token);
+  if (outcome === 'rejected') return queue.deadLetter(token, state.error?.info ?? {});
+  const change = state.message_annotations ?? {};
+  return state.undeliverable_here ? queue.defer(token, change) : queue.abandon(token, change);
+}
+
+const lockLost = {
+  condition: 'com.microsoft:message-lock-lost',
+  description:
+    'The lock supplied is invalid. Either the lock expired, or the message has already been removed from the queue.',
+};

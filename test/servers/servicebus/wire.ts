@@ -1,0 +1,106 @@
+/** Between AMQP messages and what a queue keeps. */
+
+import rhea, { type AmqpError, type Message } from 'rhea';
+import type { Locked, Parcel, Properties, StoredMessage } from './queue.ts';
+
+/** A message as rhea has decoded it: sections as objects, a body as data. */
+export type Decoded = Message;
+
+const decode = (bytes: Buffer): Decoded => rhea.message.decode(bytes) as unknown as Decoded;
+
+interface Outcomes {
+  accepted(): { described(): unknown };
+  rejected(fields: { error: AmqpError }): { described(): unknown };
+}
+const outcomes = rhea.message as unknown as Outcomes;
+export const accepted = (): unknown => outcomes.accepted().described();
+export const rejected = (error: AmqpError): unknown => outcomes.rejected({ error }).described();
+
+/** `format` of a transfer that carries many messages. */
+export const batchFormat = 0x80_01_37_00;
+
+/** The messages of a transfer. A batch has one data section per message, each an encoded message of its own. */
+export function messagesOf(message: Message | Buffer, format: number | undefined): Decoded[] {
+  if (format === undefined || format === 0) return [message as Message];
+  const { body } = decode(message as Buffer);
+  const sections = body?.content as Buffer | Buffer[];
+  // A batch of one decodes to its only section.
+  return (Array.isArray(sections) ? sections : [sections]).map(decode);
+}
+
+export const parcelFrom = (bytes: Buffer): Parcel => parcelOf(decode(bytes));
+
+export function parcelOf(decoded: Decoded): Parcel {
+  const { message_id, ttl, application_properties = {}, message_annotations = {} } = decoded;
+  const scheduled = message_annotations['x-opt-scheduled-enqueue-time'];
+  return {
+    messageId: message_id === undefined ? null : String(message_id),
+    notBefore: scheduled === undefined ? null : Number(scheduled),
+    timeToLiveMs: ttl ?? null,
+    properties: application_properties,
+    content: decoded,
+  };
+}
+
+export const sizeOf = (decoded: Decoded): number => rhea.message.encode(decoded).length;
+
+const states = { active: 0, deferred: 1, scheduled: 2 };
+
+/** As a receiver gets it. `lock` is null for what is only looked at. */
+export function outgoing(message: StoredMessage, lock: Locked | null): Decoded {
+  const { parcel, properties, sequence, enqueuedAt, deliveryCount, source } = message;
+  const { message_annotations = {}, ...rest } = parcel.content as Decoded;
+  return {
+    ...rest,
+    // The SDK refuses to settle what has no id.
+    message_id: parcel.messageId ?? `sequence-${sequence}`,
+    application_properties: typed(properties),
+    delivery_count: deliveryCount,
+    message_annotations: {
+      ...message_annotations,
+      'x-opt-sequence-number': rhea.types.wrap_long(sequence),
+      'x-opt-enqueued-time': rhea.types.wrap_timestamp(enqueuedAt),
+      'x-opt-message-state': rhea.types.wrap_int(states[message.state]),
+      ...(lock && { 'x-opt-locked-until': rhea.types.wrap_timestamp(lock.until) }),
+      ...(source !== null && { 'x-opt-deadletter-source': source }),
+    },
+  } as Decoded;
+}
+
+/** Whole numbers keep their kind: without it rhea would write them as doubles. */
+function typed(properties: Properties): Properties {
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, value]) => [
+      name,
+      Number.isSafeInteger(value) ? rhea.types.wrap_long(value as number) : value,
+    ]),
+  );
+}
+
+/** Service Bus writes a lock token as .NET writes a Guid: the first three groups turned round. */
+export function tagOf(token: string): Buffer {
+  const bytes = Buffer.from(token.replaceAll('-', ''), 'hex');
+  return Buffer.concat([
+    bytes.subarray(0, 4).reverse(),
+    bytes.subarray(4, 6).reverse(),
+    bytes.subarray(6, 8).reverse(),
+    bytes.subarray(8),
+  ]);
+}
+
+export function tokenFrom(bytes: Buffer): string {
+  const hex = Buffer.from(bytes).toString('hex');
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+}
+
+/** A long, which rhea gives as a number or, where that would not hold it, as bytes. */
+export const longOf = (value: number | Buffer): number =>
+  typeof value === 'number' ? value : Number(value.readBigInt64BE());
+
+export const textMessage = (body: string): Decoded =>
+  ({ body: rhea.message.data_section(Buffer.from(body)) }) as unknown as Decoded;
+
+export function textIn({ parcel }: StoredMessage): string {
+  const content = (parcel.content as Decoded).body?.content as Buffer | Buffer[] | undefined;
+  return Buffer.concat([content ?? []].flat()).toString('utf8');
+}
