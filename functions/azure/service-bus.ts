@@ -1,0 +1,166 @@
+/** Azure Service Bus as a queue. It keeps no records and no keys: give `connect()`, `startWorker()` and `azure()` a store. */
+
+import type { JobSettler, OutgoingMessage, QueueBackend, SendResult } from '../../core/contract.ts';
+import { config, LongshoreError } from '../../core/errors.ts';
+import { checkInteger } from '../../core/job.ts';
+import { type Access, accessOf, type ConnectionOptions, createConnection } from './servicebus/connection.ts';
+import { serviceBusError } from './servicebus/errors.ts';
+import { createLocks } from './servicebus/locks.ts';
+import { parcelOf } from './servicebus/message.ts';
+import { createMoves } from './servicebus/moves.ts';
+import type { Polling } from './servicebus/polling.ts';
+import type { Queues } from './servicebus/queues.ts';
+import { createReceiving, type Receiving } from './servicebus/receiving.ts';
+import { createSettling } from './servicebus/settling.ts';
+
+export interface ServiceBusOptions extends ConnectionOptions {
+  /** How long one receive call may wait, 1_000 to 60_000; `close()` waits as long for the last one. @default 5_000 */
+  readonly longPollMs?: number;
+  /** UTF-8 bytes. The Premium tier takes larger ones, where its namespace is told so. @default 253_952, for 256 KB */
+  readonly maxBodyBytes?: number;
+}
+
+export interface ServiceBusBackend extends QueueBackend {
+  readonly queues: Queues;
+  /** Makes a lease of a message that the Functions host has received. */
+  readonly accept: Receiving['accept'];
+  /** Settles such leases: the host completes the message itself, when the function has returned. */
+  readonly pushed: JobSettler;
+  /** Throws `CONFIG` unless these queues, and their queues of dead letters, exist. @default every queue configured */
+  check(queues?: readonly string[]): Promise<void>;
+}
+
+/** What one receive call brings at most. An AMQP session keeps 2,048 unsettled ones. */
+const mostPerCall = 500;
+/** Service Bus counts properties; so much is kept free for ours, the reason and error of a dead letter included. */
+const propertyBytes = 8_192;
+
+export function serviceBus(options: ServiceBusOptions): ServiceBusBackend {
+  const access = accessOf(options);
+  return openServiceBusBackend(options, () => access);
+}
+
+/** @param access asked for on first use */
+export function openServiceBusBackend(options: ServiceBusOptions, access: () => Access): ServiceBusBackend {
+  const { longPollMs = 5_000, maxBodyBytes = 262_144 - propertyBytes, keys } = options;
+  checkInteger('longPollMs of serviceBus()', longPollMs, 1_000);
+  if (longPollMs > 60_000)
+    throw config(`Expected longPollMs of serviceBus() to be at most 60000, got ${longPollMs}.`);
+  checkInteger('maxBodyBytes of serviceBus()', maxBodyBytes, 1_024);
+  const connection = createConnection(options, access);
+  const { clock, queues, placeOf, told } = connection;
+  const locks = createLocks(connection);
+  const moves = keys ? createMoves(keys, clock.now) : null;
+  const settling = createSettling(connection, locks, moves);
+  const { receive, accept } = createReceiving(connection, locks, settling, moves);
+  // A function neither fetches nor lists: what it does not need, it does not load.
+  let polling: Promise<Polling> | null = null;
+  const polls = (): Promise<Polling> => {
+    polling ??= import('./servicebus/polling.ts').then(({ createPolling }) =>
+      createPolling({
+        clock,
+        longPollMs,
+        mostPerCall,
+        receive,
+        async handBack(leases) {
+          for (const lease of leases) await settling.own.nack(lease, { delayMs: 0, countAttempt: false });
+        },
+      }),
+    );
+    return polling;
+  };
+  const letters = async () => (await import('./servicebus/dead-letters.ts')).deadLettersOf(connection);
+
+  async function sendAll(queue: string, messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
+    const now = clock.now();
+    const parcels = messages.map(({ id, job, group, notBefore, body }) => {
+      const tags = { id, job, group, attempts: 0, copies: 0, series: id, interrupted: false };
+      return parcelOf(body, tags, notBefore, now);
+    });
+    const during = `sending to queue "${queue}"`;
+    const failures = await told(during, (api) => api.send(placeOf(queue).entity, parcels));
+    return messages.map(({ id }, i) =>
+      failures[i] === null
+        ? { ok: true, id, duplicate: false }
+        : { ok: false, id, error: serviceBusError(during, failures[i]) },
+    );
+  }
+
+  return {
+    name: 'servicebus',
+    limits: { maxBodyBytes, maxDelayMs: null, maxLeaseMs: null },
+    queues,
+    accept,
+    pushed: settling.pushed,
+    async check(names = queues.all().map(({ name }) => name)) {
+      for (const { name, entity, failedEntity } of names.map(placeOf)) {
+        for (const one of [entity, failedEntity])
+          await told(`looking for "${one}", which queue "${name}" needs`, (api) =>
+            api.peek({ name: one }, '1', 1),
+          );
+      }
+    },
+
+    async enqueue(messages) {
+      const results = new Map<OutgoingMessage, SendResult>();
+      const ready = messages.filter((message) => {
+        placeOf(message.queue);
+        const error = tooLarge(message, maxBodyBytes);
+        if (error) results.set(message, { ok: false, id: message.id, error });
+        return !error;
+      });
+      const failed: LongshoreError[] = [];
+      const groups = Map.groupBy(ready, (message) => message.queue);
+      for (const [queue, group] of groups) {
+        const sent = await sendAll(queue, group).catch((error: LongshoreError) => {
+          failed.push(error);
+          return group.map(({ id }): SendResult => ({ ok: false, id, error }));
+        });
+        for (const [i, message] of group.entries()) results.set(message, sent[i]!);
+      }
+      if (failed.length > 0 && failed.length === groups.size) throw failed[0];
+      return messages.map((message) => results.get(message)!);
+    },
+    async fetch(request) {
+      await locks.givenBack();
+      return (await polls()).fetch(request);
+    },
+    async reapExpired() {
+      await locks.givenBack(); // what was held here; Service Bus itself looks after the rest
+      return 0;
+    },
+    ack: settling.own.ack,
+    nack: settling.own.nack,
+    abandon: settling.own.abandon,
+    renew: settling.own.renew,
+    admin: {
+      stats: async (queue) => (await import('./servicebus/dead-letters.ts')).statsOf(connection, queue),
+      deadLetters: {
+        list: async (filter) => (await letters()).list(filter),
+        retry: async (ids) => (await letters()).retry(ids),
+        discard: async (ids) => (await letters()).discard(ids),
+      },
+      peek: () => refuse('tell what would be fetched next: it shows running messages like waiting ones'),
+      clear: () => refuse('clear a queue and leave what is running. Purge it in the portal'),
+      pause: () => refuse('pause. Stop its workers, or set the queue to ReceiveDisabled in the portal'),
+      resume: () => refuse('pause, so there is nothing to resume. Set the queue to Active in the portal'),
+    },
+    async close() {
+      await (await polling)?.close();
+      locks.close();
+      await connection.close();
+    },
+  };
+}
+
+function tooLarge({ body }: OutgoingMessage, maxBodyBytes: number): LongshoreError | null {
+  if (body.length * 3 <= maxBodyBytes || Buffer.byteLength(body) <= maxBodyBytes) return null;
+  return new LongshoreError(
+    'LIMIT',
+    `Expected a body of at most ${maxBodyBytes} bytes, got ${Buffer.byteLength(body)}. Store the data elsewhere and send its id.`,
+  );
+}
+
+async function refuse(what: string): Promise<never> {
+  throw config(`Service Bus cannot ${what}.`);
+}

@@ -1,0 +1,65 @@
+/** What Longshore asks of Service Bus, in types of our own: a program without the SDK's compiles. */
+
+/** A message on its way, as the SDK takes it. */
+export interface OutgoingParcel {
+  readonly messageId: string;
+  readonly body: Buffer;
+  readonly contentType: string;
+  readonly applicationProperties: Readonly<Record<string, string>>;
+  /** For partitions and sessions. */
+  readonly sessionId?: string;
+  /** For people, in the portal: the job. */
+  readonly subject?: string;
+  /** Not to be given out before. */
+  readonly scheduledEnqueueTimeUtc?: Date;
+}
+
+/** A message as the SDK gives it, as far as Longshore looks. */
+export interface ReceivedMessage {
+  readonly messageId?: string | number | Buffer | undefined;
+  readonly body: unknown;
+  /** Proof of ownership; what is only looked at has none. */
+  readonly lockToken?: string | undefined;
+  /** Deliveries before this one: the first has 0. */
+  readonly deliveryCount?: number | undefined;
+  readonly lockedUntilUtc?: Date | undefined;
+  readonly enqueuedTimeUtc?: Date | undefined;
+  readonly scheduledEnqueueTimeUtc?: Date | undefined;
+  readonly sequenceNumber?: { toString(): string } | undefined;
+  readonly state?: 'active' | 'deferred' | 'scheduled';
+  readonly sessionId?: string | undefined;
+  readonly applicationProperties?: Readonly<Record<string, unknown>> | undefined;
+  readonly deadLetterReason?: string | undefined;
+  readonly deadLetterErrorDescription?: string | undefined;
+}
+
+/** A message this process has received, or the token of one that another has. */
+export type Holding = ReceivedMessage | { readonly lockToken: string };
+
+export interface DeadLetterFacts {
+  readonly deadLetterReason: string;
+  readonly deadLetterErrorDescription: string;
+  readonly [property: string]: string;
+}
+
+/** A queue of the namespace, or the dead letters that Service Bus keeps beside it. */
+export interface Entity {
+  readonly name: string;
+  readonly deadLetters?: true;
+}
+
+/** Rejects with the SDK's own errors; a lock that has ended is one with code `MessageLockLost`. */
+export interface ServiceBusApi {
+  /** In as few batches as they fit in. One answer per parcel, in order: `null` = Service Bus has it. */
+  send(queue: string, parcels: readonly OutgoingParcel[]): Promise<(unknown | null)[]>;
+  /** `waitMs` 0 = look once. */
+  receive(entity: Entity, max: number, waitMs: number): Promise<ReceivedMessage[]>;
+  complete(entity: Entity, holding: Holding): Promise<void>;
+  /** Back to the queue at once, one delivery more. */
+  abandon(entity: Entity, holding: Holding): Promise<void>;
+  deadLetter(entity: Entity, holding: Holding, facts: DeadLetterFacts): Promise<void>;
+  renew(entity: Entity, holding: Holding): Promise<Date>;
+  /** In the order of sequence numbers, beginning with `from`; also what is locked or scheduled. */
+  peek(entity: Entity, from: string, max: number): Promise<ReceivedMessage[]>;
+  close(): Promise<void>;
+}

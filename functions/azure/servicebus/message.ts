@@ -1,0 +1,153 @@
+/**
+ * What travels beside the body. The envelope is signed and stays as it is; these properties name it and count for it. They
+ * need no signature: whoever may write to the queue could send the same envelope afresh.
+ *
+ * The Functions host parses texts as JSON, where that works, and writes the first letter of every key small. So keys
+ * begin small, and a name that is JSON by chance ("1e3") travels as a JSON string.
+ */
+
+import { createHash } from 'node:crypto';
+import type { OutgoingParcel, ReceivedMessage } from './api.ts';
+
+/** Facts that the copy of a message keeps. */
+export interface Tags {
+  readonly id: string;
+  readonly job: string;
+  readonly group: string | null;
+  /** Attempts that earlier copies of this message have spent. */
+  readonly attempts: number;
+  /** How many copies came before this one: each has a message id of its own. */
+  readonly copies: number;
+  /** Of which series of copies it is one: a dead letter that is retried begins another. */
+  readonly series: string;
+  /** The attempt before this one was not settled. */
+  readonly interrupted: boolean;
+}
+
+/** One delivery, received here or handed over by the Functions host. */
+export interface Delivery {
+  readonly body: string;
+  readonly lockToken: string;
+  /** 1 = the first. */
+  readonly deliveryCount: number;
+  readonly enqueuedAt: number | null;
+  readonly tags: Tags;
+}
+
+/** A value that may hold anything, from a producer that is not Longshore. */
+type Properties = Readonly<Record<string, unknown>>;
+
+const longestName = 128;
+
+export function propertiesOf({
+  id,
+  job,
+  attempts,
+  copies,
+  series,
+  interrupted,
+}: Tags): Record<string, string> {
+  return someOf({
+    'longshore.id': named(id),
+    'longshore.job': named(job),
+    'longshore.attempts': attempts > 0 ? String(attempts) : '',
+    'longshore.copies': copies > 0 ? String(copies) : '',
+    'longshore.series': series === id ? '' : named(series),
+    'longshore.interrupted': interrupted ? 'yes' : '',
+  });
+}
+
+/** Empty texts are left out. */
+export const someOf = (texts: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== ''));
+
+const named = (text: string): string => (isJson(text) ? JSON.stringify(text) : text);
+
+export function textOf(properties: Properties, name: string): string {
+  const value = properties[name];
+  if (value === undefined || value === null) return '';
+  if (typeof value !== 'string') return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return value;
+}
+
+/** No name begins with a quotation mark, so one that does is quoted. */
+function nameOf(properties: Properties, name: string): string {
+  const text = textOf(properties, name);
+  return text.startsWith('"') && isJson(text) ? String(JSON.parse(text)) : text;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** @param messageId stands in for the id of a message that is not Longshore's */
+export function tagsOf(properties: Properties, messageId: string, group: string | null): Tags {
+  const id = (nameOf(properties, 'longshore.id') || messageId).slice(0, longestName);
+  return {
+    id,
+    job: nameOf(properties, 'longshore.job').slice(0, longestName),
+    group,
+    attempts: countOf(properties['longshore.attempts']),
+    copies: countOf(properties['longshore.copies']),
+    series: nameOf(properties, 'longshore.series') || id,
+    interrupted: properties['longshore.interrupted'] === 'yes',
+  };
+}
+
+export function countOf(value: unknown): number {
+  const count = Number(value ?? 0);
+  return Number.isSafeInteger(count) && count >= 0 ? count : 0;
+}
+
+/** Service Bus takes one message of this name within its window: the second of two equal copies is dropped. */
+export function messageIdOf({ series, copies }: Tags): string {
+  const end = copies > 0 ? `:${copies}` : '';
+  if (series.length + end.length <= longestName) return series + end;
+  return createHash('sha256').update(series).digest('hex') + end;
+}
+
+export function parcelOf(body: string, tags: Tags, notBefore: number | null, now: number): OutgoingParcel {
+  return {
+    messageId: messageIdOf(tags),
+    body: Buffer.from(body),
+    contentType: 'application/json',
+    applicationProperties: propertiesOf(tags),
+    ...(tags.group !== null && { sessionId: sessionIdOf(tags.group) }),
+    ...(tags.job !== '' && { subject: tags.job }),
+    ...(notBefore !== null && notBefore > now && { scheduledEnqueueTimeUtc: new Date(notBefore) }),
+  };
+}
+
+const sessionIdOf = (group: string): string =>
+  group.length <= longestName ? group : createHash('sha256').update(group).digest('hex');
+
+/** The next copy of the same message. */
+export const copyOf = (tags: Tags, change: { attempts: number; interrupted: boolean }): Tags => ({
+  ...tags,
+  ...change,
+  copies: tags.copies + 1,
+});
+
+export function deliveryOf(message: ReceivedMessage): Delivery {
+  const { applicationProperties = {}, sessionId, sequenceNumber, messageId } = message;
+  const name = messageId === undefined ? `sequence-${sequenceNumber}` : String(messageId);
+  return {
+    body: bodyText(message.body),
+    lockToken: message.lockToken ?? '',
+    deliveryCount: (message.deliveryCount ?? 0) + 1, // the SDK counts those before this one
+    enqueuedAt: message.enqueuedTimeUtc?.getTime() ?? null,
+    tags: tagsOf(applicationProperties, name, sessionId ?? null),
+  };
+}
+
+/** Bytes, a text, or what the host has made of one. `JSON.stringify` restores what `JSON.stringify` has written. */
+export function bodyText(body: unknown): string {
+  if (typeof body === 'string') return body;
+  if (body instanceof Uint8Array) return Buffer.from(body).toString('utf8');
+  return body === undefined ? '' : JSON.stringify(body);
+}

@@ -1,0 +1,188 @@
+/** The only file that imports the SDK, and it is imported on first use: loading it takes longer than all the rest. */
+
+import {
+  type RetryOptions,
+  ServiceBusClient,
+  type ServiceBusMessage,
+  type ServiceBusReceiver,
+  type ServiceBusSender,
+} from '@azure/service-bus';
+import type { Entity, Holding, OutgoingParcel, ReceivedMessage, ServiceBusApi } from './api.ts';
+import type { Access } from './connection.ts';
+import { codeOf } from './errors.ts';
+
+/** Service Bus answers a drain with all it has, so a look need not wait for a reply. */
+const lookMs = 20;
+
+export function openServiceBus(
+  access: Access,
+  retryOptions: RetryOptions & { readonly maxRetries: number; readonly timeoutInMs: number },
+): ServiceBusApi {
+  const { maxRetries, timeoutInMs } = retryOptions;
+  const client =
+    'connectionString' in access
+      ? new ServiceBusClient(access.connectionString, { retryOptions })
+      : new ServiceBusClient(access.fullyQualifiedNamespace, access.credential as never, { retryOptions });
+  const senders = new Map<string, ServiceBusSender>();
+  const receivers = new Map<string, ServiceBusReceiver>();
+  /** A receiver does one thing at a time. */
+  const turns = new Map<ServiceBusReceiver, Promise<unknown>>();
+
+  function senderOf(queue: string): ServiceBusSender {
+    const sender = senders.get(queue) ?? client.createSender(queue);
+    senders.set(queue, sender);
+    return sender;
+  }
+
+  /** @param use those that wait and those that look keep out of each other's way */
+  function receiverOf({ name, deadLetters }: Entity, use: 'waits' | 'looks' = 'looks'): ServiceBusReceiver {
+    const key = `${use} ${deadLetters ? 'dead' : 'own'} ${name}`;
+    const receiver =
+      receivers.get(key) ??
+      client.createReceiver(name, {
+        receiveMode: 'peekLock',
+        skipParsingBodyAsJson: true,
+        maxAutoLockRenewalDurationInMs: 0, // leases are renewed, and end, by our own clock
+        ...(deadLetters && { subQueueType: 'deadLetter' as const }),
+      });
+    receivers.set(key, receiver);
+    return receiver;
+  }
+
+  /**
+   * A request over the management link that is under way when the connection goes is never answered, and the SDK waits a
+   * minute for it, or for ever. These change nothing when they are repeated.
+   */
+  async function asked<T>(request: () => Promise<T>): Promise<T> {
+    for (let tries = 0; ; tries++) {
+      try {
+        return await within(timeoutInMs, request());
+      } catch (error) {
+        if (codeOf(error) !== 'ServiceTimeout' || tries >= maxRetries) throw error;
+      }
+    }
+  }
+
+  /** Settling on a link that is gone goes on over the management link, after the SDK's own timeout. */
+  const settled = (work: Promise<void>): Promise<void> => within(2 * (maxRetries + 1) * timeoutInMs, work);
+
+  async function receiveWith(
+    receiver: ServiceBusReceiver,
+    max: number,
+    maxWaitTimeInMs: number,
+  ): Promise<ReceivedMessage[]> {
+    const before = turns.get(receiver) ?? Promise.resolve();
+    const mine = before.then(() => receiver.receiveMessages(max, { maxWaitTimeInMs }));
+    turns.set(
+      receiver,
+      mine.catch(() => {}),
+    );
+    return mine;
+  }
+
+  return {
+    async send(queue, parcels) {
+      const sender = senderOf(queue);
+      const answers: (unknown | null)[] = new Array(parcels.length).fill(null);
+      for (const places of groupsOf(parcels)) await sendGroup(sender, parcels, places, answers);
+      return answers;
+    },
+    async receive(entity, max, waitMs) {
+      if (waitMs <= 0) return receiveWith(receiverOf(entity), max, lookMs);
+      // Asked for more, the SDK would wait another second for them after the first.
+      const first = await receiveWith(receiverOf(entity, 'waits'), 1, waitMs);
+      if (first.length === 0 || max <= 1) return first;
+      // What has come must not be lost to a failure of what comes next.
+      const rest = await receiveWith(receiverOf(entity), max - 1, lookMs).catch(() => []);
+      return [...first, ...rest];
+    },
+    complete: (entity, holding) => settled(receiverOf(entity).completeMessage(heldBy(holding))),
+    abandon: (entity, holding) => settled(receiverOf(entity).abandonMessage(heldBy(holding))),
+    deadLetter: (entity, holding, facts) =>
+      settled(receiverOf(entity).deadLetterMessage(heldBy(holding), facts)),
+    renew: (entity, holding) => asked(() => receiverOf(entity).renewMessageLock(heldBy(holding))),
+    peek: (entity, from, max) =>
+      asked(() => receiverOf(entity).peekMessages(max, { fromSequenceNumber: longFrom(from) as never })),
+    close: () => client.close(),
+  };
+}
+
+/** Rejects with code `ServiceTimeout` when `work` takes longer than `ms`. */
+async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  let stop: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const error = Object.assign(new Error(`Service Bus did not answer within ${ms} ms.`), {
+      code: 'ServiceTimeout',
+    });
+    stop = setTimeout(() => reject(error), ms);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(stop);
+    work.catch(() => {}); // its answer may still come, when nobody waits for it
+  }
+}
+
+/** Scheduled messages and others never share a batch: its envelope repeats what its first message says. */
+function groupsOf(parcels: readonly OutgoingParcel[]): number[][] {
+  const isDelayed = (i: number) => parcels[i]!.scheduledEnqueueTimeUtc !== undefined;
+  return [...Map.groupBy(parcels.keys(), isDelayed).values()];
+}
+
+async function sendGroup(
+  sender: ServiceBusSender,
+  parcels: readonly OutgoingParcel[],
+  places: readonly number[],
+  answers: (unknown | null)[],
+): Promise<void> {
+  let batch: number[] = [];
+  let open = await sender.createMessageBatch();
+  const flush = async () => {
+    if (batch.length > 0) await sendBatch(sender, parcels, batch, open, answers);
+    batch = [];
+  };
+  for (const place of places) {
+    const message: ServiceBusMessage = parcels[place]!;
+    if (!open.tryAddMessage(message)) {
+      await flush();
+      open = await sender.createMessageBatch();
+      // Alone in a batch it is larger than on its own: then let Service Bus decide.
+      if (!open.tryAddMessage(message)) {
+        answers[place] = await sender.sendMessages(message).then(() => null, causeOf);
+        continue;
+      }
+    }
+    batch.push(place);
+  }
+  await flush();
+}
+
+async function sendBatch(
+  sender: ServiceBusSender,
+  parcels: readonly OutgoingParcel[],
+  places: readonly number[],
+  batch: Awaited<ReturnType<ServiceBusSender['createMessageBatch']>>,
+  answers: (unknown | null)[],
+): Promise<void> {
+  const message = places.length === 1 ? parcels[places[0]!]! : batch;
+  const answer = await sender.sendMessages(message).then(() => null, causeOf);
+  for (const place of places) answers[place] = answer;
+}
+
+const causeOf = (error: unknown): unknown => error ?? new Error('Service Bus gave no reason.');
+
+/** A message that came here is settled on its link; of another one its token is enough, over the management link. */
+function heldBy(holding: Holding): never {
+  return ('delivery' in holding ? holding : { ...holding, delivery: {} }) as never;
+}
+
+/** What the SDK takes for a `Long`: it asks for the mark and for the bytes, and the package is not ours to import. */
+const longFrom = (text: string): unknown => ({
+  __isLong__: true,
+  toBytesBE() {
+    const bytes = Buffer.alloc(8);
+    bytes.writeBigInt64BE(BigInt(text));
+    return [...bytes];
+  },
+});

@@ -1,0 +1,42 @@
+import { describe, it } from 'vitest';
+import { serviceBus } from '../../functions/azure/service-bus.ts';
+import { memoryStore } from '../../local/backends/memory/index.ts';
+import { describeBackend } from '../contract/backend.ts';
+import type { Harness } from '../contract/harness.ts';
+import { minute, queues } from '../contract/kit.ts';
+import { startServiceBus } from '../servers/servicebus/index.ts';
+import { createVirtualClock } from '../virtual-clock.ts';
+
+const harness: Harness = {
+  lacks: ['order', 'duplicates', 'administration'],
+  async open() {
+    const clock = createVirtualClock();
+    const server = await startServiceBus({ clock });
+    for (const queue of queues) {
+      server.createQueue(queue, { lockMs: 5 * minute, duplicateWindowMs: 10 * minute });
+    }
+    const options = {
+      connectionString: server.connectionString,
+      queues,
+      keys: memoryStore({ clock }).keys,
+      longPollMs: 1_000,
+      maxRetries: 0,
+      clock,
+    };
+    const backend = serviceBus(options);
+    const peer = serviceBus(options);
+    return {
+      backend,
+      peer,
+      now: clock.now,
+      advance: clock.advance,
+      async close() {
+        await backend.close();
+        await peer.close();
+        await server.stop();
+      },
+    };
+  },
+};
+
+describeBackend('serviceBus()', harness, { describe, it });
