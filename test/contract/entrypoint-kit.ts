@@ -26,9 +26,9 @@ export const takesTime = { takesTime: true } as const;
 export interface Delivered {
   /** How many messages were handed over; 0 = nothing was ready and nobody was called. */
   readonly taken: number;
-  /** How many of them the platform may forget. */
+  /** How many of them have come to their end: no copy of them is left to come again. */
   readonly done: number;
-  /** What the entry point has thrown. */
+  /** What the entry point has thrown, where that is not its way to say "not done". */
   readonly thrown: unknown;
 }
 
@@ -55,6 +55,8 @@ export interface EntrypointHarness {
   readonly timeIsOurs?: boolean;
   /** How long a message is hidden whose call came to nothing. */
   readonly visibilityMs: number;
+  /** Each message is a call of its own, with all the time that a call has. @default messages share their call */
+  readonly callsAreSingle?: true;
   readonly clock: () => Clock;
   open(app: App, options: EntrypointOptions): Promise<EntrypointBench>;
 }
@@ -78,6 +80,7 @@ export interface EntrypointKit {
   readonly bench: EntrypointBench;
   readonly clock: Clock;
   readonly visibilityMs: number;
+  readonly callsAreSingle: boolean;
   /** Does what `behaviour` says for the payload's name; retried after a minute, three attempts. */
   readonly job: Job<Payload>;
   /** The same under an idempotency key: its name. */
@@ -150,6 +153,7 @@ export async function createEntrypointKit(
     bench,
     clock,
     visibilityMs: harness.visibilityMs,
+    callsAreSingle: harness.callsAreSingle === true,
     job,
     once,
     ran,

@@ -44,7 +44,12 @@ export function entrypointTimeLaws(law: EntrypointLaw): void {
       for (const name of ['first', 'second', 'third']) await t.enqueue(name);
       for (const name of ['first', 'second', 'third']) t.behaviour.set(name, () => t.advance(19 * second));
       assert.equal((await t.deliver(mail, 35 * second)).taken, 3);
-      assert.equal(t.ran.length, 1, 'the second may need 20 seconds, and 16 at most are left');
+      const began = t.callsAreSingle ? 3 : 1;
+      assert.equal(
+        t.ran.length,
+        began,
+        'in one call the second may need 20 seconds, and 16 at most are left',
+      );
       for (const name of ['first', 'second', 'third']) t.behaviour.delete(name);
       await t.advance(t.visibilityMs);
       await t.deliverAll();

@@ -1,0 +1,118 @@
+/** `longshore/azure`: Service Bus as a queue, and the app as Azure Functions. */
+
+import type { App } from '../../core/app.ts';
+import { config, shown } from '../../core/errors.ts';
+import type { HttpOptions } from '../../core/http.ts';
+import { checkInteger } from '../../core/job.ts';
+import type { Stores } from '../../core/store.ts';
+import { createEnqueueHandler } from './enqueue.ts';
+import { type FunctionsApp, loadFunctions } from './host.ts';
+import { createRunning } from './running.ts';
+import { createScheduleHandler } from './schedule.ts';
+import type { Credential } from './servicebus/connection.ts';
+import { checkEntity, type QueueOptions } from './servicebus/queues.ts';
+import { accessFrom, settingIn } from './settings.ts';
+import { createWorker, type WorkerOptions } from './worker.ts';
+
+export { type ServiceBusBackend, type ServiceBusOptions, serviceBus } from './service-bus.ts';
+export { type LeaseTerms, leaseOf, type TriggerMetadata } from './trigger.ts';
+
+/** Without `apiKeys` and `authorize` there is no function for HTTP. */
+export interface AzureOptions
+  extends WorkerOptions,
+    QueueOptions,
+    Omit<HttpOptions, 'basePath' | 'development'> {
+  /** The name of the setting that holds the connection string, or begins `…__fullyQualifiedNamespace`. */
+  readonly connection: string;
+  /** Keys, records and workers: Service Bus keeps none. A function is called when they are first needed. */
+  readonly store: Partial<Stores> | (() => Partial<Stores>);
+  /** For a namespace that is named without a key: `new DefaultAzureCredential()` of `@azure/identity`. */
+  readonly credential?: Credential;
+  /** When schedules are looked at: six fields, UTC. @default '0 * * * * *', every minute */
+  readonly tick?: string;
+  /** The `routePrefix` of host.json. @default 'api' */
+  readonly routePrefix?: string;
+  /** How long running jobs may go on when the host stops this instance. @default 5_000 */
+  readonly drainMs?: number;
+  /** Where events go as JSON lines; `false` = nowhere. @default the log of the call they belong to */
+  readonly log?: ((line: string) => void) | false;
+  /** `app` of `@azure/functions`, where a bundler must see the import. @default loaded from the installed package */
+  readonly functions?: FunctionsApp;
+}
+
+/**
+ * Registers the app's functions: one per queue, one for schedules where there are any, and one for HTTP. Connects to
+ * nothing before the first call, because a file that throws while it is loaded leaves a host without functions.
+ */
+export function azure(app: App, options: AzureOptions): void {
+  const { connection, credential, store, log, drainMs = 5_000, tick = '0 * * * * *' } = options;
+  const { routePrefix = 'api', functions = loadFunctions() } = options;
+  if (typeof connection !== 'string' || !/^[A-Za-z][\w.-]*$/.test(connection)) {
+    throw config(
+      `Expected connection to be the name of a setting, like SERVICEBUS_CONNECTION, got ${typeof connection === 'string' ? 'another text' : shown(connection)}.`,
+    );
+  }
+  checkInteger('drainMs', drainMs, 0);
+  const queues = entitiesOf(options.queues ?? app.queues);
+  const running = createRunning(app, {
+    queues,
+    store,
+    log,
+    drainMs,
+    access: () => accessFrom(connection, credential),
+  });
+
+  for (const [name, { queue, entity }] of namesOf(queues)) {
+    functions.serviceBusQueue(name, {
+      connection,
+      queueName: entity,
+      cardinality: 'one',
+      autoCompleteMessages: true,
+      handler: createWorker(running, queue, app.clock, options),
+    });
+  }
+  if (app.schedules.length > 0) {
+    functions.timer('longshore-schedule', {
+      schedule: tick,
+      handler: (_, context) =>
+        running.within(context, async () => {
+          await createScheduleHandler(running.start().client)();
+        }),
+    });
+  }
+  if (options.apiKeys !== undefined || options.authorize !== undefined) {
+    functions.http('longshore-enqueue', {
+      methods: ['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS'],
+      authLevel: 'anonymous', // apiKeys or authorize decide
+      route: '{*path}',
+      handler: createEnqueueHandler(running, {
+        ...options,
+        basePath: routePrefix === '' ? '' : `/${routePrefix}`,
+      }),
+    });
+  }
+  functions.hook.appTerminate(() => running.drain());
+}
+
+/** By name of the app's queue; checked as far as it can be before settings are read. */
+function entitiesOf(queues: NonNullable<QueueOptions['queues']>): Record<string, string> {
+  const entities = Object.fromEntries(
+    Array.isArray(queues) ? queues.map((name) => [name, name]) : Object.entries(queues),
+  ) as Record<string, string>;
+  for (const [name, entity] of Object.entries(entities)) {
+    if (typeof entity !== 'string' || settingIn(entity) === null) checkEntity(name, entity);
+  }
+  return entities;
+}
+
+/** A function's name may have letters, digits, - and _ only. */
+function namesOf(queues: Readonly<Record<string, string>>) {
+  const names = new Map<string, { readonly queue: string; readonly entity: string }>();
+  for (const [queue, entity] of Object.entries(queues)) {
+    const own = `longshore-worker-${queue.replaceAll('.', '_')}`;
+    if (names.has(own))
+      throw config(`Two queues would have the function ${own}: "${queue}" is one. Rename one of them.`);
+    names.set(own, { queue, entity });
+  }
+  return names;
+}

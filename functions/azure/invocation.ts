@@ -1,0 +1,90 @@
+/** What goes on while the jobs of one call of a function run: their deadline, renewal, cancels. */
+
+import type { Client } from '../../core/client.ts';
+import type { JobSettler } from '../../core/contract.ts';
+import type { Run } from '../../core/run.ts';
+
+export interface Held {
+  readonly run: Run;
+  expiresAt: number;
+}
+
+export interface Invocation {
+  readonly client: Client;
+  readonly running: ReadonlySet<Held>;
+  /** When every job has to be over (epoch ms). */
+  readonly endAt: number;
+  /** `null`: the leases outlast the invocation. */
+  readonly leaseMs: number | null;
+  readonly settler: Pick<JobSettler, 'renew'>;
+  failed(during: string, error: unknown): void;
+}
+
+/** A job that is cancelled while it runs is told within this. */
+const cancelPollMs = 2_000;
+
+export function startUpkeep({ client, running, endAt, leaseMs, settler, failed }: Invocation): {
+  stop(): void;
+} {
+  const { stores, app } = client;
+  const { clock } = app;
+  const cancels = new Map<string, () => void>();
+
+  function every(during: string, delayMs: number, task: () => Promise<void>): void {
+    const again = () =>
+      cancels.set(
+        during,
+        clock.after(delayMs, async () => {
+          try {
+            if (running.size > 0) await task();
+          } catch (error) {
+            failed(during, error);
+          }
+          if (cancels.has(during)) again();
+        }),
+      );
+    again();
+  }
+
+  async function renew(renewedMs: number): Promise<void> {
+    const held = [...running];
+    try {
+      const now = clock.now();
+      const renewed = await settler.renew(
+        held.map(({ run }) => run.lease),
+        renewedMs,
+      );
+      for (const [i, one] of held.entries()) {
+        if (!renewed[i]) one.run.end('lease-lost');
+        else {
+          one.expiresAt = now + renewedMs;
+          const { key, lease } = one.run;
+          if (key !== null) await stores.keys.extend(key, lease.token, one.expiresAt);
+        }
+      }
+    } finally {
+      for (const one of held) if (one.expiresAt <= clock.now()) one.run.end('lease-lost');
+    }
+  }
+
+  async function endCancelled(): Promise<void> {
+    const ids = [...running].map(({ run }) => run.id).filter((id) => id !== null);
+    const asked = ids.length > 0 ? await stores.records.cancelRequested(ids) : [];
+    for (const { run } of running) if (run.id !== null && asked.includes(run.id)) run.end('cancelled');
+  }
+
+  // A timeout, and not a hand-back: a job that never fits into the function's time must run out of attempts.
+  const deadline = () => {
+    for (const { run } of running) run.end('timeout');
+  };
+  cancels.set('deadline', clock.after(Math.max(0, endAt - clock.now()), deadline));
+  every('asking for cancels', cancelPollMs, endCancelled);
+  if (leaseMs !== null) every('renewing', leaseMs / 3, () => renew(leaseMs));
+
+  return {
+    stop() {
+      for (const cancel of cancels.values()) cancel();
+      cancels.clear();
+    },
+  };
+}

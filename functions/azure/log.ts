@@ -1,0 +1,30 @@
+/** Events as JSON lines: Application Insights finds their fields. Payloads are never part of an event. */
+
+import type { EventListener, LongshoreEvent } from '../../core/events.ts';
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+export function logLines(write: (line: string, level: LogLevel) => void): EventListener {
+  return (event) => {
+    const { type, ...rest } = event;
+    const level = levelOf(event);
+    const facts: Record<string, unknown> = { level, event: type };
+    for (const [name, value] of Object.entries(rest)) {
+      if (value === null) continue;
+      facts[name] = value instanceof Error ? textOf(value) : value;
+    }
+    write(`${JSON.stringify(facts)}\n`, level);
+  };
+}
+
+function levelOf(event: LongshoreEvent): LogLevel {
+  if (event.type === 'job.started') return 'debug';
+  if (event.type.endsWith('.failed')) return 'error';
+  if (event.type === 'job.warning' || event.type === 'key.development') return 'warn';
+  if (event.type !== 'job.settled') return 'info';
+  if (!event.settled || event.outcome === 'requeued') return 'warn';
+  return event.outcome === 'acked' || event.outcome === 'skipped-idempotent' ? 'info' : 'error';
+}
+
+const textOf = (error: Error): string =>
+  'code' in error ? `${error.code}: ${error.message}` : error.message;

@@ -1,0 +1,40 @@
+/** A timer, once a minute: enqueues what the app's schedules owe. */
+
+import type { Client } from '../../core/client.ts';
+import { LongshoreError } from '../../core/errors.ts';
+import type { LongshoreEvent } from '../../core/events.ts';
+
+export interface ScheduleResult {
+  /** Ids of the jobs that were due. */
+  readonly enqueued: string[];
+}
+
+export function createScheduleHandler(client: Client): () => Promise<ScheduleResult> {
+  const { app } = client;
+  return async () => {
+    const failures: Extract<LongshoreEvent, { type: 'schedule.failed' }>[] = [];
+    const unsubscribe = app.events.on((event) => {
+      if (event.type === 'schedule.failed') failures.push(event);
+    });
+    try {
+      // On demand: the worker of the same bundle needs no cron patterns.
+      const { tick } = await import('../../core/tick.ts');
+      const enqueued = await tick(app, client);
+      const [first] = failures;
+      // The others have been enqueued. Thrown, so that the host's alarms see it.
+      if (first) {
+        const names = failures.map(({ schedule }) => schedule).join(', ');
+        throw new LongshoreError(
+          'BACKEND',
+          `These schedules failed: ${names}. The first: ${first.error.message}`,
+          {
+            cause: first.error,
+          },
+        );
+      }
+      return { enqueued };
+    } finally {
+      unsubscribe();
+    }
+  };
+}

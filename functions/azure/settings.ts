@@ -1,0 +1,49 @@
+/** The connection of a trigger is the name of a setting; here it is read as the Functions host reads it. */
+
+import { config } from '../../core/errors.ts';
+import { type Access, accessOf, type Credential } from './servicebus/connection.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * `NAME` holds a connection string, or `NAME__fullyQualifiedNamespace` a namespace that the app's identity may use.
+ * Throws `CONFIG` when neither is set.
+ */
+export function accessFrom(
+  name: string,
+  credential: Credential | undefined,
+  env: Environment = process.env,
+): Access {
+  const connectionString = env[name];
+  const fullyQualifiedNamespace = env[`${name}__fullyQualifiedNamespace`];
+  if (connectionString) return accessOf({ connectionString });
+  if (!fullyQualifiedNamespace) {
+    throw config(
+      `Expected the setting ${name} (a connection string) or ${name}__fullyQualifiedNamespace (with an identity), got neither. Set it in the app settings, or in local.settings.json.`,
+    );
+  }
+  if (!credential) {
+    throw config(
+      `The setting ${name}__fullyQualifiedNamespace needs a credential. Give azure() one: { credential: new DefaultAzureCredential() } of @azure/identity.`,
+    );
+  }
+  return accessOf({ fullyQualifiedNamespace, credential });
+}
+
+/** `%NAME%` stands for a setting, in names of queues as in everything else that a trigger is told. */
+export function resolved(
+  queues: Readonly<Record<string, string>>,
+  env: Environment = process.env,
+): Record<string, string> {
+  const names = Object.entries(queues).map(([queue, entity]) => {
+    const setting = settingIn(entity);
+    const name = setting === null ? entity : env[setting];
+    if (name) return [queue, name];
+    throw config(
+      `Expected the setting ${setting} to name the entity of queue "${queue}", got nothing. Set it in the app settings.`,
+    );
+  });
+  return Object.fromEntries(names);
+}
+
+export const settingIn = (entity: string): string | null => /^%([\w.-]+)%$/.exec(entity)?.[1] ?? null;

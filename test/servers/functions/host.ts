@@ -1,0 +1,106 @@
+/**
+ * A Functions host in this process: it loads an app, and calls its functions with what a trigger would give them, through
+ * the conversions of the real `@azure/functions`.
+ */
+
+import {
+  type Binding,
+  programmingModel,
+  type Registered,
+  type Registry,
+  registered,
+  registeredBy,
+  type TypedData,
+} from './core-module.ts';
+
+export interface LogLine {
+  readonly level: string;
+  readonly text: string;
+}
+
+export interface FunctionsHost {
+  readonly functions: readonly Registered[];
+  readonly logs: readonly LogLine[];
+  /** Calls a function. Rejects with what it has thrown. */
+  invoke(name: string, trigger: TypedData, metadata?: Readonly<Record<string, TypedData>>): Promise<unknown>;
+  /** What the timer trigger sends. */
+  tick(name: string): Promise<void>;
+  fetch(url: string, init?: RequestInit): Promise<Response>;
+  /** The host stops this instance, and waits. */
+  terminate(): Promise<void>;
+}
+
+/** @param load registers functions, as the app's main file does */
+export const startFunctions = (load: () => void): FunctionsHost => hostOf(registered(load));
+
+/** @param url of the app's main file */
+export const startFunctionsFrom = async (url: string): Promise<FunctionsHost> =>
+  hostOf(await registeredBy(() => import(url)));
+
+function hostOf({ functions, hooks }: Registry): FunctionsHost {
+  const logs: LogLine[] = [];
+  let invocations = 0;
+
+  const find = (name: string): Registered => {
+    const found = functions.find((one) => one.name === name);
+    if (found) return found;
+    const names = functions.map((one) => one.name).join(', ');
+    throw new Error(`Expected one of the functions ${names}, got "${name}".`);
+  };
+  const triggerOf = ({ bindings }: Registered): [name: string, binding: Binding] =>
+    Object.entries(bindings).find(([, { type }]) => type.endsWith('Trigger'))!;
+
+  async function call(one: Registered, data: TypedData, metadata: Readonly<Record<string, TypedData>>) {
+    const invocationId = `invocation-${++invocations}`;
+    const model = programmingModel().getInvocationModel({
+      invocationId,
+      metadata: { name: one.name, bindings: one.bindings },
+      request: {
+        invocationId,
+        inputData: [{ name: triggerOf(one)[0], data }],
+        triggerMetadata: metadata,
+        traceContext: null,
+        retryContext: null,
+      },
+      log: (level: string, _category: string, text: string) => logs.push({ level, text }),
+    });
+    const { context, inputs } = await model.getArguments();
+    const result = await model.invokeFunction(context, inputs, one.callback);
+    return (await model.getResponse(context, result)).returnValue;
+  }
+
+  return {
+    functions,
+    logs,
+    invoke: (name, trigger, metadata = {}) => call(find(name), trigger, metadata),
+    async tick(name) {
+      const timer = { Schedule: { AdjustForDST: true }, ScheduleStatus: null, IsPastDue: false };
+      await call(find(name), { json: JSON.stringify(timer) }, {});
+    },
+    async fetch(url, init = {}) {
+      const request = new Request(url, init);
+      const one = functions.find((candidate) => triggerOf(candidate)[1].type === 'httpTrigger');
+      if (!one) return new Response(null, { status: 404 });
+      const bytes = new Uint8Array(await request.arrayBuffer());
+      const http = {
+        url,
+        method: request.method,
+        headers: Object.fromEntries(request.headers),
+        ...(bytes.length > 0 && { body: { bytes } }),
+      };
+      const answer = (await call(one, { http }, {})) as { http: HttpAnswer };
+      const { statusCode, headers, body } = answer.http;
+      const status = Number(statusCode);
+      return new Response(status === 204 ? null : Buffer.from(body?.bytes ?? []), { status, headers });
+    },
+    async terminate() {
+      for (const hook of hooks.get('appTerminate') ?? []) await hook({ hookData: {}, appHookData: {} });
+    },
+  };
+}
+
+interface HttpAnswer {
+  readonly statusCode: string;
+  readonly headers: Record<string, string>;
+  readonly body?: { readonly bytes?: Uint8Array };
+}
