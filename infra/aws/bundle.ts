@@ -117,7 +117,7 @@ const leaveDynamic: Plugin = {
 };
 
 /** Node looks for what is required in the layers too, but not for what is imported. */
-function onDemand(names: readonly string[]): Plugin {
+export function onDemand(names: readonly string[]): Plugin {
   // Not `require` by that name, because a bundler would follow it, here to this very module.
   const trap = (name: string) => `import { createRequire } from 'node:module';
     const load = createRequire(import.meta.url);

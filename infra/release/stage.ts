@@ -53,7 +53,16 @@ function placeSource(path: string): void {
 
 /** The repository's package.json without what only a checkout needs, its exports and bin pointing at the built files. */
 export function publishedManifest(manifest: Manifest): Record<string, unknown> {
-  const { private: _, scripts, allowScripts, devDependencies, optionalDependencies, ...published } = manifest;
+  // `main` is what the worker of Azure Functions loads here; whoever installs the package goes by `exports`.
+  const {
+    private: _,
+    main,
+    scripts,
+    allowScripts,
+    devDependencies,
+    optionalDependencies,
+    ...published
+  } = manifest;
   const exports = Object.entries(manifest.exports).map(([subpath, source]) => [subpath, builtFrom(source)]);
   const bin = Object.entries(manifest.bin).map(([name, source]) => [name, source.replace(/\.ts$/, '.js')]);
   return {

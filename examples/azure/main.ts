@@ -1,0 +1,30 @@
+/**
+ * The example app as Azure Functions: `npm run package:azure` makes the folder that is deployed. Nothing here throws while it is
+ * loaded, because a host that cannot load this file has no functions and hardly says why: what is missing is told by
+ * the first call. The shop's own data is a file here and lives as long as an instance's disk does.
+ */
+
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { app as functions } from '@azure/functions';
+import { azure } from '../../functions/azure/index.ts';
+import { postgresStore } from '../../local/backends/postgres/store.ts';
+import { createExampleApp } from '../app/app.ts';
+import { createServices } from '../app/services.ts';
+
+const setting = (name: string): string => process.env[name] ?? '';
+
+const services = createServices({
+  folder: join(tmpdir(), 'shop'),
+  smtpUrl: setting('SMTP_URL') || 'smtp://localhost:25',
+  webhookUrl: setting('WEBHOOK_URL'),
+  paymentUrl: setting('PAYMENT_URL'),
+});
+const { app } = createExampleApp(services);
+
+azure(app, {
+  functions,
+  connection: 'SERVICEBUS_CONNECTION',
+  store: () => postgresStore(setting('DATABASE_URL')),
+  apiKeys: [{ id: 'operator', key: setting('API_KEY') }],
+});

@@ -1,0 +1,51 @@
+/**
+ * `npm run package:azure`: makes the folder that is deployed as a function app, without network and credentials.
+ * `node infra/azure/package.ts [folder]`, by default `dist/azure`. Then `npm install` there, and `func azure functionapp publish`.
+ */
+
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { build } from 'esbuild';
+import { onDemand } from '../aws/bundle.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const folder = resolve(process.argv[2] ?? join(root, 'dist/azure'));
+/** With native code or files of their own, so they are installed and not bundled. */
+const installed = ['sharp', 'pdfkit'];
+
+rmSync(folder, { recursive: true, force: true });
+mkdirSync(folder, { recursive: true });
+const { metafile } = await build({
+  entryPoints: { main: join(root, 'examples/azure/main.ts') },
+  outdir: folder,
+  outExtension: { '.js': '.mjs' },
+  bundle: true,
+  splitting: true,
+  minify: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node22',
+  mainFields: ['module', 'main'],
+  external: ['@azure/functions-core'], // only the host has it
+  plugins: [onDemand(installed)],
+  // Packages that are not modules ask for node's by require.
+  banner: {
+    js: "import{createRequire as requireOf}from'node:module';const require=requireOf(import.meta.url);",
+  },
+  metafile: true,
+  logLevel: 'warning',
+});
+copyFileSync(join(root, 'host.json'), join(folder, 'host.json'));
+const { version, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const manifest = {
+  name: 'longshore-example',
+  version,
+  private: true,
+  type: 'module',
+  main: 'main.mjs', // the worker of Functions loads what stands here
+  dependencies: Object.fromEntries(installed.map((name) => [name, devDependencies[name]])),
+};
+writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+const start = Object.keys(metafile.outputs).find((path) => path.endsWith('main.mjs'))!;
+const kilobytes = Math.round(metafile.outputs[start]!.bytes / 1024);
+console.log(`The function app starts with ${kilobytes} KB of code; it is in ${folder}`);
