@@ -3,6 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { type Contract, createApp, defineJob } from '../core/index.ts';
 import { createSqsQueues, sqs } from '../functions/aws/index.ts';
+import { serviceBus } from '../functions/azure/index.ts';
 import { memory } from '../local/backends/memory/index.ts';
 import { postgres } from '../local/backends/postgres/index.ts';
 import { redis } from '../local/backends/redis/index.ts';
@@ -11,6 +12,7 @@ import { sync } from '../local/backends/sync.ts';
 import { openEndpoint } from './aws/endpoint.ts';
 import { freshDatabase } from './postgres/schemas.ts';
 import { startRedis } from './redis/server.ts';
+import { startServiceBus } from './servers/servicebus/index.ts';
 
 /** The capability table as `row → backend → cell`. */
 function readTable(): Map<string, Map<string, string>> {
@@ -39,7 +41,10 @@ const queues = await createSqsQueues({
   queues: ['q'],
   prefix: `capabilities-${process.pid}-`,
 });
+const broker = await startServiceBus();
+broker.createQueue('q', { duplicateWindowMs: 600_000 });
 afterAll(async () => {
+  await broker.stop();
   await endpoint.stop();
   await server.remove();
   await database.drop();
@@ -51,9 +56,19 @@ const backends: readonly Contract.QueueBackend[] = [
   memory(),
   sync(createApp({ jobs: [job] })),
   sqs({ endpoint: endpoint.url, queues }),
+  serviceBus({ connectionString: broker.connectionString }),
 ];
 const yes = (holds: boolean): string => (holds ? 'yes' : 'no');
 const any = (ms: number | null): string => (ms === null ? 'any' : `${ms} ms`);
+
+async function administrationOf({ admin }: Contract.QueueBackend): Promise<string> {
+  if (!admin) return 'no';
+  const pauses = await admin.pause('q').then(
+    () => admin.resume('q').then(() => true),
+    () => false,
+  );
+  return pauses ? 'yes' : 'dead letters and counts';
+}
 
 describe('the capability table', () => {
   const table = readTable();
@@ -70,7 +85,7 @@ describe('the capability table', () => {
       expect(cell('longest delay')).toBe(any(backend.limits.maxDelayMs));
       expect(cell('longest lease')).toBe(any(backend.limits.maxLeaseMs));
       expect(cell('records, keys, workers')).toBe(yes(backend.stores !== undefined));
-      expect(cell('administration')).toBe(yes(backend.admin !== undefined));
+      expect(cell('administration')).toBe(await administrationOf(backend));
       const transactions = backend.enqueueIn !== undefined && backend.begin !== undefined;
       expect(cell('enqueue in your transaction, `ctx.tx`')).toBe(yes(transactions));
       const message = {
