@@ -26,7 +26,7 @@ export interface AzureOptions
   readonly connection: string;
   /** Keys, records and workers: Service Bus keeps none. A function is called when they are first needed. */
   readonly store: Partial<Stores> | (() => Partial<Stores>);
-  /** For a namespace that is named without a key: `new DefaultAzureCredential()` of `@azure/identity`. */
+  /** For a namespace that is named without a key. @default the managed identity that Azure has given to the app */
   readonly credential?: Credential;
   /** When schedules are looked at: six fields, UTC. @default '0 * * * * *', every minute */
   readonly tick?: string;

@@ -1,6 +1,7 @@
 /** The connection of a trigger is the name of a setting; here it is read as the Functions host reads it. */
 
 import { config } from '../../core/errors.ts';
+import { identityEndpoint, managedIdentity } from './identity.ts';
 import { type Access, accessOf, type Credential } from './servicebus/connection.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -22,12 +23,14 @@ export function accessFrom(
       `Expected the setting ${name} (a connection string) or ${name}__fullyQualifiedNamespace (with an identity), got neither. Set it in the app settings, or in local.settings.json.`,
     );
   }
-  if (!credential) {
+  if (credential) return accessOf({ fullyQualifiedNamespace, credential });
+  const endpoint = identityEndpoint(env, env[`${name}__clientId`] ?? null);
+  if (!endpoint) {
     throw config(
-      `The setting ${name}__fullyQualifiedNamespace needs a credential. Give azure() one: { credential: new DefaultAzureCredential() } of @azure/identity.`,
+      `The setting ${name}__fullyQualifiedNamespace needs an identity, and this app has none. Switch on its managed identity, or give azure() a credential: new DefaultAzureCredential() of @azure/identity.`,
     );
   }
-  return accessOf({ fullyQualifiedNamespace, credential });
+  return accessOf({ fullyQualifiedNamespace, credential: managedIdentity(endpoint) });
 }
 
 /** `%NAME%` stands for a setting, in names of queues as in everything else that a trigger is told. */

@@ -108,7 +108,7 @@ describe('the settings of a connection', () => {
 
   it.each([
     [{}, undefined, /setting SB .* got neither/],
-    [{ SB__fullyQualifiedNamespace: 'shop.servicebus.windows.net' }, undefined, /needs a credential/],
+    [{ SB__fullyQualifiedNamespace: 'shop.servicebus.windows.net' }, undefined, /needs an identity/],
     [{ SB__fullyQualifiedNamespace: 'https://shop' }, credential, /like shop\.servicebus\.windows\.net/],
     [{ SB: 'shop.servicebus.windows.net' }, undefined, /connectionString to be like/],
     [{ SB: 'Endpoint=sb://shop.servicebus.windows.net/;EntityPath=mail' }, undefined, /one queue/],
