@@ -1,12 +1,15 @@
 /**
- * `npm run package:azure`: makes the folder that is deployed as a function app, without network and credentials.
+ * `npm run package:azure`: makes the folder that is deployed as a function app, and the template of what it needs, without
+ * network and credentials.
  * `node infra/azure/package.ts [folder]`, by default `dist/azure`. Then `npm install` there, and `func azure functionapp publish`.
  */
 
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
+import { createExampleApp } from '../../examples/app/app.ts';
 import { onDemand } from '../aws/bundle.ts';
+import { template } from './template.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const folder = resolve(process.argv[2] ?? join(root, 'dist/azure'));
@@ -46,6 +49,11 @@ const manifest = {
   dependencies: Object.fromEntries(installed.map((name) => [name, devDependencies[name]])),
 };
 writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+// Beside the folder: it is no part of the app.
+const { app } = createExampleApp({} as never); // for its queues; no job runs here
+writeFileSync(`${folder}.template.json`, `${JSON.stringify(template(app.queues), null, 2)}\n`);
 const start = Object.keys(metafile.outputs).find((path) => path.endsWith('main.mjs'))!;
 const kilobytes = Math.round(metafile.outputs[start]!.bytes / 1024);
-console.log(`The function app starts with ${kilobytes} KB of code; it is in ${folder}`);
+console.log(
+  `The function app starts with ${kilobytes} KB of code; it is in ${folder}, and what it needs in ${folder}.template.json`,
+);

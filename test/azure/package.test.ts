@@ -28,7 +28,10 @@ beforeAll(() => {
     env: { PATH, HOME, HTTPS_PROXY: 'http://127.0.0.1:1', HTTP_PROXY: 'http://127.0.0.1:1' },
   });
 }, 60_000);
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+  rmSync(`${folder}.template.json`, { force: true });
+});
 
 describe('the folder that is deployed', () => {
   /** @param again Node loads a file once per address */

@@ -1,0 +1,214 @@
+/**
+ * Everything that a function app on Service Bus needs, as an ARM template: `az deployment group create` takes it as it is.
+ * No key lies about: the app's own identity may send, receive, and read its code, and nothing else.
+ */
+
+import type { SBQueue } from '@azure/arm-servicebus';
+
+/** Roles that Azure has everywhere under these ids. */
+export const roles = {
+  'Azure Service Bus Data Sender': '69a216fc-b8fb-44d8-bc22-1f3c2cd27a39',
+  'Azure Service Bus Data Receiver': '4f6d3b9b-027b-4f4c-9142-0e5a2a2247e0',
+  'Storage Blob Data Owner': 'b7e6dc6d-f1e8-4753-8033-0f276bb0955b',
+  'Monitoring Metrics Publisher': '3913510d-42f4-4e42-8a64-420c390055eb',
+} as const;
+
+const queue = {
+  lockDuration: 'PT1M', // a killed host's messages come back after it
+  maxDeliveryCount: 10, // catches crashes only: retries are copies, which begin anew
+  requiresDuplicateDetection: true, // cannot be switched on later
+  duplicateDetectionHistoryTimeWindow: 'PT1H', // longer than a redelivery takes, also behind a long queue
+  defaultMessageTimeToLive: 'P14D',
+  deadLetteringOnMessageExpiration: true, // nothing is lost in silence
+} satisfies SBQueue;
+
+/** Whoever retries one dead letter takes others in passing, and every time counts. */
+const failedQueue = {
+  ...queue,
+  maxDeliveryCount: 2000,
+  defaultMessageTimeToLive: 'P90D',
+} satisfies SBQueue;
+
+const parameter = (name: string): string => `[parameters('${name}')]`;
+const named = (suffix: string): string => `[concat(parameters('name'), '${suffix}')]`;
+const namespace = "resourceId('Microsoft.ServiceBus/namespaces', parameters('name'))";
+/** Storage accounts have letters and digits only. */
+const storageName = "concat('st', uniqueString(resourceGroup().id, parameters('name')))";
+const storage = `resourceId('Microsoft.Storage/storageAccounts', ${storageName})`;
+const insights = "resourceId('Microsoft.Insights/components', concat(parameters('name'), '-insights'))";
+const site = "resourceId('Microsoft.Web/sites', concat(parameters('name'), '-app'))";
+const location = parameter('location');
+
+function grant(role: keyof typeof roles, scopeType: string, scope: string) {
+  return {
+    type: 'Microsoft.Authorization/roleAssignments',
+    apiVersion: '2022-04-01',
+    name: `[guid(${scope}, ${site}, '${roles[role]}')]`,
+    scope: `[${scope}]`,
+    dependsOn: [`[${scope}]`, `[${site}]`],
+    properties: {
+      roleDefinitionId: `[subscriptionResourceId('Microsoft.Authorization/roleDefinitions', '${roles[role]}')]`,
+      principalId: `[reference(${site}, '2024-04-01', 'full').identity.principalId]`,
+      principalType: 'ServicePrincipal',
+      description: `${role} on ${scopeType}`,
+    },
+  };
+}
+
+const queueResource = (name: string, properties: SBQueue) => ({
+  type: 'Microsoft.ServiceBus/namespaces/queues',
+  apiVersion: '2021-11-01',
+  name: named(`/${name}`),
+  dependsOn: [`[${namespace}]`],
+  properties,
+});
+
+/** @param queues of the app; each gets another one for what has failed */
+export function template(queues: readonly string[]) {
+  const text = (description: string, rest: object = {}) => ({
+    type: 'string',
+    metadata: { description },
+    ...rest,
+  });
+  const secret = (description: string) => ({ type: 'securestring', metadata: { description } });
+  const settings: Record<string, string> = {
+    SERVICEBUS_CONNECTION__fullyQualifiedNamespace: "[concat(parameters('name'), '.servicebus.windows.net')]",
+    AzureWebJobsStorage__accountName: `[${storageName}]`,
+    APPLICATIONINSIGHTS_CONNECTION_STRING: `[reference(${insights}, '2020-02-02').ConnectionString]`,
+    APPLICATIONINSIGHTS_AUTHENTICATION_STRING: 'Authorization=AAD',
+    DATABASE_URL: parameter('databaseUrl'),
+    LONGSHORE_SIGNING_KEYS: parameter('signingKeys'),
+    API_KEY: parameter('apiKey'),
+    SMTP_URL: parameter('smtpUrl'),
+    WEBHOOK_URL: parameter('webhookUrl'),
+    PAYMENT_URL: parameter('paymentUrl'),
+    NODE_ENV: 'production',
+  };
+  return {
+    $schema: 'https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#',
+    contentVersion: '1.0.0.0',
+    parameters: {
+      name: text('Begins every name; that of the namespace is taken once in the world.', {
+        minLength: 6,
+        maxLength: 40,
+      }),
+      location: text('Where everything is.', { defaultValue: '[resourceGroup().location]' }),
+      databaseUrl: secret('Of the Postgres that keeps records and keys.'),
+      signingKeys: secret('kid:base64,kid:base64; the first signs.'),
+      apiKey: secret('For enqueueing over HTTP: at least 32 random characters.'),
+      smtpUrl: secret('Where the example sends its mail.'),
+      webhookUrl: text('Whom the example tells.'),
+      paymentUrl: text('Where the example takes payments.'),
+      mostInstances: {
+        type: 'int',
+        defaultValue: 40,
+        minValue: 40,
+        maxValue: 1000,
+        metadata: {
+          description: 'At most so many instances run the queues; the platform allows no fewer than 40.',
+        },
+      },
+    },
+    resources: [
+      {
+        type: 'Microsoft.ServiceBus/namespaces',
+        apiVersion: '2021-11-01',
+        name: parameter('name'),
+        location,
+        sku: { name: 'Standard', tier: 'Standard' }, // Basic detects no duplicates
+        properties: { minimumTlsVersion: '1.2', disableLocalAuth: true },
+      },
+      ...queues.flatMap((name) => [queueResource(name, queue), queueResource(`${name}-failed`, failedQueue)]),
+      {
+        type: 'Microsoft.Storage/storageAccounts',
+        apiVersion: '2023-05-01',
+        name: `[${storageName}]`,
+        location,
+        kind: 'StorageV2',
+        sku: { name: 'Standard_LRS' },
+        properties: {
+          allowBlobPublicAccess: false,
+          allowSharedKeyAccess: false,
+          minimumTlsVersion: 'TLS1_2',
+          supportsHttpsTrafficOnly: true,
+        },
+      },
+      {
+        type: 'Microsoft.Storage/storageAccounts/blobServices/containers',
+        apiVersion: '2023-05-01',
+        name: `[concat(${storageName}, '/default/app-package')]`,
+        dependsOn: [`[${storage}]`],
+        properties: {},
+      },
+      {
+        type: 'Microsoft.OperationalInsights/workspaces',
+        apiVersion: '2023-09-01',
+        name: named('-logs'),
+        location,
+        properties: { sku: { name: 'PerGB2018' }, retentionInDays: 30 },
+      },
+      {
+        type: 'Microsoft.Insights/components',
+        apiVersion: '2020-02-02',
+        name: named('-insights'),
+        location,
+        kind: 'web',
+        dependsOn: [
+          "[resourceId('Microsoft.OperationalInsights/workspaces', concat(parameters('name'), '-logs'))]",
+        ],
+        properties: {
+          Application_Type: 'web',
+          DisableLocalAuth: true,
+          WorkspaceResourceId:
+            "[resourceId('Microsoft.OperationalInsights/workspaces', concat(parameters('name'), '-logs'))]",
+        },
+      },
+      {
+        type: 'Microsoft.Web/serverfarms',
+        apiVersion: '2024-04-01',
+        name: named('-plan'),
+        location,
+        kind: 'functionapp',
+        sku: { name: 'FC1', tier: 'FlexConsumption' },
+        properties: { reserved: true },
+      },
+      {
+        type: 'Microsoft.Web/sites',
+        apiVersion: '2024-04-01',
+        name: named('-app'),
+        location,
+        kind: 'functionapp,linux',
+        identity: { type: 'SystemAssigned' },
+        dependsOn: [
+          "[resourceId('Microsoft.Web/serverfarms', concat(parameters('name'), '-plan'))]",
+          `[${namespace}]`,
+          `[${storage}]`,
+          `[${insights}]`,
+        ],
+        properties: {
+          serverFarmId: "[resourceId('Microsoft.Web/serverfarms', concat(parameters('name'), '-plan'))]",
+          httpsOnly: true,
+          functionAppConfig: {
+            deployment: {
+              storage: {
+                type: 'blobContainer',
+                value: `[concat('https://', ${storageName}, '.blob.', environment().suffixes.storage, '/app-package')]`,
+                authentication: { type: 'SystemAssignedIdentity' },
+              },
+            },
+            scaleAndConcurrency: { maximumInstanceCount: parameter('mostInstances'), instanceMemoryMB: 2048 },
+            runtime: { name: 'node', version: '22' },
+          },
+          siteConfig: {
+            minTlsVersion: '1.2',
+            appSettings: Object.entries(settings).map(([name, value]) => ({ name, value })),
+          },
+        },
+      },
+      grant('Azure Service Bus Data Sender', 'the namespace', namespace),
+      grant('Azure Service Bus Data Receiver', 'the namespace', namespace),
+      grant('Storage Blob Data Owner', 'its storage', storage),
+      grant('Monitoring Metrics Publisher', 'its Application Insights', insights),
+    ],
+  };
+}
