@@ -52,7 +52,7 @@ export interface Entity {
 export interface ServiceBusApi {
   /** In as few batches as they fit in. One answer per parcel, in order: `null` = Service Bus has it. */
   send(queue: string, parcels: readonly OutgoingParcel[]): Promise<(unknown | null)[]>;
-  /** `waitMs` 0 = look once. */
+  /** `waitMs` 0 = look once; otherwise it waits for one message and brings no more. */
   receive(entity: Entity, max: number, waitMs: number): Promise<ReceivedMessage[]>;
   complete(entity: Entity, holding: Holding): Promise<void>;
   /** Back to the queue at once, one delivery more. */

@@ -53,9 +53,9 @@ export function createPolling({ clock, longPollMs, mostPerCall, receive, handBac
     timers.clear();
   }
 
-  function startPoll(queue: string, max: number, leaseMs: number, waitMs: number): void {
+  function startPoll(queue: string, leaseMs: number, waitMs: number): void {
     if (polls.has(queue)) return;
-    const poll = receive(queue, max, leaseMs, waitMs)
+    const poll = receive(queue, 1, leaseMs, waitMs)
       .then(
         (leases) => keep(leases, leaseMs),
         (error) => {
@@ -110,23 +110,12 @@ export function createPolling({ clock, longPollMs, mostPerCall, receive, handBac
       try {
         const batch = await receive(queue, Math.min(mostPerCall, left), leaseMs, 0);
         leases.push(...batch);
-        if (batch.length === mostPerCall) leases.push(...(await more(queue, left - batch.length, leaseMs)));
       } catch (error) {
         if (leases.length === 0) throw error;
         break; // what came from the queues before must not be lost
       }
     }
     return leases;
-  }
-
-  /** The queue has just given a full batch: the rest is fetched in one go. */
-  async function more(queue: string, max: number, leaseMs: number): Promise<JobLease[]> {
-    const calls: Promise<JobLease[]>[] = [];
-    for (let left = max; left > 0; left -= mostPerCall) {
-      calls.push(receive(queue, Math.min(mostPerCall, left), leaseMs, 0));
-    }
-    const results = await Promise.allSettled(calls); // what one of them got must not be lost to the failure of another
-    return results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
   }
 
   /** Every queue gets its turn to be first. */
@@ -149,15 +138,15 @@ export function createPolling({ clock, longPollMs, mostPerCall, receive, handBac
       }
       while (open && !signal?.aborted && clock.now() < until) {
         const leftMs = Math.min(longPollMs, until - clock.now());
-        for (const queue of queues) startPoll(queue, Math.min(mostPerCall, max), leaseMs, leftMs);
+        for (const queue of queues) startPoll(queue, leaseMs, leftMs);
         await happening(until, signal);
         leases = take(queues, max);
         if (leases.length > 0) break;
         if (failure) throw (failure as { readonly error: unknown }).error;
       }
-      const [lease] = leases;
-      if (leases.length === mostPerCall && max > mostPerCall) {
-        leases.push(...(await more(lease!.queue, max - leases.length, leaseMs)));
+      // A poll brings one message; where there is one, there may be more.
+      if (leases.length > 0 && leases.length < max) {
+        leases.push(...(await look(queues, max - leases.length, leaseMs).catch(() => [])));
       }
       return leases;
     },

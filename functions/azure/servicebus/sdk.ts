@@ -88,13 +88,10 @@ export function openServiceBus(
       return answers;
     },
     async receive(entity, max, waitMs) {
-      if (waitMs <= 0) return receiveWith(receiverOf(entity), max, lookMs);
-      // Asked for more, the SDK would wait another second for them after the first.
-      const first = await receiveWith(receiverOf(entity, 'waits'), 1, waitMs);
-      if (first.length === 0 || max <= 1) return first;
-      // What has come must not be lost to a failure of what comes next.
-      const rest = await receiveWith(receiverOf(entity), max - 1, lookMs).catch(() => []);
-      return [...first, ...rest];
+      // Asked to wait for several, the SDK would hold the first one back for a second.
+      return waitMs > 0
+        ? receiveWith(receiverOf(entity, 'waits'), 1, waitMs)
+        : receiveWith(receiverOf(entity), max, lookMs);
     },
     complete: (entity, holding) => settled(receiverOf(entity).completeMessage(heldBy(holding))),
     abandon: (entity, holding) => settled(receiverOf(entity).abandonMessage(heldBy(holding))),
