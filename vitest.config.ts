@@ -7,5 +7,7 @@ export default defineConfig({
     globalSetup: ['test/postgres/setup.ts'],
     testTimeout: 20_000,
     pool: 'forks',
+    // Most files wait for servers and for other processes. On two cores they would run one after the other by default.
+    maxWorkers: 2,
   },
 });
