@@ -139,15 +139,16 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
       if (begun >= mostPerTurn) return;
       const run = state.buffer.shift();
       if (!run) return;
-      if (begun++ === 0) setImmediate(nextTurn);
+      if (begun++ === 0) setImmediate(endTurn);
       running.add(run);
       void work(run);
     }
   }
 
-  function nextTurn(): void {
+  /** The acks of this turn leave first, and what has arrived is read. */
+  function endTurn(): void {
     begun = 0;
-    pump();
+    setImmediate(pump);
   }
 
   /** The slot is free as soon as the handler has ended: settling needs none. */
