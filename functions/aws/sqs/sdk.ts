@@ -69,8 +69,12 @@ export function openSqs(connection: Connection, options: ConnectionOptions): Sqs
   };
 }
 
+/** A call that is never answered would hold its job for ever: the lease of a job that is being settled is renewed. A long poll takes 20 s. */
+const timeouts = { connectionTimeout: 2_000, requestTimeout: 30_000, throwOnRequestTimeout: true };
+
 function settingsOf({ region }: Connection, { endpoint }: ConnectionOptions): SQSClientConfig {
   return {
+    requestHandler: timeouts,
     ...(endpoint !== undefined && isOnThisMachine(endpoint) && localAccess),
     ...(region !== undefined && { region }),
     // With an endpoint of one's own the URLs only name the queues.
