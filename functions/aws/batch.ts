@@ -3,8 +3,7 @@
 import type { Client } from '../../core/client.ts';
 import type { JobSettler } from '../../core/contract.ts';
 import { attempt } from '../../core/flow.ts';
-import { createRun } from '../../core/run.ts';
-import type { Held } from './invocation.ts';
+import { createRun, type Run } from '../../core/run.ts';
 import type { Accepted } from './sqs/accepting.ts';
 import { tagsOf } from './sqs/message.ts';
 import type { SqsBackend } from './sqs.ts';
@@ -17,7 +16,7 @@ export interface BatchPorts {
   readonly startedAt: number;
   /** When every job has to be over (epoch ms). */
   readonly endAt: number;
-  readonly running: Set<Held>;
+  readonly running: Set<Run>;
   failed(during: string, error: unknown): void;
 }
 
@@ -45,11 +44,11 @@ export function createBatch({ client, backend, startedAt, endAt, running, failed
 
     async run(item) {
       const { lease } = item;
-      const held: Held = { run: createRun(lease), expiresAt: lease.expiresAt };
+      const run = createRun(lease);
       let replaced = false;
       const settler: JobSettler = {
         // Whoever still holds the message may call it done: Lambda deletes it when it is told so.
-        ack: async (acks) => acks.map(() => held.expiresAt > clock.now()),
+        ack: async (acks) => acks.map(() => run.expiresAt > clock.now()),
         nack(_, how) {
           replaced = isReplaced(item, how.countAttempt);
           return backend.nack(lease, how);
@@ -57,15 +56,15 @@ export function createBatch({ client, backend, startedAt, endAt, running, failed
         abandon: backend.abandon,
         renew: backend.renew,
       };
-      running.add(held);
+      running.add(run);
       try {
-        const { settled, outcome } = await attempt(app, { client, settler }, held.run);
+        const { settled, outcome } = await attempt(app, { client, settler }, run);
         return settled && (outcome !== 'requeued' || replaced);
       } catch (error) {
         failed('settling', error);
         return false;
       } finally {
-        running.delete(held);
+        running.delete(run);
       }
     },
 

@@ -27,11 +27,6 @@ export interface SqsBatchResponse {
   readonly batchItemFailures: { readonly itemIdentifier: string }[];
 }
 
-export interface ScheduleResult {
-  /** Ids of the jobs that were due. */
-  readonly enqueued: string[];
-}
-
 /** Payload format 2.0: function URLs and HTTP APIs. */
 export interface HttpEvent {
   readonly version: string;

@@ -3,13 +3,15 @@
 import type { App } from '../../core/app.ts';
 import { connect } from '../../core/client.ts';
 import type { HttpOptions } from '../../core/http.ts';
+import { logLines } from '../../core/serverless/log-lines.ts';
+import type { ScheduleResult } from '../../core/serverless/schedule.ts';
 import type { Stores } from '../../core/store.ts';
-import type { HttpResult, ScheduleResult } from './events.ts';
-import { logLines } from './log.ts';
+import type { HttpResult } from './events.ts';
 import { onDemand } from './on-demand.ts';
 import type { SqsBackend } from './sqs.ts';
 import { checkWorkerOptions, type Worker, type WorkerOptions } from './worker-options.ts';
 
+export type { ScheduleResult } from '../../core/serverless/schedule.ts';
 export { createDynamoTable, dynamoStore, dynamoTable } from './dynamo/index.ts';
 export type * from './events.ts';
 export { type S3ClaimsOptions, type S3Client, s3Claims } from './s3/index.ts';
@@ -42,7 +44,9 @@ export function lambda(app: App, options: LambdaOptions): LambdaHandlers {
   const client = connect(app, backend, { store });
   // Each function loads what it needs: one that serves HTTP runs no jobs, one that runs jobs serves no HTTP.
   const worker = onDemand(async () => (await import('./worker.ts')).createWorker(client, backend, options));
-  const schedule = onDemand(async () => (await import('./schedule.ts')).createScheduleHandler(client));
+  const schedule = onDemand(async () =>
+    (await import('../../core/serverless/schedule.ts')).createScheduleHandler(client),
+  );
   const enqueue = onDemand(async () => (await import('./enqueue.ts')).createEnqueueHandler(client, options));
   return {
     worker: async (event, context) => (await worker())(event, context),

@@ -3,11 +3,11 @@
 import type { QueueAdmin, QueueBackend } from '../../core/contract.ts';
 import { config } from '../../core/errors.ts';
 import { checkInteger } from '../../core/job.ts';
+import type { Polling } from '../../core/polling.ts';
 import { onDemand } from './on-demand.ts';
 import type { Accepting } from './sqs/accepting.ts';
 import { type ConnectionOptions, createConnection } from './sqs/connection.ts';
 import { longestHiddenMs, maxBodyBytes } from './sqs/limits.ts';
-import type { Polling } from './sqs/polling.ts';
 import type { Queues } from './sqs/queues.ts';
 
 export interface SqsOptions extends ConnectionOptions {
@@ -58,8 +58,9 @@ export function sqs(options: SqsOptions): SqsBackend {
     return polling;
   });
   async function openPolling(): Promise<Polling> {
-    const [{ createPolling }, { createTurns }, { receive }] = await Promise.all([
-      import('./sqs/polling.ts'),
+    const [{ createPolling }, { mostEntries }, { createTurns }, { receive }] = await Promise.all([
+      import('../../core/polling.ts'),
+      import('./sqs/batches.ts'),
       import('./sqs/lanes.ts'),
       receiving(),
     ]);
@@ -67,7 +68,9 @@ export function sqs(options: SqsOptions): SqsBackend {
     return createPolling({
       clock,
       longPollMs,
-      lanesOf: (queue) => turns.next(queues.lanesOf(queue)),
+      mostPerCall: mostEntries,
+      mostPerPoll: mostEntries,
+      placesOf: (queue) => turns.next(queues.lanesOf(queue)),
       receive,
       async handBack(leases) {
         const { nack } = await settling();

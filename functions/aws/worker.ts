@@ -6,9 +6,10 @@
 import type { Client } from '../../core/client.ts';
 import { config } from '../../core/errors.ts';
 import { backendError } from '../../core/failure.ts';
+import type { Run } from '../../core/run.ts';
+import { startUpkeep } from '../../core/serverless/invocation.ts';
 import { type Batch, createBatch, type Item } from './batch.ts';
 import { deliveryOf, recordsOf, type SqsRecord } from './events.ts';
-import { type Held, startUpkeep } from './invocation.ts';
 import { placeOfArn } from './sqs/arns.ts';
 import type { Delivery } from './sqs/message.ts';
 import type { Place } from './sqs/queues.ts';
@@ -37,9 +38,16 @@ export function createWorker(client: Client, backend: SqsBackend, options: Worke
     const deadlineAt = startedAt + context.getRemainingTimeInMillis();
     const endAt = Math.max(startedAt, deadlineAt - marginMs);
     const expiresAt = visibilityMs === undefined ? deadlineAt : startedAt + visibilityMs;
-    const running = new Set<Held>();
+    const running = new Set<Run>();
     const batch = createBatch({ client, backend, startedAt, endAt, running, failed });
-    const upkeep = startUpkeep({ client, running, endAt, visibilityMs: visibilityMs ?? null, failed });
+    const upkeep = startUpkeep({
+      client,
+      settler: backend,
+      running,
+      endAt,
+      leaseMs: visibilityMs ?? null,
+      failed,
+    });
     /** Ids of the messages that Lambda shall delete. */
     const done = new Set<string>();
     try {

@@ -4,10 +4,10 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { App } from '../../core/app.ts';
 import { type Client, connect } from '../../core/client.ts';
 import { backendError } from '../../core/failure.ts';
+import type { Run } from '../../core/run.ts';
+import { type LogLevel, logLines } from '../../core/serverless/log-lines.ts';
 import type { Stores } from '../../core/store.ts';
 import type { HostContext } from './host.ts';
-import type { Held } from './invocation.ts';
-import { type LogLevel, logLines } from './log.ts';
 import { openServiceBusBackend, type ServiceBusBackend } from './service-bus.ts';
 import type { Access } from './servicebus/connection.ts';
 import { resolved } from './settings.ts';
@@ -27,7 +27,7 @@ export interface Started {
 }
 
 export interface Running {
-  readonly jobs: Set<Held>;
+  readonly jobs: Set<Run>;
   /** Throws `CONFIG` where the app cannot start: no signing key, no store. Tries again the next time. */
   start(): Started;
   /** Runs `work`; what is logged meanwhile belongs to this call. */
@@ -40,7 +40,7 @@ export interface Running {
 export function createRunning(app: App, options: RunningOptions): Running {
   const { log, drainMs } = options;
   const calls = new AsyncLocalStorage<HostContext>();
-  const jobs = new Set<Held>();
+  const jobs = new Set<Run>();
   let started: Started | null = null;
 
   function write(line: string, level: LogLevel): void {
@@ -88,9 +88,9 @@ export function createRunning(app: App, options: RunningOptions): Running {
       app.events.emit({ type: 'backend.failed', backend, during, error: backendError(during, error) });
     },
     async drain() {
-      for (const { run } of jobs) run.interrupt('shutdown');
+      for (const run of jobs) run.interrupt('shutdown');
       await idle(drainMs);
-      for (const { run } of jobs) run.end('shutdown');
+      for (const run of jobs) run.end('shutdown');
       await idle(drainMs);
       const open = started;
       started = null;

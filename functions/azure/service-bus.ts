@@ -3,12 +3,12 @@
 import type { JobSettler, OutgoingMessage, QueueBackend, SendResult } from '../../core/contract.ts';
 import { config, LongshoreError } from '../../core/errors.ts';
 import { checkInteger } from '../../core/job.ts';
+import type { Polling } from '../../core/polling.ts';
 import { type Access, accessOf, type ConnectionOptions, createConnection } from './servicebus/connection.ts';
 import { serviceBusError } from './servicebus/errors.ts';
 import { createLocks } from './servicebus/locks.ts';
 import { parcelOf } from './servicebus/message.ts';
 import { createMoves } from './servicebus/moves.ts';
-import type { Polling } from './servicebus/polling.ts';
 import type { Queues } from './servicebus/queues.ts';
 import { createReceiving, type Receiving } from './servicebus/receiving.ts';
 import { createSettling } from './servicebus/settling.ts';
@@ -56,11 +56,13 @@ export function openServiceBusBackend(options: ServiceBusOptions, access: () => 
   // A function neither fetches nor lists: what it does not need, it does not load.
   let polling: Promise<Polling> | null = null;
   const polls = (): Promise<Polling> => {
-    polling ??= import('./servicebus/polling.ts').then(({ createPolling }) =>
+    polling ??= import('../../core/polling.ts').then(({ createPolling }) =>
       createPolling({
         clock,
         longPollMs,
         mostPerCall,
+        mostPerPoll: 1, // the SDK waits a second for more
+        placesOf: (queue) => [placeOf(queue)],
         receive,
         async handBack(leases) {
           for (const lease of leases) await settling.own.nack(lease, { delayMs: 0, countAttempt: false });

@@ -8,8 +8,8 @@ import { LongshoreError } from '../../core/errors.ts';
 import { attempt } from '../../core/flow.ts';
 import { checkInteger } from '../../core/job.ts';
 import { createRun } from '../../core/run.ts';
+import { startUpkeep } from '../../core/serverless/invocation.ts';
 import type { HostContext } from './host.ts';
-import { type Held, startUpkeep } from './invocation.ts';
 import type { Running, Started } from './running.ts';
 import { deliveryFrom } from './trigger.ts';
 
@@ -41,29 +41,29 @@ export function createWorker(running: Running, queue: string, clock: Clock, opti
     }
   }
 
-  async function run(message: unknown, context: HostContext): Promise<void> {
+  async function handle(message: unknown, context: HostContext): Promise<void> {
     const startedAt = clock.now();
     const delivery = deliveryFrom(message, context.triggerMetadata);
     const { client, backend } = await startOrWait();
     const lease = await backend.accept(queue, delivery, startedAt + leaseMs);
     if (!lease) return;
-    const held: Held = { run: createRun(lease), expiresAt: lease.expiresAt };
+    const run = createRun(lease);
     const endAt = startedAt + Math.max(0, functionTimeoutMs - marginMs);
-    running.jobs.add(held);
+    running.jobs.add(run);
     const upkeep = startUpkeep({
       client,
-      running: new Set([held]),
+      running: new Set([run]),
       endAt,
       leaseMs,
       settler: backend.pushed,
       failed: running.failed,
     });
     try {
-      const { settled } = await attempt(client.app, { client, settler: backend.pushed }, held.run);
+      const { settled } = await attempt(client.app, { client, settler: backend.pushed }, run);
       if (!settled) throw lost(queue);
     } finally {
       upkeep.stop();
-      running.jobs.delete(held);
+      running.jobs.delete(run);
     }
   }
 
@@ -71,7 +71,7 @@ export function createWorker(running: Running, queue: string, clock: Clock, opti
   return (message, context) =>
     running.within(context, async () => {
       try {
-        await run(message, context);
+        await handle(message, context);
       } catch (error) {
         if (!isLost(error)) running.failed('settling', error);
         throw error;

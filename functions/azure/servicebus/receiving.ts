@@ -6,11 +6,12 @@ import { leaseFrom } from './leases.ts';
 import type { Locks } from './locks.ts';
 import { type Delivery, deliveryOf } from './message.ts';
 import type { Moves } from './moves.ts';
+import type { Place } from './queues.ts';
 import type { Settling } from './settling.ts';
 
 export interface Receiving {
   /** One receive call. `waitMs` 0 = look once. */
-  receive(queue: string, max: number, leaseMs: number, waitMs: number): Promise<JobLease[]>;
+  receive(place: Place, max: number, leaseMs: number, waitMs: number): Promise<JobLease[]>;
   /** A message that a host holds. `null` = it was given back before, and is done. */
   accept(queue: string, delivery: Delivery, expiresAt: number): Promise<JobLease | null>;
 }
@@ -33,8 +34,8 @@ export function createReceiving(
 
   return {
     accept,
-    async receive(queue, max, leaseMs, waitMs) {
-      const entity = { name: placeOf(queue).entity };
+    async receive({ name: queue, entity: name }, max, leaseMs, waitMs) {
+      const entity = { name };
       const messages = await told(`receiving from queue "${queue}"`, (api) =>
         api.receive(entity, max, waitMs),
       );

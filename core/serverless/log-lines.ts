@@ -1,20 +1,23 @@
-/** Events as JSON lines: CloudWatch Logs finds their fields. Payloads are never part of an event. */
+/** Events as JSON lines: the log services of both clouds find their fields. Payloads are never part of an event. */
 
-import type { EventListener, LongshoreEvent } from '../../core/events.ts';
+import type { EventListener, LongshoreEvent } from '../events.ts';
 
-export function logLines(write: (line: string) => void): EventListener {
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+export function logLines(write: (line: string, level: LogLevel) => void): EventListener {
   return (event) => {
     const { type, ...rest } = event;
-    const facts: Record<string, unknown> = { level: levelOf(event), event: type };
+    const level = levelOf(event);
+    const facts: Record<string, unknown> = { level, event: type };
     for (const [name, value] of Object.entries(rest)) {
       if (value === null) continue;
       facts[name] = value instanceof Error ? textOf(value) : value;
     }
-    write(`${JSON.stringify(facts)}\n`);
+    write(`${JSON.stringify(facts)}\n`, level);
   };
 }
 
-function levelOf(event: LongshoreEvent): 'debug' | 'info' | 'warn' | 'error' {
+function levelOf(event: LongshoreEvent): LogLevel {
   if (event.type === 'job.started') return 'debug';
   if (event.type.endsWith('.failed')) return 'error';
   if (event.type === 'job.warning' || event.type === 'key.development') return 'warn';

@@ -1,22 +1,30 @@
 /**
- * Long polls. A receive call that is broken off may still take messages, which are then hidden from everybody until
+ * Long polls, for queues that live elsewhere. A receive call that is broken off may still take messages, which are then hidden from everybody until
  * their lease ends. So none is ever broken off: when its fetch stops waiting it goes on, and what it brings is kept for
  * the next fetch, or handed back when none comes.
  */
 
-import type { Clock } from '../../../core/clock.ts';
-import type { FetchRequest, JobLease } from '../../../core/contract.ts';
-import { mostEntries } from './batches.ts';
-import type { Place } from './queues.ts';
+import type { Clock } from './clock.ts';
+import type { FetchRequest, JobLease } from './contract.ts';
 
-export interface PollPorts {
+/** Where one receive call looks. A queue may have several. */
+export interface Place {
+  /** The queue's. */
+  readonly name: string;
+}
+
+export interface PollPorts<P extends Place> {
   readonly clock: Clock;
   /** How long one receive call may wait, ms. */
   readonly longPollMs: number;
-  /** The lanes of a queue in the order in which they are looked at this time. */
-  lanesOf(queue: string): readonly Place[];
-  /** One receive call, at most ten leases. `waitMs` 0 = look once. */
-  receive(place: Place, max: number, leaseMs: number, waitMs: number): Promise<JobLease[]>;
+  /** What one receive call brings at most. */
+  readonly mostPerCall: number;
+  /** What one that waits asks for. Some services answer only when they have so much, or their time is over. */
+  readonly mostPerPoll: number;
+  /** The places of a queue, always the same objects, in the order in which they are looked at this time. */
+  placesOf(queue: string): readonly P[];
+  /** One receive call. `waitMs` 0 = look once. */
+  receive(place: P, max: number, leaseMs: number, waitMs: number): Promise<JobLease[]>;
   handBack(leases: readonly JobLease[]): Promise<void>;
 }
 
@@ -26,11 +34,11 @@ export interface Polling {
   close(): Promise<void>;
 }
 
-export function createPolling({ clock, longPollMs, lanesOf, receive, handBack }: PollPorts): Polling {
+export function createPolling<P extends Place>(ports: PollPorts<P>): Polling {
+  const { clock, longPollMs, mostPerCall, mostPerPoll, placesOf, receive, handBack } = ports;
   /** Received, not yet fetched. */
   let inbox: JobLease[] = [];
-  /** By URL. */
-  const polls = new Map<string, Promise<void>>();
+  const polls = new Map<P, Promise<void>>();
   const waiting = new Set<() => void>();
   /** Of what is in the inbox: when it is handed back. */
   const timers = new Set<() => void>();
@@ -56,8 +64,8 @@ export function createPolling({ clock, longPollMs, lanesOf, receive, handBack }:
     timers.clear();
   }
 
-  function startPoll(place: Place, max: number, leaseMs: number, waitMs: number): void {
-    if (polls.has(place.url)) return;
+  function startPoll(place: P, max: number, leaseMs: number, waitMs: number): void {
+    if (polls.has(place)) return;
     const poll = receive(place, max, leaseMs, waitMs)
       .then(
         (leases) => keep(leases, leaseMs),
@@ -66,10 +74,10 @@ export function createPolling({ clock, longPollMs, lanesOf, receive, handBack }:
         },
       )
       .finally(() => {
-        polls.delete(place.url);
+        polls.delete(place);
         wake();
       });
-    polls.set(place.url, poll);
+    polls.set(place, poll);
   }
 
   function keep(leases: readonly JobLease[], leaseMs: number): void {
@@ -105,15 +113,15 @@ export function createPolling({ clock, longPollMs, lanesOf, receive, handBack }:
   }
 
   /** Looks once, place by place, so that no more is taken than asked for. */
-  async function look(places: readonly Place[], max: number, leaseMs: number): Promise<JobLease[]> {
+  async function look(places: readonly P[], max: number, leaseMs: number): Promise<JobLease[]> {
     const leases: JobLease[] = [];
     for (const place of places) {
       const left = max - leases.length;
       if (left <= 0) break;
       try {
-        const batch = await receive(place, Math.min(mostEntries, left), leaseMs, 0);
+        const batch = await receive(place, Math.min(mostPerCall, left), leaseMs, 0);
         leases.push(...batch);
-        if (batch.length === mostEntries) leases.push(...(await more(place, left - batch.length, leaseMs)));
+        if (batch.length === mostPerCall) leases.push(...(await more(place, left - batch.length, leaseMs)));
       } catch (error) {
         if (leases.length === 0) throw error;
         break; // what came from the queues before must not be lost
@@ -122,11 +130,11 @@ export function createPolling({ clock, longPollMs, lanesOf, receive, handBack }:
     return leases;
   }
 
-  /** The queue has just given a full batch: the rest is fetched in one go. */
-  async function more(place: Place, max: number, leaseMs: number): Promise<JobLease[]> {
+  /** The place has just given all that was asked for: the rest is fetched in one go. */
+  async function more(place: P, max: number, leaseMs: number): Promise<JobLease[]> {
     const calls: Promise<JobLease[]>[] = [];
-    for (let left = max; left > 0; left -= mostEntries) {
-      calls.push(receive(place, Math.min(mostEntries, left), leaseMs, 0));
+    for (let left = max; left > 0; left -= mostPerCall) {
+      calls.push(receive(place, Math.min(mostPerCall, left), leaseMs, 0));
     }
     const results = await Promise.allSettled(calls); // what one of them got must not be lost to the failure of another
     return results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
@@ -141,12 +149,12 @@ export function createPolling({ clock, longPollMs, lanesOf, receive, handBack }:
   return {
     async fetch({ queues: named, max, leaseMs, waitMs, signal }) {
       const queues = inTurn(named);
-      const places = queues.flatMap(lanesOf);
+      const places = queues.flatMap(placesOf);
       const until = clock.now() + waitMs;
       let leases = take(queues, max);
       if (leases.length > 0 || max <= 0) return leases;
       failure = null;
-      // Long polls ask all lanes at the same time, which is for quiet hours: while there is work, urgent lanes are looked at first.
+      // Long polls ask all places at the same time, which is for quiet hours: while there is work, urgent lanes are looked at first.
       if (waitMs <= 0 || places.length > queues.length) {
         leases = await look(places, max, leaseMs);
         // A poll that is still under way may have been faster.
@@ -155,7 +163,7 @@ export function createPolling({ clock, longPollMs, lanesOf, receive, handBack }:
       }
       while (open && !signal?.aborted && clock.now() < until) {
         const leftMs = Math.min(longPollMs, until - clock.now());
-        for (const place of places) startPoll(place, Math.min(mostEntries, max), leaseMs, leftMs);
+        for (const place of places) startPoll(place, Math.min(mostPerPoll, max), leaseMs, leftMs);
         await happening(until, signal);
         leases = take(queues, max);
         if (leases.length > 0) break;
@@ -163,7 +171,7 @@ export function createPolling({ clock, longPollMs, lanesOf, receive, handBack }:
       }
       const [lease] = leases;
       const [place, ...others] = places.filter(({ name }) => name === lease?.queue);
-      if (leases.length === mostEntries && max > mostEntries && others.length === 0) {
+      if (leases.length >= mostPerPoll && leases.length < max && others.length === 0) {
         leases.push(...(await more(place!, max - leases.length, leaseMs)));
       }
       return leases;

@@ -1,31 +1,25 @@
 /** What goes on while the jobs of one call of a function run: their deadline, renewal, cancels. */
 
-import type { Client } from '../../core/client.ts';
-import type { JobSettler } from '../../core/contract.ts';
-import type { Run } from '../../core/run.ts';
-
-export interface Held {
-  readonly run: Run;
-  expiresAt: number;
-}
+import type { Client } from '../client.ts';
+import type { JobSettler } from '../contract.ts';
+import type { Run } from '../run.ts';
 
 export interface Invocation {
   readonly client: Client;
-  readonly running: ReadonlySet<Held>;
+  readonly settler: Pick<JobSettler, 'renew'>;
+  readonly running: ReadonlySet<Run>;
   /** When every job has to be over (epoch ms). */
   readonly endAt: number;
   /** `null`: the leases outlast the invocation. */
   readonly leaseMs: number | null;
-  readonly settler: Pick<JobSettler, 'renew'>;
   failed(during: string, error: unknown): void;
 }
 
 /** A job that is cancelled while it runs is told within this. */
 const cancelPollMs = 2_000;
 
-export function startUpkeep({ client, running, endAt, leaseMs, settler, failed }: Invocation): {
-  stop(): void;
-} {
+export function startUpkeep(invocation: Invocation): { stop(): void } {
+  const { client, settler, running, endAt, leaseMs, failed } = invocation;
   const { stores, app } = client;
   const { clock } = app;
   const cancels = new Map<string, () => void>();
@@ -51,31 +45,31 @@ export function startUpkeep({ client, running, endAt, leaseMs, settler, failed }
     try {
       const now = clock.now();
       const renewed = await settler.renew(
-        held.map(({ run }) => run.lease),
+        held.map(({ lease }) => lease),
         renewedMs,
       );
       for (const [i, one] of held.entries()) {
-        if (!renewed[i]) one.run.end('lease-lost');
+        if (!renewed[i]) one.end('lease-lost');
         else {
           one.expiresAt = now + renewedMs;
-          const { key, lease } = one.run;
+          const { key, lease } = one;
           if (key !== null) await stores.keys.extend(key, lease.token, one.expiresAt);
         }
       }
     } finally {
-      for (const one of held) if (one.expiresAt <= clock.now()) one.run.end('lease-lost');
+      for (const one of held) if (one.expiresAt <= clock.now()) one.end('lease-lost');
     }
   }
 
   async function endCancelled(): Promise<void> {
-    const ids = [...running].map(({ run }) => run.id).filter((id) => id !== null);
+    const ids = [...running].map(({ id }) => id).filter((id) => id !== null);
     const asked = ids.length > 0 ? await stores.records.cancelRequested(ids) : [];
-    for (const { run } of running) if (run.id !== null && asked.includes(run.id)) run.end('cancelled');
+    for (const run of running) if (run.id !== null && asked.includes(run.id)) run.end('cancelled');
   }
 
   // A timeout, and not a hand-back: a job that never fits into the function's time must run out of attempts.
   const deadline = () => {
-    for (const { run } of running) run.end('timeout');
+    for (const run of running) run.end('timeout');
   };
   cancels.set('deadline', clock.after(Math.max(0, endAt - clock.now()), deadline));
   every('asking for cancels', cancelPollMs, endCancelled);

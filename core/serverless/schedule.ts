@@ -1,10 +1,14 @@
-/** An event of EventBridge, once a minute: enqueues what the app's schedules owe. */
+/** A timer of the cloud's, once a minute: enqueues what the app's schedules owe. */
 
-import type { Client } from '../../core/client.ts';
-import { LongshoreError } from '../../core/errors.ts';
-import type { LongshoreEvent } from '../../core/events.ts';
-import { tick } from '../../core/tick.ts';
-import type { ScheduleResult } from './events.ts';
+import type { Client } from '../client.ts';
+import { LongshoreError } from '../errors.ts';
+import type { LongshoreEvent } from '../events.ts';
+import { tick } from '../tick.ts';
+
+export interface ScheduleResult {
+  /** Ids of the jobs that were due. */
+  readonly enqueued: string[];
+}
 
 export function createScheduleHandler(client: Client): () => Promise<ScheduleResult> {
   const { app } = client;
@@ -16,7 +20,7 @@ export function createScheduleHandler(client: Client): () => Promise<ScheduleRes
     try {
       const enqueued = await tick(app, client);
       const [first] = failures;
-      // The others have been enqueued. Thrown, so that Lambda repeats the tick and its alarms see it.
+      // The others have been enqueued. Thrown, so that the cloud's alarms see it.
       if (first) {
         const names = failures.map(({ schedule }) => schedule).join(', ');
         throw new LongshoreError(
