@@ -1,6 +1,6 @@
 /**
  * Claim checks: a payload that is too large for the queue is kept beside it, and the envelope carries its key, length and
- * digest instead, signed with the rest. Loaded with the first job that needs it.
+ * digest instead, signed with the rest.
  */
 
 import type { App } from './app.ts';

@@ -89,7 +89,8 @@ export function connect(app: App, backend: QueueBackend, options: ConnectOptions
     tx: SqlTransaction | undefined,
   ): Promise<SendResult[]> {
     if (!uploads?.length) return send(messages, tx);
-    const failed = await (await import('./claims.ts')).keep(stores.claims!, uploads);
+    const { keepPayloads } = loaded ?? (await load());
+    const failed = await keepPayloads(stores.claims!, uploads);
     const kept = messages.filter(({ id }) => !failed.has(id));
     const sent = (await send(kept, tx)).values();
     return messages.map(({ id }) => {
@@ -99,7 +100,7 @@ export function connect(app: App, backend: QueueBackend, options: ConnectOptions
   }
   async function send(messages: OutgoingMessage[], tx: SqlTransaction | undefined): Promise<SendResult[]> {
     if (messages.length === 0) return [];
-    if (tx === undefined) return stores.records.writer ? sendRecorded(messages) : backend.enqueue(messages);
+    if (tx === undefined) return (loaded ?? (await load())).send({ app, backend, stores }, messages);
     if (typeof tx?.query !== 'function') {
       throw new LongshoreError(
         'OPTION',
@@ -110,15 +111,6 @@ export function connect(app: App, backend: QueueBackend, options: ConnectOptions
     throw config(
       `Backend "${backend.name}" does not live in a database that a transaction could span. Leave tx out, or use outbox().`,
     );
-  }
-  /** The record comes second: one of a message that was never sent would wait for ever. */
-  async function sendRecorded(messages: OutgoingMessage[]): Promise<SendResult[]> {
-    const sentAt = app.clock.now();
-    const results = await backend.enqueue(messages);
-    const taken = messages.filter((_, i) => results[i]?.ok);
-    const { recordEnqueued } = loaded ?? (await load());
-    await recordEnqueued(app, stores.records.writer!, taken, sentAt);
-    return results;
   }
   async function prepareSlice(
     job: Job,

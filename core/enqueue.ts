@@ -2,9 +2,9 @@
 
 import type { App } from './app.ts';
 import { claimFor, type Upload } from './claims.ts';
-import type { EnqueueOptions } from './client.ts';
+import type { Client, EnqueueOptions } from './client.ts';
 import { currentContext } from './context.ts';
-import type { BackendLimits, OutgoingMessage } from './contract.ts';
+import type { BackendLimits, OutgoingMessage, SendResult } from './contract.ts';
 import { contextMembers, type Envelope, type JobContext, writeEnvelope } from './envelope.ts';
 import { LongshoreError, shown } from './errors.ts';
 import { toError } from './failure.ts';
@@ -12,7 +12,8 @@ import { checkQueue, type Job, priorityOf } from './job.ts';
 import { assertJson } from './json.ts';
 import { told } from './recording.ts';
 import { validate } from './schema.ts';
-import type { RecordWriter } from './store.ts';
+
+export { keep as keepPayloads } from './claims.ts';
 
 /**
  * Validates, stamps and signs. Synchronous unless the job's schema is not.
@@ -105,19 +106,24 @@ function compose(
   };
 }
 
-/** @param at when they were sent, epoch ms */
-export async function recordEnqueued(
-  app: App,
-  writer: RecordWriter,
+/** Sends, then records what was taken, where the queue keeps no records itself. */
+export async function send(
+  { app, backend, stores }: Pick<Client, 'app' | 'backend' | 'stores'>,
   messages: readonly OutgoingMessage[],
-  at: number,
-): Promise<void> {
-  if (messages.length === 0) return;
-  const jobs = messages.map(({ id, queue, job, tenantId, priority, notBefore }) => {
-    return { id, queue, job, tenantId, priority, createdAt: at, runAt: notBefore ?? at };
-  });
+): Promise<SendResult[]> {
+  const { writer } = stores.records;
+  if (!writer) return backend.enqueue(messages);
+  const at = app.clock.now();
+  const results = await backend.enqueue(messages);
+  // The record comes second: one of a message that was never sent would wait for ever.
+  const jobs = messages
+    .filter((_, i) => results[i]?.ok)
+    .map(({ id, queue, job, tenantId, priority, notBefore }) => {
+      return { id, queue, job, tenantId, priority, createdAt: at, runAt: notBefore ?? at };
+    });
   const ids = jobs.map(({ id }) => id);
-  await told(app, 'recording new jobs', ids, () => writer.enqueued(jobs));
+  if (ids.length > 0) await told(app, 'recording new jobs', ids, () => writer.enqueued(jobs));
+  return results;
 }
 
 /** One UTF-16 unit is at most three bytes, so a short text needs no counting. */

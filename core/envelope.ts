@@ -187,7 +187,7 @@ function checkShape(data: unknown): Envelope {
     throw new LongshoreError('ENVELOPE', `Expected an envelope object, got ${shown(data)}.`);
   }
   const envelope = data as Record<keyof Envelope, unknown>;
-  // By index: an iterator makes an object per member, thirteen for each job that a worker reads.
+  // By index: an iterator makes an object per member, for each job that a worker reads.
   for (let i = 0; i < shape.length; i++) {
     const { name, holds, expected } = shape[i]!;
     if (!holds(envelope[name])) {

@@ -5,7 +5,6 @@ import type { Client } from './client.ts';
 import { currentContext, withContext } from './context.ts';
 import type { SqlTransaction } from './contract.ts';
 import type { JobContext } from './envelope.ts';
-
 import { config } from './errors.ts';
 import type { Admitted } from './flow.ts';
 import { insideIsolate, runIsolated } from './isolated.ts';
@@ -14,35 +13,32 @@ import { type Output, outputOf } from './output.ts';
 import { abortReason, type Run } from './run.ts';
 import { afterFailure, giveBack, rejected, type Verdict } from './verdict.ts';
 
-export interface Execution {
-  readonly run: Run;
-  readonly admitted: Admitted;
-  readonly payload: unknown;
-  readonly startedAt: number;
-}
-
 /** Never rejects. Resolves when the handler ends or the run is ended from outside, whichever is first. */
-export async function execute(app: App, client: Client, execution: Execution): Promise<Verdict> {
-  const { run, startedAt } = execution;
-  const { job, envelope } = execution.admitted;
-  if (run.cause) return afterEnd(app, execution, abortReason(run.cause));
+export async function execute(
+  app: App,
+  client: Client,
+  admitted: Admitted,
+  payload: unknown,
+): Promise<Verdict> {
+  const { run, job, envelope, startedAt } = admitted;
+  if (run.cause) return afterEnd(app, admitted, abortReason(run.cause));
   // Counted from startedAt: a slow key store or schema must not move the end past `deadlineAt`.
   const leftMs = Math.max(0, startedAt + job.timeoutMs - app.clock.now());
   const cancelTimer = app.clock.after(leftMs, () => run.end('timeout'));
   try {
-    const ctx = new AttemptContext(app, client, execution);
+    const ctx = new AttemptContext(app, client, admitted);
     let output: Output;
     if (job.isolation !== null && !insideIsolate()) {
       // The payload as it travelled: a schema's output may be something that cannot cross to another thread.
       output = await untilEnded(run, runIsolated(app, job, job.isolation, envelope.payload, ctx));
     } else {
-      const returned = runInContext(execution, ctx);
+      const returned = runInContext(admitted, payload, ctx);
       output = outputOf(isThenable(returned) ? await untilEnded(run, returned) : returned);
     }
     return { verb: 'ack', outcome: 'acked', output: kept(app, ctx, output) };
   } catch (error) {
     // `null` stands for "no error" in a verdict, so what was thrown must not be it.
-    return afterEnd(app, execution, error ?? new Error(`The handler threw ${String(error)}.`));
+    return afterEnd(app, admitted, error ?? new Error(`The handler threw ${String(error)}.`));
   } finally {
     cancelTimer();
     run.onEnd = null;
@@ -50,7 +46,7 @@ export async function execute(app: App, client: Client, execution: Execution): P
 }
 
 /** The run failed, or was ended from outside. */
-function afterEnd(app: App, { run, admitted }: Execution, error: unknown): Verdict {
+function afterEnd(app: App, { run, job, envelope, attempt }: Admitted, error: unknown): Verdict {
   switch (run.cause) {
     case 'lease-lost':
       return { verb: 'nothing', outcome: 'requeued', error };
@@ -59,13 +55,12 @@ function afterEnd(app: App, { run, admitted }: Execution, error: unknown): Verdi
     case 'shutdown':
       return giveBack(0, error);
     default:
-      return afterFailure(app, admitted.job, admitted.envelope, admitted.attempt, error);
+      return afterFailure(app, job, envelope, attempt, error);
   }
 }
 
 /** Most jobs have no context, and nothing to be shielded from: they are spared the storage. */
-function runInContext({ admitted, payload }: Execution, ctx: HandlerContext): unknown {
-  const { job, envelope } = admitted;
+function runInContext({ job, envelope }: Admitted, payload: unknown, ctx: HandlerContext): unknown {
   if (envelope.context == null && currentContext() === undefined) return job.run(payload, ctx);
   return withContext(ctx.context, () => job.run(payload, ctx));
 }
@@ -102,8 +97,7 @@ class AttemptContext implements HandlerContext {
   readonly #client: Client;
   readonly #run: Run;
 
-  constructor(app: App, client: Client, { run, admitted, startedAt }: Execution) {
-    const { envelope, job, attempt } = admitted;
+  constructor(app: App, client: Client, { run, envelope, job, attempt, startedAt }: Admitted) {
     this.#app = app;
     this.#client = client;
     this.#run = run;

@@ -9,7 +9,7 @@ import type { Client } from './client.ts';
 import type { AbandonReason, Ack, JobSettler } from './contract.ts';
 import { alreadyDone, type Envelope, readEnvelope } from './envelope.ts';
 import { LongshoreError } from './errors.ts';
-import { type Execution, execute } from './execute.ts';
+import { execute } from './execute.ts';
 import { errorText, toError } from './failure.ts';
 import { type Job, noTransaction } from './job.ts';
 import { createRecording } from './recording.ts';
@@ -52,10 +52,13 @@ export interface AttemptResult {
 
 /** A message that may run here. */
 export interface Admitted {
+  readonly run: Run;
   readonly envelope: Envelope;
   readonly job: Job;
   /** 1 = first run, over all copies of the message. */
   readonly attempt: number;
+  /** When the attempt began, epoch ms. */
+  readonly startedAt: number;
 }
 
 const longestBusyMs = 5_000;
@@ -71,8 +74,7 @@ export async function attempt(app: App, ports: AttemptPorts, run: Run): Promise<
   if (writer) run.recording = createRecording(app, writer, lease.token);
   const admission = admit(app, run, startedAt);
   const admitted = admission instanceof LongshoreError ? null : admission;
-  const decided =
-    admission instanceof LongshoreError ? refuse(admission) : decide(app, ports, run, admission, startedAt);
+  const decided = admission instanceof LongshoreError ? refuse(admission) : decide(app, ports, admission);
   let verdict = decided instanceof Promise ? await decided : decided;
   const number = admitted?.attempt ?? lease.attempt;
   let report = reportOf(verdict, number, startedAt, app.clock.now());
@@ -130,18 +132,12 @@ function admit(app: App, run: Run, now: number): Admitted | LongshoreError {
   if (app.accepts.get(lease.queue)?.has(job.name) === false) {
     return new UnknownJob(`Queue "${lease.queue}" does not accept job "${job.name}".`, envelope, false);
   }
-  return { envelope, job, attempt: envelope.attempts + lease.attempt };
+  return { run, envelope, job, attempt: envelope.attempts + lease.attempt, startedAt: now };
 }
 
 /** What needs no waiting is asked first: most jobs then run without a further promise. */
-function decide(
-  app: App,
-  ports: AttemptPorts,
-  run: Run,
-  admitted: Admitted,
-  now: number,
-): Verdict | Promise<Verdict> {
-  const { envelope } = admitted;
+function decide(app: App, ports: AttemptPorts, admitted: Admitted): Verdict | Promise<Verdict> {
+  const { envelope, startedAt: now } = admitted;
   // A queue is trusted to keep a message, not to keep its time: whoever can write to it could deliver early.
   if (envelope.schedule != null && now < envelope.schedule) return giveBack(envelope.schedule - now, null);
   if (envelope.expiresAt != null && now >= envelope.expiresAt) {
@@ -149,18 +145,12 @@ function decide(
     return rejected('expired', error);
   }
   if (envelope.idempotencyKey == null && isOneTooMany(admitted)) return crashLoop(envelope);
-  if (envelope.claim != null) return fetchPayload(app, ports, run, admitted, now);
-  return runValid(app, ports, run, admitted, envelope.payload, now);
+  if (envelope.claim != null) return fetchPayload(app, ports, admitted);
+  return runValid(app, ports, admitted, envelope.payload);
 }
 
 /** A payload that was too large for the queue is kept beside it. */
-async function fetchPayload(
-  app: App,
-  ports: AttemptPorts,
-  run: Run,
-  admitted: Admitted,
-  now: number,
-): Promise<Verdict> {
+async function fetchPayload(app: App, ports: AttemptPorts, admitted: Admitted): Promise<Verdict> {
   const { redeem } = await claims();
   let input: unknown;
   try {
@@ -169,16 +159,14 @@ async function fetchPayload(
     return unfit(app, admitted, error);
   }
   if (input === alreadyDone) return { verb: 'ack', outcome: 'skipped-idempotent', output: null };
-  return runValid(app, ports, run, admitted, input, now);
+  return runValid(app, ports, admitted, input);
 }
 
 function runValid(
   app: App,
   ports: AttemptPorts,
-  run: Run,
   admitted: Admitted,
   input: unknown,
-  now: number,
 ): Verdict | Promise<Verdict> {
   const { envelope, job } = admitted;
   let payload: unknown;
@@ -188,9 +176,9 @@ function runValid(
     return unfit(app, admitted, error);
   }
   const go = envelope.idempotencyKey == null ? runAttempt : runGuarded;
-  if (!(payload instanceof Promise)) return go(app, ports, run, admitted, payload, now);
+  if (!(payload instanceof Promise)) return go(app, ports, admitted, payload);
   return payload.then(
-    (valid) => go(app, ports, run, admitted, valid, now),
+    (valid) => go(app, ports, admitted, valid),
     (error) => unfit(app, admitted, error),
   );
 }
@@ -217,12 +205,11 @@ const claims = () => import('./claims.ts');
 async function runGuarded(
   app: App,
   ports: AttemptPorts,
-  run: Run,
   admitted: Admitted,
   payload: unknown,
-  now: number,
 ): Promise<Verdict> {
   const { keys } = ports.client.stores;
+  const { run, startedAt } = admitted;
   const { lease } = run;
   const key = guardKey(admitted.job.name, admitted.envelope);
   // The run's end, not the lease's: what has waited in a worker's buffer was renewed there.
@@ -230,7 +217,7 @@ async function runGuarded(
   if (claim instanceof Error) return giveBack(givenBackMs, claim); // not run unguarded, and no attempt spent
   if (claim.state === 'completed') return { verb: 'ack', outcome: 'skipped-idempotent', output: claim.value };
   if (claim.state === 'running') {
-    return giveBack(Math.min(longestBusyMs, Math.max(1000, claim.until - now)), null);
+    return giveBack(Math.min(longestBusyMs, Math.max(1000, claim.until - startedAt)), null);
   }
   // Asked only now: where the last attempt completed its key and could not ack, the job is done, not in a loop.
   if (isOneTooMany(admitted)) {
@@ -238,7 +225,7 @@ async function runGuarded(
     return crashLoop(admitted.envelope);
   }
   run.key = key;
-  const verdict = await runAttempt(app, ports, run, admitted, payload, now);
+  const verdict = await runAttempt(app, ports, admitted, payload);
   // A failed attempt must never block its own retry. If this write fails, the hold ends with the lease. After a lost
   // lease the hold is left to end by itself: the handler may still be at work.
   if (verdict.verb === 'nack' || verdict.verb === 'abandon')
@@ -246,33 +233,25 @@ async function runGuarded(
   return verdict;
 }
 
-function runAttempt(
-  app: App,
-  ports: AttemptPorts,
-  run: Run,
-  admitted: Admitted,
-  payload: unknown,
-  now: number,
-): Promise<Verdict> {
-  const execution = { run, admitted, payload, startedAt: now };
-  if (run.recording || admitted.job.transaction) return runPrepared(app, ports.client, execution);
-  if (app.events.active) announceStart(app, run, admitted);
-  return execute(app, ports.client, execution);
+function runAttempt(app: App, ports: AttemptPorts, admitted: Admitted, payload: unknown): Promise<Verdict> {
+  const { run, job } = admitted;
+  if (run.recording || job.transaction) return runPrepared(app, ports.client, admitted, payload);
+  if (app.events.active) announceStart(app, admitted);
+  return execute(app, ports.client, admitted, payload);
 }
 
-async function runPrepared(app: App, client: Client, execution: Execution): Promise<Verdict> {
-  const { run, admitted, startedAt } = execution;
-  const { job, envelope, attempt: number } = admitted;
+async function runPrepared(app: App, client: Client, admitted: Admitted, payload: unknown): Promise<Verdict> {
+  const { run, job, envelope, attempt: number, startedAt } = admitted;
   if (run.recording && (await run.recording.started(envelope, number, startedAt))) {
     const error = new LongshoreError('CANCELLED', 'The job was cancelled before this attempt began.');
     return rejected('cancelled', error);
   }
-  if (app.events.active) announceStart(app, run, admitted);
-  if (!job.transaction) return execute(app, client, execution);
+  if (app.events.active) announceStart(app, admitted);
+  if (!job.transaction) return execute(app, client, admitted, payload);
   // A backend that cannot begin now has failed like one that cannot settle: the lease runs out and the message comes back.
   if (!client.backend.begin) throw noTransaction(job, client.backend);
   run.tx = await client.backend.begin();
-  const verdict = await execute(app, client, execution);
+  const verdict = await execute(app, client, admitted, payload);
   if (verdict.verb !== 'ack') await run.tx.rollback();
   return verdict;
 }

@@ -45,8 +45,8 @@ export function announceEnd(
   });
 }
 
-export function announceStart(app: App, run: Run, admitted: Admitted): void {
-  app.events.emit({ type: 'job.started', ...facts(run, admitted, admitted.attempt) });
+export function announceStart(app: App, admitted: Admitted): void {
+  app.events.emit({ type: 'job.started', ...facts(admitted.run, admitted, admitted.attempt) });
 }
 
 const facts = (run: Run, admitted: Admitted | null, number: number) => ({

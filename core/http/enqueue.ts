@@ -2,7 +2,7 @@
 
 import type { EnqueueOptions } from '../client.ts';
 import type { OutgoingMessage } from '../contract.ts';
-import { prepare, recordEnqueued } from '../enqueue.ts';
+import { prepare, send } from '../enqueue.ts';
 import { LongshoreError, shown } from '../errors.ts';
 import { backendError } from '../failure.ts';
 import type { Job } from '../job.ts';
@@ -24,7 +24,7 @@ export async function enqueueOne(endpoint: Endpoint, call: Call, name: string): 
   const options = optionsOfQuery(call.url, call.request, rules);
   const payload = await readJson(call.request, endpoint.maxBodyBytes);
   const message = await messageOf(endpoint, call, rules.job, payload, options);
-  const [sent] = await send(endpoint, [message]);
+  const [sent] = await sendAll(endpoint, [message]);
   if (sent instanceof Refusal) throw sent;
   const accepted = acceptedOf(endpoint, message);
   return { status: 202, body: accepted, headers: { location: accepted.statusUrl } };
@@ -50,7 +50,7 @@ export async function enqueueMany(endpoint: Endpoint, call: Call): Promise<Answe
   const prepared: (OutgoingMessage | Refusal)[] = [];
   for (const item of items) prepared.push(await itemOf(endpoint, call, item).catch(refusalOf));
   const messages = prepared.filter((one) => !(one instanceof Refusal)) as OutgoingMessage[];
-  const sent = (await send(endpoint, messages)).values();
+  const sent = (await sendAll(endpoint, messages)).values();
   const results = prepared.map((one) => (one instanceof Refusal ? one : sent.next().value!));
   return answerOf(endpoint, results);
 }
@@ -119,19 +119,14 @@ async function messageOf(
   return prepare(client.app, client.backend.limits, job, payload, { ...options, context });
 }
 
-async function send(
+async function sendAll(
   { client }: Endpoint,
   messages: readonly OutgoingMessage[],
 ): Promise<(OutgoingMessage | Refusal)[]> {
   if (messages.length === 0) return [];
-  const { app, backend, stores } = client;
-  const sentAt = app.clock.now();
-  const results = await backend.enqueue(messages).catch((cause) => {
+  const results = await send(client, messages).catch((cause) => {
     throw backendError('enqueueing', cause);
   });
-  const { writer } = stores.records;
-  const taken = messages.filter((_, i) => results[i]?.ok);
-  if (writer) await recordEnqueued(app, writer, taken, sentAt);
   return messages.map((message, i) => {
     const result = results[i];
     if (result?.ok) return message;
