@@ -36,8 +36,9 @@ const backends: Readonly<Record<string, (app: App, place: Place) => Promise<Cont
     const url = process.env.REDIS_URL;
     if (!url) throw config('Expected REDIS_URL to be redis://user:password@host:6379, got nothing.');
     const { redis } = await import('../local/backends/redis/index.ts');
+    const backend = redis({ url, prefix: schema }); // first: it says what is wrong with a URL
     if (fresh) await deleteKeys(url, schema);
-    return redis({ url, prefix: schema });
+    return backend;
   },
 };
 

@@ -23,10 +23,17 @@ interface Ended {
   readonly stderr: string;
 }
 
+interface DemoOptions {
+  readonly backend?: string;
+  readonly interruptAt?: RegExp;
+  /** Over the addresses of the test's own servers. */
+  readonly addresses?: Readonly<Record<string, string>>;
+}
+
 /** Runs the demo as a newcomer does, and sends SIGINT once when its output matches `interruptAt`. */
 async function demo(
   args: readonly string[],
-  { backend = '', interruptAt }: { backend?: string; interruptAt?: RegExp } = {},
+  { backend = '', interruptAt, addresses }: DemoOptions = {},
 ): Promise<Ended> {
   // FORCE_COLOR beside NO_COLOR makes Node print a warning, and stderr must stay empty.
   const plain = { NO_COLOR: '1', FORCE_COLOR: undefined };
@@ -38,6 +45,7 @@ async function demo(
     DATABASE_URL: database.url,
     SQS_ENDPOINT: endpoint.url,
     REDIS_URL: redis.url,
+    ...addresses,
   };
   const child = spawn(process.execPath, ['examples/demo/main.ts', ...args], { cwd: root, env });
   let stdout = '';
@@ -114,6 +122,19 @@ describe.concurrent('the demo', { timeout: 120_000 }, () => {
       stats.reduce((total, one) => total + count(one), 0);
     expect(sum(({ leased }) => leased)).toBe(0);
     expect(sum(({ ready, delayed }) => ready + delayed)).toBe(waiting);
+  });
+
+  it.for([
+    ['postgres', 'DATABASE_URL'],
+    ['sqs', 'SQS_ENDPOINT'],
+    ['redis', 'REDIS_URL'],
+  ])('says in one line what is wrong with an address for %s', async ([backend, name], { expect }) => {
+    const { code, stdout, stderr } = await demo([], {
+      backend: backend!,
+      addresses: { [name!]: 'http://127.0.0.1:1' },
+    });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^[A-Z_]+: .+\n$/);
   });
 
   it('refuses an unknown flag and a wrong number with exit code 2', async ({ expect }) => {

@@ -110,8 +110,11 @@ async function joinStart(folder: string, atStart: readonly string[], { outputs }
 const leaveDynamic: Plugin = {
   name: 'leave what is loaded later',
   setup({ onResolve }) {
-    onResolve({ filter: /^\./ }, ({ kind, path }) =>
-      kind === 'dynamic-import' ? { path, external: true } : null,
+    // Parts keep their order by importing each other for nothing else, whatever the package says whose folder they are in.
+    onResolve({ filter: /^\./ }, ({ kind, path, resolveDir }) =>
+      kind === 'dynamic-import'
+        ? { path, external: true }
+        : { path: join(resolveDir, path), sideEffects: true },
     );
   },
 };

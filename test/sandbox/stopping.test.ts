@@ -59,9 +59,11 @@ describe.each([
 
   it.each(['block', 'polite'])('that would "%s" is stopped when its job is cancelled', async (act) => {
     const t = bench();
+    await t.run(job, { act: 'nothing' }); // one that is still starting does not listen yet, and is ended when it takes too long
+    await until(() => t.idle().length === 1);
+    const [isolate] = t.idle();
     const { id } = await t.client.enqueue(job, { act });
-    await until(() => t.isolates().length === 1);
-    const [isolate] = t.isolates();
+    await until(() => t.idle().length === 0);
     expect(await t.client.cancel(id)).toBe('cancelling');
     await until(async () => (await t.client.status(id))?.status === 'cancelled');
     if (act === 'block') await isolate!.gone;
