@@ -11,6 +11,7 @@ import { backendError } from './failure.ts';
 import { type AttemptPorts, attempt } from './flow.ts';
 import { endIsolates, refuseInsideIsolate } from './isolated.ts';
 import { createRun, type Run } from './run.ts';
+import { Runs } from './runs.ts';
 import { groupAcks } from './settling.ts';
 import type { Outcome } from './store.ts';
 import { startUpkeep } from './upkeep.ts';
@@ -36,9 +37,9 @@ export interface WorkerState {
   /** Fetched, not begun. */
   buffer: Run[];
   /** Their handlers are at work: these fill the slots. */
-  readonly running: Set<Run>;
+  readonly running: Runs;
   /** Their handlers have ended; the backend has not confirmed yet how. */
-  readonly settling: Set<Run>;
+  readonly settling: Runs;
   readonly counts: Record<Outcome, number>;
   stop(reason: StopReason): void;
 }
@@ -94,8 +95,8 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
     client,
     startedAt: clock.now(),
     buffer: [],
-    running: new Set(),
-    settling: new Set(),
+    running: new Runs(),
+    settling: new Runs(),
     counts: { acked: 0, requeued: 0, 'dead-lettered': 0, rejected: 0, 'skipped-idempotent': 0 },
     stop: (why) => void stop(why),
   };

@@ -18,7 +18,6 @@ interface ArrayQuery {
   text: string;
   values: unknown[];
   rowMode: 'array';
-  query_timeout: number;
 }
 
 /** What is used of a `pg.PoolClient`. */
@@ -27,6 +26,7 @@ export interface PostgresClient {
     rows: Row[];
   }>;
   query(query: { text: string; values?: unknown[]; query_timeout: number }): Promise<Answer>;
+  query(query: ArrayQuery, done: (error: Error | null, answer: { rows: Row[] }) => void): void;
   query(text: string, values?: unknown[]): Promise<Answer>;
   on(event: 'error' | 'end', listener: (error?: Error) => void): unknown;
   on(event: 'notification', listener: (message: { channel: string; payload?: string }) => void): unknown;
@@ -44,7 +44,6 @@ export interface PostgresPool {
 /** What is used of one. */
 export interface Pool {
   connect(): Promise<PostgresClient>;
-  query(query: ArrayQuery): Promise<{ rows: Row[] }>;
   on(event: 'error', listener: (error: Error) => void): unknown;
   end(): Promise<void>;
   readonly options?: { readonly max?: number };
@@ -83,8 +82,7 @@ const mostTries = 20;
 export function openDatabase({ url, pool: given, schema: name, migrate: may }: DatabaseOptions): Database {
   const schema = quoteSchema(name);
   const pool = (given as Pool | undefined) ?? openPool(url!);
-  if (!guarded.has(pool)) pool.on('error', () => {});
-  guarded.add(pool);
+  guard(pool);
   let checked: Promise<void> | null = null;
 
   async function check(): Promise<void> {
@@ -116,8 +114,7 @@ export function openDatabase({ url, pool: given, schema: name, migrate: may }: D
     async query(during, text, values) {
       for (let tries = 1; ; tries++) {
         try {
-          const query: ArrayQuery = { text, values, rowMode: 'array', query_timeout: queryTimeoutMs };
-          return (await pool.query(query)).rows;
+          return await rowsOf(pool, { text, values, rowMode: 'array' });
         } catch (error) {
           if (!isUndone(error) || tries === mostTries) throw postgresError(during, error);
           await delay(randomInt(2 ** Math.min(tries, 6))); // those who collided must not do so again
@@ -130,8 +127,44 @@ export function openDatabase({ url, pool: given, schema: name, migrate: may }: D
   };
 }
 
-/** A broken idle connection is replaced at the next query; but without a listener its error would end the process. */
-const guarded = new WeakSet<Pool>();
+/** A broken connection is replaced at the next query; but without a listener its error would end the process. */
+const guarded = new WeakSet<Pool | PostgresClient>();
+
+function guard(one: Pool | PostgresClient): void {
+  if (guarded.has(one)) return;
+  one.on('error', () => {}); // what was under way fails by itself
+  guarded.add(one);
+}
+
+async function rowsOf(pool: Pool, query: ArrayQuery): Promise<Row[]> {
+  const client = await pool.connect();
+  guard(client);
+  try {
+    const rows = await ask(client, query);
+    client.release();
+    return rows;
+  } catch (error) {
+    client.release(error as Error); // and with an error it is closed
+    throw error;
+  }
+}
+
+/**
+ * With a callback and a timer of our own. What the driver makes for a promise, or for its `query_timeout`, outlives the
+ * young generation with every row of the answer: that was two thirds of what the garbage collector had to copy.
+ */
+function ask(client: PostgresClient, query: ArrayQuery): Promise<Row[]> {
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(() => {
+      reject(new Error(`the server has not answered for ${queryTimeoutMs} ms`));
+    }, queryTimeoutMs);
+    client.query(query, (error, answer) => {
+      clearTimeout(late);
+      if (error) reject(error);
+      else resolve(answer.rows);
+    });
+  });
+}
 
 function openPool(url: string): Pool {
   const options = { connectionString: url, application_name: 'longshore' };
