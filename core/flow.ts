@@ -13,7 +13,7 @@ import { execute } from './execute.ts';
 import { errorText, toError } from './failure.ts';
 import { type Job, noTransaction } from './job.ts';
 import { createRecording } from './recording.ts';
-import type { Run } from './run.ts';
+import { abortReason, type Run } from './run.ts';
 import { validate } from './schema.ts';
 import type { AttemptError, AttemptReport, Outcome } from './store.ts';
 import { announceEnd, announceStart, record } from './telling.ts';
@@ -137,7 +137,9 @@ function admit(app: App, run: Run, now: number): Admitted | LongshoreError {
 
 /** What needs no waiting is asked first: most jobs then run without a further promise. */
 function decide(app: App, ports: AttemptPorts, admitted: Admitted): Verdict | Promise<Verdict> {
-  const { envelope, startedAt: now } = admitted;
+  const { run, envelope, startedAt: now } = admitted;
+  // It has waited here without being renewed, in a process that got no time to do so: somebody else may run it already.
+  if (now >= run.expiresAt) return { verb: 'nothing', outcome: 'requeued', error: abortReason('lease-lost') };
   // A queue is trusted to keep a message, not to keep its time: whoever can write to it could deliver early.
   if (envelope.schedule != null && now < envelope.schedule) return giveBack(envelope.schedule - now, null);
   if (envelope.expiresAt != null && now >= envelope.expiresAt) {

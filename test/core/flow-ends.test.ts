@@ -191,6 +191,25 @@ describe('a shutdown', () => {
 });
 
 describe('a lost lease', () => {
+  it('keeps a job from being begun: somebody else may run it already', async () => {
+    const ran: string[] = [];
+    const one = job({ handle: (_, { id }) => void ran.push(id) });
+    const b = bench({ jobs: [one] });
+    await b.client.enqueue(one, {});
+    const waited = await b.take(1_000);
+    b.clock.advance(1_000);
+    await b.backend.reapExpired('default');
+    const owner = await b.take();
+    expect(await b.run(waited)).toMatchObject({
+      outcome: 'requeued',
+      settled: false,
+      error: { code: 'LEASE_LOST' },
+    });
+    expect(ran).toEqual([]);
+    expect(await b.run(owner)).toMatchObject({ outcome: 'acked', settled: true });
+    expect(ran).toHaveLength(1);
+  });
+
   it('changes nothing, whatever the handler does', async () => {
     const { done, held, ctx, client, events } = await started(obedient);
     held.end('lease-lost');

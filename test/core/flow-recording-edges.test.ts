@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { connect } from '../../core/client.ts';
 import { LongshoreError } from '../../core/errors.ts';
 import { attempt } from '../../core/flow.ts';
-import { createRun } from '../../core/run.ts';
+import type { Run } from '../../core/run.ts';
 import { memoryStore } from '../../local/backends/memory/index.ts';
 import { envelope, job } from './kit.ts';
 import { recordingBench, withWriter } from './recording-kit.ts';
@@ -195,14 +195,19 @@ describe('an attempt', () => {
   });
 
   it('that lost its lease leaves the record to the one that has it', async () => {
-    const one = job({ handle: () => 'first' });
+    let owner: Run | null = null;
+    const one = job({
+      async handle() {
+        if (owner) return;
+        t.clock.advance(1_000);
+        owner = await t.take();
+      },
+    });
     const t = recordingBench({ jobs: [one] });
     await t.client.enqueue(one, {});
-    const [stale] = await t.backend.fetch({ queues: ['default'], max: 1, leaseMs: 1_000, waitMs: 0 });
-    t.clock.advance(1_000);
-    const owner = await t.take();
-    expect(await t.run(createRun(stale!))).toMatchObject({ settled: false });
-    expect((await t.run(owner)).settled).toBe(true);
+    const stale = await t.take(1_000);
+    expect(await t.run(stale)).toMatchObject({ settled: false });
+    expect((await t.run(owner!)).settled).toBe(true);
     const { status, attempts } = await t.record();
     expect(status).toBe('completed');
     expect(attempts.map(({ attempt, outcome }) => [attempt, outcome])).toEqual([

@@ -7,6 +7,11 @@ import { type BackendName, openers } from './backends.ts';
 const [name, address, effectsPath, lease] = process.argv.slice(2);
 const leaseMs = Number(lease);
 const { app } = crashApp(openEffects(effectsPath!), leaseMs);
+const unsubscribe = app.events.on(({ type }) => {
+  if (type !== 'job.started') return;
+  process.stdout.write('at work\n'); // to kill it before would prove nothing
+  unsubscribe();
+});
 startWorker(app, {
   backend: openers[name as BackendName](address!),
   concurrency: 10,
@@ -14,4 +19,3 @@ startWorker(app, {
   leaseMs,
   signals: ['SIGTERM'],
 });
-process.stdout.write('ready\n');
