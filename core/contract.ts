@@ -14,7 +14,7 @@
  */
 
 import type { LongshoreError } from './errors.ts';
-import type { AttemptReport, Stores } from './store.ts';
+import type { AttemptReport, Progress, Stores } from './store.ts';
 
 export interface OutgoingMessage {
   /** The envelope's identifier. A backend may use it to drop a second copy (`SendResult.duplicate`). */
@@ -211,9 +211,43 @@ export interface DeadLetters {
   discard(ids: readonly string[]): Promise<number>;
 }
 
+/** A waiting message or a dead letter with all that another backend needs to go on with it as if it had always been there. */
+export interface MovedJob {
+  /** `notBefore` is never null: of a ready message it is the moment since which it has been ready. */
+  readonly message: OutgoingMessage;
+  readonly createdAt: number;
+  /** How many have begun. */
+  readonly attempts: number;
+  readonly interrupted: boolean;
+  readonly reports: readonly AttemptReport[];
+  readonly progress: Progress | null;
+  /** `null` = it waits. */
+  readonly death: { readonly reason: AbandonReason; readonly error: string; readonly at: number } | null;
+}
+
+/**
+ * How a backlog leaves one backend and comes to another. A held message is out of everybody's reach (workers, `clear`, the
+ * reaper) until `release` or `remove`, beyond the end of the process that has taken it, and is counted as leased.
+ * The order `hold`, `put` there, `remove` here, `release` there can be broken off anywhere and begun again: nothing runs twice.
+ */
+export interface QueueTransfer {
+  /** Takes up to `max` waiting messages in their order, ready before delayed. Their attempts do not count. */
+  hold(queue: string, max: number): Promise<MovedJob[]>;
+  /** Those that are held, whoever took or put them. */
+  held(queue: string, max: number): Promise<MovedJob[]>;
+  /** Stores messages of one queue as they are: waiting ones held, dead ones as dead letters. A known id changes nothing and is a duplicate. */
+  put(jobs: readonly MovedJob[]): Promise<SendResult[]>;
+  /** Puts held messages in line as they were; returns how many. One that somebody asked to cancel meanwhile ends here. */
+  release(queue: string, ids: readonly string[]): Promise<number>;
+  /** Removes held messages and their records. `false`: it is not held, or somebody asked to cancel it: then it has ended so. */
+  remove(queue: string, ids: readonly string[]): Promise<boolean[]>;
+}
+
 /** What the CLI and the dashboard use. */
 export interface QueueAdmin {
   readonly deadLetters: DeadLetters;
+  /** Not offered where delayed messages cannot be listed. */
+  readonly transfer?: QueueTransfer;
   /** Tells a backend that cannot list its queues which there are. Asks nothing of the service. */
   know?(queues: readonly string[]): Promise<void>;
   /** All queues ever used, or only the one named. */

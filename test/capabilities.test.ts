@@ -86,6 +86,9 @@ describe('the capability table', () => {
       expect(cell('longest lease')).toBe(any(backend.limits.maxLeaseMs));
       expect(cell('records, keys, workers')).toBe(yes(backend.stores !== undefined));
       expect(cell('administration')).toBe(await administrationOf(backend));
+      expect(
+        cell('a backlog moves with its past')?.startsWith(yes(backend.admin?.transfer !== undefined)),
+      ).toBe(true);
       const transactions = backend.enqueueIn !== undefined && backend.begin !== undefined;
       expect(cell('enqueue in your transaction, `ctx.tx`')).toBe(yes(transactions));
       const message = {

@@ -1,3 +1,4 @@
+import { LongshoreError } from '../../core/errors.ts';
 import type { AttemptReport } from '../../core/store.ts';
 
 /** Defaults that all backends of this folder share. */
@@ -13,4 +14,12 @@ export const backendDefaults = {
 export function lostAttempt(attempt: number): Omit<AttemptReport, 'startedAt' | 'endedAt'> {
   const message = 'The worker vanished or its lease ended before it reported a result.';
   return { attempt, outcome: 'interrupted', error: { code: 'LEASE_LOST', message }, output: null };
+}
+
+/** What is wrong with a body that takes more than `maxBodyBytes`. */
+export function tooLarge(body: string, maxBodyBytes: number): LongshoreError | null {
+  if (body.length * 3 <= maxBodyBytes) return null;
+  const got = Buffer.byteLength(body);
+  if (got <= maxBodyBytes) return null;
+  return new LongshoreError('LIMIT', `Expected a body of at most ${maxBodyBytes} bytes, got ${got}.`);
 }

@@ -18,7 +18,7 @@ afterAll(async () => {
 });
 
 const harness: Harness = {
-  lacks: ['order', 'duplicates', 'administration', 'interruptions', 'settled elsewhere'],
+  lacks: ['order', 'duplicates', 'administration', 'transfer', 'interruptions', 'settled elsewhere'],
   timeIsOurs,
   ...(!timeIsOurs && { patienceMs: 2_000 }),
   async open() {

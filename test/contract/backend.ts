@@ -6,6 +6,7 @@ import { deliveryLaws } from './backend-delivery.ts';
 import { duplicateLaws, orderLaws } from './backend-order.ts';
 import { settlingLaws } from './backend-settling.ts';
 import { staleLeaseLaws } from './backend-stale.ts';
+import { transferLaws } from './backend-transfer.ts';
 import { waitingLaws } from './backend-waiting.ts';
 import { type Harness, type Lack, type Law, lawsOf, type Runner } from './harness.ts';
 
@@ -18,6 +19,7 @@ const topics: readonly (readonly [topic: string, define: (law: Law) => void])[] 
   ['duplicates', duplicateLaws],
   ['dead letters', deadLetterLaws],
   ['administration', administrationLaws],
+  ['transfer', transferLaws],
 ];
 
 export function describeBackend(name: string, harness: Harness, runner: Runner): void {

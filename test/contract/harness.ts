@@ -37,6 +37,8 @@ export type Lack =
   | 'duplicates'
   | 'dead letters'
   | 'administration'
+  /** A backlog cannot be taken out of it, nor put into it, with all that belongs to a job. */
+  | 'transfer'
   /** A lease cannot say that the attempt before it was interrupted, so it never does. */
   | 'interruptions'
   /** That a lease was settled is known to the process that did it, and to no other. */

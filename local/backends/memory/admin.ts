@@ -1,8 +1,9 @@
 import type { QueueAdmin } from '../../../core/contract.ts';
 import { before, deadLetterOf, type Entry, isDead, peekedOf } from './entry.ts';
 import type { MemoryState } from './index.ts';
+import { memoryTransfer } from './transfer.ts';
 
-export function memoryAdmin(state: MemoryState): QueueAdmin {
+export function memoryAdmin(state: MemoryState, maxBodyBytes: number): QueueAdmin {
   const { entries, clock, paused } = state;
   const all = (): Entry[] => [...entries.values()];
   /** `delayed` turns to `ready` only when it is looked for, so listings ask the clock. */
@@ -11,6 +12,7 @@ export function memoryAdmin(state: MemoryState): QueueAdmin {
   const isWaiting = (entry: Entry): boolean => entry.state === 'ready' || entry.state === 'delayed';
 
   return {
+    transfer: memoryTransfer(state, maxBodyBytes),
     async stats(only) {
       const queues = only === undefined ? [...state.lines.keys()] : [only];
       return queues.map((queue) => {

@@ -32,6 +32,7 @@ export interface MemoryState {
   lineOf(queue: string): Line;
   /** Lets waiting fetches look again. */
   wake(): void;
+  nextSeq(): number;
   /** Puts an entry (back) in line, to be ready at `readyAt`. */
   place(entry: Entry, readyAt: number): void;
   finish(entry: Entry, state: Entry['state'], reason: AbandonReason | null, error: string | null): void;
@@ -60,6 +61,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
       return line;
     },
     wake: () => bell.ring(),
+    nextSeq: () => seq++,
     place(entry, readyAt) {
       entry.readyAt = readyAt;
       entry.rank = readyAt + entry.message.priority * ageingMs;
@@ -97,7 +99,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
     name: 'memory',
     limits: { maxBodyBytes, maxDelayMs: null, maxLeaseMs: null },
     stores: { keys, records: memoryRecords(state, keys), workers: memoryWorkers() },
-    admin: memoryAdmin(state),
+    admin: memoryAdmin(state, maxBodyBytes),
 
     async enqueue(messages) {
       return messages.map((message): SendResult => {
@@ -112,7 +114,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
         if (state.entries.has(id)) return { ok: true, id, duplicate: true };
         const now = clock.now();
         const entry: Entry = {
-          seq: seq++,
+          seq: state.nextSeq(),
           message,
           createdAt: now,
           state: 'ready',

@@ -1,8 +1,9 @@
 import type { QueueAdmin, QueueStats } from '../../../core/contract.ts';
 import type { PostgresState } from './index.ts';
 import { deadColumns, deadLetterOf, peekedOf } from './rows.ts';
+import { postgresTransfer } from './transfer.ts';
 
-export function postgresAdmin(state: PostgresState): QueueAdmin {
+export function postgresAdmin(state: PostgresState, maxBodyBytes: number): QueueAdmin {
   const { db, ageingMs } = state;
   const s = db.schema;
   const now = state.nowSql('$1');
@@ -21,6 +22,7 @@ export function postgresAdmin(state: PostgresState): QueueAdmin {
   }
 
   return {
+    transfer: postgresTransfer(state, maxBodyBytes),
     async stats(only) {
       const sql = `SELECT * FROM ${s}.stats($1, $2)`;
       const rows = await query('counting', sql, [state.at(), only ?? null]);

@@ -129,7 +129,7 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
       records: postgresRecords(state),
       workers: postgresWorkers(state),
     },
-    admin: postgresAdmin(state),
+    admin: postgresAdmin(state, maxBodyBytes),
     ack,
     nack,
     abandon,

@@ -2,6 +2,7 @@ import type { QueueAdmin, QueueStats } from '../../../core/contract.ts';
 import type { RedisState } from './index.ts';
 import { readJobs } from './records.ts';
 import { deadLetterOf, peekedOf } from './rows.ts';
+import { redisTransfer } from './transfer.ts';
 
 type StatsAnswer = [
   ready: number,
@@ -15,7 +16,7 @@ type StatsAnswer = [
 /** A script may not run for long. */
 const mostPerCall = 1_000;
 
-export function redisAdmin(state: RedisState): QueueAdmin {
+export function redisAdmin(state: RedisState, maxBodyBytes: number): QueueAdmin {
   const { link } = state;
 
   async function statsOf(queue: string): Promise<QueueStats> {
@@ -41,6 +42,7 @@ export function redisAdmin(state: RedisState): QueueAdmin {
   }
 
   return {
+    transfer: redisTransfer(state, maxBodyBytes),
     async stats(only) {
       const queues = only === undefined ? await state.queues() : [only];
       return Promise.all(queues.map(statsOf));

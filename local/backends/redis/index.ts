@@ -179,7 +179,7 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
     name: 'redis',
     limits: { maxBodyBytes, maxDelayMs: null, maxLeaseMs: null },
     stores: { keys: redisKeys(state), records: redisRecords(state), workers: redisWorkers(state) },
-    admin: redisAdmin(state),
+    admin: redisAdmin(state, maxBodyBytes),
     ...worker,
     enqueue: createEnqueue(state, maxBodyBytes),
 

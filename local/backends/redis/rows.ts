@@ -1,6 +1,12 @@
 /** The texts that Redis keeps of a job, as jobs.lua describes them, and what callers see. */
 
-import type { AbandonReason, DeadLetter, OutgoingMessage, PeekedMessage } from '../../../core/contract.ts';
+import type {
+  AbandonReason,
+  DeadLetter,
+  MovedJob,
+  OutgoingMessage,
+  PeekedMessage,
+} from '../../../core/contract.ts';
 import { LongshoreError } from '../../../core/errors.ts';
 import type { AttemptReport, JobRecord, JobStatus } from '../../../core/store.ts';
 
@@ -196,6 +202,23 @@ function lines(text: string, count: number): string[] {
 
 export function publicRecord({ order: _, body: __, attempt: ___, ...record }: Whole): JobRecord {
   return record;
+}
+
+/** `null` = nobody holds it any more. */
+export function heldOf(queue: string, id: string, found: Found): MovedJob | null {
+  const whole = wholeOf(queue, id, found);
+  if (whole?.status !== 'processing') return null;
+  const { job, tenantId, body, priority, createdAt, runAt, attempts: reports, progress } = whole;
+  const { before, interrupted } = attemptOf(found[2]);
+  return {
+    message: { id, queue, job, body, priority, notBefore: runAt, group: null, tenantId },
+    createdAt,
+    attempts: before,
+    interrupted,
+    reports,
+    progress,
+    death: null,
+  };
 }
 
 export function deadLetterOf({

@@ -21,5 +21,6 @@ export const scripts = {
   enqueue: load(new URL('./enqueue.lua', import.meta.url)),
   work: load(jobs, new URL('./work.lua', import.meta.url)),
   manage: load(jobs, new URL('./manage.lua', import.meta.url)),
+  move: load(jobs, new URL('./move.lua', import.meta.url)),
   keys: load(new URL('./keys.lua', import.meta.url)),
 };

@@ -2,8 +2,9 @@ import type { QueueAdmin, QueueStats } from '../../../core/contract.ts';
 import type { SqliteState } from './index.ts';
 import { deadLetterOf, type JobRow, peekedOf, recordColumns } from './rows.ts';
 import { State } from './schema.ts';
+import { sqliteTransfer } from './transfer.ts';
 
-export function sqliteAdmin(state: SqliteState): QueueAdmin {
+export function sqliteAdmin(state: SqliteState, maxBodyBytes: number): QueueAdmin {
   const { db, clock } = state;
   const dead = `ended IN (${State.failed}, ${State.expired})`;
   const names = db.prepare('SELECT name FROM queues ORDER BY name');
@@ -55,6 +56,7 @@ export function sqliteAdmin(state: SqliteState): QueueAdmin {
   }
 
   return {
+    transfer: sqliteTransfer(state, maxBodyBytes),
     async stats(only) {
       const queues = only === undefined ? names.all().map((row) => row.name as string) : [only];
       return queues.map(statsOf);

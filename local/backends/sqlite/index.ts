@@ -87,7 +87,7 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
     name: 'sqlite',
     limits: { maxBodyBytes, maxDelayMs: null, maxLeaseMs: null },
     stores: { keys, records: sqliteRecords(state), workers: sqliteWorkers(state) },
-    admin: sqliteAdmin(state),
+    admin: sqliteAdmin(state, maxBodyBytes),
     ...createSettler(state, keys, claims),
     enqueue: createInsert(state, maxBodyBytes),
     migrate: async () => db.version, // opening the file has done it

@@ -1,0 +1,104 @@
+/** Hands waiting jobs over to another backend, and takes them from one. A held entry counts as leased, to nobody. */
+
+import type { MovedJob, QueueTransfer, SendResult } from '../../../core/contract.ts';
+import { tooLarge } from '../defaults.ts';
+import { before, type Entry } from './entry.ts';
+import type { MemoryState } from './index.ts';
+
+/** No claim makes such a token. */
+const heldToken = '~move';
+const isHeld = (entry: Entry): boolean => entry.state === 'leased' && entry.token === heldToken;
+
+export function memoryTransfer(state: MemoryState, maxBodyBytes: number): QueueTransfer {
+  const { entries, clock } = state;
+
+  function those(queue: string, wanted: (entry: Entry) => boolean): Entry[] {
+    return [...entries.values()].filter((entry) => entry.message.queue === queue && wanted(entry));
+  }
+
+  function heldOf(queue: string, id: string): Entry | null {
+    const entry = entries.get(id);
+    return entry && entry.message.queue === queue && isHeld(entry) ? entry : null;
+  }
+
+  const cancel = (entry: Entry): void => state.finish(entry, 'cancelled', 'cancelled', null);
+
+  function insert(job: MovedJob): SendResult {
+    const { message, death } = job;
+    const { id, body, queue } = message;
+    const error = tooLarge(body, maxBodyBytes);
+    if (error) return { ok: false, id, error };
+    state.lineOf(queue);
+    if (entries.has(id)) return { ok: true, id, duplicate: true };
+    const ended = death?.reason === 'expired' ? 'expired' : 'failed';
+    entries.set(id, {
+      seq: state.nextSeq(),
+      message,
+      createdAt: job.createdAt,
+      state: death ? ended : 'leased',
+      readyAt: message.notBefore ?? clock.now(),
+      rank: 0,
+      attempt: job.attempts,
+      token: heldToken,
+      leaseUntil: Number.POSITIVE_INFINITY,
+      claimedAt: clock.now(),
+      interrupted: job.interrupted,
+      cancelRequested: false,
+      finishedAt: death?.at ?? null,
+      reports: [...job.reports],
+      progress: job.progress,
+      reason: death?.reason ?? null,
+      error: death?.error ?? null,
+    });
+    return { ok: true, id, duplicate: false };
+  }
+
+  return {
+    async hold(queue, max) {
+      const ready = those(queue, (entry) => entry.state === 'ready').sort((a, b) => (before(a, b) ? -1 : 1));
+      const delayed = those(queue, (entry) => entry.state === 'delayed').sort(
+        (a, b) => a.readyAt - b.readyAt || a.seq - b.seq,
+      );
+      return [...ready, ...delayed].slice(0, max).map((entry) => {
+        entry.state = 'leased';
+        entry.token = heldToken;
+        return movedOf(entry);
+      });
+    },
+    async held(queue, max) {
+      return those(queue, isHeld).slice(0, max).map(movedOf);
+    },
+    async put(jobs) {
+      return jobs.map(insert);
+    },
+    async release(queue, ids) {
+      const held = ids.flatMap((id) => heldOf(queue, id) ?? []);
+      for (const entry of held) {
+        if (entry.cancelRequested) cancel(entry);
+        else state.place(entry, entry.readyAt);
+      }
+      return held.length;
+    },
+    async remove(queue, ids) {
+      return ids.map((id) => {
+        const entry = heldOf(queue, id);
+        if (entry?.cancelRequested) cancel(entry);
+        else if (entry) entries.delete(id);
+        return entry !== null && !entry.cancelRequested;
+      });
+    },
+  };
+}
+
+function movedOf(entry: Entry): MovedJob {
+  const { message, createdAt, readyAt, attempt, interrupted, reports, progress } = entry;
+  return {
+    message: { ...message, notBefore: readyAt },
+    createdAt,
+    attempts: attempt,
+    interrupted,
+    reports: [...reports],
+    progress,
+    death: null,
+  };
+}

@@ -1,0 +1,188 @@
+/** Hands waiting jobs over to another backend, and takes them from one. A held job is a member of a lease that never ends. */
+
+import { randomBytes } from 'node:crypto';
+import type { MovedJob, QueueTransfer, SendResult } from '../../../core/contract.ts';
+import { bigintArray, intArray, textArray } from './arrays.ts';
+import type { Row } from './database.ts';
+import { Ended } from './ended.ts';
+import { refusal } from './enqueue.ts';
+import type { PostgresState } from './index.ts';
+import { reportLine } from './rows.ts';
+
+/** What the claims of held jobs begin with; no other claim does. */
+const prefix = '~move.';
+const forever = Number.MAX_SAFE_INTEGER;
+const columns = [
+  'id',
+  'queue',
+  'job',
+  'tenant_id',
+  'priority',
+  'created_at',
+  'ready_at',
+  'attempt',
+  'interrupted',
+  'progress',
+  'reports',
+  'body',
+];
+
+export function postgresTransfer(state: PostgresState, maxBodyBytes: number): QueueTransfer {
+  const { db, ageingMs } = state;
+  const s = db.schema;
+  const now = state.nowSql('$1');
+  const wanted = columns.map((column) => `j.${column}`).join(', ');
+  const claimOf = (): string => prefix + randomBytes(12).toString('base64url');
+  /** The held among the ids $2 of the queue $1. A job has another turn when it is held no more. */
+  const mine = `
+    SELECT j.id FROM ${s}.jobs j WHERE j.id = ANY ($2::text[]) AND EXISTS (
+      SELECT FROM ${s}.leases l WHERE l.queue = $1 AND l.claim LIKE '${prefix}%' AND j.turn = ANY (l.turns))`;
+  /** A lease of which nothing is left. The statement before it must have ended: it sees its own snapshot. */
+  const tidy = `
+    DELETE FROM ${s}.leases l WHERE l.queue = $1 AND l.claim LIKE '${prefix}%'
+      AND NOT EXISTS (SELECT FROM ${s}.jobs j JOIN unnest(l.ids, l.turns) m (id, turn) ON j.id = m.id AND j.turn = m.turn)`;
+
+  async function query(during: string, sql: string, values: unknown[]): Promise<Row[]> {
+    await db.ready();
+    return db.query(during, sql, values);
+  }
+
+  async function holdFrom(place: string, order: string, queue: string, max: number): Promise<MovedJob[]> {
+    const sql = `
+      WITH picked AS (
+        DELETE FROM ${s}.${place} WHERE ctid = ANY (ARRAY(
+          SELECT ctid FROM ${s}.${place} WHERE queue = $2 ORDER BY queue, ${order}, seq LIMIT $3 FOR UPDATE SKIP LOCKED))
+        RETURNING id),
+      taken AS MATERIALIZED (
+        SELECT j.seq, j.rank, j.turn, ${wanted} FROM picked p JOIN ${s}.jobs j ON j.id = p.id),
+      lease AS (
+        INSERT INTO ${s}.leases (claim, queue, claimed_at, until, ids, turns)
+        SELECT $4, $2, ${now}, ${forever}, array_agg(id), array_agg(turn) FROM taken HAVING count(*) > 0)
+      SELECT ${columns.join(', ')} FROM taken ORDER BY ${order}, seq`;
+    return (await query('holding', sql, [state.at(), queue, max, claimOf()])).map(movedOf);
+  }
+
+  async function store(jobs: readonly MovedJob[], queue: string): Promise<Set<string>> {
+    const sql = `
+      WITH ended AS MATERIALIZED (SELECT coalesce(${s}.ended_ids(0, $3::text[]), '{}') AS ids),
+      given AS (
+        SELECT nextval('${s}.turns') AS seq, g.* FROM unnest($3::text[], $4::text[], $5::text[], $6::int[], $7::bigint[], $8::bigint[],
+          $9::int[], $10::int[], $11::text[], $12::text[], $13::text[], $14::int[], $15::bigint[], $16::text[], $17::text[])
+          g (id, job, tenant_id, priority, created_at, ready_at, attempt, interrupted, progress, reports, body, ended, died_at, reason, error)
+        WHERE NOT (g.id = ANY ((SELECT ids FROM ended)::text[]))),
+      used AS (INSERT INTO ${s}.queues (name) VALUES ($2) ON CONFLICT DO NOTHING),
+      held AS (
+        INSERT INTO ${s}.jobs (seq, turn, id, queue, job, tenant_id, priority, created_at, ready_at, rank, attempt, interrupted,
+          cancel_requested, progress, reports, body)
+        SELECT seq, seq, id, $2, job, tenant_id, priority, created_at, ready_at, ready_at + priority * $19::bigint, attempt, interrupted = 1,
+          false, progress, reports, body FROM given WHERE ended = 0 ON CONFLICT (id) DO NOTHING RETURNING id, turn),
+      lease AS (
+        INSERT INTO ${s}.leases (claim, queue, claimed_at, until, ids, turns)
+        SELECT $18, $2, ${now}, ${forever}, array_agg(id), array_agg(turn) FROM held HAVING count(*) > 0),
+      buried AS (
+        INSERT INTO ${s}.dead (seq, id, queue, job, tenant_id, priority, created_at, ready_at, attempt, progress, reports, ended, finished_at,
+          reason, error, body)
+        SELECT seq, id, $2, job, tenant_id, priority, created_at, ready_at, attempt, progress, reports, ended, died_at, reason, error, body
+        FROM given g WHERE ended > 0 AND NOT EXISTS (SELECT FROM ${s}.jobs j WHERE j.id = g.id) ON CONFLICT (id) DO NOTHING RETURNING id)
+      SELECT id FROM held UNION ALL SELECT id FROM buried`;
+    const rows = await query('moving', sql, [
+      state.at(),
+      queue,
+      textArray(jobs.map(({ message }) => message.id)),
+      textArray(jobs.map(({ message }) => message.job)),
+      textArray(jobs.map(({ message }) => message.tenantId)),
+      intArray(jobs.map(({ message }) => message.priority)),
+      bigintArray(jobs.map(({ createdAt }) => createdAt)),
+      bigintArray(jobs.map(({ message, createdAt }) => message.notBefore ?? createdAt)),
+      intArray(jobs.map(({ attempts }) => attempts)),
+      intArray(jobs.map(({ interrupted }) => (interrupted ? 1 : 0))),
+      textArray(jobs.map(({ progress }) => progress && JSON.stringify(progress))),
+      textArray(jobs.map(({ reports }) => reports.map(reportLine).join(''))),
+      textArray(jobs.map(({ message }) => message.body)),
+      intArray(jobs.map(({ death }) => endOf(death))),
+      bigintArray(jobs.map(({ death }) => death?.at ?? 0)),
+      textArray(jobs.map(({ death }) => death?.reason ?? null)),
+      textArray(jobs.map(({ death }) => death?.error ?? null)),
+      claimOf(),
+      ageingMs,
+    ]);
+    return new Set(rows.map(([id]) => id as string));
+  }
+
+  async function release(queue: string, ids: readonly string[]): Promise<number> {
+    const sql = `
+      WITH freed AS (UPDATE ${s}.jobs SET turn = nextval('${s}.turns') WHERE id IN (${mine}) RETURNING id),
+      lined AS (SELECT ${s}.line(${state.nowSql('$3')}, $4, id) FROM freed),
+      told AS (SELECT pg_notify($5, $1) WHERE $5::text IS NOT NULL)
+      SELECT (SELECT count(*) FROM lined), (SELECT count(*) FROM told)`;
+    const values = [queue, textArray(ids), state.at(), state.keep, state.channel];
+    const [row] = await query('releasing', sql, values);
+    await query('releasing', tidy, [queue]);
+    state.wake();
+    return Number(row![0]);
+  }
+
+  return {
+    async hold(queue, max) {
+      const ready = await holdFrom('ready', 'rank', queue, max);
+      return ready.length > 0 ? ready : holdFrom('delayed', 'ready_at', queue, max);
+    },
+    async held(queue, max) {
+      const sql = `
+        SELECT ${wanted} FROM ${s}.leases l CROSS JOIN LATERAL unnest(l.ids, l.turns) m (id, turn)
+        JOIN ${s}.jobs j ON j.id = m.id AND j.turn = m.turn
+        WHERE l.queue = $1 AND l.claim LIKE '${prefix}%' ORDER BY j.rank, j.seq LIMIT $2`;
+      return (await query('listing', sql, [queue, max])).map(movedOf);
+    },
+    async put(jobs) {
+      const refused = new Map(jobs.map((job) => [job, refusal(job.message, maxBodyBytes)]));
+      const stored = new Set<string>();
+      const good = jobs.filter((job) => refused.get(job) === null);
+      for (const [queue, mine] of Map.groupBy(good, ({ message }) => message.queue))
+        for (const id of await store(mine, queue)) stored.add(id);
+      return jobs.map((job): SendResult => {
+        const { id } = job.message;
+        const error = refused.get(job);
+        return error ? { ok: false, id, error } : { ok: true, id, duplicate: !stored.delete(id) };
+      });
+    },
+    release,
+    async remove(queue, ids) {
+      const sql = `DELETE FROM ${s}.jobs WHERE id IN (${mine}) AND NOT cancel_requested RETURNING id`;
+      const gone = new Set((await query('removing', sql, [queue, textArray(ids)])).map(([id]) => id));
+      const others = ids.filter((id) => !gone.has(id));
+      // Of the others those that are held were cancelled: releasing is their end.
+      if (others.length > 0) await release(queue, others);
+      else await query('removing', tidy, [queue]);
+      return ids.map((id) => gone.delete(id));
+    },
+  };
+}
+
+function endOf(death: MovedJob['death']): number {
+  if (!death) return 0;
+  return death.reason === 'expired' ? Ended.expired : Ended.failed;
+}
+
+function movedOf(row: Row): MovedJob {
+  const [id, queue, job, tenantId, priority, createdAt, readyAt, attempts, interrupted] = row;
+  const [progress, reports, body] = row.slice(9) as (string | null)[];
+  return {
+    message: {
+      id: id as string,
+      queue: queue as string,
+      job: job as string,
+      body: body!,
+      priority: priority as number,
+      notBefore: Number(readyAt),
+      group: null,
+      tenantId: tenantId as string | null,
+    },
+    createdAt: Number(createdAt),
+    attempts: attempts as number,
+    interrupted: interrupted as boolean,
+    reports: JSON.parse(`[${reports!.trimEnd().replaceAll('\n', ',')}]`),
+    progress: progress == null ? null : JSON.parse(progress),
+    death: null,
+  };
+}

@@ -1,0 +1,136 @@
+/** Hands waiting jobs over to another backend, and takes them from one. A held job is a lease that never ends. */
+
+import type { MovedJob, QueueTransfer, SendResult } from '../../../core/contract.ts';
+import { tooLarge } from '../defaults.ts';
+import type { SqliteState } from './index.ts';
+import { type JobRow, recordColumns, recordOf, reportLine } from './rows.ts';
+import { State } from './schema.ts';
+
+/** No claim makes such a nonce. */
+const nonce = '~move';
+const forever = Number.MAX_SAFE_INTEGER;
+
+interface HeldRow {
+  readonly seq: number;
+  readonly queue: string;
+  readonly rank: number;
+  readonly ready_at: number;
+  readonly attempt: number;
+  readonly interrupted: number;
+  readonly cancel_requested: number;
+}
+
+export function sqliteTransfer(state: SqliteState, maxBodyBytes: number): QueueTransfer {
+  const { db, clock, places, ageingMs } = state;
+  const next = (place: string, order: string) =>
+    db.prepare(`SELECT seq, queue, rank, ready_at, attempt, interrupted FROM ${place}
+      WHERE queue = ? ORDER BY ${order}, seq LIMIT ?`);
+  const nextReady = next('ready', 'rank');
+  const nextDelayed = next('delayed', 'ready_at');
+  const lease = db.prepare(`
+    INSERT INTO leases (seq, queue, nonce, claimed_at, lease_until, attempt, interrupted)
+    VALUES (?, ?, '${nonce}', ?, ${forever}, ?, ?)`);
+  const listHeld = db.prepare(`
+    SELECT ${recordColumns}, body, (SELECT interrupted FROM leases l WHERE l.seq = job_states.seq) AS interrupted
+    FROM job_states WHERE seq IN (SELECT seq FROM leases WHERE queue = ? AND nonce = '${nonce}')
+    ORDER BY rank, seq LIMIT ?`);
+  const read = db.prepare(`SELECT ${recordColumns}, body FROM job_states WHERE seq = ?`);
+  const free = db.prepare(`
+    DELETE FROM leases WHERE nonce = '${nonce}' AND queue = ? AND seq = (SELECT seq FROM jobs WHERE id = ?)
+    RETURNING seq, attempt, interrupted, queue,
+      (SELECT rank FROM jobs j WHERE j.seq = leases.seq) AS rank,
+      (SELECT ready_at FROM jobs j WHERE j.seq = leases.seq) AS ready_at,
+      (SELECT cancel_requested FROM jobs j WHERE j.seq = leases.seq) AS cancel_requested`);
+  const remove = db.prepare('DELETE FROM jobs WHERE seq = ?');
+  const addQueue = db.prepare('INSERT INTO queues (name) VALUES (?) ON CONFLICT DO NOTHING');
+  const insert = db.prepare(`
+    INSERT INTO jobs (id, queue, job, tenant_id, priority, created_at, ready_at, rank, ended, finished_at, attempt, reason, error,
+      progress, reports, body)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING seq`);
+
+  function insertOne(job: MovedJob, now: number): SendResult {
+    const { message, createdAt, attempts, death } = job;
+    const { id, queue, priority, body } = message;
+    const error = tooLarge(body, maxBodyBytes);
+    if (error) return { ok: false, id, error };
+    const readyAt = message.notBefore ?? now;
+    const rank = readyAt + priority * ageingMs;
+    const ended = death && (death.reason === 'expired' ? State.expired : State.failed);
+    const row = insert.get(
+      ...[id, queue, message.job, message.tenantId, priority, createdAt, readyAt, rank],
+      ...[ended, death?.at ?? null, attempts, death?.reason ?? null, death?.error ?? null],
+      ...[job.progress && JSON.stringify(job.progress), job.reports.map(reportLine).join('') || null, body],
+    ) as { seq: number } | undefined;
+    if (!row) return { ok: true, id, duplicate: true };
+    places.leave({ seq: row.seq, queue, rank, readyAt }); // a trigger has put it in line
+    if (!death) lease.run(row.seq, queue, now, attempts, job.interrupted ? 1 : 0);
+    return { ok: true, id, duplicate: false };
+  }
+
+  /** Ends the hold; `null` when there is none. */
+  const freeOne = (queue: string, id: string) =>
+    (free.get(queue, id) as unknown as HeldRow | undefined) ?? null;
+
+  return {
+    async hold(queue, max) {
+      const now = clock.now();
+      return db.transaction('holding', () => {
+        const ready = nextReady.all(queue, max) as unknown as HeldRow[];
+        const delayed = nextDelayed.all(queue, max - ready.length) as unknown as HeldRow[];
+        return [...ready, ...delayed].map(({ seq, rank, ready_at: readyAt, attempt, interrupted }) => {
+          places.leave({ seq, queue, rank, readyAt });
+          lease.run(seq, queue, now, attempt, interrupted);
+          return movedOf({ ...(read.get(seq) as unknown as JobRow), interrupted });
+        });
+      });
+    },
+    async held(queue, max) {
+      const rows = db.run('listing', () => listHeld.all(queue, max));
+      return (rows as unknown as (JobRow & { interrupted: number })[]).map(movedOf);
+    },
+    async put(jobs) {
+      const now = clock.now();
+      return db.transaction('moving', () => {
+        for (const queue of new Set(jobs.map(({ message }) => message.queue))) addQueue.run(queue);
+        return jobs.map((job) => insertOne(job, now));
+      });
+    },
+    async release(queue, ids) {
+      const now = clock.now();
+      const releaseOne = (id: string): boolean => {
+        const held = freeOne(queue, id);
+        if (!held) return false;
+        if (held.cancel_requested) places.cancel(held.seq, held.attempt, now);
+        else places.line({ ...held, readyAt: held.ready_at }, now);
+        return true;
+      };
+      const count = db.transaction('releasing', () => ids.filter(releaseOne).length);
+      if (count > 0) state.wake();
+      return count;
+    },
+    async remove(queue, ids) {
+      const now = clock.now();
+      return db.transaction('removing', () =>
+        ids.map((id) => {
+          const held = freeOne(queue, id);
+          if (held?.cancel_requested) places.cancel(held.seq, held.attempt, now);
+          else if (held) remove.run(held.seq);
+          return held !== null && !held.cancel_requested;
+        }),
+      );
+    },
+  };
+}
+
+function movedOf(row: JobRow & { interrupted: number }): MovedJob {
+  const { id, queue, job, tenantId, priority, createdAt, runAt, attempts, progress } = recordOf(row);
+  return {
+    message: { id, queue, job, body: row.body, priority, notBefore: runAt, group: null, tenantId },
+    createdAt,
+    attempts: row.attempts,
+    interrupted: row.interrupted === 1,
+    reports: attempts,
+    progress,
+    death: null,
+  };
+}
