@@ -321,7 +321,7 @@ const isRefusedCommit = ({ tx }: Run, error: unknown): boolean =>
   tx !== null && error instanceof LongshoreError && error.code === 'HANDLER';
 
 /** A tenant's keys are its own: else two tenants with the same invoice number would share one effect, and its output. */
-function guardKey(job: string, { idempotencyKey, context }: Envelope): string {
+export function guardKey(job: string, { idempotencyKey, context }: Envelope): string {
   const tenantId = context?.tenantId;
   const key = `job:${job}:${idempotencyKey}`;
   return tenantId === undefined ? key : `tenant:${tenantId.length}:${tenantId}:${key}`;

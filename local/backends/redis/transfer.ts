@@ -15,9 +15,13 @@ export function redisTransfer(state: RedisState, maxBodyBytes: number): QueueTra
     state.link.run(during, scripts.move, state.base(queue), [...state.common(), what, ...args]);
 
   async function read(queue: string, ids: readonly string[]): Promise<MovedJob[]> {
-    if (ids.length === 0) return [];
-    const found = (await state.manage('reading', queue, 'whole', ids)) as Found[];
-    return found.flatMap((one, i) => heldOf(queue, ids[i]!, one) ?? []);
+    const jobs: MovedJob[] = [];
+    for (let from = 0; from < ids.length; from += mostPerCall) {
+      const some = ids.slice(from, from + mostPerCall);
+      const found = (await state.manage('reading', queue, 'whole', some)) as Found[];
+      jobs.push(...found.flatMap((one, i) => heldOf(queue, some[i]!, one) ?? []));
+    }
+    return jobs;
   }
 
   /** Ids that another queue knows. */
@@ -47,7 +51,7 @@ export function redisTransfer(state: RedisState, maxBodyBytes: number): QueueTra
       return read(queue, ids as string[]);
     },
     async held(queue, max) {
-      const ids = await run('listing', queue, 'held', [`${Math.min(max, mostPerCall)}`]);
+      const ids = await run('listing', queue, 'held', [`${max}`]);
       return read(queue, ids as string[]);
     },
     async put(jobs) {

@@ -7,6 +7,7 @@ import { enqueue } from './enqueue.ts';
 import { health } from './health.ts';
 import { jobsCommands } from './jobs.ts';
 import { keysCommands } from './keys.ts';
+import { move } from './move.ts';
 import { queueCommands } from './queues.ts';
 import { scheduleCommands } from './schedule.ts';
 import { simulateLambda } from './simulate-lambda.ts';
@@ -23,6 +24,7 @@ export const commands: readonly Command[] = [
   ...jobsCommands,
   ...deadCommands,
   ...queueCommands,
+  move,
   ...upkeepCommands,
   workers,
   ...scheduleCommands,

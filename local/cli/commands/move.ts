@@ -1,0 +1,196 @@
+import type { QueueBackend, QueueStats } from '../../../core/contract.ts';
+import { exclusive, isSame } from '../../move/exclusive.ts';
+import { type Moved, move as moveBacklog } from '../../move/move.ts';
+import { addressText, backendAt } from '../backend-at.ts';
+import { defineCommand, type Input, type Result } from '../command.ts';
+import { CliError, notFound, usage } from '../errors.ts';
+import { hint } from '../nearest.ts';
+import { startProgress } from '../progress.ts';
+import { count } from '../ui.ts';
+import { name } from '../values.ts';
+
+const text = (given: string): string => given;
+
+export const move = defineCommand({
+  path: 'move',
+  summary: 'drain a backlog from one backend into another',
+  about: `Ready and delayed jobs and dead letters go, with their ids, attempts, priorities, due times and history, and their envelopes byte for byte. Completed jobs stay. A backend is ${addressText}. Started again after it was killed, it finishes: no job is lost, and none can run twice. Jobs that run at the source stay there until they end; let its workers stop first, or run it again afterwards. The target needs the signing keys of the source. From a queue that cannot list its delayed jobs (SQS, Service Bus) the ready ones go, and what stays is counted.`,
+  args: [],
+  flags: {
+    from: { flags: '--from <backend>', text: 'where the jobs are', parse: text },
+    to: { flags: '--to <backend>', text: 'where they shall be', parse: text },
+    queue: { flags: '--queue <name>', text: 'only this queue', parse: name },
+  },
+  examples: [
+    'longshore move --from sqlite:.longshore/jobs.db --to postgres://localhost/app',
+    'longshore move --from config --to ./longshore.config.redis.ts --queue mail --json',
+  ],
+  exits: {
+    1: 'failed, or something had to stay: the counts say what',
+    3: 'the queue that was asked for is not at the source',
+  },
+  async run(input) {
+    const { flags, io } = input;
+    const { from, to } = flags;
+    if (from === undefined || to === undefined) {
+      const missing = from === undefined ? '--from' : '--to';
+      throw usage(`Expected ${missing}, got none. It is ${addressText}.`);
+    }
+    const [origin, goal] = [backendAt(input, '--from', from), backendAt(input, '--to', to)];
+    if (origin.place === goal.place) throw same();
+    const opened: QueueBackend[] = [];
+    try {
+      for (const side of [origin, goal]) opened.push(await side.open());
+      const [source, target] = opened as [QueueBackend, QueueBackend];
+      if (await isSame(source, target, io.clock)) throw same();
+      return await moveAlone(input, source, target, flags.queue);
+    } finally {
+      await Promise.all(opened.map((backend) => backend.close()));
+    }
+  },
+});
+
+const same = () =>
+  usage('Expected --from and --to to be two backends, got the same one twice. Correct one of them.');
+
+async function moveAlone(
+  input: Input,
+  from: QueueBackend,
+  to: QueueBackend,
+  only: string | undefined,
+): Promise<Result> {
+  const { io, note } = input;
+  const queues = await queuesOf(from, only);
+  const alone = await exclusive([from, to], io.clock, () =>
+    note('Another move is at work here, or was killed a moment ago. Waiting for it.'),
+  );
+  if (!alone) {
+    throw new CliError('USAGE', 1, 'Another move uses one of these backends. Wait until it has ended.');
+  }
+  const stop = new AbortController();
+  const onSignal = () => stop.abort();
+  for (const signal of io.signals) process.once(signal, onSignal);
+  try {
+    await tellOfWorkers(input, from, queues);
+    const total = sum(await statsOf(from, queues), ({ ready, delayed, dead }) => ready + delayed + dead);
+    const bar = await startProgress(io, input.json, { label: 'moving', total });
+    let moved: Moved;
+    try {
+      moved = await moveBacklog({ from, to, queues, clock: io.clock, signal: stop.signal, onMoved: bar.add });
+    } catch (error) {
+      note(
+        "The move was broken off. What it had in hand is in nobody's reach: run the same command again, it goes on from there.",
+      );
+      throw error;
+    } finally {
+      bar.stop();
+    }
+    return told(from, to, moved, await statsOf(from, queues), stop.signal.aborted);
+  } finally {
+    for (const signal of io.signals) process.off(signal, onSignal);
+    await alone.end();
+  }
+}
+
+async function queuesOf({ admin, name: backend }: QueueBackend, only: string | undefined): Promise<string[]> {
+  if (!admin) {
+    throw new CliError(
+      'UNSUPPORTED',
+      1,
+      `Backend "${backend}" cannot be moved from: it offers no administration.`,
+    );
+  }
+  const known = (await admin.stats()).map(({ queue }) => queue);
+  if (only === undefined) return known;
+  if (!known.includes(only)) throw notFound(`There is no queue "${only}" at the source.${hint(only, known)}`);
+  return [only];
+}
+
+const statsOf = async ({ admin }: QueueBackend, queues: readonly string[]): Promise<QueueStats[]> =>
+  (await Promise.all(queues.map((queue) => admin!.stats(queue)))).flat();
+
+const sum = (all: readonly QueueStats[], of: (one: QueueStats) => number): number =>
+  all.reduce((total, one) => total + of(one), 0);
+
+const aliveMs = 30_000;
+
+async function tellOfWorkers(
+  { io, note }: Input,
+  from: QueueBackend,
+  queues: readonly string[],
+): Promise<void> {
+  const seen = (await from.stores?.workers.list(io.clock.now() - aliveMs)) ?? [];
+  const workers = seen.filter((worker) => worker.queues.some((queue) => queues.includes(queue)));
+  if (workers.length === 0) return;
+  const who = workers.map(({ host, pid }) => `${host}:${pid}`).join(', ');
+  note(`${count(workers.length, 'worker')} may still run at the source (${who}). What they take runs there.`);
+}
+
+function told(
+  from: QueueBackend,
+  to: QueueBackend,
+  moved: Moved,
+  stats: readonly QueueStats[],
+  stopped: boolean,
+): Result {
+  const left = {
+    ready: sum(stats, ({ ready }) => ready),
+    delayed: sum(stats, ({ delayed }) => delayed),
+    running: sum(stats, ({ leased }) => leased),
+    dead: sum(stats, ({ dead }) => dead),
+  };
+  const complete = Object.values(left).every((n) => n === 0) && !stopped;
+  const { waiting, delayed, dead, known, reset, keys, refused } = moved;
+  const paused = stats.filter((one) => one.paused).map(({ queue }) => queue);
+  const lines = [
+    waiting + dead === 0
+      ? `Nothing was moved from ${from.name} to ${to.name}.`
+      : `${count(waiting, 'job')} (${delayed} delayed) and ${count(dead, 'dead letter')} moved from ${from.name} to ${to.name}.`,
+    known > 0 && `${known} of them were known there already, and are there once.`,
+    reset > 0 && `${count(reset, 'job')} had attempts behind them: ${to.name} counts from 1 again.`,
+    keys > 0 && `${count(keys, 'idempotency key')} of effects that were done are known there too.`,
+    ...refused.slice(0, mostShown).map(({ id, queue, error }) => `${id}  of ${queue} stays: ${error}`),
+    refused.length > mostShown && `… and ${refused.length - mostShown} more stay. --json lists them all.`,
+    paused.length > 0 && `Paused here and there: ${paused.join(', ')}. \`longshore resume\` ends that.`,
+    stopped && 'Stopped on your signal. Run the same command again to go on.',
+    !complete && !stopped && leftText(from.name, left, moved),
+  ];
+  return {
+    data: {
+      from: from.name,
+      to: to.name,
+      moved: waiting,
+      delayed,
+      dead,
+      known,
+      reset,
+      keys,
+      refused,
+      left,
+      paused,
+      complete,
+    },
+    text: lines.filter((line) => line !== false).join('\n'),
+    exit: complete ? 0 : 1,
+  };
+}
+
+const mostShown = 10;
+
+function leftText(
+  name: string,
+  { ready, delayed, running, dead }: Readonly<Record<'ready' | 'delayed' | 'running' | 'dead', number>>,
+  { deadLeft }: Moved,
+): string {
+  const parts = [
+    ready > 0 && `${ready} ready`,
+    delayed > 0 && `${delayed} delayed`,
+    running > 0 && `${running} running`,
+    dead > 0 && `${dead} dead`,
+  ].filter((part) => part !== false);
+  const next =
+    deadLeft > 0 && deadLeft === dead && ready + delayed + running === 0
+      ? 'The target takes no dead letters: retry or discard them here.'
+      : 'Run the same command again when they are ready or have ended.';
+  return `Still on ${name}: ${parts.join(', ')}. ${next}`;
+}

@@ -1,0 +1,73 @@
+/** Keeps two moves from one another, and a move from a backend into itself. */
+
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../core/clock.ts';
+import type { QueueBackend } from '../../core/contract.ts';
+import type { KeyStore } from '../../core/store.ts';
+
+const key = 'longshore:move';
+/** A move that was killed is out of the way after so long. */
+const holdMs = 8_000;
+const renewMs = 2_000;
+
+/** Whether both are one queue, whatever their addresses say. Only where both keep keys: else `false`. */
+export async function isSame(from: QueueBackend, to: QueueBackend, clock: Clock): Promise<boolean> {
+  if (from === to) return true;
+  if (!from.stores || !to.stores) return false;
+  const probe = `${key}:${randomUUID()}`;
+  const until = clock.now() + holdMs;
+  await from.stores.keys.claim(probe, 'from', until);
+  const { state } = await to.stores.keys.claim(probe, 'to', until);
+  await Promise.all([from.stores.keys.release(probe, 'from'), to.stores.keys.release(probe, 'to')]);
+  return state === 'running';
+}
+
+export interface Exclusive {
+  end(): Promise<void>;
+}
+
+/**
+ * Waits for a move that was killed to be out of the way; `waiting` is called once if that takes time. `null`: another move goes on.
+ */
+export async function exclusive(
+  backends: readonly QueueBackend[],
+  clock: Clock,
+  waiting: () => void,
+): Promise<Exclusive | null> {
+  const owner = randomUUID();
+  const held: KeyStore[] = [];
+  const release = () => Promise.all(held.map((keys) => keys.release(key, owner).catch(() => false)));
+  let told = false;
+  for (const { stores } of backends) {
+    if (!stores) continue;
+    const deadline = clock.now() + 2 * holdMs;
+    for (;;) {
+      const claim = await stores.keys.claim(key, owner, clock.now() + holdMs);
+      if (claim.state !== 'running') break;
+      if (clock.now() >= deadline) {
+        await release();
+        return null;
+      }
+      if (!told) waiting();
+      told = true;
+      const waitMs = Math.min(500, Math.max(10, claim.until - clock.now()));
+      await new Promise<void>((resolve) => clock.after(waitMs, resolve));
+    }
+    held.push(stores.keys);
+  }
+  let cancel = () => {};
+  const renew = () => {
+    cancel = clock.after(renewMs, () => {
+      // If it fails the hold ends, and jobs that are held are still in nobody's reach.
+      for (const keys of held) keys.extend(key, owner, clock.now() + holdMs).catch(() => false);
+      renew();
+    });
+  };
+  renew();
+  return {
+    async end() {
+      cancel();
+      await release();
+    },
+  };
+}

@@ -1,0 +1,50 @@
+/** The idempotency keys of what moves: an effect that was done at the origin must not be done again at the goal. */
+
+import type { MovedJob } from '../../core/contract.ts';
+import type { Envelope } from '../../core/envelope.ts';
+import { guardKey } from '../../core/flow.ts';
+import type { KeyStore } from '../../core/store.ts';
+import { facts } from './letter.ts';
+
+const holdMs = 30_000;
+const atOnce = 32;
+
+export interface Carrier {
+  /** Marks at the goal which of these jobs' keys are done; returns how many. */
+  carry(jobs: readonly MovedJob[], now: number): Promise<number>;
+}
+
+/** @param keepMs how long a key stays done */
+export function keyCarrier(from: KeyStore, to: KeyStore, owner: string, keepMs: number): Carrier {
+  async function carryOne(key: string, now: number): Promise<boolean> {
+    const found = await from.claim(key, owner, now + holdMs);
+    if (found.state === 'running') return false; // its job runs at the origin, and has its key there
+    if (found.state === 'claimed') {
+      const keep = found.value === null ? undefined : { value: found.value, keepUntil: now + keepMs };
+      await from.release(key, owner, keep);
+      return false;
+    }
+    const there = await to.claim(key, owner, now + holdMs);
+    if (there.state !== 'claimed') return false;
+    return to.complete(key, owner, { value: found.value, keepUntil: now + keepMs });
+  }
+
+  return {
+    async carry(jobs, now) {
+      const keys = [...new Set(jobs.flatMap(({ message }) => keyOf(message.body) ?? []))];
+      let count = 0;
+      for (let i = 0; i < keys.length; i += atOnce) {
+        const carried = await Promise.all(keys.slice(i, i + atOnce).map((key) => carryOne(key, now)));
+        count += carried.filter(Boolean).length;
+      }
+      return count;
+    },
+  };
+}
+
+function keyOf(body: string): string | null {
+  if (!body.includes('"idempotencyKey":"')) return null; // most have none, and need not be parsed
+  const envelope = facts(body) as Envelope | null;
+  if (typeof envelope?.idempotencyKey !== 'string' || typeof envelope.job !== 'string') return null;
+  return guardKey(envelope.job, envelope);
+}

@@ -1,0 +1,80 @@
+/** What a move reads from an envelope where the queue itself tells nothing but the text. Nothing here is verified: that is for who runs it. */
+
+import { createHash } from 'node:crypto';
+import type { DeadLetter, JobLease, MovedJob } from '../../core/contract.ts';
+import type { Envelope } from '../../core/envelope.ts';
+import type { JobRecord } from '../../core/store.ts';
+
+/** `null` = the text is no envelope. */
+export function facts(body: string): Partial<Envelope> | null {
+  try {
+    const found: unknown = JSON.parse(body);
+    return typeof found === 'object' && found !== null ? found : null;
+  } catch {
+    return null;
+  }
+}
+
+const normal = 5;
+
+export function jobOfLease(lease: JobLease, now: number): MovedJob {
+  const { queue, body, attempt, interrupted } = lease;
+  const envelope = facts(body) ?? {};
+  return {
+    message: {
+      // One that cannot be read must still have the same id when it is met again.
+      id: textOr(
+        envelope.identifier,
+        `unread-${createHash('sha256').update(body).digest('hex').slice(0, 32)}`,
+      ),
+      job: textOr(envelope.job, 'unknown'),
+      queue,
+      body,
+      priority: levelOf(envelope),
+      notBefore: now,
+      group: null,
+      tenantId: textOr(envelope.context?.tenantId, null),
+    },
+    createdAt: momentOr(envelope.issuedAt, now),
+    attempts: attempt - 1,
+    interrupted,
+    reports: [],
+    progress: null,
+    death: null,
+  };
+}
+
+/** `record`: what the queue's own records know of it. */
+export function jobOfLetter(letter: DeadLetter, record: JobRecord | null): MovedJob {
+  const { id, queue, job, body, reason, error, attempt, diedAt } = letter;
+  const envelope = facts(body) ?? {};
+  return {
+    message: {
+      id,
+      queue,
+      job,
+      body,
+      priority: record?.priority ?? levelOf(envelope),
+      notBefore: record?.runAt ?? diedAt,
+      group: null,
+      tenantId: record?.tenantId ?? textOr(envelope.context?.tenantId, null),
+    },
+    createdAt: record?.createdAt ?? momentOr(envelope.issuedAt, diedAt),
+    attempts: attempt,
+    interrupted: false,
+    reports: record?.attempts ?? [],
+    progress: record?.progress ?? null,
+    death: { reason, error, at: diedAt },
+  };
+}
+
+function levelOf({ priority }: Partial<Envelope>): number {
+  return Number.isInteger(priority) && priority! >= 0 && priority! <= 9 ? priority! : normal;
+}
+
+function textOr<T>(value: unknown, otherwise: T): string | T {
+  return typeof value === 'string' && value !== '' ? value : otherwise;
+}
+
+const momentOr = (value: unknown, otherwise: number): number =>
+  Number.isSafeInteger(value) ? (value as number) : otherwise;

@@ -1,0 +1,223 @@
+/**
+ * Drains a backlog from one backend into another. Of every job: held at the origin, put at the goal where it is held too, removed
+ * at the origin, released at the goal. Whatever ends the process in between, the next move finds what is held on either side
+ * and goes on from there: nothing is lost, and no job is in reach of workers on both sides.
+ */
+
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../core/clock.ts';
+import type { MovedJob, QueueBackend, SendResult } from '../../core/contract.ts';
+import type { LongshoreError } from '../../core/errors.ts';
+import { type Carrier, keyCarrier } from './keys.ts';
+import { jobOfLetter } from './letter.ts';
+import { type Goal, goalOf, type Origin, originOf, pageSize } from './sides.ts';
+
+export interface MoveOptions {
+  readonly from: QueueBackend;
+  readonly to: QueueBackend;
+  readonly queues: readonly string[];
+  readonly clock: Clock;
+  /** Ends the move after the jobs that are under way. */
+  readonly signal: AbortSignal;
+  /** So many jobs have left the origin. */
+  onMoved(count: number): void;
+}
+
+export interface Refused {
+  readonly id: string;
+  readonly queue: string;
+  /** `CODE: message`. */
+  readonly error: string;
+}
+
+/** Counts of jobs, over all queues. */
+export interface Moved {
+  /** Waiting ones, delayed ones included. */
+  waiting: number;
+  delayed: number;
+  dead: number;
+  /** Of those: already known at the goal, as after a move that was killed. */
+  known: number;
+  /** Of those: had attempts behind them that the goal cannot know. */
+  reset: number;
+  /** Idempotency keys that are done at the goal too now. */
+  keys: number;
+  /** Stayed at the origin, because the goal cannot keep dead letters of another queue. */
+  deadLeft: number;
+  readonly refused: Refused[];
+}
+
+interface Parts {
+  readonly options: MoveOptions;
+  readonly origin: Origin;
+  readonly goal: Goal;
+  readonly carrier: Carrier | null;
+  readonly moved: Moved;
+}
+
+/** About one job, and not about the backend: the others go on. */
+const refusals = ['LIMIT', 'OPTION', 'PAYLOAD', 'ENVELOPE'];
+/** As long as a job keeps its key done unless it says otherwise. */
+const keyKeepMs = 86_400_000;
+const recordsAtOnce = 32;
+
+export async function move(options: MoveOptions): Promise<Moved> {
+  const { from, to, queues, signal, clock } = options;
+  const keys = from.stores && to.stores ? ([from.stores.keys, to.stores.keys] as const) : null;
+  const moved: Moved = {
+    waiting: 0,
+    delayed: 0,
+    dead: 0,
+    known: 0,
+    reset: 0,
+    keys: 0,
+    deadLeft: 0,
+    refused: [],
+  };
+  const parts: Parts = {
+    options,
+    origin: originOf(from, clock),
+    goal: goalOf(to),
+    carrier: keys && keyCarrier(...keys, `move:${randomUUID()}`, keyKeepMs),
+    moved,
+  };
+  for (const queue of queues) {
+    if (signal.aborted) break;
+    await samePause(options, queue);
+    await moveWaiting(parts, queue);
+    if (!signal.aborted) await moveDead(parts, queue);
+  }
+  return moved;
+}
+
+/** A queue that somebody has paused must not begin to run because it was moved. */
+async function samePause({ from, to }: MoveOptions, queue: string): Promise<void> {
+  const [stats] = (await from.admin?.stats(queue)) ?? [];
+  if (stats?.paused) await to.admin?.pause(queue);
+}
+
+async function moveWaiting(parts: Parts, queue: string): Promise<void> {
+  const { origin, goal, options } = parts;
+  const { clock, signal } = options;
+  const stuck: MovedJob[] = [];
+  const until = (await goal.anyHeld(queue)) ? clock.now() + origin.comesBackAfterMs : 0;
+  for (;;) {
+    const left = (await origin.leftover(queue, pageSize + stuck.length)).filter(
+      ({ message }) => !has(stuck, message.id),
+    );
+    if (left.length === 0) break;
+    stuck.push(...(await moveSome(parts, queue, left)));
+  }
+  // What is held at the goal now has left its origin, unless that is one whose jobs come back by themselves.
+  if (origin.comesBackAfterMs === 0) await goal.releaseAll(queue);
+  while (!signal.aborted) {
+    const taken = await origin.take(queue);
+    if (taken.length > 0) stuck.push(...(await moveSome(parts, queue, taken)));
+    else if (clock.now() >= until) break;
+  }
+  if (!signal.aborted) await goal.releaseAll(queue);
+  if (stuck.length > 0) await origin.giveBack(queue, stuck);
+}
+
+const has = (jobs: readonly MovedJob[], id: string): boolean => jobs.some(({ message }) => message.id === id);
+
+/** Returns those that the goal refuses: they stay held until the others have gone, or they would be taken for ever. */
+async function moveSome(parts: Parts, queue: string, jobs: readonly MovedJob[]): Promise<MovedJob[]> {
+  const { origin, goal, carrier, moved, options } = parts;
+  const now = options.clock.now();
+  moved.keys += (await carrier?.carry(jobs, now)) ?? 0;
+  const { good, refused } = sorted(parts, jobs, await goal.put(jobs));
+  const removed = await origin.remove(
+    queue,
+    good.map(({ job }) => job),
+  );
+  const [ours, others] = [good.filter((_, i) => removed[i]), good.filter((_, i) => !removed[i])];
+  // Cancelled meanwhile, or given back by somebody: what becomes of it is decided there.
+  if (others.length > 0)
+    await goal.drop(
+      queue,
+      others.map(({ job }) => job),
+    );
+  await goal.release(
+    queue,
+    ours.map(({ job }) => job),
+  );
+  moved.waiting += ours.length;
+  for (const { job, known } of ours) {
+    if (job.message.notBefore! > now) moved.delayed++;
+    if (known) moved.known++;
+    if (job.attempts > 0 && !goal.keepsAll) moved.reset++;
+  }
+  options.onMoved(ours.length);
+  return refused;
+}
+
+/** Dead letters do not run by themselves, so they need not be held. */
+async function moveDead(parts: Parts, queue: string): Promise<void> {
+  const { goal, moved, options } = parts;
+  const { from, signal } = options;
+  const letters = from.admin?.deadLetters;
+  if (!letters) return;
+  if (!goal.keepsAll) {
+    moved.deadLeft += (await from.admin.stats(queue))[0]?.dead ?? 0;
+    return;
+  }
+  const stuck = new Set<string>();
+  while (!signal.aborted) {
+    const page = await letters.list({ queue, max: pageSize + stuck.size });
+    const fresh = page.filter(({ id }) => !stuck.has(id));
+    if (fresh.length === 0) return;
+    const jobs: MovedJob[] = [];
+    for (let i = 0; i < fresh.length; i += recordsAtOnce) {
+      const some = fresh.slice(i, i + recordsAtOnce);
+      const read = some.map(async (letter) => {
+        const record = (await from.stores?.records.get(letter.id)) ?? null;
+        return jobOfLetter(letter, record);
+      });
+      jobs.push(...(await Promise.all(read)));
+    }
+    const { good, refused } = sorted(parts, jobs, await goal.put(jobs));
+    for (const { message } of refused) stuck.add(message.id);
+    const ids = good.map(({ job }) => job.message.id);
+    const gone = await letters.discard(ids);
+    if (gone < ids.length) {
+      // Somebody has retried or discarded some at this moment: what becomes of them is decided there.
+      const others = await lost(from, ids);
+      await options.to.admin?.deadLetters.discard(others);
+      for (const id of others) stuck.add(id);
+    }
+    moved.dead += gone;
+    moved.known += good.filter(({ known }) => known).length;
+    options.onMoved(gone);
+  }
+}
+
+/** Those that are no longer dead at the origin, and yet there. */
+async function lost({ stores }: QueueBackend, ids: readonly string[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const id of ids) if (await stores?.records.get(id)) found.push(id);
+  return found;
+}
+
+interface Sorted {
+  readonly good: readonly { readonly job: MovedJob; readonly known: boolean }[];
+  readonly refused: MovedJob[];
+}
+
+/** Throws what is wrong with the goal itself. */
+function sorted({ moved }: Parts, jobs: readonly MovedJob[], results: readonly SendResult[]): Sorted {
+  const good: { job: MovedJob; known: boolean }[] = [];
+  const refused: MovedJob[] = [];
+  for (const [i, result] of results.entries()) {
+    const job = jobs[i]!;
+    if (result.ok) {
+      good.push({ job, known: result.duplicate });
+      continue;
+    }
+    const { code, message } = result.error as LongshoreError;
+    if (!refusals.includes(code)) throw result.error;
+    refused.push(job);
+    moved.refused.push({ id: job.message.id, queue: job.message.queue, error: `${code}: ${message}` });
+  }
+  return { good, refused };
+}

@@ -1,0 +1,118 @@
+/**
+ * The two ends of a move. Where a backend offers `admin.transfer`, jobs are held and come with all that belongs to them;
+ * from any other the ready ones are fetched like a worker does, and into any other they are enqueued.
+ */
+
+import type { Clock } from '../../core/clock.ts';
+import type { JobLease, MovedJob, QueueBackend, SendResult } from '../../core/contract.ts';
+import { jobOfLease } from './letter.ts';
+
+export interface Origin {
+  /** What is held there now, by a move that was killed or by this one. */
+  leftover(queue: string, max: number): Promise<MovedJob[]>;
+  /** The next ones, out of the reach of workers from now on. `[]` = nothing is left that can be taken. */
+  take(queue: string): Promise<MovedJob[]>;
+  /** `false` = it is not ours any more, so its copy must go. */
+  remove(queue: string, jobs: readonly MovedJob[]): Promise<boolean[]>;
+  giveBack(queue: string, jobs: readonly MovedJob[]): Promise<void>;
+  /** What a killed move had taken comes back by itself after so long; 0 = it is in `leftover`. */
+  readonly comesBackAfterMs: number;
+}
+
+export interface Goal {
+  put(jobs: readonly MovedJob[]): Promise<SendResult[]>;
+  /** The copy of these must not run. */
+  drop(queue: string, jobs: readonly MovedJob[]): Promise<void>;
+  /** Whether there are copies that a move has put there and not released. */
+  anyHeld(queue: string): Promise<boolean>;
+  release(queue: string, jobs: readonly MovedJob[]): Promise<void>;
+  /** Releases all: nothing of the queue is held at the origin any more. */
+  releaseAll(queue: string): Promise<void>;
+  /** `false`: attempts begin anew there, and dead letters cannot be put. */
+  readonly keepsAll: boolean;
+}
+
+export const pageSize = 500;
+const ids = (jobs: readonly MovedJob[]): string[] => jobs.map(({ message }) => message.id);
+
+export function originOf(backend: QueueBackend, clock: Clock): Origin {
+  const transfer = backend.admin?.transfer;
+  if (!transfer) return fetching(backend, clock);
+  return {
+    comesBackAfterMs: 0,
+    leftover: (queue, max) => transfer.held(queue, max),
+    take: (queue) => transfer.hold(queue, pageSize),
+    remove: (queue, jobs) => transfer.remove(queue, ids(jobs)),
+    async giveBack(queue, jobs) {
+      await transfer.release(queue, ids(jobs));
+    },
+  };
+}
+
+const leaseMs = 60_000;
+/** A broker of many hosts may answer an empty look though it has something: so often in a row it is believed. */
+const looks = 2;
+const lookMs = 2_000;
+const mostFetched = 100;
+
+function fetching(backend: QueueBackend, clock: Clock): Origin {
+  const leases = new Map<MovedJob, JobLease>();
+  const take = (job: MovedJob): JobLease => {
+    const lease = leases.get(job)!;
+    leases.delete(job);
+    return lease;
+  };
+  return {
+    comesBackAfterMs: leaseMs,
+    leftover: async () => [],
+    async take(queue) {
+      for (let look = 0; look < looks; look++) {
+        const request = { queues: [queue], max: mostFetched, leaseMs, waitMs: lookMs };
+        const fetched = await backend.fetch(request);
+        const jobs = fetched.map((lease) => {
+          const job = jobOfLease(lease, clock.now());
+          leases.set(job, lease);
+          return job;
+        });
+        if (jobs.length > 0) return jobs;
+      }
+      return [];
+    },
+    remove: (_, jobs) => backend.ack(jobs.map((job) => ({ lease: take(job) }))),
+    async giveBack(_, jobs) {
+      for (const job of jobs) await backend.nack(take(job), { delayMs: 0, countAttempt: false });
+    },
+  };
+}
+
+export function goalOf(backend: QueueBackend): Goal {
+  const transfer = backend.admin?.transfer;
+  if (!transfer) {
+    return {
+      keepsAll: false,
+      put: (jobs) => backend.enqueue(jobs.map(({ message }) => message)),
+      drop: async () => {}, // it may run there already: that is what a queue without holding means
+      anyHeld: async () => false,
+      release: async () => {},
+      releaseAll: async () => {},
+    };
+  }
+  return {
+    keepsAll: true,
+    put: (jobs) => transfer.put(jobs),
+    async drop(queue, jobs) {
+      await transfer.remove(queue, ids(jobs));
+    },
+    anyHeld: async (queue) => (await transfer.held(queue, 1)).length > 0,
+    async release(queue, jobs) {
+      await transfer.release(queue, ids(jobs));
+    },
+    async releaseAll(queue) {
+      for (;;) {
+        const held = await transfer.held(queue, pageSize);
+        if (held.length === 0) return;
+        await transfer.release(queue, ids(held));
+      }
+    },
+  };
+}
