@@ -10,7 +10,7 @@ import type { MovedJob, QueueBackend, SendResult } from '../../core/contract.ts'
 import type { LongshoreError } from '../../core/errors.ts';
 import { type Carrier, keyCarrier } from './keys.ts';
 import { jobOfLetter } from './letter.ts';
-import { type Goal, goalOf, type Origin, originOf, pageSize } from './sides.ts';
+import { type Goal, goalOf, type Origin, originOf } from './sides.ts';
 
 export interface MoveOptions {
   readonly from: QueueBackend;
@@ -19,6 +19,8 @@ export interface MoveOptions {
   readonly clock: Clock;
   /** Ends the move after the jobs that are under way. */
   readonly signal: AbortSignal;
+  /** What runs at the origin, or a killed move had in hand, is waited for: it may come back, for so long at most. */
+  onWaiting(queue: string, longestMs: number): void;
   /** So many jobs have left the origin. */
   onMoved(count: number): void;
 }
@@ -40,6 +42,8 @@ export interface Moved {
   known: number;
   /** Of those: had attempts behind them that the goal cannot know. */
   reset: number;
+  /** Of those: were in hand when a move was killed, and the goal cannot tell whether it has them already. */
+  unsure: number;
   /** Idempotency keys that are done at the goal too now. */
   keys: number;
   /** Stayed at the origin, because the goal cannot keep dead letters of another queue. */
@@ -70,6 +74,7 @@ export async function move(options: MoveOptions): Promise<Moved> {
     dead: 0,
     known: 0,
     reset: 0,
+    unsure: 0,
     keys: 0,
     deadLeft: 0,
     refused: [],
@@ -100,23 +105,36 @@ async function moveWaiting(parts: Parts, queue: string): Promise<void> {
   const { origin, goal, options } = parts;
   const { clock, signal } = options;
   const stuck: MovedJob[] = [];
-  const until = (await goal.anyHeld(queue)) ? clock.now() + origin.comesBackAfterMs : 0;
+  const startedAt = clock.now();
+  const orphans = await goal.anyHeld(queue);
   for (;;) {
-    const left = (await origin.leftover(queue, pageSize + stuck.length)).filter(
+    const left = (await origin.leftover(queue, goal.mostAtOnce + stuck.length)).filter(
       ({ message }) => !has(stuck, message.id),
     );
     if (left.length === 0) break;
     stuck.push(...(await moveSome(parts, queue, left)));
+    if (!goal.keepsAll) parts.moved.unsure += left.length;
   }
   // What is held at the goal now has left its origin, unless that is one whose jobs come back by themselves.
   if (origin.comesBackAfterMs === 0) await goal.releaseAll(queue);
+  let waits = false;
   while (!signal.aborted) {
-    const taken = await origin.take(queue);
-    if (taken.length > 0) stuck.push(...(await moveSome(parts, queue, taken)));
-    else if (clock.now() >= until) break;
+    const taken = await origin.take(queue, goal.mostAtOnce);
+    if (taken.length > 0) {
+      stuck.push(...(await moveSome(parts, queue, taken)));
+      continue;
+    }
+    if (clock.now() >= startedAt + origin.comesBackAfterMs) break;
+    if (!orphans && (await leasedAt(options.from, queue)) <= stuck.length) break;
+    if (!waits) options.onWaiting(queue, origin.comesBackAfterMs);
+    waits = true;
   }
   if (!signal.aborted) await goal.releaseAll(queue);
   if (stuck.length > 0) await origin.giveBack(queue, stuck);
+}
+
+async function leasedAt({ admin }: QueueBackend, queue: string): Promise<number> {
+  return (await admin?.stats(queue))?.[0]?.leased ?? 0;
 }
 
 const has = (jobs: readonly MovedJob[], id: string): boolean => jobs.some(({ message }) => message.id === id);
@@ -164,7 +182,7 @@ async function moveDead(parts: Parts, queue: string): Promise<void> {
   }
   const stuck = new Set<string>();
   while (!signal.aborted) {
-    const page = await letters.list({ queue, max: pageSize + stuck.size });
+    const page = await letters.list({ queue, max: goal.mostAtOnce + stuck.size });
     const fresh = page.filter(({ id }) => !stuck.has(id));
     if (fresh.length === 0) return;
     const jobs: MovedJob[] = [];

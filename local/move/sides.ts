@@ -11,7 +11,7 @@ export interface Origin {
   /** What is held there now, by a move that was killed or by this one. */
   leftover(queue: string, max: number): Promise<MovedJob[]>;
   /** The next ones, out of the reach of workers from now on. `[]` = nothing is left that can be taken. */
-  take(queue: string): Promise<MovedJob[]>;
+  take(queue: string, max: number): Promise<MovedJob[]>;
   /** `false` = it is not ours any more, so its copy must go. */
   remove(queue: string, jobs: readonly MovedJob[]): Promise<boolean[]>;
   giveBack(queue: string, jobs: readonly MovedJob[]): Promise<void>;
@@ -28,11 +28,15 @@ export interface Goal {
   release(queue: string, jobs: readonly MovedJob[]): Promise<void>;
   /** Releases all: nothing of the queue is held at the origin any more. */
   releaseAll(queue: string): Promise<void>;
-  /** `false`: attempts begin anew there, and dead letters cannot be put. */
+  /** `false`: attempts begin anew there, dead letters cannot be put, and what was put runs at once. */
   readonly keepsAll: boolean;
+  /** How many are in hand at once. */
+  readonly mostAtOnce: number;
 }
 
-export const pageSize = 500;
+const pageSize = 500;
+/** Where nothing can be held, a killed move leaves at most so many that may be there twice. */
+const fewAtOnce = 100;
 const ids = (jobs: readonly MovedJob[]): string[] => jobs.map(({ message }) => message.id);
 
 export function originOf(backend: QueueBackend, clock: Clock): Origin {
@@ -41,7 +45,7 @@ export function originOf(backend: QueueBackend, clock: Clock): Origin {
   return {
     comesBackAfterMs: 0,
     leftover: (queue, max) => transfer.held(queue, max),
-    take: (queue) => transfer.hold(queue, pageSize),
+    take: (queue, max) => transfer.hold(queue, max),
     remove: (queue, jobs) => transfer.remove(queue, ids(jobs)),
     async giveBack(queue, jobs) {
       await transfer.release(queue, ids(jobs));
@@ -49,7 +53,7 @@ export function originOf(backend: QueueBackend, clock: Clock): Origin {
   };
 }
 
-const leaseMs = 60_000;
+const leaseMs = 30_000;
 /** A broker of many hosts may answer an empty look though it has something: so often in a row it is believed. */
 const looks = 2;
 const lookMs = 2_000;
@@ -65,9 +69,9 @@ function fetching(backend: QueueBackend, clock: Clock): Origin {
   return {
     comesBackAfterMs: leaseMs,
     leftover: async () => [],
-    async take(queue) {
+    async take(queue, most) {
       for (let look = 0; look < looks; look++) {
-        const request = { queues: [queue], max: mostFetched, leaseMs, waitMs: lookMs };
+        const request = { queues: [queue], max: Math.min(most, mostFetched), leaseMs, waitMs: lookMs };
         const fetched = await backend.fetch(request);
         const jobs = fetched.map((lease) => {
           const job = jobOfLease(lease, clock.now());
@@ -90,6 +94,7 @@ export function goalOf(backend: QueueBackend): Goal {
   if (!transfer) {
     return {
       keepsAll: false,
+      mostAtOnce: fewAtOnce,
       put: (jobs) => backend.enqueue(jobs.map(({ message }) => message)),
       drop: async () => {}, // it may run there already: that is what a queue without holding means
       anyHeld: async () => false,
@@ -99,6 +104,7 @@ export function goalOf(backend: QueueBackend): Goal {
   }
   return {
     keepsAll: true,
+    mostAtOnce: pageSize,
     put: (jobs) => transfer.put(jobs),
     async drop(queue, jobs) {
       await transfer.remove(queue, ids(jobs));

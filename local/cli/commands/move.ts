@@ -6,7 +6,7 @@ import { defineCommand, type Input, type Result } from '../command.ts';
 import { CliError, notFound, usage } from '../errors.ts';
 import { hint } from '../nearest.ts';
 import { startProgress } from '../progress.ts';
-import { count } from '../ui.ts';
+import { count, span } from '../ui.ts';
 import { name } from '../values.ts';
 
 const text = (given: string): string => given;
@@ -65,7 +65,7 @@ async function moveAlone(
     note('Another move is at work here, or was killed a moment ago. Waiting for it.'),
   );
   if (!alone) {
-    throw new CliError('USAGE', 1, 'Another move uses one of these backends. Wait until it has ended.');
+    throw new CliError('BUSY', 1, 'Another move uses one of these backends. Wait until it has ended.');
   }
   const stop = new AbortController();
   const onSignal = () => stop.abort();
@@ -76,7 +76,18 @@ async function moveAlone(
     const bar = await startProgress(io, input.json, { label: 'moving', total });
     let moved: Moved;
     try {
-      moved = await moveBacklog({ from, to, queues, clock: io.clock, signal: stop.signal, onMoved: bar.add });
+      moved = await moveBacklog({
+        from,
+        to,
+        queues,
+        clock: io.clock,
+        signal: stop.signal,
+        onMoved: bar.add,
+        onWaiting: (queue, longestMs) =>
+          note(
+            `Some jobs of ${queue} are taken at the source. Waiting up to ${span(longestMs)} for them to come back.`,
+          ),
+      });
     } catch (error) {
       note(
         "The move was broken off. What it had in hand is in nobody's reach: run the same command again, it goes on from there.",
@@ -140,7 +151,7 @@ function told(
     dead: sum(stats, ({ dead }) => dead),
   };
   const complete = Object.values(left).every((n) => n === 0) && !stopped;
-  const { waiting, delayed, dead, known, reset, keys, refused } = moved;
+  const { waiting, delayed, dead, known, reset, unsure, keys, refused } = moved;
   const paused = stats.filter((one) => one.paused).map(({ queue }) => queue);
   const lines = [
     waiting + dead === 0
@@ -148,6 +159,8 @@ function told(
       : `${count(waiting, 'job')} (${delayed} delayed) and ${count(dead, 'dead letter')} moved from ${from.name} to ${to.name}.`,
     known > 0 && `${known} of them were known there already, and are there once.`,
     reset > 0 && `${count(reset, 'job')} had attempts behind them: ${to.name} counts from 1 again.`,
+    unsure > 0 &&
+      `${count(unsure, 'job')} may be on ${to.name} twice: a move was killed with them in hand. Those with an idempotency key run once.`,
     keys > 0 && `${count(keys, 'idempotency key')} of effects that were done are known there too.`,
     ...refused.slice(0, mostShown).map(({ id, queue, error }) => `${id}  of ${queue} stays: ${error}`),
     refused.length > mostShown && `… and ${refused.length - mostShown} more stay. --json lists them all.`,
@@ -164,6 +177,7 @@ function told(
       dead,
       known,
       reset,
+      unsure,
       keys,
       refused,
       left,

@@ -1,0 +1,227 @@
+/** `longshore move` from backend to backend with everything a queue can hold, and killed on its way. */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import type { QueueBackend } from '../../core/contract.ts';
+import { type App, connect, createApp, defineJob, startWorker } from '../../core/index.ts';
+import { postgres } from '../../local/backends/postgres/index.ts';
+import { redis } from '../../local/backends/redis/index.ts';
+import { sqlite } from '../../local/backends/sqlite/index.ts';
+import { freshDatabase } from '../postgres/schemas.ts';
+import { startRedis } from '../redis/server.ts';
+import { json, project, root } from './kit.ts';
+
+const database = await freshDatabase();
+const server = await startRedis();
+const folder = project({});
+afterAll(async () => {
+  await server.remove();
+  await database.drop();
+});
+
+interface Stop {
+  readonly address: string;
+  open(): QueueBackend;
+}
+const file = (name: string): Stop => {
+  const path = join(folder, name);
+  return { address: `sqlite:${name}`, open: () => sqlite(path) };
+};
+const first = file('first.db');
+/** The chain of the first test; a backend that joins it must give out what it was given. */
+const chain: readonly Stop[] = [
+  first,
+  { address: database.url, open: () => postgres(database.url) },
+  { address: server.url, open: () => redis(server.url) },
+  file('last.db'),
+];
+
+const runs = new Map<string, number>();
+const count = defineJob({
+  name: 'count',
+  queue: 'mail',
+  payload: z.object({ n: z.number() }),
+  async handle({ n }, ctx) {
+    if (n < 0) throw new Error('not yet');
+    runs.set(ctx.id, (runs.get(ctx.id) ?? 0) + 1);
+  },
+});
+const report = defineJob({ ...count, name: 'report', queue: 'reports' });
+const app: App = createApp({ jobs: [count, report] });
+const queues = ['mail', 'reports'];
+
+const total = 10_000;
+const day = 86_400_000;
+
+/** 7,500 ready ones of all priorities, 1,500 delayed, 500 that have failed once, 500 dead letters. Ids by kind. */
+async function fill(backend: QueueBackend): Promise<Record<'ready' | 'delayed' | 'dead', string[]>> {
+  const client = connect(app, backend);
+  const payloads = (n: number) => Array.from({ length: n }, (_, i) => ({ n: i }));
+  const idsOf = (sent: readonly { id: string }[]) => sent.map(({ id }) => id);
+  const take = async (n: number) => {
+    const leases = await backend.fetch({ queues, max: n, leaseMs: 60_000, waitMs: 0 });
+    expect(leases).toHaveLength(n);
+    return leases;
+  };
+  const dead = idsOf(await client.enqueueMany(report, payloads(500)));
+  for (const [i, lease] of (await take(500)).entries())
+    await backend.abandon(lease, {
+      reason: i % 2 === 0 ? 'exhausted' : 'rejected',
+      error: `HANDLER: no "${i}"\nü`,
+    });
+  const tried = idsOf(await client.enqueueMany(count, payloads(500)));
+  for (const lease of await take(500)) {
+    const at = Date.now();
+    const error = { code: 'HANDLER', message: 'not yet' };
+    const report = {
+      attempt: 1,
+      startedAt: at - 5,
+      endedAt: at,
+      outcome: 'requeued' as const,
+      error,
+      output: null,
+    };
+    await backend.nack(lease, { delayMs: 0, countAttempt: true, report });
+  }
+  const ready: string[] = [];
+  for (const priority of ['critical', 'normal', 'low'] as const)
+    ready.push(...idsOf(await client.enqueueMany(count, payloads(2_500), { priority })));
+  const delayed = idsOf(await client.enqueueMany(report, payloads(1_500), { delayMs: day }));
+  return { ready: [...tried, ...ready], delayed, dead };
+}
+
+/** Everything that can be asked of what is there; without what a backend may choose itself. */
+async function pictureOf(backend: QueueBackend) {
+  const admin = backend.admin!;
+  const waiting = (await Promise.all(queues.map((queue) => admin.peek(queue, total)))).flat();
+  const letters = await admin.deadLetters.list({ max: total });
+  const records = await backend.stores!.records.list({ max: total });
+  const byId = <T extends { id: string }>(all: readonly T[]) =>
+    all.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  return {
+    order: waiting.map(({ id }) => id),
+    waiting: byId(waiting),
+    letters: byId(letters),
+    records: byId(records),
+  };
+}
+
+const bodiesOf = async (backend: QueueBackend): Promise<string[]> => {
+  const held = [];
+  for (const queue of queues) {
+    for (;;) {
+      const some = await backend.admin!.transfer!.hold(queue, 1_000);
+      if (some.length === 0) break;
+      held.push(...some);
+    }
+    await backend.admin!.transfer!.release(
+      queue,
+      held.map(({ message }) => message.id),
+    );
+  }
+  return held.map(({ message }) => message.body).sort();
+};
+
+describe('longshore move', () => {
+  it('carries 10,000 jobs through all backends, and nothing about them changes', async () => {
+    let source = first.open();
+    const ids = await fill(source);
+    const picture = await pictureOf(source);
+    const bodies = await bodiesOf(source);
+    expect(picture.waiting).toHaveLength(9_500);
+    await source.close();
+    for (const [i, to] of chain.slice(1).entries()) {
+      const from = chain[i]!;
+      const { code, data, stderr } = await json(folder, ['move', '--from', from.address, '--to', to.address]);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(data).toMatchObject({
+        moved: 9_500,
+        delayed: 1_500,
+        dead: 500,
+        known: 0,
+        refused: [],
+        complete: true,
+      });
+      const [left, arrived] = [from.open(), to.open()];
+      expect(await pictureOf(left)).toEqual({ order: [], waiting: [], letters: [], records: [] });
+      expect(await pictureOf(arrived)).toEqual(picture);
+      await left.close();
+      await arrived.close();
+    }
+    source = chain.at(-1)!.open();
+    expect(await bodiesOf(source)).toEqual(bodies);
+    runs.clear();
+    await startWorker(app, { backend: source, queues, concurrency: 50, untilIdle: true }).done;
+    expect([...runs.keys()].sort()).toEqual(ids.ready.toSorted());
+    expect(new Set(runs.values())).toEqual(new Set([1]));
+    const [stats] = await source.admin!.stats('reports');
+    expect(stats).toMatchObject({ ready: 0, delayed: 1_500, dead: 500 });
+    await source.close();
+  }, 120_000);
+
+  it.each([
+    ['SQLite to Postgres', 1],
+    ['Redis to SQLite', 3],
+  ])(
+    'killed twice on its way from %s, with workers on both sides, ends with every job run once',
+    async (_, at) => {
+      const [from, to] = [
+        at === 3 ? chain[2]! : file('killed.db'),
+        at === 3 ? file('reached.db') : chain[at]!,
+      ];
+      const source = from.open();
+      const ids = await fill(source);
+      const target = to.open();
+      runs.clear();
+      const slow = { queues: ['mail'], concurrency: 1 };
+      const workers = [
+        startWorker(app, { backend: source, ...slow }),
+        startWorker(app, { backend: target, ...slow }),
+      ];
+      const entry = join(root, 'local/cli/main.ts');
+      const start = () =>
+        spawn(process.execPath, [entry, 'move', '--from', from.address, '--to', to.address, '--json'], {
+          cwd: folder,
+          stdio: ['ignore', 'pipe', 'pipe'],
+        });
+      for (const share of [0.25, 0.6]) {
+        const child = start();
+        const ended = once(child, 'exit');
+        while (child.exitCode === null && (await arrivedAt(target)) < share * 2_000) await sleep(5);
+        child.kill('SIGKILL');
+        expect((await ended)[1]).toBe('SIGKILL');
+      }
+      const child = start();
+      let out = '';
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+        out += text;
+      });
+      expect((await once(child, 'close'))[0]).toBe(0);
+      expect(JSON.parse(out)).toMatchObject({ complete: true, refused: [] });
+      await Promise.all(workers.map((worker) => worker.stop()));
+      for (const backend of [source, target])
+        await startWorker(app, { backend, queues, concurrency: 50, untilIdle: true }).done;
+      expect([...runs.keys()].sort()).toEqual(ids.ready.toSorted());
+      expect([...runs.values()].filter((times) => times !== 1)).toEqual([]);
+      expect((await target.admin!.stats('reports'))[0]).toMatchObject({
+        delayed: 1_500,
+        dead: 500,
+        leased: 0,
+      });
+      expect((await source.admin!.stats('reports'))[0]).toMatchObject({ delayed: 0, dead: 0, leased: 0 });
+      await source.close();
+      await target.close();
+    },
+    120_000,
+  );
+});
+
+/** Waiting or held there; the delayed ones come last. */
+async function arrivedAt(target: QueueBackend): Promise<number> {
+  const stats = (await target.admin!.stats()).filter(({ queue }) => queue === 'mail');
+  return stats.reduce((sum, { ready, leased }) => sum + ready + leased, 0);
+}
