@@ -7,8 +7,8 @@ import type { KeyStore } from '../../core/store.ts';
 
 const key = 'longshore:move';
 /** A move that was killed is out of the way after so long. */
-const holdMs = 8_000;
-const renewMs = 2_000;
+const holdMs = 4_000;
+const renewMs = 1_000;
 
 /** Whether both are one queue, whatever their addresses say. Only where both keep keys: else `false`. */
 export async function isSame(from: QueueBackend, to: QueueBackend, clock: Clock): Promise<boolean> {
