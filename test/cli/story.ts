@@ -63,6 +63,7 @@ export async function tellStory(): Promise<{ folder: string; told: readonly Told
   await tell('workers');
   await tell('health --min-workers 0');
   await tell('simulate lambda functions.ts --exit-when-idle');
+  await tell('move --from config --to sqlite:moved.db');
   const hangUp = new AbortController();
   const running = cli(folder, ['dev', '--no-schedules', '--json'], { hungUp: hangUp.signal });
   const seen = await waitFor(async () => {

@@ -164,3 +164,18 @@ describe.each(cases)('a move that is killed, $title', ({ originHolds, originWork
     }
   }, 60_000);
 });
+
+it('a move that is told to stop ends after the jobs in hand, and holds nothing', async () => {
+  const clock = createVirtualClock();
+  const [from, to] = [memory({ clock }), memory({ clock })];
+  await from.enqueue(Array.from({ length: 1_200 }, (_, i) => message(`job-${i}`, 'mail', null)));
+  const stop = new AbortController();
+  const moved = await move({
+    ...{ from, to, clock, queues: ['mail'], signal: stop.signal },
+    onWaiting() {},
+    onMoved: () => stop.abort(),
+  });
+  const [[left], [arrived]] = [await from.admin!.stats('mail'), await to.admin!.stats('mail')];
+  expect(moved.waiting).toBe(500);
+  expect([left!.ready, left!.leased, arrived!.ready, arrived!.leased]).toEqual([700, 0, 500, 0]);
+});

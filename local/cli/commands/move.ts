@@ -14,7 +14,7 @@ const text = (given: string): string => given;
 export const move = defineCommand({
   path: 'move',
   summary: 'drain a backlog from one backend into another',
-  about: `Ready and delayed jobs and dead letters go, with their ids, attempts, priorities, due times and history, and their envelopes byte for byte. Completed jobs stay. A backend is ${addressText}. Started again after it was killed, it finishes: no job is lost, and none can run twice. Jobs that run at the source stay there until they end; let its workers stop first, or run it again afterwards. The target needs the signing keys of the source. From a queue that cannot list its delayed jobs (SQS, Service Bus) the ready ones go, and what stays is counted.`,
+  about: `Ready and delayed jobs and dead letters go, with their ids, attempts, priorities, due times and history, and their envelopes byte for byte; completed jobs stay. A backend is ${addressText}. Killed and started again it finishes: no job is lost, none runs twice. What runs at the source stays there until it ends. See docs/operations.md`,
   args: [],
   flags: {
     from: { flags: '--from <backend>', text: 'where the jobs are', parse: text },
@@ -154,9 +154,7 @@ function told(
   const { waiting, delayed, dead, known, reset, unsure, keys, refused } = moved;
   const paused = stats.filter((one) => one.paused).map(({ queue }) => queue);
   const lines = [
-    waiting + dead === 0
-      ? `Nothing was moved from ${from.name} to ${to.name}.`
-      : `${count(waiting, 'job')} (${delayed} delayed) and ${count(dead, 'dead letter')} moved from ${from.name} to ${to.name}.`,
+    movedText(from, to, moved),
     known > 0 && `${known} of them were known there already, and are there once.`,
     reset > 0 && `${count(reset, 'job')} had attempts behind them: ${to.name} counts from 1 again.`,
     unsure > 0 &&
@@ -187,6 +185,14 @@ function told(
     text: lines.filter((line) => line !== false).join('\n'),
     exit: complete ? 0 : 1,
   };
+}
+
+function movedText(from: QueueBackend, to: QueueBackend, { waiting, delayed, dead }: Moved): string {
+  const jobs = `${count(waiting, 'job')}${delayed > 0 ? ` (${delayed} delayed)` : ''}`;
+  const parts = [waiting > 0 && jobs, dead > 0 && count(dead, 'dead letter')].filter(
+    (part) => part !== false,
+  );
+  return `${parts.join(' and ') || 'Nothing'} moved from ${from.name} to ${to.name}.`;
 }
 
 const mostShown = 10;
