@@ -10,10 +10,13 @@ const key = 'longshore:move';
 const holdMs = 4_000;
 const renewMs = 1_000;
 
-/** Whether both are one queue, whatever their addresses say. Only where both keep keys: else `false`. */
+/**
+ * Whether both are one queue, whatever their addresses say. Known where both keep keys: else `false`. Backends of two kinds may
+ * share a store and are still two.
+ */
 export async function isSame(from: QueueBackend, to: QueueBackend, clock: Clock): Promise<boolean> {
   if (from === to) return true;
-  if (!from.stores || !to.stores) return false;
+  if (from.name !== to.name || !from.stores || !to.stores) return false;
   const probe = `${key}:${randomUUID()}`;
   const until = clock.now() + holdMs;
   await from.stores.keys.claim(probe, 'from', until);

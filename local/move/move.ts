@@ -10,6 +10,7 @@ import type { MovedJob, QueueBackend, SendResult } from '../../core/contract.ts'
 import type { LongshoreError } from '../../core/errors.ts';
 import { type Carrier, keyCarrier } from './keys.ts';
 import { jobOfLetter } from './letter.ts';
+import { createPages } from './pages.ts';
 import { type Goal, goalOf, type Origin, originOf } from './sides.ts';
 
 export interface MoveOptions {
@@ -104,14 +105,15 @@ async function samePause({ from, to }: MoveOptions, queue: string): Promise<void
 async function moveWaiting(parts: Parts, queue: string): Promise<void> {
   const { origin, goal, options } = parts;
   const { clock, signal } = options;
+  const pages = createPages(goal.mostAtOnce);
   const stuck: MovedJob[] = [];
   const startedAt = clock.now();
   const orphans = await goal.anyHeld(queue);
   for (;;) {
-    const left = (await origin.leftover(queue, goal.mostAtOnce + stuck.length)).filter(
-      ({ message }) => !has(stuck, message.id),
-    );
+    const held = await origin.leftover(queue, pages.size() + stuck.length);
+    const left = held.filter(({ message }) => !has(stuck, message.id));
     if (left.length === 0) break;
+    pages.saw(left);
     stuck.push(...(await moveSome(parts, queue, left)));
     if (!goal.keepsAll) parts.moved.unsure += left.length;
   }
@@ -119,8 +121,9 @@ async function moveWaiting(parts: Parts, queue: string): Promise<void> {
   if (origin.comesBackAfterMs === 0) await goal.releaseAll(queue);
   let waits = false;
   while (!signal.aborted) {
-    const taken = await origin.take(queue, goal.mostAtOnce);
+    const taken = await origin.take(queue, pages.size());
     if (taken.length > 0) {
+      pages.saw(taken);
       stuck.push(...(await moveSome(parts, queue, taken)));
       continue;
     }
@@ -181,8 +184,9 @@ async function moveDead(parts: Parts, queue: string): Promise<void> {
     return;
   }
   const stuck = new Set<string>();
+  const pages = createPages(goal.mostAtOnce);
   while (!signal.aborted) {
-    const page = await letters.list({ queue, max: goal.mostAtOnce + stuck.size });
+    const page = await letters.list({ queue, max: pages.size() + stuck.size });
     const fresh = page.filter(({ id }) => !stuck.has(id));
     if (fresh.length === 0) return;
     const jobs: MovedJob[] = [];
@@ -194,6 +198,7 @@ async function moveDead(parts: Parts, queue: string): Promise<void> {
       });
       jobs.push(...(await Promise.all(read)));
     }
+    pages.saw(jobs);
     const { good, refused } = sorted(parts, jobs, await goal.put(jobs));
     for (const { message } of refused) stuck.add(message.id);
     const ids = good.map(({ job }) => job.message.id);

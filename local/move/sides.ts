@@ -5,6 +5,7 @@
 
 import type { Clock } from '../../core/clock.ts';
 import type { JobLease, MovedJob, QueueBackend, SendResult } from '../../core/contract.ts';
+import { LongshoreError } from '../../core/errors.ts';
 import { jobOfLease } from './letter.ts';
 
 export interface Origin {
@@ -61,6 +62,8 @@ const mostFetched = 100;
 
 function fetching(backend: QueueBackend, clock: Clock): Origin {
   const leases = new Map<MovedJob, JobLease>();
+  /** Nothing else tells that two configs name one queue: what is put there comes out here again. */
+  const seen = new Set<string>();
   const take = (job: MovedJob): JobLease => {
     const lease = leases.get(job)!;
     leases.delete(job);
@@ -78,6 +81,8 @@ function fetching(backend: QueueBackend, clock: Clock): Origin {
           leases.set(job, lease);
           return job;
         });
+        if (jobs.length > 0 && jobs.every(({ message }) => seen.has(message.id))) throw goesRound();
+        for (const { message } of jobs) seen.add(message.id);
         if (jobs.length > 0) return jobs;
       }
       return [];
@@ -88,6 +93,12 @@ function fetching(backend: QueueBackend, clock: Clock): Origin {
     },
   };
 }
+
+const goesRound = (): LongshoreError =>
+  new LongshoreError(
+    'OPTION',
+    'Expected two queues, got jobs that come back after they have moved: both sides are the same queue. Correct one of them.',
+  );
 
 export function goalOf(backend: QueueBackend): Goal {
   const transfer = backend.admin?.transfer;

@@ -103,13 +103,16 @@ interface Case {
   readonly originHolds: boolean;
   /** Whether workers run at the origin all the time. */
   readonly originWorks: boolean;
+  /** The second move goes back. */
+  readonly goesBack?: true;
 }
 const cases: readonly Case[] = [
   { title: 'with workers on both sides', originHolds: true, originWorks: true },
+  { title: 'and then taken back', originHolds: true, originWorks: true, goesBack: true },
   { title: 'from a queue that cannot list delayed jobs', originHolds: false, originWorks: false },
 ];
 
-describe.each(cases)('a move that is killed, $title', ({ originHolds, originWorks }) => {
+describe.each(cases)('a move that is killed, $title', ({ originHolds, originWorks, goesBack }) => {
   async function story(fate: Fate | null) {
     const clock = createVirtualClock();
     const store = memory({ clock, retention: forgetful });
@@ -126,7 +129,7 @@ describe.each(cases)('a move that is killed, $title', ({ originHolds, originWork
       () => true,
     );
     await workers();
-    if (killed) await run(null, origin, goal, clock);
+    if (killed) await (goesBack ? run(null, goal, origin, clock) : run(null, origin, goal, clock));
     await workers();
     clock.advance(hour);
     await workers();
@@ -176,6 +179,6 @@ it('a move that is told to stop ends after the jobs in hand, and holds nothing',
     onMoved: () => stop.abort(),
   });
   const [[left], [arrived]] = [await from.admin!.stats('mail'), await to.admin!.stats('mail')];
-  expect(moved.waiting).toBe(500);
-  expect([left!.ready, left!.leased, arrived!.ready, arrived!.leased]).toEqual([700, 0, 500, 0]);
+  expect(moved.waiting).toBe(50);
+  expect([left!.ready, left!.leased, arrived!.ready, arrived!.leased]).toEqual([1_150, 0, 50, 0]);
 });

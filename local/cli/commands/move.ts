@@ -60,7 +60,7 @@ async function moveAlone(
   only: string | undefined,
 ): Promise<Result> {
   const { io, note } = input;
-  const queues = await queuesOf(from, only);
+  const queues = await queuesOf(from, to, only);
   const alone = await exclusive([from, to], io.clock, () =>
     note('Another move is at work here, or was killed a moment ago. Waiting for it.'),
   );
@@ -103,7 +103,12 @@ async function moveAlone(
   }
 }
 
-async function queuesOf({ admin, name: backend }: QueueBackend, only: string | undefined): Promise<string[]> {
+/** Those of the source, and those in which a move in the other direction has left something held at the target. */
+async function queuesOf(
+  { admin, name: backend }: QueueBackend,
+  { admin: goal }: QueueBackend,
+  only: string | undefined,
+): Promise<string[]> {
   if (!admin) {
     throw new CliError(
       'UNSUPPORTED',
@@ -111,9 +116,11 @@ async function queuesOf({ admin, name: backend }: QueueBackend, only: string | u
       `Backend "${backend}" cannot be moved from: it offers no administration.`,
     );
   }
-  const known = (await admin.stats()).map(({ queue }) => queue);
-  if (only === undefined) return known;
-  if (!known.includes(only)) throw notFound(`There is no queue "${only}" at the source.${hint(only, known)}`);
+  const known = new Set((await admin.stats()).map(({ queue }) => queue));
+  for (const { queue, leased } of goal?.transfer ? await goal.stats() : [])
+    if (leased > 0 && (await goal!.transfer!.held(queue, 1)).length > 0) known.add(queue);
+  if (only === undefined) return [...known];
+  if (!known.has(only)) throw notFound(`There is no queue "${only}" at the source.${hint(only, [...known])}`);
   return [only];
 }
 
