@@ -243,11 +243,23 @@ export interface QueueTransfer {
   remove(queue: string, ids: readonly string[]): Promise<boolean[]>;
 }
 
+/** What a queue that cannot hold messages may offer instead, so that delayed ones, attempts and dead letters move too. */
+export interface QueueHandover {
+  /** The next delayed messages, which stay where they are: up to `max`, and at least one if there are any. */
+  delayed(queue: string, max: number): Promise<MovedJob[]>;
+  /** Removes messages that still wait for their time; `false` for any other. */
+  removeDelayed(queue: string, ids: readonly string[]): Promise<boolean[]>;
+  /** Stores messages with their attempts: waiting ones in line at once, dead ones as dead letters. */
+  put(jobs: readonly MovedJob[]): Promise<SendResult[]>;
+}
+
 /** What the CLI and the dashboard use. */
 export interface QueueAdmin {
   readonly deadLetters: DeadLetters;
-  /** Not offered where delayed messages cannot be listed. */
+  /** Not offered where messages cannot be held. */
   readonly transfer?: QueueTransfer;
+  /** Used where there is no `transfer`. */
+  readonly handover?: QueueHandover;
   /** Tells a backend that cannot list its queues which there are. Asks nothing of the service. */
   know?(queues: readonly string[]): Promise<void>;
   /** All queues ever used, or only the one named. */

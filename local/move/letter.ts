@@ -31,7 +31,7 @@ export function jobOfLease(lease: JobLease, now: number): MovedJob {
       queue,
       body,
       priority: levelOf(envelope),
-      notBefore: now,
+      notBefore: attempt === 1 ? readySince(envelope, now) : now,
       group: null,
       tenantId: textOr(envelope.context?.tenantId, null),
     },
@@ -42,6 +42,11 @@ export function jobOfLease(lease: JobLease, now: number): MovedJob {
     progress: null,
     death: null,
   };
+}
+
+/** As far as its sender knew. */
+function readySince({ schedule, issuedAt }: Partial<Envelope>, now: number): number {
+  return Math.min(now, momentOr(schedule, momentOr(issuedAt, now)));
 }
 
 /** `record`: what the queue's own records know of it. */

@@ -115,7 +115,7 @@ async function moveWaiting(parts: Parts, queue: string): Promise<void> {
     if (left.length === 0) break;
     pages.saw(left);
     stuck.push(...(await moveSome(parts, queue, left)));
-    if (!goal.keepsAll) parts.moved.unsure += left.length;
+    if (!goal.holds) parts.moved.unsure += left.length;
   }
   // What is held at the goal now has left its origin, unless that is one whose jobs come back by themselves.
   if (origin.comesBackAfterMs === 0) await goal.releaseAll(queue);
@@ -167,7 +167,7 @@ async function moveSome(parts: Parts, queue: string, jobs: readonly MovedJob[]):
   for (const { job, known } of ours) {
     if (job.message.notBefore! > now) moved.delayed++;
     if (known) moved.known++;
-    if (job.attempts > 0 && !goal.keepsAll) moved.reset++;
+    if (job.attempts > 0 && !goal.keepsPast) moved.reset++;
   }
   options.onMoved(ours.length);
   return refused;
@@ -179,7 +179,7 @@ async function moveDead(parts: Parts, queue: string): Promise<void> {
   const { from, signal } = options;
   const letters = from.admin?.deadLetters;
   if (!letters) return;
-  if (!goal.keepsAll) {
+  if (!goal.keepsPast) {
     moved.deadLeft += (await from.admin.stats(queue))[0]?.dead ?? 0;
     return;
   }

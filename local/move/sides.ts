@@ -29,8 +29,10 @@ export interface Goal {
   release(queue: string, jobs: readonly MovedJob[]): Promise<void>;
   /** Releases all: nothing of the queue is held at the origin any more. */
   releaseAll(queue: string): Promise<void>;
-  /** `false`: attempts begin anew there, dead letters cannot be put, and what was put runs at once. */
-  readonly keepsAll: boolean;
+  /** `false`: what was put runs at once, so what a killed move had in hand may be there already. */
+  readonly holds: boolean;
+  /** `false`: attempts begin anew there, and dead letters cannot be put. */
+  readonly keepsPast: boolean;
   /** How many are in hand at once. */
   readonly mostAtOnce: number;
 }
@@ -61,35 +63,58 @@ const lookMs = 2_000;
 const mostFetched = 100;
 
 function fetching(backend: QueueBackend, clock: Clock): Origin {
+  const handover = backend.admin?.handover;
   const leases = new Map<MovedJob, JobLease>();
   /** Nothing else tells that two configs name one queue: what is put there comes out here again. */
   const seen = new Set<string>();
-  const take = (job: MovedJob): JobLease => {
-    const lease = leases.get(job)!;
-    leases.delete(job);
-    return lease;
-  };
+
+  async function fetchSome(queue: string, most: number): Promise<MovedJob[]> {
+    // One that knows its delayed jobs is one server, and its answer can be believed at once.
+    const [times, waitMs] = handover ? [1, 0] : [looks, lookMs];
+    for (let look = 0; look < times; look++) {
+      const request = { queues: [queue], max: Math.min(most, mostFetched), leaseMs, waitMs };
+      const fetched = await backend.fetch(request);
+      const jobs = fetched.map((lease) => {
+        const job = jobOfLease(lease, clock.now());
+        leases.set(job, lease);
+        return job;
+      });
+      if (jobs.length > 0) return jobs;
+    }
+    return [];
+  }
+
   return {
     comesBackAfterMs: leaseMs,
     leftover: async () => [],
     async take(queue, most) {
-      for (let look = 0; look < looks; look++) {
-        const request = { queues: [queue], max: Math.min(most, mostFetched), leaseMs, waitMs: lookMs };
-        const fetched = await backend.fetch(request);
-        const jobs = fetched.map((lease) => {
-          const job = jobOfLease(lease, clock.now());
-          leases.set(job, lease);
-          return job;
-        });
-        if (jobs.length > 0 && jobs.every(({ message }) => seen.has(message.id))) throw goesRound();
-        for (const { message } of jobs) seen.add(message.id);
-        if (jobs.length > 0) return jobs;
-      }
-      return [];
+      const ready = await fetchSome(queue, most);
+      if (ready.length > 0 && ready.every(({ message }) => seen.has(message.id))) throw goesRound();
+      const delayed = ready.length > 0 ? [] : ((await handover?.delayed(queue, most)) ?? []);
+      // One that the goal has refused is still there.
+      const jobs = [...ready, ...delayed.filter(({ message }) => !seen.has(message.id))];
+      for (const { message } of jobs) seen.add(message.id);
+      return jobs;
     },
-    remove: (_, jobs) => backend.ack(jobs.map((job) => ({ lease: take(job) }))),
+    async remove(queue, jobs) {
+      const held = jobs.filter((job) => leases.has(job));
+      const others = jobs.filter((job) => !leases.has(job));
+      const acked =
+        held.length > 0 ? await backend.ack(held.map((job) => ({ lease: leases.get(job)! }))) : [];
+      const gone = others.length > 0 ? await handover!.removeDelayed(queue, ids(others)) : [];
+      const answers = new Map([
+        ...held.map((job, i) => [job, acked[i]!] as const),
+        ...others.map((job, i) => [job, gone[i]!] as const),
+      ]);
+      for (const job of held) leases.delete(job);
+      return jobs.map((job) => answers.get(job)!);
+    },
     async giveBack(_, jobs) {
-      for (const job of jobs) await backend.nack(take(job), { delayMs: 0, countAttempt: false });
+      for (const job of jobs) {
+        const lease = leases.get(job); // a delayed one was never taken
+        if (lease) await backend.nack(lease, { delayMs: 0, countAttempt: false });
+        leases.delete(job);
+      }
     },
   };
 }
@@ -103,10 +128,12 @@ const goesRound = (): LongshoreError =>
 export function goalOf(backend: QueueBackend): Goal {
   const transfer = backend.admin?.transfer;
   if (!transfer) {
+    const handover = backend.admin?.handover;
     return {
-      keepsAll: false,
+      holds: false,
+      keepsPast: handover !== undefined,
       mostAtOnce: fewAtOnce,
-      put: (jobs) => backend.enqueue(jobs.map(({ message }) => message)),
+      put: (jobs) => handover?.put(jobs) ?? backend.enqueue(jobs.map(({ message }) => message)),
       drop: async () => {}, // it may run there already: that is what a queue without holding means
       anyHeld: async () => false,
       release: async () => {},
@@ -114,7 +141,8 @@ export function goalOf(backend: QueueBackend): Goal {
     };
   }
   return {
-    keepsAll: true,
+    holds: true,
+    keepsPast: true,
     mostAtOnce: pageSize,
     put: (jobs) => transfer.put(jobs),
     async drop(queue, jobs) {

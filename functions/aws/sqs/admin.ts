@@ -6,7 +6,7 @@ import type { Connection } from './connection.ts';
 import { deadLettersOf } from './dead-letters.ts';
 import { statsOf } from './stats.ts';
 
-export function adminOf(connection: Connection): Required<Omit<QueueAdmin, 'transfer'>> {
+export function adminOf(connection: Connection): Required<Omit<QueueAdmin, 'transfer' | 'handover'>> {
   return {
     async know(names) {
       for (const name of names) {
