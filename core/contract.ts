@@ -249,8 +249,8 @@ export interface QueueHandover {
   delayed(queue: string, max: number): Promise<MovedJob[]>;
   /** Removes messages that still wait for their time; `false` for any other. */
   removeDelayed(queue: string, ids: readonly string[]): Promise<boolean[]>;
-  /** Stores messages with their attempts: waiting ones in line at once, dead ones as dead letters. */
-  put(jobs: readonly MovedJob[]): Promise<SendResult[]>;
+  /** Stores messages with their attempts: waiting ones in line at once, dead ones as dead letters. Not offered where neither is kept. */
+  put?(jobs: readonly MovedJob[]): Promise<SendResult[]>;
 }
 
 /** What the CLI and the dashboard use. */

@@ -131,9 +131,9 @@ export function goalOf(backend: QueueBackend): Goal {
     const handover = backend.admin?.handover;
     return {
       holds: false,
-      keepsPast: handover !== undefined,
+      keepsPast: handover?.put !== undefined,
       mostAtOnce: fewAtOnce,
-      put: (jobs) => handover?.put(jobs) ?? backend.enqueue(jobs.map(({ message }) => message)),
+      put: (jobs) => handover?.put?.(jobs) ?? backend.enqueue(jobs.map(({ message }) => message)),
       drop: async () => {}, // it may run there already: that is what a queue without holding means
       anyHeld: async () => false,
       release: async () => {},

@@ -182,3 +182,22 @@ it('a move that is told to stop ends after the jobs in hand, and holds nothing',
   expect(moved.waiting).toBe(50);
   expect([left!.ready, left!.leased, arrived!.ready, arrived!.leased]).toEqual([1_150, 0, 50, 0]);
 });
+
+it('two names of one queue are noticed where nothing else tells, and no job is lost or doubled', async () => {
+  const clock = createVirtualClock();
+  const store = memory({ clock });
+  const ids = Array.from({ length: 30 }, (_, i) => `job-${i}`);
+  // A broker drops no second copy: each gets an id of its own there.
+  let copies = 0;
+  const broker = plain(store, clock);
+  const to: QueueBackend = {
+    ...broker,
+    enqueue: (messages) => broker.enqueue(messages.map((one) => ({ ...one, id: `copy-${++copies}` }))),
+  };
+  await store.enqueue(ids.map((id) => message(id, 'mail', null)));
+  const options = { from: broker, to, clock, queues: ['mail'], signal: never, onMoved() {}, onWaiting() {} };
+  await expect(move(options)).rejects.toMatchObject({ code: 'OPTION' });
+  clock.advance(hour);
+  await store.reapExpired('mail');
+  expect((await work(store)).sort()).toEqual(ids.toSorted());
+});
