@@ -117,8 +117,8 @@ async function moveWaiting(parts: Parts, queue: string): Promise<void> {
     stuck.push(...(await moveSome(parts, queue, left)));
     if (!goal.holds) parts.moved.unsure += left.length;
   }
-  // What is held at the goal now has left its origin, unless that is one whose jobs come back by themselves.
-  if (origin.comesBackAfterMs === 0) await goal.releaseAll(queue);
+  // What is held at the goal now has left its origin.
+  if (origin.holds) await goal.releaseAll(queue);
   let waits = false;
   while (!signal.aborted) {
     const taken = await origin.take(queue, pages.size());

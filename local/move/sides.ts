@@ -16,7 +16,9 @@ export interface Origin {
   /** `false` = it is not ours any more, so its copy must go. */
   remove(queue: string, jobs: readonly MovedJob[]): Promise<boolean[]>;
   giveBack(queue: string, jobs: readonly MovedJob[]): Promise<void>;
-  /** What a killed move had taken comes back by itself after so long; 0 = it is in `leftover`. */
+  /** Whether what a killed move had taken is in `leftover`. */
+  readonly holds: boolean;
+  /** Else it comes back by itself, after so long. */
   readonly comesBackAfterMs: number;
 }
 
@@ -46,6 +48,7 @@ export function originOf(backend: QueueBackend, clock: Clock): Origin {
   const transfer = backend.admin?.transfer;
   if (!transfer) return fetching(backend, clock);
   return {
+    holds: true,
     comesBackAfterMs: 0,
     leftover: (queue, max) => transfer.held(queue, max),
     take: (queue, max) => transfer.hold(queue, max),
@@ -85,7 +88,9 @@ function fetching(backend: QueueBackend, clock: Clock): Origin {
   }
 
   return {
-    comesBackAfterMs: leaseMs,
+    holds: false,
+    // One server notices at once that whoever held a job is gone.
+    comesBackAfterMs: handover ? 0 : leaseMs,
     leftover: async () => [],
     async take(queue, most) {
       const ready = await fetchSome(queue, most);
