@@ -39,6 +39,9 @@ export interface RecordStoreOptions {
   readonly retention: Retention;
 }
 
+/** As long as the queues that keep records. */
+export const defaultRetention: Retention = { completedMs: 7 * 86_400_000, deadMs: 90 * 86_400_000 };
+
 /** Two that want the same row meet once or twice; who loses so often does not lose to others. */
 const mostTries = 50;
 

@@ -1,9 +1,9 @@
 /** State in one DynamoDB table, for queues that keep none: a pure AWS application needs no database beside it. */
 
 import { config, shown } from '../../../core/errors.ts';
+import { lazyStores } from '../../../core/lazy-stores.ts';
 import type { Stores } from '../../../core/store.ts';
 import type { DynamoStoreOptions, DynamoTableOptions } from './options.ts';
-import type { OpenStores } from './stores.ts';
 import { dynamoTable } from './table.ts';
 
 export type { DynamoClient, DynamoStoreOptions, DynamoTableOptions } from './options.ts';
@@ -17,38 +17,10 @@ export function dynamoStore(
   options: DynamoStoreOptions,
 ): Stores & Required<Pick<Stores, 'migrate' | 'close'>> {
   check(options, 'dynamoStore()');
-  let opening: Promise<OpenStores> | null = null;
-  const open = (): Promise<OpenStores> => {
-    opening ??= import('./stores.ts').then(({ openStores }) => openStores(options));
-    return opening;
-  };
-  const part = <Name extends Exclude<keyof OpenStores, 'close'>>(
-    name: Name,
-    verbs: readonly (keyof OpenStores[Name] & string)[],
-  ): OpenStores[Name] => verbsOf(verbs, async () => (await open())[name]);
   return {
-    keys: part('keys', ['claim', 'extend', 'complete', 'release']),
-    records: {
-      ...part('records', ['get', 'list', 'progress', 'cancel', 'cancelRequested', 'purge']),
-      writer: part('writer', ['enqueued', 'started', 'settled']),
-    },
-    workers: part('workers', ['heartbeat', 'list', 'remove']),
+    ...lazyStores(async () => (await import('./stores.ts')).openStores(options)),
     migrate: async () => (await import('./migrate.ts')).migrateTable(options),
-    async close() {
-      await (await opening)?.close();
-    },
   };
-}
-
-type Verb = (...args: unknown[]) => Promise<unknown>;
-
-/** An object of which each verb first asks for the real one. */
-function verbsOf<T>(verbs: readonly (keyof T & string)[], real: () => Promise<T>): T {
-  const entries = verbs.map((verb) => [
-    verb,
-    async (...args: unknown[]) => ((await real())[verb] as Verb)(...args),
-  ]);
-  return Object.fromEntries(entries) as T;
 }
 
 /** Creates the table and waits until it can be used; for tests and for those who write no templates. */

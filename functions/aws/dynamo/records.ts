@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { fitted } from '../../../core/records/fit.ts';
+import { forEach } from '../../../core/records/lanes.ts';
 import type { RecordRow } from '../../../core/records/row.ts';
 import { isDead, type Past, type RecordTable, type Versioned } from '../../../core/records/store.ts';
 import type { JobStatus, Retention } from '../../../core/store.ts';
-import { type Dynamo, forEach } from './api.ts';
-import { fitted } from './fit.ts';
+import type { Dynamo } from './api.ts';
 import type { Item } from './sdk.ts';
 import { expiry, placeOf, shelvesPerStatus } from './table.ts';
 
@@ -13,6 +14,10 @@ const statuses: readonly JobStatus[] = ['pending', 'processing', 'retrying', ...
 
 /** One purge call removes at most so many records of a shelf. */
 const stepSize = 100;
+
+/** An item holds 400 KB at most; leaves room for the other attributes, and their copies in the index. */
+const maxBytes = 380_000;
+const fits = (text: string): boolean => text.length * 3 <= maxBytes || Buffer.byteLength(text) <= maxBytes;
 
 const pkOf = (id: string): string => `job#${id}`;
 
@@ -30,7 +35,7 @@ export function dynamoRecords(dynamo: Dynamo, retention: Retention): RecordTable
       finishedAt,
       guardedUntil,
       expiresAt: finishedAt === null ? null : expiry(Math.max(finishedAt + keepMs, guardedUntil)),
-      row: fitted(row),
+      row: fitted(row, fits),
     };
   }
 

@@ -1,12 +1,9 @@
-/** An item of DynamoDB holds 400 KB at most: a record that grows beyond loses what is missed least. */
+/** A table holds only so much in one place: a record that grows beyond it loses what is missed least. */
 
-import type { RecordRow } from '../../../core/records/row.ts';
-
-/** Leaves room for the other attributes, and their copies in the index. */
-const maxBytes = 380_000;
+import type { RecordRow } from './row.ts';
 
 /** The row as JSON. Stacks go first, then outputs but the last, then the oldest attempts. */
-export function fitted(row: RecordRow): string {
+export function fitted(row: RecordRow, fits: (text: string) => boolean): string {
   const text = JSON.stringify(row);
   if (fits(text)) return text;
   const attempts = row.attempts.map((report, i) => {
@@ -19,5 +16,3 @@ export function fitted(row: RecordRow): string {
     if (fits(shorter) || dropped >= attempts.length) return shorter;
   }
 }
-
-const fits = (text: string): boolean => text.length * 3 <= maxBytes || Buffer.byteLength(text) <= maxBytes;
