@@ -15,6 +15,7 @@ import { accessFrom, settingIn } from './settings.ts';
 import { createWorker, type WorkerOptions } from './worker.ts';
 
 export { type ServiceBusBackend, type ServiceBusOptions, serviceBus } from './service-bus.ts';
+export { type TableStoreOptions, tableStore } from './table/index.ts';
 export { type LeaseTerms, leaseOf, type TriggerMetadata } from './trigger.ts';
 
 /** Without `apiKeys` and `authorize` there is no function for HTTP. */

@@ -137,7 +137,7 @@ const migrate = defineCommand({
   path: 'migrate',
   summary: 'bring the tables of the backend and its store up to date',
   about:
-    'For deployments that want it done before the first worker starts. SQLite does it whenever it is opened, so this only opens it and says what happened. For dynamoStore() it makes the table when it is missing. A backend without this verb has no tables.',
+    'For deployments that want it done before the first worker starts. SQLite does it whenever it is opened, so this only opens it and says what happened. For dynamoStore() and tableStore() it makes the table when it is missing. A backend without this verb has no tables.',
   args: [],
   flags: {},
   examples: ['longshore migrate'],

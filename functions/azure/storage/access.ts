@@ -1,0 +1,72 @@
+/** How to get into a storage account: the same for tables and blobs. */
+
+import { config, shown } from '../../../core/errors.ts';
+import { identityEndpoint, managedIdentity } from '../identity.ts';
+import type { Credential } from '../servicebus/connection.ts';
+
+export interface StorageOptions {
+  /** `DefaultEndpointsProtocol=https;AccountName=…;AccountKey=…`, or `UseDevelopmentStorage=true`. Either this or `endpoint`. */
+  readonly connectionString?: string;
+  /** `https://shop.table.core.windows.net` or `https://shop.blob.core.windows.net`, for an identity. */
+  readonly endpoint?: string;
+  /** Such as `new DefaultAzureCredential()` of `@azure/identity`. @default the managed identity that Azure has given to the app */
+  readonly credential?: Credential;
+}
+
+export type StorageAccess =
+  | { readonly connectionString: string }
+  | { readonly endpoint: string; readonly credential: Credential };
+
+/** Throws `CONFIG` for options that name no way in, or two. Does not look for an identity yet. */
+export function checkStorage(options: StorageOptions, caller: string): void {
+  const { connectionString, endpoint, credential } = options;
+  if ((connectionString === undefined) === (endpoint === undefined)) {
+    const got = connectionString === undefined ? 'neither' : 'both';
+    throw config(`${caller} expects either connectionString or endpoint, got ${got}.`);
+  }
+  // No piece of it appears in an error: it is a secret.
+  if (connectionString !== undefined && !isConnectionString(connectionString)) {
+    throw config(
+      `${caller} expects connectionString to be like DefaultEndpointsProtocol=https;AccountName=…;AccountKey=…, got something else.`,
+    );
+  }
+  if (endpoint !== undefined && !/^https:\/\/[^/?#@]+(\/[\w-]+)?\/?$/.test(endpoint)) {
+    throw config(
+      `${caller} expects endpoint to be like https://shop.table.core.windows.net, got ${isSigned(endpoint) ? 'a URL with a query' : shown(endpoint)}. An identity works over https only.`,
+    );
+  }
+  if (credential !== undefined && typeof credential?.getToken !== 'function') {
+    throw config(
+      `${caller} expects credential to be like new DefaultAzureCredential() of @azure/identity, got ${shown(credential)}.`,
+    );
+  }
+}
+
+/** Asked for on first use, when the host has set what it sets. */
+export function storageAccess(
+  { connectionString, endpoint, credential }: StorageOptions,
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): StorageAccess {
+  if (connectionString !== undefined) return { connectionString };
+  if (credential !== undefined) return { endpoint: endpoint!, credential };
+  const identity = identityEndpoint(env, null);
+  if (identity) return { endpoint: endpoint!, credential: managedIdentity(identity) };
+  throw config(
+    `The storage endpoint ${endpoint} needs an identity, and this app has none. Switch on its managed identity, or give a credential: new DefaultAzureCredential() of @azure/identity.`,
+  );
+}
+
+/** Whether it says itself that its requests are not encrypted, as that of an emulator does. */
+export const isPlain = (connectionString: string): boolean =>
+  /(^|;)\s*(UseDevelopmentStorage=true|DefaultEndpointsProtocol=http|(Table|Blob)Endpoint=http:[^;]*)\s*(;|$)/i.test(
+    connectionString,
+  );
+
+const isConnectionString = (text: unknown): boolean =>
+  typeof text === 'string' &&
+  (/(^|;)\s*UseDevelopmentStorage=true/i.test(text) ||
+    (/(^|;)\s*DefaultEndpointsProtocol=/i.test(text) && /(^|;)\s*AccountKey=/i.test(text)) ||
+    /(^|;)\s*SharedAccessSignature=/i.test(text));
+
+/** It may hold a signature. */
+const isSigned = (endpoint: unknown): boolean => typeof endpoint === 'string' && endpoint.includes('?');

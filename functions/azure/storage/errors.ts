@@ -1,0 +1,63 @@
+/** What the SDKs of storage throw, as ours: with what to do about it. */
+
+import { LongshoreError } from '../../../core/errors.ts';
+import { toError } from '../../../core/failure.ts';
+
+/** By the codes of the service: what somebody has to set right, and how. */
+const remedies: Readonly<Record<string, string>> = {
+  TableNotFound: 'Create the table with `longshore migrate` or a template.',
+  ContainerNotFound: 'Create the container, or correct its name.',
+  AuthenticationFailed: 'Check the account key, and the clock of this machine.',
+  AuthorizationFailure: 'Check the account key or the role, and the firewall of the storage account.',
+  AuthorizationPermissionMismatch:
+    'Grant the role: Storage Table Data Contributor for tables, Storage Blob Data Contributor for blobs. It takes some minutes to arrive.',
+  AuthorizationResourceTypeMismatch: 'Take a connection string of the whole account.',
+  KeyBasedAuthenticationNotPermitted: 'This account allows no keys: give endpoint and credential instead.',
+  ENOTFOUND: 'Check the name of the storage account.',
+};
+
+export interface StorageFailure {
+  /** For people: `Table storage`. */
+  readonly service: string;
+  /** `table jobs` */
+  readonly place: string;
+  /** To be installed where it is missing. */
+  readonly sdk: string;
+}
+
+/** @param during for people: `reading` */
+export function storageError(
+  { service, place, sdk }: StorageFailure,
+  during: string,
+  cause: unknown,
+): LongshoreError {
+  if (cause instanceof LongshoreError) return cause;
+  const code = codeOf(cause);
+  const remedy = code === 'ERR_MODULE_NOT_FOUND' ? `Run npm install ${sdk}.` : remedies[code ?? ''];
+  const message = messageOf(cause);
+  const failed = `${service} failed while ${during} (${place}): ${code === null || message.includes(code) ? '' : `${code}: `}${message}.`;
+  if (remedy === undefined) return new LongshoreError('BACKEND', failed, { cause });
+  return new LongshoreError('CONFIG', `${failed} ${remedy}`, { cause });
+}
+
+/** What the service says, without the time and the number of the request. */
+function messageOf(error: unknown): string {
+  const { odataError } = detailsOf(error) as { odataError?: { message?: { value?: unknown } } };
+  const said = odataError?.message?.value;
+  const whole = typeof said === 'string' ? said : toError(error).message;
+  const text = /<Message>([^<]*)/.exec(whole)?.[1] ?? whole; // some answers are XML
+  return text.split('\n', 1)[0]!.replace(/^\d+:|\.$/g, '');
+}
+
+const detailsOf = (error: unknown): object => (error as { details?: object } | null)?.details ?? {};
+
+/** That of the service, else of the SDK or the network. */
+export function codeOf(error: unknown): string | null {
+  const { code } = (error ?? {}) as { code?: unknown };
+  const { odataError, errorCode } = detailsOf(error) as {
+    odataError?: { code?: unknown };
+    errorCode?: unknown;
+  };
+  const known = odataError?.code ?? errorCode ?? code;
+  return typeof known === 'string' ? known : null;
+}

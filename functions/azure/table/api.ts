@@ -1,0 +1,29 @@
+/** The SDK on first use, and its errors as ours. */
+
+import { storageError } from '../storage/errors.ts';
+import type { TableStoreOptions } from './options.ts';
+import type { TableApi } from './sdk.ts';
+
+export interface Table {
+  /** `during` is for the error of what `work` asks for. */
+  call<T>(during: string, work: (api: TableApi) => Promise<T>): Promise<T>;
+}
+
+export function openTable(options: TableStoreOptions): Table {
+  const failure = { service: 'Table storage', place: `table ${options.table}`, sdk: '@azure/data-tables' };
+  let opening: Promise<TableApi> | null = null;
+  const open = async (): Promise<TableApi> => (await import('./sdk.ts')).openApi(options);
+  return {
+    async call(during, work) {
+      try {
+        opening ??= open().catch((error) => {
+          opening = null; // an identity that is missing may be there the next time
+          throw error;
+        });
+        return await work(await opening);
+      } catch (error) {
+        throw storageError(failure, during, error);
+      }
+    },
+  };
+}

@@ -1,0 +1,27 @@
+/** State in one table of Azure Table storage, for queues that keep none: a pure Azure application needs no database beside it. */
+
+import { config, shown } from '../../../core/errors.ts';
+import { lazyStores } from '../../../core/lazy-stores.ts';
+import type { Stores } from '../../../core/store.ts';
+import { checkStorage } from '../storage/access.ts';
+import type { TableStoreOptions } from './options.ts';
+
+export type { TableStoreOptions } from './options.ts';
+
+/**
+ * Loads and opens nothing before the first use. The table must be there: `longshore migrate` or a template makes it. Moments
+ * are those of the processes' clocks, so hosts should agree about the time to the second.
+ */
+export function tableStore(options: TableStoreOptions): Stores & Required<Pick<Stores, 'migrate' | 'close'>> {
+  const { table } = options;
+  if (typeof table !== 'string' || !/^[A-Za-z][A-Za-z0-9]{2,62}$/.test(table)) {
+    throw config(
+      `tableStore() expects table to be 3 to 63 letters and digits, the first one a letter, got ${shown(table)}.`,
+    );
+  }
+  checkStorage(options, 'tableStore()');
+  return {
+    ...lazyStores(async () => (await import('./stores.ts')).openStores(options)),
+    migrate: async () => (await import('./migrate.ts')).migrateTable(options),
+  };
+}

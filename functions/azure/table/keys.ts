@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto';
+import { endOf, type KeyTable, type StoredKey } from '../../../core/records/keys.ts';
+import { forEach } from '../../../core/records/lanes.ts';
+import type { Table } from './api.ts';
+import { keyPartition, keyPartitions, momentText, safe, textOf, textProperties } from './layout.ts';
+import type { Entity, Found, TableApi } from './sdk.ts';
+
+const during = 'writing a key';
+/** One purge call looks at most at so many keys of a partition. */
+const stepSize = 100;
+
+interface Version {
+  readonly etag: string;
+  /** The row that says when to look whether the key may go. */
+  readonly look: string;
+}
+
+const rowOf = (key: string): string => `key:${safe(key)}`;
+const lookAt = (at: number): string => `look:${momentText(at)}:${randomUUID()}`;
+
+function entityOf(partitionKey: string, rowKey: string, look: string, stored: StoredKey): Entity {
+  return { partitionKey, rowKey, look, ...textProperties(JSON.stringify(stored)) };
+}
+
+export interface PurgedKeyTable extends KeyTable {
+  /** Removes keys past their time; returns how many. Bounded. */
+  purge(now: number): Promise<number>;
+}
+
+export function tableKeys(table: Table): PurgedKeyTable {
+  return {
+    async read(key) {
+      const found = await table.call(during, (api) => api.get(keyPartition(key), rowOf(key)));
+      if (!found) return null;
+      const version: Version = { etag: found.etag, look: found.look! };
+      return { stored: JSON.parse(textOf(found)), version: JSON.stringify(version) };
+    },
+
+    write: (key, stored, over) =>
+      table.call(during, (api) => {
+        const [partition, row] = [keyPartition(key), rowOf(key)];
+        if (over === null) {
+          const look = lookAt(endOf(stored));
+          return api.commit(partition, [
+            { create: entityOf(partition, row, look, stored) },
+            { create: { partitionKey: partition, rowKey: look, key: row } },
+          ]);
+        }
+        // A look that comes too early is moved by the one who looks, so that to extend a hold is one write.
+        const { etag, look } = JSON.parse(over) as Version;
+        return api.commit(partition, [{ update: entityOf(partition, row, look, stored), over: etag }]);
+      }),
+
+    remove: (key, version) =>
+      table.call(during, async (api) => {
+        const { etag, look } = JSON.parse(version) as Version;
+        const partition = keyPartition(key);
+        if (!(await api.remove(partition, rowOf(key), etag))) return false;
+        await api.remove(partition, look); // one that is left behind goes with a purge
+        return true;
+      }),
+
+    async purge(now) {
+      let count = 0;
+      await table.call('purging', (api) =>
+        forEach(keyPartitions, async (partition) => {
+          const range = { partition, from: 'look:', to: `look:${momentText(now + 1)}`, max: stepSize };
+          for (const look of await api.range(range)) if (await lookInto(api, look, now)) count++;
+        }),
+      );
+      return count;
+    },
+  };
+}
+
+/** `true`: the key was past its time, and is gone. */
+async function lookInto(api: TableApi, look: Found, now: number): Promise<boolean> {
+  const { partitionKey: partition, rowKey, key } = look;
+  const found = await api.get(partition, key!);
+  const stored = found?.look === rowKey ? (JSON.parse(textOf(found)) as StoredKey) : null;
+  if (found && stored && endOf(stored) > now) {
+    const later = lookAt(endOf(stored));
+    await api.commit(partition, [
+      { update: entityOf(partition, key!, later, stored), over: found.etag },
+      { create: { partitionKey: partition, rowKey: later, key: key! } },
+      { remove: rowKey },
+    ]);
+    return false;
+  }
+  // Of a key that is there no more, or that another look stands for by now, only this look goes.
+  if (found && stored && !(await api.remove(partition, key!, found.etag))) return false;
+  await api.remove(partition, rowKey);
+  return stored !== null;
+}

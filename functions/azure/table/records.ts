@@ -1,0 +1,191 @@
+import { fitted } from '../../../core/records/fit.ts';
+import { forEach } from '../../../core/records/lanes.ts';
+import type { RecordRow } from '../../../core/records/row.ts';
+import { isDead, type Past, type RecordTable, type Versioned } from '../../../core/records/store.ts';
+import type { JobStatus } from '../../../core/store.ts';
+import type { Table } from './api.ts';
+import {
+  backwards,
+  fits,
+  jobPartition,
+  jobPartitions,
+  momentText,
+  safe,
+  textOf,
+  textProperties,
+} from './layout.ts';
+import type { Entity, Found, Step } from './sdk.ts';
+
+const ended = ['completed', 'cancelled'] as const;
+const dead = ['failed', 'expired'] as const;
+const statuses: readonly JobStatus[] = ['pending', 'processing', 'retrying', ...ended, ...dead];
+
+/** One purge call removes at most so many records of a partition; a transaction holds a hundred steps. */
+const stepSize = 33;
+/** New records sent together: two steps each, and 4 MB at most, which new ones are far from. */
+const batchSize = 50;
+
+/** What was read, and the rows that stand for it in lists and among what is to be purged. */
+interface Version {
+  readonly etag: string;
+  readonly listed: string;
+  /** Empty while the job lives. */
+  readonly past: string;
+}
+
+const rowOf = (id: string): string => `job:${safe(id)}`;
+const listedAs = ({ status, createdAt, id }: RecordRow): string =>
+  `${status}:${backwards(createdAt)}:${safe(id)}`;
+const pastAs = (row: RecordRow): string =>
+  row.finishedAt === null
+    ? ''
+    : `past:${isDead(row) ? 'dead' : 'ended'}:${momentText(row.finishedAt)}:${safe(row.id)}`;
+
+/** The entities of a record. */
+function entitiesOf(row: RecordRow): { job: Entity; listed: Entity; past: Entity | null } {
+  const { id, queue, job } = row;
+  const partitionKey = jobPartition(id);
+  const [listed, past] = [listedAs(row), pastAs(row)];
+  const facts = { partitionKey, id };
+  const finished = row.finishedAt === null ? '' : momentText(row.finishedAt);
+  return {
+    job: { ...facts, rowKey: rowOf(id), listed, past, ...textProperties(fitted(row, fits)) },
+    listed: { ...facts, rowKey: listed, queue, job, finished },
+    past: past === '' ? null : { ...facts, rowKey: past, listed, guarded: momentText(row.guardedUntil) },
+  };
+}
+
+/** One entity for another, where its key or what it says has changed. */
+function replaced(before: string, next: Entity | null): Step[] {
+  const removed = before !== '' && before !== next?.rowKey ? [{ remove: before }] : [];
+  return [...removed, ...(next ? [{ put: next }] : [])];
+}
+
+const isLiving = (listed: string): boolean => !/^(completed|cancelled|failed|expired):/.test(listed);
+
+export function tableRecords(table: Table): RecordTable {
+  async function read(ids: readonly string[]): Promise<Versioned[]> {
+    const found: Versioned[] = [];
+    await table.call('reading', (api) =>
+      forEach([...new Set(ids)], async (id) => {
+        const entity = await api.get(jobPartition(id), rowOf(id));
+        if (!entity) return;
+        const { etag, listed, past } = entity;
+        const version: Version = { etag, listed: listed!, past: past! };
+        found.push({ row: JSON.parse(textOf(entity)), version: JSON.stringify(version) });
+      }),
+    );
+    return found;
+  }
+
+  const commit = (partition: string, steps: readonly Step[]): Promise<boolean> =>
+    table.call('recording', (api) => api.commit(partition, steps));
+
+  function created(row: RecordRow): Step[] {
+    const { job, listed, past } = entitiesOf(row);
+    return [{ create: job }, { put: listed }, ...(past ? [{ put: past }] : [])];
+  }
+
+  /** Those that are there already stay as they are; one of them would have the whole batch refused. */
+  async function addBatch(partition: string, rows: readonly RecordRow[]): Promise<void> {
+    if (rows.length > 1 && (await commit(partition, rows.flatMap(created)))) return;
+    for (const row of rows) await commit(partition, created(row));
+  }
+
+  return {
+    read,
+
+    async add(rows) {
+      const known = new Set<string>();
+      const fresh = rows.filter(({ id }) => !known.has(id) && known.add(id));
+      const batches: [string, RecordRow[]][] = [];
+      for (const [partition, group] of Map.groupBy(fresh, ({ id }) => jobPartition(id))) {
+        for (let i = 0; i < group.length; i += batchSize)
+          batches.push([partition, group.slice(i, i + batchSize)]);
+      }
+      await forEach(batches, ([partition, group]) => addBatch(partition, group));
+    },
+
+    async write(row, over) {
+      const partition = jobPartition(row.id);
+      if (over === null) return commit(partition, created(row));
+      const { etag, ...before } = JSON.parse(over) as Version;
+      const { job, listed, past } = entitiesOf(row);
+      // A living job's place in the lists says nothing that changes: progress is one entity, and no transaction.
+      const moved =
+        listed.rowKey === before.listed && isLiving(listed.rowKey) ? [] : replaced(before.listed, listed);
+      return commit(partition, [{ update: job, over: etag }, ...moved, ...replaced(before.past, past)]);
+    },
+
+    async list({ queue, job, status }, max, past) {
+      const equal = { ...(queue === undefined ? {} : { queue }), ...(job === undefined ? {} : { job }) };
+      const places = (status === undefined ? statuses : [status]).flatMap((each) =>
+        jobPartitions.map((partition) => ({ partition, status: each })),
+      );
+      const found: Found[] = [];
+      await table.call('listing', (api) =>
+        forEach(places, async (place) => {
+          const shown = shownSince(place.status, past);
+          const above = shown === null ? {} : { above: ['finished', momentText(shown)] as const };
+          const range = { partition: place.partition, ...within(place.status), equal, ...above, max };
+          found.push(...(await api.range(range)));
+        }),
+      );
+      const created = new Map(found.map(({ id, rowKey }) => [id!, rowKey.split(':')[1]!]));
+      const ids = [...created]
+        .sort(newestFirst)
+        .map(([id]) => id)
+        .slice(0, max);
+      const rows = new Map((await read(ids)).map(({ row }) => [row.id, row]));
+      // One that changes its status just now may have been found in two places, or in one that it has left.
+      return ids
+        .flatMap((id) => rows.get(id) ?? [])
+        .filter((row) => status === undefined || row.status === status);
+    },
+
+    async purge(past, now) {
+      let count = 0;
+      const shelves = jobPartitions.flatMap((partition) => [
+        { partition, kind: 'ended', before: past.ended },
+        { partition, kind: 'dead', before: past.dead },
+      ]);
+      await table.call('purging', (api) =>
+        forEach(shelves, async ({ partition, kind, before }) => {
+          const range = {
+            partition,
+            from: `past:${kind}:`,
+            to: `past:${kind}:${momentText(before + 1)}`,
+            atMost: ['guarded', momentText(now)] as const,
+            max: stepSize,
+          };
+          // Whoever reopens a record takes its place away, and with it the right to remove it.
+          const gone = (found: readonly Found[]) =>
+            api.commit(
+              partition,
+              found.flatMap(({ id, listed, rowKey }) =>
+                [rowOf(id!), listed!, rowKey].map((remove) => ({ remove })),
+              ),
+            );
+          const found = await api.range(range);
+          if (found.length === 0) return;
+          if (await gone(found)) count += found.length;
+          else for (const one of found) if (await gone([one])) count++;
+        }),
+      );
+      return count;
+    },
+  };
+}
+
+/** Of pairs of id and moment, which counts backwards; those of one moment by id, the last one first. */
+const newestFirst = ([a, at]: readonly [string, string], [b, other]: readonly [string, string]): number =>
+  at === other ? (a < b ? 1 : -1) : at < other ? -1 : 1;
+
+/** The rows of a kind: `;` follows `:`. */
+const within = (kind: string) => ({ from: `${kind}:`, to: `${kind};` });
+
+/** What finished then or before is past its time; `null` for living jobs. */
+function shownSince(status: JobStatus, past: Past): number | null {
+  if (dead.some((each) => each === status)) return past.dead;
+  return ended.some((each) => each === status) ? past.ended : null;
+}

@@ -1,0 +1,167 @@
+/** The only file that imports the SDK, and it is imported on first use: loading it takes longer than all the rest. */
+
+import { TableClient, type TableEntity, type TransactionAction } from '@azure/data-tables';
+import { isPlain, storageAccess } from '../storage/access.ts';
+import { codeOf } from '../storage/errors.ts';
+import type { TableStoreOptions } from './options.ts';
+
+/** Properties are texts; `etag` comes with what was read. */
+export interface Entity {
+  readonly partitionKey: string;
+  readonly rowKey: string;
+  readonly [property: string]: string;
+}
+export type Found = Entity & { readonly etag: string };
+
+/** A part of a change. What is to be created must not be there; what is to be removed must. */
+export type Step =
+  | { readonly create: Entity }
+  | { readonly update: Entity; readonly over: string }
+  | { readonly put: Entity }
+  | { readonly remove: string };
+
+export interface Range {
+  readonly partition: string;
+  /** The first row, and the first one that is not meant. */
+  readonly from: string;
+  readonly to: string;
+  /** Properties that have to be equal. */
+  readonly equal?: Readonly<Record<string, string>>;
+  /** A property, and what it must be greater than, or at most. */
+  readonly above?: readonly [string, string];
+  readonly atMost?: readonly [string, string];
+  /** Stops after so many that fit. */
+  readonly max: number;
+}
+
+/** The requests Longshore makes. */
+export interface TableApi {
+  get(partition: string, row: string): Promise<Found | null>;
+  /** All of it or nothing; `false`: somebody else was first. */
+  commit(partition: string, steps: readonly Step[]): Promise<boolean>;
+  /** Whatever is there. */
+  put(entity: Entity): Promise<void>;
+  /** `false`: it is not there, or no longer as it was read. */
+  remove(partition: string, row: string, etag?: string): Promise<boolean>;
+  /** By row, first to last. */
+  range(range: Range): Promise<Found[]>;
+  create(): Promise<void>;
+  /** A partition that has an entity; `null` = there is none, `missing` = there is no table. */
+  somePartition(): Promise<string | null | 'missing'>;
+}
+
+const timeoutMs = 15_000;
+const retryOptions = { maxRetries: 3, retryDelayInMs: 250, maxRetryDelayInMs: 3_000 };
+/** What one answer holds at most. */
+const pageSize = 1_000;
+
+const overtaken = new Set([
+  'EntityAlreadyExists',
+  'UpdateConditionNotSatisfied',
+  'ConditionNotMet',
+  'ResourceNotFound',
+  'EntityNotFound',
+]);
+
+export function openApi(options: TableStoreOptions): TableApi {
+  const client = clientFor(options);
+  const limited = () => ({ abortSignal: AbortSignal.timeout(timeoutMs) });
+
+  /** A change of one entity needs no transaction. */
+  function send(partition: string, steps: readonly Step[]): Promise<unknown> {
+    const [only] = steps;
+    if (steps.length > 1) {
+      const actions = steps.map((step) => actionOf(partition, step));
+      return client.submitTransaction(actions, limited());
+    }
+    if ('create' in only!) return client.createEntity(only.create, limited());
+    if ('put' in only!) return client.upsertEntity(only.put, 'Replace', limited());
+    if ('remove' in only!) return client.deleteEntity(partition, only.remove, limited());
+    return client.updateEntity(only!.update, 'Replace', { ...limited(), etag: only!.over });
+  }
+
+  return {
+    async get(partition, row) {
+      try {
+        return (await client.getEntity(partition, row, limited())) as Found;
+      } catch (error) {
+        if (overtaken.has(codeOf(error) ?? '')) return null;
+        throw error;
+      }
+    },
+    commit: (partition, steps) => unlessOvertaken(send(partition, steps)),
+    async put(entity) {
+      await client.upsertEntity(entity, 'Replace', limited());
+    },
+    remove: (partition, row, etag) =>
+      unlessOvertaken(client.deleteEntity(partition, row, { ...limited(), ...(etag && { etag }) })),
+    async range(range) {
+      const found: Found[] = [];
+      const queryOptions = { filter: filterOf(range) };
+      const pages = client
+        .listEntities<TableEntity>({ queryOptions, ...limited() })
+        .byPage({ maxPageSize: Math.min(pageSize, range.max) });
+      for await (const page of pages) {
+        found.push(...(page as unknown as Found[]));
+        if (found.length >= range.max) break;
+      }
+      return found.slice(0, range.max);
+    },
+    async create() {
+      await client.createTable(limited());
+    },
+    async somePartition() {
+      try {
+        const pages = client.listEntities({ ...limited() }).byPage({ maxPageSize: 1 });
+        for await (const [first] of pages) if (first) return first.partitionKey ?? null;
+        return null;
+      } catch (error) {
+        if (codeOf(error) === 'TableNotFound') return 'missing';
+        throw error;
+      }
+    },
+  };
+}
+
+function clientFor(options: TableStoreOptions): TableClient {
+  const { table } = options;
+  const access = storageAccess(options);
+  if (!('connectionString' in access)) {
+    return new TableClient(access.endpoint, table, access.credential as never, { retryOptions });
+  }
+  const { connectionString } = access;
+  const allowInsecureConnection = isPlain(connectionString);
+  return TableClient.fromConnectionString(connectionString, table, { retryOptions, allowInsecureConnection });
+}
+
+function actionOf(partitionKey: string, step: Step): TransactionAction {
+  if ('create' in step) return ['create', step.create];
+  if ('put' in step) return ['upsert', step.put, 'Replace'];
+  if ('remove' in step) return ['delete', { partitionKey, rowKey: step.remove }];
+  return ['update', step.update, 'Replace', { etag: step.over }];
+}
+
+function filterOf({ partition, from, to, equal = {}, above, atMost }: Range): string {
+  const conditions = [
+    `PartitionKey eq ${quoted(partition)}`,
+    `RowKey ge ${quoted(from)}`,
+    `RowKey lt ${quoted(to)}`,
+    ...Object.entries(equal).map(([name, value]) => `${name} eq ${quoted(value)}`),
+  ];
+  if (above) conditions.push(`${above[0]} gt ${quoted(above[1])}`);
+  if (atMost) conditions.push(`${atMost[0]} le ${quoted(atMost[1])}`);
+  return conditions.join(' and ');
+}
+
+/** Not by `odata` of the SDK, which leaves a value bare that stands alone. */
+const quoted = (value: string): string => `'${value.replaceAll("'", "''")}'`;
+
+async function unlessOvertaken(sent: Promise<unknown>): Promise<boolean> {
+  try {
+    await sent;
+    return true;
+  } catch (error) {
+    if (overtaken.has(codeOf(error) ?? '')) return false;
+    throw error;
+  }
+}

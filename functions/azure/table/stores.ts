@@ -1,0 +1,38 @@
+/** What is loaded with the first key, record or heartbeat. */
+
+import { systemClock } from '../../../core/clock.ts';
+import type { OpenStores } from '../../../core/lazy-stores.ts';
+import { keyStore } from '../../../core/records/keys.ts';
+import { defaultRetention, type RecordTable, recordStore } from '../../../core/records/store.ts';
+import { openTable } from './api.ts';
+import { tableKeys } from './keys.ts';
+import type { TableStoreOptions } from './options.ts';
+import { tableRecords } from './records.ts';
+import { tableWorkers } from './workers.ts';
+
+export function openStores(options: TableStoreOptions): OpenStores {
+  const { clock = systemClock } = options;
+  const table = openTable(options);
+  const retention = { ...defaultRetention, ...options.retention };
+  const [rows, keys, workers] = [tableRecords(table), tableKeys(table), tableWorkers(table)];
+  /** Nothing goes by itself: Table storage knows no expiry. */
+  const swept: RecordTable = {
+    ...rows,
+    async purge(past, now) {
+      const [records, ended] = await Promise.all([
+        rows.purge(past, now),
+        keys.purge(now),
+        workers.purge(now),
+      ]);
+      return records + ended;
+    },
+  };
+  const records = recordStore(swept, { clock, retention });
+  return {
+    keys: keyStore(keys, clock),
+    records,
+    writer: records.writer,
+    workers,
+    close: async () => {}, // requests stand alone: there is no connection to end
+  };
+}
