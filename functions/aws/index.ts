@@ -4,10 +4,10 @@ import type { App } from '../../core/app.ts';
 import { connect } from '../../core/client.ts';
 import type { HttpOptions } from '../../core/http.ts';
 import { logLines } from '../../core/serverless/log-lines.ts';
+import { onDemand } from '../../core/serverless/on-demand.ts';
 import type { ScheduleResult } from '../../core/serverless/schedule.ts';
 import type { Stores } from '../../core/store.ts';
 import type { HttpResult } from './events.ts';
-import { onDemand } from './on-demand.ts';
 import type { SqsBackend } from './sqs.ts';
 import { checkWorkerOptions, type Worker, type WorkerOptions } from './worker-options.ts';
 

@@ -4,7 +4,7 @@ import type { QueueAdmin, QueueBackend } from '../../core/contract.ts';
 import { config } from '../../core/errors.ts';
 import { checkInteger } from '../../core/job.ts';
 import type { Polling } from '../../core/polling.ts';
-import { onDemand } from './on-demand.ts';
+import { onDemand } from '../../core/serverless/on-demand.ts';
 import type { Accepting } from './sqs/accepting.ts';
 import { type ConnectionOptions, createConnection } from './sqs/connection.ts';
 import { longestHiddenMs, maxBodyBytes } from './sqs/limits.ts';

@@ -14,6 +14,7 @@ import { checkEntity, type QueueOptions } from './servicebus/queues.ts';
 import { accessFrom, settingIn } from './settings.ts';
 import { createWorker, type WorkerOptions } from './worker.ts';
 
+export { type BlobClaimsOptions, blobClaims } from './blob/index.ts';
 export { type ServiceBusBackend, type ServiceBusOptions, serviceBus } from './service-bus.ts';
 export { type TableStoreOptions, tableStore } from './table/index.ts';
 export { type LeaseTerms, leaseOf, type TriggerMetadata } from './trigger.ts';

@@ -2,8 +2,9 @@
 
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { identityEndpoint, managedIdentity } from '../../functions/azure/identity.ts';
+import { blobClaims, tableStore } from '../../functions/azure/index.ts';
 import { accessFrom } from '../../functions/azure/settings.ts';
 
 let server: Server;
@@ -23,6 +24,7 @@ beforeEach(async () => {
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/msi/token`;
 });
 afterEach(() => {
+  vi.unstubAllEnvs();
   server.closeAllConnections();
   server.close();
 });
@@ -83,5 +85,20 @@ describe('a managed identity', () => {
     if (!('credential' in access)) throw new Error('Expected a credential.');
     expect(await access.credential.getToken(scope)).toMatchObject({ token: 'abc' });
     expect(asked[0]!.url).toContain('client_id=id-2');
+  });
+});
+
+describe('storage', () => {
+  // Nobody listens there; the token is asked for first.
+  const endpoint = 'https://127.0.0.1:1';
+  it.each([
+    ['a table', () => tableStore({ table: 'jobs', endpoint }).records.get('id')],
+    ['blobs', () => blobClaims({ container: 'claims', endpoint }).get('key', 1)],
+  ])('of %s is reached with the identity of the app', async (_, use) => {
+    vi.stubEnv('IDENTITY_ENDPOINT', url);
+    vi.stubEnv('IDENTITY_HEADER', 'proof');
+    await expect(use()).rejects.toMatchObject({ code: 'BACKEND', message: /ECONNREFUSED/ });
+    const resources = asked.map((request) => new URL(request.url!, url).searchParams.get('resource'));
+    expect(new Set(resources)).toEqual(new Set(['https://storage.azure.com']));
   });
 });

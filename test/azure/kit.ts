@@ -5,6 +5,7 @@ import type { LongshoreEvent } from '../../core/events.ts';
 import { type Client, connect, createApp, defineJob, fixed, keyRing } from '../../core/index.ts';
 import type { HandlerContext } from '../../core/job.ts';
 import type { Schedule } from '../../core/schedule.ts';
+import type { ClaimStore } from '../../core/store.ts';
 import { type AzureOptions, azure, type ServiceBusBackend, serviceBus } from '../../functions/azure/index.ts';
 import { memoryStore } from '../../local/backends/memory/index.ts';
 import { type FunctionsHost, startFunctions } from '../servers/functions/host.ts';
@@ -51,10 +52,11 @@ export interface KitOptions extends Partial<Omit<AzureOptions, 'log'>> {
   readonly newId?: () => string;
   readonly functionTimeoutMs?: number;
   readonly log?: AzureOptions['log'] | 'of the call';
+  readonly claims?: ClaimStore;
 }
 
 export async function openFunctionApp(options: KitOptions = {}): Promise<FunctionAppKit> {
-  const { schedules, newId, log = false, ...rest } = options;
+  const { schedules, newId, log = false, claims, ...rest } = options;
   const clock = createVirtualClock();
   const server = await startServiceBus({ clock });
   for (const queue of ['mail', 'mail-failed'])
@@ -72,7 +74,7 @@ export async function openFunctionApp(options: KitOptions = {}): Promise<Functio
     on: (event) => events.push(event),
     ...(newId && { newId }),
   });
-  const store = memoryStore({ clock });
+  const store = { ...memoryStore({ clock }), ...(claims && { claims }) };
   const { connectionString } = server;
   process.env.TEST_SERVICEBUS = connectionString;
   const shared = { connection: 'TEST_SERVICEBUS', store, functionTimeoutMs: 10 * minute };

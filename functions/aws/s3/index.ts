@@ -1,8 +1,8 @@
 /** Payloads that are too large for SQS, as objects in a bucket. */
 
 import { config, shown } from '../../../core/errors.ts';
+import { onDemand } from '../../../core/serverless/on-demand.ts';
 import type { ClaimStore } from '../../../core/store.ts';
-import { onDemand } from '../on-demand.ts';
 import type { S3Api } from './sdk.ts';
 
 /** An `S3Client`. Described by its shape, so that a program without its types compiles. */

@@ -1,0 +1,54 @@
+/** Payloads that are too large for Service Bus, as blobs in a container. */
+
+import { config, shown } from '../../../core/errors.ts';
+import { onDemand } from '../../../core/serverless/on-demand.ts';
+import type { ClaimStore } from '../../../core/store.ts';
+import { checkStorage, type StorageOptions } from '../storage/access.ts';
+import { storageError } from '../storage/errors.ts';
+import type { BlobApi } from './sdk.ts';
+
+export interface BlobClaimsOptions extends StorageOptions {
+  /** 3 to 63 small letters, digits and hyphens. */
+  readonly container: string;
+  /** What stands before every key; a lifecycle rule can name it. @default 'longshore/claims/' */
+  readonly prefix?: string;
+}
+
+/**
+ * Loads the SDK with the first large payload. The container must be there. Give the account a lifecycle rule that removes
+ * what is left over after some 120 days: longer than messages and dead letters live.
+ */
+export function blobClaims(options: BlobClaimsOptions): ClaimStore {
+  const { container, prefix = 'longshore/claims/' } = options;
+  if (typeof container !== 'string' || !/^(?=.{3,63}$)[a-z0-9]+(-[a-z0-9]+)*$/.test(container)) {
+    throw config(
+      `blobClaims() expects container to be 3 to 63 small letters, digits and single hyphens, got ${shown(container)}.`,
+    );
+  }
+  if (typeof prefix !== 'string' || prefix.startsWith('/')) {
+    throw config(
+      `blobClaims() expects prefix to be text that does not begin with "/", got ${shown(prefix)}.`,
+    );
+  }
+  checkStorage(options, 'blobClaims()');
+  const failure = {
+    service: 'Blob storage',
+    place: `container ${container}`,
+    sdk: '@azure/storage-blob',
+  };
+  const api = onDemand(async () => (await import('./sdk.ts')).openBlobs(options));
+
+  async function told<T>(during: string, work: (api: BlobApi) => Promise<T>): Promise<T> {
+    try {
+      return await work(await api());
+    } catch (error) {
+      throw storageError(failure, during, error);
+    }
+  }
+
+  return {
+    put: (key, bytes) => told('keeping a payload', (blobs) => blobs.put(prefix + key, bytes)),
+    get: (key, maxBytes) => told('fetching a payload', (blobs) => blobs.get(prefix + key, maxBytes)),
+    delete: (key) => told('removing a payload', (blobs) => blobs.delete(prefix + key)),
+  };
+}

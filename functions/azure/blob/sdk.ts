@@ -1,0 +1,55 @@
+/** The only file that imports the SDK, and it is imported on first use: loading it takes longer than all the rest. */
+
+import { BlobServiceClient } from '@azure/storage-blob';
+import { storageAccess } from '../storage/access.ts';
+import { codeOf } from '../storage/errors.ts';
+import type { BlobClaimsOptions } from './index.ts';
+
+export interface BlobApi {
+  put(name: string, bytes: Uint8Array): Promise<void>;
+  get(name: string, maxBytes: number): Promise<Uint8Array | null>;
+  delete(name: string): Promise<void>;
+}
+
+const timeoutMs = 60_000;
+const retryOptions = { maxTries: 4, retryDelayInMs: 250, maxRetryDelayInMs: 3_000 };
+
+export function openBlobs(options: BlobClaimsOptions): BlobApi {
+  const access = storageAccess(options);
+  const service =
+    'connectionString' in access
+      ? BlobServiceClient.fromConnectionString(access.connectionString, { retryOptions })
+      : new BlobServiceClient(access.endpoint, access.credential as never, { retryOptions });
+  const container = service.getContainerClient(options.container);
+  const limited = () => ({ abortSignal: AbortSignal.timeout(timeoutMs) });
+  return {
+    async put(name, bytes) {
+      const blobHTTPHeaders = { blobContentType: 'application/json' };
+      await container
+        .getBlockBlobClient(name)
+        .upload(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), bytes.byteLength, {
+          ...limited(),
+          blobHTTPHeaders,
+        });
+    },
+    async get(name, maxBytes) {
+      try {
+        const found = await container.getBlobClient(name).download(0, undefined, limited());
+        const body = found.readableStreamBody as (NodeJS.ReadableStream & { destroy(): void }) | undefined;
+        if ((found.contentLength ?? 0) > maxBytes) {
+          body?.destroy();
+          return new Uint8Array();
+        }
+        const chunks: Uint8Array[] = [];
+        for await (const chunk of body ?? []) chunks.push(Buffer.from(chunk));
+        return Buffer.concat(chunks);
+      } catch (error) {
+        if (codeOf(error) === 'BlobNotFound') return null;
+        throw error;
+      }
+    },
+    async delete(name) {
+      await container.getBlobClient(name).deleteIfExists(limited());
+    },
+  };
+}
