@@ -43,7 +43,7 @@ export interface AzureOptions
 }
 
 /**
- * Registers the app's functions: one per queue, one for schedules where there are any, and one for HTTP. Connects to
+ * Registers the app's functions: one per queue, one for schedules where there are any, one that purges, and one for HTTP. Connects to
  * nothing before the first call, because a file that throws while it is loaded leaves a host without functions.
  */
 export function azure(app: App, options: AzureOptions): void {
@@ -82,6 +82,15 @@ export function azure(app: App, options: AzureOptions): void {
         }),
     });
   }
+  functions.timer('longshore-purge', {
+    schedule: purgeTimes,
+    handler: (_, context) =>
+      running.within(context, async () => {
+        // On demand: the worker of the same bundle does not need it.
+        const { createPurgeHandler } = await import('../../core/serverless/purge.ts');
+        await createPurgeHandler(running.start().client)();
+      }),
+  });
   if (options.apiKeys !== undefined || options.authorize !== undefined) {
     functions.http('longshore-enqueue', {
       methods: ['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS'],
@@ -95,6 +104,9 @@ export function azure(app: App, options: AzureOptions): void {
   }
   functions.hook.appTerminate(() => running.drain());
 }
+
+/** Once an hour, not with everybody else at its start. */
+const purgeTimes = '0 41 * * * *';
 
 /** By name of the app's queue; checked as far as it can be before settings are read. */
 function entitiesOf(queues: NonNullable<QueueOptions['queues']>): Record<string, string> {

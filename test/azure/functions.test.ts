@@ -42,8 +42,9 @@ describe('azure()', () => {
     expect(host.functions.map(({ name, bindings }) => ({ name, bindings }))).toMatchSnapshot();
   });
 
-  it('registers no timer without schedules, and no HTTP where nobody may call', () => {
-    expect(register(appWith('mail')).functions.map(({ name }) => name)).toEqual(['longshore-worker-mail']);
+  it('registers no timer for schedules that are not there, and no HTTP where nobody may call', () => {
+    const names = register(appWith('mail')).functions.map(({ name }) => name);
+    expect(names).toEqual(['longshore-worker-mail', 'longshore-purge']);
   });
 
   it('takes names of the namespace for queues, which may be settings', () => {
@@ -53,7 +54,7 @@ describe('azure()', () => {
     const names = functions.flatMap(({ bindings }) =>
       Object.values(bindings).map(({ queueName }) => queueName),
     );
-    expect(names).toEqual(['shop-mail', '%REPORTS_QUEUE%']);
+    expect(names.filter((name) => name !== undefined)).toEqual(['shop-mail', '%REPORTS_QUEUE%']);
     const env = { REPORTS_QUEUE: 'shop-reports' };
     expect(resolved({ mail: 'shop-mail', reports: '%REPORTS_QUEUE%' }, env)).toEqual({
       mail: 'shop-mail',
@@ -68,7 +69,7 @@ describe('azure()', () => {
         throw new Error('DATABASE_URL is missing');
       },
     });
-    expect(host.functions).toHaveLength(1);
+    expect(host.functions).toHaveLength(2);
   });
 
   it.each([
@@ -291,6 +292,33 @@ describe('the timer', () => {
     t.clock.advance(minute);
     t.server.deleteQueue('mail');
     await expect(t.host.tick('longshore-schedule')).rejects.toMatchObject({ code: 'BACKEND' });
+  });
+});
+
+describe('the timer that purges', () => {
+  it('removes what is past its retention, and leaves the rest', async () => {
+    const t = await open();
+    const id = await t.enqueue('a');
+    await t.trigger.poll('mail');
+    await t.enqueue('b');
+    t.clock.advance(6 * 24 * 60 * minute);
+    await t.host.tick('longshore-purge');
+    expect(await t.client.status(id)).toMatchObject({ status: 'completed' });
+    t.clock.advance(2 * 24 * 60 * minute);
+    const before = t.store.records.purge;
+    const steps: number[] = [];
+    t.store.records.purge = async (...args) => {
+      steps.push(await before(...args));
+      return steps.at(-1)!;
+    };
+    await t.host.tick('longshore-purge');
+    expect(steps).toEqual([1, 0]);
+    expect((await t.store.records.list({})).map(({ status }) => status)).toEqual(['pending']);
+  });
+
+  it('fails where the store does, for the alarms of the host', async () => {
+    const t = await open({ store: () => ({ ...memoryStore(), records: undefined as never }) });
+    await expect(t.host.tick('longshore-purge')).rejects.toMatchObject({ code: 'CONFIG' });
   });
 });
 

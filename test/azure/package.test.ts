@@ -40,11 +40,12 @@ describe('the folder that is deployed', () => {
     return startFunctionsFrom(`${pathToFileURL(join(folder, main))}${again}`);
   };
 
-  it('is loaded without any setting, and registers a function per queue, a timer and HTTP', async () => {
+  it('is loaded without any setting, and registers a function per queue, timers and HTTP', async () => {
     const host = await load();
     expect(host.functions.map(({ name }) => name)).toEqual([
       ...app.queues.map((queue) => `longshore-worker-${queue}`),
       'longshore-schedule',
+      'longshore-purge',
       'longshore-enqueue',
     ]);
   });

@@ -1,0 +1,17 @@
+/** A timer of the cloud's: removes what is past its retention, as a polling worker does in its sweep. */
+
+import type { Client } from '../client.ts';
+
+/** Stops after about so long, however much there is: the next call goes on. */
+const longestMs = 120_000;
+
+/** Answers how many records and keys it has removed. */
+export function createPurgeHandler({ app, stores }: Client): () => Promise<number> {
+  const { clock } = app;
+  return async () => {
+    const until = clock.now() + longestMs;
+    let removed = 0;
+    for (let step = 1; step > 0 && clock.now() < until; removed += step) step = await stores.records.purge();
+    return removed;
+  };
+}
