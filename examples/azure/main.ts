@@ -7,7 +7,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { app as functions } from '@azure/functions';
-import { azure } from '../../functions/azure/index.ts';
+import { azure, blobClaims, tableStore } from '../../functions/azure/index.ts';
 import { postgresStore } from '../../local/backends/postgres/store.ts';
 import { createExampleApp } from '../app/app.ts';
 import { createServices } from '../app/services.ts';
@@ -22,9 +22,24 @@ const services = createServices({
 });
 const { app } = createExampleApp(services);
 
+/** On one's own machine the storage of local.settings.json; in Azure the app's identity, which needs no such secret. */
+function storage(endpoint: string) {
+  const { AzureWebJobsStorage: connectionString } = process.env;
+  return connectionString ? { connectionString } : { endpoint };
+}
+
+function store() {
+  const claims = blobClaims({ container: 'claims', ...storage(setting('BLOB_ENDPOINT')) });
+  const url = setting('DATABASE_URL');
+  const state = url
+    ? postgresStore(url)
+    : tableStore({ table: 'jobs', ...storage(setting('TABLE_ENDPOINT')) });
+  return { ...state, claims };
+}
+
 azure(app, {
   functions,
   connection: 'SERVICEBUS_CONNECTION',
-  store: () => postgresStore(setting('DATABASE_URL')),
+  store,
   apiKeys: [{ id: 'operator', key: setting('API_KEY') }],
 });

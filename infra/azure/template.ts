@@ -1,6 +1,6 @@
 /**
  * Everything that a function app on Service Bus needs, as an ARM template: `az deployment group create` takes it as it is.
- * No key lies about: the app's own identity may send, receive, and read its code, and nothing else.
+ * No key lies about: the app's own identity may send, receive, read its code, keep its state, and nothing else.
  */
 
 import type { SBQueue } from '@azure/arm-servicebus';
@@ -10,6 +10,8 @@ export const roles = {
   'Azure Service Bus Data Sender': '69a216fc-b8fb-44d8-bc22-1f3c2cd27a39',
   'Azure Service Bus Data Receiver': '4f6d3b9b-027b-4f4c-9142-0e5a2a2247e0',
   'Storage Blob Data Owner': 'b7e6dc6d-f1e8-4753-8033-0f276bb0955b',
+  'Storage Table Data Contributor': '0a9a7e1f-b9d0-4cc4-a60d-0319b160aaa3',
+  'Storage Blob Data Contributor': 'ba92f5b4-2d11-453d-a403-e96b0029c9fe',
   'Monitoring Metrics Publisher': '3913510d-42f4-4e42-8a64-420c390055eb',
 } as const;
 
@@ -35,6 +37,13 @@ const namespace = "resourceId('Microsoft.ServiceBus/namespaces', parameters('nam
 /** Storage accounts have letters and digits only. */
 const storageName = "concat('st', uniqueString(resourceGroup().id, parameters('name')))";
 const storage = `resourceId('Microsoft.Storage/storageAccounts', ${storageName})`;
+/** Another account than the host's: who owns that one may read the app's code and keys, and needs none of this. */
+const stateName = "concat('dt', uniqueString(resourceGroup().id, parameters('name')))";
+const state = `resourceId('Microsoft.Storage/storageAccounts', ${stateName})`;
+const tables = `resourceId('Microsoft.Storage/storageAccounts/tableServices', ${stateName}, 'default')`;
+const blobs = `resourceId('Microsoft.Storage/storageAccounts/blobServices', ${stateName}, 'default')`;
+const table = `resourceId('Microsoft.Storage/storageAccounts/tableServices/tables', ${stateName}, 'default', 'jobs')`;
+const claims = `resourceId('Microsoft.Storage/storageAccounts/blobServices/containers', ${stateName}, 'default', 'claims')`;
 const insights = "resourceId('Microsoft.Insights/components', concat(parameters('name'), '-insights'))";
 const site = "resourceId('Microsoft.Web/sites', concat(parameters('name'), '-app'))";
 const location = parameter('location');
@@ -63,6 +72,46 @@ const queueResource = (name: string, properties: SBQueue) => ({
   properties,
 });
 
+const account = (name: string) => ({
+  type: 'Microsoft.Storage/storageAccounts',
+  apiVersion: '2023-05-01',
+  name: `[${name}]`,
+  location,
+  kind: 'StorageV2',
+  sku: { name: 'Standard_LRS' },
+  properties: {
+    allowBlobPublicAccess: false,
+    allowSharedKeyAccess: false,
+    minimumTlsVersion: 'TLS1_2',
+    supportsHttpsTrafficOnly: true,
+  },
+});
+
+/** A part of the account that holds what jobs leave behind. */
+const statePart = (type: string, path: string, dependsOn: readonly string[], properties: object = {}) => ({
+  type: `Microsoft.Storage/storageAccounts/${type}`,
+  apiVersion: '2023-05-01',
+  name: `[concat(${stateName}, '/${path}')]`,
+  dependsOn: dependsOn.map((id) => `[${id}]`),
+  properties,
+});
+
+/** Payloads that nobody fetched: of messages that were never sent, of dead letters that were discarded or expired. */
+const leftOver = {
+  policy: {
+    rules: [
+      {
+        name: 'left-over-payloads',
+        type: 'Lifecycle',
+        definition: {
+          filters: { blobTypes: ['blockBlob'], prefixMatch: ['claims/longshore/claims/'] },
+          actions: { baseBlob: { delete: { daysAfterModificationGreaterThan: 120 } } },
+        },
+      },
+    ],
+  },
+};
+
 /** @param queues of the app; each gets another one for what has failed */
 export function template(queues: readonly string[]) {
   const text = (description: string, rest: object = {}) => ({
@@ -70,13 +119,19 @@ export function template(queues: readonly string[]) {
     metadata: { description },
     ...rest,
   });
-  const secret = (description: string) => ({ type: 'securestring', metadata: { description } });
+  const secret = (description: string, rest: object = {}) => ({
+    type: 'securestring',
+    metadata: { description },
+    ...rest,
+  });
   const settings: Record<string, string> = {
     SERVICEBUS_CONNECTION__fullyQualifiedNamespace: "[concat(parameters('name'), '.servicebus.windows.net')]",
     AzureWebJobsStorage__accountName: `[${storageName}]`,
     APPLICATIONINSIGHTS_CONNECTION_STRING: `[reference(${insights}, '2020-02-02').ConnectionString]`,
     APPLICATIONINSIGHTS_AUTHENTICATION_STRING: 'Authorization=AAD',
     DATABASE_URL: parameter('databaseUrl'),
+    TABLE_ENDPOINT: `[reference(${state}, '2023-05-01').primaryEndpoints.table]`,
+    BLOB_ENDPOINT: `[reference(${state}, '2023-05-01').primaryEndpoints.blob]`,
     LONGSHORE_SIGNING_KEYS: parameter('signingKeys'),
     API_KEY: parameter('apiKey'),
     SMTP_URL: parameter('smtpUrl'),
@@ -93,7 +148,9 @@ export function template(queues: readonly string[]) {
         maxLength: 40,
       }),
       location: text('Where everything is.', { defaultValue: '[resourceGroup().location]' }),
-      databaseUrl: secret('Of the Postgres that keeps records and keys.'),
+      databaseUrl: secret('Of a Postgres for records and keys. Without it they are in a table.', {
+        defaultValue: '',
+      }),
       signingKeys: secret('kid:base64,kid:base64; the first signs.'),
       apiKey: secret('For enqueueing over HTTP: at least 32 random characters.'),
       smtpUrl: secret('Where the example sends its mail.'),
@@ -119,20 +176,13 @@ export function template(queues: readonly string[]) {
         properties: { minimumTlsVersion: '1.2', disableLocalAuth: true },
       },
       ...queues.flatMap((name) => [queueResource(name, queue), queueResource(`${name}-failed`, failedQueue)]),
-      {
-        type: 'Microsoft.Storage/storageAccounts',
-        apiVersion: '2023-05-01',
-        name: `[${storageName}]`,
-        location,
-        kind: 'StorageV2',
-        sku: { name: 'Standard_LRS' },
-        properties: {
-          allowBlobPublicAccess: false,
-          allowSharedKeyAccess: false,
-          minimumTlsVersion: 'TLS1_2',
-          supportsHttpsTrafficOnly: true,
-        },
-      },
+      account(storageName),
+      account(stateName),
+      statePart('tableServices', 'default', [state]),
+      statePart('tableServices/tables', 'default/jobs', [tables]),
+      statePart('blobServices', 'default', [state]),
+      statePart('blobServices/containers', 'default/claims', [blobs]),
+      statePart('managementPolicies', 'default', [blobs], leftOver),
       {
         type: 'Microsoft.Storage/storageAccounts/blobServices/containers',
         apiVersion: '2023-05-01',
@@ -183,6 +233,7 @@ export function template(queues: readonly string[]) {
           "[resourceId('Microsoft.Web/serverfarms', concat(parameters('name'), '-plan'))]",
           `[${namespace}]`,
           `[${storage}]`,
+          `[${state}]`,
           `[${insights}]`,
         ],
         properties: {
@@ -208,6 +259,8 @@ export function template(queues: readonly string[]) {
       grant('Azure Service Bus Data Sender', 'the namespace', namespace),
       grant('Azure Service Bus Data Receiver', 'the namespace', namespace),
       grant('Storage Blob Data Owner', 'its storage', storage),
+      grant('Storage Table Data Contributor', 'the table of its jobs', table),
+      grant('Storage Blob Data Contributor', 'the container of large payloads', claims),
       grant('Monitoring Metrics Publisher', 'its Application Insights', insights),
     ],
   };

@@ -5,13 +5,16 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { BlobServiceClient } from '@azure/storage-blob';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../core/clock.ts';
 import { createExampleApp } from '../../examples/app/app.ts';
+import { tableStore } from '../../functions/azure/index.ts';
 import { freshDatabase } from '../postgres/schemas.ts';
 import { type FunctionsHost, startFunctionsFrom } from '../servers/functions/host.ts';
 import { createServiceBusTrigger } from '../servers/functions/service-bus-trigger.ts';
 import { startServiceBus } from '../servers/servicebus/index.ts';
+import { startAzurite } from '../stores/azurite.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const read = (path: string) => JSON.parse(readFileSync(join(root, path), 'utf8'));
@@ -50,46 +53,69 @@ describe('the folder that is deployed', () => {
     ]);
   });
 
-  it('enqueues over HTTP, and runs what comes', async () => {
-    const server = await startServiceBus();
-    const database = await freshDatabase();
-    for (const queue of app.queues) server.createQueue(queue, { duplicateWindowMs: 600_000 });
-    server.createQueue('webhooks-failed', { duplicateWindowMs: 600_000 });
-    const settings = {
-      SERVICEBUS_CONNECTION: server.connectionString,
-      DATABASE_URL: database.url,
-      API_KEY: 'k'.repeat(32),
-      LONGSHORE_SIGNING_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}`,
-    };
-    Object.assign(process.env, settings);
-    const host = await load('?with-settings');
-    const trigger = createServiceBusTrigger({
-      host,
-      connectionString: server.connectionString,
-      clock: systemClock,
-      functionTimeoutMs: 60_000,
-    });
-    try {
-      server.write('webhooks', 'neither signed nor JSON');
-      expect((await trigger.poll('webhooks')).map(({ end, thrown }) => [end, thrown])).toEqual([
-        ['completed', null],
-      ]);
-      const [letter] = server.queue('webhooks-failed').peek(0, 10);
-      expect(letter!.properties).toMatchObject({ 'longshore.reason': 'rejected' });
-      const answer = await host.fetch('https://shop.example/api/jobs/report.nightly', {
-        method: 'POST',
-        headers: { authorization: `Bearer ${settings.API_KEY}`, 'content-type': 'application/json' },
-        body: '{}',
-      });
-      expect([answer.status, await answer.text()]).toEqual([202, expect.stringContaining('statusUrl')]);
-    } finally {
-      await trigger.close();
-      await host.terminate();
-      await server.stop();
-      await database.drop();
-      for (const name of Object.keys(settings)) delete process.env[name];
+  /** The settings that say where state is; without a database it is in the storage of the account. */
+  async function openState(kind: 'Postgres' | 'Table storage') {
+    if (kind === 'Postgres') {
+      const { url, drop } = await freshDatabase();
+      return {
+        settings: { DATABASE_URL: url, BLOB_ENDPOINT: 'https://shop.blob.core.windows.net/' },
+        close: drop,
+      };
     }
-  });
+    const { connectionString, close } = await startAzurite();
+    await tableStore({ table: 'jobs', connectionString }).migrate();
+    await BlobServiceClient.fromConnectionString(connectionString).getContainerClient('claims').create();
+    return { settings: { AzureWebJobsStorage: connectionString }, close };
+  }
+
+  it.each(['Postgres', 'Table storage'] as const)(
+    'enqueues over HTTP, and runs what comes, on %s',
+    async (kind) => {
+      const server = await startServiceBus();
+      const state = await openState(kind);
+      for (const queue of app.queues) server.createQueue(queue, { duplicateWindowMs: 600_000 });
+      server.createQueue('webhooks-failed', { duplicateWindowMs: 600_000 });
+      const settings = {
+        SERVICEBUS_CONNECTION: server.connectionString,
+        ...state.settings,
+        API_KEY: 'k'.repeat(32),
+        LONGSHORE_SIGNING_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}`,
+      };
+      Object.assign(process.env, settings);
+      const host = await load(`?on ${kind}`);
+      const trigger = createServiceBusTrigger({
+        host,
+        connectionString: server.connectionString,
+        clock: systemClock,
+        functionTimeoutMs: 60_000,
+      });
+      try {
+        server.write('webhooks', 'neither signed nor JSON');
+        expect((await trigger.poll('webhooks')).map(({ end, thrown }) => [end, thrown])).toEqual([
+          ['completed', null],
+        ]);
+        const [letter] = server.queue('webhooks-failed').peek(0, 10);
+        expect(letter!.properties).toMatchObject({ 'longshore.reason': 'rejected' });
+        const headers = { authorization: `Bearer ${settings.API_KEY}`, 'content-type': 'application/json' };
+        const answer = await host.fetch('https://shop.example/api/jobs/report.nightly', {
+          method: 'POST',
+          headers,
+          body: '{}',
+        });
+        const said = await answer.text();
+        expect([answer.status, said]).toEqual([202, expect.stringContaining('statusUrl')]);
+        const { id } = JSON.parse(said) as { id: string };
+        const shown = await host.fetch(`https://shop.example/api/jobs/${id}`, { headers });
+        expect(await shown.json()).toMatchObject({ id, status: 'pending' });
+      } finally {
+        await trigger.close();
+        await host.terminate();
+        await server.stop();
+        await state.close();
+        for (const name of Object.keys(settings)) delete process.env[name];
+      }
+    },
+  );
 });
 
 /** "00:30:00" in ms. */

@@ -77,10 +77,37 @@ describe('the template', () => {
     expect(secrets).toEqual(['databaseUrl', 'signingKeys', 'apiKey', 'smtpUrl']);
     expect(text).not.toMatch(/SharedAccessKey|listKeys|AccountKey/);
     expect(ofType('Microsoft.ServiceBus/namespaces')[0]!.properties.disableLocalAuth).toBe(true);
-    expect(ofType('Microsoft.Storage/storageAccounts')[0]!.properties.allowSharedKeyAccess).toBe(false);
+    const accounts = ofType('Microsoft.Storage/storageAccounts');
+    expect(accounts.map(({ properties }) => properties.allowSharedKeyAccess)).toEqual([false, false]);
   });
 
-  it('grants the app four roles and no owner', () => {
+  it('has the table and the container that the example names, where payloads that are left over go', () => {
+    const main = readFileSync(join(root, 'examples/azure/main.ts'), 'utf8');
+    const [, table] = /table: '(\w+)'/.exec(main)!;
+    const [, container] = /container: '(\w+)'/.exec(main)!;
+    const [made] = ofType('Microsoft.Storage/storageAccounts/tableServices/tables');
+    const containers = ofType('Microsoft.Storage/storageAccounts/blobServices/containers');
+    expect(made!.name).toContain(`'/default/${table}'`);
+    const claims = containers.find(({ name }) => name.includes(`'/default/${container}'`))!;
+    const account = (name: string) => /^\[concat\((.*), '[^']*'\)\]$/.exec(name)?.[1];
+    expect(account(claims.name)).toBe(account(made!.name));
+    for (const name of [table, container]) {
+      const grants = ofType('Microsoft.Authorization/roleAssignments') as readonly { scope?: string }[];
+      const scoped = grants.filter(({ scope }) => scope?.includes(`'default', '${name}')`));
+      expect(scoped, `${name} alone, and not its account`).toHaveLength(1);
+    }
+    const [{ properties } = {} as never] = ofType('Microsoft.Storage/storageAccounts/managementPolicies');
+    const [{ definition }] = properties.policy.rules;
+    expect(definition.filters.prefixMatch).toEqual([`${container}/longshore/claims/`]);
+    // Longer than a dead letter lives, and as long again as it may have waited before.
+    const [oldest] = queues
+      .map(({ properties }) => msOf(properties.defaultMessageTimeToLive))
+      .sort((a, b) => b - a);
+    const days = definition.actions.baseBlob.delete.daysAfterModificationGreaterThan;
+    expect(days * 24 * 60 * minute).toBeGreaterThan(oldest! + msOf('P14D'));
+  });
+
+  it('grants the app six roles, once each', () => {
     const grants = ofType('Microsoft.Authorization/roleAssignments');
     expect(grants).toHaveLength(Object.keys(roles).length);
     for (const id of Object.values(roles)) {

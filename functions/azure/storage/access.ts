@@ -44,13 +44,14 @@ export function checkStorage(options: StorageOptions, caller: string): void {
 
 /** Asked for on first use, when the host has set what it sets. */
 export function storageAccess(
-  { connectionString, endpoint, credential }: StorageOptions,
+  { connectionString, endpoint: given, credential }: StorageOptions,
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): StorageAccess {
   if (connectionString !== undefined) return { connectionString };
-  if (credential !== undefined) return { endpoint: endpoint!, credential };
+  const endpoint = given!.replace(/\/$/, ''); // as Azure shows it, it ends with one
+  if (credential !== undefined) return { endpoint, credential };
   const identity = identityEndpoint(env, null);
-  if (identity) return { endpoint: endpoint!, credential: managedIdentity(identity) };
+  if (identity) return { endpoint, credential: managedIdentity(identity) };
   throw config(
     `The storage endpoint ${endpoint} needs an identity, and this app has none. Switch on its managed identity, or give a credential: new DefaultAzureCredential() of @azure/identity.`,
   );
