@@ -15,7 +15,7 @@ export const roles = {
   'Monitoring Metrics Publisher': '3913510d-42f4-4e42-8a64-420c390055eb',
 } as const;
 
-const queue = {
+export const queueProperties = {
   lockDuration: 'PT1M', // a killed host's messages come back after it
   maxDeliveryCount: 10, // catches crashes only: retries are copies, which begin anew
   requiresDuplicateDetection: true, // cannot be switched on later
@@ -26,7 +26,7 @@ const queue = {
 
 /** Whoever retries one dead letter takes others in passing, and every time counts. */
 const failedQueue = {
-  ...queue,
+  ...queueProperties,
   maxDeliveryCount: 2000,
   defaultMessageTimeToLive: 'P90D',
 } satisfies SBQueue;
@@ -175,7 +175,10 @@ export function template(queues: readonly string[]) {
         sku: { name: 'Standard', tier: 'Standard' }, // Basic detects no duplicates
         properties: { minimumTlsVersion: '1.2', disableLocalAuth: true },
       },
-      ...queues.flatMap((name) => [queueResource(name, queue), queueResource(`${name}-failed`, failedQueue)]),
+      ...queues.flatMap((name) => [
+        queueResource(name, queueProperties),
+        queueResource(`${name}-failed`, failedQueue),
+      ]),
       account(storageName),
       account(stateName),
       statePart('tableServices', 'default', [state]),
