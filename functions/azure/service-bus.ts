@@ -4,6 +4,7 @@ import type { JobSettler, OutgoingMessage, QueueBackend, SendResult } from '../.
 import { config, LongshoreError } from '../../core/errors.ts';
 import { checkInteger } from '../../core/job.ts';
 import type { Polling } from '../../core/polling.ts';
+import type { Prepare } from './servicebus/administration.ts';
 import { type Access, accessOf, type ConnectionOptions, createConnection } from './servicebus/connection.ts';
 import { serviceBusError } from './servicebus/errors.ts';
 import { createLocks } from './servicebus/locks.ts';
@@ -20,14 +21,24 @@ export interface ServiceBusOptions extends ConnectionOptions {
   readonly maxBodyBytes?: number;
 }
 
+export interface Checked {
+  /** `null`: an emulator, or not allowed to ask. */
+  readonly tier: 'Standard' | 'Premium' | null;
+  /** Entities of which is not known whether they detect duplicates. */
+  readonly unknown: readonly string[];
+}
+
 export interface ServiceBusBackend extends QueueBackend {
   readonly queues: Queues;
   /** Makes a lease of a message that the Functions host has received. */
   readonly accept: Receiving['accept'];
   /** Settles such leases: the host completes the message itself, when the function has returned. */
   readonly pushed: JobSettler;
-  /** Throws `CONFIG` unless these queues, and their queues of dead letters, exist. @default every queue configured */
-  check(queues?: readonly string[]): Promise<void>;
+  /**
+   * Throws `CONFIG` unless these queues, and their queues of dead letters, exist and, as far as this key or identity has the
+   * Manage right to ask, are made as they must be. @default every queue configured
+   */
+  check(queues?: readonly string[]): Promise<Checked>;
 }
 
 /** What one receive call brings at most. An AMQP session keeps 2,048 unsettled ones. */
@@ -41,13 +52,17 @@ export function serviceBus(options: ServiceBusOptions): ServiceBusBackend {
 }
 
 /** @param access asked for on first use */
-export function openServiceBusBackend(options: ServiceBusOptions, access: () => Access): ServiceBusBackend {
+export function openServiceBusBackend(
+  options: ServiceBusOptions,
+  access: () => Access,
+  prepare?: Prepare,
+): ServiceBusBackend {
   const { longPollMs = 5_000, maxBodyBytes = 262_144 - propertyBytes, keys } = options;
   checkInteger('longPollMs of serviceBus()', longPollMs, 1_000);
   if (longPollMs > 60_000)
     throw config(`Expected longPollMs of serviceBus() to be at most 60000, got ${longPollMs}.`);
   checkInteger('maxBodyBytes of serviceBus()', maxBodyBytes, 1_024);
-  const connection = createConnection(options, access);
+  const connection = createConnection(options, access, prepare);
   const { clock, queues, placeOf, told } = connection;
   const locks = createLocks(connection);
   const moves = keys ? createMoves(keys, clock.now) : null;
@@ -101,6 +116,12 @@ export function openServiceBusBackend(options: ServiceBusOptions, access: () => 
             api.peek({ name: one }, '1', 1),
           );
       }
+      const entities = names.map(placeOf).flatMap(({ entity, failedEntity }) => [entity, failedEntity]);
+      const administration = await connection.administration();
+      const tier = (await administration?.tier()) as Checked['tier'] | undefined;
+      const unknown: string[] = [];
+      for (const entity of entities) if (!(await administration?.queue(entity))) unknown.push(entity);
+      return { tier: tier ?? null, unknown };
     },
 
     async enqueue(messages) {

@@ -1,9 +1,10 @@
 /** What all parts of the backend share: the queues, the clock, and the SDK once somebody needs it. */
 
 import { type Clock, systemClock } from '../../../core/clock.ts';
-import { config, shown } from '../../../core/errors.ts';
+import { config, LongshoreError, shown } from '../../../core/errors.ts';
 import { checkInteger } from '../../../core/job.ts';
 import type { KeyStore } from '../../../core/store.ts';
+import type { Administration, Prepare } from './administration.ts';
 import type { ServiceBusApi } from './api.ts';
 import { serviceBusError } from './errors.ts';
 import { type Place, type QueueOptions, type Queues, resolveQueues } from './queues.ts';
@@ -45,11 +46,20 @@ export interface Connection {
   api(): Promise<ServiceBusApi>;
   /** Runs `work`; what the SDK throws comes out as a LongshoreError. `during` is for people. */
   told<T>(during: string, work: (api: ServiceBusApi) => Promise<T>): Promise<T>;
+  /** `null` for an emulator. */
+  administration(): Promise<Administration | null>;
   close(): Promise<void>;
 }
 
-/** @param access asked for on first use, so that a setting may be missing until then */
-export function createConnection(options: ConnectionOptions, access: () => Access): Connection {
+/**
+ * @param access asked for on first use, so that a setting may be missing until then
+ * @param prepare of the namespace's administration, in tests
+ */
+export function createConnection(
+  options: ConnectionOptions,
+  access: () => Access,
+  prepare?: Prepare,
+): Connection {
   const { clock = systemClock, maxRetries = 3, timeoutMs = 10_000 } = options;
   checkInteger('maxRetries of serviceBus()', maxRetries, 0);
   checkInteger('timeoutMs of serviceBus()', timeoutMs, 1_000);
@@ -66,6 +76,7 @@ export function createConnection(options: ConnectionOptions, access: () => Acces
   async function open(): Promise<ServiceBusApi> {
     try {
       const way = access();
+      if ('connectionString' in way) await refuseBasic();
       const { openServiceBus } = await import('./sdk.ts');
       return openServiceBus(way, retries);
     } catch (error) {
@@ -74,9 +85,26 @@ export function createConnection(options: ConnectionOptions, access: () => Acces
     }
   }
 
+  async function administration(): Promise<Administration | null> {
+    const { openAdministration } = await import('./administration.ts');
+    return openAdministration(access(), prepare);
+  }
+
+  /** Before anything is sent or taken. An identity seldom has the Manage right, and a key that has it often is whose owner chose Basic. */
+  async function refuseBasic(): Promise<void> {
+    try {
+      await (await administration())?.tier();
+    } catch (error) {
+      // Where nobody answers, the first request will say so, and why.
+      if (error instanceof LongshoreError && error.code === 'BACKEND') return;
+      throw error;
+    }
+  }
+
   return {
     clock,
     queues,
+    administration,
     placeOf: queues.of,
     api,
     async told(during, work) {
