@@ -155,16 +155,11 @@ describe('serviceBus()', () => {
     await backend.close();
   });
 
-  it('checks queues that are there, and says of which it knows nothing', async () => {
+  it('says of which queues it knows nothing, as on an emulator', async () => {
     const bus = await startServiceBus();
     for (const name of ['mail', 'mail-failed']) bus.createQueue(name);
-    const backend = openServiceBusBackend({ queues: ['mail'] }, () => bus);
+    const backend = openServiceBusBackend({ queues: ['mail'], maxRetries: 0 }, () => bus);
     expect(await backend.check()).toEqual({ tier: null, unknown: ['mail', 'mail-failed'] });
-    bus.deleteQueue('mail-failed');
-    await expect(backend.check()).rejects.toMatchObject({
-      code: 'CONFIG',
-      message: /"mail-failed".*not exist/,
-    });
     await backend.close();
     await bus.stop();
   });
