@@ -74,7 +74,7 @@ beforeAll(async () => {
   );
 }, 120_000);
 
-afterAll(() => rmSync(temporary, { recursive: true, force: true }));
+afterAll(() => rmSync(temporary, { recursive: true, force: true }), 60_000); // thousands of files
 
 describe('the tarball', () => {
   it('holds the built code, its types and the papers, and nothing else', () => {
