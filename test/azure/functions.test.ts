@@ -2,7 +2,14 @@
 
 import { afterEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { createApp, defineJob, defineSchedule, type HandlerContext, keyRing } from '../../core/index.ts';
+import {
+  createApp,
+  defineJob,
+  defineSchedule,
+  type HandlerContext,
+  keyRing,
+  PermanentError,
+} from '../../core/index.ts';
 import { type AzureOptions, azure } from '../../functions/azure/index.ts';
 import { accessFrom, resolved } from '../../functions/azure/settings.ts';
 import { memoryStore } from '../../local/backends/memory/index.ts';
@@ -154,6 +161,23 @@ describe('the worker', () => {
     expect(t.ran).toEqual(['a', 'a']);
     expect(t.settledAs()).toEqual(['requeued 1', 'acked 2']);
     expect(t.server.bodies('mail')).toEqual([]);
+  });
+
+  it('leaves one dead letter of a job whose host was killed after it was sent', async () => {
+    const t = await open();
+    await t.enqueue('a');
+    t.behaviour.set('a', () => {
+      throw new PermanentError('no');
+    });
+    const complete = t.server.queue('mail').complete;
+    Object.assign(t.server.queue('mail'), { complete: () => false });
+    expect((await t.trigger.poll('mail')).map(({ end }) => end)).toEqual(['lock lost']);
+    Object.assign(t.server.queue('mail'), { complete });
+    t.clock.advance(minute);
+    while ((await t.trigger.poll('mail')).length > 0);
+    expect(t.server.bodies('mail')).toEqual([]);
+    expect(t.server.bodies('mail-failed')).toHaveLength(1);
+    expect(t.settledAs()).toEqual(['dead-lettered 1', 'dead-lettered 2']);
   });
 
   it('ends a job whose lock was lost half-way, sends no copy, and does not report it done', async () => {
