@@ -17,12 +17,20 @@ export function factsOf(lease: JobLease, why: Abandon, now: number): DeadLetterF
   };
 }
 
+/** What a dead letter says of its end. */
+export interface Letter {
+  readonly reason: AbandonReason;
+  readonly error: string;
+  readonly attempt: number;
+  readonly diedAt: number;
+}
+
+export const letterFor = (lease: JobLease, { reason, error }: Abandon, diedAt: number): Letter => {
+  return { reason, error: cut(error), attempt: lease.attempt, diedAt };
+};
+
 /** For the `-failed` queue of a function, which cannot add anything to the message that it was given. */
-export function letterParcel(
-  body: string,
-  tags: Tags,
-  why: { reason: AbandonReason; error: string; attempt: number; diedAt: number },
-): OutgoingParcel {
+export function letterParcel(body: string, tags: Tags, why: Letter): OutgoingParcel {
   return {
     messageId: messageIdOf(tags),
     body: Buffer.from(body),

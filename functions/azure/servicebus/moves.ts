@@ -5,6 +5,7 @@
  */
 
 import type { KeyStore } from '../../../core/store.ts';
+import type { Letter } from './letters.ts';
 import { messageIdOf, type Tags } from './message.ts';
 
 /** What the copy says. */
@@ -12,6 +13,8 @@ export interface Move {
   readonly attempts: number;
   readonly interrupted: boolean;
   readonly notBefore: number | null;
+  /** Not back to its queue, but to the dead letters of a function. */
+  readonly letter?: Letter;
 }
 
 export interface Moves {

@@ -28,7 +28,7 @@ export function createReceiving(
     const { tags, body, lockToken, deliveryCount } = delivery;
     const begun = deliveryCount > 1 ? await moves?.recall(placeOf(queue).entity, tags, lockToken) : undefined;
     if (!begun) return leaseFrom(delivery, queue, expiresAt);
-    await settling.sendCopy(queue, body, tags, begun);
+    await settling.repeat(queue, body, tags, begun);
     return null;
   }
 

@@ -8,7 +8,7 @@ import type { Holding, OutgoingParcel } from './api.ts';
 import type { Connection } from './connection.ts';
 import { isLockLost, serviceBusError } from './errors.ts';
 import { ticketOf } from './leases.ts';
-import { factsOf, letterParcel } from './letters.ts';
+import { factsOf, type Letter, letterFor, letterParcel } from './letters.ts';
 import type { Locks } from './locks.ts';
 import { copyOf, parcelOf, type Tags } from './message.ts';
 import type { Move, Moves } from './moves.ts';
@@ -19,7 +19,7 @@ export interface Settling {
   /** For messages that a host holds and completes itself when it is told that they are done. */
   readonly pushed: JobSettler;
   /** A second time it changes nothing, where the queue detects duplicates. */
-  sendCopy(queue: string, body: string, tags: Tags, move: Move): Promise<void>;
+  repeat(queue: string, body: string, tags: Tags, move: Move): Promise<void>;
 }
 
 export function createSettling(connection: Connection, locks: Locks, moves: Moves | null): Settling {
@@ -28,6 +28,12 @@ export function createSettling(connection: Connection, locks: Locks, moves: Move
   function sendCopy(queue: string, body: string, tags: Tags, move: Move): Promise<void> {
     const copy = parcelOf(body, copyOf(tags, move), move.notBefore, clock.now());
     return sendOne(placeOf(queue).entity, copy, `sending back to queue "${queue}"`);
+  }
+
+  function sendLetter(queue: string, body: string, tags: Tags, letter: Letter): Promise<void> {
+    const { failedEntity } = placeOf(queue);
+    const during = `sending to the queue of dead letters "${failedEntity}"`;
+    return sendOne(failedEntity, letterParcel(body, tags, letter), during);
   }
 
   async function sendOne(entity: string, parcel: OutgoingParcel, during: string): Promise<void> {
@@ -99,7 +105,8 @@ export function createSettling(connection: Connection, locks: Locks, moves: Move
     );
 
   return {
-    sendCopy,
+    repeat: (queue, body, tags, move) =>
+      move.letter ? sendLetter(queue, body, tags, move.letter) : sendCopy(queue, body, tags, move),
     own: {
       ack: (acks) =>
         each(
@@ -122,14 +129,16 @@ export function createSettling(connection: Connection, locks: Locks, moves: Move
           (lease) => settle(lease, async () => {}),
         ),
       nack: nackWith(false),
-      abandon: (lease, { reason, error }) =>
+      abandon: (lease, why) =>
         settle(lease, async (holding) => {
-          if (reason === 'cancelled') return;
+          if (why.reason === 'cancelled') return;
+          const { tags, lockToken } = ticketOf(lease);
+          const letter = letterFor(lease, why, clock.now());
+          const move: Move = { attempts: lease.attempt, interrupted: false, notBefore: null, letter };
           await prove(lease, holding);
-          const { failedEntity } = placeOf(lease.queue);
-          const facts = { reason, error, attempt: lease.attempt, diedAt: clock.now() };
-          const letter = letterParcel(lease.body, ticketOf(lease).tags, facts);
-          await sendOne(failedEntity, letter, `sending to the queue of dead letters "${failedEntity}"`);
+          await sendLetter(lease.queue, lease.body, tags, letter);
+          // Not before: a job whose letter could not be sent runs once more. Without the note one that was sent does so too.
+          await moves?.note(placeOf(lease.queue).entity, tags, lockToken, move).catch(() => {});
         }),
       renew,
     },
