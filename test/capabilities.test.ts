@@ -9,10 +9,10 @@ import { postgres } from '../local/backends/postgres/index.ts';
 import { redis } from '../local/backends/redis/index.ts';
 import { sqlite } from '../local/backends/sqlite/index.ts';
 import { sync } from '../local/backends/sync.ts';
+import { startServiceBus } from '../local/emulate/servicebus/server.ts';
 import { openEndpoint } from './aws/endpoint.ts';
 import { freshDatabase } from './postgres/schemas.ts';
 import { startRedis } from './redis/server.ts';
-import { startServiceBus } from './servers/servicebus/index.ts';
 
 /** The capability table as `row → backend → cell`. */
 function readTable(): Map<string, Map<string, string>> {

@@ -47,8 +47,8 @@ export interface Input<F extends Flags = Flags> {
 }
 
 export interface Result {
-  /** Printed with `--json`. */
-  readonly data: Readonly<Record<string, unknown>>;
+  /** Printed with `--json`; `null` = it was printed while the command ran. */
+  readonly data: Readonly<Record<string, unknown>> | null;
   /** Printed otherwise; may be empty. */
   readonly text: string;
   readonly exit?: ExitCode;

@@ -25,6 +25,7 @@ const groups: Readonly<Record<string, string>> = {
   dead: 'look at dead letters, run them again or discard them',
   schedule: 'list schedules, or run one now',
   simulate: 'run functions on this machine as their cloud would',
+  emulate: 'run a service of a cloud on this machine, for development',
   keys: 'make a signing key, or list the ids of those in use',
 };
 

@@ -64,7 +64,7 @@ async function execute(argv: readonly string[], parsed: Parsed, io: Io, ui: Ui):
   } finally {
     await session.close();
   }
-  if (json) io.stdout.write(`${JSON.stringify(result.data)}\n`);
+  if (json && result.data !== null) io.stdout.write(`${JSON.stringify(result.data)}\n`);
   else if (result.text !== '') io.stdout.write(`${result.text}\n`);
   return result.exit ?? 0;
 }

@@ -10,8 +10,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { connect } from '../../core/index.ts';
 import { serviceBus } from '../../functions/azure/index.ts';
 import { sqliteStore } from '../../local/backends/sqlite/index.ts';
+import { startServiceBus } from '../../local/emulate/servicebus/server.ts';
 import { crashApp, openEffects } from '../crash/app.ts';
-import { startServiceBus } from '../servers/servicebus/index.ts';
 
 const workers = 3;
 const plainJobs = 300;

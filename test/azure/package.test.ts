@@ -10,10 +10,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../core/clock.ts';
 import { createExampleApp } from '../../examples/app/app.ts';
 import { tableStore } from '../../functions/azure/index.ts';
+import { startServiceBus } from '../../local/emulate/servicebus/server.ts';
 import { freshDatabase } from '../postgres/schemas.ts';
 import { type FunctionsHost, startFunctionsFrom } from '../servers/functions/host.ts';
 import { createServiceBusTrigger } from '../servers/functions/service-bus-trigger.ts';
-import { startServiceBus } from '../servers/servicebus/index.ts';
 import { startAzurite } from '../stores/azurite.ts';
 
 const root = resolve(import.meta.dirname, '../..');

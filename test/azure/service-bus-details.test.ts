@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { OutgoingMessage } from '../../core/contract.ts';
 import { type ServiceBusBackend, type ServiceBusOptions, serviceBus } from '../../functions/azure/index.ts';
 import { memoryStore } from '../../local/backends/memory/index.ts';
-import { type ServiceBusServer, startServiceBus } from '../servers/servicebus/index.ts';
+import { type ServiceBusServer, startServiceBus } from '../../local/emulate/servicebus/server.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
 
 const minute = 60_000;

@@ -1,10 +1,10 @@
 import { describe, it } from 'vitest';
 import { serviceBus } from '../../functions/azure/service-bus.ts';
 import { memoryStore } from '../../local/backends/memory/index.ts';
+import { startServiceBus } from '../../local/emulate/servicebus/server.ts';
 import { describeBackend } from '../contract/backend.ts';
 import type { Harness } from '../contract/harness.ts';
 import { minute, queues } from '../contract/kit.ts';
-import { startServiceBus } from '../servers/servicebus/index.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
 const harness: Harness = {

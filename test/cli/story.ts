@@ -23,7 +23,9 @@ export async function tellStory(): Promise<{ folder: string; told: readonly Told
   const told: Told[] = [];
   async function tell(line: string, ...more: string[]): Promise<Record<string, never>> {
     const argv = [...line.split(' '), ...more];
-    const { code, stdout, stderr } = await cli(folder, [...argv, '--json']);
+    // Those that stay until somebody ends them are ended at once.
+    const around = line.startsWith('emulate') ? { hungUp: AbortSignal.abort() } : {};
+    const { code, stdout, stderr } = await cli(folder, [...argv, '--json'], around);
     const path = commands.map((one) => one.path).find((one) => `${line} `.startsWith(`${one} `))!;
     const data = JSON.parse(stdout) as Record<string, never>;
     told.push({ path, argv, code, stderr, data });
@@ -64,6 +66,7 @@ export async function tellStory(): Promise<{ folder: string; told: readonly Told
   await tell('health --min-workers 0');
   await tell('simulate lambda functions.ts --exit-when-idle');
   await tell('move --from config --to sqlite:moved.db');
+  await tell('emulate servicebus --port 0');
   const hangUp = new AbortController();
   const running = cli(folder, ['dev', '--no-schedules', '--json'], { hungUp: hangUp.signal });
   const seen = await waitFor(async () => {

@@ -3,6 +3,7 @@
 import type { Command } from '../command.ts';
 import { deadCommands } from './dead.ts';
 import { dev } from './dev.ts';
+import { emulateServiceBus } from './emulate-servicebus.ts';
 import { enqueue } from './enqueue.ts';
 import { health } from './health.ts';
 import { jobsCommands } from './jobs.ts';
@@ -31,4 +32,5 @@ export const commands: readonly Command[] = [
   ...keysCommands,
   health,
   simulateLambda,
+  emulateServiceBus,
 ];

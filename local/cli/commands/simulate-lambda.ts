@@ -3,10 +3,12 @@ import { dirname, join, resolve } from 'node:path';
 import type { App } from '../../../core/app.ts';
 import { isOnThisMachine } from '../../../core/loopback.ts';
 import type { SimulationConfig, SimulationSummary } from '../../simulate/lambda/options.ts';
-import { defineCommand, type Input } from '../command.ts';
+import { defineCommand } from '../command.ts';
 import type { Config } from '../config.ts';
 import { CliError } from '../errors.ts';
 import { createReporter, summaryLines } from '../lambda-lines.ts';
+import { checkPackages } from '../packages.ts';
+import { stopOn } from '../stopping.ts';
 import { duration, integer } from '../values.ts';
 
 export const simulateLambda = defineCommand({
@@ -69,8 +71,8 @@ export const simulateLambda = defineCommand({
     const { app, simulation } = config;
     const entry = entryOf(io.cwd, args[0], config);
     const endpoint = endpointOf(io.env.SQS_ENDPOINT);
-    checkPackages(endpoint, args[0] === undefined ? simulation : undefined);
     const own = args[0] === undefined ? simulation : undefined;
+    checkPackages(packagesFor(endpoint, own), { fauxqs: 'Or set SQS_ENDPOINT to LocalStack or ElasticMQ.' });
     const stopping = stopOn(input);
     const { simulate } = await import('../../simulate/lambda/simulation.ts');
     const { buildFunctions } = await import('../../simulate/lambda/build.ts');
@@ -137,29 +139,16 @@ function endpointOf(url: string | undefined): string | null {
   );
 }
 
-function checkPackages(endpoint: string | null, simulation: SimulationConfig | undefined): void {
-  const needed = {
+function packagesFor(
+  endpoint: string | null,
+  simulation: SimulationConfig | undefined,
+): Record<string, () => string> {
+  return {
     '@aws-sdk/client-sqs': () => import.meta.resolve('@aws-sdk/client-sqs'),
     'aws-lambda-ric': () => import.meta.resolve('aws-lambda-ric'),
     ...(simulation?.build ? {} : { esbuild: () => import.meta.resolve('esbuild') }),
     ...(endpoint === null ? { fauxqs: () => import.meta.resolve('fauxqs') } : {}),
   };
-  const missing = Object.entries(needed).flatMap(([name, find]) => (isThere(find) ? [] : [name]));
-  if (missing.length === 0) return;
-  const instead = missing.includes('fauxqs') ? ' Or set SQS_ENDPOINT to LocalStack or ElasticMQ.' : '';
-  throw new CliError(
-    'CONFIG',
-    1,
-    `This needs packages that are not installed: npm install --save-dev --ignore-scripts ${missing.join(' ')}.${instead}`,
-  );
-}
-
-function isThere(find: () => string): boolean {
-  try {
-    return existsSync(new URL(find()));
-  } catch {
-    return false;
-  }
 }
 
 /** Lambda knows no development key, so the functions are given the one that `longshore enqueue` signs with. */
@@ -168,28 +157,4 @@ function signingKeys(app: App, env: Readonly<Record<string, string | undefined>>
   app.keyRing();
   const path = join(process.cwd(), '.longshore', 'signing-key');
   return existsSync(path) ? readFileSync(path, 'utf8').trim() : undefined;
-}
-
-/** `npm exec` passes a Ctrl-C on that the terminal has delivered already: within so long it is the same. */
-const sameKeyPressMs = 250;
-
-/** The first signal stops in order, a second one ends the process, and its functions with it. */
-function stopOn({ io }: Pick<Input, 'io'>): { signal: AbortSignal; release(): void } {
-  const controller = new AbortController();
-  let firstAt: number | null = null;
-  const onSignal = () => {
-    const now = io.clock.now();
-    if (firstAt !== null && now - firstAt > sameKeyPressMs) process.exit(130);
-    firstAt ??= now;
-    controller.abort();
-  };
-  for (const name of io.signals) process.on(name, onSignal);
-  io.hungUp.addEventListener('abort', onSignal);
-  return {
-    signal: controller.signal,
-    release() {
-      for (const name of io.signals) process.off(name, onSignal);
-      io.hungUp.removeEventListener('abort', onSignal);
-    },
-  };
 }

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { LongshoreError } from '../../../core/errors.ts';
 import { toError } from '../../../core/failure.ts';
+import { aborted, pause } from '../../waiting.ts';
 import { credentials, environmentOf, region } from './environment.ts';
 import { createEnvironments, type Environments } from './environments.ts';
 import type { SimulationEvent, SimulationOptions, SimulationSummary } from './options.ts';
@@ -172,12 +173,4 @@ async function tickEveryMinute(
     }
     await pause(60_000 - (Date.now() % 60_000), stopping);
   }
-}
-
-const pause = (ms: number, signal: AbortSignal): Promise<void> =>
-  sleep(ms, undefined, { signal }).catch(() => {});
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

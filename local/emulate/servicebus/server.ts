@@ -4,8 +4,10 @@
  */
 
 import type { AddressInfo, Server, Socket } from 'node:net';
+import { hostname } from 'node:os';
 import rhea, { type EventContext, type Message, type Sender } from 'rhea';
 import { type Clock, systemClock } from '../../../core/clock.ts';
+import { config } from '../../../core/errors.ts';
 import { createDelivering, type Outcome } from './delivering.ts';
 import { manage, type Reply, replyTo } from './management.ts';
 import { createQueue, defaultSettings, type Queue, type QueueSettings } from './queue.ts';
@@ -41,6 +43,8 @@ export interface ServiceBusServer {
 export interface ServiceBusServerOptions {
   /** @default a free one */
   readonly port?: number;
+  /** Another than a loopback address makes it public. @default '127.0.0.1' */
+  readonly host?: string;
   readonly clock?: Clock;
   /** Bytes of one message or one batch, as the tier has it. @default 262_144 (Standard) */
   readonly maxMessageBytes?: number;
@@ -48,8 +52,9 @@ export interface ServiceBusServerOptions {
 
 const management = '/$management';
 
+/** Throws `CONFIG` where it may not listen. */
 export async function startServiceBus(options: ServiceBusServerOptions = {}): Promise<ServiceBusServer> {
-  const { port = 0, clock = systemClock, maxMessageBytes = 262_144 } = options;
+  const { port = 0, host = '127.0.0.1', clock = systemClock, maxMessageBytes = 262_144 } = options;
   const queues = new Map<string, Queue>();
   const sockets = new Set<Socket>();
   const delivering = createDelivering();
@@ -155,7 +160,7 @@ export async function startServiceBus(options: ServiceBusServerOptions = {}): Pr
   ])
     container.on(noise, () => {});
 
-  const server = container.listen({ port, host: '127.0.0.1' } as never) as Server;
+  const server = container.listen({ port, host } as never) as Server;
   server.on('connection', (socket) => {
     sockets.add(socket.setNoDelay(true));
     socket.on('error', () => {});
@@ -163,7 +168,7 @@ export async function startServiceBus(options: ServiceBusServerOptions = {}): Pr
   });
   await new Promise<void>((resolve, reject) => {
     server.once('listening', resolve);
-    server.once('error', reject);
+    server.once('error', (error: NodeJS.ErrnoException) => reject(cannotListen(host, port, error)));
   });
   const chosen = (server.address() as AddressInfo).port;
 
@@ -179,7 +184,7 @@ export async function startServiceBus(options: ServiceBusServerOptions = {}): Pr
 
   return {
     port: chosen,
-    connectionString: `Endpoint=sb://127.0.0.1:${chosen};SharedAccessKeyName=longshore;SharedAccessKey=development;UseDevelopmentEmulator=true;`,
+    connectionString: `Endpoint=sb://${reachableAs(host)}:${chosen};SharedAccessKeyName=longshore;SharedAccessKey=development;UseDevelopmentEmulator=true;`,
     createQueue(name, settings = {}) {
       const queue = createQueue(name, { ...defaultSettings, ...settings }, clock);
       for (const part of [queue, queue.deadLetters!]) part.onReady(() => delivering.pump(part));
@@ -202,6 +207,17 @@ export async function startServiceBus(options: ServiceBusServerOptions = {}): Pr
   };
 }
 
+/** An address that means "all of them" is none that one could connect to. */
+function reachableAs(host: string): string {
+  const name = ['0.0.0.0', '::'].includes(host) ? hostname() : host;
+  return name.includes(':') ? `[${name}]` : name;
+}
+
+function cannotListen(host: string, port: number, { code, message }: NodeJS.ErrnoException): Error {
+  const why = code === 'EADDRINUSE' ? 'it is taken' : message;
+  return config(`Expected to listen on port ${port} of ${host}, but ${why}. Choose another one.`);
+}
+
 interface Attach {
   max_message_size?: number;
   snd_settle_mode?: number;
@@ -221,5 +237,5 @@ function replyLink(connection: EventContext['connection'], address: string): Sen
 
 const notFound = (address: string) => ({
   condition: 'amqp:not-found',
-  description: `The messaging entity 'sb://127.0.0.1/${address}' could not be found.`,
+  description: `The messaging entity 'sb://localhost/${address}' could not be found.`,
 });

@@ -6,8 +6,12 @@ import {
   type ServiceBusMessage,
 } from '@azure/service-bus';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createVirtualClock, type VirtualClock } from '../../virtual-clock.ts';
-import { type QueueSettings, type ServiceBusServer, startServiceBus } from './index.ts';
+import {
+  type QueueSettings,
+  type ServiceBusServer,
+  startServiceBus,
+} from '../../local/emulate/servicebus/server.ts';
+import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
 
 let clock: VirtualClock;
 let server: ServiceBusServer;

@@ -1,0 +1,73 @@
+import { aborted } from '../../waiting.ts';
+import { defineCommand } from '../command.ts';
+import { checkPackages } from '../packages.ts';
+import { stopOn } from '../stopping.ts';
+import { duration, integer, name } from '../values.ts';
+
+export const emulateServiceBus = defineCommand({
+  path: 'emulate servicebus',
+  summary: 'run a Service Bus for development on this machine',
+  about:
+    'Prints its connection string, and stays until Ctrl-C. The queues are those of the app, each with its `-failed`, with duplicate detection, locks, scheduled messages and `$DeadLetterQueue`, for the real @azure/service-bus. Nothing is kept when it ends, and whoever reaches the port may do everything: it is a tool for development. No topics, no sessions. Needs the package rhea. With --json the object is printed when it listens.',
+  args: [{ name: '[queues...]', text: 'names of the queues; by default those of the app', parse: name }],
+  flags: {
+    port: {
+      flags: '--port <n>',
+      text: 'to listen on; 0 = any free one',
+      parse: integer(0, 65_535),
+      fallback: 5_672,
+    },
+    host: {
+      flags: '--host <address>',
+      text: 'to listen on; another than a loopback address makes it public',
+      parse: (text) => text,
+      fallback: '127.0.0.1',
+    },
+    lock: {
+      flags: '--lock <duration>',
+      text: 'how long a delivery is locked',
+      parse: duration(1_000),
+      fallback: 60_000,
+      fallbackText: '1m',
+    },
+    maxDeliveries: {
+      flags: '--max-deliveries <n>',
+      text: 'after which a message is moved to $DeadLetterQueue',
+      parse: integer(1, 2_000),
+      fallback: 10,
+    },
+  },
+  examples: [
+    'longshore emulate servicebus',
+    'longshore emulate servicebus mail reports --port 5673 --lock 5s --max-deliveries 3',
+  ],
+  exits: { 0: 'stopped by Ctrl-C or SIGTERM' },
+  async run(input) {
+    const { args, flags, session, io, json, note } = input;
+    checkPackages({ rhea: () => import.meta.resolve('rhea') });
+    const names = args.length > 0 ? [...new Set(args)] : (await session.config()).app.queues;
+    const stopping = stopOn(input);
+    try {
+      const { startServiceBus } = await import('../../emulate/servicebus/server.ts');
+      const { createAppQueues } = await import('../../emulate/servicebus/app-queues.ts');
+      const { port, host, lock: lockMs, maxDeliveries: maxDeliveryCount } = flags;
+      const server = await startServiceBus({ port, host });
+      try {
+        const queues = createAppQueues(server, names, { lockMs, maxDeliveryCount });
+        const { connectionString } = server;
+        note(`Service Bus for development on ${host}, port ${server.port}, until Ctrl-C. Nothing is kept.`);
+        note(`Queues: ${queues.join(', ')}`);
+        const told = json
+          ? JSON.stringify({ port: server.port, connectionString, queues })
+          : connectionString;
+        io.stdout.write(`${told}\n`);
+        await aborted(stopping.signal);
+      } finally {
+        await server.stop();
+      }
+    } finally {
+      stopping.release();
+    }
+    return { data: null, text: '' };
+  },
+});

@@ -1,0 +1,22 @@
+/** The queues of an app as docs/azure.md makes them: each with the one in which a function keeps what failed for good. */
+
+import { defaultSettings, type QueueSettings } from './queue.ts';
+import type { ServiceBusServer } from './server.ts';
+
+/** Whoever retries one dead letter takes others in passing, and that counts as a delivery. */
+const failedDeliveries = 2_000;
+
+/** The names of all that were made. A longer window costs memory only, so it is that of the documentation. */
+export function createAppQueues(
+  server: ServiceBusServer,
+  names: readonly string[],
+  settings: Partial<QueueSettings> = {},
+): string[] {
+  const shared = { duplicateWindowMs: 3_600_000, lockMs: defaultSettings.lockMs };
+  return names.flatMap((name) => {
+    const failed = `${name}-failed`;
+    server.createQueue(name, { ...shared, ...settings });
+    server.createQueue(failed, { ...shared, maxDeliveryCount: failedDeliveries });
+    return [name, failed];
+  });
+}
