@@ -1,6 +1,7 @@
 /** Which queue the examples run on: LONGSHORE_BACKEND. The only file of the examples that knows backends by name. */
 
 import { type App, type Contract, LongshoreError } from '../core/index.ts';
+import type { KeyStore } from '../core/store.ts';
 
 export interface Place {
   /** Where a backend that keeps a file puts it. */
@@ -11,6 +12,8 @@ export interface Place {
   readonly prefix?: string;
   /** Whether what an earlier run has left there is removed. */
   readonly fresh?: boolean;
+  /** Where a broker without state of its own notes what it is about to do. */
+  readonly keys?: KeyStore | undefined;
 }
 
 /** Loaded on demand, so that a driver that is not installed only matters to those who ask for it. */
@@ -31,6 +34,17 @@ const backends: Readonly<Record<string, (app: App, place: Place) => Promise<Cont
     const { createSqsQueues, sqs } = await import('../functions/aws/index.ts');
     const queues = await createSqsQueues({ endpoint, queues: app.queues, prefix, empty: fresh });
     return sqs({ endpoint, queues, longPollMs: 1_000 });
+  },
+  servicebus: async (app, { keys, fresh = false }) => {
+    const { SERVICEBUS_CONNECTION_STRING, SERVICEBUS_CONNECTION } = process.env;
+    const connectionString = SERVICEBUS_CONNECTION_STRING || SERVICEBUS_CONNECTION || undefined;
+    // What would be in a queue of this process is gone with it: enough for a run, but not to come back to.
+    if (connectionString === undefined && !fresh)
+      throw config(
+        'Expected SERVICEBUS_CONNECTION_STRING to be what `npx longshore emulate servicebus` prints, got nothing.',
+      );
+    const { localServiceBus } = await import('./azure/queue.ts');
+    return localServiceBus(app, { connectionString, keys, fresh });
   },
   redis: async (_, { schema = 'longshore', fresh = false }) => {
     const url = process.env.REDIS_URL;

@@ -27,8 +27,9 @@ export const { app } = createExampleApp(
 );
 
 const place = { path: join(home, 'dev.db') };
-export const backend = () => exampleBackend(app, place);
-export const store = () => exampleStore(place);
+let opened: ReturnType<typeof exampleStore> | undefined;
+export const store = () => (opened ??= exampleStore(place));
+export const backend = async () => exampleBackend(app, { ...place, keys: (await store())?.keys });
 
 /** For `longshore simulate lambda`: the shop's functions, and some customers. */
 export const simulation = {

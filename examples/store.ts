@@ -28,7 +28,7 @@ const stores: Readonly<Record<string, (place: Place) => Promise<Stores>>> = {
   },
 };
 
-const keepNone = ['sqs'];
+const keepNone = ['sqs', 'servicebus'];
 
 /** `undefined`: the backend keeps its own. Throws `CONFIG` for a store that the examples do not know. */
 export async function exampleStore(

@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, describe, it } from 'vitest';
 import { sqlite } from '../local/backends/sqlite/index.ts';
+import { createAppQueues } from '../local/emulate/servicebus/app-queues.ts';
+import { startServiceBus } from '../local/emulate/servicebus/server.ts';
 import { openEndpoint } from './aws/endpoint.ts';
 import { freshDatabase } from './postgres/schemas.ts';
 import { startRedis } from './redis/server.ts';
@@ -45,6 +47,8 @@ async function demo(
     DATABASE_URL: database.url,
     SQS_ENDPOINT: endpoint.url,
     REDIS_URL: redis.url,
+    SERVICEBUS_CONNECTION_STRING: undefined,
+    SERVICEBUS_CONNECTION: undefined,
     ...addresses,
   };
   const child = spawn(process.execPath, ['examples/demo/main.ts', ...args], { cwd: root, env });
@@ -74,6 +78,7 @@ describe.concurrent('the demo', { timeout: 120_000 }, () => {
     ['postgres', 'postgres'],
     ['sqs', 'sqs'],
     ['redis', 'redis'],
+    ['servicebus', 'servicebus'],
   ])('does all that it promises with LONGSHORE_BACKEND=%s', async ([backend, name], { expect }) => {
     const { code, stdout, stderr } = await demo(['--exit-when-idle', '--json', '--rows', '10000'], {
       backend: backend!,
@@ -100,6 +105,42 @@ describe.concurrent('the demo', { timeout: 120_000 }, () => {
       webhooks: 120,
       rows: 10_000,
     });
+  });
+
+  it('empties a Service Bus on this machine that it is given', async ({ expect }) => {
+    const server = await startServiceBus();
+    const addresses = { SERVICEBUS_CONNECTION_STRING: server.connectionString };
+    const around = { backend: 'servicebus', addresses };
+    const missing = await demo(['--exit-when-idle', '--json'], around);
+    expect(missing).toMatchObject({ code: 1, stdout: '' });
+    expect(missing.stderr).toMatch(
+      /^CONFIG: Service Bus failed while looking for ".*", which queue ".*" needs/,
+    );
+    createAppQueues(server, ['default', 'images', 'import', 'mail', 'payments', 'webhooks']);
+    for (const queue of ['default', 'default-failed', 'default/$DeadLetterQueue'])
+      server.write(queue, 'left over from somebody else');
+    const later = { messageId: 'later', notBefore: Date.now() + 3_600_000, timeToLiveMs: null };
+    server.queue('mail').send([{ ...later, properties: {}, content: {} }]);
+    const { code, stdout, stderr } = await demo(['--exit-when-idle', '--json', '--rows', '100'], around);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(JSON.parse(stdout).jobs).toMatchObject({ 'dead-lettered': 1, rejected: 1 });
+    expect(server.bodies('mail')).toEqual([]);
+    await server.stop();
+  });
+
+  it('leaves a Service Bus elsewhere alone', async ({ expect }) => {
+    const addresses = {
+      SERVICEBUS_CONNECTION_STRING:
+        'Endpoint=sb://shop.servicebus.windows.net/;SharedAccessKeyName=a;SharedAccessKey=c2VjcmV0',
+    };
+    const { code, stderr } = await demo(['--exit-when-idle'], { backend: 'servicebus', addresses });
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(
+        /^CONFIG: Expected SERVICEBUS_CONNECTION_STRING to be .* on this machine/,
+      ),
+    });
+    expect(stderr).not.toContain('c2VjcmV0');
   });
 
   it('drains at SIGINT and leaves nothing half done', async ({ expect }) => {
@@ -150,7 +191,7 @@ describe.concurrent('the demo', { timeout: 120_000 }, () => {
     const { code, stderr } = await demo(['--exit-when-idle'], { backend: 'kafka' });
     expect(code).toBe(1);
     expect(stderr).toBe(
-      'CONFIG: Expected LONGSHORE_BACKEND to be one of sqlite, memory, sync, postgres, sqs, redis, got "kafka".\n',
+      'CONFIG: Expected LONGSHORE_BACKEND to be one of sqlite, memory, sync, postgres, sqs, servicebus, redis, got "kafka".\n',
     );
   });
 });

@@ -36,8 +36,8 @@ async function dev(): Promise<void> {
   });
   app.events.on(print);
   const place = { path: join(home, 'dev.db') };
-  const backend = await exampleBackend(app, place);
   const store = await exampleStore(place);
+  const backend = await exampleBackend(app, { ...place, keys: store?.keys });
   const local = await startLocal(app, {
     backend,
     ...(store && { store }),

@@ -63,8 +63,8 @@ async function play(
     prefix: 'longshore-demo-',
     fresh: true,
   };
-  const backend = await exampleBackend(app, place);
   const store = await exampleStore(place);
+  const backend = await exampleBackend(app, { ...place, keys: store?.keys });
   const files = await prepareSamples(stage, expected);
 
   // startLocal closes its backend when it stops, but afterwards we still want to look into the queue.

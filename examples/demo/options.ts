@@ -19,8 +19,9 @@ with a mail server and a webhook receiver inside. Nothing leaves this computer.
   --keep             never remove this run's files (else the next run does)
   --help             this text
 
-Environment: LONGSHORE_BACKEND = sqlite (default), memory, sync, postgres with DATABASE_URL, redis with REDIS_URL, or
-sqs with SQS_ENDPOINT (a local one: http://127.0.0.1:4566); LONGSHORE_STORE = sqlite (default), memory, postgres, or
+Environment: LONGSHORE_BACKEND = sqlite (default), memory, sync, postgres with DATABASE_URL, redis with REDIS_URL,
+sqs with SQS_ENDPOINT (a local one: http://127.0.0.1:4566), or servicebus, which brings its own unless
+SERVICEBUS_CONNECTION_STRING is that of \`npx longshore emulate servicebus\`; LONGSHORE_STORE = sqlite (default), memory, postgres, or
 dynamodb with DYNAMODB_ENDPOINT, where the queue keeps no records; NO_COLOR turns colours off.
 `;
 
