@@ -39,12 +39,15 @@ export function openServiceBus(
     const key = `${use} ${deadLetters ? 'dead' : 'own'} ${name}`;
     const receiver =
       receivers.get(key) ??
-      client.createReceiver(name, {
-        receiveMode: 'peekLock',
-        skipParsingBodyAsJson: true,
-        maxAutoLockRenewalDurationInMs: 0, // leases are renewed, and end, by our own clock
-        ...(deadLetters && { subQueueType: 'deadLetter' as const }),
-      });
+      patient(
+        client.createReceiver(name, {
+          receiveMode: 'peekLock',
+          skipParsingBodyAsJson: true,
+          maxAutoLockRenewalDurationInMs: 0, // leases are renewed, and end, by our own clock
+          ...(deadLetters && { subQueueType: 'deadLetter' as const }),
+        }),
+        timeoutInMs,
+      );
     receivers.set(key, receiver);
     return receiver;
   }
@@ -102,6 +105,29 @@ export function openServiceBus(
       asked(() => receiverOf(entity).peekMessages(max, { fromSequenceNumber: longFrom(from) as never })),
     close: () => client.close(),
   };
+}
+
+/**
+ * When a look ends, the SDK gives Service Bus 200 ms to answer, and then closes the link: what is unsettled on it takes 10
+ * seconds or more to settle. A process that is busy for 200 ms has not read the answer. The SDK has no option for it.
+ */
+function patient(receiver: ServiceBusReceiver, timeoutMs: number): ServiceBusReceiver {
+  const inner = receiver as unknown as {
+    _createBatchingReceiver?: (...given: unknown[]) => BatchingReceiver;
+  };
+  const create = inner._createBatchingReceiver;
+  if (create) {
+    inner._createBatchingReceiver = (...given) => {
+      const made = create.apply(receiver, given);
+      if (made._batchingReceiverLite) made._batchingReceiverLite._drainTimeoutInMs = timeoutMs;
+      return made;
+    };
+  }
+  return receiver;
+}
+
+interface BatchingReceiver {
+  readonly _batchingReceiverLite?: { _drainTimeoutInMs?: number };
 }
 
 /** Rejects with code `ServiceTimeout` when `work` takes longer than `ms`. */
