@@ -10,6 +10,7 @@ import { createExampleApp } from './app/app.ts';
 import { createServices } from './app/services.ts';
 import { lanes } from './aws/lanes.ts';
 import type { Surroundings } from './aws/simulation.ts';
+import type { Surroundings as FunctionsSurroundings } from './azure/simulation.ts';
 import { exampleBackend } from './config.ts';
 import { exampleStore } from './store.ts';
 
@@ -31,10 +32,14 @@ let opened: ReturnType<typeof exampleStore> | undefined;
 export const store = () => (opened ??= exampleStore(place));
 export const backend = async () => exampleBackend(app, { ...place, keys: (await store())?.keys });
 
-/** For `longshore simulate lambda`: the shop's functions, and some customers. */
+/** For `longshore simulate lambda` and `longshore simulate functions`: the shop's functions, and some customers. */
 export const simulation = {
   entry: 'aws/main.ts',
   lanes,
   build: async (folder: string) => (await import('./aws/simulation.ts')).buildShop(folder),
   start: async (where: Surroundings) => (await import('./aws/simulation.ts')).startShop(where),
+  functions: {
+    entry: 'azure/main.ts',
+    start: async (where: FunctionsSurroundings) => (await import('./azure/simulation.ts')).startShop(where),
+  },
 };

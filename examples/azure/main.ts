@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { app as functions } from '@azure/functions';
 import { azure, blobClaims, tableStore } from '../../functions/azure/index.ts';
+import { memoryStore } from '../../local/backends/memory/index.ts';
 import { postgresStore } from '../../local/backends/postgres/store.ts';
 import { createExampleApp } from '../app/app.ts';
 import { createServices } from '../app/services.ts';
@@ -29,8 +30,9 @@ function storage(endpoint: string) {
 }
 
 function store() {
-  const claims = blobClaims({ container: 'claims', ...storage(setting('BLOB_ENDPOINT')) });
   const url = setting('DATABASE_URL');
+  if (url === 'memory') return memoryStore(); // for `longshore simulate functions`, where one process does everything
+  const claims = blobClaims({ container: 'claims', ...storage(setting('BLOB_ENDPOINT')) });
   const state = url
     ? postgresStore(url)
     : tableStore({ table: 'jobs', ...storage(setting('TABLE_ENDPOINT')) });

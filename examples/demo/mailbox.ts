@@ -23,6 +23,7 @@ export async function openMailbox(): Promise<Mailbox> {
     authOptional: true,
     disabledCommands: ['AUTH', 'STARTTLS'],
     disableReverseLookup: true,
+    closeTimeout: 500, // a sender that keeps its connections need not be waited for
     logger: false,
     async onData(stream, session, done) {
       try {

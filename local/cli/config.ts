@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url';
 import type { App } from '../../core/app.ts';
 import type { QueueBackend } from '../../core/contract.ts';
 import type { Stores } from '../../core/store.ts';
+import type { FunctionsSimulationConfig } from '../simulate/functions/options.ts';
 import type { SimulationConfig } from '../simulate/lambda/options.ts';
 import { CliError, longshoreCode, messageOf } from './errors.ts';
 import type { Io } from './io.ts';
@@ -18,7 +19,12 @@ export interface Config {
   /** Opens the store that stands beside it; `undefined` when the config names none. */
   readonly store: () => Promise<Partial<Stores> | undefined>;
   /** What `longshore simulate` runs when the command line names no file. */
-  readonly simulation: SimulationConfig | undefined;
+  readonly simulation: Simulations | undefined;
+}
+
+/** The Lambda functions, an Azure function app beside them, or one of the two. */
+export interface Simulations extends Partial<SimulationConfig> {
+  readonly functions?: FunctionsSimulationConfig;
 }
 
 /** In this order; the first that exists is taken. */
@@ -49,21 +55,25 @@ export async function loadConfig(io: Pick<Io, 'cwd'>, given: string | undefined)
     );
   }
   if (store !== undefined && typeof store !== 'function') checkStore(shown, store);
-  if (
-    simulation !== undefined &&
-    typeof (simulation as Partial<SimulationConfig> | null)?.entry !== 'string'
-  ) {
-    throw wrong(
-      `Expected the simulation of ${shown} to be { entry: './functions.ts' }, got ${kindOf(simulation)}.`,
-    );
-  }
+  if (simulation !== undefined) checkSimulation(shown, simulation);
   return {
     path,
     app,
     backend: () => open(shown, backend),
     store: () => openStore(shown, store),
-    simulation: simulation as SimulationConfig | undefined,
+    simulation: simulation as Simulations | undefined,
   };
+}
+
+function checkSimulation(shown: string, simulation: unknown): void {
+  const { entry, functions } = (simulation ?? {}) as {
+    entry?: unknown;
+    functions?: { entry?: unknown } | null;
+  };
+  if ([entry, functions?.entry].some((one) => typeof one === 'string')) return;
+  throw wrong(
+    `Expected the simulation of ${shown} to be { entry: './functions.ts' } for Lambda or { functions: { entry: './main.ts' } } for Azure, got ${kindOf(simulation)}.`,
+  );
 }
 
 /** Throws `CONFIG` when there is none. */

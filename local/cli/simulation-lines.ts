@@ -1,14 +1,23 @@
 /** What a simulation tells, as lines for people. */
 
 import type { LongshoreEvent } from '../../core/events.ts';
-import type { SimulationEvent, SimulationSummary } from '../simulate/lambda/options.ts';
+import type { SimulationEvent, SimulationSummary } from '../simulate/events.ts';
 import type { Io } from './io.ts';
 import { lineOf } from './lines.ts';
 import { count, plain, type Style, span, type Ui } from './ui.ts';
 
+/** How a cloud calls its things. */
+export interface Words {
+  readonly platform: string;
+  readonly broker: string;
+  /** Where the broker itself puts what came too often. */
+  deadLettersOf(queue: string): string;
+}
+
 export function createReporter(
   { stdout, clock }: Pick<Io, 'stdout' | 'clock'>,
   ui: Ui,
+  words: Words,
 ): (event: SimulationEvent) => void {
   return (event) => {
     const now = clock.now();
@@ -17,7 +26,7 @@ export function createReporter(
       if (line !== null) stdout.write(`${line}\n`);
       return;
     }
-    for (const [sign, style, what, detail] of linesOf(event)) {
+    for (const [sign, style, what, detail] of linesOf(event, words)) {
       const time = new Date(now).toTimeString().slice(0, 8);
       stdout.write(
         `${ui.paint('dim', time)}  ${ui.paint(style, sign)} ${what.padEnd(20)} ${plain(detail)}\n`,
@@ -28,13 +37,10 @@ export function createReporter(
 
 type Line = readonly [sign: string, style: Style, what: string, detail: string];
 
-function linesOf(event: Exclude<SimulationEvent, { type: 'printed' }>): Line[] {
+function linesOf(event: Exclude<SimulationEvent, { type: 'printed' }>, words: Words): Line[] {
   switch (event.type) {
     case 'ready':
-      return [
-        ['▸', 'bold', 'sqs', `at ${event.endpoint}, queues ${event.queueUrl}…`],
-        ['▸', 'bold', 'lambda', 'waits for messages; Ctrl-C ends it'],
-      ];
+      return event.lines.map(([what, text]) => ['▸', 'bold', what, text]);
     case 'invoked': {
       const again = event.again > 0 ? `, ${event.again} of them again` : '';
       return [['→', 'cyan', event.queue, `${count(event.messages, 'message')}${again}`]];
@@ -49,14 +55,27 @@ function linesOf(event: Exclude<SimulationEvent, { type: 'printed' }>): Line[] {
       return [['←', 'red', event.queue, told]];
     }
     case 'redriven': {
-      const told = `${count(event.messages, 'message')} came too often: SQS moves it to ${event.queue}-dlq`;
+      const told = `${count(event.messages, 'message')} came too often: ${words.broker} moves it to ${words.deadLettersOf(event.queue)}`;
       return [['✗', 'red', event.queue, told]];
     }
     case 'ticked':
       if (event.error) return [['✗', 'red', 'schedule', event.error.message]];
-      return [['»', 'cyan', 'schedule', `called, ${count(event.enqueued, 'job')} due`]];
+      return [
+        [
+          '»',
+          'cyan',
+          'schedule',
+          event.enqueued === null ? 'called' : `called, ${count(event.enqueued, 'job')} due`,
+        ],
+      ];
+    case 'requested': {
+      const { method, path, status } = event;
+      return [
+        [status < 400 ? '←' : '✗', status < 400 ? 'green' : 'yellow', 'http', `${method} ${path} ${status}`],
+      ];
+    }
     case 'stopping':
-      return [['▸', 'bold', 'lambda', `stopping: ${count(event.running, 'invocation')} may end`]];
+      return [['▸', 'bold', words.platform, `stopping: ${count(event.running, 'invocation')} may end`]];
   }
 }
 
@@ -82,17 +101,20 @@ function eventOf(text: string): LongshoreEvent | 'silent' | null {
   }
 }
 
-export function summaryLines(summary: SimulationSummary, ui: Ui): string {
+export function summaryLines(summary: SimulationSummary, ui: Ui, words: Words): string {
   const { invocations, messages, done, reportedFailed, failedInvocations, redriven } = summary;
   const ended = summary.reason === 'idle' ? 'idle' : 'stopped';
   const parts = [
     `${count(invocations, 'invocation')} in ${span(summary.durationMs)}`,
     `${count(messages, 'message')}`,
     `${done} done`,
-    `${reportedFailed} reported as failed`,
   ];
-  if (failedInvocations > 0) parts.push(`${count(failedInvocations, 'invocation')} failed as a whole`);
-  if (redriven > 0) parts.push(`${redriven} moved to the dead letters by SQS`);
+  if (reportedFailed !== undefined) parts.push(`${reportedFailed} reported as failed`);
+  if (failedInvocations > 0)
+    parts.push(
+      `${count(failedInvocations, 'invocation')} failed${reportedFailed === undefined ? '' : ' as a whole'}`,
+    );
+  if (redriven > 0) parts.push(`${redriven} moved to the dead letters by ${words.broker}`);
   const left = Object.entries(summary.queues).filter(([, { ready, delayed, hidden, dead }]) =>
     [ready, delayed, hidden, dead].some((n) => n > 0),
   );

@@ -13,7 +13,7 @@ import {
 import { type AzureOptions, azure } from '../../functions/azure/index.ts';
 import { accessFrom, resolved } from '../../functions/azure/settings.ts';
 import { memoryStore } from '../../local/backends/memory/index.ts';
-import { startFunctions } from '../servers/functions/host.ts';
+import { startFunctions } from '../../local/simulate/functions/host.ts';
 import { type FunctionAppKit, type KitOptions, minute, openFunctionApp } from './kit.ts';
 
 let kits: FunctionAppKit[] = [];

@@ -9,8 +9,11 @@ import type { ClaimStore } from '../../core/store.ts';
 import { type AzureOptions, azure, type ServiceBusBackend, serviceBus } from '../../functions/azure/index.ts';
 import { memoryStore } from '../../local/backends/memory/index.ts';
 import { type ServiceBusServer, startServiceBus } from '../../local/emulate/servicebus/server.ts';
-import { type FunctionsHost, startFunctions } from '../servers/functions/host.ts';
-import { createServiceBusTrigger, type ServiceBusTrigger } from '../servers/functions/service-bus-trigger.ts';
+import { type FunctionsHost, startFunctions } from '../../local/simulate/functions/host.ts';
+import {
+  createServiceBusTrigger,
+  type ServiceBusTrigger,
+} from '../../local/simulate/functions/service-bus-trigger.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
 
 export const minute = 60_000;

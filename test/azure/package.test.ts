@@ -11,9 +11,9 @@ import { systemClock } from '../../core/clock.ts';
 import { createExampleApp } from '../../examples/app/app.ts';
 import { tableStore } from '../../functions/azure/index.ts';
 import { startServiceBus } from '../../local/emulate/servicebus/server.ts';
+import { type FunctionsHost, startFunctionsFrom } from '../../local/simulate/functions/host.ts';
+import { createServiceBusTrigger } from '../../local/simulate/functions/service-bus-trigger.ts';
 import { freshDatabase } from '../postgres/schemas.ts';
-import { type FunctionsHost, startFunctionsFrom } from '../servers/functions/host.ts';
-import { createServiceBusTrigger } from '../servers/functions/service-bus-trigger.ts';
 import { startAzurite } from '../stores/azurite.ts';
 
 const root = resolve(import.meta.dirname, '../..');

@@ -10,7 +10,7 @@ import {
   tagsOf,
 } from '../../functions/azure/servicebus/message.ts';
 import { deliveryFrom, leaseOf, type TriggerMetadata } from '../../functions/azure/trigger.ts';
-import { metadataOf } from '../servers/functions/service-bus-trigger.ts';
+import { metadataOf } from '../../local/simulate/functions/service-bus-trigger.ts';
 import { type FunctionAppKit, minute, openFunctionApp } from './kit.ts';
 
 const metadata: TriggerMetadata = {

@@ -3,10 +3,13 @@ import { connect } from '../../core/index.ts';
 import { azure, serviceBus } from '../../functions/azure/index.ts';
 import { memoryStore } from '../../local/backends/memory/index.ts';
 import { startServiceBus } from '../../local/emulate/servicebus/server.ts';
+import { type FunctionsHost, startFunctions } from '../../local/simulate/functions/host.ts';
+import {
+  createServiceBusTrigger,
+  type ServiceBusTrigger,
+} from '../../local/simulate/functions/service-bus-trigger.ts';
 import { describeEntrypoint, type EntrypointHarness } from '../contract/entrypoint.ts';
 import { minute, queues } from '../contract/kit.ts';
-import { type FunctionsHost, startFunctions } from '../servers/functions/host.ts';
-import { createServiceBusTrigger, type ServiceBusTrigger } from '../servers/functions/service-bus-trigger.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
 
 const connection = 'TEST_SERVICEBUS';

@@ -26,7 +26,7 @@ let told: readonly Told[] = [];
 let folder = '';
 beforeAll(async () => {
   ({ told, folder } = await tellStory());
-});
+}, 30_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('docs/cli.md', () => {

@@ -14,7 +14,8 @@ export const root = resolve(import.meta.dirname, '../..');
 export const secret = Buffer.alloc(32, 7).toString('base64');
 process.env.LONGSHORE_SIGNING_KEYS = `first:${secret},second:${Buffer.alloc(32, 8).toString('base64')}`;
 
-const from = (path: string): string => JSON.stringify(pathToFileURL(join(root, path)).href);
+/** An address to import something of this repository from, as a literal. */
+export const from = (path: string): string => JSON.stringify(pathToFileURL(join(root, path)).href);
 
 /** What the configs of these tests begin with. */
 export const imports = `

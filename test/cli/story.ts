@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { commands } from '../../local/cli/commands/index.ts';
-import { cli, makeProject, shopConfig } from './kit.ts';
+import { cli, from, makeProject, shopConfig } from './kit.ts';
 
 export interface Told {
   readonly path: string;
@@ -18,8 +18,21 @@ const functions = `
   export const worker = async () => ({ batchItemFailures: [] });
   export const schedule = async () => ({ enqueued: [] });`;
 
+/** A function app that has nothing to do. */
+const functionApp = `
+  import { createApp, defineJob } from ${from('core/index.ts')};
+  import { azure } from ${from('functions/azure/index.ts')};
+  import { memoryStore } from ${from('local/backends/memory/index.ts')};
+  import * as z from ${from('node_modules/zod/index.js')};
+  const app = createApp({ jobs: [defineJob({ name: 'idle', payload: z.null(), async handle() {} })] });
+  azure(app, { connection: 'SERVICEBUS_CONNECTION', store: memoryStore });`;
+
 export async function tellStory(): Promise<{ folder: string; told: readonly Told[] }> {
-  const folder = makeProject({ 'longshore.config.ts': shopConfig, 'functions.ts': functions });
+  const folder = makeProject({
+    'longshore.config.ts': shopConfig,
+    'functions.ts': functions,
+    'main.ts': functionApp,
+  });
   const told: Told[] = [];
   async function tell(line: string, ...more: string[]): Promise<Record<string, never>> {
     const argv = [...line.split(' '), ...more];
@@ -66,6 +79,7 @@ export async function tellStory(): Promise<{ folder: string; told: readonly Told
   await tell('health --min-workers 0');
   await tell('simulate lambda functions.ts --exit-when-idle');
   await tell('move --from config --to sqlite:moved.db');
+  await tell('simulate functions main.ts --exit-when-idle --port 0');
   await tell('emulate servicebus --port 0');
   const hangUp = new AbortController();
   const running = cli(folder, ['dev', '--no-schedules', '--json'], { hungUp: hangUp.signal });

@@ -11,6 +11,7 @@ import { keysCommands } from './keys.ts';
 import { move } from './move.ts';
 import { queueCommands } from './queues.ts';
 import { scheduleCommands } from './schedule.ts';
+import { simulateFunctions } from './simulate-functions.ts';
 import { simulateLambda } from './simulate-lambda.ts';
 import { status } from './status.ts';
 import { upkeepCommands } from './upkeep.ts';
@@ -32,5 +33,6 @@ export const commands: readonly Command[] = [
   ...keysCommands,
   health,
   simulateLambda,
+  simulateFunctions,
   emulateServiceBus,
 ];

@@ -2,14 +2,17 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { App } from '../../../core/app.ts';
 import { isOnThisMachine } from '../../../core/loopback.ts';
-import type { SimulationConfig, SimulationSummary } from '../../simulate/lambda/options.ts';
+import type { SimulationSummary } from '../../simulate/events.ts';
+import type { SimulationConfig } from '../../simulate/lambda/options.ts';
 import { defineCommand } from '../command.ts';
 import type { Config } from '../config.ts';
 import { CliError } from '../errors.ts';
-import { createReporter, summaryLines } from '../lambda-lines.ts';
 import { checkPackages } from '../packages.ts';
+import { createReporter, summaryLines } from '../simulation-lines.ts';
 import { stopOn } from '../stopping.ts';
 import { duration, integer } from '../values.ts';
+
+const words = { platform: 'lambda', broker: 'SQS', deadLettersOf: (queue: string) => `${queue}-dlq` };
 
 export const simulateLambda = defineCommand({
   path: 'simulate lambda',
@@ -76,7 +79,7 @@ export const simulateLambda = defineCommand({
     const stopping = stopOn(input);
     const { simulate } = await import('../../simulate/lambda/simulation.ts');
     const { buildFunctions } = await import('../../simulate/lambda/build.ts');
-    const report = json ? () => {} : createReporter(io, ui);
+    const report = json ? () => {} : createReporter(io, ui, words);
     let summary: SimulationSummary;
     try {
       summary = await simulate(
@@ -103,7 +106,7 @@ export const simulateLambda = defineCommand({
     } finally {
       stopping.release();
     }
-    return { data: { ...summary }, text: summaryLines(summary, ui) };
+    return { data: { ...summary }, text: summaryLines(summary, ui, words) };
   },
 });
 
@@ -117,14 +120,14 @@ function prefix(text: string): string {
 }
 
 function entryOf(cwd: string, given: string | undefined, { path, simulation }: Config): string {
-  if (given === undefined && !simulation) {
+  if (given === undefined && simulation?.entry === undefined) {
     throw new CliError(
       'USAGE',
       2,
       "Expected a file that exports worker, got none. Name it, or write `export const simulation = { entry: './functions.ts' }` in the config.",
     );
   }
-  const entry = given === undefined ? resolve(dirname(path), simulation!.entry) : resolve(cwd, given);
+  const entry = given === undefined ? resolve(dirname(path), simulation!.entry!) : resolve(cwd, given);
   if (existsSync(entry)) return entry;
   throw new CliError('CONFIG', 2, `There is no file ${entry}. Correct the entry.`);
 }
@@ -141,7 +144,7 @@ function endpointOf(url: string | undefined): string | null {
 
 function packagesFor(
   endpoint: string | null,
-  simulation: SimulationConfig | undefined,
+  simulation: Pick<SimulationConfig, 'build'> | undefined,
 ): Record<string, () => string> {
   return {
     '@aws-sdk/client-sqs': () => import.meta.resolve('@aws-sdk/client-sqs'),

@@ -82,6 +82,7 @@ export interface Queue {
   renew(token: string): number | null;
   /** Everything, by sequence number. */
   peek(from: number, count: number): StoredMessage[];
+  counts(): { readonly ready: number; readonly locked: number; readonly scheduled: number };
   /** Called when there may be something to take. */
   onReady(listener: () => void): void;
   /** Ends its timers. */
@@ -279,6 +280,11 @@ export function createQueue(name: string, settings: QueueSettings, clock: Clock,
         .filter(({ sequence }) => sequence >= from)
         .slice(0, count)
         .map((message) => ({ ...message })),
+    counts: () => ({
+      ready: ready.length,
+      locked: locks.size,
+      scheduled: [...messages.values()].filter(({ state }) => state === 'scheduled').length,
+    }),
     onReady: (listener) => void listeners.add(listener),
     close() {
       for (const stop of timers.values()) stop();

@@ -31,13 +31,18 @@ export interface FunctionsHost {
 }
 
 /** @param load registers functions, as the app's main file does */
-export const startFunctions = (load: () => void): FunctionsHost => hostOf(registered(load));
+export const startFunctions = (load: () => void): FunctionsHost => hostOf(registered(load), () => {});
 
-/** @param url of the app's main file */
-export const startFunctionsFrom = async (url: string): Promise<FunctionsHost> =>
-  hostOf(await registeredBy(() => import(url)));
+/**
+ * @param url of the app's main file
+ * @param onLog is told every line of a call's log as well
+ */
+export const startFunctionsFrom = async (
+  url: string,
+  onLog: (line: LogLine) => void = () => {},
+): Promise<FunctionsHost> => hostOf(await registeredBy(() => import(/* @vite-ignore */ url)), onLog);
 
-function hostOf({ functions, hooks }: Registry): FunctionsHost {
+function hostOf({ functions, hooks }: Registry, onLog: (line: LogLine) => void): FunctionsHost {
   const logs: LogLine[] = [];
   let invocations = 0;
 
@@ -47,9 +52,6 @@ function hostOf({ functions, hooks }: Registry): FunctionsHost {
     const names = functions.map((one) => one.name).join(', ');
     throw new Error(`Expected one of the functions ${names}, got "${name}".`);
   };
-  const triggerOf = ({ bindings }: Registered): [name: string, binding: Binding] =>
-    Object.entries(bindings).find(([, { type }]) => type.endsWith('Trigger'))!;
-
   async function call(one: Registered, data: TypedData, metadata: Readonly<Record<string, TypedData>>) {
     const invocationId = `invocation-${++invocations}`;
     const model = programmingModel().getInvocationModel({
@@ -62,7 +64,10 @@ function hostOf({ functions, hooks }: Registry): FunctionsHost {
         traceContext: null,
         retryContext: null,
       },
-      log: (level: string, _category: string, text: string) => logs.push({ level, text }),
+      log(level: string, _category: string, text: string) {
+        logs.push({ level, text });
+        onLog({ level, text });
+      },
     });
     const { context, inputs } = await model.getArguments();
     const result = await model.invokeFunction(context, inputs, one.callback);
@@ -98,6 +103,9 @@ function hostOf({ functions, hooks }: Registry): FunctionsHost {
     },
   };
 }
+
+export const triggerOf = ({ bindings }: Registered): [name: string, binding: Binding] =>
+  Object.entries(bindings).find(([, { type }]) => type.endsWith('Trigger'))!;
 
 interface HttpAnswer {
   readonly statusCode: string;

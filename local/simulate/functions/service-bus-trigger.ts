@@ -3,7 +3,11 @@
  * returned and abandon what has thrown. Metadata are those of one message.
  */
 
-import { ServiceBusClient, type ServiceBusReceivedMessage } from '@azure/service-bus';
+import {
+  ServiceBusClient,
+  type ServiceBusReceivedMessage,
+  type ServiceBusReceiver,
+} from '@azure/service-bus';
 import type { Clock } from '../../../core/clock.ts';
 import type { TypedData } from './core-module.ts';
 import type { FunctionsHost } from './host.ts';
@@ -16,6 +20,8 @@ export interface TriggerOptions {
   readonly functionTimeoutMs: number;
   /** Calls at the same time. @default 16 */
   readonly maxConcurrentCalls?: number;
+  /** The queue that a binding means, which may name a setting. @default the one of that name */
+  readonly entityOf?: (queueName: string) => string;
 }
 
 export interface Call {
@@ -26,6 +32,12 @@ export interface Call {
 }
 
 export interface ServiceBusTrigger {
+  /** Takes up to so many messages, or none after `waitMs`. */
+  receive(queue: string, max: number, waitMs: number): Promise<ServiceBusReceivedMessage[]>;
+  /** Calls the queue's function with a message, and settles it. */
+  call(queue: string, message: ServiceBusReceivedMessage): Promise<Call>;
+  /** Rejects when the lock was lost. */
+  renew(queue: string, message: ServiceBusReceivedMessage): Promise<void>;
   /** Takes what is ready in the queue, and calls the queue's function once per message. */
   poll(queue: string): Promise<Call[]>;
   /** Takes what is ready and does nothing, as a process that dies at once. */
@@ -34,12 +46,24 @@ export interface ServiceBusTrigger {
 }
 
 export function createServiceBusTrigger(options: TriggerOptions): ServiceBusTrigger {
-  const { host, clock, functionTimeoutMs, maxConcurrentCalls = 16 } = options;
+  const { host, clock, functionTimeoutMs, maxConcurrentCalls = 16, entityOf = (name) => name } = options;
   const client = new ServiceBusClient(options.connectionString, { retryOptions: { maxRetries: 0 } });
-  const receivers = new Map<string, ReturnType<typeof open>>();
-  const open = (queue: string) =>
-    client.createReceiver(queue, { skipParsingBodyAsJson: true, maxAutoLockRenewalDurationInMs: 0 });
-  let turn: Promise<unknown> = Promise.resolve();
+  const receivers = new Map<string, ServiceBusReceiver>();
+  function open(queue: string): ServiceBusReceiver {
+    const options = { skipParsingBodyAsJson: true, maxAutoLockRenewalDurationInMs: 0 };
+    const receiver = client.createReceiver(queue, options);
+    // The host is another process: a function that keeps this one busy must not cost its link. serviceBus() does the same.
+    const inner = receiver as unknown as { _createBatchingReceiver?: (...given: unknown[]) => Batching };
+    const create = inner._createBatchingReceiver;
+    if (create)
+      inner._createBatchingReceiver = (...given) => {
+        const made = create.apply(receiver, given);
+        if (made._batchingReceiverLite) made._batchingReceiverLite._drainTimeoutInMs = 10_000;
+        return made;
+      };
+    return receiver;
+  }
+  const turns = new Map<string, Promise<unknown>>();
 
   function receiverOf(queue: string) {
     const receiver = receivers.get(queue) ?? open(queue);
@@ -47,16 +71,22 @@ export function createServiceBusTrigger(options: TriggerOptions): ServiceBusTrig
     return receiver;
   }
 
-  async function receive(queue: string): Promise<ServiceBusReceivedMessage[]> {
-    const mine = turn.then(() => receiverOf(queue).receiveMessages(100, { maxWaitTimeInMs: 20 }));
-    turn = mine.catch(() => {});
+  /** A receiver does one thing at a time. */
+  async function receive(queue: string, max: number, waitMs: number): Promise<ServiceBusReceivedMessage[]> {
+    const before = turns.get(queue) ?? Promise.resolve();
+    const mine = before.then(() => receiverOf(queue).receiveMessages(max, { maxWaitTimeInMs: waitMs }));
+    turns.set(
+      queue,
+      mine.catch(() => {}),
+    );
     return mine;
   }
+  const look = (queue: string) => receive(queue, 100, 20);
 
   function functionOf(queue: string): string {
     const found = host.functions.find(({ bindings }) =>
       Object.values(bindings).some(
-        ({ type, queueName }) => type === 'serviceBusTrigger' && queueName === queue,
+        ({ type, queueName }) => type === 'serviceBusTrigger' && entityOf(String(queueName)) === queue,
       ),
     );
     if (!found) throw new Error(`Expected a function for queue "${queue}", got none.`);
@@ -85,8 +115,13 @@ export function createServiceBusTrigger(options: TriggerOptions): ServiceBusTrig
   }
 
   return {
+    receive,
+    call,
+    async renew(queue, message) {
+      await receiverOf(queue).renewMessageLock(message);
+    },
     async poll(queue) {
-      const next = (await receive(queue)).values();
+      const next = (await look(queue)).values();
       const calls: Call[] = [];
       const lane = async () => {
         for (const message of next) calls.push(await call(queue, message));
@@ -94,9 +129,14 @@ export function createServiceBusTrigger(options: TriggerOptions): ServiceBusTrig
       await Promise.all(Array.from({ length: maxConcurrentCalls }, lane));
       return calls;
     },
-    lose: async (queue) => (await receive(queue)).length,
+    lose: async (queue) => (await look(queue)).length,
     close: () => client.close(),
   };
+}
+
+/** What the SDK keeps to itself. */
+interface Batching {
+  readonly _batchingReceiverLite?: { _drainTimeoutInMs?: number };
 }
 
 /** As a text; the worker's library tries to parse it. */

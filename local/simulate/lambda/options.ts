@@ -1,12 +1,6 @@
 /** What is simulated, and with which numbers of a deployment. */
 
-export interface Around {
-  /** Set for the functions, beside what the simulation itself sets. */
-  readonly env?: Readonly<Record<string, string>>;
-  /** Enqueues something to watch; the simulation is not idle before it has ended. */
-  play?(signal: AbortSignal): Promise<void>;
-  stop?(): Promise<void>;
-}
+import type { Around, SimulationEvent } from '../events.ts';
 
 export interface Surroundings {
   /** Temporary, and the `os.tmpdir()` of the functions. */
@@ -54,59 +48,4 @@ export interface SimulationOptions {
   build(folder: string): Promise<unknown>;
   start?(where: Surroundings): Promise<Around>;
   on(event: SimulationEvent): void;
-}
-
-export type SimulationEvent =
-  | { readonly type: 'ready'; readonly endpoint: string; readonly queueUrl: string }
-  | {
-      readonly type: 'invoked';
-      readonly queue: string;
-      readonly messages: number;
-      /** Of these, delivered before. */
-      readonly again: number;
-    }
-  | {
-      readonly type: 'answered';
-      readonly queue: string;
-      readonly done: number;
-      readonly failed: number;
-      readonly durationMs: number;
-    }
-  /** The whole batch comes back. */
-  | {
-      readonly type: 'failed';
-      readonly queue: string;
-      readonly messages: number;
-      readonly error: Error;
-      readonly durationMs: number;
-    }
-  | { readonly type: 'ticked'; readonly enqueued: number; readonly error: Error | null }
-  | { readonly type: 'printed'; readonly line: string }
-  /** SQS has moved messages by itself, because they were received too often. */
-  | { readonly type: 'redriven'; readonly queue: string; readonly messages: number }
-  | { readonly type: 'stopping'; readonly running: number };
-
-export interface SimulationSummary {
-  readonly reason: 'idle' | 'signal';
-  readonly invocations: number;
-  /** Messages given to the worker, those that came again included. */
-  readonly messages: number;
-  readonly done: number;
-  /** Reported in `batchItemFailures`. */
-  readonly reportedFailed: number;
-  /** Invocations that failed as a whole. */
-  readonly failedInvocations: number;
-  readonly redriven: number;
-  readonly ticks: number;
-  /** By queue, at the end. */
-  readonly queues: Readonly<Record<string, QueueCounts>>;
-  readonly durationMs: number;
-}
-
-export interface QueueCounts {
-  readonly ready: number;
-  readonly delayed: number;
-  /** Received and not deleted: running, or waiting for a retry. */
-  readonly hidden: number;
-  readonly dead: number;
 }

@@ -7,7 +7,8 @@ import {
   SetQueueAttributesCommand,
   type SQSClient,
 } from '@aws-sdk/client-sqs';
-import type { Lanes, QueueCounts } from './options.ts';
+import type { QueueCounts } from '../events.ts';
+import type { Lanes } from './options.ts';
 
 export interface SimulatedQueue {
   readonly name: string;

@@ -8,9 +8,10 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import { LongshoreError } from '../../../core/errors.ts';
 import { toError } from '../../../core/failure.ts';
 import { aborted, pause } from '../../waiting.ts';
+import type { SimulationEvent, SimulationSummary } from '../events.ts';
 import { credentials, environmentOf, region } from './environment.ts';
 import { createEnvironments, type Environments } from './environments.ts';
-import type { SimulationEvent, SimulationOptions, SimulationSummary } from './options.ts';
+import type { SimulationOptions } from './options.ts';
 import { countQueues, isEmpty, makeQueues, type SimulatedQueue } from './queues.ts';
 import { startLocalSqs } from './server.ts';
 import { pollQueue } from './source.ts';
@@ -99,7 +100,13 @@ async function run(
   signal.addEventListener('abort', onSignal);
   cleanUp.push(async () => signal.removeEventListener('abort', onSignal));
   if (signal.aborted) stop.abort();
-  on({ type: 'ready', endpoint, queueUrl });
+  on({
+    type: 'ready',
+    lines: [
+      ['sqs', `at ${endpoint}, queues ${queueUrl}…`],
+      ['lambda', 'waits for messages; Ctrl-C ends it'],
+    ],
+  });
 
   const invoke = (event: unknown): Promise<unknown> => worker.invoke(event, options.timeoutMs);
   const sources = queues.flatMap((queue) =>

@@ -3,7 +3,8 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import { systemClock } from '../../../core/clock.ts';
 import { toError } from '../../../core/failure.ts';
-import type { SimulationEvent, SimulationOptions } from './options.ts';
+import type { SimulationEvent } from '../events.ts';
+import type { SimulationOptions } from './options.ts';
 import { createPoller } from './poller.ts';
 import type { SimulatedQueue } from './queues.ts';
 

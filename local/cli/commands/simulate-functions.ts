@@ -1,0 +1,115 @@
+import { existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { defineCommand, type Input } from '../command.ts';
+import { CliError } from '../errors.ts';
+import { checkPackages } from '../packages.ts';
+import { createReporter, summaryLines } from '../simulation-lines.ts';
+import { stopOn } from '../stopping.ts';
+import { duration, integer } from '../values.ts';
+
+const words = {
+  platform: 'functions',
+  broker: 'Service Bus',
+  deadLettersOf: (queue: string) => `${queue}/$DeadLetterQueue`,
+};
+
+export const simulateFunctions = defineCommand({
+  path: 'simulate functions',
+  summary: 'run your Azure Functions on this machine, behind Service Bus, as their host would',
+  about:
+    'Loads the main file of the function app (which calls azure()) into this process, through the real @azure/functions, and gives it messages of a Service Bus in this process by the rules of the host: one message per call, completed when it returns, abandoned when it throws, locks renewed, timers, HTTP. Numbers come from host.json. The queues are those that the app registers, each with its `-failed`; every setting that a trigger names as its connection leads there and not to Azure. Other settings are the environment. Ctrl-C ends it. Needs @azure/functions, @azure/service-bus and rhea.',
+  args: [
+    {
+      name: '[entry]',
+      text: 'main file of the function app; by default the entry of `simulation.functions` in the config',
+    },
+  ],
+  flags: {
+    exitWhenIdle: { flags: '--exit-when-idle', text: 'stop when no queue holds a message' },
+    concurrency: {
+      flags: '--concurrency <n>',
+      text: 'calls of one queue at the same time; by default what host.json says',
+      parse: integer(1, 1_000),
+    },
+    lock: {
+      flags: '--lock <duration>',
+      text: 'how long a delivery is locked',
+      parse: duration(1_000),
+      fallback: 60_000,
+      fallbackText: '1m',
+    },
+    maxDeliveries: {
+      flags: '--max-deliveries <n>',
+      text: 'after which Service Bus moves a message to $DeadLetterQueue',
+      parse: integer(1, 2_000),
+      fallback: 10,
+    },
+    port: {
+      flags: '--port <n>',
+      text: 'of the HTTP functions; 0 = any free one',
+      parse: integer(0, 65_535),
+      fallback: 7_071,
+    },
+    busPort: {
+      flags: '--bus-port <n>',
+      text: 'of the Service Bus; 0 = any free one',
+      parse: integer(0, 65_535),
+      fallback: 0,
+    },
+    schedules: { flags: '--no-schedules', text: 'never call a timer' },
+  },
+  examples: [
+    'longshore simulate functions main.ts',
+    'longshore simulate functions --config examples/longshore.config.ts --exit-when-idle',
+    'longshore simulate functions main.ts --lock 5s --max-deliveries 3 --bus-port 5672',
+  ],
+  exits: { 0: 'stopped by Ctrl-C or SIGTERM, or idle; dead letters are in the summary' },
+  async run(input) {
+    const { flags, io, ui, json } = input;
+    checkPackages({
+      '@azure/functions': () => import.meta.resolve('@azure/functions'),
+      '@azure/service-bus': () => import.meta.resolve('@azure/service-bus'),
+      rhea: () => import.meta.resolve('rhea'),
+    });
+    const { entry, start } = await entryOf(input);
+    const stopping = stopOn(input);
+    try {
+      const { simulateFunctions: simulate } = await import('../../simulate/functions/simulation.ts');
+      const summary = await simulate(
+        {
+          entry,
+          busPort: flags.busPort,
+          httpPort: flags.port,
+          lockMs: flags.lock,
+          maxDeliveries: flags.maxDeliveries,
+          concurrency: flags.concurrency,
+          timers: flags.schedules !== false,
+          exitWhenIdle: flags.exitWhenIdle === true,
+          ...(start && { start }),
+          on: json ? () => {} : createReporter(io, ui, words),
+        },
+        stopping.signal,
+      );
+      return { data: { ...summary }, text: summaryLines(summary, ui, words) };
+    } finally {
+      stopping.release();
+    }
+  },
+});
+
+/** Of the command line; else of the config, which is only then loaded. */
+async function entryOf({ args, io, session }: Pick<Input, 'args' | 'io' | 'session'>) {
+  const [given] = args;
+  const config = given === undefined ? await session.config() : null;
+  const own = config?.simulation?.functions;
+  if (given === undefined && !own) {
+    throw new CliError(
+      'USAGE',
+      2,
+      "Expected the main file of a function app, got none. Name it, or write `export const simulation = { functions: { entry: './main.ts' } }` in the config.",
+    );
+  }
+  const entry = own ? resolve(dirname(config!.path), own.entry) : resolve(io.cwd, given!);
+  if (!existsSync(entry)) throw new CliError('CONFIG', 2, `There is no file ${entry}. Correct the entry.`);
+  return { entry, start: own?.start };
+}

@@ -1,0 +1,78 @@
+/** What host.json says, as far as the simulation goes by it. */
+
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { config } from '../../../core/errors.ts';
+
+export interface HostSettings {
+  /** `null`: there is none, and these are the host's own defaults. */
+  readonly path: string | null;
+  readonly functionTimeoutMs: number;
+  /** Of one queue. */
+  readonly maxConcurrentCalls: number;
+  /** So long a lock is renewed. */
+  readonly maxLockRenewalMs: number;
+  readonly routePrefix: string;
+}
+
+interface HostJson {
+  readonly functionTimeout?: unknown;
+  readonly extensions?: {
+    readonly serviceBus?: {
+      readonly maxConcurrentCalls?: unknown;
+      readonly maxAutoLockRenewalDuration?: unknown;
+    };
+    readonly http?: { readonly routePrefix?: unknown };
+  };
+}
+
+/** Of the folder of the app's main file, or of one above it. Throws `CONFIG` for a file that says nothing sensible. */
+export function hostSettings(folder: string): HostSettings {
+  const path = hostJsonAbove(folder);
+  const { functionTimeout, extensions: { serviceBus = {}, http = {} } = {} } = path ? read(path) : {};
+  const { maxConcurrentCalls = 16 } = serviceBus;
+  if (!Number.isInteger(maxConcurrentCalls) || (maxConcurrentCalls as number) < 1)
+    throw wrong(path, 'maxConcurrentCalls', 'a whole number of 1 or more');
+  return {
+    path,
+    functionTimeoutMs: timeSpan(path, 'functionTimeout', functionTimeout, 1_800_000),
+    maxConcurrentCalls: maxConcurrentCalls as number,
+    maxLockRenewalMs: timeSpan(
+      path,
+      'maxAutoLockRenewalDuration',
+      serviceBus.maxAutoLockRenewalDuration,
+      300_000,
+    ),
+    routePrefix: String(http.routePrefix ?? 'api'),
+  };
+}
+
+function hostJsonAbove(folder: string): string | null {
+  for (let at = folder; ; at = dirname(at)) {
+    const path = join(at, 'host.json');
+    if (existsSync(path)) return path;
+    if (at === dirname(at)) return null;
+  }
+}
+
+function read(path: string): HostJson {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as HostJson;
+  } catch (cause) {
+    throw config(`Expected ${path} to be JSON, got: ${(cause as Error).message}. Correct it.`);
+  }
+}
+
+/** `00:30:00`, `1.00:00:00`, or -1 for no end. */
+function timeSpan(path: string | null, name: string, text: unknown, fallbackMs: number): number {
+  if (text === undefined) return fallbackMs;
+  if (text === '-1') return 2_147_483_647;
+  const [, days = 0, hours, minutes, seconds] =
+    /^(?:(\d+)\.)?(\d{1,2}):(\d{2}):(\d{2})$/.exec(String(text))?.map(Number) ?? [];
+  const ms = (((Number(days) || 0) * 24 + hours!) * 60 + minutes!) * 60_000 + seconds! * 1_000;
+  if (ms > 0) return ms;
+  throw wrong(path, name, 'a time like 00:30:00');
+}
+
+const wrong = (path: string | null, name: string, expected: string) =>
+  config(`Expected ${name} of ${path} to be ${expected}. Correct it.`);

@@ -1,0 +1,215 @@
+/** A function app behind Service Bus on this machine, until it is told to stop or nothing is left to do. */
+
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { systemClock } from '../../../core/clock.ts';
+import { config, LongshoreError } from '../../../core/errors.ts';
+import { toError } from '../../../core/failure.ts';
+import { createAppQueues } from '../../emulate/servicebus/app-queues.ts';
+import { type ServiceBusServer, startServiceBus } from '../../emulate/servicebus/server.ts';
+import { serveHttp } from '../../serve.ts';
+import { aborted, pause } from '../../waiting.ts';
+import type { QueueCounts, SimulationEvent, SimulationSummary } from '../events.ts';
+import { type Bindings, bindingsOf, setting } from './bindings.ts';
+import { captureConsole, setEnvironment } from './environment.ts';
+import { type FunctionsHost, startFunctionsFrom } from './host.ts';
+import { hostSettings } from './host-json.ts';
+import type { FunctionsSimulationOptions } from './options.ts';
+import { startPump } from './pump.ts';
+import { createServiceBusTrigger } from './service-bus-trigger.ts';
+import { runTimer } from './timer.ts';
+
+/** A call under way may take so long after a stop. The app itself drains, and gives back what does not end. */
+const drainMs = 15_000;
+const lookEveryMs = 250;
+/** A job may be about to enqueue another one: only what is empty so often in a row is. */
+const emptyLooks = 3;
+
+/** Rejects with the first thing that makes it useless: an app that does not load, a port that is taken, a play that fails. */
+export async function simulateFunctions(
+  options: FunctionsSimulationOptions,
+  signal: AbortSignal,
+): Promise<SimulationSummary> {
+  const cleanUp: (() => unknown)[] = [];
+  try {
+    return await run(options, signal, cleanUp);
+  } finally {
+    for (const clean of cleanUp.reverse()) await clean();
+  }
+}
+
+async function run(
+  options: FunctionsSimulationOptions,
+  signal: AbortSignal,
+  cleanUp: (() => unknown)[],
+): Promise<SimulationSummary> {
+  const startedAt = Date.now();
+  const { entry, lockMs, maxDeliveries } = options;
+  const counts = {
+    invocations: 0,
+    messages: 0,
+    done: 0,
+    failedInvocations: 0,
+    redriven: 0,
+    ticks: 0,
+    requests: 0,
+  };
+  function on(event: SimulationEvent): void {
+    if (event.type === 'invoked') {
+      counts.invocations++;
+      counts.messages += event.messages;
+    } else if (event.type === 'answered') counts.done += event.done;
+    else if (event.type === 'failed') counts.failedInvocations++;
+    else if (event.type === 'redriven') counts.redriven += event.messages;
+    else if (event.type === 'ticked') counts.ticks++;
+    else if (event.type === 'requested') counts.requests++;
+    options.on(event);
+  }
+
+  const settings = hostSettings(dirname(entry));
+  const server = await startServiceBus({ port: options.busPort });
+  cleanUp.push(() => server.stop());
+  const { connectionString } = server;
+  const folder = await mkdtemp(join(tmpdir(), 'longshore-functions-'));
+  cleanUp.push(() => rm(folder, { recursive: true, force: true }));
+  const around = (await options.start?.({ folder, connectionString })) ?? {};
+  cleanUp.push(() => around.stop?.());
+  cleanUp.push(setEnvironment({ ...around.env }));
+  cleanUp.push(captureConsole((line) => on({ type: 'printed', line })));
+  const host = await load(entry, ({ text }) => on({ type: 'printed', line: text }));
+  cleanUp.push(() => host.terminate());
+  const bindings = bindingsOf(host.functions, process.env);
+  if (bindings.queues.length === 0)
+    throw config(
+      `Expected ${entry} to register a function for a queue, got ${host.functions.length} others. Call azure() in it.`,
+    );
+  // Nothing of a trigger's leads elsewhere, whatever is set outside.
+  for (const name of bindings.connections)
+    cleanUp.push(
+      setEnvironment({ [name]: connectionString, [`${name}__fullyQualifiedNamespace`]: undefined }),
+    );
+  createAppQueues(server, bindings.queues, { lockMs, maxDeliveryCount: maxDeliveries });
+
+  const stop = new AbortController();
+  let failure: unknown = null;
+  const broken = (error: unknown): void => {
+    failure ??= error;
+    stop.abort();
+  };
+  const onSignal = (): void => stop.abort();
+  signal.addEventListener('abort', onSignal);
+  cleanUp.push(() => signal.removeEventListener('abort', onSignal));
+  if (signal.aborted) stop.abort();
+
+  const { functionTimeoutMs, maxLockRenewalMs, routePrefix } = settings;
+  const maxConcurrentCalls = options.concurrency ?? settings.maxConcurrentCalls;
+  const http = bindings.hasHttp ? await serveFunctions(host, options.httpPort, on) : null;
+  if (http) cleanUp.push(() => http.close());
+  const trigger = createServiceBusTrigger({
+    host,
+    connectionString,
+    clock: systemClock,
+    functionTimeoutMs,
+    entityOf: (name) => setting(name, process.env),
+  });
+  cleanUp.push(() => trigger.close());
+  const names = bindings.queues.join(', ');
+  on({
+    type: 'ready',
+    lines: [
+      ['servicebus', `${connectionString}`],
+      ['servicebus', `queues ${names}, each with its -failed`],
+      ...(http ? [['http', `${http.url}/${routePrefix}`] as const] : []),
+      [
+        'functions',
+        `${settings.path ?? 'no host.json, so the defaults of the host'}; ${maxConcurrentCalls} calls of a queue at a time`,
+      ],
+      ...(bindings.others.length > 0
+        ? [['functions', `nobody calls ${bindings.others.join(', ')}`] as const]
+        : []),
+      ['functions', 'wait for messages; Ctrl-C ends it'],
+    ],
+  });
+
+  const shared = { trigger, maxConcurrentCalls, lockMs, maxLockRenewalMs, maxDeliveries, on, broken };
+  const pumps = bindings.queues.map((queue) => startPump({ ...shared, queue, stopping: stop.signal }));
+  const running = (): number => pumps.reduce((sum, pump) => sum + pump.running(), 0);
+  let played = false;
+  const playing = Promise.resolve(around.play?.(stop.signal)).then(() => {
+    played = true;
+  }, broken);
+  let ticking = 0;
+  const timers = (options.timers ? bindings.timers : []).map((timer) =>
+    runTimer(timer, stop.signal, async () => {
+      ticking++;
+      const error = await host.tick(timer.name).then(() => null, toError);
+      ticking--;
+      if (!stop.signal.aborted) on({ type: 'ticked', enqueued: null, error });
+    }),
+  );
+  const idle = (): boolean => played && running() === 0 && ticking === 0 && isEmpty(server, bindings);
+  if (options.exitWhenIdle) await untilIdle(idle, stop.signal);
+  else await aborted(stop.signal);
+
+  const reason = stop.signal.aborted ? 'signal' : 'idle';
+  stop.abort();
+  if (reason === 'signal' && failure === null) on({ type: 'stopping', running: running() });
+  await host.terminate();
+  const ended = Promise.all([...pumps.map(({ done }) => done), playing, ...timers]);
+  if (failure === null) await Promise.race([ended, sleep(drainMs, null, { ref: false })]);
+  if (failure !== null) throw failure;
+  return { reason, ...counts, queues: countQueues(server, bindings), durationMs: Date.now() - startedAt };
+}
+
+async function load(entry: string, onLog: Parameters<typeof startFunctionsFrom>[1]): Promise<FunctionsHost> {
+  try {
+    // Node loads a file once per address.
+    return await startFunctionsFrom(`${pathToFileURL(entry).href}?simulation=${randomUUID()}`, onLog);
+  } catch (cause) {
+    if (cause instanceof LongshoreError) throw cause;
+    throw new LongshoreError(
+      'CONFIG',
+      `${entry} does not load: ${toError(cause).message.replace(/\.?$/, '.')}`,
+      { cause },
+    );
+  }
+}
+
+async function serveFunctions(host: FunctionsHost, port: number, on: (event: SimulationEvent) => void) {
+  const handle = async (request: Request): Promise<Response> => {
+    const { method, url, headers } = request;
+    const body = await request.arrayBuffer();
+    const init = { method, headers, ...(body.byteLength > 0 && { body }) };
+    const answer = await host.fetch(url, init).catch(() => new Response(null, { status: 500 }));
+    on({ type: 'requested', method, path: new URL(url).pathname, status: answer.status });
+    return answer;
+  };
+  return serveHttp(Object.assign(handle, { developmentToken: null }), { port });
+}
+
+function countQueues(server: ServiceBusServer, { queues }: Bindings): Record<string, QueueCounts> {
+  const counts = queues.map((name) => {
+    const [queue, failed] = [server.queue(name), server.queue(`${name}-failed`)];
+    const { ready, locked, scheduled } = queue.counts();
+    const dead = [queue.deadLetters!, failed].reduce(
+      (sum, one) => sum + one.peek(0, Number.MAX_SAFE_INTEGER).length,
+      0,
+    );
+    return [name, { ready, delayed: scheduled, hidden: locked, dead }] as const;
+  });
+  return Object.fromEntries(counts);
+}
+
+const isEmpty = (server: ServiceBusServer, { queues }: Bindings): boolean =>
+  queues.every((name) => Object.values(server.queue(name).counts()).every((count) => count === 0));
+
+async function untilIdle(idle: () => boolean, stopping: AbortSignal): Promise<void> {
+  for (let looks = 0; looks < emptyLooks && !stopping.aborted; ) {
+    await pause(lookEveryMs, stopping);
+    looks = idle() ? looks + 1 : 0;
+  }
+}
