@@ -157,6 +157,10 @@ export function openServiceBusBackend(
     abandon: settling.own.abandon,
     renew: settling.own.renew,
     admin: {
+      async know(names) {
+        // Where names are mapped, whoever has made the map knows which queues are meant.
+        if (options.queues === undefined) for (const name of names) placeOf(name);
+      },
       stats: async (queue) => (await import('./servicebus/dead-letters.ts')).statsOf(connection, queue),
       deadLetters: {
         list: async (filter) => (await letters()).list(filter),

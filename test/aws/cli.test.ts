@@ -141,8 +141,20 @@ describe('longshore on SQS', { timeout: 120_000 }, () => {
       code: 3,
       data: { retried: 0, missing: [second!.id] },
     });
-    expect((await line('dead discard --all --queue mail --yes')).data.discarded).toBe(1);
+    expect((await line('dead list --reason permanent')).data.deadLetters).toEqual([]);
+    expect((await line('dead discard --all --reason rejected --queue mail --yes')).data.discarded).toBe(1);
     expect((await line('status mail')).data.queues).toMatchObject([{ ready: 1, dead: 0 }]);
+  });
+
+  it('runs the chosen ones again in bulk, no faster than told', async () => {
+    await longshore(['enqueue', 'mail.send', '{"to":"nobody"}']);
+    expect((await line('work --drain --no-schedules')).data.deadLetters).toBe(2);
+    expect((await line('dead retry --all --older-than 1h --rate 1')).code).toBe(3);
+    const { code, data } = await line(
+      'dead retry --all --queue mail --job mail.send --reason permanent --rate 2',
+    );
+    expect({ code, data }).toEqual({ code: 0, data: { retried: 2, missing: [] } });
+    expect((await line('status mail')).data.queues).toMatchObject([{ ready: 2, dead: 0 }]);
   });
 
   it.each([

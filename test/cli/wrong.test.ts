@@ -142,6 +142,11 @@ const rows: readonly Row[] = [
   ['dead discard --yes', 2, 'USAGE', /Expected the ids of dead letters, or --all/],
   ['dead retry', 2, 'USAGE', /Expected the ids of dead letters, or --all/],
   [`dead retry ${noId} --all`, 2, 'USAGE', /either ids or --all, got both/],
+  [`dead retry ${noId} --job greet`, 2, 'USAGE', /narrow --all/],
+  [`dead retry ${noId} --rate 5`, 2, 'USAGE', /--rate is for --all/],
+  ['dead retry --all --rate 0', 2, 'USAGE', /Expected an integer from 1 to 10000/],
+  ['dead retry --all --reason exausted', 2, 'USAGE', /Did you mean "exhausted"\?/],
+  ['dead discard --all --yes --older-than soon', 2, 'USAGE', /Expected a duration/],
   [`dead retry ${noId} --queue mail`, 2, 'USAGE', /Add --all or leave --queue out/],
   // configs that are not there
   ['status --config nowhere.ts', 2, 'CONFIG', /There is no file .*nowhere\.ts\. Correct --config/],

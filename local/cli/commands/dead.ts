@@ -1,8 +1,10 @@
 import type { DeadLetter, DeadLetters, QueueAdmin } from '../../../core/contract.ts';
 import { canAsk, confirm, yesFlag } from '../ask.ts';
 import { type Command, defineCommand, type Input, type Result } from '../command.ts';
+import { type Filter, filterFlags, firstOf, isNarrow, paceOf, pagesOf, rateFlag } from '../dead-letters.ts';
 import { notFound, usage } from '../errors.ts';
 import { startProgress } from '../progress.ts';
+import { stopOn } from '../stopping.ts';
 import { type Column, count, span, when } from '../ui.ts';
 import { id, integer, name } from '../values.ts';
 import { exitFor } from './jobs.ts';
@@ -16,6 +18,7 @@ const list = defineCommand({
   args: [],
   flags: {
     queue: { flags: '--queue <name>', text: 'only of this queue', parse: name },
+    ...filterFlags,
     max: {
       flags: '--max <n>',
       text: 'at most so many, up to 10000',
@@ -23,14 +26,18 @@ const list = defineCommand({
       fallback: 20,
     },
   },
-  examples: ['longshore dead list', 'longshore dead list --queue mail --max 200 --json'],
+  examples: [
+    'longshore dead list',
+    'longshore dead list --queue mail --max 200 --json',
+    'longshore dead list --job invoice.mail --reason exhausted --newer-than 1d',
+  ],
   exits: { 3: 'the queue that was asked for is not there' },
   async run({ flags, session, ui, io }) {
     const admin = await session.admin(what);
     const { queue, max } = flags;
     if (queue !== undefined) await session.queues([queue]);
-    const found = await admin.deadLetters.list({ ...(queue === undefined ? {} : { queue }), max });
     const now = io.clock.now();
+    const found = await firstOf(admin.deadLetters, flags, max, now);
     return {
       data: { deadLetters: found.map(withoutBody) },
       text: found.length > 0 ? ui.table(found, columnsAt(now)) : 'No dead letters.',
@@ -95,24 +102,33 @@ async function find(letters: DeadLetters, wanted: string): Promise<DeadLetter | 
 const selection = {
   all: { flags: '--all', text: 'all dead letters, of all queues or of --queue' },
   queue: { flags: '--queue <name>', text: 'with --all: only of this queue', parse: name },
+  ...filterFlags,
 } as const;
 const selected = [{ name: '[id...]', text: 'ids of dead letters', parse: id }];
 
 const retry = defineCommand({
   path: 'dead retry',
   summary: 'run dead letters again',
-  about: 'They become ready at once, with their attempts forgotten. Correct what killed them first.',
+  about:
+    'They become ready at once, with their attempts forgotten. Correct what killed them first. With --rate they go out over time; Ctrl-C ends it between two pieces.',
   args: selected,
-  flags: selection,
+  flags: { ...selection, rate: rateFlag },
   examples: [
     'longshore dead retry 0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',
     'longshore dead retry --all --queue mail',
+    'longshore dead retry --all --job invoice.mail --reason exhausted --newer-than 1d --rate 20',
   ],
-  exits: { 1: 'failed, or some of the ids are no dead letters', 3: 'there was no such dead letter' },
+  exits: {
+    1: 'failed, ended by Ctrl-C, or some of the ids are no dead letters',
+    3: 'there was no such dead letter',
+  },
   async run(input) {
     checkSelection(input);
+    const { rate } = input.flags;
+    if (rate !== undefined && !input.flags.all)
+      throw usage('--rate is for --all; ids go out at once. Leave one of them out.');
     const admin = await session(input);
-    return settle(input, admin, 'retried', (ids) => admin.deadLetters.retry(ids));
+    return settle(input, admin, 'retried', (ids) => admin.deadLetters.retry(ids), rate);
   },
 });
 
@@ -125,6 +141,7 @@ const discard = defineCommand({
   examples: [
     'longshore dead discard 0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b --yes',
     'longshore dead discard --all --queue mail --yes',
+    'longshore dead discard --all --reason rejected --older-than 30d --yes',
   ],
   exits: {
     1: 'failed, not confirmed, or some of the ids are no dead letters',
@@ -136,14 +153,14 @@ const discard = defineCommand({
     const { args, flags } = input;
     canAsk(input, flags.yes, 'remove dead letters');
     const admin = await session(input);
-    const total = flags.all ? await deadCount(admin, flags.queue) : args.length;
+    const total = flags.all ? await deadCount(admin, flags, input.io.clock.now()) : args.length;
     if (total > 0) await confirm(input, flags.yes, `Remove ${count(total, 'dead letter')} for good?`);
     return settle(input, admin, 'discarded', (ids) => admin.deadLetters.discard(ids));
   },
 });
 
 interface Selection extends Pick<Input, 'args' | 'io' | 'json' | 'session'> {
-  readonly flags: { readonly all: boolean | undefined; readonly queue: string | undefined };
+  readonly flags: Filter & { readonly all: boolean | undefined };
 }
 
 function checkSelection({ args, flags }: Selection): void {
@@ -153,6 +170,10 @@ function checkSelection({ args, flags }: Selection): void {
     throw usage('Expected the ids of dead letters, or --all. `longshore dead list` shows them.');
   if (flags.queue !== undefined && !flags.all)
     throw usage('--queue narrows --all; ids need no queue. Add --all or leave --queue out.');
+  if (isNarrow(flags) && !flags.all)
+    throw usage(
+      '--job, --reason, --older-than and --newer-than narrow --all; ids need none. Add --all or leave them out.',
+    );
 }
 
 async function session({ session, flags }: Selection): Promise<QueueAdmin> {
@@ -161,17 +182,19 @@ async function session({ session, flags }: Selection): Promise<QueueAdmin> {
   return admin;
 }
 
-async function deadCount(admin: QueueAdmin, queue: string | undefined): Promise<number> {
-  return (await admin.stats(queue)).reduce((sum, { dead }) => sum + dead, 0);
+async function deadCount(admin: QueueAdmin, filter: Filter, now: number): Promise<number> {
+  if (!isNarrow(filter)) return (await admin.stats(filter.queue)).reduce((sum, { dead }) => sum + dead, 0);
+  let sum = 0;
+  for await (const page of pagesOf(admin.deadLetters, filter, now)) sum += page.length;
+  return sum;
 }
-
-const pageSize = 500;
 
 async function settle(
   { args, flags, io, json }: Selection,
   admin: QueueAdmin,
   verb: 'retried' | 'discarded',
   act: (ids: readonly string[]) => Promise<number>,
+  rate?: number,
 ): Promise<Result> {
   if (!flags.all) {
     const missing: string[] = [];
@@ -187,37 +210,36 @@ async function settle(
       exit: exitFor(done, ids.length),
     };
   }
-  const total = await deadCount(admin, flags.queue);
+  const now = io.clock.now();
+  const total = await deadCount(admin, flags, now);
   const bar = await startProgress(io, json, { label: verb, total });
+  const stopping = rate === undefined ? null : stopOn({ io });
+  const signal = stopping?.signal ?? new AbortController().signal;
+  const pace = paceOf(rate, total, { clock: io.clock, signal });
   let done = 0;
   try {
-    for await (const ids of pages(admin.deadLetters, flags.queue)) {
-      const settled = await act(ids);
-      done += settled;
-      bar.add(settled);
+    for await (const page of pagesOf(admin.deadLetters, flags, now)) {
+      for (const piece of pace.piecesOf(page.map((letter) => letter.id))) {
+        if (piece.length === 0) continue;
+        await pace.next(piece.length);
+        if (signal.aborted) break;
+        const settled = await act(piece);
+        done += settled;
+        bar.add(settled);
+      }
+      if (signal.aborted) break;
     }
   } finally {
     bar.stop();
+    stopping?.release();
   }
+  const ended = signal.aborted ? ' Ended before all were.' : '';
+  const none = isNarrow(flags) ? 'No such dead letters.' : 'No dead letters.';
   return {
     data: { [verb]: done, missing: [] },
-    text: done === 0 ? 'No dead letters.' : `${count(done, 'dead letter')} ${verb}.`,
-    exit: done === 0 ? 3 : 0,
+    text: done === 0 && !signal.aborted ? none : `${count(done, 'dead letter')} ${verb}.${ended}`,
+    exit: signal.aborted ? 1 : done === 0 ? 3 : 0,
   };
-}
-
-/** Every dead letter once: one that is run again and dies again at once must not be found for ever. */
-async function* pages(letters: DeadLetters, queue: string | undefined): AsyncGenerator<string[]> {
-  const seen = new Set<string>();
-  let max = pageSize;
-  for (;;) {
-    const page = await letters.list({ ...(queue === undefined ? {} : { queue }), max });
-    const fresh = page.map((letter) => letter.id).filter((one) => !seen.has(one));
-    for (const one of fresh) seen.add(one);
-    if (fresh.length > 0) yield fresh;
-    else if (page.length < max) return;
-    else max *= 2; // the newest are those that died again: look behind them
-  }
 }
 
 export const deadCommands: readonly Command[] = [list, show, retry, discard];
