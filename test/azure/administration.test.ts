@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openServiceBusBackend } from '../../functions/azure/service-bus.ts';
 import { openAdministration, type Prepare } from '../../functions/azure/servicebus/administration.ts';
-import { startServiceBus } from '../servers/servicebus/index.ts';
+import { startServiceBus } from '../../local/emulate/servicebus/server.ts';
 
 const connectionString = `Endpoint=sb://shop.servicebus.windows.net;SharedAccessKeyName=root;SharedAccessKey=${Buffer.alloc(32).toString('base64')}`;
 
