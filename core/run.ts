@@ -86,9 +86,6 @@ export function abortReason(cause: EndCause): LongshoreError {
     case 'shutdown':
       return new LongshoreError('CANCELLED', 'The worker is shutting down; the job goes back to the queue.');
     case 'lease-lost':
-      return new LongshoreError(
-        'LEASE_LOST',
-        'The lease ended during the run; another worker may own the job now.',
-      );
+      return new LongshoreError('LEASE_LOST', 'The lease ended; another worker may own the job now.');
   }
 }

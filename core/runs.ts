@@ -17,8 +17,8 @@ export class Runs implements Iterable<Run> {
     return this.#runs[run.place] === run;
   }
 
+  /** One that is in none yet. */
   add(run: Run): void {
-    if (this.has(run)) return;
     run.place = this.#runs.push(run) - 1;
   }
 
@@ -29,7 +29,6 @@ export class Runs implements Iterable<Run> {
       this.#runs[run.place] = last;
       last.place = run.place;
     }
-    run.place = -1;
   }
 
   /** Those of now, whatever ends meanwhile. */
