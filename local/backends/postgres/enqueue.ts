@@ -2,26 +2,17 @@
 
 import type { JobSender, OutgoingMessage, SendResult } from '../../../core/contract.ts';
 import { LongshoreError } from '../../../core/errors.ts';
+import { sharing } from '../../sharing.ts';
 import { bigintArray, intArray, textArray } from './arrays.ts';
 import { isAboutData, postgresError } from './errors.ts';
 import type { PostgresState } from './index.ts';
 
 /** A longer statement would keep other writers waiting for more than some 10 ms. */
 const chunkSize = 1000;
-/** Statements under way; what comes meanwhile goes with the next one. */
-const mostUnderWay = 2;
-
-interface Waiting {
-  readonly messages: readonly OutgoingMessage[];
-  readonly resolve: (results: SendResult[]) => void;
-}
 
 export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSender['enqueue'] {
   const { db, ageingMs, knownQueues } = state;
   const sql = `SELECT ${db.schema}.enqueue($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`;
-  const waiting: Waiting[] = [];
-  let underWay = 0;
-  let scheduled = false;
 
   /** Which of the messages were copies, by their places counted from 1. */
   async function insert(messages: readonly OutgoingMessage[]): Promise<Set<number>> {
@@ -31,7 +22,9 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
       queues.add(queue);
       if (!knownQueues.has(queue)) fresh.add(queue);
     }
-    const bells = state.bells(queues);
+    const rung: string[] = [];
+    const unrung: string[] = [];
+    for (const queue of queues) (state.ringer.due(queue) ? rung : unrung).push(queue);
     const [row] = await db.query('enqueueing', sql, [
       state.at(),
       ageingMs,
@@ -45,10 +38,10 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
       bigintArray(messages.map((message) => state.delayOf(message))),
       textArray(messages.map(({ body }) => body)),
       state.channel,
-      textArray(bells.named),
+      textArray(rung),
     ]);
     for (const queue of fresh) knownQueues.add(queue);
-    bells.stored();
+    for (const queue of unrung) state.ringer.owe(queue);
     state.wake();
     return new Set((row![0] as number[] | null) ?? []);
   }
@@ -80,38 +73,7 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
     return results;
   }
 
-  async function flush(): Promise<void> {
-    scheduled = false;
-    while (waiting.length > 0 && underWay < mostUnderWay) {
-      const group: Waiting[] = [];
-      let size = 0;
-      while (waiting.length > 0 && size < chunkSize) {
-        const next = waiting.shift()!;
-        size += next.messages.length;
-        group.push(next);
-      }
-      underWay++;
-      void store(group.flatMap(({ messages }) => messages)).then((results) => {
-        underWay--;
-        let from = 0;
-        for (const { messages, resolve } of group) {
-          resolve(results.slice(from, from + messages.length));
-          from += messages.length;
-        }
-        void flush();
-      });
-    }
-  }
-
-  function share(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
-    return new Promise((resolve) => {
-      waiting.push({ messages, resolve });
-      if (scheduled) return;
-      scheduled = true;
-      queueMicrotask(flush); // after everybody who enqueues in this turn has spoken
-    });
-  }
-
+  const share = sharing(chunkSize, store);
   return async (messages) => {
     if (messages.length <= chunkSize) return share(messages);
     const results: SendResult[] = [];

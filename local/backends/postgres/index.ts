@@ -10,12 +10,13 @@ import { checkInteger } from '../../../core/job.ts';
 import type { Retention } from '../../../core/store.ts';
 import { createBell } from '../../bell.ts';
 import type { OutboxSource } from '../../outbox/outbox.ts';
+import { createRinger, type Ringer, silence } from '../../ringer.ts';
 import { backendDefaults } from '../defaults.ts';
 import { postgresAdmin } from './admin.ts';
 import { type Database, openDatabase, type PostgresPool } from './database.ts';
 import { createEnqueue } from './enqueue.ts';
 import { postgresKeys } from './keys.ts';
-import { channelOf, createListener, createRinger, type Ringer } from './listen.ts';
+import { channelOf, createListener, ringGapMs } from './listen.ts';
 import { createOutbox } from './outbox.ts';
 import { postgresRecords } from './records.ts';
 import { createTransactions } from './transactions.ts';
@@ -70,14 +71,13 @@ export interface PostgresState {
   /** In how many ms a message may run; 0 = now. */
   delayOf(message: OutgoingMessage): number;
   /** Decides which queues an enqueue has to name in a NOTIFY. */
-  bells: Ringer['due'];
+  readonly ringer: Ringer;
   /** Lets waiting fetches of this process look again. */
   wake(): void;
 }
 
 /** One hears, one is for a job's transaction, and one must be left for renewals: with fewer an idle worker polls. */
 const fewestToListen = 3;
-const silence = { named: [], stored() {} };
 
 /** Though it listens, an idle worker looks this often: a notification can be lost with its connection. */
 const safetyPollMs = 2_000;
@@ -97,7 +97,10 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
   const db = openDatabase({ ...(pool ? { pool } : { url: url! }), schema, migrate });
   const channel = channelOf(schema);
   const listener = createListener(db, channel, bell);
-  const ringer = createRinger(db, channel);
+  const ringer = createRinger(ringGapMs, (queues) => {
+    const sql = 'SELECT pg_notify($1, queue) FROM unnest($2::text[]) queue';
+    return db.query('waking', sql, [channel, queues]);
+  });
   const listens = listen && db.connections >= fewestToListen;
   const retention = { ...backendDefaults.retention, ...options.retention };
   let open = true;
@@ -114,7 +117,7 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
     nowSql: (parameter) =>
       `coalesce(${parameter}::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)`,
     delayOf: ({ notBefore }) => (notBefore === null ? 0 : Math.max(0, Math.ceil(notBefore - clock.now()))),
-    bells: (queues) => (listen ? ringer.due(queues) : silence),
+    ringer: listen ? ringer : silence,
     wake: () => bell.ring(),
   };
   const worker = createWorker(state);

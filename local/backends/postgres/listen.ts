@@ -129,58 +129,8 @@ export function createListener(
   };
 }
 
-/**
- * Which queues to name in a NOTIFY. Notifying serialises the commits of the whole database, so each queue is named
- * at most once per `gapMs`: by the first call, and once more at the end of the gap for all that came in it.
- */
-export interface Ringer {
-  /** Those that the statement at hand shall name, and what to call when it has ended well: then the others are owed. */
-  due(queues: Iterable<string>): { readonly named: string[]; stored(): void };
-  /** Sends what is still to be sent. */
-  close(): Promise<void>;
-}
-
-const gapMs = 5;
-
-export function createRinger(db: Database, channel: string): Ringer {
-  const rungAt = new Map<string, number>();
-  const owed = new Set<string>();
-  let timer: NodeJS.Timeout | null = null;
-
-  async function flush(): Promise<void> {
-    if (timer) clearTimeout(timer);
-    timer = null;
-    if (owed.size === 0) return;
-    const queues = [...owed];
-    owed.clear();
-    const now = performance.now();
-    for (const queue of queues) rungAt.set(queue, now);
-    const sql = 'SELECT pg_notify($1, queue) FROM unnest($2::text[]) queue';
-    await db.query('waking', sql, [channel, queues]).catch(() => {}); // workers look by themselves, too
-  }
-
-  return {
-    due(queues) {
-      const now = performance.now();
-      const named: string[] = [];
-      const later: string[] = [];
-      for (const queue of queues) {
-        const last = rungAt.get(queue);
-        if (last !== undefined && now - last < gapMs) later.push(queue);
-        else {
-          rungAt.set(queue, now);
-          named.push(queue);
-        }
-      }
-      const stored = () => {
-        for (const queue of later) owed.add(queue);
-        if (later.length > 0) timer ??= setTimeout(flush, gapMs);
-      };
-      return { named, stored };
-    },
-    close: flush,
-  };
-}
+/** Of one queue to another NOTIFY of it. */
+export const ringGapMs = 5;
 
 /** A channel's name has at most 63 bytes. */
 export const channelOf = (schema: string): string => `longshore ${schema}`;

@@ -2,6 +2,7 @@
 
 import type { JobSender, OutgoingMessage, SendResult } from '../../../core/contract.ts';
 import { LongshoreError } from '../../../core/errors.ts';
+import { sharing } from '../../sharing.ts';
 import type { RedisState } from './index.ts';
 import { jobText, nextPlace } from './rows.ts';
 import { scripts } from './scripts.ts';
@@ -9,13 +10,8 @@ import { scripts } from './scripts.ts';
 /** A longer call would keep everybody else waiting for more than some 5 ms. Lua cannot take more than some 8,000 values at once. */
 const mostMessages = 1_000;
 const mostBytes = 2 * 1024 * 1024;
-/** Calls under way; what comes meanwhile goes with the next one. */
+/** Script calls of one group that are under way. */
 const mostUnderWay = 2;
-
-interface Waiting {
-  readonly messages: readonly OutgoingMessage[];
-  readonly resolve: (results: SendResult[]) => void;
-}
 
 /** A message, and where its result goes. */
 interface Parcel {
@@ -25,9 +21,6 @@ interface Parcel {
 
 export function createEnqueue(state: RedisState, maxBodyBytes: number): JobSender['enqueue'] {
   const { clock, ageingMs } = state;
-  const waiting: Waiting[] = [];
-  let underWay = 0;
-  let scheduled = false;
 
   async function store(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
     const results: SendResult[] = new Array(messages.length);
@@ -112,36 +105,7 @@ export function createEnqueue(state: RedisState, maxBodyBytes: number): JobSende
     state.wake();
   }
 
-  async function flush(): Promise<void> {
-    scheduled = false;
-    while (waiting.length > 0 && underWay < mostUnderWay) {
-      const group: Waiting[] = [];
-      let size = 0;
-      while (waiting.length > 0 && size < mostMessages) {
-        const next = waiting.shift()!;
-        size += next.messages.length;
-        group.push(next);
-      }
-      underWay++;
-      void store(group.flatMap(({ messages }) => messages)).then((results) => {
-        underWay--;
-        let from = 0;
-        for (const { messages, resolve } of group) {
-          resolve(results.slice(from, from + messages.length));
-          from += messages.length;
-        }
-        void flush();
-      });
-    }
-  }
-
-  return (messages) =>
-    new Promise((resolve) => {
-      waiting.push({ messages, resolve });
-      if (scheduled) return;
-      scheduled = true;
-      queueMicrotask(flush); // after everybody who enqueues in this turn has spoken
-    });
+  return sharing(mostMessages, store);
 }
 
 function refuse(parcels: readonly Parcel[], error: unknown, results: SendResult[]): void {

@@ -9,13 +9,14 @@ import { config, shown } from '../../../core/errors.ts';
 import { checkInteger } from '../../../core/job.ts';
 import type { Retention } from '../../../core/store.ts';
 import { createBell } from '../../bell.ts';
+import { createRinger, type Ringer, silence } from '../../ringer.ts';
 import { backendDefaults } from '../defaults.ts';
 import { redisAdmin } from './admin.ts';
 import { createLink, type Link, type RedisConnectionOptions } from './connection.ts';
 import { createEnqueue } from './enqueue.ts';
 import { redisKeys } from './keys.ts';
 import { redisRecords } from './records.ts';
-import { createListener, createRinger, type Ringer } from './ring.ts';
+import { createListener } from './ring.ts';
 import { scripts } from './scripts.ts';
 import { createServerCheck } from './server.ts';
 import { createWorker } from './work.ts';
@@ -89,6 +90,7 @@ export interface RedisState {
 /** Though it listens, an idle worker looks this often: a message can be lost with its connection. */
 const safetyPollMs = 2_000;
 const repeatWarningMs = 60_000;
+const ringGapMs = 3;
 const mebibyte = 1024 * 1024;
 const completedDefault = { count: 100_000, bytes: 64 * mebibyte };
 const deadDefault = { count: 100_000, bytes: 256 * mebibyte };
@@ -126,8 +128,9 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
     },
   });
   const listener = createListener(place, bell);
-  const ringer = createRinger((channel) => link.send('waking', ['PUBLISH', channel, '']));
-  const silence: Ringer = { due: () => false, owe() {}, close: async () => {} };
+  const ringer = createRinger(ringGapMs, (channels) =>
+    Promise.all(channels.map((channel) => link.send('waking', ['PUBLISH', channel, '']).catch(() => {}))),
+  );
   const retention = { ...backendDefaults.retention, ...options.retention };
   const list = `${prefix}:queues`;
   const limits = [completed.count, completed.bytes, dead.count, dead.bytes].map(String);

@@ -1,0 +1,61 @@
+/** Calls of `enqueue` that come together share a round trip, each with its own results. */
+
+import type { JobSender, OutgoingMessage, SendResult } from '../core/contract.ts';
+
+interface Waiting {
+  readonly messages: readonly OutgoingMessage[];
+  readonly resolve: (results: SendResult[]) => void;
+}
+
+/** Round trips under way; what comes meanwhile goes with the next one. */
+const mostUnderWay = 2;
+
+/**
+ * @param store answers for every message, and never rejects
+ * @param mostMessages a group grows no further once it has so many
+ */
+export function sharing(
+  mostMessages: number,
+  store: (messages: readonly OutgoingMessage[]) => Promise<SendResult[]>,
+): JobSender['enqueue'] {
+  const waiting: Waiting[] = [];
+  let underWay = 0;
+  let scheduled = false;
+
+  function flush(): void {
+    scheduled = false;
+    while (waiting.length > 0 && underWay < mostUnderWay) {
+      const group: Waiting[] = [];
+      let size = 0;
+      while (waiting.length > 0 && size < mostMessages) {
+        const next = waiting.shift()!;
+        size += next.messages.length;
+        group.push(next);
+      }
+      underWay++;
+      void send(group);
+    }
+  }
+
+  async function send(group: readonly Waiting[]): Promise<void> {
+    const [only, ...others] = group;
+    const results = await store(
+      others.length === 0 ? only!.messages : group.flatMap(({ messages }) => messages),
+    );
+    underWay--;
+    let from = 0;
+    for (const { messages, resolve } of group) {
+      resolve(others.length === 0 ? results : results.slice(from, from + messages.length));
+      from += messages.length;
+    }
+    flush();
+  }
+
+  return (messages) =>
+    new Promise((resolve) => {
+      waiting.push({ messages, resolve });
+      if (scheduled) return;
+      scheduled = true;
+      queueMicrotask(flush); // after everybody who enqueues in this turn has spoken
+    });
+}
