@@ -1,0 +1,193 @@
+/**
+ * One connection to a beanstalkd server: commands go out together, answers come back in their order. It is never mended: what
+ * the server gave to it (reserved jobs) is gone with it, so whoever uses it must know.
+ */
+
+import { connect, type Socket } from 'node:net';
+import { LongshoreError } from '../../../core/errors.ts';
+import { createReplyReader, type Reply } from './replies.ts';
+
+export interface ConnectionOptions {
+  readonly host: string;
+  readonly port: number;
+  /** One that owes an answer for so long is given up. */
+  readonly silenceMs: number;
+}
+
+export interface Connection {
+  /** `false` from the moment on in which it broke or was ended. */
+  readonly isOpen: boolean;
+  /** Why it is not. */
+  readonly reason: Error | null;
+  /** Commands without their answer. */
+  readonly owed: number;
+  /** One command line without its end, and what belongs behind it. Rejects with `BACKEND` when the connection ends first. */
+  send(line: string, body?: string | Uint8Array): Promise<Reply>;
+  /** As `send`, for the one command that may be answered late: `reserve-with-timeout`. Nothing else may be sent meanwhile. */
+  wait(seconds: number): Promise<Reply>;
+  /** Ends a wait: the server answers TIMED_OUT, or with a job that it takes back at once. The connection is of no more use. */
+  endWait(): void;
+  /** Called once, when it ends, however it ends; at once if it has. */
+  onEnd(listener: () => void): void;
+  destroy(reason?: Error): void;
+}
+
+interface Owed {
+  resolve(reply: Reply): void;
+  reject(error: Error): void;
+}
+
+const connectTimeoutMs = 5_000;
+
+/** Rejects with `BACKEND` when the server cannot be reached. */
+export async function openConnection({ host, port, silenceMs }: ConnectionOptions): Promise<Connection> {
+  // Half open, because a server answers a wait at once when its client has nothing more to say.
+  const socket = connect({ host, port, noDelay: true, keepAlive: true, allowHalfOpen: true });
+  await connected(socket, `${host}:${port}`);
+  /** A ring would be quicker than `shift` of long arrays: so the answered ones are cut off in slices. */
+  let owed: Owed[] = [];
+  let answered = 0;
+  let text = '';
+  let isWriting = false;
+  let isOpen = true;
+  let reason: Error | null = null;
+  let waitUntil = 0;
+  let silentSince = 0;
+  let watch: NodeJS.Timeout | null = null;
+  const listeners: (() => void)[] = [];
+
+  const reader = createReplyReader((reply) => {
+    const next = owed[answered];
+    if (!next) throw new Error(`an answer that nobody has asked for: ${reply.word}`);
+    if (++answered === owed.length) {
+      owed = [];
+      answered = 0;
+    } else if (answered >= 1_024) {
+      owed = owed.slice(answered);
+      answered = 0;
+    }
+    next.resolve(reply);
+  });
+
+  socket.on('data', (chunk: Buffer) => {
+    silentSince = performance.now();
+    try {
+      reader.read(chunk);
+    } catch (error) {
+      end(error as Error);
+    }
+  });
+  socket.on('error', end);
+  socket.on('end', () => end(new Error('the server has closed the connection')));
+  socket.on('close', () => end(new Error('the connection was lost')));
+
+  function end(why: Error): void {
+    if (!isOpen) return;
+    isOpen = false;
+    reason = why;
+    if (watch) clearInterval(watch);
+    socket.destroy();
+    const left = owed.slice(answered);
+    owed = [];
+    answered = 0;
+    const error = lost(why);
+    for (const one of left) one.reject(error);
+    for (const listener of listeners) listener();
+  }
+
+  function look(): void {
+    const now = performance.now();
+    if (owed.length === 0) {
+      clearInterval(watch!);
+      watch = null;
+    } else if (now - Math.max(silentSince, waitUntil) > silenceMs) {
+      end(new Error(`no answer for ${silenceMs} ms`));
+    }
+  }
+
+  function flush(): void {
+    isWriting = false;
+    if (text === '' || !isOpen) return;
+    socket.write(text);
+    text = '';
+  }
+
+  function write(chunk: string): void {
+    text += chunk;
+    if (isWriting) return;
+    isWriting = true;
+    process.nextTick(flush);
+  }
+
+  function send(line: string, body?: string | Uint8Array): Promise<Reply> {
+    if (!isOpen) return Promise.reject(lost(reason!));
+    if (body === undefined) write(`${line}\r\n`);
+    else if (typeof body === 'string') write(`${line}\r\n${body}\r\n`);
+    else {
+      write(`${line}\r\n`);
+      flush();
+      socket.write(body);
+      write('\r\n');
+    }
+    if (owed.length === 0) silentSince = performance.now();
+    watch ??= setInterval(look, silenceMs / 4).unref();
+    return new Promise((resolve, reject) => {
+      owed.push({ resolve, reject });
+    });
+  }
+
+  return {
+    get isOpen() {
+      return isOpen;
+    },
+    get reason() {
+      return reason;
+    },
+    get owed() {
+      return owed.length - answered;
+    },
+    send,
+    async wait(seconds) {
+      waitUntil = performance.now() + seconds * 1_000;
+      try {
+        return await send(`reserve-with-timeout ${seconds}`);
+      } finally {
+        waitUntil = 0;
+      }
+    },
+    endWait() {
+      waitUntil = 0;
+      silentSince = performance.now();
+      flush();
+      socket.end();
+    },
+    onEnd(listener) {
+      if (isOpen) listeners.push(listener);
+      else listener();
+    },
+    destroy: (why = new Error('it was closed')) => end(why),
+  };
+}
+
+function lost(cause: Error): LongshoreError {
+  return new LongshoreError('BACKEND', `The connection to beanstalkd was lost: ${cause.message}.`, { cause });
+}
+
+function connected(socket: Socket, place: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const failed = (cause: Error) => {
+      clearTimeout(late);
+      socket.destroy();
+      const { code } = cause as NodeJS.ErrnoException;
+      const message = `Expected a beanstalkd server at ${place}, got: ${cause.message || code}. Check that it runs, and its host and port.`;
+      reject(new LongshoreError('BACKEND', message, { cause }));
+    };
+    const late = setTimeout(() => failed(new Error('no connection in time')), connectTimeoutMs);
+    socket.once('error', failed);
+    socket.once('connect', () => {
+      clearTimeout(late);
+      socket.off('error', failed);
+      resolve();
+    });
+  });
+}

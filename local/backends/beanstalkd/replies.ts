@@ -1,0 +1,68 @@
+/** Cuts what a beanstalkd server sends into replies: a line, and for some words so many bytes of data behind it. */
+
+export interface Reply {
+  /** `RESERVED`, `DELETED`, `NOT_FOUND`, … */
+  readonly word: string;
+  /** The first number behind the word, such as the job's id; 0 where there is none. */
+  readonly number: number;
+  /** Body of a job, or YAML; `null` where the word brings none. Bytes as they were put. */
+  readonly data: Buffer | null;
+}
+
+export interface ReplyReader {
+  /** Throws when what comes is no beanstalkd: then nothing behind it can be trusted. */
+  read(chunk: Buffer): void;
+}
+
+const newline = 10;
+/** The longest line a server sends; more without an end is not the protocol. */
+const longestLine = 1_024;
+const wordsWithData = new Set(['RESERVED', 'FOUND', 'OK']);
+const lineEnd = 2;
+
+export function createReplyReader(take: (reply: Reply) => void): ReplyReader {
+  /** What has come and is not a whole reply yet, and how much it takes to look again. */
+  let kept: Buffer[] = [];
+  let keptBytes = 0;
+  let neededBytes = 0;
+
+  function keep(rest: Buffer, needed: number): void {
+    kept = rest.length > 0 ? [rest] : [];
+    keptBytes = rest.length;
+    neededBytes = needed;
+  }
+
+  return {
+    read(chunk) {
+      kept.push(chunk);
+      keptBytes += chunk.length;
+      if (keptBytes < neededBytes) return; // a large body is put together once
+      const bytes = kept.length === 1 ? chunk : Buffer.concat(kept);
+      let from = 0;
+      for (;;) {
+        const end = bytes.indexOf(newline, from);
+        if (end < 0) {
+          if (bytes.length - from > longestLine) throw new Error('a line without an end');
+          return keep(bytes.subarray(from), 0);
+        }
+        const line = bytes.toString('latin1', from, end - 1); // \r\n
+        const space = line.indexOf(' ');
+        const word = space < 0 ? line : line.slice(0, space);
+        if (!/^[A-Z_]+$/.test(word)) throw new Error('a line that is no reply of beanstalkd');
+        if (!wordsWithData.has(word)) {
+          take({ word, number: space < 0 ? 0 : Number.parseInt(line.slice(space + 1), 10), data: null });
+          from = end + 1;
+          continue;
+        }
+        const start = end + 1;
+        const length = Number(line.slice(line.lastIndexOf(' ') + 1));
+        if (!Number.isSafeInteger(length)) throw new Error('a reply without a length');
+        const next = start + length + lineEnd;
+        if (bytes.length < next) return keep(bytes.subarray(from), next - from);
+        const number = Number.parseInt(line.slice(space + 1), 10);
+        take({ word, number, data: bytes.subarray(start, start + length) });
+        from = next;
+      }
+    },
+  };
+}
