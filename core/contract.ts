@@ -169,6 +169,11 @@ export interface QueueBackend extends JobSender, JobSettler, JobSource {
   /** Stores the messages as a part of the caller's transaction: they come to be when it commits, or never. */
   enqueueIn?(tx: SqlTransaction, messages: readonly OutgoingMessage[]): Promise<SendResult[]>;
   begin?(): Promise<JobTransaction>;
+  /**
+   * Where leases can be lost at once and not only by their time (a connection takes them with it): called with the tokens of those
+   * that were, so that their jobs are stopped and not only refused in the end. Returns how to listen no more.
+   */
+  onLost?(listener: (tokens: ReadonlySet<string>) => void): () => void;
   close(): Promise<void>;
 }
 

@@ -77,6 +77,10 @@ export function startUpkeep(state: WorkerState): Upkeep {
     if (running.has(run)) run.end('lease-lost');
   }
 
+  const unlisten = backend.onLost?.((tokens) => {
+    for (const run of [...running, ...state.buffer]) if (tokens.has(run.lease.token)) lose(run);
+  });
+
   async function cancelAsked(): Promise<void> {
     const byId = new Map<string, Run>();
     for (const run of running) if (run.id !== null) byId.set(run.id, run);
@@ -142,6 +146,7 @@ export function startUpkeep(state: WorkerState): Upkeep {
     stop() {
       stopped = true;
       for (const cancel of cancels) cancel();
+      unlisten?.();
     },
   };
 }

@@ -1,0 +1,80 @@
+import type { PeekedMessage, QueueAdmin, QueueStats } from '../../../core/contract.ts';
+import { countOf, readNote } from './counting.ts';
+import { beanstalkdDeadLetters } from './dead.ts';
+import { refusal } from './errors.ts';
+import { factsOf } from './facts.ts';
+import type { BeanstalkdState } from './index.ts';
+import { readyAtOf } from './rank.ts';
+
+/** As long as beanstalkd can: 136 years. */
+const foreverSeconds = 2 ** 32 - 1;
+
+export function beanstalkdAdmin(state: BeanstalkdState): QueueAdmin {
+  const { link, clock } = state;
+
+  async function peekAt(tube: string, command: 'peek-ready' | 'peek-delayed'): Promise<PeekedMessage | null> {
+    const { word, number: jobId, data } = await link.send(command, tube);
+    if (word === 'NOT_FOUND') return null;
+    if (word !== 'FOUND') throw refusal('peeking', word);
+    const body = data!.toString('utf8');
+    const stats = await link.jobStats(jobId);
+    if (!stats || (stats.state !== 'ready' && stats.state !== 'delayed')) return null;
+    const note = stats.reserves > 0 ? await readNote(state, jobId, data!).catch(state.noteFailed) : null;
+    const facts = factsOf(body, jobId);
+    const now = clock.now();
+    const readyAt =
+      stats.state === 'delayed'
+        ? now + stats.leftSeconds * 1_000
+        : Math.min(
+            now,
+            readyAtOf(stats.pri, facts.priority, state.ageingMs) ?? now - stats.ageSeconds * 1_000,
+          );
+    const attempt = countOf({ ...stats, reserves: stats.reserves + 1 }, note).attempt - 1;
+    return { ...facts, queue: state.queueOf(tube), readyAt, attempt };
+  }
+
+  async function statsOf(tube: string): Promise<QueueStats> {
+    const stats = await link.tubeStats(tube);
+    const { ready = 0, delayed = 0, reserved: leased = 0, buried: dead = 0, paused = false } = stats ?? {};
+    const next = ready > 0 ? await peekAt(tube, 'peek-ready') : null;
+    const oldestReadyMs = next ? Math.max(0, clock.now() - next.readyAt) : null;
+    return { queue: state.queueOf(tube), ready, delayed, leased, dead, paused, oldestReadyMs };
+  }
+
+  async function pause(queue: string, seconds: number): Promise<void> {
+    const tube = state.tubeOf(queue);
+    // A tube that is empty and that nobody watches is forgotten, and its pause with it.
+    await link.send(`watch ${tube}`);
+    const { word } = await link.send(`pause-tube ${tube} ${seconds}`);
+    if (word !== 'PAUSED') throw refusal('pausing a tube', word);
+  }
+
+  return {
+    deadLetters: beanstalkdDeadLetters(state),
+    async stats(only) {
+      const tubes = only === undefined ? await state.tubes() : [state.tubeOf(only)];
+      return Promise.all(tubes.map(statsOf));
+    },
+    /** beanstalkd shows the next job that is ready and the next one that is delayed. */
+    async peek(queue, max) {
+      const tube = state.tubeOf(queue);
+      const shown = await Promise.all([peekAt(tube, 'peek-ready'), peekAt(tube, 'peek-delayed')]);
+      return shown.filter((one) => one !== null).slice(0, max);
+    },
+    async clear(queue) {
+      const tube = state.tubeOf(queue);
+      let count = 0;
+      for (const command of ['peek-delayed', 'peek-ready']) {
+        for (;;) {
+          const { word, number } = await link.send(command, tube);
+          if (word !== 'FOUND') break;
+          const answer = await link.send(`delete ${number}`);
+          if (answer.word === 'DELETED') count++; // else a worker was quicker
+        }
+      }
+      return count;
+    },
+    pause: (queue) => pause(queue, foreverSeconds),
+    resume: (queue) => pause(queue, 0),
+  };
+}

@@ -1,0 +1,25 @@
+/** What there is without a store: no records, and keys that hold within this process. */
+
+import type { Clock } from '../../../core/clock.ts';
+import type { RecordStore, Stores } from '../../../core/store.ts';
+import { memoryStore } from '../memory/store.ts';
+
+const noRecords: RecordStore = {
+  get: async () => null,
+  list: async () => [],
+  progress: async () => true,
+  cancel: async () => 'unknown',
+  cancelRequested: async () => [],
+  purge: async () => 0,
+};
+
+export function aloneStores(clock: Clock): Stores {
+  const { keys, workers, records } = memoryStore({ clock });
+  // Its purge is the one that removes old keys.
+  return { keys, workers, records: { ...noRecords, purge: (olderThan) => records.purge(olderThan) } };
+}
+
+export const aloneWarning =
+  'beanstalkd() has no store. Jobs run, but there is no history and no cancel; idempotency keys, schedules, the list of workers and ' +
+  'the reasons of dead letters hold within this process only; and a job that is handed back at a shutdown counts as attempted. ' +
+  'Give it one: beanstalkd({ url, store: sqliteStore("jobs.db") }).';

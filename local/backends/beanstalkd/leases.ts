@@ -1,0 +1,259 @@
+/**
+ * The leases of this process, and what may be done with them. beanstalkd lets go of a job when its time is up or its connection
+ * ends, and lets anybody delete a job that nobody has reserved: so whether a lease still stands is decided here, before the
+ * server is asked, and always on the safe side.
+ */
+
+import { randomBytes } from 'node:crypto';
+import type { Abandon, Ack, JobLease, JobSettler } from '../../../core/contract.ts';
+import { noNote, writeNote } from './counting.ts';
+import { refusal } from './errors.ts';
+import { factsOf, markOf } from './facts.ts';
+import type { BeanstalkdState } from './index.ts';
+import { addLetter } from './letters.ts';
+import { rankOf, secondsOf } from './rank.ts';
+import type { Held } from './seats.ts';
+
+export interface Leases extends JobSettler {
+  newToken(jobId: number): string;
+  /** Resolves when the server leaves it to us for long enough to work with. */
+  add(held: Held): Promise<void>;
+  /** Their connection has ended, and they with it. */
+  lose(held: readonly Held[]): void;
+  reapExpired(queue: string): Promise<number>;
+  close(): void;
+}
+
+/** A delete that arrives after the server has let go could hit a job of somebody else's. */
+const closeMs = 1_000;
+
+export function createLeases(state: BeanstalkdState, lost: (tokens: ReadonlySet<string>) => void): Leases {
+  const { clock } = state;
+  const all = new Map<string, Held>();
+  // Unlike that of any other process, and of this one before.
+  const series = randomBytes(9).toString('base64url');
+  let count = 0;
+  /** Settled in a batch that failed in part, and so will be asked for again. */
+  const confirmed = new Set<string>();
+  let cancelKeeping: (() => void) | null = null;
+  let keepingAt = Number.POSITIVE_INFINITY;
+
+  const isOpen = ({ endsAt, heldUntil }: Held): boolean => Math.min(endsAt, heldUntil) > clock.now();
+  const ttrMsOf = ({ stats }: Held): number => Math.max(1, stats.ttrSeconds) * 1_000;
+
+  /** Takes the right to settle. */
+  function take({ token }: JobLease): Held | null {
+    const held = all.get(token);
+    if (!held || !isOpen(held)) return null;
+    forget(held);
+    return held;
+  }
+
+  function forget(held: Held): void {
+    all.delete(held.lease.token);
+    held.seat.held.delete(held);
+  }
+
+  /** Settling has failed and the connection stands: the right is given back. */
+  function untake(held: Held): void {
+    if (!held.seat.connection.isOpen) return;
+    all.set(held.lease.token, held);
+    held.seat.held.add(held);
+  }
+
+  async function touch(held: Held): Promise<boolean> {
+    const sentAt = clock.now();
+    const { word } = await held.seat.connection.send(`touch ${held.jobId}`);
+    if (word === 'TOUCHED') held.heldUntil = Math.max(held.heldUntil, sentAt + ttrMsOf(held));
+    else if (word !== 'NOT_FOUND') throw refusal('touching a job', word);
+    return word === 'TOUCHED';
+  }
+
+  /** The time that a job was given when it was put may be shorter than its lease: it is touched halfway. */
+  function keepUp(held: Held): void {
+    const dueAt = held.heldUntil - ttrMsOf(held) / 2;
+    if (dueAt >= held.endsAt || dueAt >= keepingAt) return;
+    cancelKeeping?.();
+    keepingAt = dueAt;
+    cancelKeeping = clock.after(Math.max(0, dueAt - clock.now()), () => {
+      keepingAt = Number.POSITIVE_INFINITY;
+      cancelKeeping = null;
+      void touchDue();
+    });
+  }
+
+  async function touchDue(): Promise<void> {
+    const now = clock.now();
+    const open = [...all.values()].filter(({ endsAt }) => endsAt > now);
+    const due = open.filter((held) => held.heldUntil - ttrMsOf(held) / 2 <= now);
+    const answers = await Promise.allSettled(due.map(touch));
+    const gone = due.filter((_, i) => {
+      const answer = answers[i]!;
+      return answer.status === 'fulfilled' && !answer.value;
+    });
+    lose(gone);
+    for (const held of open) if (all.has(held.lease.token)) keepUp(held);
+  }
+
+  function lose(gone: readonly Held[]): void {
+    const mine = gone.filter(({ lease }) => all.has(lease.token));
+    for (const held of mine) forget(held);
+    if (mine.length > 0) lost(new Set(mine.map(({ lease }) => lease.token)));
+  }
+
+  /** One command that ends a lease. `null` = the lease was lost before. */
+  async function settle(held: Held, line: string, good: string, during: string): Promise<boolean> {
+    const { word } = await held.seat.connection.send(line);
+    if (word === good) return true;
+    if (word === 'NOT_FOUND') return false;
+    throw refusal(during, word);
+  }
+
+  async function remove(held: Held): Promise<boolean> {
+    if (held.heldUntil - clock.now() < Math.min(closeMs, ttrMsOf(held) / 4) && !(await touch(held)))
+      return false;
+    return settle(held, `delete ${held.jobId}`, 'DELETED', 'deleting a job');
+  }
+
+  async function release(held: Held, delayMs: number): Promise<boolean> {
+    const { jobId, lease } = held;
+    const rank = rankOf(clock.now() + delayMs, factsOf(lease.body, jobId).priority, state.ageingMs);
+    const line = `release ${jobId} ${rank} ${secondsOf(delayMs)}`;
+    const { word } = await held.seat.connection.send(line);
+    if (word === 'BURIED') {
+      // No memory to put it into line: buried it would stay for ever.
+      const again = await held.seat.connection.send(`kick-job ${jobId}`);
+      if (again.word !== 'KICKED') throw refusal('releasing a job', 'OUT_OF_MEMORY');
+      return true;
+    }
+    if (word === 'NOT_FOUND') return false;
+    if (word !== 'RELEASED') throw refusal('releasing a job', word);
+    return true;
+  }
+
+  async function settleWith(held: Held | null, how: (held: Held) => Promise<boolean>): Promise<boolean> {
+    if (!held) return false;
+    try {
+      return await how(held);
+    } catch (error) {
+      untake(held);
+      throw error;
+    }
+  }
+
+  async function ackOne({ lease, complete }: Ack): Promise<boolean> {
+    if (confirmed.delete(lease.token)) return true;
+    return settleWith(take(lease), async (held) => {
+      if (complete) {
+        const { key, owner, ...done } = complete;
+        // The key first: a job that returns with its key done is skipped.
+        if (!(await state.keys.complete(key, owner, done))) return false;
+      }
+      return remove(held);
+    });
+  }
+
+  async function bury(held: Held, { reason, error }: Abandon): Promise<boolean> {
+    const { lease, jobId, stats } = held;
+    const { id, job, priority } = factsOf(lease.body, jobId);
+    const diedAt = clock.now();
+    const letter = {
+      jobId,
+      mark: markOf(lease.body),
+      id,
+      job,
+      reason,
+      error,
+      attempt: lease.attempt,
+      diedAt,
+    };
+    await addLetter(state, stats.tube, letter);
+    const rank = rankOf(diedAt, priority, state.ageingMs);
+    return settle(held, `bury ${jobId} ${rank}`, 'BURIED', 'burying a job');
+  }
+
+  return {
+    newToken: (jobId) => `${series}.${++count}.${jobId}`,
+
+    async add(held) {
+      if (!held.seat.connection.isOpen) return;
+      all.set(held.lease.token, held);
+      held.seat.held.add(held);
+      // Seconds are cut off: of a short time there may be nothing left to see.
+      if (held.heldUntil - clock.now() < ttrMsOf(held) / 2) await touch(held);
+      keepUp(held);
+    },
+
+    lose,
+
+    async ack(acks) {
+      const answers = await Promise.allSettled(acks.map(ackOne));
+      const failed = answers.find((answer) => answer.status === 'rejected');
+      if (!failed) return answers.map((answer) => answer.status === 'fulfilled' && answer.value);
+      for (const [i, { lease }] of acks.entries()) {
+        const answer = answers[i]!;
+        if (answer.status === 'fulfilled' && answer.value) confirmed.add(lease.token);
+      }
+      throw failed.reason;
+    },
+
+    nack: (lease, { delayMs, countAttempt }) =>
+      settleWith(take(lease), async (held) => {
+        const { jobId, stats, note } = held;
+        const old = note ?? { ...noNote, mark: markOf(lease.body) };
+        const isTold = !old.expired && old.told === stats.losses;
+        const next = countAttempt
+          ? { ...old, told: stats.losses, expired: false }
+          : { ...old, uncounted: old.uncounted + 1 };
+        // Before the release, because the next owner reads it.
+        if (!countAttempt || !isTold) await writeNote(state, jobId, next).catch(state.noteFailed);
+        return release(held, delayMs);
+      }),
+
+    abandon: (lease, why) =>
+      settleWith(take(lease), (held) => (why.reason === 'cancelled' ? remove(held) : bury(held, why))),
+
+    async renew(leases, leaseMs) {
+      const open = leases.map(({ token }) => {
+        const held = all.get(token);
+        return held && isOpen(held) ? held : null;
+      });
+      const endsAt = clock.now() + leaseMs;
+      const answers = await Promise.allSettled(open.map((held) => held && touch(held)));
+      return open.map((held, i) => {
+        const answer = answers[i]!;
+        if (!held || answer.status === 'rejected') return false;
+        if (!answer.value) {
+          lose([held]);
+          return false;
+        }
+        held.endsAt = endsAt;
+        keepUp(held);
+        return true;
+      });
+    },
+
+    /** Of this process: what others hold goes back with their connection, or when its time is up. */
+    async reapExpired(queue) {
+      const now = clock.now();
+      const expired = [...all.values()].filter(({ lease, endsAt }) => lease.queue === queue && endsAt <= now);
+      const answers = await Promise.all(
+        expired.map(async (held) => {
+          forget(held);
+          const { jobId, stats, note, lease } = held;
+          const old = note ?? { ...noNote, mark: markOf(lease.body) };
+          const next = { ...old, told: stats.losses, expired: true };
+          await writeNote(state, jobId, next).catch(state.noteFailed);
+          return release(held, 0).catch(() => false); // then the server does it, when its time is up
+        }),
+      );
+      return answers.filter(Boolean).length;
+    },
+
+    close() {
+      cancelKeeping?.();
+      keepingAt = Number.NEGATIVE_INFINITY;
+      for (const held of [...all.values()]) forget(held);
+    },
+  };
+}

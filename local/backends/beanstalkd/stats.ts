@@ -1,0 +1,71 @@
+/** The YAML of `stats-job`, `stats-tube` and `list-tubes`: one `name: value` per line, and nothing that would take a parser. */
+
+/** What a server counts of one job. */
+export interface JobStats {
+  readonly tube: string;
+  readonly state: 'ready' | 'delayed' | 'reserved' | 'buried';
+  readonly pri: number;
+  readonly ageSeconds: number;
+  readonly ttrSeconds: number;
+  /** Until its lease ends, or its delay. */
+  readonly leftSeconds: number;
+  readonly reserves: number;
+  /** How many reservations ended with no word of their worker: it lost the connection, or its time was up. */
+  readonly losses: number;
+}
+
+export function jobStatsOf(yaml: Buffer): JobStats {
+  const text = yaml.toString('latin1');
+  const reserves = numberIn(text, 'reserves');
+  const state = wordIn(text, 'state') as JobStats['state'];
+  const under = state === 'reserved' ? 1 : 0;
+  return {
+    tube: wordIn(text, 'tube'),
+    state,
+    pri: numberIn(text, 'pri'),
+    ageSeconds: numberIn(text, 'age'),
+    ttrSeconds: numberIn(text, 'ttr'),
+    leftSeconds: numberIn(text, 'time-left'),
+    reserves,
+    // The first time there is nothing to subtract, and this is the hot path.
+    losses:
+      reserves <= 1 && under === reserves
+        ? 0
+        : Math.max(0, reserves - under - numberIn(text, 'releases') - numberIn(text, 'buries')),
+  };
+}
+
+export interface TubeStats {
+  readonly ready: number;
+  readonly delayed: number;
+  readonly reserved: number;
+  readonly buried: number;
+  readonly paused: boolean;
+}
+
+export function tubeStatsOf(yaml: Buffer): TubeStats {
+  const text = yaml.toString('latin1');
+  return {
+    ready: numberIn(text, 'current-jobs-ready'),
+    delayed: numberIn(text, 'current-jobs-delayed'),
+    reserved: numberIn(text, 'current-jobs-reserved'),
+    buried: numberIn(text, 'current-jobs-buried'),
+    paused: numberIn(text, 'pause-time-left') > 0,
+  };
+}
+
+export function tubesOf(yaml: Buffer): string[] {
+  const lines = yaml.toString('latin1').split('\n');
+  return lines.filter((line) => line.startsWith('- ')).map((line) => line.slice(2));
+}
+
+/** Quotes are for names that YAML would take for something else. */
+function wordIn(text: string, name: string): string {
+  const start = text.indexOf(`\n${name}: `);
+  if (start < 0) return '';
+  const from = start + name.length + 3;
+  const end = text.indexOf('\n', from);
+  return text.slice(from, end < 0 ? text.length : end).replace(/^"(.*)"$/, '$1');
+}
+
+const numberIn = (text: string, name: string): number => Number(wordIn(text, name)) || 0;

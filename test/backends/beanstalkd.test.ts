@@ -1,0 +1,43 @@
+import { afterAll, describe, it } from 'vitest';
+import { beanstalkd } from '../../local/backends/beanstalkd/index.ts';
+import { memoryStore } from '../../local/backends/memory/index.ts';
+import { startBeanstalkd } from '../beanstalkd/server.ts';
+import { describeBackend } from '../contract/backend.ts';
+import type { Harness } from '../contract/harness.ts';
+import { day } from '../contract/kit.ts';
+import { createVirtualClock } from '../virtual-clock.ts';
+
+const server = await startBeanstalkd({ stopped: true, args: ['-z', '200000'] });
+afterAll(() => server.remove());
+let laws = 0;
+/** A server's clock must not run backwards, so every law begins when the one before it has ended. */
+let now = Date.UTC(2026, 0, 15, 12);
+
+/** A real server whose clock moves with that of the law, and two openings of the same tubes. */
+const harness: Harness = {
+  lacks: ['duplicates'],
+  async open() {
+    const clock = createVirtualClock(now);
+    await server.setTime(now);
+    const prefix = `law-${++laws}-`;
+    const store = memoryStore({ clock });
+    const options = { url: server.url, prefix, store, clock, ttrMs: 100 * day, maxBodyBytes: 200_000 };
+    const [backend, peer] = [beanstalkd(options), beanstalkd(options)];
+    return {
+      backend,
+      peer,
+      now: clock.now,
+      async advance(ms) {
+        clock.advance(ms);
+        await server.setTime(clock.now());
+      },
+      async close() {
+        await backend.close();
+        await peer.close();
+        now = Math.ceil(clock.now() / 1_000) * 1_000;
+      },
+    };
+  },
+};
+
+describeBackend('beanstalkd()', harness, { describe, it });

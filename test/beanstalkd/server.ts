@@ -1,0 +1,164 @@
+/**
+ * A beanstalkd server of the tests' own: in a temporary folder, on a free port, gone when the tests are. It never touches a
+ * server that the machine runs already.
+ */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Connection, openConnection } from '../../local/backends/beanstalkd/connection.ts';
+import { keep } from '../postgres/keeper.ts';
+import { beanstalkdProgram, faketimeLibrary } from './programs.ts';
+
+export interface BeanstalkdServerOptions {
+  /** Whether it writes a binlog, fsynced with every write. @default false */
+  readonly binlog?: boolean;
+  /** Further arguments, as `['-z', '1000']`. */
+  readonly args?: readonly string[];
+  /** Whether its clock stands still until `setTime`. @default false */
+  readonly stopped?: boolean;
+}
+
+export interface BeanstalkdServer {
+  readonly url: string;
+  readonly port: number;
+  readonly pid: number;
+  /** A plain connection, to do what other programs do. Ends with the server. */
+  connection(): Promise<Connection>;
+  start(): Promise<void>;
+  stop(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
+  signal(name: NodeJS.Signals): void;
+  /** Epoch ms, whole seconds are used; resolves when what has become due is. For a server whose clock stands still. */
+  setTime(now: number): Promise<void>;
+  /** Stops it and removes its folder; without this call that happens when this process ends, however it ends. */
+  remove(): Promise<void>;
+}
+
+const startedWithinMs = 10_000;
+
+export async function startBeanstalkd(options: BeanstalkdServerOptions = {}): Promise<BeanstalkdServer> {
+  const { binlog = false, args = [], stopped = false } = options;
+  const program = await beanstalkdProgram();
+  const library = stopped ? await faketimeLibrary() : null;
+  const folder = await mkdtemp(join(tmpdir(), 'longshore-beanstalkd-'));
+  const keeper = keep(folder);
+  const timeFile = join(folder, 'time');
+  const env: NodeJS.ProcessEnv = library
+    ? { LD_PRELOAD: library, FAKETIME_TIMESTAMP_FILE: timeFile, FAKETIME_NO_CACHE: '1', TZ: 'UTC' }
+    : {};
+  const setClock = (now: number) =>
+    writeFile(timeFile, new Date(now).toISOString().slice(0, 19).replace('T', ' '));
+  let clockLine: Connection | null = null;
+  try {
+    if (library) await setClock(Date.now());
+    await mkdir(join(folder, 'binlog'));
+    const own = [...(binlog ? ['-b', join(folder, 'binlog'), '-f', '0'] : []), ...args];
+    let { server, port } = await onFreePort((free) => launch(program, ['-p', `${free}`, ...own], env));
+    keeper.watch(server.pid!);
+    const place = { host: '127.0.0.1', port, silenceMs: 10_000 };
+    const beanstalkd: BeanstalkdServer = {
+      url: `beanstalk://127.0.0.1:${port}`,
+      port,
+      get pid() {
+        return server.pid!;
+      },
+      connection: () => openConnection(place),
+      async start() {
+        if (isRunning(server)) return;
+        server = await launch(program, ['-p', `${port}`, ...own], env);
+        keeper.watch(server.pid!);
+      },
+      async stop(signal = 'SIGTERM') {
+        if (!isRunning(server)) return;
+        server.ref();
+        const ended = once(server, 'exit');
+        server.kill('SIGCONT'); // a server that was paused would not hear the next one
+        server.kill(signal);
+        await ended;
+        keeper.watch(null);
+      },
+      signal: (name) => void server.kill(name),
+      async setTime(now) {
+        await setClock(now);
+        clockLine ??= await openConnection(place);
+        // It looks at its clock after each command: the first answer may still be of the old time.
+        await clockLine.send('list-tube-used');
+        await clockLine.send('list-tube-used');
+      },
+      async remove() {
+        await beanstalkd.stop('SIGKILL');
+        await keeper.end();
+      },
+    };
+    return beanstalkd;
+  } catch (error) {
+    await keeper.end();
+    throw error;
+  }
+}
+
+/** Nothing can hold a port for a program that cannot be given one: when another was quicker, the next is tried. */
+async function onFreePort(start: (port: number) => Promise<ChildProcess>) {
+  for (let tries = 1; ; tries++) {
+    const probe = createServer().listen(0, '127.0.0.1');
+    await once(probe, 'listening');
+    const { port } = probe.address() as { port: number };
+    probe.close();
+    await once(probe, 'close');
+    try {
+      return { port, server: await start(port) };
+    } catch (error) {
+      if (tries === 5 || !/in use/i.test(String(error))) throw error;
+    }
+  }
+}
+
+/** Resolves when it takes connections; rejects with what it wrote when it ends before that. */
+async function launch(
+  program: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<ChildProcess> {
+  // In a session of its own, so that Ctrl-C reaches the tests alone and they can still end what they began.
+  const server = spawn(program, ['-l', '127.0.0.1', ...args], {
+    detached: true,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, ...env },
+  });
+  let log = '';
+  server.stderr!.setEncoding('utf8').on('data', (text: string) => {
+    log = (log + text).slice(-4_000);
+  });
+  const failed = new Promise<never>((_, reject) => {
+    server.once('error', reject);
+    server.once('close', (code) =>
+      reject(new Error(`beanstalkd ended with code ${code} while starting:\n${log}`)),
+    );
+  });
+  failed.catch(() => {}); // later it ends when it is told to
+  await Promise.race([failed, answers(Number(args[1]))]);
+  // Neither keeps this process alive: the keeper knows what to do when it ends.
+  server.unref();
+  (server.stderr as unknown as { unref(): void }).unref();
+  return server;
+}
+
+/** beanstalkd says nothing when it is ready. */
+async function answers(port: number): Promise<void> {
+  for (const since = performance.now(); performance.now() - since < startedWithinMs; await delay(10)) {
+    const socket = connect({ host: '127.0.0.1', port });
+    const isThere = await new Promise<boolean>((resolve) => {
+      socket.once('connect', () => resolve(true));
+      socket.once('error', () => resolve(false));
+    });
+    socket.destroy();
+    if (isThere) return;
+  }
+  throw new Error(`Expected beanstalkd to take connections within ${startedWithinMs} ms.`);
+}
+
+const isRunning = (server: ChildProcess): boolean => server.exitCode === null && server.signalCode === null;
