@@ -1,4 +1,5 @@
 import { afterAll, describe, it } from 'vitest';
+import type { QueueBackend } from '../../core/contract.ts';
 import { beanstalkd } from '../../local/backends/beanstalkd/index.ts';
 import { memoryStore } from '../../local/backends/memory/index.ts';
 import { startBeanstalkd } from '../beanstalkd/server.ts';
@@ -15,14 +16,20 @@ let now = Date.UTC(2026, 0, 15, 12);
 
 /** A real server whose clock moves with that of the law, and two openings of the same tubes. */
 const harness: Harness = {
-  lacks: ['duplicates'],
+  lacks: ['duplicates', 'use elsewhere', 'sight', 'place of the retried'],
   async open() {
     const clock = createVirtualClock(now);
     await server.setTime(now);
     const prefix = `law-${++laws}-`;
     const store = memoryStore({ clock });
     const options = { url: server.url, prefix, store, clock, ttrMs: 100 * day, maxBodyBytes: 200_000 };
-    const [backend, peer] = [beanstalkd(options), beanstalkd(options)];
+    const [backend, peer] = [open(), open()];
+    function open(): QueueBackend {
+      const opened = beanstalkd(options);
+      const admin = opened.admin!;
+      const resume = (queue: string) => admin.resume(queue).then(() => server.tick(clock.now()));
+      return { ...opened, admin: { ...admin, resume } };
+    }
     return {
       backend,
       peer,

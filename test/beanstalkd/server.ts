@@ -5,7 +5,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,8 +32,10 @@ export interface BeanstalkdServer {
   start(): Promise<void>;
   stop(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
   signal(name: NodeJS.Signals): void;
-  /** Epoch ms, whole seconds are used; resolves when what has become due is. For a server whose clock stands still. */
+  /** Epoch ms; resolves when what has become due is. For a server whose clock stands still. */
   setTime(now: number): Promise<void>;
+  /** Lets some microseconds pass after `now`, at most ten times in a row: a tube is resumed by a pause of a nanosecond. */
+  tick(now: number): Promise<void>;
   /** Stops it and removes its folder; without this call that happens when this process ends, however it ends. */
   remove(): Promise<void>;
 }
@@ -50,8 +52,15 @@ export async function startBeanstalkd(options: BeanstalkdServerOptions = {}): Pr
   const env: NodeJS.ProcessEnv = library
     ? { LD_PRELOAD: library, FAKETIME_TIMESTAMP_FILE: timeFile, FAKETIME_NO_CACHE: '1', TZ: 'UTC' }
     : {};
-  const setClock = (now: number) =>
-    writeFile(timeFile, new Date(now).toISOString().slice(0, 19).replace('T', ' '));
+  /** A fraction more, because libfaketime rounds down. In one piece: a server that looks at half of it would take the time of day. */
+  const setClock = async (now: number, micros = '010') => {
+    await writeFile(
+      `${timeFile}.next`,
+      `${new Date(now).toISOString().slice(0, 23).replace('T', ' ')}${micros}`,
+    );
+    await rename(`${timeFile}.next`, timeFile);
+  };
+  let ticks = 0;
   let clockLine: Connection | null = null;
   try {
     if (library) await setClock(Date.now());
@@ -60,6 +69,12 @@ export async function startBeanstalkd(options: BeanstalkdServerOptions = {}): Pr
     let { server, port } = await onFreePort((free) => launch(program, ['-p', `${free}`, ...own], env));
     keeper.watch(server.pid!);
     const place = { host: '127.0.0.1', port, silenceMs: 10_000 };
+    /** It looks at its clock after each command: the first answer may still be of the old time. */
+    const look = async () => {
+      clockLine ??= await openConnection(place);
+      await clockLine.send('list-tube-used');
+      await clockLine.send('list-tube-used');
+    };
     const beanstalkd: BeanstalkdServer = {
       url: `beanstalk://127.0.0.1:${port}`,
       port,
@@ -82,12 +97,15 @@ export async function startBeanstalkd(options: BeanstalkdServerOptions = {}): Pr
         keeper.watch(null);
       },
       signal: (name) => void server.kill(name),
+      async tick(now) {
+        ticks++;
+        await setClock(now, `${10 + 50 * ticks}`.padStart(3, '0'));
+        await look();
+      },
       async setTime(now) {
+        ticks = 0;
         await setClock(now);
-        clockLine ??= await openConnection(place);
-        // It looks at its clock after each command: the first answer may still be of the old time.
-        await clockLine.send('list-tube-used');
-        await clockLine.send('list-tube-used');
+        await look();
       },
       async remove() {
         await beanstalkd.stop('SIGKILL');

@@ -87,7 +87,8 @@ export function orderLaws(law: Law): void {
     await t.advance(minute);
     const after = await t.put({ priority: 5 });
     const high = await t.put({ priority: 2 });
-    assert.deepEqual(bodiesOf(await t.takeAll()), bodiesOf([high, before, dead, after]));
+    const retried = t.lacks('place of the retried') ? [dead, before] : [before, dead];
+    assert.deepEqual(bodiesOf(await t.takeAll()), bodiesOf([high, ...retried, after]));
   });
 
   law('a fetch from several queues goes by rank, not by queue', async (t) => {

@@ -186,10 +186,12 @@ export function settlingLaws(law: Law): void {
       const lease = await t.take();
       const sent = JSON.parse(JSON.stringify(lease)) as JobLease;
       assert.deepEqual(sent, lease);
-      const elsewhere = t.openings.at(-1)!;
+      const elsewhere = t.lacks('use elsewhere') ? t.backend : t.openings.at(-1)!;
       assert.deepEqual(await elsewhere.renew([sent], minute), [true]);
       assert.deepEqual(await elsewhere.ack([{ lease: sent }]), [true]);
       if (!t.lacks('settled elsewhere')) assert.equal(await t.ack(lease), false);
+      if (t.lacks('use elsewhere'))
+        assert.deepEqual(await t.openings.at(-1)!.ack([{ lease: sent }]), [false]);
       await t.nothingEverComes();
     },
   );

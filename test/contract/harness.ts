@@ -42,7 +42,13 @@ export type Lack =
   /** A lease cannot say that the attempt before it was interrupted, so it never does. */
   | 'interruptions'
   /** That a lease was settled is known to the process that did it, and to no other. */
-  | 'settled elsewhere';
+  | 'settled elsewhere'
+  /** A lease belongs to the connection that took it: no other process can use it. */
+  | 'use elsewhere'
+  /** Of what waits only the next message shows, ready and delayed. */
+  | 'sight'
+  /** A dead letter that is retried takes the place it had when it died. */
+  | 'place of the retried';
 
 export interface Harness {
   open(options?: OpenOptions): Promise<Bench>;
