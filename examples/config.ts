@@ -54,7 +54,26 @@ const backends: Readonly<Record<string, (app: App, place: Place) => Promise<Cont
     if (fresh) await deleteKeys(url, schema);
     return backend;
   },
+  beanstalkd: async (_, place) => {
+    const url = process.env.BEANSTALKD_URL;
+    if (!url) throw config('Expected BEANSTALKD_URL to be beanstalk://host:11300, got nothing.');
+    const { beanstalkd } = await import('../local/backends/beanstalkd/index.ts');
+    const { exampleStore } = await import('./store.ts');
+    const { prefix = 'longshore-', fresh = false } = place;
+    const store = await exampleStore(place, undefined, 'beanstalkd');
+    const backend = beanstalkd({ url, prefix, ...(store && { store }) });
+    if (fresh) await empty(backend);
+    return backend;
+  },
 };
+
+/** Removes what an earlier run has left, dead letters too. */
+async function empty(backend: Contract.QueueBackend): Promise<void> {
+  const admin = backend.admin!;
+  for (const { queue } of await admin.stats()) await admin.clear(queue);
+  const letters = await admin.deadLetters.list({ max: 10_000 });
+  await admin.deadLetters.discard(letters.map(({ id }) => id));
+}
 
 export function databaseUrl(): string {
   const url = process.env.DATABASE_URL;

@@ -28,7 +28,8 @@ const stores: Readonly<Record<string, (place: Place) => Promise<Stores>>> = {
   },
 };
 
-const keepNone = ['sqs', 'servicebus'];
+/** beanstalkd() takes its store itself, and passes it on. */
+const keepNone = ['sqs', 'servicebus', 'beanstalkd'];
 
 /** `undefined`: the backend keeps its own. Throws `CONFIG` for a store that the examples do not know. */
 export async function exampleStore(

@@ -6,16 +6,19 @@ import { sqlite } from '../local/backends/sqlite/index.ts';
 import { createAppQueues } from '../local/emulate/servicebus/app-queues.ts';
 import { startServiceBus } from '../local/emulate/servicebus/server.ts';
 import { openEndpoint } from './aws/endpoint.ts';
+import { startBeanstalkd } from './beanstalkd/server.ts';
 import { freshDatabase } from './postgres/schemas.ts';
 import { startRedis } from './redis/server.ts';
 
 const root = join(import.meta.dirname, '..');
 const database = await freshDatabase();
 const redis = await startRedis();
+const beanstalkd = await startBeanstalkd();
 const endpoint = await openEndpoint();
 afterAll(async () => {
   await endpoint.stop();
   await redis.remove();
+  await beanstalkd.remove();
   await database.drop();
 });
 
@@ -49,6 +52,7 @@ async function demo(
     REDIS_URL: redis.url,
     SERVICEBUS_CONNECTION_STRING: undefined,
     SERVICEBUS_CONNECTION: undefined,
+    BEANSTALKD_URL: beanstalkd.url,
     ...addresses,
   };
   const child = spawn(process.execPath, ['examples/demo/main.ts', ...args], { cwd: root, env });
@@ -79,6 +83,7 @@ describe.concurrent('the demo', { timeout: 120_000 }, () => {
     ['sqs', 'sqs'],
     ['redis', 'redis'],
     ['servicebus', 'servicebus'],
+    ['beanstalkd', 'beanstalkd'],
   ])('does all that it promises with LONGSHORE_BACKEND=%s', async ([backend, name], { expect }) => {
     const { code, stdout, stderr } = await demo(['--exit-when-idle', '--json', '--rows', '10000'], {
       backend: backend!,
@@ -191,7 +196,7 @@ describe.concurrent('the demo', { timeout: 120_000 }, () => {
     const { code, stderr } = await demo(['--exit-when-idle'], { backend: 'kafka' });
     expect(code).toBe(1);
     expect(stderr).toBe(
-      'CONFIG: Expected LONGSHORE_BACKEND to be one of sqlite, memory, sync, postgres, sqs, servicebus, redis, got "kafka".\n',
+      'CONFIG: Expected LONGSHORE_BACKEND to be one of sqlite, memory, sync, postgres, sqs, servicebus, redis, beanstalkd, got "kafka".\n',
     );
   });
 });

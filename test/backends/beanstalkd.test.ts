@@ -5,7 +5,8 @@ import { memoryStore } from '../../local/backends/memory/index.ts';
 import { startBeanstalkd } from '../beanstalkd/server.ts';
 import { describeBackend } from '../contract/backend.ts';
 import type { Harness } from '../contract/harness.ts';
-import { day } from '../contract/kit.ts';
+import { day, second } from '../contract/kit.ts';
+import { describeModel } from '../contract/model.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
 const server = await startBeanstalkd({ stopped: true, args: ['-z', '200000'] });
@@ -17,6 +18,8 @@ let now = Date.UTC(2026, 0, 15, 12);
 /** A real server whose clock moves with that of the law, and two openings of the same tubes. */
 const harness: Harness = {
   lacks: ['duplicates', 'use elsewhere', 'sight', 'place of the retried'],
+  storeStandsAlone: true,
+  grainMs: second,
   async open() {
     const clock = createVirtualClock(now);
     await server.setTime(now);
@@ -27,7 +30,7 @@ const harness: Harness = {
     function open(): QueueBackend {
       const opened = beanstalkd(options);
       const admin = opened.admin!;
-      const resume = (queue: string) => admin.resume(queue).then(() => server.tick(clock.now()));
+      const resume = (queue: string) => admin.resume(queue).then(() => server.setTime(clock.now()));
       return { ...opened, admin: { ...admin, resume } };
     }
     return {
@@ -48,3 +51,11 @@ const harness: Harness = {
 };
 
 describeBackend('beanstalkd()', harness, { describe, it });
+/** Each takes tens of ms: its server is told the time through a file. */
+const sequences = process.env.LONG ? 5_000 : 150;
+describeModel(
+  'beanstalkd()',
+  harness,
+  { describe, it: (name, body) => it(name, body, 600_000) },
+  { sequences },
+);

@@ -34,8 +34,6 @@ export interface BeanstalkdServer {
   signal(name: NodeJS.Signals): void;
   /** Epoch ms; resolves when what has become due is. For a server whose clock stands still. */
   setTime(now: number): Promise<void>;
-  /** Lets some microseconds pass after `now`, at most ten times in a row: a tube is resumed by a pause of a nanosecond. */
-  tick(now: number): Promise<void>;
   /** Stops it and removes its folder; without this call that happens when this process ends, however it ends. */
   remove(): Promise<void>;
 }
@@ -48,19 +46,21 @@ export async function startBeanstalkd(options: BeanstalkdServerOptions = {}): Pr
   const library = stopped ? await faketimeLibrary() : null;
   const folder = await mkdtemp(join(tmpdir(), 'longshore-beanstalkd-'));
   const keeper = keep(folder);
+  let creepMicros = 0;
   const timeFile = join(folder, 'time');
   const env: NodeJS.ProcessEnv = library
     ? { LD_PRELOAD: library, FAKETIME_TIMESTAMP_FILE: timeFile, FAKETIME_NO_CACHE: '1', TZ: 'UTC' }
     : {};
-  /** A fraction more, because libfaketime rounds down. In one piece: a server that looks at half of it would take the time of day. */
-  const setClock = async (now: number, micros = '010') => {
-    await writeFile(
-      `${timeFile}.next`,
-      `${new Date(now).toISOString().slice(0, 23).replace('T', ' ')}${micros}`,
-    );
+  /**
+   * Each time a few microseconds later than asked for: libfaketime rounds, a job whose delay ends just now must be due, and a tube is
+   * resumed by a pause of a nanosecond. Written in one piece, because a server that reads half of it takes the time of day.
+   */
+  const setClock = async (now: number) => {
+    creepMicros += 3;
+    const at = new Date(now + creepMicros / 1_000).toISOString().slice(0, 23).replace('T', ' ');
+    await writeFile(`${timeFile}.next`, `${at}${`${creepMicros % 1_000}`.padStart(3, '0')}`);
     await rename(`${timeFile}.next`, timeFile);
   };
-  let ticks = 0;
   let clockLine: Connection | null = null;
   try {
     if (library) await setClock(Date.now());
@@ -97,13 +97,7 @@ export async function startBeanstalkd(options: BeanstalkdServerOptions = {}): Pr
         keeper.watch(null);
       },
       signal: (name) => void server.kill(name),
-      async tick(now) {
-        ticks++;
-        await setClock(now, `${10 + 50 * ticks}`.padStart(3, '0'));
-        await look();
-      },
       async setTime(now) {
-        ticks = 0;
         await setClock(now);
         await look();
       },

@@ -57,6 +57,8 @@ export interface Harness {
   readonly patienceMs?: number;
   /** `false`: the broker has a clock of its own, and laws that take more than seconds are skipped. @default true */
   readonly timeIsOurs?: boolean;
+  /** The smallest time that the queue tells apart, for random sequences. @default 1 */
+  readonly grainMs?: number;
   /** The queue keeps no records: they are written through the write side of a store. */
   readonly storeStandsAlone?: boolean;
 }

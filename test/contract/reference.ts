@@ -33,7 +33,12 @@ export interface ReferenceStats {
 
 export type Reference = ReturnType<typeof createReference>;
 
-export function createReference(now: () => number) {
+export interface ReferenceOptions {
+  /** A dead letter that is retried waits since it died, and not since it was retried. */
+  readonly retriedKeepPlace?: boolean;
+}
+
+export function createReference(now: () => number, { retriedKeepPlace = false }: ReferenceOptions = {}) {
   /** In order of arrival. */
   const jobs: ReferenceJob[] = [];
   const paused = new Set<string>();
@@ -87,6 +92,7 @@ export function createReference(now: () => number) {
     abandon(claim: number, reason: AbandonReason): boolean {
       const job = owned(claim);
       if (job) job.state = reason === 'expired' || reason === 'cancelled' ? reason : 'failed';
+      if (job && retriedKeepPlace) job.readyAt = now();
       return job !== undefined;
     },
     renew(claim: number, leaseMs: number): boolean {
@@ -119,7 +125,7 @@ export function createReference(now: () => number) {
       const job = find(id);
       if (!job || !isDead(job)) return 0;
       Object.assign(job, { attempt: 0, interrupted: false, askedToStop: false });
-      again(job, now());
+      again(job, retriedKeepPlace ? job.readyAt : now());
       return 1;
     },
     discard(id: string): number {

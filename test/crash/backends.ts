@@ -2,6 +2,7 @@
 
 import type { QueueBackend } from '../../core/contract.ts';
 import { sqs } from '../../functions/aws/index.ts';
+import { beanstalkd } from '../../local/backends/beanstalkd/index.ts';
 import { postgres } from '../../local/backends/postgres/index.ts';
 import { redis } from '../../local/backends/redis/index.ts';
 import { sqlite, sqliteStore } from '../../local/backends/sqlite/index.ts';
@@ -15,6 +16,11 @@ export const openers = {
     const { endpoint, url, state } = JSON.parse(address) as Record<'endpoint' | 'url' | 'state', string>;
     const backend = sqs({ endpoint, queues: { default: url }, longPollMs: 1_000 });
     return { ...backend, stores: sqliteStore(state) };
+  },
+  /** URL and the file of the store that stands beside it, as JSON. */
+  beanstalkd: (address: string): QueueBackend => {
+    const { url, state } = JSON.parse(address) as Record<'url' | 'state', string>;
+    return beanstalkd({ url, store: sqliteStore(state) });
   },
   redis: (url: string): QueueBackend => redis(url),
 };
