@@ -58,10 +58,9 @@ const backends: Readonly<Record<string, (app: App, place: Place) => Promise<Cont
     const url = process.env.BEANSTALKD_URL;
     if (!url) throw config('Expected BEANSTALKD_URL to be beanstalk://host:11300, got nothing.');
     const { beanstalkd } = await import('../local/backends/beanstalkd/index.ts');
-    const { exampleStore } = await import('./store.ts');
+    const { openStore } = await import('./store.ts');
     const { prefix = 'longshore-', fresh = false } = place;
-    const store = await exampleStore(place, undefined, 'beanstalkd');
-    const backend = beanstalkd({ url, prefix, ...(store && { store }) });
+    const backend = beanstalkd({ url, prefix, store: await openStore(place) });
     if (fresh) await empty(backend);
     return backend;
   },

@@ -28,16 +28,22 @@ const stores: Readonly<Record<string, (place: Place) => Promise<Stores>>> = {
   },
 };
 
-/** beanstalkd() takes its store itself, and passes it on. */
-const keepNone = ['sqs', 'servicebus', 'beanstalkd'];
+const keepNone = ['sqs', 'servicebus'];
 
-/** `undefined`: the backend keeps its own. Throws `CONFIG` for a store that the examples do not know. */
+/** `undefined`: the backend keeps its own, or has been given it. Throws `CONFIG` for a store that the examples do not know. */
 export async function exampleStore(
   place: Place,
   name: string = process.env.LONGSHORE_STORE || 'sqlite',
   backend: string = backendName(),
 ): Promise<Stores | undefined> {
-  if (!keepNone.includes(backend)) return undefined;
+  return keepNone.includes(backend) ? openStore(place, name) : undefined;
+}
+
+/** For a backend that takes its store itself. */
+export async function openStore(
+  place: Place,
+  name: string = process.env.LONGSHORE_STORE || 'sqlite',
+): Promise<Stores> {
   const open = Object.hasOwn(stores, name) ? stores[name] : undefined;
   if (open) return open(place);
   const names = Object.keys(stores).join(', ');
