@@ -19,6 +19,8 @@ export interface BeanstalkdServerOptions {
   readonly binlog?: boolean;
   /** Further arguments, as `['-z', '1000']`. */
   readonly args?: readonly string[];
+  /** How much memory it may have, its program included. @default any */
+  readonly memoryKilobytes?: number;
   /** Whether its clock stands still until `setTime`. @default false */
   readonly stopped?: boolean;
 }
@@ -41,8 +43,13 @@ export interface BeanstalkdServer {
 const startedWithinMs = 10_000;
 
 export async function startBeanstalkd(options: BeanstalkdServerOptions = {}): Promise<BeanstalkdServer> {
-  const { binlog = false, args = [], stopped = false } = options;
-  const program = await beanstalkdProgram();
+  const { binlog = false, args = [], stopped = false, memoryKilobytes = 'unlimited' } = options;
+  const program = [
+    '/bin/sh',
+    '-c',
+    `ulimit -v ${memoryKilobytes}; exec "$0" "$@"`,
+    await beanstalkdProgram(),
+  ];
   const library = stopped ? await faketimeLibrary() : null;
   const folder = await mkdtemp(join(tmpdir(), 'longshore-beanstalkd-'));
   const keeper = keep(folder);
@@ -131,12 +138,12 @@ async function onFreePort(start: (port: number) => Promise<ChildProcess>) {
 
 /** Resolves when it takes connections; rejects with what it wrote when it ends before that. */
 async function launch(
-  program: string,
+  [shell, ...before]: readonly string[],
   args: readonly string[],
   env: NodeJS.ProcessEnv,
 ): Promise<ChildProcess> {
   // In a session of its own, so that Ctrl-C reaches the tests alone and they can still end what they began.
-  const server = spawn(program, ['-l', '127.0.0.1', ...args], {
+  const server = spawn(shell!, [...before, '-l', '127.0.0.1', ...args], {
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, ...env },

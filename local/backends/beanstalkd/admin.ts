@@ -19,7 +19,7 @@ export function beanstalkdAdmin(state: BeanstalkdState): QueueAdmin {
     const body = data!.toString('utf8');
     const stats = await link.jobStats(jobId);
     if (!stats || (stats.state !== 'ready' && stats.state !== 'delayed')) return null;
-    const note = stats.reserves > 0 ? await readNote(state, jobId, data!).catch(state.noteFailed) : null;
+    const note = stats.reserves > 0 ? await readNote(state, jobId, body).catch(state.noteFailed) : null;
     const facts = factsOf(body, jobId);
     const now = clock.now();
     const readyAt =

@@ -40,7 +40,7 @@ export function createClaiming(state: BeanstalkdState, seats: Seats, leases: Lea
     if (answer.word !== 'OK') throw refusal('asking for the attempts of a job', answer.word);
     const stats = jobStatsOf(answer.data!);
     // An attempt too many would be the death of a job; so without the note none of its reservations is left out.
-    const note = stats.reserves > 1 ? await readNote(state, jobId, data!).catch(state.noteFailed) : null;
+    const note = stats.reserves > 1 ? await readNote(state, jobId, body).catch(state.noteFailed) : null;
     const expiresAt = clock.now() + leaseMs;
     const { attempt, interrupted } = countOf(stats, note);
     const queue = state.queueOf(stats.tube);

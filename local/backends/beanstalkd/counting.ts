@@ -30,11 +30,7 @@ export function countOf({ reserves, losses }: JobStats, note: JobNote | null): C
 const keyOf = ({ scope }: BeanstalkdState, jobId: number): string => `${scope}/job/${jobId}`;
 
 /** `null` also where the note is of another job that had the number before. */
-export async function readNote(
-  state: BeanstalkdState,
-  jobId: number,
-  body: string | Uint8Array,
-): Promise<JobNote | null> {
+export async function readNote(state: BeanstalkdState, jobId: number, body: string): Promise<JobNote | null> {
   const note = await state.notes.read<JobNote>(keyOf(state, jobId));
   return note?.mark === markOf(body) ? note : null;
 }

@@ -1,7 +1,7 @@
 /** Dead letters are buried jobs. Their reasons are in the book of letters; whether they are still buried, the server says. */
 
 import type { DeadLetter, DeadLetters } from '../../../core/contract.ts';
-import { readNote, writeNote } from './counting.ts';
+import { writeNote } from './counting.ts';
 import { refusal } from './errors.ts';
 import { factsOf, markOf } from './facts.ts';
 import type { BeanstalkdState } from './index.ts';
@@ -32,10 +32,11 @@ export function beanstalkdDeadLetters(state: BeanstalkdState): DeadLetters {
 
   async function check(tube: string, entry: Letter): Promise<Found | null> {
     const there = await look(tube, entry.jobId);
-    if (!there || markOf(there.body) !== entry.mark) return null;
+    const body = there?.body.toString('utf8');
+    if (!there || body === undefined || markOf(body) !== entry.mark) return null;
     const { id, job, reason, error, attempt, diedAt, jobId } = entry;
     const queue = state.queueOf(tube);
-    const letter = { id, queue, job, reason, error, attempt, diedAt, body: there.body.toString('utf8') };
+    const letter = { id, queue, job, reason, error, attempt, diedAt, body };
     return { jobId, tube, letter, ...there };
   }
 
@@ -95,10 +96,9 @@ export function beanstalkdDeadLetters(state: BeanstalkdState): DeadLetters {
     return word === 'DELETED';
   }
 
-  async function kick({ jobId, body, stats }: Found): Promise<boolean> {
-    const note = await readNote(state, jobId, body);
+  async function kick({ jobId, letter, stats }: Found): Promise<boolean> {
     const { reserves: uncounted, losses: told } = stats;
-    await writeNote(state, jobId, { mark: note?.mark ?? markOf(body), uncounted, told, expired: false });
+    await writeNote(state, jobId, { mark: markOf(letter.body), uncounted, told, expired: false });
     const { word } = await link.send(`kick-job ${jobId}`);
     if (word !== 'KICKED' && word !== 'NOT_FOUND') throw refusal('kicking a job', word);
     return word === 'KICKED';

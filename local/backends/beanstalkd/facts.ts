@@ -31,6 +31,6 @@ export function factsOf(body: string, jobId: number): Facts {
 
 const nameOf = (value: unknown): string => (typeof value === 'string' ? value.slice(0, longestName) : '');
 
-/** Tells jobs apart that have the same number: a server without a binlog begins to count anew. */
-export const markOf = (body: string | Uint8Array): string =>
+/** Tells jobs apart that have the same number: a server without a binlog begins to count anew. Of the body as text, as a lease has it. */
+export const markOf = (body: string): string =>
   createHash('sha256').update(body).digest('base64url').slice(0, 16);

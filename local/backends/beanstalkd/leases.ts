@@ -26,6 +26,8 @@ export interface Leases extends JobSettler {
 
 /** A delete that arrives after the server has let go could hit a job of somebody else's. */
 const closeMs = 1_000;
+/** An ack that is given up is never asked for again. */
+const mostUnsure = 10_000;
 
 export function createLeases(state: BeanstalkdState, lost: (tokens: ReadonlySet<string>) => void): Leases {
   const { clock } = state;
@@ -35,6 +37,8 @@ export function createLeases(state: BeanstalkdState, lost: (tokens: ReadonlySet<
   let count = 0;
   /** Settled in a batch that failed in part, and so will be asked for again. */
   const confirmed = new Set<string>();
+  /** A lost connection has taken the answer to their delete with it: their numbers, by token. */
+  const unsure = new Map<string, number>();
   let cancelKeeping: (() => void) | null = null;
   let keepingAt = Number.POSITIVE_INFINITY;
 
@@ -143,14 +147,28 @@ export function createLeases(state: BeanstalkdState, lost: (tokens: ReadonlySet<
 
   async function ackOne({ lease, complete }: Ack): Promise<boolean> {
     if (confirmed.delete(lease.token)) return true;
+    const jobId = unsure.get(lease.token);
+    if (jobId !== undefined) return wasDeleted(lease.token, jobId);
     return settleWith(take(lease), async (held) => {
       if (complete) {
         const { key, owner, ...done } = complete;
         // The key first: a job that returns with its key done is skipped.
         if (!(await state.keys.complete(key, owner, done))) return false;
       }
-      return remove(held);
+      try {
+        return await remove(held);
+      } catch (error) {
+        if (!held.seat.connection.isOpen) unsure.set(lease.token, held.jobId);
+        throw error;
+      }
     });
+  }
+
+  /** Asked when an ack is repeated: what is still there was not deleted, and belongs to the next who takes it. */
+  async function wasDeleted(token: string, jobId: number): Promise<boolean> {
+    const stats = await state.link.jobStats(jobId);
+    unsure.delete(token);
+    return stats === null;
   }
 
   async function bury(held: Held, { reason, error }: Abandon): Promise<boolean> {
@@ -176,6 +194,7 @@ export function createLeases(state: BeanstalkdState, lost: (tokens: ReadonlySet<
     newToken: (jobId) => `${series}.${++count}.${jobId}`,
 
     async add(held) {
+      if (unsure.size > mostUnsure) unsure.clear();
       if (!held.seat.connection.isOpen) return;
       all.set(held.lease.token, held);
       held.seat.held.add(held);
