@@ -10,6 +10,7 @@ const suites: Record<string, () => Promise<{ tasks: Tasks }>> = {
   sqlite: () => import('./sqlite-tasks.ts'),
   postgres: () => import('./postgres/tasks.ts'),
   redis: () => import('./redis/tasks.ts'),
+  beanstalkd: () => import('./beanstalkd/tasks.ts'),
 };
 
 process.once('disconnect', () => process.exit(1)); // never outlive the parent

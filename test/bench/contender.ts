@@ -171,3 +171,12 @@ export async function sendSpaced(
   }
   await opened.close();
 }
+
+/** What the child processes of a suite can be asked to do. */
+export function tasksOf<Name extends string>(contenders: Readonly<Record<Name, Contender>>) {
+  const of =
+    <Input, Result>(task: (open: Contender, input: Input, host: Host) => Promise<Result>) =>
+    (input: Input & { readonly who: Name }, host: Host): Promise<Result> =>
+      task(contenders[input.who], input, host);
+  return { drain: of(drain), receive: of(receive), send: of(send), sendSpaced: of(sendSpaced) };
+}

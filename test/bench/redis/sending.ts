@@ -1,7 +1,7 @@
 import { payload, sampleBody } from '../app.ts';
 import { type Bench, contest, percentile, type Row, ratioRow, type Target } from '../bench.ts';
 import type { Sent } from '../contender.ts';
-import { cpuRows, pairsOf, type Round } from './rows.ts';
+import { cpuRows, pairsOf, type Round } from '../rounds.ts';
 import type { Server } from './server.ts';
 import type { Name } from './tasks.ts';
 import { fill } from './throughput.ts';

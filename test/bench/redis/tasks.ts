@@ -1,5 +1,4 @@
-import { type Contender, drain, receive, send, sendSpaced } from '../contender.ts';
-import type { Host } from '../task.ts';
+import { type Contender, tasksOf } from '../contender.ts';
 import { beeQueue } from './bee-queue.ts';
 import { bullmq } from './bullmq.ts';
 import { longshore } from './longshore.ts';
@@ -16,9 +15,4 @@ const contenders = {
 
 export type Name = keyof typeof contenders;
 
-const of =
-  <Input, Result>(task: (open: Contender, input: Input, host: Host) => Promise<Result>) =>
-  (input: Input & { readonly who: Name }, host: Host): Promise<Result> =>
-    task(contenders[input.who], input, host);
-
-export const tasks = { drain: of(drain), receive: of(receive), send: of(send), sendSpaced: of(sendSpaced) };
+export const tasks = tasksOf(contenders);

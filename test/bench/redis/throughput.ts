@@ -1,7 +1,7 @@
 import { type Bench, contest, count, limitRow, pairs, type Row, ratioRow, type Target } from '../bench.ts';
 import type { Drained, DrainInput, Place } from '../contender.ts';
+import { cpuRows, pairsOf, type Round } from '../rounds.ts';
 import { perSecond } from '../task.ts';
-import { cpuRows, pairsOf, type Round } from './rows.ts';
 import type { Server } from './server.ts';
 import type { Name } from './tasks.ts';
 
@@ -35,7 +35,7 @@ async function drainRows(
   history = false,
 ): Promise<Row[]> {
   const rivals = Object.keys(against) as Name[];
-  const rounds: Round<Drained>[] = await contest(bench, ['longshore', ...rivals], (who) =>
+  const rounds: Round<Drained>[] = await contest(bench, ['longshore', ...rivals], (who: Name) =>
     drainOnce(bench, server, who, { concurrency }, history && who === 'longshore'),
   );
   const rows = rivals.map((who) =>
