@@ -1,7 +1,8 @@
 /** Reserves jobs, at once or by waiting for one, and makes leases of them. */
 
 import type { FetchRequest, JobLease } from '../../../core/contract.ts';
-import { countOf, readNote } from './counting.ts';
+import { lostConnection } from './connection.ts';
+import { countOf, type JobNote, readNote } from './counting.ts';
 import { refusal } from './errors.ts';
 import type { BeanstalkdState } from './index.ts';
 import type { Leases } from './leases.ts';
@@ -31,43 +32,63 @@ export function createClaiming(state: BeanstalkdState, seats: Seats, leases: Lea
   const { clock } = state;
   const waiting = new Set<() => void>();
 
-  async function reserved(seat: Seat, reply: Reply, leaseMs: number): Promise<JobLease | null> {
-    const { number: jobId, data } = reply;
-    const body = data!.toString('utf8');
+  /** Makes leases of jobs that this connection has reserved. */
+  async function reserved(seat: Seat, jobs: readonly Reply[], leaseMs: number): Promise<JobLease[]> {
     const askedAt = clock.now();
-    const answer = await seat.connection.send(`stats-job ${jobId}`);
-    if (answer.word === 'NOT_FOUND') return null; // deleted by somebody else's hand
-    if (answer.word !== 'OK') throw refusal('asking for the attempts of a job', answer.word);
-    const stats = jobStatsOf(answer.data!);
-    // An attempt too many would be the death of a job; so without the note none of its reservations is left out.
-    const note = stats.reserves > 1 ? await readNote(state, jobId, body).catch(state.noteFailed) : null;
+    const answers = await all(
+      seat,
+      jobs.map(({ number }) => `stats-job ${number}`),
+    );
     const expiresAt = clock.now() + leaseMs;
-    const { attempt, interrupted } = countOf(stats, note);
-    const queue = state.queueOf(stats.tube);
-    const lease: JobLease = { queue, body, attempt, token: leases.newToken(jobId), expiresAt, interrupted };
-    const heldUntil = askedAt + stats.leftSeconds * 1_000;
-    await leases.add({ lease, seat, jobId, stats, note, endsAt: expiresAt, heldUntil });
-    return lease;
+    const coming: JobLease[] = [];
+    const slow: Promise<void>[] = [];
+    for (const [i, { word, data }] of answers.entries()) {
+      if (word === 'NOT_FOUND') continue; // deleted by somebody else's hand
+      if (word !== 'OK') throw refusal('asking for the attempts of a job', word);
+      const { number: jobId, data: bytes } = jobs[i]!;
+      const body = bytes!.toString('utf8');
+      const stats = jobStatsOf(data!);
+      const add = (note: JobNote | null): Promise<void> | null => {
+        const { attempt, interrupted } = countOf(stats, note);
+        const queue = state.queueOf(stats.tube);
+        const token = leases.newToken(jobId);
+        const lease: JobLease = { queue, body, attempt, token, expiresAt, interrupted };
+        const heldUntil = askedAt + stats.leftSeconds * 1_000;
+        coming[i] = lease;
+        return leases.add({ lease, seat, jobId, stats, note, endsAt: expiresAt, heldUntil });
+      };
+      // The first attempt of a job has no note. Of others it is best effort: without it none of the reservations is left out.
+      const adding =
+        stats.reserves > 1 ? readNote(state, jobId, body).catch(state.noteFailed).then(add) : add(null);
+      if (adding) slow.push(adding as Promise<void>);
+    }
+    if (slow.length > 0) await Promise.all(slow);
+    return coming.filter(Boolean);
+  }
+
+  async function all(seat: Seat, commands: readonly string[]): Promise<readonly Reply[]> {
+    const replies = await seat.connection.sendAll(commands);
+    if (replies.length < commands.length) throw lostConnection(seat.connection.reason);
+    return replies;
   }
 
   async function claimOn(seat: Seat, max: number, leaseMs: number): Promise<JobLease[]> {
-    const coming: Promise<JobLease | null>[] = [];
+    const coming: Promise<JobLease[]>[] = [];
+    let wanted = max;
     seat.claims++;
     try {
-      for (let isEmpty = false; !isEmpty && coming.length < max; ) {
-        const count = Math.min(max - coming.length, seat.stride);
-        const before = coming.length;
-        const asked = Array.from({ length: count }, () => seat.connection.send('reserve-with-timeout 0'));
-        const answers = await Promise.all(asked);
-        for (const reply of answers) {
-          if (reply.word === 'RESERVED') coming.push(reserved(seat, reply, leaseMs));
-          else if (noJob.has(reply.word)) isEmpty = true;
-          else throw refusal('reserving jobs', reply.word);
-        }
-        const got = coming.length - before;
-        seat.stride = isEmpty ? Math.max(4, got + 1) : Math.min(mostAtOnce, seat.stride * 4);
+      for (let isEmpty = false; !isEmpty && wanted > 0; ) {
+        const count = Math.min(wanted, seat.stride);
+        const answers = await all(seat, new Array<string>(count).fill('reserve-with-timeout 0'));
+        const jobs = answers.filter(({ word }) => word === 'RESERVED');
+        const odd = answers.find(({ word }) => word !== 'RESERVED' && !noJob.has(word));
+        if (odd) throw refusal('reserving jobs', odd.word);
+        isEmpty = jobs.length < count;
+        wanted -= jobs.length;
+        seat.stride = isEmpty ? Math.max(4, jobs.length + 1) : Math.min(mostAtOnce, seat.stride * 4);
+        if (jobs.length > 0) coming.push(reserved(seat, jobs, leaseMs));
       }
-      return (await Promise.all(coming)).filter((lease) => lease !== null);
+      return (await Promise.all(coming)).flat();
     } finally {
       seat.claims--;
       for (const one of coming) one.catch(() => {}); // the first failure has been told
@@ -98,8 +119,7 @@ export function createClaiming(state: BeanstalkdState, seats: Seats, leases: Lea
         if (reply.word !== 'RESERVED') throw refusal('waiting for a job', reply.word);
         // In the last moment: the server takes it back, and gives it to the next who asks.
         if (isEnded) return [];
-        const lease = await reserved(seat, reply, leaseMs);
-        return lease ? [lease] : [];
+        return await reserved(seat, [reply], leaseMs);
       } finally {
         cancel();
         signal?.removeEventListener('abort', end);

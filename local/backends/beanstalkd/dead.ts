@@ -110,10 +110,9 @@ export function beanstalkdDeadLetters(state: BeanstalkdState): DeadLetters {
     const { priority } = factsOf(found.letter.body, jobId);
     const rank = rankOf(clock.now(), priority, state.ageingMs);
     const connection = await link.connection();
-    const [, { word }] = await Promise.all([
-      connection.send(`use ${tube}`),
-      connection.send(`put ${rank} 0 ${stats.ttrSeconds} ${body.length}`, body),
-    ]);
+    const use = link.use(connection, tube);
+    if (use !== null) void connection.send(use).catch(() => {}); // its put fails too
+    const { word } = await connection.send(`put ${rank} 0 ${stats.ttrSeconds} ${body.length}`, body);
     if (word !== 'INSERTED') throw refusal('putting a dead letter back', word);
     return remove(found);
   }

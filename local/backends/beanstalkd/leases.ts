@@ -6,6 +6,7 @@
 
 import { randomBytes } from 'node:crypto';
 import type { Abandon, Ack, JobLease, JobSettler } from '../../../core/contract.ts';
+import { lostConnection } from './connection.ts';
 import { noNote, writeNote } from './counting.ts';
 import { refusal } from './errors.ts';
 import { factsOf, markOf } from './facts.ts';
@@ -16,8 +17,8 @@ import type { Held } from './seats.ts';
 
 export interface Leases extends JobSettler {
   newToken(jobId: number): string;
-  /** Resolves when the server leaves it to us for long enough to work with. */
-  add(held: Held): Promise<void>;
+  /** Where that takes a word with the server: resolves when it leaves the job to us for long enough to work with. */
+  add(held: Held): Promise<void> | null;
   /** Their connection has ended, and they with it. */
   lose(held: readonly Held[]): void;
   reapExpired(queue: string): Promise<number>;
@@ -164,6 +165,29 @@ export function createLeases(state: BeanstalkdState, lost: (tokens: ReadonlySet<
     });
   }
 
+  const isLate = (held: Held): boolean => held.heldUntil - clock.now() < Math.min(closeMs, ttrMsOf(held) / 4);
+
+  /** The usual batch, of one connection and with nothing beside the deletes: as one. `null` = it is not, and nothing was done. */
+  async function ackPlain(acks: readonly Ack[]): Promise<boolean[] | null> {
+    const [first] = acks;
+    const seat = first && all.get(first.lease.token)?.seat;
+    const mine = acks.map(({ lease, complete }) => (complete ? undefined : all.get(lease.token)));
+    const fits = mine.every((held) => held && held.seat === seat && isOpen(held) && !isLate(held));
+    if (!seat || !fits || new Set(mine).size < mine.length) return null;
+    const open = mine as Held[];
+    for (const held of open) forget(held);
+    const replies = await seat.connection.sendAll(open.map(({ jobId }) => `delete ${jobId}`));
+    const odd = replies.find(({ word }) => word !== 'DELETED' && word !== 'NOT_FOUND');
+    if (replies.length === open.length && !odd) return replies.map(({ word }) => word === 'DELETED');
+    for (const [i, held] of open.entries()) {
+      const word = replies[i]?.word;
+      if (word === 'DELETED') confirmed.add(held.lease.token);
+      else if (word === undefined) unsure.set(held.lease.token, held.jobId);
+      else if (word !== 'NOT_FOUND') untake(held);
+    }
+    throw odd ? refusal('deleting jobs', odd.word) : lostConnection(seat.connection.reason);
+  }
+
   /** Asked when an ack is repeated: what is still there was not deleted, and belongs to the next who takes it. */
   async function wasDeleted(token: string, jobId: number): Promise<boolean> {
     const stats = await state.link.jobStats(jobId);
@@ -193,19 +217,22 @@ export function createLeases(state: BeanstalkdState, lost: (tokens: ReadonlySet<
   return {
     newToken: (jobId) => `${series}.${++count}.${jobId}`,
 
-    async add(held) {
+    add(held) {
       if (unsure.size > mostUnsure) unsure.clear();
-      if (!held.seat.connection.isOpen) return;
+      if (!held.seat.connection.isOpen) return null;
       all.set(held.lease.token, held);
       held.seat.held.add(held);
       // Seconds are cut off: of a short time there may be nothing left to see.
-      if (held.heldUntil - clock.now() < ttrMsOf(held) / 2) await touch(held);
+      if (held.heldUntil - clock.now() < ttrMsOf(held) / 2) return touch(held).then(() => keepUp(held));
       keepUp(held);
+      return null;
     },
 
     lose,
 
     async ack(acks) {
+      const plain = await ackPlain(acks);
+      if (plain) return plain;
       const answers = await Promise.allSettled(acks.map(ackOne));
       const failed = answers.find((answer) => answer.status === 'rejected');
       if (!failed) return answers.map((answer) => answer.status === 'fulfilled' && answer.value);

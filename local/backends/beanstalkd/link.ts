@@ -7,6 +7,8 @@ import { type JobStats, jobStatsOf, type TubeStats, tubeStatsOf, tubesOf } from 
 
 export interface Link {
   connection(): Promise<Connection>;
+  /** The command that makes `connection` put into this tube; `null` = it does already. To be sent at once. */
+  use(connection: Connection, tube: string): string | null;
   /** One command. A tube, where the command works on the one in use. */
   send(line: string, tube?: string): Promise<Reply>;
   /** `null` = there is none. */
@@ -26,6 +28,7 @@ export function createLink(place: Place): Link {
   let current: Connection | null = null;
   let opening: Promise<Connection> | null = null;
   let isClosed = false;
+  const used = new WeakMap<Connection, string>();
 
   async function connection(): Promise<Connection> {
     if (current?.isOpen) return current;
@@ -47,10 +50,16 @@ export function createLink(place: Place): Link {
 
   const link: Link = {
     connection,
+    use(to, tube) {
+      if (used.get(to) === tube) return null;
+      used.set(to, tube);
+      return `use ${tube}`;
+    },
     async send(line, tube) {
       const to = await connection();
       // Both leave together, and a server takes commands in their order.
-      if (tube !== undefined) void to.send(`use ${tube}`).catch(() => {});
+      const use = tube === undefined ? null : link.use(to, tube);
+      if (use !== null) void to.send(use).catch(() => {});
       return to.send(line);
     },
     async jobStats(jobId) {

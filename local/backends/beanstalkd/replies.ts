@@ -48,8 +48,8 @@ export function createReplyReader(take: (reply: Reply) => void): ReplyReader {
         const line = bytes.toString('latin1', from, end - 1); // \r\n
         const space = line.indexOf(' ');
         const word = space < 0 ? line : line.slice(0, space);
-        if (!/^[A-Z_]+$/.test(word)) throw new Error('a line that is no reply of beanstalkd');
         if (!wordsWithData.has(word)) {
+          if (!/^[A-Z_]+$/.test(word)) throw new Error('a line that is no reply of beanstalkd');
           take({ word, number: space < 0 ? 0 : Number.parseInt(line.slice(space + 1), 10), data: null });
           from = end + 1;
           continue;

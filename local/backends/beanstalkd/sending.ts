@@ -2,7 +2,6 @@
 
 import type { OutgoingMessage, SendResult } from '../../../core/contract.ts';
 import { LongshoreError } from '../../../core/errors.ts';
-import type { Connection } from './connection.ts';
 import { refusal } from './errors.ts';
 import type { BeanstalkdState } from './index.ts';
 import { rankOf, secondsOf } from './rank.ts';
@@ -17,43 +16,65 @@ export interface SendingOptions {
 }
 
 export function createSending(state: BeanstalkdState, { maxBodyBytes, ttrMs }: SendingOptions) {
-  async function put(connection: Connection, message: OutgoingMessage, now: number): Promise<SendResult> {
-    const { id, body, priority, notBefore } = message;
-    const refuse = (error: LongshoreError): SendResult => ({ ok: false, id, error });
-    const bytes = Buffer.byteLength(body);
-    if (bytes > maxBodyBytes) {
-      const text = `Expected a message of at most ${maxBodyBytes} bytes, got ${bytes}. Send a reference to the data instead, or give the store claims.`;
-      return refuse(new LongshoreError('LIMIT', text));
-    }
+  const { link, clock } = state;
+  const ttrSeconds = secondsOf(ttrMs);
+
+  const tooLong = (bytes: number): LongshoreError =>
+    new LongshoreError(
+      'LIMIT',
+      `Expected a message of at most ${maxBodyBytes} bytes, got ${bytes}. Send a reference to the data instead, or give the store claims.`,
+    );
+
+  function putOf({ body, priority, notBefore }: OutgoingMessage, bytes: number, now: number): string {
     const readyAt = Math.max(now, notBefore ?? now);
     const rank = rankOf(readyAt, priority, state.ageingMs);
-    const line = `put ${rank} ${secondsOf(readyAt - now)} ${secondsOf(ttrMs)} ${bytes}`;
-    try {
-      const { word, number } = await connection.send(line, body);
-      if (word === 'INSERTED') return { ok: true, id, duplicate: false };
-      // Stored, but with no memory to put it into line: there it would stay for ever.
-      if (word === 'BURIED') await connection.send(`delete ${number}`);
-      return refuse(refusal('putting a job', word === 'BURIED' ? 'OUT_OF_MEMORY' : word));
-    } catch (error) {
-      return refuse(error as LongshoreError);
+    return `put ${rank} ${secondsOf(readyAt - now)} ${ttrSeconds} ${bytes}\r\n${body}`;
+  }
+
+  async function putAll(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
+    const connection = await link.connection();
+    const now = clock.now();
+    const results: (SendResult | null)[] = [];
+    const commands: string[] = [];
+    /** For each command the message that it puts; -1 = it only chooses the tube. */
+    const places: number[] = [];
+    for (const [i, message] of messages.entries()) {
+      const { id, queue, body } = message;
+      const bytes = Buffer.byteLength(body);
+      results.push(bytes > maxBodyBytes ? { ok: false, id, error: tooLong(bytes) } : null);
+      if (results[i]) continue;
+      const use = link.use(connection, state.tubeOf(queue));
+      if (use !== null) commands.push(use);
+      if (use !== null) places.push(-1);
+      commands.push(putOf(message, bytes, now));
+      places.push(i);
     }
+    const replies = await connection.sendAll(commands);
+    for (const [n, { word, number }] of replies.entries()) {
+      const i = places[n]!;
+      if (i < 0) continue;
+      const { id } = messages[i]!;
+      if (word === 'INSERTED') results[i] = { ok: true, id, duplicate: false };
+      else {
+        // Buried: stored, but with no memory to put it into line. There it would stay for ever.
+        if (word === 'BURIED') await connection.send(`delete ${number}`).catch(() => {});
+        const error = refusal('putting a job', word === 'BURIED' ? 'OUT_OF_MEMORY' : word);
+        results[i] = { ok: false, id, error };
+      }
+    }
+    const cause = connection.reason;
+    return results.map((result, i) => {
+      if (result) return result;
+      const text = `The connection to beanstalkd was lost before it said whether it has taken the message: ${cause?.message}.`;
+      return { ok: false, id: messages[i]!.id, error: new LongshoreError('BACKEND', text, { cause }) };
+    });
   }
 
   return async function enqueue(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
-    if (messages.length === 0) return [];
-    const tubes = messages.map(({ queue }) => state.tubeOf(queue));
+    for (const { queue } of messages) state.tubeOf(queue); // a wrong name stops the call before anything is sent
     const results: SendResult[] = [];
     for (let from = 0; from < messages.length; from += mostAtOnce) {
-      const connection = await state.link.connection();
-      const now = state.clock.now();
-      let used = '';
-      const puts = messages.slice(from, from + mostAtOnce).map((message, i) => {
-        const tube = tubes[from + i]!;
-        if (tube !== used) void connection.send(`use ${tube}`).catch(() => {}); // its put fails too
-        used = tube;
-        return put(connection, message, now);
-      });
-      results.push(...(await Promise.all(puts)));
+      results.push(...(await putAll(messages.slice(from, from + mostAtOnce))));
     }
     return results;
   };
