@@ -1,20 +1,7 @@
 /** Which queue the examples run on: LONGSHORE_BACKEND. The only file of the examples that knows backends by name. */
 
-import { type App, type Contract, LongshoreError } from '../core/index.ts';
-import type { KeyStore } from '../core/store.ts';
-
-export interface Place {
-  /** Where a backend that keeps a file puts it. */
-  readonly path: string;
-  /** Where a backend in a database puts its tables, or what the keys of one in Redis begin with. @default 'longshore' */
-  readonly schema?: string;
-  /** What stands before the names of queues that a broker shares with others. @default 'longshore-' */
-  readonly prefix?: string;
-  /** Whether what an earlier run has left there is removed. */
-  readonly fresh?: boolean;
-  /** Where a broker without state of its own notes what it is about to do. */
-  readonly keys?: KeyStore | undefined;
-}
+import type { App, Contract } from '../core/index.ts';
+import { backendName, config, databaseUrl, dropSchema, type Place } from './place.ts';
 
 /** Loaded on demand, so that a driver that is not installed only matters to those who ask for it. */
 const backends: Readonly<Record<string, (app: App, place: Place) => Promise<Contract.QueueBackend>>> = {
@@ -74,25 +61,6 @@ async function empty(backend: Contract.QueueBackend): Promise<void> {
   await admin.deadLetters.discard(letters.map(({ id }) => id));
 }
 
-export function databaseUrl(): string {
-  const url = process.env.DATABASE_URL;
-  if (url) return url;
-  throw config('Expected DATABASE_URL to be postgres://user:password@host/database, got nothing.');
-}
-
-export async function dropSchema(url: string, schema: string): Promise<void> {
-  const { default: pg } = await import('pg');
-  const client = new pg.Client(url);
-  try {
-    await client.connect();
-    await client.query(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`);
-  } catch (cause) {
-    throw config(`Expected the database of DATABASE_URL to answer, got: ${(cause as Error).message}`);
-  } finally {
-    await client.end().catch(() => {});
-  }
-}
-
 async function deleteKeys(url: string, prefix: string): Promise<void> {
   const { createClient } = await import('@redis/client');
   const client = createClient({ url, socket: { reconnectStrategy: false } });
@@ -107,10 +75,6 @@ async function deleteKeys(url: string, prefix: string): Promise<void> {
     client.destroy();
   }
 }
-
-export const config = (message: string): LongshoreError => new LongshoreError('CONFIG', message);
-
-export const backendName = (): string => process.env.LONGSHORE_BACKEND || 'sqlite';
 
 /** Throws `CONFIG` for a backend that the examples do not know. */
 export async function exampleBackend(

@@ -1,7 +1,7 @@
 /** Where keys and records are when the queue keeps none: LONGSHORE_STORE. */
 
 import type { Contract } from '../core/index.ts';
-import { backendName, config, databaseUrl, dropSchema, type Place } from './config.ts';
+import { backendName, config, databaseUrl, dropSchema, type Place } from './place.ts';
 
 type Stores = NonNullable<Contract.QueueBackend['stores']>;
 
