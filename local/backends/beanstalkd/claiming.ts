@@ -14,6 +14,7 @@ type Request = Pick<FetchRequest, 'queues' | 'max' | 'leaseMs'>;
 
 /** Reservations that are asked for in one go. */
 const mostAtOnce = 500;
+const perPart = 32;
 /** Nothing there, or a lease of this connection is near its end and nothing there. */
 const noJob = new Set(['TIMED_OUT', 'DEADLINE_SOON']);
 /** A server ends a wait by its own clock; only one that is late is told to. */
@@ -79,14 +80,26 @@ export function createClaiming(state: BeanstalkdState, seats: Seats, leases: Lea
     try {
       for (let isEmpty = false; !isEmpty && wanted > 0; ) {
         const count = Math.min(wanted, seat.stride);
-        const answers = await all(seat, new Array<string>(count).fill('reserve-with-timeout 0'));
-        const jobs = answers.filter(({ word }) => word === 'RESERVED');
-        const odd = answers.find(({ word }) => word !== 'RESERVED' && !noJob.has(word));
-        if (odd) throw refusal('reserving jobs', odd.word);
-        isEmpty = jobs.length < count;
-        wanted -= jobs.length;
-        seat.stride = isEmpty ? Math.max(4, jobs.length + 1) : Math.min(mostAtOnce, seat.stride * 4);
-        if (jobs.length > 0) coming.push(reserved(seat, jobs, leaseMs));
+        let got = 0;
+        // In parts, so that the server has something to do while the attempts of the first are asked for.
+        const parts: Promise<void>[] = [];
+        for (let left = count; left > 0; left -= perPart) {
+          const part = all(seat, new Array<string>(Math.min(left, perPart)).fill('reserve-with-timeout 0'));
+          parts.push(
+            part.then((answers) => {
+              const jobs = answers.filter(({ word }) => word === 'RESERVED');
+              const odd = answers.find(({ word }) => word !== 'RESERVED' && !noJob.has(word));
+              if (odd) throw refusal('reserving jobs', odd.word);
+              got += jobs.length;
+              if (jobs.length > 0) coming.push(reserved(seat, jobs, leaseMs));
+            }),
+          );
+        }
+        for (const one of parts) one.catch(() => {}); // the first failure is told
+        await Promise.all(parts);
+        isEmpty = got < count;
+        wanted -= got;
+        seat.stride = isEmpty ? Math.max(4, got + 1) : Math.min(mostAtOnce, seat.stride * 4);
       }
       return (await Promise.all(coming)).flat();
     } finally {

@@ -6,7 +6,7 @@ import { beanstalkd } from '../../../local/backends/beanstalkd/index.ts';
 import { benchApp, payload } from '../app.ts';
 import type { Opened, Place } from '../contender.ts';
 
-const prefetch = 500;
+const prefetch = 200;
 
 export async function longshore({ url, schema }: Place): Promise<Opened> {
   const { app, job } = benchApp();
