@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { connect, createApp, defineJob, fixed, keyRing, startWorker } from '../../core/index.ts';
 import { type BeanstalkdOptions, beanstalkd } from '../../local/backends/beanstalkd/index.ts';
+import { bytesOf } from '../../local/backends/beanstalkd/replies.ts';
 import { memoryStore } from '../../local/backends/memory/index.ts';
 import { message as bare } from '../sqlite/messages.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
@@ -225,7 +226,7 @@ describe('what other programs do', () => {
     const [letter, ...others] = await admin.deadLetters.list({});
     expect(others).toEqual([]);
     expect(letter).toMatchObject({ id: `beanstalkd-${number}`, reason: 'rejected', attempt: 1 });
-    expect((await line.send(`peek ${number}`)).data).toEqual(Buffer.from(bytes));
+    expect(bytesOf((await line.send(`peek ${number}`)).data!)).toEqual(Buffer.from(bytes));
     expect(await admin.deadLetters.discard([letter!.id])).toBe(1);
     line.destroy();
     await backend.close();

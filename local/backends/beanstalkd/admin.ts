@@ -5,6 +5,7 @@ import { refusal } from './errors.ts';
 import { factsOf } from './facts.ts';
 import type { BeanstalkdState } from './index.ts';
 import { readyAtOf } from './rank.ts';
+import { textOf } from './replies.ts';
 
 /** As long as beanstalkd can: 136 years. */
 const foreverSeconds = 2 ** 32 - 1;
@@ -16,7 +17,7 @@ export function beanstalkdAdmin(state: BeanstalkdState): QueueAdmin {
     const { word, number: jobId, data } = await link.send(command, tube);
     if (word === 'NOT_FOUND') return null;
     if (word !== 'FOUND') throw refusal('peeking', word);
-    const body = data!.toString('utf8');
+    const body = textOf(data!);
     const stats = await link.jobStats(jobId);
     if (!stats || (stats.state !== 'ready' && stats.state !== 'delayed')) return null;
     const note = stats.reserves > 0 ? await readNote(state, jobId, body).catch(state.noteFailed) : null;

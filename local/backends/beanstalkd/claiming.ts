@@ -6,7 +6,7 @@ import { countOf, type JobNote, readNote } from './counting.ts';
 import { refusal } from './errors.ts';
 import type { BeanstalkdState } from './index.ts';
 import type { Leases } from './leases.ts';
-import type { Reply } from './replies.ts';
+import { type Reply, textOf } from './replies.ts';
 import type { Seat, Seats } from './seats.ts';
 import { jobStatsOf } from './stats.ts';
 
@@ -47,7 +47,7 @@ export function createClaiming(state: BeanstalkdState, seats: Seats, leases: Lea
       if (word === 'NOT_FOUND') continue; // deleted by somebody else's hand
       if (word !== 'OK') throw refusal('asking for the attempts of a job', word);
       const { number: jobId, data: bytes } = jobs[i]!;
-      const body = bytes!.toString('utf8');
+      const body = textOf(bytes!);
       const stats = jobStatsOf(data!);
       const add = (note: JobNote | null): Promise<void> | null => {
         const { attempt, interrupted } = countOf(stats, note);

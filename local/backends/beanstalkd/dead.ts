@@ -7,6 +7,7 @@ import { factsOf, markOf } from './facts.ts';
 import type { BeanstalkdState } from './index.ts';
 import { type Letter, lettersOf, removeLetters } from './letters.ts';
 import { rankOf } from './rank.ts';
+import { bytesOf } from './replies.ts';
 import type { JobStats } from './stats.ts';
 
 interface Found {
@@ -27,7 +28,7 @@ export function beanstalkdDeadLetters(state: BeanstalkdState): DeadLetters {
   async function look(tube: string, jobId: number): Promise<{ body: Buffer; stats: JobStats } | null> {
     const [peeked, stats] = await Promise.all([link.send(`peek ${jobId}`), link.jobStats(jobId)]);
     if (peeked.word !== 'FOUND' || stats?.state !== 'buried' || stats.tube !== tube) return null;
-    return { body: peeked.data!, stats };
+    return { body: bytesOf(peeked.data!), stats };
   }
 
   async function check(tube: string, entry: Letter): Promise<Found | null> {

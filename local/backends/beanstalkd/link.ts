@@ -41,7 +41,7 @@ export function createLink(place: Place): Link {
     return opened;
   }
 
-  async function yaml(line: string): Promise<Buffer | null> {
+  async function yaml(line: string): Promise<string | null> {
     const { word, data } = await link.send(line);
     if (word === 'NOT_FOUND') return null;
     if (word !== 'OK') throw refusal('asking for numbers', word);
@@ -64,11 +64,11 @@ export function createLink(place: Place): Link {
     },
     async jobStats(jobId) {
       const text = await yaml(`stats-job ${jobId}`);
-      return text && jobStatsOf(text);
+      return text === null ? null : jobStatsOf(text);
     },
     async tubeStats(tube) {
       const text = await yaml(`stats-tube ${tube}`);
-      return text && tubeStatsOf(text);
+      return text === null ? null : tubeStatsOf(text);
     },
     async tubes() {
       return tubesOf((await yaml('list-tubes'))!);

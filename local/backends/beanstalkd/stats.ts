@@ -18,8 +18,7 @@ export interface JobStats {
 const usualOrder =
   /^---\nid: \d+\ntube: "?([^"\n]+)"?\nstate: (\w+)\npri: (\d+)\nage: (\d+)\ndelay: \d+\nttr: (\d+)\ntime-left: (\d+)\nfile: \d+\nreserves: (\d+)\ntimeouts: \d+\nreleases: (\d+)\nburies: (\d+)\n/;
 
-export function jobStatsOf(yaml: Buffer): JobStats {
-  const text = yaml.toString('latin1');
+export function jobStatsOf(text: string): JobStats {
   const names = ['tube', 'state', 'pri', 'age', 'ttr', 'time-left', 'reserves', 'releases', 'buries'];
   const words = usualOrder.exec(text)?.slice(1) ?? names.map((name) => wordIn(text, name));
   const [tube = '', word = ''] = words;
@@ -47,8 +46,7 @@ export interface TubeStats {
   readonly paused: boolean;
 }
 
-export function tubeStatsOf(yaml: Buffer): TubeStats {
-  const text = yaml.toString('latin1');
+export function tubeStatsOf(text: string): TubeStats {
   return {
     ready: numberIn(text, 'current-jobs-ready'),
     delayed: numberIn(text, 'current-jobs-delayed'),
@@ -58,8 +56,8 @@ export function tubeStatsOf(yaml: Buffer): TubeStats {
   };
 }
 
-export function tubesOf(yaml: Buffer): string[] {
-  const lines = yaml.toString('latin1').split('\n');
+export function tubesOf(text: string): string[] {
+  const lines = text.split('\n');
   return lines.filter((line) => line.startsWith('- ')).map((line) => line.slice(2));
 }
 
