@@ -11,7 +11,7 @@ import { type BeanstalkdServer, startBeanstalkd } from './server.ts';
 /** A worker notices within 1 s that its server is back (its longest pause), and needs a moment to connect. More is for a busy machine. */
 const resumedWithinMs = 10_000;
 /** Shorter than in life, so that a server which falls silent is given up while the test looks on. */
-const silenceMs = 500;
+const silenceMs = 1_500;
 
 /** Ten slots, and five times at most that a connection goes. */
 const mostUnderWay = 50;
