@@ -14,13 +14,18 @@ const openers: Readonly<Record<string, (address: string) => Promise<QueueBackend
     (await import('../backends/sqlite/index.ts')).sqlite(address.slice('sqlite:'.length)),
   postgres: async (address) => (await import('../backends/postgres/index.ts')).postgres(address),
   redis: async (address) => (await import('../backends/redis/index.ts')).redis(address),
+  beanstalk: async (address) => (await import('../backends/beanstalkd/index.ts')).beanstalkd(address),
 };
-const sameAs: Readonly<Record<string, string>> = { postgresql: 'postgres', rediss: 'redis' };
+const sameAs: Readonly<Record<string, string>> = {
+  postgresql: 'postgres',
+  rediss: 'redis',
+  beanstalkd: 'beanstalk',
+};
 /** Those that are opened with a cloud's SDK and settings, which an address cannot hold. */
 const clouds = ['sqs', 'servicebus', 'https', 'http', 'sb', 'amqps', 'amqp'];
 
 export const addressText =
-  '`config`, the path of another longshore.config.ts, sqlite:<path>, postgres://… or redis://…';
+  '`config`, the path of another longshore.config.ts, sqlite:<path>, postgres://…, redis://… or beanstalk://…';
 
 export interface Named {
   /** Equal for two names of one place, as far as names can tell. */

@@ -14,7 +14,7 @@ const meanings: Readonly<Record<string, readonly [code: ErrorCode, advice: strin
     'READ_ONLY',
     'beanstalkd is in drain mode (SIGUSR1) and takes no new jobs: send to another server.',
   ],
-  UNKNOWN_COMMAND: ['BACKEND', 'Use beanstalkd 1.10 or newer.'],
+  UNKNOWN_COMMAND: ['BACKEND', 'Use beanstalkd 1.12 or newer.'],
   INTERNAL_ERROR: [
     'BACKEND',
     "This is a bug of the server: read its log, and don't go on with an old version.",

@@ -13,6 +13,7 @@ import { backendDefaults } from '../defaults.ts';
 import { beanstalkdAdmin } from './admin.ts';
 import { aloneStores, aloneWarning } from './alone.ts';
 import { createClaiming } from './claiming.ts';
+import { beanstalkdHandover } from './handover.ts';
 import { createLeases } from './leases.ts';
 import { createLink, type Link, type Place } from './link.ts';
 import { createNotes, type Notes } from './notes.ts';
@@ -139,6 +140,8 @@ export function beanstalkd(urlOrOptions: string | BeanstalkdOptions): QueueBacke
   const seats = createSeats(state, (held: readonly Held[]) => leases.lose(held));
   const claiming = createClaiming(state, seats, leases);
   const admin = beanstalkdAdmin(state);
+  const enqueue = createSending(state, { maxBodyBytes, ttrMs });
+  const handover = beanstalkdHandover(state, { enqueue, maxBodyBytes, ttrMs });
   let closing: Promise<void> | null = null;
 
   return {
@@ -148,11 +151,12 @@ export function beanstalkd(urlOrOptions: string | BeanstalkdOptions): QueueBacke
     ...(store?.migrate && { migrate: () => store.migrate!() }),
     admin: {
       ...admin,
+      handover,
       async know(queues) {
         for (const queue of queues) known.add(state.tubeOf(queue));
       },
     },
-    enqueue: createSending(state, { maxBodyBytes, ttrMs }),
+    enqueue,
     ack: leases.ack,
     nack: leases.nack,
     abandon: leases.abandon,
