@@ -4,7 +4,7 @@
  */
 
 export interface Ringer {
-  /** Whether the call at hand shall ring; if not, and it has ended well, it owes the ring. */
+  /** Whether the call at hand shall ring, for itself and for all that is owed; if not, it owes one when it has ended well, and if so when it has failed. */
   due(name: string): boolean;
   owe(name: string): void;
   /** Rings what is still owed. */
@@ -20,9 +20,13 @@ export function createRinger(gapMs: number, ring: (names: readonly string[]) => 
   const owed = new Set<string>();
   let timer: NodeJS.Timeout | null = null;
 
-  async function flush(): Promise<void> {
+  function stopTimer(): void {
     if (timer) clearTimeout(timer);
     timer = null;
+  }
+
+  async function flush(): Promise<void> {
+    stopTimer();
     if (owed.size === 0) return;
     const names = [...owed];
     owed.clear();
@@ -36,6 +40,8 @@ export function createRinger(gapMs: number, ring: (names: readonly string[]) => 
       const now = performance.now();
       if (now - (rungAt.get(name) ?? Number.NEGATIVE_INFINITY) < gapMs) return false;
       rungAt.set(name, now);
+      // A ring of its own would be a transaction of its own: where calls come all the time, none is needed.
+      if (owed.delete(name) && owed.size === 0) stopTimer();
       return true;
     },
     owe(name) {

@@ -25,7 +25,7 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
     const rung: string[] = [];
     const unrung: string[] = [];
     for (const queue of queues) (state.ringer.due(queue) ? rung : unrung).push(queue);
-    const [row] = await db.query('enqueueing', sql, [
+    const query = db.query('enqueueing', sql, [
       state.at(),
       ageingMs,
       sinceOf(messages),
@@ -40,6 +40,10 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
       state.channel,
       textArray(rung),
     ]);
+    const [row] = await query.catch((error) => {
+      for (const queue of rung) state.ringer.owe(queue);
+      throw error;
+    });
     for (const queue of fresh) knownQueues.add(queue);
     for (const queue of unrung) state.ringer.owe(queue);
     state.wake();

@@ -94,6 +94,7 @@ export function createEnqueue(state: RedisState, maxBodyBytes: number): JobSende
       const run = state.link.run('enqueueing', scripts.enqueue, state.base(queue), args);
       found = (await Promise.all([run, state.know(queue)]))[0] as number[];
     } catch (error) {
+      if (ring) state.ringer.owe(channel);
       return refuse(parcels, error, results);
     }
     for (const parcel of parcels) results[parcel.at] = sent(parcel, false);

@@ -130,8 +130,12 @@ export function createWorker(state: RedisState): Worker {
     const ring = state.ringer.due(channel);
     const counted = countAttempt ? '1' : '0';
     const args = [token, `${Math.ceil(delayMs)}`, counted, reportText(report), ring ? channel : ''];
-    const settled = (await state.manage('settling', queue, 'nack', args)) === 1;
-    if (settled && !ring) state.ringer.owe(channel);
+    let settled = false;
+    try {
+      settled = (await state.manage('settling', queue, 'nack', args)) === 1;
+    } finally {
+      if (settled !== ring) state.ringer.owe(channel);
+    }
     if (settled) state.wake();
     return settled;
   }
