@@ -1,10 +1,10 @@
 /** The connections: a pool of the user's or our own, and the errors of both as ours. */
 
-import { randomInt } from 'node:crypto';
+import { createHash, randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { config, LongshoreError, shown } from '../../../core/errors.ts';
-import { isUndone, postgresError } from './errors.ts';
+import { isUndone, isUnprepared, postgresError } from './errors.ts';
 import { type MigrationResult, migrate, versionOf } from './migrate.ts';
 
 /** Rows as arrays, in the order of the columns. */
@@ -15,6 +15,8 @@ interface Answer {
 }
 
 interface ArrayQuery {
+  /** Of a prepared statement. */
+  name?: string;
   text: string;
   values: unknown[];
   rowMode: 'array';
@@ -68,6 +70,8 @@ export interface Database {
   migrate(): Promise<MigrationResult>;
   /** One statement, again when the server has undone it for the sake of another. `during` is for its error. */
   query(during: string, text: string, values: unknown[]): Promise<Row[]>;
+  /** The same for one that is sent all the time: the server reads it once per connection, where connections are our own. */
+  prepared(during: string, text: string, values: unknown[]): Promise<Row[]>;
   close(): Promise<void>;
 }
 
@@ -91,6 +95,35 @@ export function openDatabase({ url, pool: given, schema: name, migrate: may }: D
     throw migrationNeeded(name, from, to);
   }
 
+  /** Behind a pooler that shares connections a statement is not where it was prepared: then none is from there on. */
+  let mayPrepare = true;
+  const names = new Map<string, string>();
+
+  /** By its text, because others may have prepared on the same connection. */
+  function nameOf(text: string): string {
+    const known = names.get(text);
+    if (known !== undefined) return known;
+    const name = `longshore_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`;
+    names.set(text, name);
+    return name;
+  }
+
+  async function send(during: string, query: ArrayQuery): Promise<Row[]> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await rowsOf(pool, query);
+      } catch (error) {
+        if (query.name !== undefined && isUnprepared(error)) {
+          mayPrepare = false;
+          const { name: _, ...plain } = query;
+          return send(during, plain);
+        }
+        if (!isUndone(error) || tries === mostTries) throw postgresError(during, error);
+        await delay(randomInt(2 ** Math.min(tries, 6))); // those who collided must not do so again
+      }
+    }
+  }
+
   return {
     schema,
     pool,
@@ -111,16 +144,9 @@ export function openDatabase({ url, pool: given, schema: name, migrate: may }: D
         throw postgresError('migrating', error);
       }
     },
-    async query(during, text, values) {
-      for (let tries = 1; ; tries++) {
-        try {
-          return await rowsOf(pool, { text, values, rowMode: 'array' });
-        } catch (error) {
-          if (!isUndone(error) || tries === mostTries) throw postgresError(during, error);
-          await delay(randomInt(2 ** Math.min(tries, 6))); // those who collided must not do so again
-        }
-      }
-    },
+    query: (during, text, values) => send(during, { text, values, rowMode: 'array' }),
+    prepared: (during, text, values) =>
+      send(during, { ...(mayPrepare && { name: nameOf(text) }), text, values, rowMode: 'array' }),
     close: async () => {
       if (!given) await pool.end();
     },

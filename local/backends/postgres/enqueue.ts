@@ -25,7 +25,7 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
     const rung: string[] = [];
     const unrung: string[] = [];
     for (const queue of queues) (state.ringer.due(queue) ? rung : unrung).push(queue);
-    const query = db.query('enqueueing', sql, [
+    const query = db.prepared('enqueueing', sql, [
       state.at(),
       ageingMs,
       sinceOf(messages),

@@ -37,6 +37,11 @@ export function isUndone(error: unknown): boolean {
   return /^40(001|P01)$/.test(sqlState(error));
 }
 
+/** The statement was not found under its name, or another one was: it has not run. */
+export function isUnprepared(error: unknown): boolean {
+  return ['26000', '42P05'].includes(sqlState(error));
+}
+
 export function sqlState(error: unknown): string {
   const { code } = (error ?? {}) as { code?: unknown };
   return typeof code === 'string' ? code : '';

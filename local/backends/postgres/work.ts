@@ -54,7 +54,7 @@ export function createWorker(state: PostgresState): Worker {
     const owners = acks.map(({ lease }) => ownership(lease));
     const planned = batches.plan(owners);
     const values = [...ackValues(acks, owners, planned), wanted, max, leaseMs, nonce];
-    const [head, ...rows] = (await db.query(during, workSql, values)) as [Row, ...ClaimRow[]];
+    const [head, ...rows] = (await db.prepared(during, workSql, values)) as [Row, ...ClaimRow[]];
     const settled = answers(acks.length, head[5]);
     confirm(owners, settled, planned);
     const turns: number[] = [];
@@ -110,7 +110,7 @@ export function createWorker(state: PostgresState): Worker {
 
   async function one(during: string, call: string, values: unknown[]): Promise<unknown> {
     await db.ready();
-    return (await db.query(during, `SELECT ${s}.${call}`, values))[0]![0];
+    return (await db.prepared(during, `SELECT ${s}.${call}`, values))[0]![0];
   }
 
   return {
@@ -122,7 +122,7 @@ export function createWorker(state: PostgresState): Worker {
       await db.ready();
       const owners = acks.map(({ lease }) => ownership(lease));
       const planned = batches.plan(owners);
-      const [row] = await db.query('settling', settleSql, ackValues(acks, owners, planned));
+      const [row] = await db.prepared('settling', settleSql, ackValues(acks, owners, planned));
       const settled = answers(acks.length, row![0]);
       confirm(owners, settled, planned);
       return settled;
