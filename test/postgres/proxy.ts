@@ -8,6 +8,8 @@ export interface Proxy {
   readonly url: string;
   /** From now on swallows all that goes over connections that ever carried `text`, which stay open; returns how many. */
   silence(text: string): number;
+  /** The server sees the end of those that are silent, as its keepalive does in time; returns how many. */
+  endSilent(): number;
   /** Breaks the connections that ever carried `text`; returns how many. */
   cut(text: string): number;
   /** From now on leads to this server. Connections that are open stay where they are. */
@@ -45,6 +47,11 @@ export async function startProxy(url: string): Promise<Proxy> {
     silence(text) {
       const silenced = links.filter(({ sent, silent }) => !silent && sent.includes(text));
       for (const link of silenced) link.silent = true;
+      return silenced.length;
+    },
+    endSilent() {
+      const silenced = links.filter(({ silent }) => silent);
+      for (const { sockets } of silenced) sockets[1]!.resetAndDestroy();
       return silenced.length;
     },
     cut(text) {
