@@ -1,5 +1,6 @@
 /** Azure Service Bus as a queue. It keeps no records and no keys: give `connect()`, `startWorker()` and `azure()` a store. */
 
+import { randomUUID } from 'node:crypto';
 import type { JobSettler, OutgoingMessage, QueueBackend, SendResult } from '../../core/contract.ts';
 import { config, LongshoreError } from '../../core/errors.ts';
 import { checkInteger } from '../../core/job.ts';
@@ -90,8 +91,10 @@ export function openServiceBusBackend(
 
   async function sendAll(queue: string, messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
     const now = clock.now();
-    const parcels = messages.map(({ id, job, group, notBefore, body }) => {
-      const tags = { id, job, group, attempts: 0, copies: 0, series: id, interrupted: false };
+    const parcels = messages.map(({ id, job, group, notBefore, body, moved }) => {
+      // A name of its own: under the one that it had here before, it would be dropped as a duplicate.
+      const series = moved ? `${id}:moved-${randomUUID().slice(0, 8)}` : id;
+      const tags = { id, job, group, attempts: 0, copies: 0, series, interrupted: false };
       return parcelOf(body, tags, notBefore, now);
     });
     const during = `sending to queue "${queue}"`;

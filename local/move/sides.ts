@@ -138,7 +138,8 @@ export function goalOf(backend: QueueBackend): Goal {
       holds: false,
       keepsPast: handover?.put !== undefined,
       mostAtOnce: fewAtOnce,
-      put: (jobs) => handover?.put?.(jobs) ?? backend.enqueue(jobs.map(({ message }) => message)),
+      put: (jobs) =>
+        handover?.put?.(jobs) ?? backend.enqueue(jobs.map(({ message }) => ({ ...message, moved: true }))),
       drop: async () => {}, // it may run there already: that is what a queue without holding means
       anyHeld: async () => false,
       release: async () => {},

@@ -250,6 +250,17 @@ describe('FIFO queues', () => {
     expect(refused).toMatchObject({ ok: false, error: { code: 'LIMIT' } });
   });
 
+  it('take a job that comes back from another queue within five minutes', async () => {
+    const t = await bench({ fifo: true });
+    const message = t.message();
+    for (const moved of [false, true, true]) {
+      await t.backend.enqueue([{ ...message, moved }]);
+      const [lease] = await t.fetch();
+      expect(lease).toMatchObject({ body: message.body, attempt: 1 });
+      await t.backend.ack([{ lease: lease! }]);
+    }
+  });
+
   it('move dead letters to a FIFO queue and back', async () => {
     const t = await bench({ fifo: true });
     const message = t.message({ group: 'a' });

@@ -163,6 +163,18 @@ describe('serviceBus()', () => {
     ]);
   });
 
+  it('takes a job that comes back from another queue within the window of duplicates', async () => {
+    const backend = open();
+    for (const moved of [false, true, true]) {
+      await backend.enqueue([message('m1', { moved })]);
+      const [lease] = await take(backend);
+      expect(lease).toMatchObject({ body: '{"id":"m1"}', attempt: 1 });
+      expect(await backend.ack([{ lease: lease! }])).toEqual([true]);
+    }
+    await backend.enqueue([message('m1')]);
+    expect(await take(backend), 'a copy').toEqual([]);
+  });
+
   it('sends what does not fit into one batch in several, scheduled ones among them', async () => {
     const backend = open();
     const later = clock.now() + minute;

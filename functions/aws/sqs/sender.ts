@@ -1,5 +1,6 @@
 /** Messages of the app on their way to their queues. */
 
+import { randomUUID } from 'node:crypto';
 import type { JobSender, OutgoingMessage, SendResult } from '../../../core/contract.ts';
 import type { LongshoreError } from '../../../core/errors.ts';
 import type { Connection } from './connection.ts';
@@ -15,9 +16,11 @@ export function createSender(connection: Connection): JobSender {
 
   async function sendAll(place: Place, messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
     const now = clock.now();
-    const parcels = messages.map(({ id, job, group, notBefore, body }) =>
-      parcelOf(body, { id, job, group, attempts: 0, notBefore }, now),
-    );
+    const parcels = messages.map(({ id, job, group, notBefore, body, moved }) => {
+      const parcel = parcelOf(body, { id, job, group, attempts: 0, notBefore }, now);
+      // A name of its own: under the one that it had here before, a FIFO queue would drop it as a duplicate.
+      return moved ? { ...parcel, dedupId: `${id}:moved-${randomUUID().slice(0, 8)}`.slice(-128) } : parcel;
+    });
     const during = `sending to queue "${place.name}"`;
     const failures = await told(during, () => dispatch(connection, place, parcels));
     return messages.map(({ id }, i) => {
