@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { postgres } from '../../local/backends/postgres/index.ts';
 import { type Cluster, startCluster } from './cluster.ts';
-import { jobsOfLoad, keysOfLoad, type Load, runSql, startLoad, terminate } from './load.ts';
+import { jobsOfLoad, keysOfLoad, type Load, runSql, startLoad, terminate, until } from './load.ts';
 
 /** A worker notices within 1 s that its server is back (its longest pause), and needs a moment to connect. */
 const resumedWithinMs = 2_000;
@@ -36,6 +36,11 @@ const disturbances: Record<string, (load: Load) => Promise<number>> = {
       await load.ended(60 * (i + 1));
       expect(await terminate(cluster.url)).toBeGreaterThan(0);
     }
+    // By chance none of them may have had a statement under way; one shall.
+    await until(async () => {
+      await terminate(cluster.url);
+      return load.events.some(({ type }) => type === 'backend.failed');
+    });
     return Date.now();
   },
   async 'lets no statement take longer than a millisecond for a while'() {
