@@ -2,6 +2,7 @@
 
 import { hostname } from 'node:os';
 import { backendError } from './failure.ts';
+import { type Renewal, renew } from './renewal.ts';
 import type { Run } from './run.ts';
 import type { WorkerState } from './worker.ts';
 
@@ -49,29 +50,6 @@ export function startUpkeep(state: WorkerState): Upkeep {
     again();
   }
 
-  async function renew(): Promise<void> {
-    const held: Run[] = [...running, ...state.settling, ...state.buffer];
-    if (held.length === 0) return;
-    try {
-      const now = clock.now();
-      const renewed = await backend.renew(
-        held.map(({ lease }) => lease),
-        leaseMs,
-      );
-      for (const [i, one] of held.entries()) {
-        if (!renewed[i]) lose(one);
-        else {
-          one.expiresAt = now + leaseMs;
-          const { key, lease } = one;
-          if (key !== null) await keys.extend(key, lease.token, one.expiresAt);
-        }
-      }
-    } finally {
-      // Whatever the backend answered, or did not: past its end nobody may believe in a lease.
-      for (const one of held) if (one.expiresAt <= clock.now()) lose(one);
-    }
-  }
-
   function lose(run: Run): void {
     state.buffer = state.buffer.filter((other) => other !== run);
     if (running.has(run)) run.end('lease-lost');
@@ -80,6 +58,9 @@ export function startUpkeep(state: WorkerState): Upkeep {
   const unlisten = backend.onLost?.((tokens) => {
     for (const run of [...running, ...state.buffer]) if (tokens.has(run.lease.token)) lose(run);
   });
+
+  const renewal: Renewal = { settler: backend, keys, clock, leaseMs, lose };
+  const renewHeld = () => renew([...running, ...state.settling, ...state.buffer], renewal);
 
   async function cancelAsked(): Promise<void> {
     const byId = new Map<string, Run>();
@@ -125,7 +106,7 @@ export function startUpkeep(state: WorkerState): Upkeep {
   }
 
   const jittered = (ms: number) => () => ms * (0.5 + app.random() / 2); // many workers must not reap in step
-  if (settings.renew) every('renewing', () => leaseMs / 3, renew);
+  if (settings.renew) every('renewing', () => leaseMs / 3, renewHeld);
   every('reading cancels', () => cancelPollMs, cancelAsked);
   every('reaping', jittered(Math.min(leaseMs, longestReapMs)), reap);
   every('purging', jittered(purgeMs), purge);

@@ -2,6 +2,7 @@
 
 import type { Client } from '../client.ts';
 import type { JobSettler } from '../contract.ts';
+import { renew } from '../renewal.ts';
 import type { Run } from '../run.ts';
 
 export interface Invocation {
@@ -40,27 +41,6 @@ export function startUpkeep(invocation: Invocation): { stop(): void } {
     again();
   }
 
-  async function renew(renewedMs: number): Promise<void> {
-    const held = [...running];
-    try {
-      const now = clock.now();
-      const renewed = await settler.renew(
-        held.map(({ lease }) => lease),
-        renewedMs,
-      );
-      for (const [i, one] of held.entries()) {
-        if (!renewed[i]) one.end('lease-lost');
-        else {
-          one.expiresAt = now + renewedMs;
-          const { key, lease } = one;
-          if (key !== null) await stores.keys.extend(key, lease.token, one.expiresAt);
-        }
-      }
-    } finally {
-      for (const one of held) if (one.expiresAt <= clock.now()) one.end('lease-lost');
-    }
-  }
-
   async function endCancelled(): Promise<void> {
     const ids = [...running].map(({ id }) => id).filter((id) => id !== null);
     const asked = ids.length > 0 ? await stores.records.cancelRequested(ids) : [];
@@ -73,7 +53,11 @@ export function startUpkeep(invocation: Invocation): { stop(): void } {
   };
   cancels.set('deadline', clock.after(Math.max(0, endAt - clock.now()), deadline));
   every('asking for cancels', cancelPollMs, endCancelled);
-  if (leaseMs !== null) every('renewing', leaseMs / 3, () => renew(leaseMs));
+  if (leaseMs !== null) {
+    const { keys } = stores;
+    const lose = (run: Run) => run.end('lease-lost');
+    every('renewing', leaseMs / 3, () => renew([...running], { settler, keys, clock, leaseMs, lose }));
+  }
 
   return {
     stop() {

@@ -48,7 +48,9 @@ function partsOf(core: string, index: string, joined: ReadonlyMap<string, readon
     joined.get(index)!.filter((path) => joined.has(path) && path !== worker),
     new Set([worker]),
   );
-  const attempts = ['flow.js', 'run.js'].map((name) => join(core, name)).filter((path) => joined.has(path));
+  const attempts = ['flow.js', 'run.js', 'renewal.js']
+    .map((name) => join(core, name))
+    .filter((path) => joined.has(path));
   const run = reach(attempts, define);
   const all = [...joined.keys()].filter((path) => path !== index);
   return new Map([

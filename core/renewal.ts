@@ -1,0 +1,36 @@
+/** Renewal of the leases of jobs that run: what has not been renewed by its end is lost, whatever the backend answered. */
+
+import type { Clock } from './clock.ts';
+import type { JobSettler } from './contract.ts';
+import type { Run } from './run.ts';
+import type { KeyStore } from './store.ts';
+
+export interface Renewal {
+  readonly settler: Pick<JobSettler, 'renew'>;
+  readonly keys: Pick<KeyStore, 'extend'>;
+  readonly clock: Clock;
+  readonly leaseMs: number;
+  lose(run: Run): void;
+}
+
+export async function renew(held: readonly Run[], renewal: Renewal): Promise<void> {
+  const { settler, keys, clock, leaseMs, lose } = renewal;
+  if (held.length === 0) return;
+  try {
+    const now = clock.now(); // a lease counts from the question, not from the answer
+    const renewed = await settler.renew(
+      held.map(({ lease }) => lease),
+      leaseMs,
+    );
+    for (const [i, run] of held.entries()) {
+      if (!renewed[i]) lose(run);
+      else {
+        run.expiresAt = now + leaseMs;
+        const { key, lease } = run;
+        if (key !== null) await keys.extend(key, lease.token, run.expiresAt);
+      }
+    }
+  } finally {
+    for (const run of held) if (run.expiresAt <= clock.now()) lose(run);
+  }
+}
