@@ -21,8 +21,8 @@ export interface OutgoingMessage {
   readonly id: string;
   /** The id was made for this very call, so nobody can have sent it before: a backend need not look through its history. */
   readonly fresh?: boolean;
-  /** It comes from another queue, and may have been in this one before: a broker must not take it for a copy of itself, and drop it. */
-  readonly moved?: boolean;
+  /** Names the move that brings it from another queue. It may have been in this one before: a broker must not drop it as a copy of itself. */
+  readonly moved?: string;
   readonly queue: string;
   /** Name of the job, for listings only: the envelope's own `job` decides what runs. */
   readonly job: string;

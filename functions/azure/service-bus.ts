@@ -1,9 +1,9 @@
 /** Azure Service Bus as a queue. It keeps no records and no keys: give `connect()`, `startWorker()` and `azure()` a store. */
 
-import { randomUUID } from 'node:crypto';
 import type { JobSettler, OutgoingMessage, QueueBackend, SendResult } from '../../core/contract.ts';
 import { config, LongshoreError } from '../../core/errors.ts';
 import { checkInteger } from '../../core/job.ts';
+import { sendPlaced } from '../../core/placed.ts';
 import type { Polling } from '../../core/polling.ts';
 import type { Prepare } from './servicebus/administration.ts';
 import { type Access, accessOf, type ConnectionOptions, createConnection } from './servicebus/connection.ts';
@@ -93,7 +93,7 @@ export function openServiceBusBackend(
     const now = clock.now();
     const parcels = messages.map(({ id, job, group, notBefore, body, moved }) => {
       // A name of its own: under the one that it had here before, it would be dropped as a duplicate.
-      const series = moved ? `${id}:moved-${randomUUID().slice(0, 8)}` : id;
+      const series = moved ? `${id}:${moved}` : id;
       const tags = { id, job, group, attempts: 0, copies: 0, series, interrupted: false };
       return parcelOf(body, tags, notBefore, now);
     });
@@ -127,26 +127,15 @@ export function openServiceBusBackend(
       return { tier: tier ?? null, unknown };
     },
 
-    async enqueue(messages) {
-      const results = new Map<OutgoingMessage, SendResult>();
-      const ready = messages.filter((message) => {
-        placeOf(message.queue);
-        const error = tooLarge(message, maxBodyBytes);
-        if (error) results.set(message, { ok: false, id: message.id, error });
-        return !error;
-      });
-      const failed: LongshoreError[] = [];
-      const groups = Map.groupBy(ready, (message) => message.queue);
-      for (const [queue, group] of groups) {
-        const sent = await sendAll(queue, group).catch((error: LongshoreError) => {
-          failed.push(error);
-          return group.map(({ id }): SendResult => ({ ok: false, id, error }));
-        });
-        for (const [i, message] of group.entries()) results.set(message, sent[i]!);
-      }
-      if (failed.length > 0 && failed.length === groups.size) throw failed[0];
-      return messages.map((message) => results.get(message)!);
-    },
+    enqueue: (messages) =>
+      sendPlaced(messages, {
+        refusal(message) {
+          placeOf(message.queue);
+          return tooLarge(message, maxBodyBytes);
+        },
+        placeOf: ({ queue }) => queue,
+        send: sendAll,
+      }),
     async fetch(request) {
       await locks.givenBack();
       return (await polls()).fetch(request);

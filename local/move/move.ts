@@ -80,11 +80,12 @@ export async function move(options: MoveOptions): Promise<Moved> {
     deadLeft: 0,
     refused: [],
   };
+  const id = randomUUID();
   const parts: Parts = {
     options,
     origin: originOf(from, clock),
-    goal: goalOf(to),
-    carrier: keys && keyCarrier(...keys, `move:${randomUUID()}`, keyKeepMs),
+    goal: goalOf(to, `move-${id.slice(0, 8)}`),
+    carrier: keys && keyCarrier(...keys, `move:${id}`, keyKeepMs),
     moved,
   };
   for (const queue of queues) {

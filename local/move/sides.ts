@@ -130,7 +130,8 @@ const goesRound = (): LongshoreError =>
     'Expected two queues, got jobs that come back after they have moved: both sides are the same queue. Correct one of them.',
   );
 
-export function goalOf(backend: QueueBackend): Goal {
+/** @param moved names this move */
+export function goalOf(backend: QueueBackend, moved: string): Goal {
   const transfer = backend.admin?.transfer;
   if (!transfer) {
     const handover = backend.admin?.handover;
@@ -139,7 +140,7 @@ export function goalOf(backend: QueueBackend): Goal {
       keepsPast: handover?.put !== undefined,
       mostAtOnce: fewAtOnce,
       put: (jobs) =>
-        handover?.put?.(jobs) ?? backend.enqueue(jobs.map(({ message }) => ({ ...message, moved: true }))),
+        handover?.put?.(jobs) ?? backend.enqueue(jobs.map(({ message }) => ({ ...message, moved }))),
       drop: async () => {}, // it may run there already: that is what a queue without holding means
       anyHeld: async () => false,
       release: async () => {},

@@ -253,8 +253,8 @@ describe('FIFO queues', () => {
   it('take a job that comes back from another queue within five minutes', async () => {
     const t = await bench({ fifo: true });
     const message = t.message();
-    for (const moved of [false, true, true]) {
-      await t.backend.enqueue([{ ...message, moved }]);
+    for (const move of [{}, { moved: 'move-1' }, { moved: 'move-2' }]) {
+      await t.backend.enqueue([{ ...message, ...move }]);
       const [lease] = await t.fetch();
       expect(lease).toMatchObject({ body: message.body, attempt: 1 });
       await t.backend.ack([{ lease: lease! }]);

@@ -1,6 +1,6 @@
 /** The functions, closer than the laws look. */
 
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import {
   createApp,
@@ -248,9 +248,10 @@ describe('the worker', () => {
       },
     });
     await t.enqueue('a');
+    const waits = vi.spyOn(t.clock, 'after');
     let ended = false;
     const call = t.trigger.poll('mail').finally(() => (ended = true));
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await vi.waitFor(() => expect(waits).toHaveBeenCalledWith(30_000, expect.any(Function)), 10_000);
     expect(ended).toBe(false);
     t.clock.advance(30_000);
     expect((await call).map(({ end }) => end)).toEqual(['abandoned']);

@@ -165,8 +165,8 @@ describe('serviceBus()', () => {
 
   it('takes a job that comes back from another queue within the window of duplicates', async () => {
     const backend = open();
-    for (const moved of [false, true, true]) {
-      await backend.enqueue([message('m1', { moved })]);
+    for (const move of [{}, { moved: 'move-1' }, { moved: 'move-2' }]) {
+      await backend.enqueue([message('m1', move)]);
       const [lease] = await take(backend);
       expect(lease).toMatchObject({ body: '{"id":"m1"}', attempt: 1 });
       expect(await backend.ack([{ lease: lease! }])).toEqual([true]);
