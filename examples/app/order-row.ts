@@ -1,6 +1,6 @@
 /** One line of an order export, checked: what a CSV file calls a row becomes what the shop calls an order. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import type { OrderRow } from './database.ts';
 
 export const orderRow = z

@@ -1,6 +1,6 @@
 /** The one app that every Longshore row runs: a schema, a signature, a 200-byte payload and a handler that does nothing. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { type App, createApp } from '../../core/app.ts';
 import { type Client, connect } from '../../core/client.ts';
 import { defineJob, type Job } from '../../core/job.ts';

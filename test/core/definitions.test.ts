@@ -1,7 +1,7 @@
 /** Jobs and apps: their defaults, and for every wrong definition what was expected, what came and what to do. */
 
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { createApp } from '../../core/app.ts';
 import { connect } from '../../core/client.ts';
 import type { QueueBackend } from '../../core/contract.ts';

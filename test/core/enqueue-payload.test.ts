@@ -2,7 +2,7 @@
 
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { defineJob, type Job } from '../../core/job.ts';
 import { refused, sent } from './enqueue-kit.ts';
 import { bench, job, refusal } from './kit.ts';

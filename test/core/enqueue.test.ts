@@ -1,7 +1,7 @@
 /** What `enqueue()` sends and what it refuses before anything is sent. */
 
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { connect } from '../../core/client.ts';
 import { withContext } from '../../core/context.ts';
 import { defineJob, type Job } from '../../core/job.ts';

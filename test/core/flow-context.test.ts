@@ -2,7 +2,7 @@
 
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { currentContext, withContext } from '../../core/context.ts';
 import { readEnvelope } from '../../core/envelope.ts';
 import { defineJob, type HandlerContext, type Job } from '../../core/job.ts';

@@ -1,7 +1,7 @@
 /** Records of a queue that keeps none say what the records of a queue with its own would. */
 
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { PermanentError } from '../../core/errors.ts';
 import { attempt } from '../../core/flow.ts';
 import { defineJob, type Job } from '../../core/job.ts';

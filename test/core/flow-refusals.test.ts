@@ -1,7 +1,7 @@
 /** Messages that never run: forged, copied, unknown, expired, or killers of their workers. */
 
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { defineJob, type Job } from '../../core/job.ts';
 import { keyRing } from '../../core/signing.ts';
 import { bench, envelope, job, ring, secret, startMs } from './kit.ts';

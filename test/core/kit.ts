@@ -1,6 +1,6 @@
 /** What the core tests share: an app on a queue in memory with a clock of its own, and one attempt at a time. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { type AppOptions, createApp } from '../../core/app.ts';
 import { connect, type EnqueueOptions } from '../../core/client.ts';
 import type { JobSettler, QueueBackend } from '../../core/contract.ts';

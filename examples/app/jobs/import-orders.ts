@@ -4,7 +4,7 @@ import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { CsvError, parse } from 'csv-parse';
-import { z } from 'zod';
+import * as z from 'zod';
 import { defineJob, exponential, type Job, PermanentError } from '../../../core/index.ts';
 import type { OrderRow, RefusedRow } from '../database.ts';
 import { orderRow, problemOf } from '../order-row.ts';

@@ -5,7 +5,7 @@ import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import PdfDocument from 'pdfkit';
-import { z } from 'zod';
+import * as z from 'zod';
 import { defineJob, exponential, type Job, PermanentError } from '../../../core/index.ts';
 import type { OrderRow } from '../database.ts';
 import type { Services } from '../services.ts';

@@ -1,6 +1,6 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { defineJob } from '../../../core/index.ts';
 import type { Services } from '../services.ts';
 

@@ -1,7 +1,7 @@
 import { rename } from 'node:fs/promises';
 import { join, parse } from 'node:path';
 import sharp from 'sharp';
-import { z } from 'zod';
+import * as z from 'zod';
 import { defineJob } from '../../../core/index.ts';
 import type { Services } from '../services.ts';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { defineJob, exponential, PermanentError, RetryAfterError } from '../../../core/index.ts';
 import type { Services } from '../services.ts';
 
