@@ -4,14 +4,13 @@
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdir, mkdtemp, rename, writeFile } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Connection, openConnection } from '../../local/backends/beanstalkd/connection.ts';
-import { keep } from '../postgres/keeper.ts';
+import { ownServer, started } from '../servers/server.ts';
 import { beanstalkdProgram, faketimeLibrary } from './programs.ts';
 
 export interface BeanstalkdServerOptions {
@@ -52,7 +51,6 @@ export async function startBeanstalkd(options: BeanstalkdServerOptions = {}): Pr
   ];
   const library = stopped ? await faketimeLibrary() : null;
   const folder = await mkdtemp(join(tmpdir(), 'longshore-beanstalkd-'));
-  const keeper = keep(folder);
   let creepMicros = 0;
   const timeFile = join(folder, 'time');
   const env: NodeJS.ProcessEnv = library
@@ -68,79 +66,46 @@ export async function startBeanstalkd(options: BeanstalkdServerOptions = {}): Pr
     await writeFile(`${timeFile}.next`, `${at}${`${creepMicros % 1_000}`.padStart(3, '0')}`);
     await rename(`${timeFile}.next`, timeFile);
   };
+  const own = [...(binlog ? ['-b', join(folder, 'binlog'), '-f', '0'] : []), ...args];
+  const server = await ownServer(
+    folder,
+    async () => {
+      if (library) await setClock(Date.now());
+      await mkdir(join(folder, 'binlog'));
+    },
+    (port) => launch(program, ['-p', `${port}`, ...own], env, answers(port)),
+  );
+  const place = { host: '127.0.0.1', port: server.port, silenceMs: 10_000 };
   let clockLine: Connection | null = null;
-  try {
-    if (library) await setClock(Date.now());
-    await mkdir(join(folder, 'binlog'));
-    const own = [...(binlog ? ['-b', join(folder, 'binlog'), '-f', '0'] : []), ...args];
-    let { server, port } = await onFreePort((free) => launch(program, ['-p', `${free}`, ...own], env));
-    keeper.watch(server.pid!);
-    const place = { host: '127.0.0.1', port, silenceMs: 10_000 };
-    /** It looks at its clock after each command: the first answer may still be of the old time. */
-    const look = async () => {
-      clockLine ??= await openConnection(place);
-      await clockLine.send('list-tube-used');
-      await clockLine.send('list-tube-used');
-    };
-    const beanstalkd: BeanstalkdServer = {
-      url: `beanstalk://127.0.0.1:${port}`,
-      port,
-      get pid() {
-        return server.pid!;
-      },
-      connection: () => openConnection(place),
-      async start() {
-        if (isRunning(server)) return;
-        server = await launch(program, ['-p', `${port}`, ...own], env);
-        keeper.watch(server.pid!);
-      },
-      async stop(signal = 'SIGTERM') {
-        if (!isRunning(server)) return;
-        server.ref();
-        const ended = once(server, 'exit');
-        server.kill('SIGCONT'); // a server that was paused would not hear the next one
-        server.kill(signal);
-        await ended;
-        keeper.watch(null);
-      },
-      signal: (name) => void server.kill(name),
-      async setTime(now) {
-        await setClock(now);
-        await look();
-      },
-      async remove() {
-        await beanstalkd.stop('SIGKILL');
-        await keeper.end();
-      },
-    };
-    return beanstalkd;
-  } catch (error) {
-    await keeper.end();
-    throw error;
-  }
+  /** It looks at its clock after each command: the first answer may still be of the old time. */
+  const look = async () => {
+    clockLine ??= await openConnection(place);
+    await clockLine.send('list-tube-used');
+    await clockLine.send('list-tube-used');
+  };
+  return {
+    url: `beanstalk://127.0.0.1:${server.port}`,
+    port: server.port,
+    get pid() {
+      return server.pid;
+    },
+    connection: () => openConnection(place),
+    start: server.start,
+    stop: (signal = 'SIGTERM') => server.stop(signal),
+    signal: server.signal,
+    async setTime(now) {
+      await setClock(now);
+      await look();
+    },
+    remove: () => server.remove('SIGKILL'),
+  };
 }
 
-/** Nothing can hold a port for a program that cannot be given one: when another was quicker, the next is tried. */
-async function onFreePort(start: (port: number) => Promise<ChildProcess>) {
-  for (let tries = 1; ; tries++) {
-    const probe = createServer().listen(0, '127.0.0.1');
-    await once(probe, 'listening');
-    const { port } = probe.address() as { port: number };
-    probe.close();
-    await once(probe, 'close');
-    try {
-      return { port, server: await start(port) };
-    } catch (error) {
-      if (tries === 5 || !/in use/i.test(String(error))) throw error;
-    }
-  }
-}
-
-/** Resolves when it takes connections; rejects with what it wrote when it ends before that. */
-async function launch(
+function launch(
   [shell, ...before]: readonly string[],
   args: readonly string[],
   env: NodeJS.ProcessEnv,
+  isReady: Promise<void>,
 ): Promise<ChildProcess> {
   // In a session of its own, so that Ctrl-C reaches the tests alone and they can still end what they began.
   const server = spawn(shell!, [...before, '-l', '127.0.0.1', ...args], {
@@ -148,22 +113,7 @@ async function launch(
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, ...env },
   });
-  let log = '';
-  server.stderr!.setEncoding('utf8').on('data', (text: string) => {
-    log = (log + text).slice(-4_000);
-  });
-  const failed = new Promise<never>((_, reject) => {
-    server.once('error', reject);
-    server.once('close', (code) =>
-      reject(new Error(`beanstalkd ended with code ${code} while starting:\n${log}`)),
-    );
-  });
-  failed.catch(() => {}); // later it ends when it is told to
-  await Promise.race([failed, answers(Number(args[1]))]);
-  // Neither keeps this process alive: the keeper knows what to do when it ends.
-  server.unref();
-  (server.stderr as unknown as { unref(): void }).unref();
-  return server;
+  return started('beanstalkd', server, server.stderr, isReady);
 }
 
 /** beanstalkd says nothing when it is ready. */
@@ -179,5 +129,3 @@ async function answers(port: number): Promise<void> {
   }
   throw new Error(`Expected beanstalkd to take connections within ${startedWithinMs} ms.`);
 }
-
-const isRunning = (server: ChildProcess): boolean => server.exitCode === null && server.signalCode === null;

@@ -5,14 +5,12 @@
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { chown, mkdtemp, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { keep } from './keeper.ts';
+import { ownServer, started } from '../servers/server.ts';
 import { type Programs, postgresPrograms } from './programs.ts';
 
 const run = promisify(execFile);
@@ -50,64 +48,51 @@ export interface Cluster {
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   const { fsync = true, settings = {}, standbyOf = null } = options;
   const programs = await postgresPrograms();
+  const identity = await serverIdentity();
   const folder = await mkdtemp(join(tmpdir(), 'longshore-postgres-'));
-  const keeper = keep(folder);
+  const password = standbyOf ? new URL(standbyOf.url).password : randomBytes(12).toString('hex');
+  const safety = fsync ? {} : { fsync: 'off', full_page_writes: 'off', max_wal_size: '4GB' };
+  const own = {
+    max_connections: '300',
+    wal_level: 'minimal',
+    max_wal_senders: '0',
+    ...safety,
+    ...settings,
+  };
+  const server = await ownServer(
+    folder,
+    async () => {
+      if (identity) await chown(folder, identity.uid, identity.gid);
+      if (standbyOf) await copyDataFolder(programs, folder, standbyOf, identity);
+      else await makeDataFolder(programs, folder, password, identity);
+    },
+    (port) => launch(programs.postgres, folder, { ...own, port: `${port}` }, identity),
+  );
+  const urlOf = (user: string, database: string): string =>
+    `postgres://${user}:${password}@127.0.0.1:${server.port}/${database}`;
+  const stop = (mode: StopMode = 'fast') => server.stop(mode === 'fast' ? 'SIGINT' : 'SIGQUIT');
+  const cluster: Cluster = {
+    url: urlOf('longshore', 'longshore'),
+    superuserUrl: urlOf('postgres', 'postgres'),
+    port: server.port,
+    version: programs.version,
+    start: server.start,
+    stop,
+    async restart(mode) {
+      await stop(mode);
+      await server.start();
+    },
+    signal: server.signal,
+    remove: () => server.remove('SIGQUIT'), // the folder goes too: a checkpoint would be for nothing
+  };
+  if (standbyOf) return cluster;
   try {
-    const identity = await serverIdentity();
-    if (identity) await chown(folder, identity.uid, identity.gid);
-    const password = standbyOf ? new URL(standbyOf.url).password : randomBytes(12).toString('hex');
-    if (standbyOf) await copyDataFolder(programs, folder, standbyOf, identity);
-    else await makeDataFolder(programs, folder, password, identity);
-    const safety = fsync ? {} : { fsync: 'off', full_page_writes: 'off', max_wal_size: '4GB' };
-    const own = {
-      max_connections: '300',
-      wal_level: 'minimal',
-      max_wal_senders: '0',
-      ...safety,
-      ...settings,
-    };
-    const launch = (port: number) =>
-      startServer(programs.postgres, folder, { ...own, port: `${port}` }, identity);
-    let { server, port } = await onFreePort(launch);
-    keeper.watch(server.pid!);
-
-    const urlOf = (user: string, database: string): string =>
-      `postgres://${user}:${password}@127.0.0.1:${port}/${database}`;
-    const cluster: Cluster = {
-      url: urlOf('longshore', 'longshore'),
-      superuserUrl: urlOf('postgres', 'postgres'),
-      port,
-      version: programs.version,
-      async start() {
-        if (isRunning(server)) return;
-        server = await launch(port);
-        keeper.watch(server.pid!);
-      },
-      async stop(mode = 'fast') {
-        if (!isRunning(server)) return;
-        server.ref();
-        const ended = once(server, 'exit');
-        server.kill('SIGCONT'); // a server that was paused would not hear the next one
-        server.kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT');
-        await ended;
-        keeper.watch(null);
-      },
-      async restart(mode) {
-        await cluster.stop(mode);
-        await cluster.start();
-      },
-      signal: (name) => void server.kill(name),
-      async remove() {
-        await cluster.stop('immediate'); // the folder goes too: a checkpoint would be for nothing
-        await keeper.end();
-      },
-    };
-    if (!standbyOf) await makeOwner(cluster.superuserUrl, password);
-    return cluster;
+    await makeOwner(cluster.superuserUrl, password);
   } catch (error) {
-    await keeper.end();
+    await cluster.remove();
     throw error;
   }
+  return cluster;
 }
 
 /** Postgres refuses to run as root; packages bring a user for it. `null` = as ourselves. */
@@ -149,24 +134,7 @@ async function copyDataFolder(
   await run(basebackup, [...source, ...target], { cwd: folder, ...identity });
 }
 
-/** Nothing can hold a port for a program that cannot be given one: when another was quicker, the next is tried. */
-async function onFreePort(launch: (port: number) => Promise<ChildProcess>) {
-  for (let tries = 1; ; tries++) {
-    const probe = createServer().listen(0, '127.0.0.1');
-    await once(probe, 'listening');
-    const { port } = probe.address() as { port: number };
-    probe.close();
-    await once(probe, 'close');
-    try {
-      return { port, server: await launch(port) };
-    } catch (error) {
-      if (tries === 5 || !/address already in use/i.test(String(error))) throw error;
-    }
-  }
-}
-
-/** Resolves when it takes connections; rejects with what it wrote when it ends before that. */
-async function startServer(
+function launch(
   program: string,
   folder: string,
   settings: Readonly<Record<string, string>>,
@@ -184,24 +152,8 @@ async function startServer(
     stdio: ['ignore', 'ignore', 'pipe'],
     ...identity,
   });
-  let log = '';
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.once('exit', (code) =>
-      reject(new Error(`Postgres ended with code ${code} while starting:\n${log}`)),
-    );
-    server.stderr!.setEncoding('utf8').on('data', (text: string) => {
-      log = (log + text).slice(-4_000);
-      if (/ready to accept (read-only )?connections/.test(log)) resolve();
-    });
-  });
-  // Neither keeps this process alive: the keeper knows what to do when it ends.
-  server.unref();
-  (server.stderr as unknown as { unref(): void }).unref();
-  return server;
+  return started('Postgres', server, server.stderr, /ready to accept (read-only )?connections/);
 }
-
-const isRunning = (server: ChildProcess): boolean => server.exitCode === null && server.signalCode === null;
 
 async function makeOwner(superuserUrl: string, password: string): Promise<void> {
   const client = new pg.Client(superuserUrl);

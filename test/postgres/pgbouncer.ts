@@ -8,7 +8,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import { keep } from './keeper.ts';
+import { keep } from '../servers/keeper.ts';
 
 const run = promisify(execFile);
 

@@ -1,10 +1,11 @@
-/** Finds the programs of a Postgres server, and installs them where that is ours to do. */
+/** Finds the programs of a Postgres server. */
 
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { glob, realpath } from 'node:fs/promises';
-import { delimiter, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { foldersOnPath, found } from '../servers/programs.ts';
 
 const run = promisify(execFile);
 
@@ -31,18 +32,18 @@ const usualFolders = [
 export async function postgresPrograms(): Promise<Programs> {
   const { POSTGRES_FOLDER: folder } = process.env;
   if (folder) return programsIn(folder);
-  const found = (await newest()) ?? (canInstall() ? await install() : null);
-  if (!found) {
+  const programs = await found('postgresql', newest);
+  if (!programs) {
     throw new Error(
       'Expected the Postgres server programs (initdb, postgres) on the PATH or in a usual folder, got none. ' +
         'Install them: apt-get install postgresql, or brew install postgresql.',
     );
   }
-  return found;
+  return programs;
 }
 
 async function newest(): Promise<Programs | null> {
-  const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
+  const folders = foldersOnPath();
   for await (const folder of glob(usualFolders)) folders.push(folder);
   const complete = folders.filter((folder) =>
     ['initdb', 'postgres'].every((name) => existsSync(join(folder, name))),
@@ -60,15 +61,4 @@ async function programsIn(folder: string): Promise<Programs> {
   const { stdout } = await run(postgres, ['--version']);
   const version = /\d+[.\w]*/.exec(stdout)?.[0] ?? '0';
   return { initdb: join(folder, 'initdb'), postgres, basebackup: join(folder, 'pg_basebackup'), version };
-}
-
-const canInstall = (): boolean => process.getuid?.() === 0 && existsSync('/etc/debian_version');
-
-async function install(): Promise<Programs | null> {
-  process.stderr.write('Installing Postgres for the tests: apt-get install postgresql\n');
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const maxBuffer = 64 * 1024 * 1024;
-  await run('apt-get', ['update'], { env, maxBuffer });
-  await run('apt-get', ['install', '-y', '--no-install-recommends', 'postgresql'], { env, maxBuffer });
-  return newest();
 }

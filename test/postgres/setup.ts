@@ -9,8 +9,8 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
+import { keep } from '../servers/keeper.ts';
 import { type Cluster, startCluster } from './cluster.ts';
-import { keep } from './keeper.ts';
 
 /** What a test file learns when it asks. */
 export type ClusterAnswer =

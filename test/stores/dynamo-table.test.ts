@@ -10,10 +10,11 @@ import {
   GetItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { AttemptEnd, RecordedJob, RecordWriter, Stores } from '../../core/store.ts';
+import type { RecordWriter, Stores } from '../../core/store.ts';
 import { createDynamoTable, dynamoStore, dynamoTable } from '../../functions/aws/dynamo/index.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { type DynamoServer, startDynamo } from './dynamo-server.ts';
+import { jobMaker } from './kit.ts';
 
 const table = 'longshore-state';
 const region = 'eu-central-1';
@@ -39,18 +40,8 @@ afterAll(async () => {
   await server.close();
 });
 
-let ids = 0;
-function newJob(): RecordedJob {
-  const at = clock.now();
-  const id = `job-${++ids}`;
-  return { id, queue: 'mail', job: 'send', tenantId: null, priority: 5, createdAt: at, runAt: at };
-}
-function ended(attempt: number, how: Partial<AttemptEnd> & { output?: string } = {}): AttemptEnd {
-  const { output = null, ...rest } = how;
-  const at = clock.now();
-  const report = { attempt, startedAt: at, endedAt: at, outcome: 'acked', error: null, output } as const;
-  return { report, counted: true, runAt: null, reason: null, error: null, ...rest };
-}
+const { newJob, ended } = jobMaker(clock);
+
 async function item(pk: string) {
   const { Item } = await client.send(new GetItemCommand({ TableName: table, Key: { pk: { S: pk } } }));
   return Item;

@@ -3,6 +3,7 @@ import { createDynamoTable, dynamoStore } from '../../functions/aws/dynamo/index
 import { describeStoreAlone } from '../contract/store.ts';
 import type { StoreHarness } from '../contract/store-alone.ts';
 import { type DynamoServer, startDynamo } from './dynamo-server.ts';
+import { pair } from './kit.ts';
 
 let server: DynamoServer;
 let tables = 0;
@@ -19,18 +20,7 @@ const harness: StoreHarness = {
   async open(clock, options) {
     const where = { table: `laws-${++tables}`, endpoint: server.endpoint, region: 'eu-central-1' };
     await createDynamoTable(where);
-    const [stores, peer] = [
-      dynamoStore({ ...where, clock, ...options }),
-      dynamoStore({ ...where, clock, ...options }),
-    ];
-    return {
-      stores,
-      peer,
-      async close() {
-        await stores.close();
-        await peer.close();
-      },
-    };
+    return pair(() => dynamoStore({ ...where, clock, ...options }));
   },
 };
 

@@ -5,24 +5,16 @@ import { describe, it } from 'vitest';
 import { sqliteStore } from '../../local/backends/sqlite/index.ts';
 import { describeStoreAlone } from '../contract/store.ts';
 import type { StoreHarness } from '../contract/store-alone.ts';
+import { pair } from './kit.ts';
 
 const harness: StoreHarness = {
   async open(clock, options) {
     const folder = await mkdtemp(join(tmpdir(), 'longshore-'));
     const path = join(folder, 'state.db');
-    const [stores, peer] = [
-      sqliteStore({ path, clock, ...options }),
-      sqliteStore({ path, clock, ...options }),
-    ];
-    return {
-      stores,
-      peer,
-      async close() {
-        await stores.close();
-        await peer.close();
-        await rm(folder, { recursive: true });
-      },
-    };
+    return pair(
+      () => sqliteStore({ path, clock, ...options }),
+      () => rm(folder, { recursive: true }),
+    );
   },
 };
 

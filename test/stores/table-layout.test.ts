@@ -5,10 +5,11 @@ import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { TableClient } from '@azure/data-tables';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { AttemptEnd, RecordedJob, RecordWriter, Stores } from '../../core/store.ts';
+import type { RecordedJob, RecordWriter, Stores } from '../../core/store.ts';
 import { tableStore } from '../../functions/azure/table/index.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { type Azurite, startAzurite } from './azurite.ts';
+import { jobMaker } from './kit.ts';
 
 const table = 'longshorestate';
 const hour = 3_600_000;
@@ -33,17 +34,8 @@ beforeAll(async () => {
 });
 afterAll(() => azurite.close());
 
-let ids = 0;
-function newJob(id = `job-${++ids}`): RecordedJob {
-  const at = clock.now();
-  return { id, queue: 'mail', job: 'send', tenantId: null, priority: 5, createdAt: at, runAt: at };
-}
-function ended(attempt: number, how: Partial<AttemptEnd> & { output?: string } = {}): AttemptEnd {
-  const { output = null, ...rest } = how;
-  const at = clock.now();
-  const report = { attempt, startedAt: at, endedAt: at, outcome: 'acked', error: null, output } as const;
-  return { report, counted: true, runAt: null, reason: null, error: null, ...rest };
-}
+const { newJob, ended } = jobMaker(clock);
+
 const start = (job: RecordedJob, attempt = 1, owner = 'anna') =>
   writer.started(job, { owner, attempt, at: clock.now() });
 

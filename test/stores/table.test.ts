@@ -3,6 +3,7 @@ import { tableStore } from '../../functions/azure/table/index.ts';
 import { describeStoreAlone } from '../contract/store.ts';
 import type { StoreHarness } from '../contract/store-alone.ts';
 import { type Azurite, startAzurite } from './azurite.ts';
+import { pair } from './kit.ts';
 
 let azurite: Azurite;
 let tables = 0;
@@ -15,19 +16,8 @@ afterAll(() => azurite.close());
 const harness: StoreHarness = {
   async open(clock, options) {
     const where = { table: `laws${++tables}`, connectionString: azurite.connectionString };
-    const [stores, peer] = [
-      tableStore({ ...where, clock, ...options }),
-      tableStore({ ...where, clock, ...options }),
-    ];
-    await stores.migrate();
-    return {
-      stores,
-      peer,
-      async close() {
-        await stores.close();
-        await peer.close();
-      },
-    };
+    await tableStore({ ...where, clock, ...options }).migrate();
+    return pair(() => tableStore({ ...where, clock, ...options }));
   },
 };
 
