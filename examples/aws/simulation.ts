@@ -1,9 +1,5 @@
-/**
- * What stands around the shop's functions in `longshore simulate lambda`: its mail server and partners, a DynamoDB, and
- * customers who order.
- */
+/** What stands around the shop's functions in `longshore simulate lambda`, a DynamoDB included. */
 
-import { randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
@@ -11,9 +7,7 @@ import { join } from 'node:path';
 import { connect } from '../../core/index.ts';
 import { dynamoStore, sqs } from '../../functions/aws/index.ts';
 import { bundleFunction } from '../../infra/aws/bundle.ts';
-import { createExampleApp } from '../app/app.ts';
-import { setStage } from '../demo/stage.ts';
-import { badMoments, expectations, prepareSamples, sendEverything } from '../demo/story.ts';
+import { openShop } from '../demo/simulated.ts';
 import { lanes } from './lanes.ts';
 
 export interface Surroundings {
@@ -22,42 +16,24 @@ export interface Surroundings {
   readonly queueUrl: string;
 }
 
-const rows = 2_000;
-const invoices = 20;
-
 /** As `npm run package:aws` does it. */
 export function buildShop(folder: string): Promise<unknown> {
   return bundleFunction(join(import.meta.dirname, 'main.ts'), folder, ['sharp', 'pdfkit']);
 }
 
 export async function startShop({ folder, sqsEndpoint, queueUrl }: Surroundings) {
-  // The functions keep the shop in `shop` of their temporary folder, which this one is.
-  const stage = await setStage(join(folder, 'shop'), { ...badMoments, failTwiceFor: '' }); // that takes half a minute
   const dynamo = process.env.DYNAMODB_ENDPOINT ? null : await startDynamo();
   const dynamoEndpoint = dynamo?.url ?? process.env.DYNAMODB_ENDPOINT!;
   const table = `shop-${Date.now()}`;
   const store = dynamoStore({ table, endpoint: dynamoEndpoint });
   await store.migrate();
-  const { services } = stage;
-  const example = createExampleApp(services);
-  const client = connect(example.app, sqs({ endpoint: sqsEndpoint, queueUrl, lanes }), { store });
+  const backend = sqs({ endpoint: sqsEndpoint, queueUrl, lanes });
+  const shop = await openShop(folder, (app) => connect(app, backend, { store }));
   return {
-    env: {
-      TABLE: table,
-      AWS_ENDPOINT_URL_DYNAMODB: dynamoEndpoint,
-      SMTP_URL: stage.mailbox.url,
-      WEBHOOK_URL: services.webhookUrl,
-      PAYMENT_URL: services.paymentUrl,
-      API_KEY: randomUUID(),
-    },
-    async play(signal: AbortSignal) {
-      const expected = { ...expectations(rows), invoices };
-      const files = await prepareSamples(stage, expected);
-      await sendEverything(client, example, { expected, files, signal });
-    },
+    ...shop,
+    env: { ...shop.env, TABLE: table, AWS_ENDPOINT_URL_DYNAMODB: dynamoEndpoint },
     async stop() {
-      await client.close();
-      await stage.close();
+      await shop.stop();
       await dynamo?.stop();
     },
   };

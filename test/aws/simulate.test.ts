@@ -1,13 +1,11 @@
 /** `longshore simulate lambda` as somebody runs it: real processes, signals, terminals. */
 
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, it } from 'vitest';
-import { makeProject, root, secret } from '../cli/kit.ts';
+import { describe, it } from 'vitest';
+import { root } from '../cli/kit.ts';
+import { type Around, projects, runCli } from '../cli/spawned.ts';
 
-const entry = join(root, 'local/cli/main.ts');
 const at = (path: string): string => JSON.stringify(join(root, path));
 
 /** The jobs of test/aws/runtime, and somebody who enqueues some of them. */
@@ -31,60 +29,9 @@ const configFor = (hows: readonly string[]): string => `
     },
   };`;
 
-const folders: string[] = [];
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
-
-function project(files: Readonly<Record<string, string>>): string {
-  const folder = makeProject(files);
-  folders.push(folder);
-  return folder;
-}
-
-interface Run {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-  /** The summary of `--json`. */
-  // biome-ignore lint/suspicious/noExplicitAny: whatever it prints
-  readonly data: any;
-}
-
-interface Around {
-  readonly env?: NodeJS.ProcessEnv;
-  /** Sends `signal`, or types it on the terminal, when the output so far matches. */
-  readonly when?: RegExp;
-  readonly signal?: NodeJS.Signals;
-  readonly terminal?: boolean;
-}
-
-async function simulate(cwd: string, line: string, around: Around = {}): Promise<Run> {
-  const args = [entry, 'simulate', 'lambda', ...line.split(' ').filter(Boolean)];
-  const { SQS_ENDPOINT: _, ...outer } = process.env; // the tests of the queue itself use it, these have their own
-  const env = { ...outer, NODE_OPTIONS: '', NO_COLOR: '1', FORCE_COLOR: undefined, ...around.env };
-  const [command, argv] = around.terminal
-    ? ['script', ['-qec', `exec ${[process.execPath, ...args].join(' ')}`, '/dev/null']]
-    : [process.execPath, args];
-  const child = spawn(command, argv, { cwd, env });
-  let stdout = '';
-  let stderr = '';
-  let sent = false;
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    stdout += text;
-    if (sent || !around.when?.test(stdout)) return;
-    sent = true;
-    if (around.terminal) child.stdin.write('\u0003');
-    else child.kill(around.signal);
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text;
-  });
-  const watchdog = setTimeout(() => child.kill('SIGKILL'), 80_000);
-  const [code] = await once(child, 'close');
-  clearTimeout(watchdog);
-  return { code, stdout, stderr, data: stdout.startsWith('{') ? JSON.parse(stdout) : null };
-}
+const project = projects();
+const simulate = (cwd: string, line: string, around?: Around) =>
+  runCli(cwd, `simulate lambda ${line}`, around);
 
 describe('longshore simulate lambda', { timeout: 90_000 }, () => {
   it('runs jobs until nothing is left, and counts what SQS was told', async ({ expect }) => {
@@ -132,7 +79,6 @@ describe('longshore simulate lambda', { timeout: 90_000 }, () => {
     const { code, data, stderr } = await simulate(
       root,
       '--config examples/longshore.config.ts --exit-when-idle --json',
-      { env: { LONGSHORE_SIGNING_KEYS: `k:${secret}` } },
     );
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     // An import in 5 chunks, 24 pictures, 5 payments, 20 invoices drawn, mailed and announced, one of nobody, one forged;
@@ -152,28 +98,31 @@ describe('longshore simulate lambda', { timeout: 90_000 }, () => {
     };`;
 
   it.for([
-    ['Ctrl-C on a terminal', { terminal: true }],
-    ['SIGTERM', { signal: 'SIGTERM' as const }],
-  ] as const)('ends at %s, and leaves no process and no file', async ([, how], { expect }) => {
-    // A play of the config belongs to its entry, so this one has to be named there.
-    const config = configFor(['end']).replace(at('test/aws/runtime/main.ts'), "'./endless.ts'");
-    const cwd = project({ 'longshore.config.ts': config, 'endless.ts': endless });
-    const [pidFile, temporary] = [join(cwd, 'pid'), join(cwd, 'temporary')];
-    mkdirSync(temporary);
-    const { code, stdout } = await simulate(cwd, '', {
-      ...how,
-      when: /→ mail +1 message/,
-      env: { PID_FILE: pidFile, TMPDIR: temporary },
-    });
-    expect(stdout).toMatch(/stopping: 1 invocation may end/);
-    expect(stdout).toMatch(/stopped: 1 invocation in/);
-    expect(code).toBe(0);
-    if (existsSync(pidFile)) {
-      const pid = Number(readFileSync(pidFile, 'utf8'));
-      expect(() => process.kill(pid, 0)).toThrow(/ESRCH/);
-    }
-    expect(readdirSync(temporary)).toEqual([]);
-  });
+    ['Ctrl-C on a terminal', { terminal: true, act: (child) => child.stdin?.write('\u0003') }],
+    ['SIGTERM', { act: (child) => child.kill('SIGTERM') }],
+  ] satisfies [string, Around][])(
+    'ends at %s, and leaves no process and no file',
+    async ([, how], { expect }) => {
+      // A play of the config belongs to its entry, so this one has to be named there.
+      const config = configFor(['end']).replace(at('test/aws/runtime/main.ts'), "'./endless.ts'");
+      const cwd = project({ 'longshore.config.ts': config, 'endless.ts': endless });
+      const [pidFile, temporary] = [join(cwd, 'pid'), join(cwd, 'temporary')];
+      mkdirSync(temporary);
+      const { code, stdout } = await simulate(cwd, '', {
+        ...how,
+        when: /→ mail +1 message/,
+        env: { PID_FILE: pidFile, TMPDIR: temporary },
+      });
+      expect(stdout).toMatch(/stopping: 1 invocation may end/);
+      expect(stdout).toMatch(/stopped: 1 invocation in/);
+      expect(code).toBe(0);
+      if (existsSync(pidFile)) {
+        const pid = Number(readFileSync(pidFile, 'utf8'));
+        expect(() => process.kill(pid, 0)).toThrow(/ESRCH/);
+      }
+      expect(readdirSync(temporary)).toEqual([]);
+    },
+  );
 
   it('gives the functions nothing of a real account', async ({ expect }) => {
     const tell = `console.log('seen ' + JSON.stringify(process.env));

@@ -1,11 +1,10 @@
 /** `longshore simulate functions` as somebody runs it: real processes, signals, wrong apps. */
 
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, it } from 'vitest';
-import { from, makeProject, root, secret } from '../cli/kit.ts';
+import { describe, it } from 'vitest';
+import { from, root } from '../cli/kit.ts';
+import { type Around, projects, runCli } from '../cli/spawned.ts';
 
 /** A job that ends as it is told. */
 const main = `
@@ -53,51 +52,11 @@ const configFor = (hows: readonly string[], entry = './main.ts'): string => `
     },
   };`;
 
-const folders: string[] = [];
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
-function project(files: Readonly<Record<string, string>>): string {
-  const folder = makeProject({ 'main.ts': main, ...files });
-  folders.push(folder);
-  return folder;
-}
-
-interface Around {
-  readonly env?: NodeJS.ProcessEnv;
-  /** Called with the output so far, once it matches. */
-  readonly when?: RegExp;
-  readonly act?: (child: { kill(signal: NodeJS.Signals): boolean }, stdout: string) => unknown;
-}
-
-async function simulate(cwd: string, line: string, { env: more, when, act }: Around = {}) {
-  const args = [join(root, 'local/cli/main.ts'), 'simulate', 'functions', '--port', '0'];
-  const env = {
-    ...process.env,
-    LONGSHORE_SIGNING_KEYS: `k:${secret}`,
-    NODE_OPTIONS: '',
-    NO_COLOR: '1',
-    FORCE_COLOR: undefined,
-    ...more,
-  };
-  const child = spawn(process.execPath, [...args, ...line.split(' ').filter(Boolean)], { cwd, env });
-  let [stdout, stderr, seen] = ['', '', false];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    stdout += text;
-    if (seen || !when?.test(stdout)) return;
-    seen = true;
-    act?.(child, stdout);
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text;
-  });
-  const watchdog = setTimeout(() => child.kill('SIGKILL'), 50_000);
-  const [code] = await once(child, 'close');
-  clearTimeout(watchdog);
-  // biome-ignore lint/suspicious/noExplicitAny: whatever it prints
-  const data: any = /^\{.*\}\n$/.test(stdout) ? JSON.parse(stdout) : null;
-  return { code: code as number | null, stdout, stderr, data };
-}
+const newProject = projects();
+const project = (files: Readonly<Record<string, string>>): string =>
+  newProject({ 'main.ts': main, ...files });
+const simulate = (cwd: string, line: string, around?: Around) =>
+  runCli(cwd, `simulate functions --port 0 ${line}`, around);
 
 describe.concurrent('longshore simulate functions', { timeout: 60_000 }, () => {
   it('shows each call, retries by copies, and what is dead at the end', async ({ expect }) => {

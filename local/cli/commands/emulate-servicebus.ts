@@ -1,8 +1,9 @@
 import { aborted } from '../../waiting.ts';
 import { defineCommand } from '../command.ts';
 import { checkPackages } from '../packages.ts';
+import { lock, maxDeliveries } from '../service-bus-flags.ts';
 import { stopOn } from '../stopping.ts';
-import { duration, integer, name } from '../values.ts';
+import { integer, name } from '../values.ts';
 
 export const emulateServiceBus = defineCommand({
   path: 'emulate servicebus',
@@ -23,19 +24,8 @@ export const emulateServiceBus = defineCommand({
       parse: (text) => text,
       fallback: '127.0.0.1',
     },
-    lock: {
-      flags: '--lock <duration>',
-      text: 'how long a delivery is locked',
-      parse: duration(1_000),
-      fallback: 60_000,
-      fallbackText: '1m',
-    },
-    maxDeliveries: {
-      flags: '--max-deliveries <n>',
-      text: 'after which a message is moved to $DeadLetterQueue',
-      parse: integer(1, 2_000),
-      fallback: 10,
-    },
+    lock,
+    maxDeliveries,
   },
   examples: [
     'longshore emulate servicebus',

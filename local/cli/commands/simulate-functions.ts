@@ -3,9 +3,10 @@ import { dirname, resolve } from 'node:path';
 import { defineCommand, type Input } from '../command.ts';
 import { CliError } from '../errors.ts';
 import { checkPackages } from '../packages.ts';
+import { lock, maxDeliveries } from '../service-bus-flags.ts';
 import { createReporter, summaryLines } from '../simulation-lines.ts';
 import { stopOn } from '../stopping.ts';
-import { duration, integer } from '../values.ts';
+import { integer } from '../values.ts';
 
 const words = {
   platform: 'functions',
@@ -31,19 +32,8 @@ export const simulateFunctions = defineCommand({
       text: 'calls of one queue at the same time; by default what host.json says',
       parse: integer(1, 1_000),
     },
-    lock: {
-      flags: '--lock <duration>',
-      text: 'how long a delivery is locked',
-      parse: duration(1_000),
-      fallback: 60_000,
-      fallbackText: '1m',
-    },
-    maxDeliveries: {
-      flags: '--max-deliveries <n>',
-      text: 'after which Service Bus moves a message to $DeadLetterQueue',
-      parse: integer(1, 2_000),
-      fallback: 10,
-    },
+    lock,
+    maxDeliveries,
     port: {
       flags: '--port <n>',
       text: 'of the HTTP functions; 0 = any free one',

@@ -12,7 +12,8 @@ import { toError } from '../../../core/failure.ts';
 import { createAppQueues } from '../../emulate/servicebus/app-queues.ts';
 import { type ServiceBusServer, startServiceBus } from '../../emulate/servicebus/server.ts';
 import { serveHttp } from '../../serve.ts';
-import { aborted, pause } from '../../waiting.ts';
+import { aborted } from '../../waiting.ts';
+import { type CleanUp, cleaningUp, endingAt, untilIdle } from '../ending.ts';
 import type { QueueCounts, SimulationEvent, SimulationSummary } from '../events.ts';
 import { type Bindings, bindingsOf, setting } from './bindings.ts';
 import { captureConsole, setEnvironment } from './environment.ts';
@@ -25,27 +26,19 @@ import { runTimer } from './timer.ts';
 
 /** A call under way may take so long after a stop. The app itself drains, and gives back what does not end. */
 const drainMs = 15_000;
-const lookEveryMs = 250;
-/** A job may be about to enqueue another one: only what is empty so often in a row is. */
-const emptyLooks = 3;
 
 /** Rejects with the first thing that makes it useless: an app that does not load, a port that is taken, a play that fails. */
 export async function simulateFunctions(
   options: FunctionsSimulationOptions,
   signal: AbortSignal,
 ): Promise<SimulationSummary> {
-  const cleanUp: (() => unknown)[] = [];
-  try {
-    return await run(options, signal, cleanUp);
-  } finally {
-    for (const clean of cleanUp.reverse()) await clean();
-  }
+  return cleaningUp((cleanUp) => run(options, signal, cleanUp));
 }
 
 async function run(
   options: FunctionsSimulationOptions,
   signal: AbortSignal,
-  cleanUp: (() => unknown)[],
+  cleanUp: CleanUp,
 ): Promise<SimulationSummary> {
   const startedAt = Date.now();
   const { entry, lockMs, maxDeliveries } = options;
@@ -94,17 +87,9 @@ async function run(
     );
   createAppQueues(server, bindings.queues, { lockMs, maxDeliveryCount: maxDeliveries });
 
-  const stop = new AbortController();
-  let failure: unknown = null;
-  const broken = (error: unknown): void => {
-    failure ??= error;
-    stop.abort();
-  };
-  const onSignal = (): void => stop.abort();
-  signal.addEventListener('abort', onSignal);
-  cleanUp.push(() => signal.removeEventListener('abort', onSignal));
-  if (signal.aborted) stop.abort();
-
+  const ending = endingAt(signal, cleanUp);
+  const { broken } = ending;
+  const stopping = ending.signal;
   const { functionTimeoutMs, maxLockRenewalMs, routePrefix } = settings;
   const maxConcurrentCalls = options.concurrency ?? settings.maxConcurrentCalls;
   const http = bindings.hasHttp ? await serveFunctions(host, options.httpPort, on) : null;
@@ -136,32 +121,32 @@ async function run(
   });
 
   const shared = { trigger, maxConcurrentCalls, lockMs, maxLockRenewalMs, maxDeliveries, on, broken };
-  const pumps = bindings.queues.map((queue) => startPump({ ...shared, queue, stopping: stop.signal }));
+  const pumps = bindings.queues.map((queue) => startPump({ ...shared, queue, stopping }));
   const running = (): number => pumps.reduce((sum, pump) => sum + pump.running(), 0);
   let played = false;
-  const playing = Promise.resolve(around.play?.(stop.signal)).then(() => {
+  const playing = Promise.resolve(around.play?.(stopping)).then(() => {
     played = true;
   }, broken);
   let ticking = 0;
   const timers = (options.timers ? bindings.timers : []).map((timer) =>
-    runTimer(timer, stop.signal, async () => {
+    runTimer(timer, stopping, async () => {
       ticking++;
       const error = await host.tick(timer.name).then(() => null, toError);
       ticking--;
-      if (!stop.signal.aborted) on({ type: 'ticked', enqueued: null, error });
+      if (!stopping.aborted) on({ type: 'ticked', enqueued: null, error });
     }),
   );
   const idle = (): boolean => played && running() === 0 && ticking === 0 && isEmpty(server, bindings);
-  if (options.exitWhenIdle) await untilIdle(idle, stop.signal);
-  else await aborted(stop.signal);
+  if (options.exitWhenIdle) await untilIdle(idle, stopping);
+  else await aborted(stopping);
 
-  const reason = stop.signal.aborted ? 'signal' : 'idle';
-  stop.abort();
-  if (reason === 'signal' && failure === null) on({ type: 'stopping', running: running() });
+  const reason = stopping.aborted ? 'signal' : 'idle';
+  ending.stop();
+  if (reason === 'signal' && ending.failure === null) on({ type: 'stopping', running: running() });
   await host.terminate();
   const ended = Promise.all([...pumps.map(({ done }) => done), playing, ...timers]);
-  if (failure === null) await Promise.race([ended, sleep(drainMs, null, { ref: false })]);
-  if (failure !== null) throw failure;
+  if (ending.failure === null) await Promise.race([ended, sleep(drainMs, null, { ref: false })]);
+  if (ending.failure !== null) throw ending.failure;
   return { reason, ...counts, queues: countQueues(server, bindings), durationMs: Date.now() - startedAt };
 }
 
@@ -206,10 +191,3 @@ function countQueues(server: ServiceBusServer, { queues }: Bindings): Record<str
 
 const isEmpty = (server: ServiceBusServer, { queues }: Bindings): boolean =>
   queues.every((name) => Object.values(server.queue(name).counts()).every((count) => count === 0));
-
-async function untilIdle(idle: () => boolean, stopping: AbortSignal): Promise<void> {
-  for (let looks = 0; looks < emptyLooks && !stopping.aborted; ) {
-    await pause(lookEveryMs, stopping);
-    looks = idle() ? looks + 1 : 0;
-  }
-}

@@ -8,19 +8,17 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import { LongshoreError } from '../../../core/errors.ts';
 import { toError } from '../../../core/failure.ts';
 import { aborted, pause } from '../../waiting.ts';
+import { type CleanUp, cleaningUp, endingAt, untilIdle } from '../ending.ts';
 import type { SimulationEvent, SimulationSummary } from '../events.ts';
 import { credentials, environmentOf, region } from './environment.ts';
 import { createEnvironments, type Environments } from './environments.ts';
 import type { SimulationOptions } from './options.ts';
-import { countQueues, isEmpty, makeQueues, type SimulatedQueue } from './queues.ts';
+import { countQueues, isEmpty, makeQueues } from './queues.ts';
 import { startLocalSqs } from './server.ts';
 import { pollQueue } from './source.ts';
 
 /** A batch under way may end so long after a stop; Lambda would not end it at all. */
 const drainMs = 5_000;
-const lookEveryMs = 250;
-/** SQS counts approximately: only what is empty so often in a row is. */
-const emptyLooks = 3;
 
 /** Rejects with the first thing that makes it useless: no SQS, functions that do not start, a play that fails. */
 export async function simulate(
@@ -28,19 +26,14 @@ export async function simulate(
   cwd: string,
   signal: AbortSignal,
 ): Promise<SimulationSummary> {
-  const cleanUp: (() => Promise<unknown>)[] = [];
-  try {
-    return await run(options, cwd, signal, cleanUp);
-  } finally {
-    for (const clean of cleanUp.reverse()) await clean();
-  }
+  return cleaningUp((cleanUp) => run(options, cwd, signal, cleanUp));
 }
 
 async function run(
   options: SimulationOptions,
   cwd: string,
   signal: AbortSignal,
-  cleanUp: (() => Promise<unknown>)[],
+  cleanUp: CleanUp,
 ): Promise<SimulationSummary> {
   const startedAt = Date.now();
   const folder = await mkdtemp(join(tmpdir(), 'longshore-lambda-'));
@@ -49,7 +42,7 @@ async function run(
   if (server) cleanUp.push(() => server.stop());
   const endpoint = server?.url ?? options.endpoint!;
   const client = new SQSClient({ endpoint, region, credentials, useQueueUrlAsEndpoint: false });
-  cleanUp.push(async () => client.destroy());
+  cleanUp.push(() => client.destroy());
   const queues = await makeQueues(client, options.queues, options).catch((cause) => {
     const said = toError(cause).message || toError(cause).name;
     throw new LongshoreError('BACKEND', `Expected an SQS at ${endpoint}, got: ${said}`, { cause });
@@ -57,7 +50,7 @@ async function run(
   const queueUrl = new URL(`/000000000000/${options.prefix}`, endpoint).href;
   await options.build(folder);
   const around = (await options.start?.({ folder, sqsEndpoint: endpoint, queueUrl })) ?? {};
-  cleanUp.push(async () => around.stop?.());
+  cleanUp.push(() => around.stop?.());
   const env = {
     ...environmentOf(options.env, { folder, sqsEndpoint: endpoint, queueUrl, cwd }),
     ...around.env,
@@ -90,16 +83,9 @@ async function run(
   await startFunction('worker', worker);
   if (options.schedules) await startFunction('schedule', schedule);
 
-  const stop = new AbortController();
-  let failure: unknown = null;
-  const broken = (error: unknown): void => {
-    failure ??= error;
-    stop.abort();
-  };
-  const onSignal = (): void => stop.abort();
-  signal.addEventListener('abort', onSignal);
-  cleanUp.push(async () => signal.removeEventListener('abort', onSignal));
-  if (signal.aborted) stop.abort();
+  const ending = endingAt(signal, cleanUp);
+  const { broken } = ending;
+  const stopping = ending.signal;
   on({
     type: 'ready',
     lines: [
@@ -111,24 +97,28 @@ async function run(
   const invoke = (event: unknown): Promise<unknown> => worker.invoke(event, options.timeoutMs);
   const sources = queues.flatMap((queue) =>
     Array.from({ length: options.concurrency }, () =>
-      pollQueue({ client, queue, options, invoke, on, broken, stopping: stop.signal }),
+      pollQueue({ client, queue, options, invoke, on, broken, stopping }),
     ),
   );
   let played = false;
-  const playing = Promise.resolve(around.play?.(stop.signal)).then(() => {
+  const playing = Promise.resolve(around.play?.(stopping)).then(() => {
     played = true;
   }, broken);
-  const ticking = options.schedules ? tickEveryMinute(schedule, options, on, stop.signal) : Promise.resolve();
-  const idle = (): boolean => played && worker.running() === 0 && schedule.running() === 0;
-  if (options.exitWhenIdle) await untilEmpty(client, queues, idle, stop.signal).catch(broken);
-  else await aborted(stop.signal);
+  const ticking = options.schedules ? tickEveryMinute(schedule, options, on, stopping) : Promise.resolve();
+  const resting = (): boolean => played && worker.running() === 0 && schedule.running() === 0;
+  const idle = async (): Promise<boolean> => {
+    const counts = resting() ? Object.values(await countQueues(client, queues)) : null;
+    return counts !== null && resting() && counts.every(isEmpty);
+  };
+  if (options.exitWhenIdle) await untilIdle(idle, stopping).catch(broken);
+  else await aborted(stopping);
 
-  const reason = stop.signal.aborted ? 'signal' : 'idle';
-  stop.abort();
-  if (reason === 'signal' && failure === null) on({ type: 'stopping', running: worker.running() });
+  const reason = stopping.aborted ? 'signal' : 'idle';
+  ending.stop();
+  if (reason === 'signal' && ending.failure === null) on({ type: 'stopping', running: worker.running() });
   const ended = Promise.all([...sources, playing, ticking]);
-  if (failure === null) await Promise.race([ended, sleep(drainMs, null, { ref: false })]);
-  if (failure !== null) throw failure;
+  if (ending.failure === null) await Promise.race([ended, sleep(drainMs, null, { ref: false })]);
+  if (ending.failure !== null) throw ending.failure;
   return {
     reason,
     ...counts,
@@ -146,20 +136,6 @@ async function startFunction(name: string, environments: Environments): Promise<
     const hint = name === 'schedule' ? ' Without schedules: --no-schedules.' : '';
     const said = toError(cause).message.replace(/\.?$/, '.');
     throw new LongshoreError('CONFIG', `Function "${name}" does not start: ${said}${hint}`, { cause });
-  }
-}
-
-async function untilEmpty(
-  client: SQSClient,
-  queues: readonly SimulatedQueue[],
-  idle: () => boolean,
-  stopping: AbortSignal,
-): Promise<void> {
-  for (let looks = 0; looks < emptyLooks && !stopping.aborted; ) {
-    await pause(lookEveryMs, stopping);
-    const wasIdle = idle();
-    const counts = wasIdle ? Object.values(await countQueues(client, queues)) : [];
-    looks = wasIdle && idle() && counts.every(isEmpty) ? looks + 1 : 0;
   }
 }
 
