@@ -8,6 +8,8 @@ export interface Proxy {
   readonly url: string;
   /** From now on swallows all that goes over connections that ever carried `text`, which stay open; returns how many. */
   silence(text: string): number;
+  /** The next connection that carries `text` falls silent with it. */
+  silenceNext(text: string): void;
   /** The server sees the end of those that are silent, as its keepalive does in time; returns how many. */
   endSilent(): number;
   /** Breaks the connections that ever carried `text`; returns how many. */
@@ -19,13 +21,19 @@ export interface Proxy {
 
 export async function startProxy(url: string): Promise<Proxy> {
   let target = new URL(url);
+  let trigger: string | null = null;
   const links: { sent: string; silent: boolean; sockets: Socket[] }[] = [];
   const server = createServer((near) => {
     const far = connect(Number(target.port), target.hostname);
     const link = { sent: '', silent: false, sockets: [near, far] };
     links.push(link);
     near.on('data', (bytes) => {
-      link.sent += bytes.toString('latin1');
+      const text = bytes.toString('latin1');
+      link.sent += text;
+      if (trigger !== null && text.includes(trigger)) {
+        trigger = null;
+        link.silent = true;
+      }
       if (!link.silent) far.write(bytes);
     });
     far.on('data', (bytes) => {
@@ -48,6 +56,9 @@ export async function startProxy(url: string): Promise<Proxy> {
       const silenced = links.filter(({ sent, silent }) => !silent && sent.includes(text));
       for (const link of silenced) link.silent = true;
       return silenced.length;
+    },
+    silenceNext(text) {
+      trigger = text;
     },
     endSilent() {
       const silenced = links.filter(({ silent }) => silent);

@@ -169,7 +169,7 @@ describe('an idle worker', () => {
 
   it('finds a job although the connection on which it listens is dead and nobody has noticed', async () => {
     const proxy = await startProxy(server.url);
-    const { backend: waiter, prefix } = open({ url: proxy.url });
+    const { backend: waiter, prefix } = open({ url: proxy.url, silenceMs: 300 }); // it may not have heard yet that it is subscribed
     const { backend: sender } = open({ prefix });
     const channel = `${prefix}:{default}:ring`;
     const fetched = waiter.fetch(idle);
@@ -187,6 +187,21 @@ describe('an idle worker', () => {
     expect(await next).toHaveLength(1);
     await waiter.close();
     await sender.close();
+    await proxy.close();
+  });
+
+  it('listens anew when the network swallows its subscription', async () => {
+    const proxy = await startProxy(server.url);
+    proxy.silenceNext('subscribe');
+    const { backend: waiter, prefix } = open({ url: proxy.url, silenceMs: 300 });
+    const { backend: sender } = open({ prefix });
+    const fetched = waiter.fetch({ ...idle, waitMs: 20_000 });
+    const channel = `${prefix}:{default}:ring`;
+    await until(async () => ((await server.command('PUBSUB', 'CHANNELS', channel)) as string[]).length === 1);
+    await sender.enqueue(many(1));
+    expect(await fetched).toHaveLength(1);
+    await sender.close();
+    await waiter.close();
     await proxy.close();
   });
 

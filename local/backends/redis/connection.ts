@@ -42,6 +42,8 @@ export interface Link {
   client(): Promise<RedisClient>;
   /** `during` is for the error. */
   send(during: string, args: readonly string[]): Promise<unknown>;
+  /** For its own connection: one that listens is asked nothing else but whether it lives. */
+  subscribe(channels: string[], listener: () => void): Promise<void>;
   run(during: string, script: Script, key: string, args: readonly string[]): Promise<unknown>;
   /** Throws the connection away; what is under way fails. */
   drop(): void;
@@ -126,6 +128,20 @@ export function createLink(options: LinkOptions): Link {
     }
   }
 
+  async function ask<T>(during: string, question: (client: RedisClient) => Promise<T>): Promise<T> {
+    const client = current ?? (await link.client());
+    begin();
+    try {
+      return await question(client);
+    } catch (error) {
+      if (isReadOnly(error)) gone(client, error as Error);
+      // To commands that were under way the driver only says that it has disconnected.
+      throw redisError(during, reasons.get(client) ?? error);
+    } finally {
+      answered();
+    }
+  }
+
   const link: Link = {
     async client() {
       if (current) return current;
@@ -135,19 +151,8 @@ export function createLink(options: LinkOptions): Link {
       });
       return connecting;
     },
-    async send(during, args) {
-      const client = current ?? (await link.client());
-      begin();
-      try {
-        return await client.sendCommand(args);
-      } catch (error) {
-        if (isReadOnly(error)) gone(client, error as Error);
-        // To commands that were under way the driver only says that it has disconnected.
-        throw redisError(during, reasons.get(client) ?? error);
-      } finally {
-        answered();
-      }
-    },
+    send: (during, args) => ask(during, (client) => client.sendCommand(args)),
+    subscribe: (channels, listener) => ask('listening', (client) => client.subscribe(channels, listener)),
     async run(during, { sha, text }, key, args) {
       try {
         return await link.send(during, ['EVALSHA', sha, '1', key, ...args]);

@@ -42,9 +42,9 @@ export function createListener(options: LinkOptions, bell: Bell): Listener {
     if (working || closed) return;
     working = true;
     try {
-      const client = await link.client();
+      await link.client();
       const missing = [...wanted].filter((channel) => !heard.has(channel));
-      if (missing.length > 0) await client.subscribe(missing, () => bell.ring());
+      if (missing.length > 0) await link.subscribe(missing, () => bell.ring());
       for (const channel of missing) heard.add(channel);
       clearInterval(beating);
       beating = setInterval(() => link.send('listening', ['PING']).catch(() => {}), beatMs).unref();
