@@ -1,8 +1,6 @@
 import { type Bench, count, type Pair, pairs, type Row, ratioRow } from '../bench.ts';
 import type { Drained, Place } from '../contender.ts';
-import { perSecond } from '../task.ts';
-import type { Server } from './server.ts';
-import { fill } from './throughput.ts';
+import { type BenchServer, fill, rate } from '../network.ts';
 
 const taken = 10_000;
 const pending = 500_000;
@@ -12,12 +10,11 @@ const future = 100_000;
  * Taking 10k jobs must not get slower because many others wait in the same queue. Nobody tells the planner about
  * them either: the tables are analysed when the server does it by itself, or not at all.
  */
-export async function backlog(bench: Bench, server: Server): Promise<Row[]> {
+export async function backlog(bench: Bench, server: BenchServer): Promise<Row[]> {
   const who = 'longshore';
   const take = async (place: Place): Promise<number> => {
     const input = { who, place, count: taken, concurrency: 50, only: true };
-    const { ran, startedAt, endedAt } = await bench.run<Drained>('drain', input);
-    return perSecond(ran, endedAt - startedAt);
+    return rate(await bench.run<Drained>('drain', input));
   };
   const shallow = (): Promise<number> =>
     server.at(async (place) => {

@@ -1,39 +1,9 @@
-/** The measured side, through the public verbs: signature, schema check and fencing are on. */
-
-import { connect } from '../../../core/client.ts';
-import { startWorker } from '../../../core/worker.ts';
 import { postgres } from '../../../local/backends/postgres/index.ts';
-import { benchApp, payload } from '../app.ts';
 import type { Opened, Place } from '../contender.ts';
-
-/** As many as the peers may hold at once. */
-const prefetch = 500;
-const dayMs = 86_400_000;
+import { dayMs, ours } from '../ours.ts';
 
 export async function longshore({ url, schema, history = false }: Place): Promise<Opened> {
-  const { app, job } = benchApp();
   const backend = postgres({ url, schema, retention: { completedMs: history ? dayMs : 0 } });
   await backend.migrate!();
-  const client = connect(app, backend);
-  return {
-    sendOne: (n, at) => client.enqueue(job, payload(n, at)),
-    async sendMany(from, count, delayMs) {
-      const payloads = Array.from({ length: count }, (_, i) => payload(from + i));
-      const results = await client.enqueueMany(job, payloads, delayMs > 0 ? { delayMs } : {});
-      const failed = results.find(({ ok }) => !ok);
-      if (failed && !failed.ok) throw failed.error;
-    },
-    async work({ concurrency, count, only }, watch) {
-      watch.start();
-      const until = only ? { maxJobs: count } : { untilIdle: true };
-      const { counts } = await startWorker(app, { backend, concurrency, prefetch, ...until }).done;
-      watch.stop();
-      return counts.acked;
-    },
-    async listen(handle) {
-      const worker = startWorker(benchApp(({ at }) => handle(at)).app, { backend });
-      return async () => void (await worker.stop());
-    },
-    close: () => backend.close(),
-  };
+  return ours(backend);
 }

@@ -3,26 +3,18 @@
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { startCluster } from '../../postgres/cluster.ts';
-import type { Place } from '../contender.ts';
-
-export interface Server {
-  readonly version: string;
-  /** Runs `use` with a place that nobody has used, and removes it. */
-  at<T>(use: (place: Place) => Promise<T>, history?: boolean): Promise<T>;
-  stop(): Promise<void>;
-}
+import type { BenchServer } from '../network.ts';
 
 /** What the tests' server has otherwise than Postgres is shipped. */
 const shipped = { max_connections: '100', wal_level: 'replica', max_wal_senders: '10' };
 
-export async function startServer(): Promise<Server> {
+export async function startServer(): Promise<BenchServer> {
   const cluster = await startCluster({ fsync: true, settings: shipped });
   const admin = new pg.Client(cluster.superuserUrl.replace(/[^/]*$/, 'longshore'));
   await admin.connect();
   const serverPid = await postmasterPid(admin);
   let places = 0;
   return {
-    version: cluster.version,
     async at(use, history = false) {
       const schema = `bench_${++places}_`;
       // So that no checkpoint of what was before falls into the measurement.

@@ -1,7 +1,6 @@
 import { suite } from '../bench.ts';
 import { backlog } from './backlog.ts';
-import { latency } from './latency.ts';
-import { bulk, single } from './sending.ts';
+import { bulk, latency, single } from './sending.ts';
 import { startServer } from './server.ts';
 import { drain, history, memory, workers } from './throughput.ts';
 

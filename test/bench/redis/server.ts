@@ -2,14 +2,11 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { startRedis } from '../../redis/server.ts';
-import type { Place } from '../contender.ts';
+import type { BenchServer } from '../network.ts';
 
-export interface Server {
-  /** Runs `use` with a place that nobody has used, and empties the server. */
-  at<T>(use: (place: Place) => Promise<T>, history?: boolean): Promise<T>;
+export interface Server extends BenchServer {
   /** In bytes. */
   usedMemory(): Promise<number>;
-  stop(): Promise<void>;
 }
 
 export async function startServer(): Promise<Server> {
