@@ -1,5 +1,6 @@
 /** Stores whose code, and the SDK it needs, is loaded with the first key, record or heartbeat. */
 
+import { verbsOf } from './on-demand.ts';
 import type { KeyStore, RecordStore, RecordWriter, Stores, WorkerRegistry } from './store.ts';
 
 export interface OpenStores {
@@ -33,15 +34,4 @@ export function lazyStores(
       await (await opening)?.close();
     },
   };
-}
-
-type Verb = (...args: unknown[]) => Promise<unknown>;
-
-/** An object of which each verb first asks for the real one. */
-function verbsOf<T>(verbs: readonly (keyof T & string)[], real: () => Promise<T>): T {
-  const entries = verbs.map((verb) => [
-    verb,
-    async (...args: unknown[]) => ((await real())[verb] as Verb)(...args),
-  ]);
-  return Object.fromEntries(entries) as T;
 }

@@ -3,8 +3,8 @@
 import type { App } from '../../core/app.ts';
 import { connect } from '../../core/client.ts';
 import type { HttpOptions } from '../../core/http.ts';
+import { onDemand } from '../../core/on-demand.ts';
 import { logLines } from '../../core/serverless/log-lines.ts';
-import { onDemand } from '../../core/serverless/on-demand.ts';
 import type { ScheduleResult } from '../../core/serverless/schedule.ts';
 import type { Stores } from '../../core/store.ts';
 import type { HttpResult } from './events.ts';

@@ -1,14 +1,16 @@
 /** Amazon SQS as a queue. It keeps no records and no keys: give `connect()`, `startWorker()` and `lambda()` a store. */
 
-import type { QueueAdmin, QueueBackend } from '../../core/contract.ts';
+import type { JobSender, QueueAdmin, QueueBackend } from '../../core/contract.ts';
 import { config } from '../../core/errors.ts';
 import { checkInteger } from '../../core/job.ts';
+import { onDemand, verbsOf } from '../../core/on-demand.ts';
 import type { Polling } from '../../core/polling.ts';
-import { onDemand } from '../../core/serverless/on-demand.ts';
 import type { Accepting } from './sqs/accepting.ts';
+import type { Admin } from './sqs/admin.ts';
 import { type ConnectionOptions, createConnection } from './sqs/connection.ts';
 import { longestHiddenMs, maxBodyBytes } from './sqs/limits.ts';
 import type { Queues } from './sqs/queues.ts';
+import type { Settling } from './sqs/settling.ts';
 
 export interface SqsOptions extends ConnectionOptions {
   /** How long one receive call may wait, 1_000 to 20_000; `close()` waits as long for the last one. @default 5_000 */
@@ -84,31 +86,20 @@ export function sqs(options: SqsOptions): SqsBackend {
     name: 'sqs',
     limits: { maxBodyBytes, maxDelayMs: null, maxLeaseMs: longestHiddenMs },
     queues,
-    accept: async (...args) => (await accepting()).accept(...args),
+    ...verbsOf<Pick<Accepting, 'accept'>>(['accept'], accepting),
     async check(names = queues.all().map(({ name }) => name)) {
       const { check } = await receiving();
       for (const queue of names) await check(queue);
     },
 
-    enqueue: async (messages) => (await sender()).enqueue(messages),
-    fetch: async (request) => (await polls()).fetch(request),
+    ...verbsOf<JobSender>(['enqueue'], sender),
+    ...verbsOf<Pick<Polling, 'fetch'>>(['fetch'], polls),
     reapExpired: async () => 0, // SQS does it itself
     ack: async (acks) => (await settling()).ack(acks.map(({ lease }) => lease)),
-    nack: async (lease, how) => (await settling()).nack(lease, how),
-    abandon: async (lease, why) => (await settling()).abandon(lease, why),
-    renew: async (leases, leaseMs) => (await settling()).renew(leases, leaseMs),
+    ...verbsOf<Pick<Settling, 'nack' | 'abandon' | 'renew'>>(['nack', 'abandon', 'renew'], settling),
     admin: {
-      stats: async (queue) => (await admin()).stats(queue),
-      deadLetters: {
-        list: async (filter) => (await admin()).deadLetters.list(filter),
-        retry: async (ids) => (await admin()).deadLetters.retry(ids),
-        discard: async (ids) => (await admin()).deadLetters.discard(ids),
-      },
-      know: async (names) => (await admin()).know(names),
-      peek: async (queue, max) => (await admin()).peek(queue, max),
-      clear: async (queue) => (await admin()).clear(queue),
-      pause: async (queue) => (await admin()).pause(queue),
-      resume: async (queue) => (await admin()).resume(queue),
+      ...verbsOf<Omit<Admin, 'deadLetters'>>(['stats', 'know', 'peek', 'clear', 'pause', 'resume'], admin),
+      deadLetters: verbsOf(['list', 'retry', 'discard'], async () => (await admin()).deadLetters),
     },
     async close() {
       await (await polling)?.close();

@@ -1,7 +1,7 @@
 /** Payloads that are too large for SQS, as objects in a bucket. */
 
 import { config, shown } from '../../../core/errors.ts';
-import { onDemand } from '../../../core/serverless/on-demand.ts';
+import { onDemand } from '../../../core/on-demand.ts';
 import type { ClaimStore } from '../../../core/store.ts';
 import type { S3Api } from './sdk.ts';
 

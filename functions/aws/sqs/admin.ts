@@ -6,7 +6,9 @@ import type { Connection } from './connection.ts';
 import { deadLettersOf } from './dead-letters.ts';
 import { statsOf } from './stats.ts';
 
-export function adminOf(connection: Connection): Required<Omit<QueueAdmin, 'transfer' | 'handover'>> {
+export type Admin = Required<Omit<QueueAdmin, 'transfer' | 'handover'>>;
+
+export function adminOf(connection: Connection): Admin {
   return {
     async know(names) {
       for (const name of names) {

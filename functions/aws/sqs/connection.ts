@@ -2,7 +2,7 @@
 
 import { type Clock, systemClock } from '../../../core/clock.ts';
 import { config, shown } from '../../../core/errors.ts';
-import { onDemand } from '../../../core/serverless/on-demand.ts';
+import { onDemand } from '../../../core/on-demand.ts';
 import type { KeyStore } from '../../../core/store.ts';
 import type { SqsApi } from './api.ts';
 import { type Place, type QueueOptions, type Queues, resolveQueues } from './queues.ts';

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { LongshoreError } from '../../../core/errors.ts';
 import { toError } from '../../../core/failure.ts';
-import { onDemand } from '../../../core/serverless/on-demand.ts';
+import { onDemand } from '../../../core/on-demand.ts';
 import type { Failure } from './batches.ts';
 import type { Connection, SchedulerOptions } from './connection.ts';
 import type { Place } from './queues.ts';

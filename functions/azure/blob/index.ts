@@ -1,7 +1,7 @@
 /** Payloads that are too large for Service Bus, as blobs in a container. */
 
 import { config, shown } from '../../../core/errors.ts';
-import { onDemand } from '../../../core/serverless/on-demand.ts';
+import { onDemand } from '../../../core/on-demand.ts';
 import type { ClaimStore } from '../../../core/store.ts';
 import { checkStorage, type StorageOptions } from '../storage/access.ts';
 import { storageError } from '../storage/errors.ts';

@@ -12,3 +12,14 @@ export function onDemand<T>(load: () => Promise<T>): () => Promise<T> {
     return loading;
   };
 }
+
+type Verb = (...args: unknown[]) => Promise<unknown>;
+
+/** An object of which each verb first asks for the real one. */
+export function verbsOf<T>(verbs: readonly (keyof T & string)[], real: () => Promise<T>): T {
+  const entries = verbs.map((verb) => [
+    verb,
+    async (...args: unknown[]) => ((await real())[verb] as Verb)(...args),
+  ]);
+  return Object.fromEntries(entries) as T;
+}

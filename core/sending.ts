@@ -1,0 +1,107 @@
+/** How a client's jobs are sent: alone, or many as slices of which one is signed while the other is on its way. */
+
+import type { Upload } from './claims.ts';
+import type { Client, EnqueueOptions } from './client.ts';
+import type { OutgoingMessage, SendResult, SqlTransaction } from './contract.ts';
+import { keepPayloads, prepare, send } from './enqueue.ts';
+import { config, LongshoreError, shown } from './errors.ts';
+import type { Job } from './job.ts';
+
+export type Sending = Pick<Client, 'enqueue' | 'enqueueMany'>;
+
+interface Slice {
+  readonly messages: OutgoingMessage[];
+  /** For each message where it stands among the payloads. */
+  readonly places: number[];
+  /** `null`: there is no place for payloads that are too large. */
+  readonly uploads: Upload[] | null;
+}
+const sliceSize = 500;
+
+export function createSending(client: Pick<Client, 'app' | 'backend' | 'stores'>): Sending {
+  const { app, backend, stores } = client;
+  /** The payloads come first: one without its message is only left over, a message without its payload is lost. */
+  async function sendWith(
+    uploads: Upload[] | null,
+    messages: OutgoingMessage[],
+    tx: SqlTransaction | undefined,
+  ): Promise<SendResult[]> {
+    if (!uploads?.length) return sendAll(messages, tx);
+    const failed = await keepPayloads(stores.claims!, uploads);
+    const kept = messages.filter(({ id }) => !failed.has(id));
+    const sent = (await sendAll(kept, tx)).values();
+    return messages.map(({ id }) => {
+      const error = failed.get(id);
+      return error ? { ok: false, id, error } : sent.next().value!;
+    });
+  }
+  async function sendAll(messages: OutgoingMessage[], tx: SqlTransaction | undefined): Promise<SendResult[]> {
+    if (messages.length === 0) return [];
+    if (tx === undefined) return send(client, messages);
+    if (typeof tx?.query !== 'function') {
+      throw new LongshoreError(
+        'OPTION',
+        `Expected tx to be a transaction with a query method, got ${shown(tx)}.`,
+      );
+    }
+    if (backend.enqueueIn) return backend.enqueueIn(tx, messages);
+    throw config(
+      `Backend "${backend.name}" does not live in a database that a transaction could span. Leave tx out, or use outbox().`,
+    );
+  }
+  async function prepareSlice(
+    job: Job,
+    payloads: readonly unknown[],
+    from: number,
+    how: EnqueueOptions,
+    results: SendResult[],
+  ): Promise<Slice> {
+    const slice: Slice = { messages: [], places: [], uploads: stores.claims ? [] : null };
+    for (let i = from; i < payloads.length && i < from + sliceSize; i++) {
+      try {
+        const pending = prepare(app, backend.limits, job, payloads[i], how, slice.uploads);
+        slice.messages.push(pending instanceof Promise ? await pending : pending);
+        slice.places.push(i);
+      } catch (error) {
+        if (!(error instanceof LongshoreError)) throw error;
+        results[i] = { ok: false, id: '', error };
+      }
+    }
+    return slice;
+  }
+  async function sendSlice(
+    { messages, places, uploads }: Slice,
+    tx: SqlTransaction | undefined,
+    results: SendResult[],
+  ): Promise<void> {
+    const sent = await sendWith(uploads, messages, tx);
+    for (let i = 0; i < sent.length; i++) results[places[i]!] = sent[i]!;
+  }
+  return {
+    async enqueue(job, payload, how = {}) {
+      const uploads: Upload[] | null = stores.claims ? [] : null;
+      const pending = prepare(app, backend.limits, job as Job, payload, how, uploads);
+      const message = pending instanceof Promise ? await pending : pending;
+      const [result] = await sendWith(uploads, [message], how.tx);
+      if (!result?.ok) throw result?.error ?? new LongshoreError('BACKEND', 'The backend gave no result.');
+      return { id: message.id, queue: message.queue };
+    },
+    async enqueueMany(job, payloads, how = {}) {
+      const results: SendResult[] = new Array(payloads.length);
+      let underWay: Promise<void> | null = null;
+      for (let from = 0; from < payloads.length; from += sliceSize) {
+        const slice = await prepareSlice(job as Job, payloads, from, how, results);
+        await underWay;
+        // One slice is sent while the next one is signed; one at a time, because they shall arrive in this order.
+        underWay = sendSlice(slice, how.tx, results);
+        underWay.catch(() => {}); // it is awaited below
+        if (from + sliceSize < payloads.length) await twoTurns();
+      }
+      await underWay;
+      return results;
+    },
+  };
+}
+
+/** Drivers write when the event loop turns; signing at once would keep the slice here until the next one is signed. */
+const twoTurns = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
