@@ -49,7 +49,7 @@ async function tickOne(app: App, client: Client, schedule: Schedule, now: number
   let cursor: Cursor = claim.value === null ? { at: now, lastId: null } : JSON.parse(claim.value);
   const ids: string[] = [];
   try {
-    for (const dueAt of dueMoments(schedule, cursor.at, now)) {
+    for (const dueAt of await dueMoments(schedule, cursor.at, now)) {
       const busy =
         schedule.overlap === 'skip' && cursor.lastId !== null && (await records.get(cursor.lastId));
       if (busy && busy.finishedAt === null) {
@@ -77,28 +77,28 @@ async function tickOne(app: App, client: Client, schedule: Schedule, now: number
  * A moment after which something is due, but not much: for `missed: 'one'` only the last moment counts, and walking
  * to it through a month of seconds takes croner more than a minute.
  */
-function lastStretch(schedule: Schedule, since: number, now: number): number {
+async function lastStretch(schedule: Schedule, since: number, now: number): Promise<number> {
   for (let backMs = 60_000; now - backMs > since; backMs *= 2) {
-    const first = schedule.nextAfter(now - backMs);
+    const first = await schedule.nextAfter(now - backMs);
     if (first !== null && first <= now) return now - backMs;
   }
   return since;
 }
 
-function dueMoments(schedule: Schedule, since: number, now: number): number[] {
+async function dueMoments(schedule: Schedule, since: number, now: number): Promise<number[]> {
   const due: number[] = [];
   const from =
     schedule.missed === 'all'
       ? since
       : schedule.missed === 'skip'
         ? Math.max(since, now - graceMs)
-        : lastStretch(schedule, since, now);
-  let at = schedule.nextAfter(from);
+        : await lastStretch(schedule, since, now);
+  let at = await schedule.nextAfter(from);
   while (at !== null && at <= now) {
     if (schedule.missed === 'one') due.length = 0;
     due.push(at);
     if (due.length === maxPerTick) break;
-    at = schedule.nextAfter(at);
+    at = await schedule.nextAfter(at);
   }
   return due;
 }

@@ -1,8 +1,8 @@
 /** Schedules as an app defines them; due.ts enqueues what they owe. */
 
-import { Cron } from 'croner';
-import { config, LongshoreError, shown } from './errors.ts';
+import { config, shown } from './errors.ts';
 import { checkInteger, isName, type Job, namePattern } from './job.ts';
+import { onDemand } from './on-demand.ts';
 
 export interface Schedule {
   readonly name: string;
@@ -12,8 +12,11 @@ export interface Schedule {
   readonly payload: unknown;
   readonly overlap: 'skip' | 'allow';
   readonly missed: 'skip' | 'one' | 'all';
-  /** The first due moment after `after` (epoch ms), or `null` when there is none any more. */
-  nextAfter(after: number): number | null;
+  /**
+   * The first due moment after `after` (epoch ms), or `null` when there is none any more. Rejects with `CONFIG` when the pattern is
+   * none, never comes due, or its time zone is unknown.
+   */
+  nextAfter(after: number): Promise<number | null>;
 }
 
 export interface ScheduleDefinition<Input> {
@@ -52,28 +55,23 @@ export function defineSchedule<Input>(definition: ScheduleDefinition<Input>): Sc
   };
   if (everyMs !== undefined) {
     checkInteger(`everyMs of schedule "${name}"`, everyMs, 1000);
-    const nextAfter = (after: number) => (Math.floor(after / everyMs) + 1) * everyMs;
+    const nextAfter = async (after: number) => (Math.floor(after / everyMs) + 1) * everyMs;
     return { ...rest, timing: `every ${everyMs} ms`, nextAfter };
   }
-  const pattern = parse(name, cron!, timezone);
+  if (!fields.test(cron!)) {
+    throw config(
+      `Schedule "${name}" expects a cron pattern of five fields like "0 2 * * *", or six with seconds first, got ${shown(cron)}.`,
+    );
+  }
+  // Later, because the parser and the time zones of the runtime take five times as long to load as all else that a function
+  // loads at its start, and of an app's functions only one asks for a moment.
+  const pattern = onDemand(async () => (await import('./cron.ts')).patternOf(name, cron!, timezone));
   return {
     ...rest,
     timing: `${cron} (${timezone})`,
-    nextAfter: (after) => pattern.nextRun(new Date(after))?.getTime() ?? null,
+    nextAfter: async (after) => (await pattern())(after),
   };
 }
 
-function parse(name: string, cron: string, timezone: string): Cron {
-  try {
-    const pattern = new Cron(cron, { timezone, paused: true });
-    // An unknown time zone only shows when it is used, and "0 0 30 2 *" is a pattern without a day.
-    if (pattern.nextRun() === null) throw new Error('the pattern never comes due');
-    return pattern;
-  } catch (cause) {
-    throw new LongshoreError(
-      'CONFIG',
-      `Schedule "${name}" expects a cron pattern like "0 2 * * *" and an IANA time zone, got ${shown(cron)} in ${shown(timezone)}: ${(cause as Error).message}`,
-      { cause },
-    );
-  }
-}
+/** Five, six, or seven with a year at the end; or a name like `@daily`. */
+const fields = /^\s*(@\w+|\S+(\s+\S+){4,6})\s*$/;

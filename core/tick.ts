@@ -7,7 +7,7 @@ import type { Client } from './client.ts';
  * (`schedule:<name>@<ISO time>`), so a tick that dies half-way and is repeated has one effect.
  */
 export async function tick(app: App, client: Client, now: number = app.clock.now()): Promise<string[]> {
-  // Loaded with the first tick, and without croner, which only those carry who define patterns.
+  // Loaded with the first tick: most processes of an app have none.
   const { enqueueDue } = await import('./due.ts');
   return enqueueDue(app, client, now);
 }

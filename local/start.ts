@@ -42,6 +42,7 @@ export async function startLocal(app: App, options: LocalOptions): Promise<Local
     http: httpOptions,
     ...workerOptions
   } = options;
+  if (schedules) await checkSchedules(app);
   const unsubscribe = logger ? app.events.on(logTo(logger)) : () => {};
   const client = connect(app, options.backend, options.store ? { store: options.store } : {});
   // First, because a port that is taken must stop the start before a job runs.
@@ -102,6 +103,11 @@ async function startHttp(
   return { ...server, developmentToken };
 }
 
+/** A pattern that is none is told when a process starts that would tick, and not by its first tick. */
+async function checkSchedules({ schedules, clock }: App): Promise<void> {
+  for (const schedule of schedules) await schedule.nextAfter(clock.now());
+}
+
 /** Ticks now, and then whenever a schedule falls due. */
 async function startTicking(app: App, client: Client): Promise<{ stop(): Promise<void> }> {
   let cancel = () => {};
@@ -110,8 +116,9 @@ async function startTicking(app: App, client: Client): Promise<{ stop(): Promise
   const next = async () => {
     const now = app.clock.now(); // taken first: what falls due during the tick is the next one's
     await tick(app, client, now);
+    const moments = await Promise.all(app.schedules.map((schedule) => schedule.nextAfter(now)));
     if (stopped) return;
-    const due = app.schedules.map((schedule) => schedule.nextAfter(now) ?? Number.POSITIVE_INFINITY);
+    const due = moments.map((at) => at ?? Number.POSITIVE_INFINITY);
     const waitMs = Math.min(now + longestTickMs, ...due) - app.clock.now();
     cancel = app.clock.after(Math.max(0, waitMs), () => {
       running = next();

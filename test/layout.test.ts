@@ -66,7 +66,7 @@ const borders: readonly { rule: string; part(from: string): boolean; may(edge: I
     rule: 'core imports node built-ins, itself and, for schedules, croner',
     part: inside('core'),
     may: ({ from, to }) =>
-      to.startsWith('node:') || inside('core')(to) || (to === 'croner' && from === 'core/schedule.ts'),
+      to.startsWith('node:') || inside('core')(to) || (to === 'croner' && from === 'core/cron.ts'),
   },
   ...['functions/aws', 'functions/azure', 'local'].map((folder) => ({
     rule: `${folder} imports core, itself and packages`,

@@ -9,10 +9,13 @@ import { type Bundled, bundleFunction } from '../../infra/aws/bundle.ts';
 
 let folder: string;
 let bundled: Bundled;
+let scheduled: Bundled;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'longshore-bundle-'));
-  bundled = await bundleFunction(join(import.meta.dirname, '../bench/aws/entries/longshore.ts'), folder);
+  const entries = join(import.meta.dirname, '../bench/aws/entries');
+  bundled = await bundleFunction(join(entries, 'longshore.ts'), folder);
+  scheduled = await bundleFunction(join(entries, 'scheduled.ts'), join(folder, 'scheduled'));
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -21,8 +24,29 @@ describe('the bundle of a worker', () => {
     expect(bundled.startBytes).toBeLessThanOrEqual(20 * 1024);
   });
 
-  it('has loaded at most 42 KB when the first event has come', () => {
-    expect(bundled.bytesWith('functions/aws/worker.ts')).toBeLessThanOrEqual(42 * 1024);
+  it('has loaded at most 41 KB when the first event has come, and 55 with the first job', () => {
+    const worker = 'functions/aws/worker.ts';
+    expect(bundled.bytesWith(worker)).toBeLessThanOrEqual(41 * 1024);
+    const firstJob = [worker, 'aws/sqs/accepting.ts', 'aws/dynamo/stores.ts'];
+    expect(bundled.bytesWith(...firstJob)).toBeLessThanOrEqual(55 * 1024);
+  });
+
+  it('opens two files more for its first event, and none of the start a second time', () => {
+    const code = `
+      import { registerHooks } from 'node:module';
+      const opened = [];
+      registerHooks({ load: (url, context, next) => (opened.push(url), next(url, context)) });
+      const { worker } = await import(${JSON.stringify(join(folder, 'main.mjs'))});
+      await worker({ Records: [] }, { awsRequestId: '1', getRemainingTimeInMillis: () => 1000 });
+      const mine = opened.filter((url) => url.startsWith('file:'));
+      console.log(JSON.stringify(mine.map((url) => url.replace(/.*\\/|-.*(?=[.]mjs)/g, ''))));`;
+    const output = execFileSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8' });
+    expect(JSON.parse(output)).toEqual(['main.mjs', 'start.mjs', 'worker.mjs', 'worker.mjs']);
+  });
+
+  it('starts without what knows cron patterns, also where the app has some', () => {
+    expect(scheduled.startInputs.filter((path) => path.includes('node_modules'))).toEqual([]);
+    expect(scheduled.startBytes).toBeLessThanOrEqual(20 * 1024);
   });
 
   it('starts without the SDK, and without any other package', () => {
@@ -31,7 +55,7 @@ describe('the bundle of a worker', () => {
 
   it('starts without what only some functions or some jobs need', () => {
     const rare =
-      /^(core\/(due|enqueue|flow|http|openapi|polling|schedule|serverless\/(invocation|schedule)|worker|upkeep|sandbox|records)|functions\/aws\/(dynamo\/(?!index|table)|http-event|sqs\/(admin|dead|receiving|sdk|sender|sending|settling))|local)\b/;
+      /^(core\/(cron|due|enqueue|flow|http|openapi|polling|schedule|sending|serverless\/(invocation|schedule)|worker|upkeep|sandbox|records)|functions\/aws\/(dynamo\/(?!index|table)|http-event|sqs\/(admin|dead|receiving|sdk|sender|sending|settling))|local)\b/;
     expect(bundled.startInputs.filter((path) => rare.test(path))).toEqual([]);
     expect(bundled.startInputs).toContain('functions/aws/sqs.ts'); // the paths are still what the pattern is about
   });

@@ -4,7 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { defineSchedule } from '../../core/index.ts';
 import { sqlite } from '../../local/backends/sqlite/index.ts';
+import { startLocal } from '../../local/start.ts';
+import { bench, job, refusalText } from '../core/kit.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'longshore-start-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -43,4 +46,19 @@ describe('startLocal', () => {
       await backend.close();
     },
   );
+
+  it('refuses a schedule with a pattern that is none before anything starts', async () => {
+    const work = job();
+    const schedules = [defineSchedule({ name: 'late', cron: '0 25 * * *', job: work, payload: {} })];
+    const { app, backend, events } = bench({ jobs: [work], schedules });
+    const options = { backend, logger: false, signals: [] } as const;
+    expect(await refusalText(() => startLocal(app, options))).toMatch(
+      /^CONFIG: Schedule "late" expects a cron pattern like "0 2 \* \* \*" .*, got "0 25 \* \* \*" in "UTC": /,
+    );
+    expect(events).toEqual([]);
+    // Where it does not tick it need not know.
+    const { stop } = await startLocal(app, { ...options, schedules: false });
+    await stop();
+    expect(events.map(({ type }) => type)).toContain('worker.stopped');
+  });
 });

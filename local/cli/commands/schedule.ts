@@ -1,4 +1,3 @@
-import type { Schedule } from '../../../core/schedule.ts';
 import { tick as tickOnce } from '../../../core/tick.ts';
 import { type Command, defineCommand } from '../command.ts';
 import { notFound } from '../errors.ts';
@@ -6,18 +5,24 @@ import { hint } from '../nearest.ts';
 import { type Column, count, span, when } from '../ui.ts';
 import { name } from '../values.ts';
 
-const columnsAt = (now: number): readonly Column<Schedule>[] => [
+interface Row {
+  readonly name: string;
+  readonly timing: string;
+  readonly job: string;
+  readonly overlap: string;
+  readonly missed: string;
+  readonly nextAt: number | null;
+}
+
+const columnsAt = (now: number): readonly Column<Row>[] => [
   { title: 'schedule', value: (row) => row.name },
   { title: 'timing', value: (row) => row.timing },
-  { title: 'job', value: (row) => row.job.name },
+  { title: 'job', value: (row) => row.job },
   { title: 'overlap', value: (row) => row.overlap },
   { title: 'missed', value: (row) => row.missed },
   {
     title: 'next',
-    value(row) {
-      const at = row.nextAfter(now);
-      return at === null ? 'never' : `${when(at)} (in ${span(at - now)})`;
-    },
+    value: ({ nextAt }) => (nextAt === null ? 'never' : `${when(nextAt)} (in ${span(nextAt - now)})`),
   },
 ];
 
@@ -32,13 +37,16 @@ const list = defineCommand({
   async run({ session, ui, io }) {
     const { app } = await session.config();
     const now = io.clock.now();
-    const schedules = app.schedules.map((schedule) => {
-      const { job, timing, overlap, missed } = schedule;
-      return { name: schedule.name, timing, job: job.name, overlap, missed, nextAt: schedule.nextAfter(now) };
-    });
+    const schedules = await Promise.all(
+      app.schedules.map(async (schedule): Promise<Row> => {
+        const { job, timing, overlap, missed } = schedule;
+        const nextAt = await schedule.nextAfter(now);
+        return { name: schedule.name, timing, job: job.name, overlap, missed, nextAt };
+      }),
+    );
     return {
       data: { schedules },
-      text: schedules.length > 0 ? ui.table(app.schedules, columnsAt(now)) : 'The app has no schedules.',
+      text: schedules.length > 0 ? ui.table(schedules, columnsAt(now)) : 'The app has no schedules.',
     };
   },
 });

@@ -5,7 +5,7 @@ import { sqs } from '../../../functions/aws/index.ts';
 import { memoryStore } from '../../../local/backends/memory/index.ts';
 import { openEndpoint } from '../../aws/endpoint.ts';
 import { type Bench, limitRow, type Row } from '../bench.ts';
-import { job } from './entries/longshore.ts';
+import { job } from './entries/functions.ts';
 
 const jobs = 1_000;
 

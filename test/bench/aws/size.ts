@@ -24,11 +24,21 @@ const beside: readonly (readonly [name: string, entry: string])[] = [
 export async function size(bench: Bench): Promise<Row[]> {
   const folder = bench.folder();
   const ours = await bundleFunction(entry('longshore.ts'), folder);
+  const scheduledFolder = bench.folder();
+  const scheduled = await bundleFunction(entry('scheduled.ts'), scheduledFolder);
   const rows = [
     limitRow('worker: loaded at the start', 'KB', [kb(ours.startBytes)], 20),
-    limitRow('worker: with what the first event loads', 'KB', [kb(ours.bytesWith('aws/worker.ts'))], null),
+    limitRow('worker: with what the first event loads', 'KB', [kb(ours.bytesWith(...firstEvent))], 41),
+    limitRow(
+      'worker: with what the first job loads, but no SDK',
+      'KB',
+      [kb(ours.bytesWith(...firstJob))],
+      55,
+    ),
     limitRow('worker: import', 'ms', [importMs(folder, '')], 5),
-    limitRow('worker: import and an empty first event', 'ms', [importMs(folder, firstEvent)], null),
+    limitRow('worker: import and an empty first event', 'ms', [importMs(folder, emptyEvent)], null),
+    limitRow('worker of an app with cron: loaded at the start', 'KB', [kb(scheduled.startBytes)], 20),
+    limitRow('worker of an app with cron: import', 'ms', [importMs(scheduledFolder, '')], 5),
   ];
   for (const [name, file] of beside) {
     const own = bench.folder();
@@ -39,7 +49,10 @@ export async function size(bench: Bench): Promise<Row[]> {
   return rows;
 }
 
-const firstEvent =
+const firstEvent = ['functions/aws/worker.ts'];
+/** Leases, and the store's own code. */
+const firstJob = [...firstEvent, 'aws/sqs/accepting.ts', 'aws/dynamo/stores.ts'];
+const emptyEvent =
   'await main.worker({ Records: [] }, { awsRequestId: "1", getRemainingTimeInMillis: () => 1000 });';
 
 function importMs(folder: string, then: string): number {
