@@ -1,7 +1,7 @@
 /**
  * The whole life of a job, top to bottom:
  * enqueue → sign → send (enqueue.ts, client.ts); then, for every lease:
- * verify → admit → guard → run ONE attempt → settle → record, where the queue keeps no records itself.
+ * verify → admit → guard → run ONE attempt → record, where the queue keeps no records itself → settle.
  */
 
 import type { App } from './app.ts';
@@ -81,7 +81,8 @@ export async function attempt(app: App, ports: AttemptPorts, run: Run): Promise<
   ports.handled?.(run);
   let settled: boolean;
   try {
-    settled = await settle(ports, run, verdict, report, admitted);
+    const how = run.recording && !run.tx ? recordFirst(app, ports, run, admission, verdict, report) : ports;
+    settled = await settle(how, run, verdict, report, admitted);
   } catch (error) {
     // What the handler wrote could not be committed: nothing is settled, and the attempt has failed.
     if (!admitted || !isRefusedCommit(run, error)) throw error;
@@ -90,7 +91,8 @@ export async function attempt(app: App, ports: AttemptPorts, run: Run): Promise<
     if (run.key !== null) await ports.client.stores.keys.release(run.key, lease.token).catch(() => false);
     settled = await settle(ports, run, verdict, report, admitted);
   }
-  if (settled && run.recording) await record(run.recording, admission, verdict, report);
+  // Of a transaction nothing is true before it has committed.
+  if (settled && run.recording && run.tx) await record(run.recording, admission, verdict, report);
   if (settled && admitted?.envelope.claim != null) await dropPayload(app, ports.client, admitted, verdict);
   const result: AttemptResult = {
     id: run.id,
@@ -308,6 +310,34 @@ async function complete(
     return settled;
   }
   return (await stores.keys.complete(key, lease.token, done)) && ack(ports, { lease, report });
+}
+
+/**
+ * The same ports, which tell the record before the queue. A worker that dies between the two would else leave a record that nothing
+ * ever moves again; a record that has run ahead of its queue is moved on by the attempt after this one.
+ */
+function recordFirst(
+  app: App,
+  ports: AttemptPorts,
+  run: Run,
+  admission: Admitted | LongshoreError,
+  verdict: Verdict,
+  report: AttemptReport,
+): AttemptPorts {
+  const { settler } = ports;
+  /** Not of a lease that is over, which settles nothing. */
+  const tell = async () => {
+    if (app.clock.now() < run.expiresAt) await record(run.recording!, admission, verdict, report);
+  };
+  return {
+    ...ports,
+    ack: (one) => tell().then(() => ack(ports, one)),
+    settler: {
+      ...settler,
+      nack: (lease, how) => tell().then(() => settler.nack(lease, how)),
+      abandon: (lease, why) => tell().then(() => settler.abandon(lease, why)),
+    },
+  };
 }
 
 async function ackAlone({ settler }: AttemptPorts, one: Ack): Promise<boolean> {

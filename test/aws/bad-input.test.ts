@@ -62,6 +62,7 @@ async function open() {
     queue: 'mail',
     payload: z.string(),
     retry: fixed(minute),
+    timeoutMs: 60 * minute, // longer than a test lasts: an attempt whose function is killed must not come to its end
     handle(name, ctx) {
       ran.push(name);
       return how.run(ctx);

@@ -1,8 +1,9 @@
 /** What must not be written, what must not depend on writing, and in which order things happen. */
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { connect } from '../../core/client.ts';
-import { LongshoreError } from '../../core/errors.ts';
+import type { QueueBackend } from '../../core/contract.ts';
+import { LongshoreError, PermanentError } from '../../core/errors.ts';
 import { attempt } from '../../core/flow.ts';
 import type { Run } from '../../core/run.ts';
 import { memoryStore } from '../../local/backends/memory/index.ts';
@@ -137,8 +138,72 @@ describe('a job that was cancelled while it waited', () => {
   });
 });
 
+describe('a worker that dies while it settles', () => {
+  /** Each ends its attempt with another verb. */
+  const ends = {
+    ack: () => 'done',
+    nack: () => Promise.reject(new Error('later')),
+    abandon: () => Promise.reject(new PermanentError('never')),
+  };
+  type Verb = keyof typeof ends;
+  const never = new Promise<never>(() => {});
+  /** As far as the queue is concerned; after that nothing of this worker happens any more. */
+  const dying = (verb: Verb, told: boolean) => (queue: QueueBackend) => {
+    const last = async (...args: never[]) => {
+      if (told) await (queue[verb] as (...args: never[]) => Promise<unknown>)(...args);
+      return never;
+    };
+    return { ...queue, [verb]: last };
+  };
+
+  it.each([
+    ['ack', 'completed'],
+    ['nack', 'retrying'],
+    ['abandon', 'failed'],
+  ] as const)('after the queue has taken its %s leaves the record %s', async (verb, status) => {
+    const one = job({ handle: ends[verb] });
+    const t = recordingBench({ jobs: [one], settler: dying(verb, true) });
+    await t.client.enqueue(one, {});
+    void t.next();
+    await vi.waitFor(async () => expect(await t.record()).toMatchObject({ status }));
+    const [stats] = await t.backend.admin!.stats('default');
+    expect(stats).toMatchObject({ leased: 0, dead: verb === 'abandon' ? 1 : 0 });
+    expect((await t.record()).attempts).toHaveLength(1);
+  });
+
+  it.each(['ack', 'nack', 'abandon'] as const)(
+    'before the queue was told of its %s leaves a record that follows the next attempt',
+    async (verb) => {
+      let ending = ends[verb];
+      let seen: unknown = null;
+      const one = job({
+        async handle() {
+          seen = (await t.record()).status;
+          return ending();
+        },
+      });
+      const t = recordingBench({ jobs: [one], settler: dying(verb, false) });
+      await t.client.enqueue(one, {});
+      void t.next();
+      await vi.waitFor(async () => expect(await t.record()).not.toMatchObject({ status: 'processing' }));
+      t.clock.advance(60_000);
+      ending = ends.ack;
+      const other = { client: t.client, settler: t.backend };
+      expect(await attempt(t.app, other, await t.take())).toMatchObject({ outcome: 'acked', attempt: 2 });
+      expect(seen).toBe('processing');
+      const { status, finishedAt, reason, attempts } = await t.record();
+      expect({ status, finishedAt, reason }).toEqual({
+        status: 'completed',
+        finishedAt: t.clock.now(),
+        reason: null,
+      });
+      expect(attempts.map(({ attempt }) => attempt)).toEqual([1, 2]);
+    },
+  );
+});
+
 describe('an attempt', () => {
-  it('completes its key, then acks, then records its end', async () => {
+  it('completes its key, then records its end, then acks', async () => {
     const order: string[] = [];
     const noted = <T extends unknown[], R>(name: string, call: (...args: T) => R) => {
       return (...args: T): R => {
@@ -160,10 +225,10 @@ describe('an attempt', () => {
     });
     await t.client.enqueue(one, {});
     await t.next();
-    expect(order).toEqual(['claim', 'started', 'handle', 'complete', 'ack', 'settled']);
+    expect(order).toEqual(['claim', 'started', 'handle', 'complete', 'settled', 'ack']);
   });
 
-  it('that completed its key and could not ack is skipped when it comes again, and then recorded', async () => {
+  it('that completed its key and could not ack is completed, and skipped when it comes again', async () => {
     let runs = 0;
     let failures = 1;
     const one = job({ idempotencyKey: () => 'k', handle: () => ++runs });
@@ -176,7 +241,7 @@ describe('an attempt', () => {
     });
     await t.client.enqueue(one, {});
     await expect(t.next()).rejects.toThrow('away');
-    expect(await t.record()).toMatchObject({ status: 'processing', attempts: [] });
+    expect(await t.record()).toMatchObject({ status: 'completed', output: 1 });
     t.clock.advance(60_000);
     expect((await t.next()).outcome).toBe('skipped-idempotent');
     expect(await t.record()).toMatchObject({ status: 'completed', output: 1 });
