@@ -5,7 +5,7 @@ import { describeCrash } from './scenario.ts';
 let server: BeanstalkdServer | null = null;
 
 describeCrash('beanstalkd', {
-  recordsApart: true,
+  keysApart: true,
   async address(folder) {
     server = await startBeanstalkd({ binlog: true });
     return JSON.stringify({ url: server.url, state: join(folder, 'state.db') });

@@ -7,7 +7,7 @@ let endpoint: Endpoint | null = null;
 let url = '';
 
 describeCrash('sqs', {
-  recordsApart: true,
+  keysApart: true,
   async address(folder) {
     endpoint = await openEndpoint();
     const names = { endpoint: endpoint.url, queues: ['default'], prefix: `crash${process.pid}-` };

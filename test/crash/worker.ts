@@ -13,7 +13,7 @@ const unsubscribe = app.events.on(({ type }) => {
   unsubscribe();
 });
 startWorker(app, {
-  backend: openers[name as BackendName](address!),
+  ...openers[name as BackendName](address!),
   concurrency: 10,
   prefetch: 4,
   leaseMs,
