@@ -328,6 +328,17 @@ describe('what sqs() is given', () => {
 });
 
 describe('faults', () => {
+  it('of the order: a renewal that is answered after the end does not open the lease again', async () => {
+    const t = await bench();
+    await t.backend.enqueue([t.message()]);
+    const [lease] = await t.fetch();
+    const renewing = t.backend.renew([lease!], 60_000);
+    const handedBack = t.backend.nack(lease!, { delayMs: 30_000, countAttempt: true });
+    expect(await Promise.all([handedBack, renewing])).toEqual([true, [true]]);
+    expect(await t.backend.renew([lease!], 60_000)).toEqual([false]);
+    expect(await t.backend.ack([{ lease: lease! }])).toEqual([false]);
+  });
+
   it('of the network are BACKEND, and the lease can still be settled afterwards', async () => {
     const t = await bench();
     await t.backend.enqueue([t.message()]);

@@ -101,6 +101,9 @@ export function createLeaseBook(now: () => number): LeaseBook {
       const entry = entries.get(lease.token);
       if (entry) note(lease, entry.endsAt, false);
     },
-    renewed: (lease, expiresAt) => note(lease, expiresAt, false),
+    renewed(lease, expiresAt) {
+      // A renewal whose answer comes after the end: the message may be hidden for longer, but it is settled.
+      if (!entries.get(lease.token)?.settled) note(lease, expiresAt, false);
+    },
   };
 }
