@@ -144,6 +144,13 @@ describe('dead letters', () => {
     };
     await expect(t.fetch()).rejects.toMatchObject(missing);
     await expect(t.backend.check()).rejects.toMatchObject(missing);
+    // What `longshore health` asks.
+    await expect(t.backend.admin.stats('mail')).rejects.toMatchObject({
+      code: 'CONFIG',
+      message: expect.stringContaining(
+        `counting the dead letters of queue "mail" at ${t.deadLetterUrl}: the queue does not exist`,
+      ),
+    });
     await endpoint.createQueue(new URL(t.deadLetterUrl).pathname.split('/').at(-1)!);
     expect(await t.fetch()).toHaveLength(1); // nothing was taken meanwhile
   });

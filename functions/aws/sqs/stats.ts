@@ -8,21 +8,22 @@ export async function statsOf(connection: Connection, only?: string): Promise<Qu
   const places = only === undefined ? connection.queues.all() : [connection.placeOf(only)];
   return Promise.all(
     places.map(async ({ name, deadLetterUrl }) => {
-      const during = `counting the messages of queue "${name}"`;
-      const [dead, ...lanes] = await connection.told(during, () =>
-        Promise.all([
+      const [dead, ...lanes] = await Promise.all([
+        connection.told(`counting the dead letters of queue "${name}" at ${deadLetterUrl}`, () =>
           api.attributes(deadLetterUrl, ['ApproximateNumberOfMessages']),
-          ...connection.queues
-            .lanesOf(name)
-            .map(({ url }) =>
+        ),
+        ...connection.queues
+          .lanesOf(name)
+          .map(({ url }) =>
+            connection.told(`counting the messages of queue "${name}" at ${url}`, () =>
               api.attributes(url, [
                 'ApproximateNumberOfMessages',
                 'ApproximateNumberOfMessagesDelayed',
                 'ApproximateNumberOfMessagesNotVisible',
               ]),
             ),
-        ]),
-      );
+          ),
+      ]);
       const sum = (attribute: keyof (typeof lanes)[number]): number =>
         lanes.reduce((total, lane) => total + Number(lane[attribute] ?? 0), 0);
       return {
@@ -31,7 +32,7 @@ export async function statsOf(connection: Connection, only?: string): Promise<Qu
         // What waits for its retry is hidden like what runs: SQS counts both as not visible.
         delayed: sum('ApproximateNumberOfMessagesDelayed'),
         leased: sum('ApproximateNumberOfMessagesNotVisible'),
-        dead: Number(dead!.ApproximateNumberOfMessages ?? 0),
+        dead: Number(dead.ApproximateNumberOfMessages ?? 0),
         paused: false,
         oldestReadyMs: null,
       };
