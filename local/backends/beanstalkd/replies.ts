@@ -25,10 +25,18 @@ export interface ReplyReader {
 }
 
 const newline = 10;
+const blank = 32;
 /** The longest line a server sends; more without an end is not the protocol. */
 const longestLine = 1_024;
 const wordsWithData = new Set(['RESERVED', 'FOUND', 'OK']);
-const lineEnd = 2;
+
+/** The number at `from`, without a text made of them; -1 = there are none, or too many. */
+function numberAt(bytes: Buffer, from: number): number {
+  let number = 0;
+  let at = from;
+  for (; bytes[at]! >= 48 && bytes[at]! <= 57; at++) number = number * 10 + bytes[at]! - 48;
+  return at > from && Number.isSafeInteger(number) ? number : -1;
+}
 
 export function createReplyReader(take: (reply: Reply) => void): ReplyReader {
   /** What has come and is not a whole reply yet, and how much it takes to look again. */
@@ -57,21 +65,23 @@ export function createReplyReader(take: (reply: Reply) => void): ReplyReader {
           if (bytes.length - from > longestLine) throw new Error('a line without an end');
           return keep(bytes.subarray(from), 0);
         }
-        const line = bytes.toString('latin1', from, end - 1); // \r\n
-        const space = line.indexOf(' ');
-        const word = space < 0 ? line : line.slice(0, space);
+        const lineEnd = end - 1; // \r\n
+        let space = from;
+        while (space < lineEnd && bytes[space] !== blank) space++;
+        const word = bytes.toString('latin1', from, space);
+        const number = numberAt(bytes, space + 1);
         if (!wordsWithData.has(word)) {
           if (!/^[A-Z_]+$/.test(word)) throw new Error('a line that is no reply of beanstalkd');
-          take({ word, number: space < 0 ? 0 : Number.parseInt(line.slice(space + 1), 10), data: null });
+          take({ word, number: Math.max(0, number), data: null });
           from = end + 1;
           continue;
         }
         const start = end + 1;
-        const length = Number(line.slice(line.lastIndexOf(' ') + 1));
-        if (!Number.isSafeInteger(length)) throw new Error('a reply without a length');
-        const next = start + length + lineEnd;
+        // The length is the last number: behind OK there is but one.
+        const length = space < lineEnd ? numberAt(bytes, bytes.lastIndexOf(blank, lineEnd) + 1) : -1;
+        if (length < 0) throw new Error('a reply without a length');
+        const next = start + length + 2; // \r\n
         if (bytes.length < next) return keep(bytes.subarray(from), next - from);
-        const number = Number.parseInt(line.slice(space + 1), 10);
         take({ word, number, data: bytes.toString('latin1', start, start + length) });
         from = next;
       }
