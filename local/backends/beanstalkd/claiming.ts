@@ -52,11 +52,11 @@ export function createClaiming(state: BeanstalkdState, seats: Seats, leases: Lea
       const add = (note: JobNote | null): Promise<void> | null => {
         const { attempt, interrupted } = countOf(stats, note);
         const queue = state.queueOf(stats.tube);
-        const token = leases.newToken(jobId);
+        const token = leases.newToken();
         const lease: JobLease = { queue, body, attempt, token, expiresAt, interrupted };
         const heldUntil = askedAt + stats.leftSeconds * 1_000;
         coming[i] = lease;
-        return leases.add({ lease, seat, jobId, stats, note, endsAt: expiresAt, heldUntil });
+        return leases.add({ lease, seat, jobId, stats, note, endsAt: expiresAt, heldUntil, isTaken: false });
       };
       // The first attempt of a job has no note. Of others it is best effort: without it none of the reservations is left out.
       const adding =

@@ -17,7 +17,7 @@ import { beanstalkdHandover } from './handover.ts';
 import { createLeases } from './leases.ts';
 import { createLink, type Link, type Place } from './link.ts';
 import { createNotes, type Notes } from './notes.ts';
-import { createSeats, type Held } from './seats.ts';
+import { createSeats } from './seats.ts';
 import { createSending } from './sending.ts';
 
 export interface BeanstalkdOptions {
@@ -137,7 +137,7 @@ export function beanstalkd(urlOrOptions: string | BeanstalkdOptions): QueueBacke
     for (const listener of listeners) listener(tokens);
   };
   const leases = createLeases(state, lose);
-  const seats = createSeats(state, (held: readonly Held[]) => leases.lose(held));
+  const seats = createSeats(state, (seat) => leases.lose(seat));
   const claiming = createClaiming(state, seats, leases);
   const admin = beanstalkdAdmin(state);
   const enqueue = createSending(state, { maxBodyBytes, ttrMs });

@@ -4,23 +4,25 @@
  * server is asked, and always on the safe side.
  */
 
-import { randomBytes } from 'node:crypto';
 import type { Abandon, Ack, JobLease, JobSettler } from '../../../core/contract.ts';
 import { lostConnection } from './connection.ts';
 import { noNote, writeNote } from './counting.ts';
 import { refusal } from './errors.ts';
 import { factsOf, markOf } from './facts.ts';
+import { type Held, HeldJobs } from './held.ts';
 import type { BeanstalkdState } from './index.ts';
 import { addLetter } from './letters.ts';
 import { rankOf, secondsOf } from './rank.ts';
-import type { Held } from './seats.ts';
+import type { Seat } from './seats.ts';
 
 export interface Leases extends JobSettler {
-  newToken(jobId: number): string;
+  newToken(): string;
   /** Where that takes a word with the server: resolves when it leaves the job to us for long enough to work with. */
   add(held: Held): Promise<void> | null;
-  /** Their connection has ended, and they with it. */
-  lose(held: readonly Held[]): void;
+  /** Puts a job back into line that this connection has reserved; `false` if it has not. */
+  release(seat: Seat, jobId: number, body: string, delayMs: number): Promise<boolean>;
+  /** Its connection has ended, and what it held with it. */
+  lose(seat: Seat): void;
   reapExpired(queue: string): Promise<number>;
   close(): void;
 }
@@ -32,10 +34,7 @@ const mostUnsure = 10_000;
 
 export function createLeases(state: BeanstalkdState, lost: (tokens: ReadonlySet<string>) => void): Leases {
   const { clock } = state;
-  const all = new Map<string, Held>();
-  // Unlike that of any other process, and of this one before.
-  const series = randomBytes(9).toString('base64url');
-  let count = 0;
+  const jobs = new HeldJobs();
   /** Settled in a batch that failed in part, and so will be asked for again. */
   const confirmed = new Set<string>();
   /** A lost connection has taken the answer to their delete with it: their numbers, by token. */
@@ -48,22 +47,16 @@ export function createLeases(state: BeanstalkdState, lost: (tokens: ReadonlySet<
 
   /** Takes the right to settle. */
   function take({ token }: JobLease): Held | null {
-    const held = all.get(token);
+    const held = jobs.find(token);
     if (!held || !isOpen(held)) return null;
-    forget(held);
+    jobs.take(held);
     return held;
-  }
-
-  function forget(held: Held): void {
-    all.delete(held.lease.token);
-    held.seat.held.delete(held);
   }
 
   /** Settling has failed and the connection stands: the right is given back. */
   function untake(held: Held): void {
-    if (!held.seat.connection.isOpen) return;
-    all.set(held.lease.token, held);
-    held.seat.held.add(held);
+    if (held.seat.connection.isOpen) jobs.giveBack(held);
+    else jobs.remove(held);
   }
 
   async function touch(held: Held): Promise<boolean> {
@@ -89,7 +82,7 @@ export function createLeases(state: BeanstalkdState, lost: (tokens: ReadonlySet<
 
   async function touchDue(): Promise<void> {
     const now = clock.now();
-    const open = [...all.values()].filter(({ endsAt }) => endsAt > now);
+    const open = [...jobs].filter(({ endsAt }) => endsAt > now);
     const due = open.filter((held) => held.heldUntil - ttrMsOf(held) / 2 <= now);
     const answers = await Promise.allSettled(due.map(touch));
     const gone = due.filter((_, i) => {
@@ -97,12 +90,12 @@ export function createLeases(state: BeanstalkdState, lost: (tokens: ReadonlySet<
       return answer.status === 'fulfilled' && !answer.value;
     });
     lose(gone);
-    for (const held of open) if (all.has(held.lease.token)) keepUp(held);
+    for (const held of open) if (jobs.has(held)) keepUp(held);
   }
 
   function lose(gone: readonly Held[]): void {
-    const mine = gone.filter(({ lease }) => all.has(lease.token));
-    for (const held of mine) forget(held);
+    const mine = gone.filter((held) => jobs.has(held));
+    for (const held of mine) jobs.remove(held);
     if (mine.length > 0) lost(new Set(mine.map(({ lease }) => lease.token)));
   }
 
@@ -120,14 +113,13 @@ export function createLeases(state: BeanstalkdState, lost: (tokens: ReadonlySet<
     return settle(held, `delete ${held.jobId}`, 'DELETED', 'deleting a job');
   }
 
-  async function release(held: Held, delayMs: number): Promise<boolean> {
-    const { jobId, lease } = held;
-    const rank = rankOf(clock.now() + delayMs, factsOf(lease.body, jobId).priority, state.ageingMs);
+  async function release(seat: Seat, jobId: number, body: string, delayMs: number): Promise<boolean> {
+    const rank = rankOf(clock.now() + delayMs, factsOf(body, jobId).priority, state.ageingMs);
     const line = `release ${jobId} ${rank} ${secondsOf(delayMs)}`;
-    const { word } = await held.seat.connection.send(line);
+    const { word } = await seat.connection.send(line);
     if (word === 'BURIED') {
       // No memory to put it into line: buried it would stay for ever.
-      const again = await held.seat.connection.send(`kick-job ${jobId}`);
+      const again = await seat.connection.send(`kick-job ${jobId}`);
       if (again.word !== 'KICKED') throw refusal('releasing a job', 'OUT_OF_MEMORY');
       return true;
     }
@@ -139,7 +131,9 @@ export function createLeases(state: BeanstalkdState, lost: (tokens: ReadonlySet<
   async function settleWith(held: Held | null, how: (held: Held) => Promise<boolean>): Promise<boolean> {
     if (!held) return false;
     try {
-      return await how(held);
+      const isSettled = await how(held);
+      jobs.remove(held);
+      return isSettled;
     } catch (error) {
       untake(held);
       throw error;
@@ -170,20 +164,24 @@ export function createLeases(state: BeanstalkdState, lost: (tokens: ReadonlySet<
   /** The usual batch, of one connection and with nothing beside the deletes: as one. `null` = it is not, and nothing was done. */
   async function ackPlain(acks: readonly Ack[]): Promise<boolean[] | null> {
     const [first] = acks;
-    const seat = first && all.get(first.lease.token)?.seat;
-    const mine = acks.map(({ lease, complete }) => (complete ? undefined : all.get(lease.token)));
+    const seat = first && jobs.find(first.lease.token)?.seat;
+    const mine = acks.map(({ lease, complete }) => (complete ? null : jobs.find(lease.token)));
     const fits = mine.every((held) => held && held.seat === seat && isOpen(held) && !isLate(held));
     if (!seat || !fits || new Set(mine).size < mine.length) return null;
     const open = mine as Held[];
-    for (const held of open) forget(held);
+    for (const held of open) jobs.take(held);
     const replies = await seat.connection.sendAll(open.map(({ jobId }) => `delete ${jobId}`));
     const odd = replies.find(({ word }) => word !== 'DELETED' && word !== 'NOT_FOUND');
-    if (replies.length === open.length && !odd) return replies.map(({ word }) => word === 'DELETED');
+    if (replies.length === open.length && !odd) {
+      for (const held of open) jobs.remove(held);
+      return replies.map(({ word }) => word === 'DELETED');
+    }
     for (const [i, held] of open.entries()) {
       const word = replies[i]?.word;
       if (word === 'DELETED') confirmed.add(held.lease.token);
       else if (word === undefined) unsure.set(held.lease.token, held.jobId);
-      else if (word !== 'NOT_FOUND') untake(held);
+      if (word === undefined || word === 'DELETED' || word === 'NOT_FOUND') jobs.remove(held);
+      else untake(held);
     }
     throw odd ? refusal('deleting jobs', odd.word) : lostConnection(seat.connection.reason);
   }
@@ -215,20 +213,24 @@ export function createLeases(state: BeanstalkdState, lost: (tokens: ReadonlySet<
   }
 
   return {
-    newToken: (jobId) => `${series}.${++count}.${jobId}`,
+    newToken: () => jobs.newToken(),
 
     add(held) {
       if (unsure.size > mostUnsure) unsure.clear();
-      if (!held.seat.connection.isOpen) return null;
-      all.set(held.lease.token, held);
-      held.seat.held.add(held);
+      jobs.add(held);
+      if (!held.seat.connection.isOpen) {
+        jobs.remove(held);
+        return null;
+      }
       // Seconds are cut off: of a short time there may be nothing left to see.
       if (held.heldUntil - clock.now() < ttrMsOf(held) / 2) return touch(held).then(() => keepUp(held));
       keepUp(held);
       return null;
     },
 
-    lose,
+    release,
+
+    lose: (seat) => lose([...jobs].filter((held) => held.seat === seat)),
 
     async ack(acks) {
       const plain = await ackPlain(acks);
@@ -253,7 +255,7 @@ export function createLeases(state: BeanstalkdState, lost: (tokens: ReadonlySet<
           : { ...old, uncounted: old.uncounted + 1 };
         // Before the release, because the next owner reads it.
         if (!countAttempt || !isTold) await writeNote(state, jobId, next).catch(state.noteFailed);
-        return release(held, delayMs);
+        return release(held.seat, jobId, lease.body, delayMs);
       }),
 
     abandon: (lease, why) =>
@@ -261,7 +263,7 @@ export function createLeases(state: BeanstalkdState, lost: (tokens: ReadonlySet<
 
     async renew(leases, leaseMs) {
       const open = leases.map(({ token }) => {
-        const held = all.get(token);
+        const held = jobs.find(token);
         return held && isOpen(held) ? held : null;
       });
       const endsAt = clock.now() + leaseMs;
@@ -282,15 +284,15 @@ export function createLeases(state: BeanstalkdState, lost: (tokens: ReadonlySet<
     /** Of this process: what others hold goes back with their connection, or when its time is up. */
     async reapExpired(queue) {
       const now = clock.now();
-      const expired = [...all.values()].filter(({ lease, endsAt }) => lease.queue === queue && endsAt <= now);
+      const expired = [...jobs].filter(({ lease, endsAt }) => lease.queue === queue && endsAt <= now);
       const answers = await Promise.all(
         expired.map(async (held) => {
-          forget(held);
+          jobs.remove(held);
           const { jobId, stats, note, lease } = held;
           const old = note ?? { ...noNote, mark: markOf(lease.body) };
           const next = { ...old, told: stats.losses, expired: true };
           await writeNote(state, jobId, next).catch(state.noteFailed);
-          return release(held, 0).catch(() => false); // then the server does it, when its time is up
+          return release(held.seat, jobId, lease.body, 0).catch(() => false); // then the server does it, when its time is up
         }),
       );
       return answers.filter(Boolean).length;
@@ -299,7 +301,7 @@ export function createLeases(state: BeanstalkdState, lost: (tokens: ReadonlySet<
     close() {
       cancelKeeping?.();
       keepingAt = Number.NEGATIVE_INFINITY;
-      for (const held of [...all.values()]) forget(held);
+      for (const held of jobs) jobs.remove(held);
     },
   };
 }

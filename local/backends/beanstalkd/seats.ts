@@ -3,31 +3,16 @@
  * hears nothing else; so whoever waits does so on a connection that holds none. Mostly there are two.
  */
 
-import type { JobLease } from '../../../core/contract.ts';
 import { type Connection, openConnection } from './connection.ts';
-import type { JobNote } from './counting.ts';
 import { refusal } from './errors.ts';
 import type { BeanstalkdState } from './index.ts';
-import type { JobStats } from './stats.ts';
-
-/** A lease and what beanstalkd knows of it. */
-export interface Held {
-  readonly lease: JobLease;
-  readonly seat: Seat;
-  readonly jobId: number;
-  readonly stats: JobStats;
-  readonly note: JobNote | null;
-  /** When the lease ends, epoch ms. */
-  endsAt: number;
-  /** Until then the server leaves it to us, at least. */
-  heldUntil: number;
-}
 
 export interface Seat {
   readonly connection: Connection;
   /** The tubes that it watches. */
   readonly tubes: string;
-  readonly held: Set<Held>;
+  /** How many jobs it holds that nobody settles. */
+  held: number;
   isWaiting: boolean;
   /** Claims under way. */
   claims: number;
@@ -48,27 +33,25 @@ export interface Seats {
 
 const mostSpare = 2;
 
-export function createSeats(state: BeanstalkdState, lost: (held: readonly Held[]) => void): Seats {
+export function createSeats(state: BeanstalkdState, lost: (seat: Seat) => void): Seats {
   const seats = new Set<Seat>();
   const opening = new Map<string, Promise<Seat>>();
   const keyOf = (tubes: readonly string[]): string => [...tubes].sort().join(' ');
-  const isIdle = (seat: Seat): boolean => !seat.isWaiting && seat.claims === 0 && seat.held.size === 0;
+  const isIdle = (seat: Seat): boolean => !seat.isWaiting && seat.claims === 0 && seat.held === 0;
 
   async function open(tubes: readonly string[]): Promise<Seat> {
     const connection = await openConnection(state.place);
     const seat: Seat = {
       connection,
       tubes: keyOf(tubes),
-      held: new Set(),
+      held: 0,
       isWaiting: false,
       claims: 0,
       stride: 4,
     };
     connection.onEnd(() => {
       seats.delete(seat);
-      const held = [...seat.held];
-      seat.held.clear();
-      lost(held);
+      lost(seat);
     });
     const answers = await Promise.all([
       ...tubes.map((tube) => connection.send(`watch ${tube}`)),
@@ -93,8 +76,7 @@ export function createSeats(state: BeanstalkdState, lost: (held: readonly Held[]
     async ready(tubes) {
       // One that holds something first, so that a free one is left for whoever waits.
       const found =
-        find(tubes, (seat) => !seat.isWaiting && seat.held.size > 0) ??
-        find(tubes, (seat) => !seat.isWaiting);
+        find(tubes, (seat) => !seat.isWaiting && seat.held > 0) ?? find(tubes, (seat) => !seat.isWaiting);
       if (found) return found;
       const key = keyOf(tubes);
       let next = opening.get(key);
