@@ -8,20 +8,22 @@ import type { BeanstalkdState } from './index.ts';
 import type { Leases } from './leases.ts';
 import { type Reply, textOf } from './replies.ts';
 import type { Seat, Seats } from './seats.ts';
-import { jobStatsOf } from './stats.ts';
+import { type JobStats, jobStatsOf } from './stats.ts';
 
 type Request = Pick<FetchRequest, 'queues' | 'max' | 'leaseMs'>;
 
 /** Reservations that are asked for in one go. */
 const mostAtOnce = 500;
 const perPart = 32;
+/** A claim of more brings half of it. */
+const fewJobs = 32;
 /** Nothing there, or a lease of this connection is near its end and nothing there. */
 const noJob = new Set(['TIMED_OUT', 'DEADLINE_SOON']);
 /** A server ends a wait by its own clock; only one that is late is told to. */
 const lateMs = 500;
 
 export interface Claiming {
-  /** What is ready now. */
+  /** What is ready now, of many half of `max` at most: while one half runs, the server deletes the other. */
   claim(request: Request): Promise<JobLease[]>;
   /** One that comes within `waitMs`. */
   wait(request: Request & { waitMs: number; signal?: AbortSignal | undefined }): Promise<JobLease[]>;
@@ -33,38 +35,71 @@ export function createClaiming(state: BeanstalkdState, seats: Seats, leases: Lea
   const { clock } = state;
   const waiting = new Set<() => void>();
 
-  /** Makes leases of jobs that this connection has reserved. */
+  /** Makes leases of jobs that this connection has reserved: of all of them, or all of them go back. */
   async function reserved(seat: Seat, jobs: readonly Reply[], leaseMs: number): Promise<JobLease[]> {
+    const made: JobLease[] = [];
+    seat.claims++; // nobody may wait here
+    try {
+      await makeLeases(seat, jobs, leaseMs, made);
+    } catch (error) {
+      await handBack(made.filter(Boolean));
+      // Those whose attempts are not known: this one counts.
+      const others = jobs.filter((_, i) => !made[i]);
+      await Promise.allSettled(
+        others.map(({ number, data }) => leases.release(seat, number, textOf(data!), 0)),
+      );
+      throw error;
+    } finally {
+      seat.claims--;
+    }
+    return made.filter(Boolean);
+  }
+
+  /** @param made takes the leases, each at the place of its job */
+  async function makeLeases(
+    seat: Seat,
+    jobs: readonly Reply[],
+    leaseMs: number,
+    made: JobLease[],
+  ): Promise<void> {
     const askedAt = clock.now();
     const answers = await all(
       seat,
       jobs.map(({ number }) => `stats-job ${number}`),
     );
     const expiresAt = clock.now() + leaseMs;
-    const coming: JobLease[] = [];
     const slow: Promise<void>[] = [];
-    for (const [i, { word, data }] of answers.entries()) {
+    let odd: string | null = null;
+    const make = (i: number, body: string, stats: JobStats, note: JobNote | null): Promise<void> | null => {
+      const { attempt, interrupted } = countOf(stats, note);
+      const queue = state.queueOf(stats.tube);
+      const lease = { queue, body, attempt, token: leases.newToken(), expiresAt, interrupted };
+      const heldUntil = askedAt + stats.leftSeconds * 1_000;
+      const { number: jobId } = jobs[i]!;
+      made[i] = lease;
+      return leases.add({ lease, seat, jobId, stats, note, endsAt: expiresAt, heldUntil, isTaken: false });
+    };
+    for (let i = 0; i < jobs.length; i++) {
+      const { word, data } = answers[i]!;
       if (word === 'NOT_FOUND') continue; // deleted by somebody else's hand
-      if (word !== 'OK') throw refusal('asking for the attempts of a job', word);
+      if (word !== 'OK') {
+        odd ??= word;
+        continue;
+      }
       const { number: jobId, data: bytes } = jobs[i]!;
       const body = textOf(bytes!);
       const stats = jobStatsOf(data!);
-      const add = (note: JobNote | null): Promise<void> | null => {
-        const { attempt, interrupted } = countOf(stats, note);
-        const queue = state.queueOf(stats.tube);
-        const token = leases.newToken();
-        const lease: JobLease = { queue, body, attempt, token, expiresAt, interrupted };
-        const heldUntil = askedAt + stats.leftSeconds * 1_000;
-        coming[i] = lease;
-        return leases.add({ lease, seat, jobId, stats, note, endsAt: expiresAt, heldUntil, isTaken: false });
-      };
       // The first attempt of a job has no note. Of others it is best effort: without it none of the reservations is left out.
-      const adding =
-        stats.reserves > 1 ? readNote(state, jobId, body).catch(state.noteFailed).then(add) : add(null);
-      if (adding) slow.push(adding as Promise<void>);
+      const making =
+        stats.reserves > 1
+          ? readNote(state, jobId, body)
+              .catch(state.noteFailed)
+              .then((note) => make(i, body, stats, note) ?? undefined)
+          : make(i, body, stats, null);
+      if (making) slow.push(making);
     }
-    if (slow.length > 0) await Promise.all(slow);
-    return coming.filter(Boolean);
+    if (slow.length > 0) await allOf(slow);
+    if (odd !== null) throw refusal('asking for the attempts of a job', odd);
   }
 
   async function all(seat: Seat, commands: readonly string[]): Promise<readonly Reply[]> {
@@ -73,10 +108,17 @@ export function createClaiming(state: BeanstalkdState, seats: Seats, leases: Lea
     return replies;
   }
 
+  /** What cannot be handed back returns with its connection, or when its time is up. */
+  async function handBack(taken: readonly JobLease[]): Promise<void> {
+    await Promise.allSettled(taken.map((lease) => leases.nack(lease, { delayMs: 0, countAttempt: false })));
+  }
+
   async function claimOn(seat: Seat, max: number, leaseMs: number): Promise<JobLease[]> {
     const coming: Promise<JobLease[]>[] = [];
-    let wanted = max;
+    const asked = Promise.withResolvers<void>();
+    let wanted = max > fewJobs ? Math.ceil(max / 2) : max;
     seat.claims++;
+    seat.asking = asked.promise;
     try {
       for (let isEmpty = false; !isEmpty && wanted > 0; ) {
         const count = Math.min(wanted, seat.stride);
@@ -88,23 +130,28 @@ export function createClaiming(state: BeanstalkdState, seats: Seats, leases: Lea
           parts.push(
             part.then((answers) => {
               const jobs = answers.filter(({ word }) => word === 'RESERVED');
-              const odd = answers.find(({ word }) => word !== 'RESERVED' && !noJob.has(word));
-              if (odd) throw refusal('reserving jobs', odd.word);
               got += jobs.length;
               if (jobs.length > 0) coming.push(reserved(seat, jobs, leaseMs));
+              const odd = answers.find(({ word }) => word !== 'RESERVED' && !noJob.has(word));
+              if (odd) throw refusal('reserving jobs', odd.word);
             }),
           );
         }
-        for (const one of parts) one.catch(() => {}); // the first failure is told
-        await Promise.all(parts);
+        await allOf(parts);
         isEmpty = got < count;
         wanted -= got;
         seat.stride = isEmpty ? Math.max(4, got + 1) : Math.min(mostAtOnce, seat.stride * 4);
       }
-      return (await Promise.all(coming)).flat();
+      asked.resolve();
+      return (await allOf(coming)).flat();
+    } catch (error) {
+      // None of the others may wait for the end of a lease that nobody knows.
+      const done = await Promise.allSettled(coming);
+      await handBack(done.flatMap((one) => (one.status === 'fulfilled' ? one.value : [])));
+      throw error;
     } finally {
       seat.claims--;
-      for (const one of coming) one.catch(() => {}); // the first failure has been told
+      asked.resolve();
     }
   }
 
@@ -115,6 +162,7 @@ export function createClaiming(state: BeanstalkdState, seats: Seats, leases: Lea
 
     async wait({ queues, leaseMs, waitMs, signal }) {
       const seat = await seats.free(queues.map(state.tubeOf));
+      let coming: Promise<JobLease[]> | null = null;
       let isEnded = false;
       const end = () => {
         if (isEnded) return;
@@ -127,12 +175,12 @@ export function createClaiming(state: BeanstalkdState, seats: Seats, leases: Lea
       try {
         if (signal?.aborted || !state.isOpen()) return [];
         const reply = await seat.connection.wait(Math.max(1, Math.floor(waitMs / 1_000)));
-        seat.isWaiting = false;
         if (noJob.has(reply.word)) return [];
         if (reply.word !== 'RESERVED') throw refusal('waiting for a job', reply.word);
         // In the last moment: the server takes it back, and gives it to the next who asks.
         if (isEnded) return [];
-        return await reserved(seat, [reply], leaseMs);
+        coming = reserved(seat, [reply], leaseMs);
+        seat.connection.flush(); // the server answers while the wait is cleared away
       } finally {
         cancel();
         signal?.removeEventListener('abort', end);
@@ -140,10 +188,17 @@ export function createClaiming(state: BeanstalkdState, seats: Seats, leases: Lea
         seat.isWaiting = false;
         if (isEnded) seat.connection.destroy();
       }
+      return coming;
     },
 
     close() {
       for (const end of [...waiting]) end();
     },
   };
+}
+
+/** As `Promise.all`, but a failure is told when the others have ended too. */
+async function allOf<T>(promises: readonly Promise<T>[]): Promise<T[]> {
+  await Promise.allSettled(promises);
+  return Promise.all(promises);
 }

@@ -28,6 +28,8 @@ export interface Connection {
    * the connection ended, in the order of the commands: fewer than those = it has ended.
    */
   sendAll(commands: readonly string[]): Promise<readonly Reply[]>;
+  /** What was sent in this turn of the event loop leaves at its end, or now. */
+  flush(): void;
   /** As `send`, for the one command that may be answered late: `reserve-with-timeout`. Nothing else may be sent meanwhile. */
   wait(seconds: number): Promise<Reply>;
   /** Ends a wait: the server answers TIMED_OUT, or with a job that it takes back at once. The connection is of no more use. */
@@ -131,17 +133,21 @@ export async function openConnection({ host, port, silenceMs }: ConnectionOption
   }
 
   function flush(): void {
-    isWriting = false;
     if (text === '' || !isOpen) return;
     socket.write(text);
     text = '';
+  }
+
+  function endTurn(): void {
+    isWriting = false;
+    flush();
   }
 
   function write(chunk: string): void {
     text += chunk;
     if (isWriting) return;
     isWriting = true;
-    process.nextTick(flush);
+    process.nextTick(endTurn);
   }
 
   function send(line: string, body?: string | Uint8Array): Promise<Reply> {
@@ -183,6 +189,7 @@ export async function openConnection({ host, port, silenceMs }: ConnectionOption
     },
     send,
     sendAll,
+    flush,
     async wait(seconds) {
       waitUntil = performance.now() + seconds * 1_000;
       try {

@@ -165,6 +165,8 @@ export function createLeases(state: BeanstalkdState, lost: (tokens: ReadonlySet<
   async function ackPlain(acks: readonly Ack[]): Promise<boolean[] | null> {
     const [first] = acks;
     const seat = first && jobs.find(first.lease.token)?.seat;
+    // Behind what a claim asks: then the server deletes these jobs while the claimed ones run, and not while a worker waits for them.
+    await seat?.asking;
     const mine = acks.map(({ lease, complete }) => (complete ? null : jobs.find(lease.token)));
     const fits = mine.every((held) => held && held.seat === seat && isOpen(held) && !isLate(held));
     if (!seat || !fits || new Set(mine).size < mine.length) return null;

@@ -16,6 +16,8 @@ export interface Seat {
   isWaiting: boolean;
   /** Claims under way. */
   claims: number;
+  /** Resolves when the last claim has asked all that it asks, or has failed. */
+  asking: Promise<void>;
   /** How many reservations to ask for at once: as many as came the last time. */
   stride: number;
 }
@@ -47,6 +49,7 @@ export function createSeats(state: BeanstalkdState, lost: (seat: Seat) => void):
       held: 0,
       isWaiting: false,
       claims: 0,
+      asking: Promise.resolve(),
       stride: 4,
     };
     connection.onEnd(() => {
