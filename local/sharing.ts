@@ -11,6 +11,12 @@ interface Waiting {
 const mostUnderWay = 2;
 
 /**
+ * So many calls that come at once leave in two groups, one a turn after the other: callers that await their result
+ * else all wait while the server works, and the server waits while they make their next messages.
+ */
+const worthHalving = 16;
+
+/**
  * @param store answers for every message, and never rejects
  * @param mostMessages a group grows no further once it has so many
  */
@@ -25,15 +31,20 @@ export function sharing(
   function flush(): void {
     scheduled = false;
     while (waiting.length > 0 && underWay < mostUnderWay) {
+      const halved = underWay === 0 && waiting.length >= worthHalving;
+      const mostCalls = halved ? Math.ceil(waiting.length / 2) : waiting.length;
       const group: Waiting[] = [];
       let size = 0;
-      while (waiting.length > 0 && size < mostMessages) {
+      while (group.length < mostCalls && size < mostMessages) {
         const next = waiting.shift()!;
         size += next.messages.length;
         group.push(next);
       }
       underWay++;
       void send(group);
+      if (!halved) continue;
+      schedule(setImmediate);
+      break;
     }
   }
 
@@ -51,11 +62,15 @@ export function sharing(
     flush();
   }
 
+  function schedule(later: (run: () => void) => unknown): void {
+    if (scheduled) return;
+    scheduled = true;
+    later(flush);
+  }
+
   return (messages) =>
     new Promise((resolve) => {
       waiting.push({ messages, resolve });
-      if (scheduled) return;
-      scheduled = true;
-      queueMicrotask(flush); // after everybody who enqueues in this turn has spoken
+      schedule(queueMicrotask); // after everybody who enqueues in this turn has spoken
     });
 }
