@@ -1,4 +1,4 @@
-/** What is particular to Redis: warnings, budgets, wrong inputs, and what idle workers cost. */
+/** What is particular to Redis: warnings, budgets, wrong inputs. */
 
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -131,92 +131,6 @@ describe('keys of one queue', () => {
     expect(keys.length).toBeGreaterThan(6);
     expect(keys.filter((key) => !key.startsWith(`${prefix}:{default}:`))).toEqual([]);
     await backend.close();
-  });
-});
-
-describe('an idle worker', () => {
-  const idle = { queues: ['default'], max: 10, leaseMs: 60_000, waitMs: 5_000 };
-
-  it('is told of a job by another process, and asks the server next to nothing meanwhile', async () => {
-    const { backend: waiter, prefix } = open();
-    const { backend: sender } = open({ prefix });
-    const controller = new AbortController();
-    const fetched = waiter.fetch({ ...idle, signal: controller.signal });
-    const channel = `${prefix}:{default}:ring`;
-    await until(async () => ((await server.command('PUBSUB', 'CHANNELS', channel)) as string[]).length === 1);
-    const calls = async () => {
-      const text = String(await server.command('INFO', 'commandstats'));
-      return Number(/cmdstat_evalsha:calls=(\d+)/.exec(text)?.[1] ?? 0);
-    };
-    const before = await calls();
-    await delay(500); // the idleness itself
-    expect((await calls()) - before).toBeLessThanOrEqual(2);
-    await sender.enqueue(many(1));
-    expect(await fetched).toHaveLength(1);
-    await waiter.close();
-    await sender.close();
-  });
-
-  it('looks by itself where it may not listen', async () => {
-    const { backend: waiter, prefix } = open({ listen: false, pollMs: 20 });
-    const { backend: sender } = open({ prefix, listen: false });
-    const fetched = waiter.fetch(idle);
-    await sender.enqueue(many(1));
-    expect(await fetched).toHaveLength(1);
-    await waiter.close();
-    await sender.close();
-  });
-
-  it('finds a job although the connection on which it listens is dead and nobody has noticed', async () => {
-    const proxy = await startProxy(server.url);
-    const { backend: waiter, prefix } = open({ url: proxy.url, silenceMs: 300 }); // it may not have heard yet that it is subscribed
-    const { backend: sender } = open({ prefix });
-    const channel = `${prefix}:{default}:ring`;
-    const fetched = waiter.fetch(idle);
-    await until(async () => ((await server.command('PUBSUB', 'CHANNELS', channel)) as string[]).length === 1);
-    expect(proxy.silence(':ring')).toBe(1);
-    await sender.enqueue(many(1));
-    expect(await fetched).toHaveLength(1);
-    // Having found what it was not told of, it listens anew.
-    const next = waiter.fetch(idle);
-    await until(async () => {
-      const [, count] = (await server.command('PUBSUB', 'NUMSUB', channel)) as [string, number];
-      return count === 2; // the server still believes in the dead one
-    });
-    await sender.enqueue([message({ id: 'next' })]);
-    expect(await next).toHaveLength(1);
-    await waiter.close();
-    await sender.close();
-    await proxy.close();
-  });
-
-  it('listens anew when the network swallows its subscription', async () => {
-    const proxy = await startProxy(server.url);
-    proxy.silenceNext('subscribe');
-    const { backend: waiter, prefix } = open({ url: proxy.url, silenceMs: 300 });
-    const { backend: sender } = open({ prefix });
-    const fetched = waiter.fetch({ ...idle, waitMs: 20_000 });
-    const channel = `${prefix}:{default}:ring`;
-    await until(async () => ((await server.command('PUBSUB', 'CHANNELS', channel)) as string[]).length === 1);
-    await sender.enqueue(many(1));
-    expect(await fetched).toHaveLength(1);
-    await sender.close();
-    await waiter.close();
-    await proxy.close();
-  });
-
-  it('notices that the network swallows its commands, and connects anew', async () => {
-    const proxy = await startProxy(server.url);
-    const { backend } = open({ url: proxy.url, silenceMs: 300 });
-    await backend.enqueue(many(1));
-    expect(proxy.silence('EVAL')).toBe(1);
-    await expect(backend.fetch(take)).rejects.toMatchObject({
-      code: 'BACKEND',
-      message: 'Redis failed during claiming: the server has not answered for 300 ms.',
-    });
-    expect(await backend.fetch(take)).toHaveLength(1);
-    await backend.close();
-    await proxy.close();
   });
 });
 

@@ -1,7 +1,7 @@
 -- Stores messages of one queue. Answers with the numbers of those careful ones whose id the queue knows already.
 --
 -- KEYS[1] `prefix:{queue}`. What its keys hold is told in jobs.lua.
--- ARGV[1] epoch ms, '' = this server's clock   [2] ms of ageing per priority level   [3] channel to ring, '' = none
+-- ARGV[1] epoch ms, '' = this server's clock   [2] ms of ageing per priority level   [3] channel where idle workers listen, '' = none
 -- ARGV[4] how many are plain: ready now, with an id that nobody can have sent before. Two of each: place and id, text.
 -- Then the careful ones, four of each: place and id, text, ms until it may run, '1' = nobody can have sent this id before.
 local base = KEYS[1]
@@ -12,12 +12,18 @@ if not at then
 end
 
 local sub = string.sub
+
+-- As in jobs.lua. It comes last: a server that is full must refuse the call as a whole.
+local function ring()
+  if ARGV[3] ~= '' and redis.call('HDEL', base .. ':info', 'idle') == 1 then redis.call('PUBLISH', ARGV[3], '') end
+end
+
 -- One plain message is what most calls bring: it needs none of the tables below.
 if #ARGV == 6 and ARGV[4] == '1' then
   local member = ARGV[5]
   redis.call('HSET', base .. ':jobs', sub(member, 13), ARGV[6])
   redis.call('ZADD', base .. ':ready', at + sub(member, 12, 12) * ageing, member)
-  if ARGV[3] ~= '' then redis.call('PUBLISH', ARGV[3], '') end
+  ring()
   return {}
 end
 
@@ -62,5 +68,5 @@ for i = plain + 1, #ARGV, 4 do
 end
 if #now > 0 then redis.call('ZADD', base .. ':ready', unpack(now)) end
 if #later > 0 then redis.call('ZADD', base .. ':delayed', unpack(later)) end
-if ARGV[3] ~= '' then redis.call('PUBLISH', ARGV[3], '') end
+ring()
 return copies

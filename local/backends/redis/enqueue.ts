@@ -40,26 +40,31 @@ export function createEnqueue(state: RedisState, maxBodyBytes: number): JobSende
       if (parcels) parcels.push({ message, at });
       else byQueue.set(queue, [{ message, at }]);
     }
-    await Promise.all(
-      [...byQueue].map(async ([queue, parcels]) => {
-        try {
-          for (const copy of await elsewhere(queue, parcels)) results[copy.at] = sent(copy, true);
-          const rest = parcels.filter(({ at }) => results[at] === undefined);
-          const parts = chunks(rest);
-          for (let i = 0; i < parts.length; i += mostUnderWay)
-            await Promise.all(parts.slice(i, i + mostUnderWay).map((part) => insert(queue, part, results)));
-        } catch (error) {
-          refuse(parcels, error, results); // none of them was sent
-        }
-      }),
-    );
+    const deliveries = [...byQueue].map(([queue, parcels]) => deliver(queue, parcels, results));
+    await (deliveries.length === 1 ? deliveries[0] : Promise.all(deliveries));
     return results;
   }
 
-  /** Those whose ids another queue holds. Only ids that somebody chose can be met twice. */
+  async function deliver(queue: string, parcels: readonly Parcel[], results: SendResult[]): Promise<void> {
+    let rest = parcels;
+    // Only ids that somebody chose can be met twice.
+    if (parcels.some(({ message }) => !message.fresh)) {
+      try {
+        for (const copy of await elsewhere(queue, parcels)) results[copy.at] = sent(copy, true);
+      } catch (error) {
+        return refuse(parcels, error, results); // none of them was sent
+      }
+      rest = parcels.filter(({ at }) => results[at] === undefined);
+    }
+    const parts = chunks(rest);
+    if (parts.length === 1) return insert(queue, parts[0]!, results);
+    for (let i = 0; i < parts.length; i += mostUnderWay)
+      await Promise.all(parts.slice(i, i + mostUnderWay).map((part) => insert(queue, part, results)));
+  }
+
+  /** Those whose ids another queue holds. */
   async function elsewhere(queue: string, parcels: readonly Parcel[]): Promise<Parcel[]> {
     const chosen = parcels.filter(({ message }) => !message.fresh);
-    if (chosen.length === 0) return [];
     const ids = chosen.map(({ message }) => message.id);
     const others = (await state.queues(true)).filter((other) => other !== queue);
     const flags = (await Promise.all(
@@ -69,10 +74,8 @@ export function createEnqueue(state: RedisState, maxBodyBytes: number): JobSende
   }
 
   async function insert(queue: string, parcels: readonly Parcel[], results: SendResult[]): Promise<void> {
-    const channel = state.channel(queue);
-    const ring = state.ringer.due(channel);
     const now = clock.now();
-    const args = [state.at(), `${ageingMs}`, ring ? channel : '', ''];
+    const args = [state.at(), `${ageingMs}`, state.channel(queue), ''];
     const careful: string[] = [];
     const carefulParcels: Parcel[] = [];
     for (const parcel of parcels) {
@@ -92,9 +95,9 @@ export function createEnqueue(state: RedisState, maxBodyBytes: number): JobSende
     let found: number[];
     try {
       const run = state.link.run('enqueueing', scripts.enqueue, state.base(queue), args);
-      found = (await Promise.all([run, state.know(queue)]))[0] as number[];
+      const knowing = state.know(queue);
+      found = (knowing ? (await Promise.all([run, knowing]))[0] : await run) as number[];
     } catch (error) {
-      if (ring) state.ringer.owe(channel);
       return refuse(parcels, error, results);
     }
     for (const parcel of parcels) results[parcel.at] = sent(parcel, false);
@@ -102,7 +105,6 @@ export function createEnqueue(state: RedisState, maxBodyBytes: number): JobSende
       const copy = carefulParcels[i]!;
       results[copy.at] = sent(copy, true);
     }
-    if (!ring) state.ringer.owe(channel);
     state.wake();
   }
 

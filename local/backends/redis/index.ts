@@ -9,7 +9,6 @@ import { config, shown } from '../../../core/errors.ts';
 import { checkInteger } from '../../../core/job.ts';
 import type { Retention } from '../../../core/store.ts';
 import { createBell } from '../../bell.ts';
-import { createRinger, type Ringer, silence } from '../../ringer.ts';
 import { backendDefaults } from '../defaults.ts';
 import { redisAdmin } from './admin.ts';
 import { createLink, type Link, type RedisConnectionOptions } from './connection.ts';
@@ -65,7 +64,6 @@ export interface RedisState {
   /** Whether completed jobs are kept at all. */
   readonly keep: boolean;
   readonly ageingMs: number;
-  readonly ringer: Ringer;
   /** Epoch ms for a test; '' = the server's clock rules. */
   at(): string;
   /** What the keys of a queue begin with. */
@@ -79,8 +77,8 @@ export interface RedisState {
   manage(during: string, queue: string, what: string, args: readonly string[]): Promise<unknown>;
   /** All queues ever used. `recently`: as they were known a second ago is good enough. */
   queues(recently?: boolean): Promise<string[]>;
-  /** Enters the queue into the list of all. */
-  know(queue: string): Promise<void>;
+  /** Enters the queue into the list of all; `null` = it is there. */
+  know(queue: string): Promise<void> | null;
   /** Lets waiting fetches of this process look again. */
   wake(): void;
   /** Old dead letters had to go for a new one. */
@@ -90,7 +88,6 @@ export interface RedisState {
 /** Though it listens, an idle worker looks this often: a message can be lost with its connection. */
 const safetyPollMs = 2_000;
 const repeatWarningMs = 60_000;
-const ringGapMs = 3;
 const mebibyte = 1024 * 1024;
 const completedDefault = { count: 100_000, bytes: 64 * mebibyte };
 const deadDefault = { count: 100_000, bytes: 256 * mebibyte };
@@ -128,9 +125,6 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
     },
   });
   const listener = createListener(place, bell);
-  const ringer = createRinger(ringGapMs, (channels) =>
-    Promise.all(channels.map((channel) => link.send('waking', ['PUBLISH', channel, '']).catch(() => {}))),
-  );
   const retention = { ...backendDefaults.retention, ...options.retention };
   const list = `${prefix}:queues`;
   const limits = [completed.count, completed.bytes, dead.count, dead.bytes].map(String);
@@ -145,7 +139,6 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
     retention,
     keep: retention.completedMs > 0,
     ageingMs,
-    ringer: listen ? ringer : silence,
     at: () => (options.clock ? `${Math.floor(clock.now())}` : ''),
     base: (queue) => `${prefix}:{${queue}}`,
     channel: (queue) => (listen ? `${prefix}:{${queue}}:ring` : ''),
@@ -160,10 +153,9 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
       knownAt = performance.now();
       return names.sort();
     },
-    async know(queue) {
-      if (known.has(queue)) return;
-      await link.send('enqueueing', ['SADD', list, queue]);
-      known.add(queue);
+    know(queue) {
+      if (known.has(queue)) return null;
+      return link.send('enqueueing', ['SADD', list, queue]).then(() => void known.add(queue));
     },
     wake: () => bell.ring(),
     dropped(queue) {
@@ -193,7 +185,8 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
       for (;;) {
         const now = clock.now();
         const rung = bell.rings;
-        const claimed = await claim({ queues, max, leaseMs }).catch((error) => {
+        const listens = listen && now < until && !signal?.aborted;
+        const claimed = await claim({ queues, max, leaseMs }, listens).catch((error) => {
           if (open) throw error;
         });
         if (!claimed) return [];
@@ -215,7 +208,6 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
       if (!open) return;
       open = false;
       bell.ring();
-      await ringer.close();
       await listener.close();
       await link.close();
     },

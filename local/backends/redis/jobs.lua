@@ -10,7 +10,7 @@
 --   :ended    hash   id      -> `end finishedAt attempts readyAt reason`, error, progress, reports, then the job's text
 --   :done     zset   moment  -> id                completed and cancelled
 --   :dead     zset   moment  -> id                failed and expired
---   :info     hash   paused, bytes of done, bytes of dead
+--   :info     hash   paused, idle (a worker found nothing, and listens), bytes of done, bytes of dead
 -- A place has 12 characters that sort by arrival: a counter, and at last the priority.
 --
 -- ARGV[1] epoch ms, '' = this server's clock   [2] ms of ageing per priority level
@@ -53,6 +53,16 @@ end
 local function report(state, line)
   if line == '' then return end
   state.reports = state.reports == '' and line or state.reports .. ',' .. line
+end
+
+-- Told at a claim that finds nothing. A server that is full or a replica does not take it: the worker then looks by itself.
+local function markIdle()
+  if redis.call('HEXISTS', info, 'idle') == 0 then redis.pcall('HSET', info, 'idle', '1') end
+end
+
+-- Whoever brings work rings if somebody is idle: who is at work looks again before waiting, and need not be told.
+local function ring(channel)
+  if channel ~= '' and redis.call('HDEL', info, 'idle') == 1 then redis.call('PUBLISH', channel, '') end
 end
 
 -- In line again, to be ready then.

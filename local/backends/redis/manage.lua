@@ -38,7 +38,7 @@ function does.nack()
     report(state, ARGV[12])
   end
   again(id, text, state, at + ARGV[10])
-  if ARGV[13] ~= '' then redis.call('PUBLISH', ARGV[13], '') end
+  ring(ARGV[13])
   return 1
 end
 
@@ -82,15 +82,18 @@ function does.reap()
       count = count + 1
     end
   end
-  if count > 0 and ARGV[11] ~= '' then redis.call('PUBLISH', ARGV[11], '') end
+  if count > 0 then ring(ARGV[11]) end
   return { count, #tokens }
 end
 
--- [9] at most so many. Ranks and members of the first in line, so that a claim can be shared out among several queues.
+-- [9] at most so many   [10] '1' = who finds nothing listens. Ranks and members of the first in line, so that a claim can be
+-- shared out among several queues.
 function does.heads()
   if redis.call('HGET', info, 'paused') == '1' then return { false, {} } end
   promote()
-  return { nextDue(), redis.call('ZRANGE', ready, 0, ARGV[9] - 1, 'WITHSCORES') }
+  local first = redis.call('ZRANGE', ready, 0, ARGV[9] - 1, 'WITHSCORES')
+  if #first == 0 and ARGV[10] == '1' then markIdle() end
+  return { nextDue(), first }
 end
 
 -- [9] id
@@ -148,7 +151,7 @@ function does.retry()
       count = count + 1
     end
   end
-  if count > 0 and ARGV[9] ~= '' then redis.call('PUBLISH', ARGV[9], '') end
+  if count > 0 then ring(ARGV[9]) end
   return count
 end
 

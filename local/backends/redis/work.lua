@@ -1,7 +1,7 @@
 -- Settles what a worker has done, and takes what it does next. Answers with
 -- { '' = all were settled, else a character per ack ('1' = settled), ms until the next delayed job is due, moment of the claim, ids, texts, states }.
 --
--- ARGV[8] nonce of the claim   [9] at most so many jobs   [10] ms of the lease   [11] how many acks
+-- ARGV[8] nonce of the claim   [9] at most so many jobs   [10] ms of the lease   [11] how many acks   [12] '1' = who finds nothing listens
 -- then the tokens; then, where what is completed is kept, the reports; then five of each key to complete: number of its ack, key, owner,
 -- value ('' = none, else behind a '='), ms to keep it
 local sub = string.sub
@@ -49,7 +49,7 @@ end
 local flags = {}
 if acks > 0 then
   local tokens = {}
-  for i = 1, acks do tokens[i] = ARGV[11 + i] end
+  for i = 1, acks do tokens[i] = ARGV[12 + i] end
   local ends = redis.call('ZMSCORE', leases, unpack(tokens))
   local gone, ids, reports, seen = {}, {}, {}, {}
   for i = 1, acks do
@@ -59,7 +59,7 @@ if acks > 0 then
       local n = #gone + 1
       gone[n] = token
       ids[n] = sub(token, 25)
-      if keep then reports[n] = ARGV[11 + acks + i] end
+      if keep then reports[n] = ARGV[12 + acks + i] end
     else
       flags[i] = '0'
     end
@@ -71,7 +71,7 @@ if acks > 0 then
     redis.call('HDEL', jobs, unpack(ids))
     if redis.call('EXISTS', states) == 1 then redis.call('HDEL', states, unpack(ids)) end
   end
-  completeKeys(12 + acks + (keep and acks or 0), flags)
+  completeKeys(13 + acks + (keep and acks or 0), flags)
   if #gone == acks then
     flags = {}
   else
@@ -96,6 +96,7 @@ if max > 0 and redis.call('HGET', info, 'paused') ~= '1' then
     if redis.call('EXISTS', states) == 1 then known = redis.call('HMGET', states, unpack(ids)) end
   else
     due = nextDue()
+    if ARGV[12] == '1' then markIdle() end
   end
 end
 return { table.concat(flags), due, number(at), ids, texts, known }

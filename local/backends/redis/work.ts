@@ -14,7 +14,8 @@ export interface Claimed {
 }
 
 export interface Worker extends JobSettler, Required<Pick<QueueBackend, 'ackAndFetch' | 'reapExpired'>> {
-  claim(request: Request): Promise<Claimed>;
+  /** @param listens whether who finds nothing waits to be rung */
+  claim(request: Request, listens?: boolean): Promise<Claimed>;
 }
 
 type Request = Pick<FetchRequest, 'queues' | 'max' | 'leaseMs'>;
@@ -41,10 +42,11 @@ export function createWorker(state: RedisState): Worker {
     acks: readonly Ack[],
     max: number,
     leaseMs: number,
+    listens = false,
   ): Promise<Claimed & { flags: string }> {
     // 88 random bits, and never an id of a claim that was: the moment follows.
     const nonce = max > 0 ? randomBytes(9).toString('base64url').slice(0, 11) : '';
-    const args = [...state.common(), nonce, `${max}`, `${leaseMs}`, `${acks.length}`];
+    const args = [...state.common(), nonce, `${max}`, `${leaseMs}`, `${acks.length}`, listens ? '1' : '0'];
     for (const { lease } of acks) args.push(lease.token);
     if (state.keep) for (const { report } of acks) args.push(reportText(report));
     for (const [i, { complete }] of acks.entries()) {
@@ -70,9 +72,14 @@ export function createWorker(state: RedisState): Worker {
   }
 
   /** Several queues share one order: first their heads are compared, then each gives as many as are among the first. */
-  async function claimFromMany(queues: readonly string[], max: number, leaseMs: number): Promise<Claimed> {
+  async function claimFromMany(
+    queues: readonly string[],
+    max: number,
+    leaseMs: number,
+    listens: boolean,
+  ): Promise<Claimed> {
     const heads = (await Promise.all(
-      queues.map((queue) => state.manage('claiming', queue, 'heads', [`${max}`])),
+      queues.map((queue) => state.manage('claiming', queue, 'heads', [`${max}`, listens ? '1' : '0'])),
     )) as HeadsAnswer[];
     const places = heads.flatMap(([, list], q) =>
       Array.from({ length: list.length / 2 }, (_, i) => ({
@@ -98,11 +105,11 @@ export function createWorker(state: RedisState): Worker {
     return { leases, nextDueMs: dues.length > 0 ? Math.min(...dues) : null };
   }
 
-  async function claim({ queues, max: wanted, leaseMs }: Request): Promise<Claimed> {
+  async function claim({ queues, max: wanted, leaseMs }: Request, listens = false): Promise<Claimed> {
     const max = Math.min(wanted, mostPerCall);
     const distinct = [...new Set(queues)];
-    if (distinct.length === 1) return work(distinct[0]!, [], max, leaseMs);
-    return claimFromMany(distinct, max, leaseMs);
+    if (distinct.length === 1) return work(distinct[0]!, [], max, leaseMs, listens);
+    return claimFromMany(distinct, max, leaseMs, listens);
   }
 
   /** Settles queue by queue; the answers in the order of the acks. */
@@ -126,16 +133,9 @@ export function createWorker(state: RedisState): Worker {
   }
 
   async function nack({ queue, token }: JobLease, { delayMs, countAttempt, report }: Nack): Promise<boolean> {
-    const channel = state.channel(queue);
-    const ring = state.ringer.due(channel);
     const counted = countAttempt ? '1' : '0';
-    const args = [token, `${Math.ceil(delayMs)}`, counted, reportText(report), ring ? channel : ''];
-    let settled = false;
-    try {
-      settled = (await state.manage('settling', queue, 'nack', args)) === 1;
-    } finally {
-      if (settled !== ring) state.ringer.owe(channel);
-    }
+    const args = [token, `${Math.ceil(delayMs)}`, counted, reportText(report), state.channel(queue)];
+    const settled = (await state.manage('settling', queue, 'nack', args)) === 1;
     if (settled) state.wake();
     return settled;
   }
