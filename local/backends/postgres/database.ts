@@ -72,6 +72,8 @@ export interface Database {
   query(during: string, text: string, values: unknown[]): Promise<Row[]>;
   /** The same for one that is sent all the time: the server reads it once per connection, where connections are our own. */
   prepared(during: string, text: string, values: unknown[]): Promise<Row[]>;
+  /** Whether statements can be prepared, as far as is known. */
+  readonly mayPrepare: boolean;
   close(): Promise<void>;
 }
 
@@ -143,6 +145,9 @@ export function openDatabase({ url, pool: given, schema: name, migrate: may }: D
       } catch (error) {
         throw postgresError('migrating', error);
       }
+    },
+    get mayPrepare() {
+      return mayPrepare;
     },
     query: (during, text, values) => send(during, { text, values, rowMode: 'array' }),
     prepared: (during, text, values) =>

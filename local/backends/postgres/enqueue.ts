@@ -4,18 +4,34 @@ import type { JobSender, OutgoingMessage, SendResult } from '../../../core/contr
 import { LongshoreError } from '../../../core/errors.ts';
 import { sharing } from '../../sharing.ts';
 import { bigintArray, intArray, textArray } from './arrays.ts';
-import { isAboutData, postgresError } from './errors.ts';
+import { insertOne } from './enqueue-sql.ts';
+import { isAboutData, isCopy, postgresError } from './errors.ts';
 import type { PostgresState } from './index.ts';
 
 /** A longer statement would keep other writers waiting for more than some 10 ms. */
 const chunkSize = 1000;
 
+/** One statement's worth of messages. */
+interface Batch {
+  readonly messages: readonly OutgoingMessage[];
+  /** Queues that may not be known yet. */
+  readonly fresh: readonly string[];
+  /** Queues whose idle workers are told. */
+  readonly rung: readonly string[];
+}
+
+const none: ReadonlySet<number> = new Set();
+
 export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSender['enqueue'] {
   const { db, ageingMs, knownQueues } = state;
-  const sql = `SELECT ${db.schema}.enqueue($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`;
+  const s = db.schema;
+  const one = insertOne(s);
+  const someNew = `SELECT ${s}.enqueue_new($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`;
+  const some = `SELECT ${s}.enqueue($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`;
+  const send = (sql: string, values: unknown[]) => db.prepared('enqueueing', sql, values);
 
   /** Which of the messages were copies, by their places counted from 1. */
-  async function insert(messages: readonly OutgoingMessage[]): Promise<Set<number>> {
+  async function insert(messages: readonly OutgoingMessage[]): Promise<ReadonlySet<number>> {
     const fresh = new Set<string>();
     const queues = new Set<string>();
     for (const { queue } of messages) {
@@ -25,11 +41,47 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
     const rung: string[] = [];
     const unrung: string[] = [];
     for (const queue of queues) (state.ringer.due(queue) ? rung : unrung).push(queue);
-    const query = db.prepared('enqueueing', sql, [
-      state.at(),
-      ageingMs,
-      sinceOf(messages),
-      textArray([...fresh]),
+    const copies = await write({ messages, fresh: [...fresh], rung }).catch((error) => {
+      for (const queue of rung) state.ringer.owe(queue);
+      throw error;
+    });
+    for (const queue of fresh) knownQueues.add(queue);
+    for (const queue of unrung) state.ringer.owe(queue);
+    state.wake();
+    return copies;
+  }
+
+  async function write(batch: Batch): Promise<ReadonlySet<number>> {
+    const since = sinceOf(batch.messages);
+    if (since === null) {
+      try {
+        await writeNew(batch);
+        return none;
+      } catch (error) {
+        if (!isCopy((error as LongshoreError).cause)) throw error; // else nothing was written
+      }
+    }
+    const [row] = await send(some, [state.at(), ageingMs, since, ...valuesOf(batch)]);
+    const places = row![0] as number[] | null;
+    return places === null ? none : new Set(places);
+  }
+
+  /** Fails if there is a copy among them. */
+  async function writeNew(batch: Batch): Promise<void> {
+    const { messages, fresh, rung } = batch;
+    const [first] = messages as [OutgoingMessage];
+    if (messages.length > 1 || fresh.length > 0 || !db.mayPrepare || state.delayOf(first) > 0) {
+      await send(someNew, [state.at(), ageingMs, ...valuesOf(batch)]);
+      return;
+    }
+    const { id, queue, job, tenantId, priority, body } = first;
+    const channel = rung.length > 0 ? state.channel : null;
+    await send(one, [state.at(), ageingMs, id, queue, job, tenantId, priority, body, channel]);
+  }
+
+  function valuesOf({ messages, fresh, rung }: Batch): unknown[] {
+    return [
+      textArray(fresh),
       textArray(messages.map(({ id }) => id)),
       textArray(messages.map(({ queue }) => queue)),
       textArray(messages.map(({ job }) => job)),
@@ -39,15 +91,7 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
       textArray(messages.map(({ body }) => body)),
       state.channel,
       textArray(rung),
-    ]);
-    const [row] = await query.catch((error) => {
-      for (const queue of rung) state.ringer.owe(queue);
-      throw error;
-    });
-    for (const queue of fresh) knownQueues.add(queue);
-    for (const queue of unrung) state.ringer.owe(queue);
-    state.wake();
-    return new Set((row![0] as number[] | null) ?? []);
+    ];
   }
 
   async function store(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {

@@ -42,6 +42,11 @@ export function isUnprepared(error: unknown): boolean {
   return ['26000', '42P05'].includes(sqlState(error));
 }
 
+/** There is a row with such a key already. */
+export function isCopy(error: unknown): boolean {
+  return sqlState(error) === '23505';
+}
+
 export function sqlState(error: unknown): string {
   const { code } = (error ?? {}) as { code?: unknown };
   return typeof code === 'string' ? code : '';

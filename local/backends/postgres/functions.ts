@@ -6,14 +6,8 @@
  * callers give and get are lengths of time, so that the clocks of the hosts may differ.
  */
 
-/**
- * Tables that were empty when a plan was made, and are not any more, must still be read by their indexes. Without
- * these settings a worker that had polled an empty queue would scan all of a backlog at every claim.
- */
-const hot = `SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-  SET plan_cache_mode = force_generic_plan SET jit = off`;
-
-const clock = `coalesce(at, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)`;
+import { enqueueFunctions } from './enqueue-sql.ts';
+import { clock, hot } from './sql.ts';
 
 /**
  * Whether a claim still holds a turn. A renewal, which may also shorten a lease, counts instead of the claim's own end.
@@ -82,69 +76,6 @@ const take = (s: string, spots: string): string => `
     INSERT INTO ${s}.leases (claim, queue, claimed_at, until, ids, turns)
     SELECT nonce, t.queue, now, now + lease_ms, array_agg(t.id), array_agg(t.turn) FROM taken t GROUP BY t.queue)
   SELECT t.id, t.turn, t.attempt, t.interrupted, t.queue, t.body FROM taken t;`;
-
-/** Writes the jobs and, with `delays`, tells the delayed from the ready ones. Leaves the ids it has written in `stored_ids`. */
-const store = (s: string, delays: boolean): string => `
-      WITH stored AS (
-        INSERT INTO ${s}.jobs AS j (seq, turn, id, queue, job, tenant_id, priority, created_at, ready_at, rank, attempt, interrupted,
-          cancel_requested, reports, body)
-        SELECT seq, seq, id, queue, job, tenant_id, priority, now, now + delay, now + delay + priority * ageing, 0, false,
-          false, '', body
-        FROM (
-          SELECT nextval('${s}.turns') AS seq, g.*
-          FROM unnest(ids, queues, names, tenants, priorities, delays, bodies) g (id, queue, job, tenant_id, priority, delay, body)
-        ) g WHERE ended IS NULL OR NOT (id = ANY (ended))
-        ON CONFLICT (id) DO NOTHING RETURNING j.id, j.queue, j.rank, j.seq, j.ready_at),
-      lined AS (INSERT INTO ${s}.ready (queue, rank, seq, ready_at, id)
-        SELECT queue, rank, seq, ready_at, id FROM stored ${delays ? 'WHERE ready_at <= now' : ''})
-      ${
-        delays
-          ? `, put_off AS (INSERT INTO ${s}.delayed (queue, ready_at, seq, rank, id)
-        SELECT queue, ready_at, seq, rank, id FROM stored WHERE ready_at > now)`
-          : ''
-      }
-      SELECT array_agg(id) INTO stored_ids FROM stored;`;
-
-/** Without `since` all ids are new. Its plans come from `ended_ids`, so that it needs no settings of its own: they cost a single job dear. */
-const enqueue = (s: string): string => `
-  CREATE FUNCTION ${s}.ended_ids(since bigint, ids text[]) RETURNS text[] LANGUAGE plpgsql ${hot} AS $$
-  BEGIN
-    RETURN nullif(ARRAY(
-      SELECT h.id FROM ${s}.history h WHERE h.id = ANY (ids) AND h.finished_at >= since
-      UNION ALL SELECT d.id FROM ${s}.dead d WHERE d.id = ANY (ids)), '{}');
-  END $$;
-  CREATE FUNCTION ${s}.enqueue(
-    at bigint, ageing bigint, since bigint, fresh text[], ids text[], queues text[], names text[], tenants text[], priorities int[],
-    delays bigint[], bodies text[], channel text, rings text[]
-  ) RETURNS int[] LANGUAGE plpgsql AS $$
-  DECLARE
-    now bigint := ${clock};
-    ended text[];
-    stored_ids text[];
-  BEGIN
-    IF cardinality(fresh) > 0 THEN
-      INSERT INTO ${s}.queues (name) SELECT * FROM unnest(fresh) ON CONFLICT DO NOTHING;
-    END IF;
-    IF since IS NOT NULL THEN
-      ended := ${s}.ended_ids(since, ids);
-    END IF;
-    IF 0 = ALL (delays) THEN
-      ${store(s, false)}
-    ELSE
-      ${store(s, true)}
-    END IF;
-    IF cardinality(rings) > 0 THEN
-      PERFORM pg_notify(channel, ring) FROM unnest(rings) ring;
-    END IF;
-    IF cardinality(stored_ids) = cardinality(ids) THEN
-      RETURN NULL;
-    END IF;
-    -- Of several copies in this call the first is none.
-    RETURN ARRAY(
-      SELECT n FROM (
-        SELECT id, n, row_number() OVER (PARTITION BY id ORDER BY n) AS copy FROM unnest(ids) WITH ORDINALITY g (id, n)) g
-      WHERE g.copy > 1 OR NOT (g.id = ANY (coalesce(stored_ids, '{}'))));
-  END $$;`;
 
 /**
  * Settles the acks and claims the next, in one step. The first row is no job: its `turn` is in how many ms the next delayed
@@ -341,4 +272,4 @@ const reap = (s: string): string => `
 
 /** @param s the schema's name, quoted */
 export const functions = (s: string): string =>
-  [enqueue, work, again, renew, reap].map((define) => define(s)).join('\n');
+  [enqueueFunctions, work, again, renew, reap].map((define) => define(s)).join('\n');

@@ -19,6 +19,7 @@ import { postgresKeys } from './keys.ts';
 import { channelOf, createListener, ringGapMs } from './listen.ts';
 import { createOutbox } from './outbox.ts';
 import { postgresRecords } from './records.ts';
+import { timeOf } from './sql.ts';
 import { createTransactions } from './transactions.ts';
 import { createWorker } from './work.ts';
 import { postgresWorkers } from './workers.ts';
@@ -114,8 +115,7 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
     channel: listen ? channel : null,
     knownQueues: new Set(),
     at: () => (options.clock ? clock.now() : null),
-    nowSql: (parameter) =>
-      `coalesce(${parameter}::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)`,
+    nowSql: timeOf,
     delayOf: ({ notBefore }) => (notBefore === null ? 0 : Math.max(0, Math.ceil(notBefore - clock.now()))),
     ringer: listen ? ringer : silence,
     wake: () => bell.ring(),

@@ -1,8 +1,7 @@
 /** The functions of the seldom steps: keys, cancelling, and the days of the history. */
 
 import { recordFunction } from './rows.ts';
-
-const clock = `coalesce(at, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)`;
+import { clock } from './sql.ts';
 
 const keys = (s: string): string => `
   CREATE FUNCTION ${s}.claim_key(at bigint, the_key text, the_owner text, hold bigint)

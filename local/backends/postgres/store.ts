@@ -11,6 +11,7 @@ import { openDatabase, type PostgresPool } from './database.ts';
 import type { PostgresState } from './index.ts';
 import { postgresKeys } from './keys.ts';
 import type { MigrationResult } from './migrate.ts';
+import { timeOf } from './sql.ts';
 import { postgresWorkers } from './workers.ts';
 
 export interface PostgresStoreOptions {
@@ -47,8 +48,7 @@ export function postgresStore(urlOrOptions: string | PostgresStoreOptions): Post
     db,
     clock,
     at: () => (options.clock ? clock.now() : null),
-    nowSql: (parameter) =>
-      `coalesce(${parameter}::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)`,
+    nowSql: timeOf,
   };
   let open = true;
   return {

@@ -1,0 +1,108 @@
+/**
+ * How jobs are written. Finding out whether a job is there already costs as much as its place in the line, so jobs that
+ * are new for certain have ways of their own; there a copy is an error (23505), after which the careful way is taken.
+ */
+
+import { clock, hot, timeOf } from './sql.ts';
+
+const jobNames = `seq, turn, id, queue, job, tenant_id, priority, created_at, ready_at, rank, attempt, interrupted,
+  cancel_requested, reports, body`;
+const readyNames = 'queue, rank, seq, ready_at, id';
+
+/** Writes the jobs as `stored`. The careful way leaves out what is there or has ended. */
+const stored = (s: string, careful: boolean): string => `
+      WITH stored AS (
+        INSERT INTO ${s}.jobs AS j (${jobNames})
+        SELECT seq, seq, id, queue, job, tenant_id, priority, now, now + delay, now + delay + priority * ageing, 0, false,
+          false, '', body
+        FROM (
+          SELECT nextval('${s}.turns') AS seq, g.*
+          FROM unnest(ids, queues, names, tenants, priorities, delays, bodies) g (id, queue, job, tenant_id, priority, delay, body)
+        ) g ${careful ? 'WHERE ended IS NULL OR NOT (id = ANY (ended)) ON CONFLICT (id) DO NOTHING' : ''}
+        RETURNING j.id, j.queue, j.rank, j.seq, j.ready_at)`;
+
+const line = (s: string, where: string): string =>
+  `INSERT INTO ${s}.ready (${readyNames}) SELECT ${readyNames} FROM stored ${where}`;
+const putOff = (s: string): string =>
+  `INSERT INTO ${s}.delayed (queue, ready_at, seq, rank, id)
+        SELECT queue, ready_at, seq, rank, id FROM stored WHERE ready_at > now`;
+
+const given = `fresh text[], ids text[], queues text[], names text[], tenants text[], priorities int[], delays bigint[],
+    bodies text[], channel text, rings text[]`;
+
+const addQueues = (s: string): string => `
+    IF cardinality(fresh) > 0 THEN
+      INSERT INTO ${s}.queues (name) SELECT * FROM unnest(fresh) ON CONFLICT DO NOTHING;
+    END IF;`;
+
+const ring = `
+    IF cardinality(rings) > 0 THEN
+      PERFORM pg_notify(channel, ring) FROM unnest(rings) ring;
+    END IF;`;
+
+/** For jobs that are new. */
+const enqueueNew = (s: string): string => `
+  CREATE FUNCTION ${s}.enqueue_new(at bigint, ageing bigint, ${given}) RETURNS void LANGUAGE plpgsql AS $$
+  DECLARE
+    now bigint := ${clock};
+  BEGIN
+    ${addQueues(s)}
+    IF 0 = ALL (delays) THEN
+      ${stored(s, false)} ${line(s, '')};
+    ELSE
+      ${stored(s, false)}, lined AS (${line(s, 'WHERE ready_at <= now')}) ${putOff(s)};
+    END IF;
+    ${ring}
+  END $$;`;
+
+/**
+ * For jobs of which some may be there, or have ended since `since`; NULL = none has. Its plans for that come from `ended_ids`,
+ * so that it needs no settings of its own: they cost a single job dear. Returns the places of copies; NULL = there was none.
+ */
+const enqueue = (s: string): string => `
+  CREATE FUNCTION ${s}.ended_ids(since bigint, ids text[]) RETURNS text[] LANGUAGE plpgsql ${hot} AS $$
+  BEGIN
+    RETURN nullif(ARRAY(
+      SELECT h.id FROM ${s}.history h WHERE h.id = ANY (ids) AND h.finished_at >= since
+      UNION ALL SELECT d.id FROM ${s}.dead d WHERE d.id = ANY (ids)), '{}');
+  END $$;
+  CREATE FUNCTION ${s}.enqueue(at bigint, ageing bigint, since bigint, ${given}) RETURNS int[] LANGUAGE plpgsql AS $$
+  DECLARE
+    now bigint := ${clock};
+    ended text[];
+    stored_ids text[];
+  BEGIN
+    ${addQueues(s)}
+    IF since IS NOT NULL THEN
+      ended := ${s}.ended_ids(since, ids);
+    END IF;
+    ${stored(s, true)},
+      lined AS (${line(s, 'WHERE ready_at <= now')}),
+      put_off AS (${putOff(s)})
+      SELECT array_agg(id) INTO stored_ids FROM stored;
+    ${ring}
+    IF cardinality(stored_ids) = cardinality(ids) THEN
+      RETURN NULL;
+    END IF;
+    -- Of several copies in this call the first is none.
+    RETURN ARRAY(
+      SELECT n FROM (
+        SELECT id, n, row_number() OVER (PARTITION BY id ORDER BY n) AS copy FROM unnest(ids) WITH ORDINALITY g (id, n)) g
+      WHERE g.copy > 1 OR NOT (g.id = ANY (coalesce(stored_ids, '{}'))));
+  END $$;`;
+
+/** @param s the schema's name, quoted */
+export const enqueueFunctions = (s: string): string => `${enqueueNew(s)} ${enqueue(s)}`;
+
+/**
+ * One new job that is ready at once, into a queue that is known: no function to call, no arrays to take apart, no answer to read. It
+ * is for connections that keep statements, because planning it takes longer than running it. `$9` is the channel to ring; NULL = none.
+ */
+export const insertOne = (s: string): string => `
+  WITH stored AS (
+    INSERT INTO ${s}.jobs (${jobNames})
+    SELECT seq, seq, $3, $4, $5, $6, $7::smallint, now, now, now + $7::smallint * $2::bigint, 0, false, false, '', $8
+    FROM (SELECT nextval('${s}.turns') AS seq, ${timeOf('$1')} AS now) new
+    RETURNING ${readyNames}),
+  rung AS MATERIALIZED (SELECT pg_notify($9, $4) WHERE $9::text IS NOT NULL)
+  INSERT INTO ${s}.ready (${readyNames}) SELECT ${readyNames} FROM stored, (SELECT count(*) FROM rung) told`;

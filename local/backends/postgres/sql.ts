@@ -1,0 +1,15 @@
+/** Pieces that several functions of the database share. */
+
+/**
+ * Tables that were empty when a plan was made, and are not any more, must still be read by their indexes. Without
+ * these settings a worker that had polled an empty queue would scan all of a backlog at every claim.
+ */
+export const hot = `SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+  SET plan_cache_mode = force_generic_plan SET jit = off`;
+
+/** The time in epoch ms: the caller's, if `at` is not NULL, or the database's. */
+export const timeOf = (at: string): string =>
+  `coalesce(${at}::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)`;
+
+/** In functions with a parameter `at`. */
+export const clock = timeOf('at');
