@@ -20,6 +20,8 @@ export interface ClusterOptions {
   readonly fsync?: boolean;
   /** Further settings of the server, as in postgresql.conf. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** In which its own folder is made. @default the system's for temporary files */
+  readonly under?: string;
   /** Follows this server as a copy that can take its place. Both must have `standbySettings` among their settings. */
   readonly standbyOf?: Cluster;
 }
@@ -46,10 +48,10 @@ export interface Cluster {
 }
 
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
-  const { fsync = true, settings = {}, standbyOf = null } = options;
+  const { fsync = true, settings = {}, under = tmpdir(), standbyOf = null } = options;
   const programs = await postgresPrograms();
   const identity = await serverIdentity();
-  const folder = await mkdtemp(join(tmpdir(), 'longshore-postgres-'));
+  const folder = await mkdtemp(join(under, 'longshore-postgres-'));
   const password = standbyOf ? new URL(standbyOf.url).password : randomBytes(12).toString('hex');
   const safety = fsync ? {} : { fsync: 'off', full_page_writes: 'off', max_wal_size: '4GB' };
   const own = {
