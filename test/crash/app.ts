@@ -17,6 +17,10 @@ export function openEffects(path: string): DatabaseSync {
 
 const payload = z.object({ n: z.number(), runMs: z.number() });
 
+/** Of jobs that take from 5 to 34 ms. */
+export const payloads = (count: number) =>
+  Array.from({ length: count }, (_, n) => ({ n, runMs: 5 + ((n * 7) % 30) }));
+
 export function crashApp(effects: DatabaseSync | null, leaseMs: number) {
   const write = (sql: string, ...values: (string | number | null)[]) => effects!.prepare(sql).run(...values);
   const common = { payload, maxRetries: 100, retry: fixed(50), timeoutMs: 10_000 };

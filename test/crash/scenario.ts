@@ -1,15 +1,13 @@
 /** Real workers on a real queue, killed again and again in the middle of their jobs. */
 
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
 import { connect } from '../../core/index.ts';
-import { crashApp, openEffects } from './app.ts';
+import { crashApp, openEffects, payloads } from './app.ts';
 import { type BackendName, openers } from './backends.ts';
+import { expectEffects, startWorkers, type Workers } from './workers.ts';
 
 const workers = 4;
 /** Jobs that one of them runs at a time, see worker.ts. */
@@ -18,9 +16,6 @@ const plainJobs = 1_000;
 const keys = 500; // each enqueued twice
 /** Long enough for a worker on a busy machine to renew it. */
 const leaseMs = 2_000;
-const killEveryMs = 200;
-/** Then the work may be finished in peace: a slow machine starts workers more slowly than they are killed. */
-const mostKills = 30;
 
 export interface CrashSite {
   /** A queue that is empty: its path or URL, as the backend takes it. `folder` is for whoever needs one. */
@@ -35,30 +30,10 @@ export function describeCrash(name: BackendName, site: CrashSite): void {
   describe(`workers on ${name} that are killed again and again`, () => {
     const folder = mkdtempSync(join(tmpdir(), 'longshore-crash-'));
     const effectsPath = join(folder, 'effects.db');
-    const living: ChildProcess[] = [];
-    const atWork = new Set<ChildProcess>();
-    const script = join(import.meta.dirname, 'worker.ts');
-    let failures = '';
-
-    function launch(address: string): ChildProcess {
-      const args = [
-        '--disable-warning=ExperimentalWarning',
-        script,
-        name,
-        address,
-        effectsPath,
-        String(leaseMs),
-      ];
-      const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
-      child.stdout!.once('data', () => atWork.add(child));
-      child.stderr!.on('data', (text) => {
-        failures += text;
-      });
-      return child;
-    }
+    let crew: Workers | null = null;
 
     afterAll(async () => {
-      for (const child of living) child.kill('SIGKILL');
+      crew?.end();
       await site.clear?.();
       rmSync(folder, { recursive: true, force: true });
     });
@@ -71,53 +46,26 @@ export function describeCrash(name: BackendName, site: CrashSite): void {
       const { backend, ...state } = openers[name](address);
       const { app, plain, keyed } = crashApp(null, leaseMs);
       const client = connect(app, backend, state);
-      const runMs = (n: number) => 5 + ((n * 7) % 30);
-      const charges = Array.from({ length: keys }, (_, n) => ({ n, runMs: runMs(n) }));
-      const plainIds = (
-        await client.enqueueMany(
-          plain,
-          Array.from({ length: plainJobs }, (_, n) => ({ n, runMs: runMs(n) })),
-        )
-      ).map(({ id }) => id);
+      const charges = payloads(keys);
+      const plainIds = (await client.enqueueMany(plain, payloads(plainJobs))).map(({ id }) => id);
       const keyedIds = (await client.enqueueMany(keyed, [...charges, ...charges])).map(({ id }) => id);
 
-      for (let i = 0; i < workers; i++) living.push(launch(address));
+      const script = join(import.meta.dirname, 'worker.ts');
+      crew = startWorkers(workers, script, [name, address, effectsPath, String(leaseMs)]);
       const stats = async () => (await backend.admin!.stats('default'))[0]!;
-      const live = async () => {
+      const isOver = async () => {
         const { ready, delayed, leased } = await stats();
-        return ready + delayed + leased;
+        return ready + delayed + leased === 0;
       };
-      let kills = 0;
-      const deadline = Date.now() + 240_000;
-      while ((await live()) > 0 && Date.now() < deadline) {
-        await delay(killEveryMs); // the rhythm of the killer: there is nothing to wait for
-        const victim = living.find((child) => atWork.has(child)); // the one that has worked longest
-        if (!victim || kills === mostKills) continue;
-        living.splice(living.indexOf(victim), 1);
-        const ended = once(victim, 'exit');
-        victim.kill('SIGKILL');
-        await ended;
-        kills++;
-        living.push(launch(address));
-      }
+      const kills = await crew.killUntil(isOver, 240_000);
       // First, because workers that ended by themselves leave the queue as they found it.
-      const gone = living.filter(({ exitCode }) => exitCode !== null).length;
-      expect({ failures, gone }).toEqual({ failures: '', gone: 0 });
+      expect(crew.trouble()).toEqual({ failures: '', gone: 0 });
       expect(await stats()).toMatchObject({ ready: 0, delayed: 0, leased: 0 });
-      for (const child of living) child.kill('SIGKILL');
+      crew.end();
       expect(kills).toBeGreaterThan(10);
       expect(await backend.admin!.deadLetters.list({})).toEqual([]);
 
-      const count = (sql: string) => (effects.prepare(sql).get() as { n: number }).n;
-      const done = new Set(
-        effects
-          .prepare('SELECT id FROM effects')
-          .all()
-          .map((row) => row.id),
-      );
-      expect(plainIds.filter((id) => !done.has(id))).toEqual([]);
-      expect(count('SELECT count(*) AS n FROM charges')).toBe(keys);
-      expect(count('SELECT count(*) AS n FROM overlaps')).toBe(0);
+      expectEffects(effects, plainIds, keys);
 
       // Of the two messages of a key exactly one was acked as the run that counts; the other was skipped.
       const outcomes = new Map<string, number>();
