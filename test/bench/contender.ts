@@ -74,6 +74,9 @@ export interface Drained extends Cpu {
   readonly residentMb: number;
 }
 
+/** A sender is compiled in full only after some thousand calls; a web app has done with that long ago. */
+const warmUpSends = 10_000;
+
 export async function send(open: Contender, input: SendInput, host: Host): Promise<Sent> {
   const { place, count, chunk, inFlight, delayMs = 0, untimed = false } = input;
   const sendAll = async ({ sendOne, sendMany }: Opened, total: number): Promise<void> => {
@@ -87,7 +90,7 @@ export async function send(open: Contender, input: SendInput, host: Host): Promi
     };
     await Promise.all(Array.from({ length: inFlight }, sender));
   };
-  if (!untimed) await elsewhere(open, place, host, (opened) => sendAll(opened, warmUpJobs));
+  if (!untimed) await elsewhere(open, place, host, (opened) => sendAll(opened, warmUpSends));
   const opened = await open(place, host);
   const watch = createStopwatch(count, place.serverPid);
   globalThis.gc?.();
@@ -101,13 +104,7 @@ export async function send(open: Contender, input: SendInput, host: Host): Promi
 
 export async function drain(open: Contender, input: DrainInput, host: Host): Promise<Drained> {
   const { place, concurrency, count, only = false, together = false, cold = false } = input;
-  if (!cold) {
-    await elsewhere(open, place, host, async (opened) => {
-      await opened.sendMany(0, warmUpJobs, 0);
-      const order = { concurrency, count: warmUpJobs, only: false, together: false };
-      await opened.work(order, createStopwatch(warmUpJobs, null));
-    });
-  }
+  if (!cold) await warmUp(open, place, host, concurrency);
   const opened = await open(place, host);
   const watch = createStopwatch(count, place.serverPid);
   globalThis.gc?.();
@@ -117,6 +114,14 @@ export async function drain(open: Contender, input: DrainInput, host: Host): Pro
   await opened.close();
   if (!together && ran !== count) throw new Error(`Expected ${count} jobs to be run, got ${ran}.`);
   return { ran, residentMb, ...watch.read() };
+}
+
+async function warmUp(open: Contender, place: Place, host: Host, concurrency: number): Promise<void> {
+  await elsewhere(open, place, host, async (opened) => {
+    await opened.sendMany(0, warmUpJobs, 0);
+    const order = { concurrency, count: warmUpJobs, only: false, together: false };
+    await opened.work(order, createStopwatch(warmUpJobs, null));
+  });
 }
 
 /** Compiles what is measured afterwards, on tables that nobody else sees. */
@@ -147,6 +152,7 @@ export async function receive(
 ): Promise<number[]> {
   const latencies: number[] = [];
   const all = Promise.withResolvers<void>();
+  await warmUp(open, place, host, 1);
   const opened = await open(place, host);
   const stop = await opened.listen((at) => {
     if (latencies.push(nowMs() - at) === samples + dropped) all.resolve();
@@ -164,6 +170,9 @@ export async function sendSpaced(
   { place, samples }: LatencyInput,
   host: Host,
 ): Promise<void> {
+  await elsewhere(open, place, host, async ({ sendOne }) => {
+    for (let n = 0; n < warmUpJobs; n++) await sendOne(n, 0);
+  });
   const opened = await open(place, host);
   for (let n = 0; n < samples + dropped; n++) {
     await new Promise((resolve) => setTimeout(resolve, 8 + ((n * 7) % 11)));
