@@ -174,6 +174,7 @@ export async function sendSpaced(
     for (let n = 0; n < warmUpJobs; n++) await sendOne(n, 0);
   });
   const opened = await open(place, host);
+  await host.waitForGo();
   for (let n = 0; n < samples + dropped; n++) {
     await new Promise((resolve) => setTimeout(resolve, 8 + ((n * 7) % 11)));
     await opened.sendOne(n, nowMs());
