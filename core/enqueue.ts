@@ -13,8 +13,6 @@ import { assertJson } from './json.ts';
 import { told } from './recording.ts';
 import { validate } from './schema.ts';
 
-export { keep as keepPayloads } from './claims.ts';
-
 /**
  * Validates, stamps and signs. Synchronous unless the job's schema is not.
  * @param uploads takes payloads that are too large for the queue, which must be kept before the message is sent; `null`: refused

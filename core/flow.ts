@@ -1,6 +1,6 @@
 /**
  * The whole life of a job, top to bottom:
- * enqueue → sign → send (enqueue.ts, client.ts); then, for every lease:
+ * enqueue → sign → send (enqueue.ts, sending.ts); then, for every lease:
  * verify → admit → guard → run ONE attempt → record, where the queue keeps no records itself → settle.
  */
 
@@ -31,7 +31,7 @@ import {
 
 export interface AttemptPorts {
   readonly client: Client;
-  readonly settler: JobSettler;
+  readonly settler: Pick<JobSettler, 'ack' | 'nack' | 'abandon'>;
   /** Instead of the settler's `ack`, where the acks of several attempts are grouped. */
   readonly ack?: (ack: Ack) => Promise<boolean>;
   /** Called when the handler has ended and what is left is to settle. */
@@ -333,7 +333,7 @@ function recordFirst(
     ...ports,
     ack: (one) => tell().then(() => ack(ports, one)),
     settler: {
-      ...settler,
+      ack: (acks) => settler.ack(acks),
       nack: (lease, how) => tell().then(() => settler.nack(lease, how)),
       abandon: (lease, why) => tell().then(() => settler.abandon(lease, why)),
     },

@@ -1,9 +1,10 @@
 /** How a client's jobs are sent: alone, or many as slices of which one is signed while the other is on its way. */
 
 import type { Upload } from './claims.ts';
+import { keep } from './claims.ts';
 import type { Client, EnqueueOptions } from './client.ts';
 import type { OutgoingMessage, SendResult, SqlTransaction } from './contract.ts';
-import { keepPayloads, prepare, send } from './enqueue.ts';
+import { prepare, send } from './enqueue.ts';
 import { config, LongshoreError, shown } from './errors.ts';
 import type { Job } from './job.ts';
 
@@ -27,7 +28,7 @@ export function createSending(client: Pick<Client, 'app' | 'backend' | 'stores'>
     tx: SqlTransaction | undefined,
   ): Promise<SendResult[]> {
     if (!uploads?.length) return sendAll(messages, tx);
-    const failed = await keepPayloads(stores.claims!, uploads);
+    const failed = await keep(stores.claims!, uploads);
     const kept = messages.filter(({ id }) => !failed.has(id));
     const sent = (await sendAll(kept, tx)).values();
     return messages.map(({ id }) => {

@@ -1,8 +1,7 @@
 /** What can become of one message of a Lambda event. Every verb answers `true` when this delivery of it is done with. */
 
 import type { Client } from '../../core/client.ts';
-import type { JobSettler } from '../../core/contract.ts';
-import { attempt } from '../../core/flow.ts';
+import { type AttemptPorts, attempt } from '../../core/flow.ts';
 import { createRun, type Run } from '../../core/run.ts';
 import type { Accepted } from './sqs/accepting.ts';
 import { tagsOf } from './sqs/message.ts';
@@ -46,7 +45,7 @@ export function createBatch({ client, backend, startedAt, endAt, running, failed
       const { lease } = item;
       const run = createRun(lease);
       let replaced = false;
-      const settler: JobSettler = {
+      const settler: AttemptPorts['settler'] = {
         // Whoever still holds the message may call it done: Lambda deletes it when it is told so.
         ack: async (acks) => acks.map(() => run.expiresAt > clock.now()),
         nack(_, how) {
@@ -54,7 +53,6 @@ export function createBatch({ client, backend, startedAt, endAt, running, failed
           return backend.nack(lease, how);
         },
         abandon: backend.abandon,
-        renew: backend.renew,
       };
       running.add(run);
       try {

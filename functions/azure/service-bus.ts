@@ -3,6 +3,7 @@
 import type { JobSettler, OutgoingMessage, QueueBackend, SendResult } from '../../core/contract.ts';
 import { config, LongshoreError } from '../../core/errors.ts';
 import { checkInteger } from '../../core/job.ts';
+import { verbsOf } from '../../core/on-demand.ts';
 import { sendPlaced } from '../../core/placed.ts';
 import type { Polling } from '../../core/polling.ts';
 import type { Prepare } from './servicebus/administration.ts';
@@ -154,11 +155,7 @@ export function openServiceBusBackend(
         if (options.queues === undefined) for (const name of names) placeOf(name);
       },
       stats: async (queue) => (await import('./servicebus/dead-letters.ts')).statsOf(connection, queue),
-      deadLetters: {
-        list: async (filter) => (await letters()).list(filter),
-        retry: async (ids) => (await letters()).retry(ids),
-        discard: async (ids) => (await letters()).discard(ids),
-      },
+      deadLetters: verbsOf(['list', 'retry', 'discard'], letters),
       peek: () => refuse('tell what would be fetched next: it shows running messages like waiting ones'),
       clear: () => refuse('clear a queue and leave what is running. Purge it in the portal'),
       pause: () => refuse('pause. Stop its workers, or set the queue to ReceiveDisabled in the portal'),

@@ -1,12 +1,13 @@
 import type { QueueAdmin, QueueStats } from '../../../core/contract.ts';
 import type { PostgresState } from './index.ts';
 import { deadColumns, deadLetterOf, peekedOf } from './rows.ts';
+import { timeOf } from './sql.ts';
 import { postgresTransfer } from './transfer.ts';
 
 export function postgresAdmin(state: PostgresState, maxBodyBytes: number): QueueAdmin {
   const { db, ageingMs } = state;
   const s = db.schema;
-  const now = state.nowSql('$1');
+  const now = timeOf('$1');
 
   async function query(during: string, sql: string, values: unknown[]) {
     await db.ready();

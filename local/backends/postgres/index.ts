@@ -19,7 +19,6 @@ import { postgresKeys } from './keys.ts';
 import { channelOf, createListener, ringGapMs } from './listen.ts';
 import { createOutbox } from './outbox.ts';
 import { postgresRecords } from './records.ts';
-import { timeOf } from './sql.ts';
 import { createTransactions } from './transactions.ts';
 import { createWorker } from './work.ts';
 import { postgresWorkers } from './workers.ts';
@@ -67,8 +66,6 @@ export interface PostgresState {
   readonly knownQueues: Set<string>;
   /** Epoch ms for a test; `null` = the database's clock rules. */
   at(): number | null;
-  /** The same as an SQL expression, of the parameter that holds `at()`. */
-  nowSql(parameter: string): string;
   /** In how many ms a message may run; 0 = now. */
   delayOf(message: OutgoingMessage): number;
   /** Decides which queues an enqueue has to name in a NOTIFY. */
@@ -115,7 +112,6 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
     channel: listen ? channel : null,
     knownQueues: new Set(),
     at: () => (options.clock ? clock.now() : null),
-    nowSql: timeOf,
     delayOf: ({ notBefore }) => (notBefore === null ? 0 : Math.max(0, Math.ceil(notBefore - clock.now()))),
     ringer: listen ? ringer : silence,
     wake: () => bell.ring(),

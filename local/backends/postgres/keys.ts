@@ -1,5 +1,6 @@
 import type { KeyStore } from '../../../core/store.ts';
 import type { PostgresState } from './index.ts';
+import { timeOf } from './sql.ts';
 
 /** What Postgres cannot store, or would store alike for different keys: U+0000 and halves of a character. */
 const unstorable = /[\\\0\p{Surrogate}]/u;
@@ -14,10 +15,10 @@ export function storedKey(key: string): string {
 }
 
 /** Callers name moments of their own clock; only how far off they are goes to the database, whose clock rules. */
-export function postgresKeys(state: Pick<PostgresState, 'db' | 'clock' | 'at' | 'nowSql'>): KeyStore {
+export function postgresKeys(state: Pick<PostgresState, 'db' | 'clock' | 'at'>): KeyStore {
   const { db, clock } = state;
   const s = db.schema;
-  const now = state.nowSql('$1');
+  const now = timeOf('$1');
   const owned = `key = $2 AND owner = $3 AND hold_until > ${now}`;
   const away = (moment: number): number => Math.ceil(moment - clock.now());
 

@@ -5,6 +5,7 @@ import { bigintArray, textArray } from './arrays.ts';
 import type { PostgresClient } from './database.ts';
 import { postgresError } from './errors.ts';
 import type { PostgresState } from './index.ts';
+import { timeOf } from './sql.ts';
 
 /** A batch of the largest bodies must not fill the memory. */
 const batchBytes = 8 * 1024 * 1024;
@@ -94,7 +95,7 @@ export function createMove(state: PostgresState, lockName: string) {
     const sql = `
       WITH taken AS (DELETE FROM ${s}.outbox WHERE target = $2 AND seq = ANY ($3) RETURNING seq, written_at, message)
       INSERT INTO ${s}.outbox_refused (target, id, seq, queue, written_at, refused_at, error, message)
-      SELECT $2, g.id, t.seq, g.queue, t.written_at, ${state.nowSql('$1')}, g.error, t.message
+      SELECT $2, g.id, t.seq, g.queue, t.written_at, ${timeOf('$1')}, g.error, t.message
       FROM taken t JOIN unnest($3::bigint[], $4::text[], $5::text[], $6::text[]) g (seq, id, queue, error) USING (seq)`;
     await client.query(sql, [
       state.at(),

@@ -7,6 +7,7 @@ import type { PostgresState } from './index.ts';
 import { createJoin } from './joining.ts';
 import { createListener } from './listen.ts';
 import { createMove } from './outbox-move.ts';
+import { timeOf } from './sql.ts';
 
 /** Though it listens, a relay looks this often: a notification can be lost with its connection. */
 const safetyPollMs = 2_000;
@@ -30,7 +31,7 @@ export function createOutbox(state: PostgresState, options: PostgresOutboxOption
   const { schema, listens, pollMs } = options;
   const { db, clock } = state;
   const s = db.schema;
-  const now = state.nowSql('$1');
+  const now = timeOf('$1');
   // Not the channel of the jobs: workers need not look when the outbox has something, nor a relay when there are jobs.
   const channel = `longshore outbox ${schema}`;
   const bell = createBell(clock);

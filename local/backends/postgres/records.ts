@@ -2,6 +2,7 @@ import type { CancelResult, RecordStore, Retention } from '../../../core/store.t
 import type { PostgresState } from './index.ts';
 import { ownership } from './leases.ts';
 import { any, recordOf, selectRecords, statusWhere } from './rows.ts';
+import { timeOf } from './sql.ts';
 
 /** One purge call removes at most so many rows of a kind, to keep its transaction short. */
 const stepSize = 1000;
@@ -10,8 +11,8 @@ const keyEnd = 'greatest(hold_until, keep_until)';
 export function postgresRecords(state: PostgresState): RecordStore {
   const { db, keep } = state;
   const s = db.schema;
-  const now = state.nowSql('$1');
-  const keptSince = (at: string) => `${state.nowSql(at)} - ${state.retention.completedMs}`;
+  const now = timeOf('$1');
+  const keptSince = (at: string) => `${timeOf(at)} - ${state.retention.completedMs}`;
 
   async function query(during: string, sql: string, values: unknown[]) {
     await db.ready();

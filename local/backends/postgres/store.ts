@@ -48,7 +48,6 @@ export function postgresStore(urlOrOptions: string | PostgresStoreOptions): Post
     db,
     clock,
     at: () => (options.clock ? clock.now() : null),
-    nowSql: timeOf,
   };
   let open = true;
   return {
@@ -63,7 +62,7 @@ export function postgresStore(urlOrOptions: string | PostgresStoreOptions): Post
   };
 }
 
-type State = Pick<PostgresState, 'db' | 'clock' | 'at' | 'nowSql'>;
+type State = Pick<PostgresState, 'db' | 'clock' | 'at'>;
 
 /** One purge call removes at most so many rows of a kind, to keep its transaction short. */
 const stepSize = 1000;
@@ -132,7 +131,7 @@ function postgresTable(state: State): RecordTable {
     async purge({ dead, ended }, now) {
       const past = `finished_at <= $4 AND guarded_until <= $1
         AND finished_at <= CASE WHEN ${isDead} THEN $2::bigint ELSE $3::bigint END`;
-      const over = `greatest(hold_until, keep_until) <= ${state.nowSql('$1')}`;
+      const over = `greatest(hold_until, keep_until) <= ${timeOf('$1')}`;
       const latest = Math.max(dead, ended); // for the index
       const [rows] = await query('purging', step('records', 'seq', past), [now, dead, ended, latest]);
       const [keys] = await query('purging', step('keys', 'key', over), [state.at()]);

@@ -8,6 +8,7 @@ import { Ended } from './ended.ts';
 import { refusal } from './enqueue.ts';
 import type { PostgresState } from './index.ts';
 import { reportLine } from './rows.ts';
+import { timeOf } from './sql.ts';
 
 /** What the claims of held jobs begin with; no other claim does. */
 const prefix = '~move.';
@@ -30,7 +31,7 @@ const columns = [
 export function postgresTransfer(state: PostgresState, maxBodyBytes: number): QueueTransfer {
   const { db, ageingMs } = state;
   const s = db.schema;
-  const now = state.nowSql('$1');
+  const now = timeOf('$1');
   const wanted = columns.map((column) => `j.${column}`).join(', ');
   const claimOf = (): string => prefix + randomBytes(12).toString('base64url');
   /** The held among the ids $2 of the queue $1. A job has another turn when it is held no more. */
@@ -112,7 +113,7 @@ export function postgresTransfer(state: PostgresState, maxBodyBytes: number): Qu
   async function release(queue: string, ids: readonly string[]): Promise<number> {
     const sql = `
       WITH freed AS (UPDATE ${s}.jobs SET turn = nextval('${s}.turns') WHERE id IN (${mine}) RETURNING id),
-      lined AS (SELECT ${s}.line(${state.nowSql('$3')}, $4, id) FROM freed),
+      lined AS (SELECT ${s}.line(${timeOf('$3')}, $4, id) FROM freed),
       told AS (SELECT pg_notify($5, $1) WHERE $5::text IS NOT NULL)
       SELECT (SELECT count(*) FROM lined), (SELECT count(*) FROM told)`;
     const values = [queue, textArray(ids), state.at(), state.keep, state.channel];

@@ -1,15 +1,14 @@
 import type { WorkerBeat, WorkerRegistry } from '../../../core/store.ts';
 import type { PostgresState } from './index.ts';
+import { timeOf } from './sql.ts';
 
 /** A worker not seen for a day is gone; its row goes with the next heartbeat of another. */
 const forgetMs = 86_400_000;
 
-export function postgresWorkers(
-  state: Pick<PostgresState, 'db' | 'clock' | 'at' | 'nowSql'>,
-): WorkerRegistry {
+export function postgresWorkers(state: Pick<PostgresState, 'db' | 'clock' | 'at'>): WorkerRegistry {
   const { db, clock } = state;
   const s = db.schema;
-  const now = state.nowSql('$1');
+  const now = timeOf('$1');
 
   async function query(during: string, sql: string, values: unknown[]) {
     await db.ready();
