@@ -6,6 +6,7 @@ import type { OutgoingMessage } from '../../core/contract.ts';
 import { type ServiceBusBackend, type ServiceBusOptions, serviceBus } from '../../functions/azure/index.ts';
 import { memoryStore } from '../../local/backends/memory/index.ts';
 import { type ServiceBusServer, startServiceBus } from '../../local/emulate/servicebus/server.ts';
+import { until } from '../until.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
 
 const minute = 60_000;
@@ -54,11 +55,6 @@ const message = (id: string, rest: Partial<OutgoingMessage> = {}): OutgoingMessa
 });
 const take = (backend: ServiceBusBackend, max = 10, leaseMs = minute) =>
   backend.fetch({ queues: ['mail'], max, leaseMs, waitMs: 0 });
-/** Until `holds`, while time passes for nobody but this machine. */
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 2));
-}
-
 describe('a process that is busy', () => {
   it('loses no message that arrives while a look ends', async () => {
     const backend = open();

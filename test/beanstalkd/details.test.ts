@@ -10,6 +10,7 @@ import { type BeanstalkdOptions, beanstalkd } from '../../local/backends/beansta
 import { bytesOf } from '../../local/backends/beanstalkd/replies.ts';
 import { memoryStore } from '../../local/backends/memory/index.ts';
 import { message as bare } from '../sqlite/messages.ts';
+import { until } from '../until.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { type BeanstalkdServer, startBeanstalkd } from './server.ts';
 
@@ -32,13 +33,6 @@ const message = (parts: Parameters<typeof bare>[0] & { id: string }) =>
 const many = (count: number, parts: object = {}) =>
   Array.from({ length: count }, (_, i) => message({ id: `id-${i}`, ...parts }));
 const signing = keyRing([{ kid: 'k', secret: new Uint8Array(32) }]);
-
-async function until(done: () => Promise<boolean> | boolean): Promise<void> {
-  for (let tries = 0; !(await done()); tries++) {
-    if (tries > 1_000) throw new Error(`Expected it within some seconds: ${done}`);
-    await delay(5);
-  }
-}
 
 describe('a server that refuses', () => {
   it('in drain mode takes no new jobs, and lets go of those it has', async () => {

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { connect, startWorker } from '../../core/index.ts';
 import { postgres } from '../../local/backends/postgres/index.ts';
 import { freshDatabase } from '../postgres/schemas.ts';
-import { until } from '../sandbox/kit.ts';
+import { until } from '../until.ts';
 import { effectsTable, phases, transactionApp } from './transactions-app.ts';
 
 const jobs = 40;

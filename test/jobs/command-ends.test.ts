@@ -8,8 +8,9 @@ import { connect, createApp, keyRing, startWorker } from '../../core/index.ts';
 import { commandJob } from '../../core/jobs/command.ts';
 import type { EndCause } from '../../core/run.ts';
 import { memory } from '../../local/backends/memory/index.ts';
+import { until } from '../until.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
-import { begin, runOnce, until } from './kit.ts';
+import { begin, runOnce } from './kit.ts';
 import { type Folder, folder, runs } from './scripts.ts';
 
 const causes: readonly EndCause[] = ['timeout', 'cancelled', 'shutdown', 'lease-lost'];
@@ -23,7 +24,7 @@ const polite = family('');
 /** Ignored signals stay ignored in children and over `exec`. */
 const stubborn = family("trap '' TERM;");
 
-const gone = (pids: readonly number[]) => until('all processes to end', () => !pids.some(runs));
+const gone = (pids: readonly number[]) => until(() => !pids.some(runs));
 
 async function started(dir: Folder, body: string, killAfterMs = 30) {
   const command = dir.script('family', body);
@@ -149,7 +150,7 @@ describe('a worker', () => {
     const worker = startWorker(app, { backend });
     const pids = await dir.pids('family.pids', 3);
     clock.advance(5_000);
-    await until('the attempt to end', () => worker.running() === 0);
+    await until(() => worker.running() === 0);
     await gone(pids);
     expect((await client.status(id))?.attempts[0]?.error?.code).toBe('TIMEOUT');
     await worker.stop();

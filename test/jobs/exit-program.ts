@@ -2,9 +2,10 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { commandJob } from '../../core/jobs/command.ts';
-import { begin, until } from './kit.ts';
+import { until } from '../until.ts';
+import { begin } from './kit.ts';
 
 const [command, pids] = process.argv.slice(2) as [string, string];
 await begin(commandJob({ allow: [command], killAfterMs: 60_000 }), { command });
-await until('the family', () => existsSync(pids) && readFileSync(pids, 'utf8').split('\n').length > 3);
+await until(() => existsSync(pids) && readFileSync(pids, 'utf8').split('\n').length > 3);
 process.exit(0);

@@ -130,12 +130,3 @@ export function scriptedLookup(script: Readonly<Record<string, readonly (readonl
   };
   return { asked, lookup };
 }
-
-/** Waits for something outside this process. */
-export async function until(what: string, holds: () => boolean): Promise<void> {
-  const deadline = Date.now() + 10_000;
-  while (!holds()) {
-    if (Date.now() > deadline) throw new Error(`Waited 10 s for ${what}.`);
-    await new Promise((wake) => setTimeout(wake, 5));
-  }
-}

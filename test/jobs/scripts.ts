@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { until } from './kit.ts';
+import { until } from '../until.ts';
 
 export interface Folder {
   readonly path: string;
@@ -35,7 +35,7 @@ export function folder(): Folder {
           return [];
         }
       };
-      await until(`${count} process ids in ${name}`, () => read().length >= count);
+      await until(() => read().length >= count);
       return read();
     },
   };

@@ -4,7 +4,8 @@ import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { type UrlJobDefinition, urlJob } from '../../core/jobs/url.ts';
 import type { EndCause } from '../../core/run.ts';
-import { begin, httpServer, rawServer, runOnce, scriptedLookup, until } from './kit.ts';
+import { until } from '../until.ts';
+import { begin, httpServer, rawServer, runOnce, scriptedLookup } from './kit.ts';
 
 function jobFor(port: number, options: UrlJobDefinition = {}) {
   const { lookup } = scriptedLookup({ 'hook.test': [['127.0.0.1']] });
@@ -29,7 +30,7 @@ async function raw(talk: (socket: Socket) => void, options: UrlJobDefinition = {
   });
   const { job, payload } = jobFor(server.port, options);
   const result = await runOnce(job, payload);
-  await until('the connection to be closed', () => closed.length > 0);
+  await until(() => closed.length > 0);
   return { ...result, message: result.error?.message.replace(`:${server.port}`, '') };
 }
 
@@ -225,7 +226,7 @@ describe('a receiver that never ends', () => {
       });
       const { job, payload } = jobFor(server.port);
       const { run, done } = await begin(job, payload);
-      await until('the connection', () => open === 1);
+      await until(() => open === 1);
       // `interrupt` only tells the handler: that the attempt ends shows that the handler has listened.
       run.interrupt(cause);
       const result = await done;
@@ -234,7 +235,7 @@ describe('a receiver that never ends', () => {
           cause
         ],
       );
-      await until('the connection to be closed', () => open === 0);
+      await until(() => open === 0);
     },
   );
 
@@ -246,10 +247,10 @@ describe('a receiver that never ends', () => {
     });
     const { job, payload } = jobFor(server.port);
     const { run, done } = await begin(job, payload);
-    await until('the connection', () => open === 1);
+    await until(() => open === 1);
     run.end('timeout');
     expect(await done).toMatchObject({ outcome: 'requeued', error: { code: 'TIMEOUT' } });
-    await until('the connection to be closed', () => open === 0);
+    await until(() => open === 0);
   });
 
   it('is left while DNS is asked, and not called later', async () => {
@@ -262,7 +263,7 @@ describe('a receiver that never ends', () => {
     };
     const { job, payload } = jobFor(server.port, { lookup });
     const { run, done } = await begin(job, payload);
-    await until('the question', () => isAsked);
+    await until(() => isAsked);
     run.interrupt('cancelled');
     expect(await done).toMatchObject({ error: { code: 'CANCELLED' } });
     resolve([{ address: '127.0.0.1', family: 4 }]);

@@ -9,8 +9,9 @@ import * as z from 'zod';
 import { connect, createApp, defineJob, keyRing, startWorker } from '../../core/index.ts';
 import { type PostgresOptions, postgres } from '../../local/backends/postgres/index.ts';
 import { message } from '../sqlite/messages.ts';
+import { until } from '../until.ts';
 import { type Cluster, startCluster } from './cluster.ts';
-import { runSql, until } from './load.ts';
+import { runSql } from './load.ts';
 
 const secret = 's3cr3t-pa55word';
 const look = { queues: ['default'], max: 10, leaseMs: 30_000, waitMs: 0 };

@@ -2,8 +2,9 @@
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { postgres } from '../../local/backends/postgres/index.ts';
+import { until } from '../until.ts';
 import { type Cluster, standbySettings, startCluster } from './cluster.ts';
-import { jobsOfLoad, keysOfLoad, runSql, startLoad, until } from './load.ts';
+import { jobsOfLoad, keysOfLoad, runSql, startLoad } from './load.ts';
 import { startProxy } from './proxy.ts';
 
 const resumedWithinMs = 2_000;

@@ -13,6 +13,7 @@ import {
   type LongshoreEvent,
   startWorker,
 } from '../../core/index.ts';
+import { until } from '../until.ts';
 
 const plainJobs = 300;
 /** Each is enqueued twice. */
@@ -116,7 +117,9 @@ export async function startLoad(backend: Contract.QueueBackend): Promise<Load> {
   return {
     events,
     enqueue,
-    ended: (count) => until(() => ended >= count),
+    async ended(count) {
+      await until(() => ended >= count);
+    },
     async begunSince(since) {
       await until(() => begun.some((at) => at >= since));
       return begun.find((at) => at >= since)!;
@@ -144,15 +147,6 @@ export async function startLoad(backend: Contract.QueueBackend): Promise<Load> {
       return { statuses, deadLetters, overlaps, ackedPerKey, doubled, reason };
     },
   };
-}
-
-/** Looks every 5 ms: what a server does is seen only by asking. */
-export async function until(done: () => boolean | Promise<boolean>, withinMs = 20_000): Promise<void> {
-  const deadline = Date.now() + withinMs;
-  while (!(await done())) {
-    if (Date.now() > deadline) throw new Error(`Expected it within ${withinMs} ms: ${done}`);
-    await delay(5);
-  }
 }
 
 export const jobsOfLoad = plainJobs + 2 * keys;

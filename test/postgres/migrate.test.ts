@@ -7,7 +7,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { postgres } from '../../local/backends/postgres/index.ts';
 import { cli, imports, project, root } from '../cli/kit.ts';
 import { message } from '../sqlite/messages.ts';
-import { runSql, until } from './load.ts';
+import { until } from '../until.ts';
+import { runSql } from './load.ts';
 import { type Database, freshDatabase } from './schemas.ts';
 
 const look = { queues: ['default'], max: 10, leaseMs: 30_000, waitMs: 0 };

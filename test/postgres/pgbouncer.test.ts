@@ -12,8 +12,9 @@ import { channelOf, createListener } from '../../local/backends/postgres/listen.
 import { createBell } from '../../local/bell.ts';
 import { describeBackend } from '../contract/backend.ts';
 import type { Harness } from '../contract/harness.ts';
+import { until } from '../until.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
-import { runSql, until } from './load.ts';
+import { runSql } from './load.ts';
 import { startBouncer } from './pgbouncer.ts';
 import { createSchemas } from './schemas.ts';
 

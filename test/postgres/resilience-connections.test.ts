@@ -11,7 +11,8 @@ import { postgres } from '../../local/backends/postgres/index.ts';
 import { channelOf, createListener } from '../../local/backends/postgres/listen.ts';
 import { createBell } from '../../local/bell.ts';
 import { message } from '../sqlite/messages.ts';
-import { runSql, terminate, until } from './load.ts';
+import { until } from '../until.ts';
+import { runSql, terminate } from './load.ts';
 import { startProxy } from './proxy.ts';
 import { type Database, freshDatabase } from './schemas.ts';
 

@@ -3,8 +3,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { postgres } from '../../local/backends/postgres/index.ts';
+import { until } from '../until.ts';
 import { type Cluster, startCluster } from './cluster.ts';
-import { jobsOfLoad, keysOfLoad, type Load, runSql, startLoad, terminate, until } from './load.ts';
+import { jobsOfLoad, keysOfLoad, type Load, runSql, startLoad, terminate } from './load.ts';
 
 /** A worker notices within 1 s that its server is back (its longest pause), and needs a moment to connect. */
 const resumedWithinMs = 2_000;

@@ -6,7 +6,7 @@ import { systemClock } from '../../core/clock.ts';
 import { connect, createApp, defineJob, keyRing, startWorker } from '../../core/index.ts';
 import { postgres } from '../../local/backends/postgres/index.ts';
 import { message } from '../sqlite/messages.ts';
-import { until } from './load.ts';
+import { until } from '../until.ts';
 import { type Database, freshDatabase } from './schemas.ts';
 
 const look = { queues: ['default'], max: 10, leaseMs: 30_000, waitMs: 0 };

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { JobLease, JobTransaction } from '../../core/contract.ts';
 import { refusal } from '../core/kit.ts';
-import { until } from '../sandbox/kit.ts';
 import { message } from '../sqlite/messages.ts';
+import { until } from '../until.ts';
 import { type Bench, createStage } from './transactions-kit.ts';
 
 const stage = await createStage();

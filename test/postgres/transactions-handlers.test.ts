@@ -2,7 +2,7 @@ import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { defineJob, fixed, type HandlerContext } from '../../core/index.ts';
 import type { JobDefinition } from '../../core/job.ts';
 import { memory } from '../../local/backends/memory/index.ts';
-import { until } from '../sandbox/kit.ts';
+import { until } from '../until.ts';
 import { anything, type Bench, createStage, plain } from './transactions-kit.ts';
 
 const stage = await createStage();

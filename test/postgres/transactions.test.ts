@@ -5,8 +5,8 @@ import { memory } from '../../local/backends/memory/index.ts';
 import { postgres } from '../../local/backends/postgres/index.ts';
 import { sqlite } from '../../local/backends/sqlite/index.ts';
 import { refusal } from '../core/kit.ts';
-import { until } from '../sandbox/kit.ts';
 import { message } from '../sqlite/messages.ts';
+import { until } from '../until.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { anything, createStage, plain } from './transactions-kit.ts';
 

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RedisOptions, redis } from '../../local/backends/redis/index.ts';
 import { startProxy } from '../postgres/proxy.ts';
 import { message } from '../sqlite/messages.ts';
+import { until } from '../until.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { type RedisServer, startRedis } from './server.ts';
 
@@ -25,13 +26,6 @@ const open = (options: Partial<RedisOptions> = {}) => {
 const take = { queues: ['default'], max: 1_000, leaseMs: 60_000, waitMs: 0 };
 const many = (count: number, parts: object = {}) =>
   Array.from({ length: count }, (_, i) => message({ id: `id-${i}`, ...parts }));
-
-async function until(done: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; !(await done()); tries++) {
-    if (tries > 1_000) throw new Error(`Expected it within some seconds: ${done}`);
-    await delay(5);
-  }
-}
 
 describe('a server that evicts', () => {
   it('is warned of once, however often it is connected to', async () => {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RedisOptions, redis } from '../../local/backends/redis/index.ts';
 import { startProxy } from '../postgres/proxy.ts';
 import { message } from '../sqlite/messages.ts';
+import { until } from '../until.ts';
 import { type RedisServer, startRedis } from './server.ts';
 
 let server: RedisServer;
@@ -20,13 +21,6 @@ const open = (options: Partial<RedisOptions> = {}) => {
 };
 const take = { queues: ['default'], max: 1_000, leaseMs: 60_000, waitMs: 0 };
 const many = (count: number) => Array.from({ length: count }, (_, i) => message({ id: `id-${i}` }));
-
-async function until(done: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; !(await done()); tries++) {
-    if (tries > 1_000) throw new Error(`Expected it within some seconds: ${done}`);
-    await delay(5);
-  }
-}
 
 const commandCalls = async (command: string): Promise<number> => {
   const text = String(await server.command('INFO', 'commandstats'));

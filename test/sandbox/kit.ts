@@ -13,6 +13,7 @@ import {
 import { poolOf } from '../../core/sandbox/host.ts';
 import type { JobRecord } from '../../core/store.ts';
 import { memory } from '../../local/backends/memory/index.ts';
+import { until } from '../until.ts';
 
 export function createBench(jobs: readonly Job[], options: Partial<WorkerOptions> = {}) {
   const events: LongshoreEvent[] = [];
@@ -43,19 +44,6 @@ export function createBench(jobs: readonly Job[], options: Partial<WorkerOptions
       });
     },
   };
-}
-
-/** Looks until there is something to see. */
-export async function until<T>(
-  look: () => T | null | undefined | false | Promise<T | null | undefined | false>,
-): Promise<T> {
-  const deadlineAt = Date.now() + 15_000;
-  for (;;) {
-    const seen = await look();
-    if (seen !== null && seen !== undefined && seen !== false) return seen;
-    if (Date.now() > deadlineAt) throw new Error(`waited in vain for ${look}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
 }
 
 /** Whether it runs. One that has ended keeps its id until its parent looks, and in a container that may be never. */

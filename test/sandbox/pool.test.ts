@@ -2,8 +2,9 @@
 
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createPool } from '../../core/sandbox/pool.ts';
+import { until } from '../until.ts';
 import * as jobs from './jobs.ts';
-import { alive, createBench, until } from './kit.ts';
+import { alive, createBench } from './kit.ts';
 
 describe.each([
   ['threads', jobs.inThread, jobs.smallThread],

@@ -1,7 +1,8 @@
 /** A worker with one blocked and one idle process; prints their ids and is then killed by its test. */
 
+import { until } from '../until.ts';
 import * as jobs from './jobs.ts';
-import { createBench, until } from './kit.ts';
+import { createBench } from './kit.ts';
 
 const t = createBench([jobs.inProcess], { leaseMs: 5_000 });
 const idle = t.run(jobs.inProcess, { act: 'where' });

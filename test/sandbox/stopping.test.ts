@@ -3,8 +3,9 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { until } from '../until.ts';
 import * as jobs from './jobs.ts';
-import { alive, createBench, until } from './kit.ts';
+import { alive, createBench } from './kit.ts';
 
 const all = Object.values(jobs);
 
