@@ -22,25 +22,28 @@ export async function execute(
 ): Promise<Verdict> {
   const { run, job, envelope, startedAt } = admitted;
   if (run.cause) return afterEnd(app, admitted, abortReason(run.cause));
-  // Counted from startedAt: a slow key store or schema must not move the end past `deadlineAt`.
-  const leftMs = Math.max(0, startedAt + job.timeoutMs - app.clock.now());
-  const cancelTimer = app.clock.after(leftMs, () => run.end('timeout'));
+  let cancelTimer: (() => void) | null = null;
   try {
     const ctx = new AttemptContext(app, client, admitted);
-    let output: Output;
-    if (job.isolation !== null && !insideIsolate()) {
-      // The payload as it travelled: a schema's output may be something that cannot cross to another thread.
-      output = await untilEnded(run, runIsolated(app, job, job.isolation, envelope.payload, ctx));
-    } else {
-      const returned = runInContext(admitted, payload, ctx);
-      output = outputOf(isThenable(returned) ? await untilEnded(run, returned) : returned);
+    const isolation = insideIsolate() ? null : job.isolation;
+    // The payload as it travelled: a schema's output may be something that cannot cross to another thread.
+    let returned = isolation
+      ? runIsolated(app, job, isolation, envelope.payload, ctx)
+      : runInContext(admitted, payload, ctx);
+    if (isThenable(returned)) {
+      // Not before: what returns at once cannot be timed out, and the first line of what waits need not wait for a timer.
+      // Counted from startedAt: a slow key store or schema must not move the end past `deadlineAt`.
+      const leftMs = Math.max(0, startedAt + job.timeoutMs - app.clock.now());
+      cancelTimer = app.clock.after(leftMs, () => run.end('timeout'));
+      returned = await untilEnded(run, returned);
     }
+    const output = isolation ? (returned as Output) : outputOf(returned);
     return { verb: 'ack', outcome: 'acked', output: kept(app, ctx, output) };
   } catch (error) {
     // `null` stands for "no error" in a verdict, so what was thrown must not be it.
     return afterEnd(app, admitted, error ?? new Error(`The handler threw ${String(error)}.`));
   } finally {
-    cancelTimer();
+    cancelTimer?.();
     run.onEnd = null;
   }
 }

@@ -1,7 +1,6 @@
 /** How a client's jobs are sent: alone, or many as slices of which one is signed while the other is on its way. */
 
-import type { Upload } from './claims.ts';
-import { keep } from './claims.ts';
+import { keep, type Upload } from './claims.ts';
 import type { Client, EnqueueOptions } from './client.ts';
 import type { OutgoingMessage, SendResult, SqlTransaction } from './contract.ts';
 import { prepare, send } from './enqueue.ts';
