@@ -30,13 +30,22 @@ export interface Connection {
   sendAll(commands: readonly string[]): Promise<readonly Reply[]>;
   /** What was sent in this turn of the event loop leaves at its end, or now. */
   flush(): void;
-  /** As `send`, for the one command that may be answered late: `reserve-with-timeout`. Nothing else may be sent meanwhile. */
-  wait(seconds: number): Promise<Reply>;
+  /**
+   * As `send`, for the one command that may be answered late: `reserve-with-timeout`. Nothing else may be sent meanwhile.
+   * @param ahead a command that the server answers right behind it
+   */
+  wait(seconds: number, ahead?: string | null): Promise<Awaited>;
   /** Ends a wait: the server answers TIMED_OUT, or with a job that it takes back at once. The connection is of no more use. */
   endWait(): void;
   /** Called once, when it ends, however it ends; at once if it has. */
   onEnd(listener: () => void): void;
   destroy(reason?: Error): void;
+}
+
+/** The end of a wait, and the answer to what was sent with it; `null` = nothing was. */
+export interface Awaited {
+  readonly reply: Reply;
+  readonly ahead: Promise<Reply> | null;
 }
 
 interface Owed {
@@ -190,10 +199,13 @@ export async function openConnection({ host, port, silenceMs }: ConnectionOption
     send,
     sendAll,
     flush,
-    async wait(seconds) {
+    async wait(seconds, line = null) {
       waitUntil = performance.now() + seconds * 1_000;
       try {
-        return await send(`reserve-with-timeout ${seconds}`);
+        const waiting = send(`reserve-with-timeout ${seconds}`);
+        const ahead = line === null ? null : send(line);
+        ahead?.catch(() => {}); // fails with the wait, or with what is asked next
+        return { reply: await waiting, ahead };
       } finally {
         waitUntil = 0;
       }

@@ -49,7 +49,9 @@ export function createSending(state: BeanstalkdState, { maxBodyBytes, ttrMs }: S
       commands.push(putOf(message, bytes, now));
       places.push(i);
     }
-    const replies = await connection.sendAll(commands);
+    const sending = connection.sendAll(commands);
+    connection.flush();
+    const replies = await sending;
     for (const [n, { word, number }] of replies.entries()) {
       const i = places[n]!;
       if (i < 0) continue;
