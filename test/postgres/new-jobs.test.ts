@@ -48,6 +48,8 @@ describe('a job that is new', () => {
     ['alone', [kinds]],
     ['alone and delayed', [{ ...kinds, notBefore: 5_000_000_000_000 }]],
     ['among others', [kinds, {}]],
+    ['among others like it', [kinds, { ...kinds, body: '[]' }, kinds]],
+    ['among others of another tenant', [kinds, { ...kinds, tenantId: null }]],
     ['among delayed ones', [kinds, { notBefore: 5_000_000_000_000 }, {}]],
   ])('%s: is stored as one that may be a copy', async (_name, jobs) => {
     const backend = await open({ clock: createVirtualClock() });
@@ -60,6 +62,13 @@ describe('a job that is new', () => {
     expect(written[0]).toHaveLength(jobs.length);
     expect(written[0]).toMatchObject(jobs.map(() => ({ same: true })));
     expect(written[0]).toEqual(written[1]);
+    await backend.close();
+  });
+
+  it('among others like it: may be the first of its queue', async () => {
+    const backend = await open();
+    await backend.enqueue([fresh('a', { queue: 'unknown' }), fresh('b', { queue: 'unknown' })]);
+    expect(await backend.admin!.stats('unknown')).toMatchObject([{ queue: 'unknown', ready: 2 }]);
     await backend.close();
   });
 

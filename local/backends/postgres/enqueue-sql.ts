@@ -55,6 +55,24 @@ const enqueueNew = (s: string): string => `
     ${ring}
   END $$;`;
 
+/** For jobs that are new, are ready at once and have all but their ids and bodies in common, as those of one call mostly have. */
+const enqueueAlike = (s: string): string => `
+  CREATE FUNCTION ${s}.enqueue_alike(at bigint, ageing bigint, fresh text[], ids text[], the_queue text, the_job text, the_tenant text,
+    the_priority int, bodies text[], channel text, rings text[]) RETURNS void LANGUAGE plpgsql AS $$
+  DECLARE
+    now bigint := ${clock};
+    the_rank bigint := now + the_priority * ageing;
+  BEGIN
+    ${addQueues(s)}
+    WITH stored AS (
+      INSERT INTO ${s}.jobs AS j (${jobNames})
+      SELECT seq, seq, id, the_queue, the_job, the_tenant, the_priority, now, now, the_rank, 0, false, false, '', body
+      FROM (SELECT nextval('${s}.turns') AS seq, g.* FROM unnest(ids, bodies) g (id, body)) g
+      RETURNING j.seq, j.id)
+    INSERT INTO ${s}.ready (${readyNames}) SELECT the_queue, the_rank, seq, now, id FROM stored;
+    ${ring}
+  END $$;`;
+
 /**
  * For jobs of which some may be there, or have ended since `since`; NULL = none has. Its plans for that come from `ended_ids`,
  * so that it needs no settings of its own: they cost a single job dear. Returns the places of copies; NULL = there was none.
@@ -92,7 +110,7 @@ const enqueue = (s: string): string => `
   END $$;`;
 
 /** @param s the schema's name, quoted */
-export const enqueueFunctions = (s: string): string => `${enqueueNew(s)} ${enqueue(s)}`;
+export const enqueueFunctions = (s: string): string => `${enqueueNew(s)} ${enqueueAlike(s)} ${enqueue(s)}`;
 
 /**
  * One new job that is ready at once, into a queue that is known: no function to call, no arrays to take apart, no answer to read. It

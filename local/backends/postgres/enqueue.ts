@@ -27,6 +27,7 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
   const s = db.schema;
   const one = insertOne(s);
   const someNew = `SELECT ${s}.enqueue_new($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`;
+  const someAlike = `SELECT ${s}.enqueue_alike($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`;
   const some = `SELECT ${s}.enqueue($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`;
   const send = (sql: string, values: unknown[]) => db.prepared('enqueueing', sql, values);
 
@@ -70,13 +71,33 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
   async function writeNew(batch: Batch): Promise<void> {
     const { messages, fresh, rung } = batch;
     const [first] = messages as [OutgoingMessage];
-    if (messages.length > 1 || fresh.length > 0 || !db.mayPrepare || state.delayOf(first) > 0) {
+    if (!messages.every((message) => isLike(message, first))) {
       await send(someNew, [state.at(), ageingMs, ...valuesOf(batch)]);
       return;
     }
     const { id, queue, job, tenantId, priority, body } = first;
-    const channel = rung.length > 0 ? state.channel : null;
-    await send(one, [state.at(), ageingMs, id, queue, job, tenantId, priority, body, channel]);
+    if (messages.length === 1 && fresh.length === 0 && db.mayPrepare) {
+      const channel = rung.length > 0 ? state.channel : null;
+      await send(one, [state.at(), ageingMs, id, queue, job, tenantId, priority, body, channel]);
+      return;
+    }
+    const ids = textArray(messages.map(({ id }) => id));
+    const bodies = textArray(messages.map(({ body }) => body));
+    const common = [queue, job, tenantId, priority];
+    const told = [state.channel, textArray(rung)];
+    await send(someAlike, [state.at(), ageingMs, textArray(fresh), ids, ...common, bodies, ...told]);
+  }
+
+  /** Ready at once, and the same but for id and body. */
+  function isLike(message: OutgoingMessage, first: OutgoingMessage): boolean {
+    const { queue, job, tenantId, priority } = message;
+    return (
+      queue === first.queue &&
+      job === first.job &&
+      tenantId === first.tenantId &&
+      priority === first.priority &&
+      state.delayOf(message) === 0
+    );
   }
 
   function valuesOf({ messages, fresh, rung }: Batch): unknown[] {
