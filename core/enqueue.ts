@@ -4,7 +4,7 @@ import type { App } from './app.ts';
 import { claimFor, type Upload } from './claims.ts';
 import type { Client, EnqueueOptions } from './client.ts';
 import { currentContext } from './context.ts';
-import type { BackendLimits, OutgoingMessage, SendResult } from './contract.ts';
+import type { BackendLimits, OutgoingMessage, QueueBackend, SendResult } from './contract.ts';
 import { contextMembers, type Envelope, type JobContext, writeEnvelope } from './envelope.ts';
 import { LongshoreError, shown } from './errors.ts';
 import { toError } from './failure.ts';
@@ -12,6 +12,7 @@ import { checkQueue, type Job, priorityOf } from './job.ts';
 import { assertJson } from './json.ts';
 import { told } from './recording.ts';
 import { validate } from './schema.ts';
+import type { RecordWriter } from './store.ts';
 
 /**
  * Validates, stamps and signs. Synchronous unless the job's schema is not.
@@ -105,12 +106,20 @@ function compose(
 }
 
 /** Sends, then records what was taken, where the queue keeps no records itself. */
-export async function send(
+export function send(
   { app, backend, stores }: Pick<Client, 'app' | 'backend' | 'stores'>,
   messages: readonly OutgoingMessage[],
 ): Promise<SendResult[]> {
   const { writer } = stores.records;
-  if (!writer) return backend.enqueue(messages);
+  return writer ? sendAndRecord(app, backend, writer, messages) : backend.enqueue(messages);
+}
+
+async function sendAndRecord(
+  app: App,
+  backend: QueueBackend,
+  writer: RecordWriter,
+  messages: readonly OutgoingMessage[],
+): Promise<SendResult[]> {
   const at = app.clock.now();
   const results = await backend.enqueue(messages);
   // The record comes second: one of a message that was never sent would wait for ever.

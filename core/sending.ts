@@ -21,12 +21,11 @@ const sliceSize = 500;
 export function createSending(client: Pick<Client, 'app' | 'backend' | 'stores'>): Sending {
   const { app, backend, stores } = client;
   /** The payloads come first: one without its message is only left over, a message without its payload is lost. */
-  async function sendWith(
-    uploads: Upload[] | null,
+  async function keepAndSend(
+    uploads: Upload[],
     messages: OutgoingMessage[],
     tx: SqlTransaction | undefined,
   ): Promise<SendResult[]> {
-    if (!uploads?.length) return sendAll(messages, tx);
     const failed = await keep(stores.claims!, uploads);
     const kept = messages.filter(({ id }) => !failed.has(id));
     const sent = (await sendAll(kept, tx)).values();
@@ -35,8 +34,16 @@ export function createSending(client: Pick<Client, 'app' | 'backend' | 'stores'>
       return error ? { ok: false, id, error } : sent.next().value!;
     });
   }
-  async function sendAll(messages: OutgoingMessage[], tx: SqlTransaction | undefined): Promise<SendResult[]> {
-    if (messages.length === 0) return [];
+  // Neither is asynchronous itself: a promise around a promise takes three more turns of the microtasks, for every job.
+  function sendWith(
+    uploads: Upload[] | null,
+    messages: OutgoingMessage[],
+    tx: SqlTransaction | undefined,
+  ): Promise<SendResult[]> {
+    return uploads?.length ? keepAndSend(uploads, messages, tx) : sendAll(messages, tx);
+  }
+  function sendAll(messages: OutgoingMessage[], tx: SqlTransaction | undefined): Promise<SendResult[]> {
+    if (messages.length === 0) return Promise.resolve([]);
     if (tx === undefined) return send(client, messages);
     if (typeof tx?.query !== 'function') {
       throw new LongshoreError(

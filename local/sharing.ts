@@ -24,7 +24,7 @@ export function sharing(
   mostMessages: number,
   store: (messages: readonly OutgoingMessage[]) => Promise<SendResult[]>,
 ): JobSender['enqueue'] {
-  const waiting: Waiting[] = [];
+  let waiting: Waiting[] = [];
   let underWay = 0;
   let scheduled = false;
 
@@ -33,31 +33,29 @@ export function sharing(
     while (waiting.length > 0 && underWay < mostUnderWay) {
       const halved = underWay === 0 && waiting.length >= worthHalving;
       const mostCalls = halved ? Math.ceil(waiting.length / 2) : waiting.length;
-      const group: Waiting[] = [];
-      let size = 0;
-      while (group.length < mostCalls && size < mostMessages) {
-        const next = waiting.shift()!;
-        size += next.messages.length;
-        group.push(next);
+      const messages: OutgoingMessage[] = [];
+      let calls = 0;
+      while (calls < mostCalls && messages.length < mostMessages) {
+        for (const message of waiting[calls]!.messages) messages.push(message);
+        calls++;
       }
+      const group = waiting;
+      waiting = calls === group.length ? [] : group.splice(calls);
       underWay++;
-      void send(group);
+      void send(group, messages);
       if (!halved) continue;
       schedule(setImmediate);
       break;
     }
   }
 
-  async function send(group: readonly Waiting[]): Promise<void> {
-    const [only, ...others] = group;
-    const results = await store(
-      others.length === 0 ? only!.messages : group.flatMap(({ messages }) => messages),
-    );
+  async function send(group: readonly Waiting[], messages: readonly OutgoingMessage[]): Promise<void> {
+    const results = await store(messages);
     underWay--;
     let from = 0;
-    for (const { messages, resolve } of group) {
-      resolve(others.length === 0 ? results : results.slice(from, from + messages.length));
-      from += messages.length;
+    for (const { messages: own, resolve } of group) {
+      resolve(own.length === messages.length ? results : results.slice(from, from + own.length));
+      from += own.length;
     }
     flush();
   }

@@ -22,7 +22,36 @@ interface Parcel {
 export function createEnqueue(state: RedisState, maxBodyBytes: number): JobSender['enqueue'] {
   const { clock, ageingMs } = state;
 
-  async function store(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
+  function store(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
+    return arePlain(messages, maxBodyBytes) ? storePlain(messages) : storeAny(messages);
+  }
+
+  /** What most calls bring goes by a way without tables of who belongs where. */
+  async function storePlain(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
+    const now = clock.now();
+    const { queue } = messages[0]!;
+    const args = [state.at(), `${ageingMs}`, state.channel(queue), `${messages.length}`];
+    for (const message of messages) {
+      const place = nextPlace(message.priority);
+      args.push(place + message.id, jobText(message, place, now, now));
+    }
+    try {
+      await insertAll(queue, args);
+    } catch (error) {
+      return messages.map(({ id }) => ({ ok: false, id, error: error as LongshoreError }));
+    }
+    state.wake();
+    return messages.map(({ id }) => ({ ok: true, id, duplicate: false }));
+  }
+
+  /** Answers with the numbers of the careful ones that were there. */
+  async function insertAll(queue: string, args: readonly string[]): Promise<number[]> {
+    const run = state.link.run('enqueueing', scripts.enqueue, state.base(queue), args);
+    const knowing = state.know(queue);
+    return (knowing ? (await Promise.all([run, knowing]))[0] : await run) as number[];
+  }
+
+  async function storeAny(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
     const results: SendResult[] = new Array(messages.length);
     const byQueue = new Map<string, Parcel[]>();
     for (const [at, message] of messages.entries()) {
@@ -94,9 +123,7 @@ export function createEnqueue(state: RedisState, maxBodyBytes: number): JobSende
     for (const value of careful) args.push(value);
     let found: number[];
     try {
-      const run = state.link.run('enqueueing', scripts.enqueue, state.base(queue), args);
-      const knowing = state.know(queue);
-      found = (knowing ? (await Promise.all([run, knowing]))[0] : await run) as number[];
+      found = await insertAll(queue, args);
     } catch (error) {
       return refuse(parcels, error, results);
     }
@@ -109,6 +136,18 @@ export function createEnqueue(state: RedisState, maxBodyBytes: number): JobSende
   }
 
   return sharing(mostMessages, store);
+}
+
+/** Of one queue, ready now, with ids that nobody can have sent before, and small enough for one call. */
+function arePlain(messages: readonly OutgoingMessage[], maxBodyBytes: number): boolean {
+  if (messages.length === 0 || messages.length > mostMessages) return false;
+  const { queue } = messages[0]!;
+  let bytes = 0;
+  for (const { fresh, notBefore, queue: its, body } of messages) {
+    if (!fresh || notBefore !== null || its !== queue || body.length * 3 > maxBodyBytes) return false;
+    bytes += body.length;
+  }
+  return bytes <= mostBytes;
 }
 
 function refuse(parcels: readonly Parcel[], error: unknown, results: SendResult[]): void {
