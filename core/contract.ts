@@ -21,6 +21,8 @@ export interface OutgoingMessage {
   readonly id: string;
   /** The id was made for this very call, so nobody can have sent it before: a backend need not look through its history. */
   readonly fresh?: boolean;
+  /** More than one attempt may begin. Where that is not said, a lease should not be given to somebody who may not hear of it. */
+  readonly repeatable?: boolean;
   /** Names the move that brings it from another queue. It may have been in this one before: a broker must not drop it as a copy of itself. */
   readonly moved?: string;
   readonly queue: string;
@@ -66,6 +68,8 @@ export interface FetchRequest {
   readonly waitMs: number;
   /** Ends the wait early; the call then resolves with what it has, it does not reject. */
   readonly signal?: AbortSignal;
+  /** The caller has nothing else to do: a backend may lease it a job in the moment in which the job is enqueued. */
+  readonly idle?: boolean;
 }
 
 /** Marks an idempotency key as done in the same transaction as the ack, where queue and keys share a database. */

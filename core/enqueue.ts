@@ -95,6 +95,7 @@ function compose(
   return {
     id,
     fresh: app.ownIds,
+    repeatable: maxRetries > 0,
     queue,
     job: job.name,
     body,

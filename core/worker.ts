@@ -207,6 +207,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
           // After a failure it does not wait: that the queue is back is told at once, not with the next job.
           waitMs: onePass || failures > 0 ? 0 : waitMs,
           signal: waking.signal,
+          idle: busy() === 0,
         });
         if (failures > 0) {
           events.emit({ type: 'backend.recovered', backend: backend.name, afterMs: clock.now() - failedAt });

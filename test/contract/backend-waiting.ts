@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { JobLease } from '../../core/contract.ts';
+import type { FetchRequest, JobLease } from '../../core/contract.ts';
 import type { Law } from './harness.ts';
 import { bodiesOf, type Kit, mail, minute, second } from './kit.ts';
 
@@ -10,10 +10,14 @@ const stepMs = 20;
 const patience = 5_000 / stepMs;
 
 /** Starts a fetch that finds nothing yet, and makes sure that it waits. */
-export async function startWaiting(t: Kit, signal?: AbortSignal): Promise<() => Promise<JobLease[]>> {
+export async function startWaiting(
+  t: Kit,
+  signal?: AbortSignal,
+  how: Partial<FetchRequest> = {},
+): Promise<() => Promise<JobLease[]>> {
   let result: JobLease[] | null = null;
   let failure: unknown = null;
-  t.backend.fetch(signal ? { ...longWait, signal } : longWait).then(
+  t.backend.fetch({ ...longWait, ...how, ...(signal ? { signal } : {}) }).then(
     (leases) => {
       result = leases;
     },
@@ -42,6 +46,20 @@ export function waitingLaws(law: Law): void {
     const arrival = await startWaiting(t);
     const { body } = await t.put();
     assert.deepEqual(bodiesOf(await arrival()), [body]);
+  });
+
+  law('an idle fetch is given each message once, by whomever it was sent', async (t) => {
+    for (const sender of [...t.openings, ...t.openings, ...t.openings]) {
+      const arrival = await startWaiting(t, undefined, { idle: true });
+      const message = t.message({ fresh: true, repeatable: true });
+      await sender.enqueue([message]);
+      const leases = await arrival();
+      assert.deepEqual(bodiesOf(leases), [message.body]);
+      await t.nothingComes();
+      assert.deepEqual(await t.backend.renew(leases, minute), [true]);
+      assert.equal(await t.ack(leases[0]!), true);
+    }
+    await t.nothingEverComes();
   });
 
   law('a fetch that may wait also notices what another process sends', async (t) => {

@@ -43,7 +43,7 @@ export interface Link {
   /** `during` is for the error. */
   send(during: string, args: readonly string[]): Promise<unknown>;
   /** For its own connection: one that listens is asked nothing else but whether it lives. */
-  subscribe(channels: string[], listener: () => void): Promise<void>;
+  subscribe(channels: string[], listener: (message: string, channel: string) => void): Promise<void>;
   run(during: string, script: Script, key: string, args: readonly string[]): Promise<unknown>;
   /** Throws the connection away; what is under way fails. */
   drop(): void;

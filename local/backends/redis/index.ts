@@ -3,6 +3,7 @@
  * append-only file.
  */
 
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../../core/clock.ts';
 import type { QueueBackend } from '../../../core/contract.ts';
 import { config, shown } from '../../../core/errors.ts';
@@ -17,6 +18,7 @@ import { redisKeys } from './keys.ts';
 import { redisRecords } from './records.ts';
 import { createListener } from './ring.ts';
 import { scripts } from './scripts.ts';
+import { createSeats } from './seats.ts';
 import { createServerCheck } from './server.ts';
 import { createWorker } from './work.ts';
 import { redisWorkers } from './workers.ts';
@@ -79,6 +81,10 @@ export interface RedisState {
   queues(recently?: boolean): Promise<string[]>;
   /** Enters the queue into the list of all; `null` = it is there. */
   know(queue: string): Promise<void> | null;
+  /** What the channels begin with on which jobs are handed over; '' = none shall be. */
+  readonly handoverChannels: string;
+  /** What the server's clock said to a question. */
+  serverTime(askedAt: number, at: number): void;
   /** Lets waiting fetches of this process look again. */
   wake(): void;
   /** Old dead letters had to go for a new one. */
@@ -88,6 +94,10 @@ export interface RedisState {
 /** Though it listens, an idle worker looks this often: a message can be lost with its connection. */
 const safetyPollMs = 2_000;
 const repeatWarningMs = 60_000;
+/** What the text of a seat has digits for: 115 days. */
+const longestHandedMs = 1e10;
+/** For jobs that were handed over to a worker that stops. */
+const exitTimeout = () => delay(1_000, undefined, { ref: false });
 const mebibyte = 1024 * 1024;
 const completedDefault = { count: 100_000, bytes: 64 * mebibyte };
 const deadDefault = { count: 100_000, bytes: 256 * mebibyte };
@@ -124,7 +134,6 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
       knownAt = Number.NEGATIVE_INFINITY;
     },
   });
-  const listener = createListener(place, bell);
   const retention = { ...backendDefaults.retention, ...options.retention };
   const list = `${prefix}:queues`;
   const limits = [completed.count, completed.bytes, dead.count, dead.bytes].map(String);
@@ -142,6 +151,8 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
     at: () => (options.clock ? `${Math.floor(clock.now())}` : ''),
     base: (queue) => `${prefix}:{${queue}}`,
     channel: (queue) => (listen ? `${prefix}:{${queue}}:ring` : ''),
+    handoverChannels: listen ? `${prefix}:hand:` : '',
+    serverTime: (askedAt, at) => seats.serverTime(askedAt, at),
     key: (key) => `${prefix}:key:${key}`,
     common: () => [state.at(), ...settings],
     manage: (during, queue, what, args) =>
@@ -168,7 +179,17 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
       );
     },
   };
-  const { claim, ...worker } = createWorker(state);
+  const { claim, decline, ...worker } = createWorker(state);
+  const seats = createSeats({
+    channels: state.handoverChannels,
+    now: clock.now,
+    queueOf: (key) => key.slice(prefix.length + 2, key.indexOf('}', prefix.length)),
+    listener: () => listener,
+    decline,
+    leave: async (queue, seat) => (await state.manage('leaving', queue, 'leave', [seat])) === 1,
+    lookAgain: () => bell.ring(),
+  });
+  const listener = createListener(place, bell, seats.hear);
 
   return {
     name: 'redis',
@@ -178,29 +199,45 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
     ...worker,
     enqueue: createEnqueue(state, maxBodyBytes),
 
-    async fetch({ queues, max, leaseMs, waitMs, signal }) {
+    async fetch({ queues, max, leaseMs, waitMs, signal, idle = false }) {
       const until = clock.now() + waitMs;
-      const channels = queues.map(state.channel);
+      const channels = [...queues.map(state.channel), seats.channel];
+      const guest =
+        idle && listen && waitMs > 0 && leaseMs < longestHandedMs ? seats.enter(queues, max) : null;
       let unheard = false;
-      for (;;) {
-        const now = clock.now();
-        const rung = bell.rings;
-        const listens = listen && now < until && !signal?.aborted;
-        const claimed = await claim({ queues, max, leaseMs }, listens).catch((error) => {
-          if (open) throw error;
-        });
-        if (!claimed) return [];
-        const { leases, nextDueMs } = claimed;
-        if (unheard && leases.length > 0) listener.doubt();
-        if (leases.length > 0 || clock.now() >= until || signal?.aborted || !open) return leases;
-        if (listen) listener.start(channels);
-        const hears = listen && listener.hears(channels);
-        const due = nextDueMs === null ? until : now + Math.max(1, nextDueMs);
-        const poll = clock.now() + (hears ? safetyPollMs : pollMs);
-        const next = Math.min(poll, due, until);
-        if (bell.rings === rung) await bell.wait(next - clock.now(), signal);
-        unheard = hears && bell.rings === rung && clock.now() >= poll;
-        if (!open) return [];
+      try {
+        for (;;) {
+          const now = clock.now();
+          const rung = bell.rings;
+          const listens = listen && now < until && !signal?.aborted;
+          const seating =
+            guest && listens && listener.hears(channels)
+              ? seats.seating(Math.min(safetyPollMs, until - now))
+              : null;
+          const claimed = await claim({ queues, max, leaseMs }, listens, seating).catch((error) => {
+            if (open && !guest?.leases.length) throw error;
+          });
+          if (!claimed) return guest?.leases.splice(0) ?? [];
+          const { leases, nextDueMs } = claimed;
+          if (unheard && leases.length > 0) listener.doubt();
+          if (guest?.leases.length) leases.push(...guest.leases.splice(0, max - leases.length));
+          if (leases.length > 0 || clock.now() >= until || signal?.aborted || !open) return leases;
+          if (listen) listener.start(channels);
+          const hears = listen && listener.hears(channels);
+          const due = nextDueMs === null ? until : now + Math.max(1, nextDueMs);
+          const poll = clock.now() + (hears ? safetyPollMs : pollMs);
+          const next = Math.min(poll, due, until);
+          if (bell.rings === rung) await bell.wait(next - clock.now(), signal);
+          if (guest?.leases.length) return guest.leases.splice(0);
+          unheard = hears && bell.rings === rung && clock.now() >= poll;
+          if (!open) return [];
+        }
+      } finally {
+        if (guest) {
+          const gone = seats.exit(guest);
+          // Whoever stops may end its process next.
+          if (gone && (signal?.aborted || !open)) await Promise.race([gone, exitTimeout()]);
+        }
       }
     },
 
@@ -208,6 +245,7 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
       if (!open) return;
       open = false;
       bell.ring();
+      await Promise.race([seats.close(), exitTimeout()]);
       await listener.close();
       await link.close();
     },

@@ -1,4 +1,7 @@
-/** Who waits for work is rung by PUBLISH. A message can be lost with its connection, so idle workers also look now and then. */
+/**
+ * Who waits for work is rung by PUBLISH, or handed a job. A message can be lost with its connection, so idle workers also look now
+ * and then.
+ */
 
 import type { Bell } from '../../bell.ts';
 import { createLink, type LinkOptions } from './connection.ts';
@@ -10,6 +13,8 @@ export interface Listener {
   hears(channels: readonly string[]): boolean;
   /** Work was found of which nothing was heard: the connection may be dead. */
   doubt(): void;
+  /** Resolves when all that was sent before has been heard; rejects if that cannot be known. */
+  heardAll(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -17,7 +22,12 @@ const retryMs = 500;
 /** A connection can die without a word from anybody: this asks whether it still lives. */
 const beatMs = 5_000;
 
-export function createListener(options: LinkOptions, bell: Bell): Listener {
+/** @param hear told of each message, before those who wait are woken */
+export function createListener(
+  options: LinkOptions,
+  bell: Bell,
+  hear: (message: string, channel: string) => void,
+): Listener {
   const link = createLink({ ...options, lost: () => deaf() });
   const wanted = new Set<string>();
   const heard = new Set<string>();
@@ -38,13 +48,18 @@ export function createListener(options: LinkOptions, bell: Bell): Listener {
     if (!closed) timer = setTimeout(listen, retryMs).unref();
   }
 
+  function heardOf(message: string, channel: string): void {
+    hear(message, channel);
+    bell.ring();
+  }
+
   async function listen(): Promise<void> {
     if (working || closed) return;
     working = true;
     try {
       await link.client();
       const missing = [...wanted].filter((channel) => !heard.has(channel));
-      if (missing.length > 0) await link.subscribe(missing, () => bell.ring());
+      if (missing.length > 0) await link.subscribe(missing, heardOf);
       for (const channel of missing) heard.add(channel);
       clearInterval(beating);
       beating = setInterval(() => link.send('listening', ['PING']).catch(() => {}), beatMs).unref();
@@ -65,6 +80,7 @@ export function createListener(options: LinkOptions, bell: Bell): Listener {
     },
     hears: (channels) => channels.every((channel) => heard.has(channel)),
     doubt: () => link.drop(),
+    heardAll: () => link.send('listening', ['PING']).then(() => {}),
     async close() {
       closed = true;
       clearTimeout(timer);

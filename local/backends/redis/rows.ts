@@ -187,7 +187,7 @@ function recordOf(queue: string, id: string, facts: Facts, progress: string, rep
 }
 
 /** The last one is the rest, whatever it holds. */
-function lines(text: string, count: number): string[] {
+export function lines(text: string, count: number): string[] {
   const parts: string[] = [];
   let from = 0;
   while (parts.length < count - 1) {

@@ -13,9 +13,21 @@ export interface Claimed {
   readonly nextDueMs: number | null;
 }
 
+/** A seat for each queue in which nothing is found. */
+export interface Seating {
+  /** Whose it is (11 characters), for how many ms, and whether the process believes that it has it. */
+  args(queue: string): string[];
+  told(queue: string, seat: SeatAnswer): void;
+}
+
+/** 0 = it has none, 1 = it has one, 2 = the one that it believed to have is gone. */
+type SeatAnswer = 0 | 1 | 2;
+
 export interface Worker extends JobSettler, Required<Pick<QueueBackend, 'ackAndFetch' | 'reapExpired'>> {
   /** @param listens whether who finds nothing waits to be rung */
-  claim(request: Request, listens?: boolean): Promise<Claimed>;
+  claim(request: Request, listens?: boolean, seating?: Seating | null): Promise<Claimed>;
+  /** Hands back what was handed over, and has not begun. */
+  decline(lease: JobLease): Promise<void>;
 }
 
 type Request = Pick<FetchRequest, 'queues' | 'max' | 'leaseMs'>;
@@ -26,12 +38,14 @@ type WorkAnswer = [
   ids: string[],
   texts: (string | null)[],
   states: (string | null)[],
+  seat: SeatAnswer,
 ];
-type HeadsAnswer = [nextDueMs: number | null, membersAndRanks: string[]];
+type HeadsAnswer = [nextDueMs: number | null, membersAndRanks: string[], at: string, seat: SeatAnswer];
 
 /** A script may not run for long, and Lua cannot take more than some 8,000 values at once. */
 const mostPerCall = 1_000;
 const mostReaped = 200;
+const noSeat = ['', '0', '0'];
 
 export function createWorker(state: RedisState): Worker {
   const { clock, link } = state;
@@ -43,10 +57,12 @@ export function createWorker(state: RedisState): Worker {
     max: number,
     leaseMs: number,
     listens = false,
+    seating: Seating | null = null,
   ): Promise<Claimed & { flags: string }> {
     // 88 random bits, and never an id of a claim that was: the moment follows.
     const nonce = max > 0 ? randomBytes(9).toString('base64url').slice(0, 11) : '';
     const args = [...state.common(), nonce, `${max}`, `${leaseMs}`, `${acks.length}`, listens ? '1' : '0'];
+    args.push(...(seating?.args(queue) ?? noSeat));
     for (const { lease } of acks) args.push(lease.token);
     if (state.keep) for (const { report } of acks) args.push(reportText(report));
     for (const [i, { complete }] of acks.entries()) {
@@ -55,10 +71,15 @@ export function createWorker(state: RedisState): Worker {
       const keepMs = Math.ceil(keepUntil - clock.now());
       args.push(`${i + 1}`, state.key(key), owner, value === null ? '' : `=${value}`, `${keepMs}`);
     }
-    const expiresAt = clock.now() + leaseMs;
+    const askedAt = clock.now();
+    const expiresAt = askedAt + leaseMs;
     const during = acks.length === 0 ? 'claiming' : max > 0 ? 'settling and claiming' : 'settling';
     const answer = await link.run(during, scripts.work, state.base(queue), args);
-    const [flags, nextDueMs, at, ids, texts, states] = answer as WorkAnswer;
+    const [flags, nextDueMs, at, ids, texts, states, seat] = answer as WorkAnswer;
+    if (seating) {
+      state.serverTime(askedAt, Number(at));
+      seating.told(queue, seat);
+    }
     const claim = nonce + at.padStart(13, '0');
     const leases: JobLease[] = [];
     for (let i = 0; i < ids.length; i++) {
@@ -77,10 +98,20 @@ export function createWorker(state: RedisState): Worker {
     max: number,
     leaseMs: number,
     listens: boolean,
+    seating: Seating | null,
   ): Promise<Claimed> {
+    const askedAt = clock.now();
+    const seatArgs = (queue: string) => seating?.args(queue) ?? noSeat;
+    const argsOf = (queue: string) => [`${max}`, listens ? '1' : '0', ...seatArgs(queue), `${leaseMs}`];
     const heads = (await Promise.all(
-      queues.map((queue) => state.manage('claiming', queue, 'heads', [`${max}`, listens ? '1' : '0'])),
+      queues.map((queue) => state.manage('claiming', queue, 'heads', argsOf(queue))),
     )) as HeadsAnswer[];
+    if (seating) {
+      for (const [q, [, members, at, seat]] of heads.entries()) {
+        state.serverTime(askedAt, Number(at));
+        if (members.length === 0) seating.told(queues[q]!, seat);
+      }
+    }
     const places = heads.flatMap(([, list], q) =>
       Array.from({ length: list.length / 2 }, (_, i) => ({
         queue: queues[q]!,
@@ -94,7 +125,7 @@ export function createWorker(state: RedisState): Worker {
     const claims = await Promise.all(
       queues.map((queue) => {
         const share = wanted.filter((place) => place.queue === queue).length;
-        return share === 0 ? null : work(queue, [], share, leaseMs);
+        return share === 0 ? null : work(queue, [], share, leaseMs, false, seating);
       }),
     );
     const dues = heads.flatMap(([due]) => due ?? []);
@@ -105,11 +136,15 @@ export function createWorker(state: RedisState): Worker {
     return { leases, nextDueMs: dues.length > 0 ? Math.min(...dues) : null };
   }
 
-  async function claim({ queues, max: wanted, leaseMs }: Request, listens = false): Promise<Claimed> {
+  async function claim(
+    { queues, max: wanted, leaseMs }: Request,
+    listens = false,
+    seating: Seating | null = null,
+  ): Promise<Claimed> {
     const max = Math.min(wanted, mostPerCall);
     const distinct = [...new Set(queues)];
-    if (distinct.length === 1) return work(distinct[0]!, [], max, leaseMs, listens);
-    return claimFromMany(distinct, max, leaseMs, listens);
+    if (distinct.length === 1) return work(distinct[0]!, [], max, leaseMs, listens, seating);
+    return claimFromMany(distinct, max, leaseMs, listens, seating);
   }
 
   /** Settles queue by queue; the answers in the order of the acks. */
@@ -163,6 +198,11 @@ export function createWorker(state: RedisState): Worker {
 
     nack,
 
+    async decline({ queue, token }) {
+      await state.manage('settling', queue, 'decline', [token, state.channel(queue)]);
+      state.wake();
+    },
+
     async abandon({ queue, token }, { reason, error, report }) {
       const end = reason === 'cancelled' || reason === 'expired' ? reason : 'failed';
       const args = [token, end, reason, JSON.stringify(error), reportText(report)];
@@ -186,6 +226,8 @@ export function createWorker(state: RedisState): Worker {
     },
 
     async reapExpired(queue) {
+      // A process that was asleep reads its letters first: what it was handed has not begun, and goes back uncounted.
+      await new Promise(setImmediate);
       const args = [lost, `${mostReaped}`, state.channel(queue)];
       for (let total = 0; ; ) {
         const answer = await state.manage('reaping', queue, 'reap', args);
