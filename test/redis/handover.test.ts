@@ -11,6 +11,7 @@ import type { JobLease, QueueBackend } from '../../core/contract.ts';
 import { type RedisOptions, redis } from '../../local/backends/redis/index.ts';
 import { startProxy } from '../postgres/proxy.ts';
 import { message } from '../sqlite/messages.ts';
+import { until } from '../until.ts';
 import { type RedisServer, startRedis } from './server.ts';
 import { app, greet } from './waiter.ts';
 
@@ -39,15 +40,6 @@ const look = { queues: ['default'], max: 10, leaseMs: 60_000, waitMs: 0 };
 let ids = 0;
 const fresh = (parts: object = {}) => message({ id: `id-${++ids}`, fresh: true, repeatable: true, ...parts });
 const idOf = ({ token }: JobLease) => token.slice(24);
-
-async function until<T>(found: () => Promise<T | null | false>): Promise<T> {
-  for (let tries = 0; tries < 1_000; tries++) {
-    const value = await found();
-    if (value !== null && value !== false) return value;
-    await delay(5);
-  }
-  throw new Error(`Expected it within some seconds: ${found}`);
-}
 
 /** The processes that have a seat, by the name with which tokens of what they are handed begin. */
 async function seatsOf(prefix: string, queue = 'default'): Promise<string[]> {
@@ -152,6 +144,28 @@ describe('a job for an idle worker', () => {
     await delay(50); // until it is due, and nobody has looked
     await sender.enqueue([fresh()]);
     expect((await fetched).map(idOf)).toEqual([due.id]);
+  });
+});
+
+describe('what is said on the channel of a worker', () => {
+  it.each([
+    '',
+    'a\nb\nc',
+    '\n\n\n',
+    'x:{default}\n9999999999999\nno-token-that-anybody-has\n\n\nno envelope',
+  ])('by somebody else is no job: %j', async (said) => {
+    const { backend: waiter, prefix } = open();
+    const { backend: sender } = open({ prefix });
+    const fetched = waiter.fetch(wait);
+    const seat = await seated(prefix);
+    const listening = async () =>
+      String(await server.command('CLIENT', 'LIST', 'TYPE', 'pubsub')).match(/^id=\d+/gm);
+    const before = await listening();
+    expect(await server.command('PUBLISH', `${prefix}:hand:${seat}`, said)).toBe(1);
+    const job = fresh();
+    await sender.enqueue([job]);
+    expect((await fetched).map(idOf)).toEqual([job.id]);
+    expect(await listening()).toEqual(before); // one whose listener throws is given up
   });
 });
 

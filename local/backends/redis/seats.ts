@@ -84,14 +84,15 @@ export function createSeats({
   }
 
   function take(letter: string): void {
-    const [place, till, token, text] = lines(letter, 4);
-    const queue = queueOf(place!);
+    const [place, till, token, text] = lines(letter, 4) as [string, string, string, string | undefined];
+    if (text === undefined) return; // no letter: somebody else has found the channel
+    const queue = queueOf(place);
     seated.delete(queue);
     // A worker that was asleep finds its letters late. By our clock the lease ends when it ends by the server's, or earlier.
     const expiresAt = moment ? moment.ours + Number(till) - moment.server : 0;
-    const body = bodyOf(text!);
-    const lease = { queue, body, attempt: 1, token: token!, expiresAt, interrupted: false };
-    const leaseMs = Number(till) - Number(token!.slice(11, 24));
+    const body = bodyOf(text);
+    const lease = { queue, body, attempt: 1, token, expiresAt, interrupted: false };
+    const leaseMs = Number(till) - Number(token.slice(11, 24));
     if (expiresAt - now() >= leaseMs / 2) {
       for (const { queues, max, leases } of guests) {
         if (queues.has(queue) && leases.length < max) return void leases.push(lease);
