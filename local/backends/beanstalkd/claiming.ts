@@ -183,9 +183,8 @@ export function createClaiming(state: BeanstalkdState, seats: Seats, leases: Lea
       const seat = await seats.free(queues.map(state.tubeOf));
       let coming: Promise<JobLease[]> | null = null;
       let isEnded = false;
-      let isOver = false;
       const end = () => {
-        if (isEnded || isOver) return;
+        if (!waiting.delete(end)) return;
         isEnded = true;
         seat.connection.endWait();
       };
@@ -195,7 +194,6 @@ export function createClaiming(state: BeanstalkdState, seats: Seats, leases: Lea
       const clearAway = () => {
         cancel();
         signal?.removeEventListener('abort', end);
-        waiting.delete(end);
       };
       waiting.add(end);
       try {
@@ -210,12 +208,11 @@ export function createClaiming(state: BeanstalkdState, seats: Seats, leases: Lea
         if (reply.word !== 'RESERVED') throw refusal('waiting for a job', reply.word);
         // In the last moment: the server takes it back, and gives it to the next who asks.
         if (isEnded) return [];
-        coming =
-          ahead !== null && reply.number === guess
-            ? reserved(seat, [reply], leaseMs, async () => ({ askedAt, answers: [await ahead] }))
-            : reserved(seat, [reply], leaseMs);
+        const asked = ahead && reply.number === guess;
+        const ask = asked ? async () => ({ askedAt, answers: [await ahead] }) : undefined;
+        coming = reserved(seat, [reply], leaseMs, ask);
       } finally {
-        isOver = true;
+        waiting.delete(end);
         seat.isWaiting = false;
         setImmediate(clearAway);
         if (isEnded) seat.connection.destroy();

@@ -96,8 +96,8 @@ const safetyPollMs = 2_000;
 const repeatWarningMs = 60_000;
 /** What the text of a seat has digits for: 115 days. */
 const longestHandedMs = 1e10;
-/** For jobs that were handed over to a worker that stops. */
-const exitTimeout = () => delay(1_000, undefined, { ref: false });
+/** Jobs that were handed over to a worker that stops are not waited for any longer. */
+const briefly = (work: Promise<void>) => Promise.race([work, delay(1_000, undefined, { ref: false })]);
 const mebibyte = 1024 * 1024;
 const completedDefault = { count: 100_000, bytes: 64 * mebibyte };
 const deadDefault = { count: 100_000, bytes: 256 * mebibyte };
@@ -236,7 +236,7 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
         if (guest) {
           const gone = seats.exit(guest);
           // Whoever stops may end its process next.
-          if (gone && (signal?.aborted || !open)) await Promise.race([gone, exitTimeout()]);
+          if (gone && (signal?.aborted || !open)) await briefly(gone);
         }
       }
     },
@@ -245,7 +245,7 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
       if (!open) return;
       open = false;
       bell.ring();
-      await Promise.race([seats.close(), exitTimeout()]);
+      await briefly(seats.close());
       await listener.close();
       await link.close();
     },
