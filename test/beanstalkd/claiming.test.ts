@@ -2,11 +2,11 @@
 
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { beanstalkd } from '../../local/backends/beanstalkd/index.ts';
 import { memoryStore } from '../../local/backends/memory/index.ts';
 import { message } from '../sqlite/messages.ts';
+import { until } from '../until.ts';
 import { type BeanstalkdServer, startBeanstalkd } from './server.ts';
 
 let server: BeanstalkdServer;
@@ -89,10 +89,7 @@ describe('a claim of which the server refuses a part', () => {
     await withRefusal(['stats-job', 1], async (worker, peer) => {
       const waiting = worker.fetch({ ...take, waitMs: 10_000 });
       waiting.catch(() => {}); // awaited below
-      const line = await server.connection();
-      for (let isThere = false; !isThere; await delay(2))
-        isThere = (await line.send('stats')).data!.includes('\ncurrent-waiting: 1\n');
-      line.destroy();
+      await until(async () => (await server.count('current-waiting')) === 1);
       await worker.enqueue([message({ id: 'late' })]);
       await expect(waiting).rejects.toThrow('UNKNOWN_COMMAND');
       expect(await peer.fetch(take)).toMatchObject([{ attempt: 2, interrupted: false }]);

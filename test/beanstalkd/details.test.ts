@@ -364,23 +364,17 @@ describe('an idle worker', () => {
   it('waits on one connection and asks nothing', async () => {
     const own = await startBeanstalkd();
     const { backend } = open({ url: own.url });
-    const line = await own.connection();
-    const counted = async (name: string) => {
-      const { data } = await line.send('stats');
-      return Number(new RegExp(`^${name}: (\\d+)`, 'm').exec(data!.toString())![1]);
-    };
     const waiting = backend.fetch({ ...take, waitMs: 5_000 });
-    await until(async () => (await counted('current-waiting')) === 1);
+    await until(async () => (await own.count('current-waiting')) === 1);
     const [before, connections] = [
-      await counted('cmd-reserve-with-timeout'),
-      await counted('current-connections'),
+      await own.count('cmd-reserve-with-timeout'),
+      await own.count('current-connections'),
     ];
     await delay(700); // in which nothing may happen
-    expect(await counted('cmd-reserve-with-timeout')).toBe(before);
+    expect(await own.count('cmd-reserve-with-timeout')).toBe(before);
     expect(connections).toBe(2); // its own, and the one of this test
     await backend.enqueue(many(1));
     expect(await waiting).toHaveLength(1);
-    line.destroy();
     await backend.close();
     await own.remove();
   });

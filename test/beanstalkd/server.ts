@@ -28,6 +28,8 @@ export interface BeanstalkdServer {
   readonly url: string;
   readonly port: number;
   readonly pid: number;
+  /** One of the numbers that `stats` shows, such as `current-waiting`. Asked on a connection that counts too, once there is one. */
+  count(name: string): Promise<number>;
   /** A plain connection, to do what other programs do. Ends with the server. */
   connection(): Promise<Connection>;
   start(): Promise<void>;
@@ -76,18 +78,26 @@ export async function startBeanstalkd(options: BeanstalkdServerOptions = {}): Pr
     (port) => launch(program, ['-p', `${port}`, ...own], env, answers(port)),
   );
   const place = { host: '127.0.0.1', port: server.port, silenceMs: 10_000 };
-  let clockLine: Connection | null = null;
+  let ownLine: Connection | null = null;
+  const line = async (): Promise<Connection> => {
+    if (!ownLine?.isOpen) ownLine = await openConnection(place);
+    return ownLine;
+  };
   /** It looks at its clock after each command: the first answer may still be of the old time. */
   const look = async () => {
-    clockLine ??= await openConnection(place);
-    await clockLine.send('list-tube-used');
-    await clockLine.send('list-tube-used');
+    const to = await line();
+    await to.send('list-tube-used');
+    await to.send('list-tube-used');
   };
   return {
     url: `beanstalk://127.0.0.1:${server.port}`,
     port: server.port,
     get pid() {
       return server.pid;
+    },
+    async count(name) {
+      const { data } = await (await line()).send('stats');
+      return Number(new RegExp(`^${name}: (\\d+)`, 'm').exec(data!)![1]);
     },
     connection: () => openConnection(place),
     start: server.start,

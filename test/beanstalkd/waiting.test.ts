@@ -11,14 +11,8 @@ import { type BeanstalkdServer, startBeanstalkd } from './server.ts';
 let server: BeanstalkdServer;
 let asked = 0;
 let prefixes = 0;
-const numberOf = async (name: string): Promise<number> => {
-  const line = await server.connection();
-  const { data } = await line.send('stats');
-  line.destroy();
-  return Number(new RegExp(`^${name}: (\\d+)`, 'm').exec(data!)![1]);
-};
-const questions = async () => (await numberOf('cmd-stats-job')) - asked;
-const isWaiting = async () => (await numberOf('current-waiting')) === 1;
+const questions = async () => (await server.count('cmd-stats-job')) - asked;
+const isWaiting = async (where = server) => (await where.count('current-waiting')) === 1;
 const open = (options: Partial<BeanstalkdOptions> = {}) =>
   beanstalkd({ url: server.url, prefix: `wait-${++prefixes}-`, store: memoryStore(), ...options });
 const wait = { queues: ['default'], max: 10, leaseMs: 60_000, waitMs: 10_000 };
@@ -27,14 +21,14 @@ beforeAll(async () => {
   server = await startBeanstalkd();
 });
 beforeEach(async () => {
-  asked = await numberOf('cmd-stats-job');
+  asked = await server.count('cmd-stats-job');
 });
 afterAll(() => server.remove());
 
 /** Enqueues one when the worker waits, and gives what it got. */
 async function waitedFor(backend: ReturnType<typeof beanstalkd>, id: string) {
   const fetched = backend.fetch(wait);
-  await until(isWaiting);
+  await until(() => isWaiting());
   await backend.enqueue([message({ id })]);
   const [lease] = await fetched;
   return lease!;
@@ -57,7 +51,7 @@ describe('a job that is waited for', () => {
     const line = await server.connection();
     const first = await waitedFor(backend, 'first');
     const fetched = backend.fetch(wait);
-    await until(isWaiting);
+    await until(() => isWaiting());
     const { number } = await line.send('put 0 0 60 5', 'other');
     await line.send(`reserve-job ${number}`);
     await backend.enqueue([message({ id: 'second' })]);
@@ -79,7 +73,7 @@ describe('a job that is waited for', () => {
     expect((await line.send('reserve-with-timeout 0')).word).toBe('RESERVED');
     const before = await questions();
     const fetched = backend.fetch(wait);
-    await until(isWaiting);
+    await until(() => isWaiting());
     line.destroy();
     const [second] = await fetched;
     expect(second).toMatchObject({ attempt: 2, interrupted: true });
@@ -92,25 +86,21 @@ describe('a job that is waited for', () => {
     const own = await startBeanstalkd({ stopped: true });
     const clock = createVirtualClock();
     const backend = beanstalkd({ url: own.url, store: memoryStore(), ttrMs: 4_000, clock });
-    const line = await own.connection();
-    const counted = async (name: string) =>
-      Number(new RegExp(`^${name}: (\\d+)`, 'm').exec((await line.send('stats')).data!)![1]);
     await own.setTime(clock.now());
     for (const id of ['first', 'second']) {
       const fetched = backend.fetch(wait);
-      await until(async () => (await counted('current-waiting')) === 1);
+      await until(() => isWaiting(own));
       clock.advance(3_000);
       await own.setTime(clock.now());
       await backend.enqueue([message({ id })]);
       const [lease] = await fetched;
       // Without a touch nobody would know whether a second is left, or four.
-      await until(async () => (await counted('cmd-touch')) === (id === 'second' ? 1 : 0));
+      await until(async () => (await own.count('cmd-touch')) === (id === 'second' ? 1 : 0));
       clock.advance(1_500);
       await own.setTime(clock.now());
       expect(await backend.ack([{ lease: lease! }])).toEqual([true]);
     }
     await backend.close();
-    line.destroy();
     await own.remove();
   });
 });
