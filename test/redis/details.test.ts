@@ -4,28 +4,13 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type RedisOptions, redis } from '../../local/backends/redis/index.ts';
+import { describe, expect, it } from 'vitest';
+import { redis } from '../../local/backends/redis/index.ts';
 import { startProxy } from '../postgres/proxy.ts';
 import { message } from '../sqlite/messages.ts';
 import { until } from '../until.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
-import { type RedisServer, startRedis } from './server.ts';
-
-let server: RedisServer;
-let prefixes = 0;
-beforeAll(async () => {
-  server = await startRedis();
-});
-afterAll(() => server.remove());
-
-const open = (options: Partial<RedisOptions> = {}) => {
-  const prefix = `test-${++prefixes}`;
-  return { backend: redis({ url: server.url, prefix, ...options }), prefix };
-};
-const take = { queues: ['default'], max: 1_000, leaseMs: 60_000, waitMs: 0 };
-const many = (count: number, parts: object = {}) =>
-  Array.from({ length: count }, (_, i) => message({ id: `id-${i}`, ...parts }));
+import { many, open, server, take } from './kit.ts';
 
 describe('a server that evicts', () => {
   it('is warned of once, however often it is connected to', async () => {

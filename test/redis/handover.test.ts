@@ -5,35 +5,19 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { connect } from '../../core/client.ts';
-import type { JobLease, QueueBackend } from '../../core/contract.ts';
-import { type RedisOptions, redis } from '../../local/backends/redis/index.ts';
+import type { JobLease } from '../../core/contract.ts';
 import { startProxy } from '../postgres/proxy.ts';
 import { message } from '../sqlite/messages.ts';
 import { until } from '../until.ts';
-import { type RedisServer, startRedis } from './server.ts';
+import { callsOf, open, server } from './kit.ts';
 import { app, greet } from './waiter.ts';
 
-let server: RedisServer;
-let prefixes = 0;
-const opened: QueueBackend[] = [];
 const children: ChildProcess[] = [];
-beforeAll(async () => {
-  server = await startRedis();
-});
-afterEach(async () => {
+afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL');
-  for (const backend of opened.splice(0)) await backend.close();
 });
-afterAll(() => server.remove());
-
-function open(options: Partial<RedisOptions> = {}): { backend: QueueBackend; prefix: string } {
-  const prefix = options.prefix ?? `test-${++prefixes}`;
-  const backend = redis({ url: server.url, prefix, ...options });
-  opened.push(backend);
-  return { backend, prefix };
-}
 
 const wait = { queues: ['default'], max: 1, leaseMs: 60_000, waitMs: 20_000, idle: true };
 const look = { queues: ['default'], max: 10, leaseMs: 60_000, waitMs: 0 };
@@ -52,18 +36,20 @@ async function seatsOf(prefix: string, queue = 'default'): Promise<string[]> {
 const seated = (prefix: string, queue?: string) =>
   until(async () => (await seatsOf(prefix, queue)).at(-1) ?? null);
 
-async function claims(): Promise<number> {
-  const text = String(await server.command('INFO', 'commandstats'));
-  return Number(/cmdstat_evalsha:calls=(\d+)/.exec(text)?.[1] ?? 0);
+const claims = () => callsOf('evalsha');
+
+/** A worker that waits, with a seat, and somebody else who can send. */
+async function idleWorker() {
+  const { backend: waiter, prefix } = open();
+  const { backend: sender } = open({ prefix });
+  const fetched = waiter.fetch(wait);
+  return { waiter, sender, prefix, fetched, seat: await seated(prefix) };
 }
 
 describe('a job for an idle worker', () => {
   it('comes with its lease, and nobody is asked for it', async () => {
-    const { backend: waiter, prefix } = open();
-    const { backend: sender } = open({ prefix });
+    const { waiter, sender, prefix, fetched, seat } = await idleWorker();
     await sender.admin!.stats();
-    const fetched = waiter.fetch(wait);
-    const seat = await seated(prefix);
     const before = await claims();
     const job = fresh();
     expect(await sender.enqueue([job])).toEqual([{ ok: true, id: job.id, duplicate: false }]);
@@ -97,20 +83,14 @@ describe('a job for an idle worker', () => {
     ['may begin only once', { repeatable: false }],
     ['has an id that may have come before', { fresh: false }],
   ])('is only rung for when it %s', async (_what, parts) => {
-    const { backend: waiter, prefix } = open();
-    const { backend: sender } = open({ prefix });
-    const fetched = waiter.fetch(wait);
-    const seat = await seated(prefix);
+    const { sender, fetched, seat } = await idleWorker();
     await sender.enqueue([fresh(parts)]);
     const [lease] = await fetched;
     expect(lease!.token.startsWith(seat)).toBe(false);
   });
 
   it('waits while the queue is paused', async () => {
-    const { backend: waiter, prefix } = open();
-    const { backend: sender } = open({ prefix });
-    const fetched = waiter.fetch(wait);
-    await seated(prefix);
+    const { sender, fetched } = await idleWorker();
     await sender.admin!.pause('default');
     await sender.enqueue([fresh()]);
     expect(await sender.admin!.stats('default')).toMatchObject([{ ready: 1, leased: 0 }]);
@@ -119,11 +99,8 @@ describe('a job for an idle worker', () => {
   });
 
   it('waits behind those who were there before it', async () => {
-    const { backend: waiter, prefix } = open();
+    const { waiter, sender, prefix, fetched } = await idleWorker();
     const { backend: silent } = open({ prefix, listen: false });
-    const { backend: sender } = open({ prefix });
-    const fetched = waiter.fetch(wait);
-    await seated(prefix);
     const [first, second] = [fresh(), fresh({ priority: 0 })];
     await silent.enqueue([first]); // nobody is rung
     await sender.enqueue([fresh({ priority: 9 })]);
@@ -133,11 +110,8 @@ describe('a job for an idle worker', () => {
   });
 
   it('waits behind one that is due', async () => {
-    const { backend: waiter, prefix } = open();
+    const { sender, prefix, fetched } = await idleWorker();
     const { backend: silent } = open({ prefix, listen: false });
-    const { backend: sender } = open({ prefix });
-    const fetched = waiter.fetch(wait);
-    await seated(prefix);
     const due = fresh({ notBefore: Date.now() + 30 });
     await silent.enqueue([due]);
     expect(await seatsOf(prefix)).toEqual([]);
@@ -154,10 +128,7 @@ describe('what is said on the channel of a worker', () => {
     '\n\n\n',
     'x:{default}\n9999999999999\nno-token-that-anybody-has\n\n\nno envelope',
   ])('by somebody else is no job: %j', async (said) => {
-    const { backend: waiter, prefix } = open();
-    const { backend: sender } = open({ prefix });
-    const fetched = waiter.fetch(wait);
-    const seat = await seated(prefix);
+    const { sender, prefix, fetched, seat } = await idleWorker();
     const listening = async () =>
       String(await server.command('CLIENT', 'LIST', 'TYPE', 'pubsub')).match(/^id=\d+/gm);
     const before = await listening();

@@ -1,33 +1,14 @@
 /** Who is told of new jobs, and what idle workers cost. */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type RedisOptions, redis } from '../../local/backends/redis/index.ts';
+import { describe, expect, it } from 'vitest';
 import { startProxy } from '../postgres/proxy.ts';
 import { message } from '../sqlite/messages.ts';
 import { until } from '../until.ts';
-import { type RedisServer, startRedis } from './server.ts';
+import { callsOf, many, open, server, take } from './kit.ts';
 
-let server: RedisServer;
-let prefixes = 0;
-beforeAll(async () => {
-  server = await startRedis();
-});
-afterAll(() => server.remove());
-
-const open = (options: Partial<RedisOptions> = {}) => {
-  const prefix = `test-${++prefixes}`;
-  return { backend: redis({ url: server.url, prefix, ...options }), prefix };
-};
-const take = { queues: ['default'], max: 1_000, leaseMs: 60_000, waitMs: 0 };
-const many = (count: number) => Array.from({ length: count }, (_, i) => message({ id: `id-${i}` }));
-
-const commandCalls = async (command: string): Promise<number> => {
-  const text = String(await server.command('INFO', 'commandstats'));
-  return Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(text)?.[1] ?? 0);
-};
-const claims = () => commandCalls('evalsha');
-const publications = () => commandCalls('publish');
+const claims = () => callsOf('evalsha');
+const publications = () => callsOf('publish');
 
 describe('an idle worker', () => {
   const idle = { queues: ['default'], max: 10, leaseMs: 60_000, waitMs: 5_000 };
