@@ -237,7 +237,12 @@ async function runGuarded(
   return verdict;
 }
 
-function runAttempt(app: App, ports: AttemptPorts, admitted: Admitted, payload: unknown): Promise<Verdict> {
+function runAttempt(
+  app: App,
+  ports: AttemptPorts,
+  admitted: Admitted,
+  payload: unknown,
+): Verdict | Promise<Verdict> {
   const { run, job } = admitted;
   if (run.recording || job.transaction) return runPrepared(app, ports.client, admitted, payload);
   if (app.events.active) announceStart(app, admitted);
@@ -325,17 +330,22 @@ function recordFirst(
   report: AttemptReport,
 ): AttemptPorts {
   const { settler } = ports;
-  /** Not of a lease that is over, which settles nothing. */
-  const tell = async () => {
-    if (app.clock.now() < run.expiresAt) await record(run.recording!, admission, verdict, report);
-  };
+  const tell = () => record(run.recording!, admission, verdict, report);
+  /** Of a lease that is over as far as we know only what the queue settled nevertheless: it may just have been renewed. */
+  async function around(settling: () => Promise<boolean>): Promise<boolean> {
+    const isOurs = app.clock.now() < run.expiresAt;
+    if (isOurs) await tell();
+    const settled = await settling();
+    if (settled && !isOurs) await tell();
+    return settled;
+  }
   return {
     ...ports,
-    ack: (one) => tell().then(() => ack(ports, one)),
+    ack: (one) => around(() => ack(ports, one)),
     settler: {
       ack: (acks) => settler.ack(acks),
-      nack: (lease, how) => tell().then(() => settler.nack(lease, how)),
-      abandon: (lease, why) => tell().then(() => settler.abandon(lease, why)),
+      nack: (lease, how) => around(() => settler.nack(lease, how)),
+      abandon: (lease, why) => around(() => settler.abandon(lease, why)),
     },
   };
 }

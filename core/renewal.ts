@@ -22,13 +22,13 @@ export async function renew(held: readonly Run[], renewal: Renewal): Promise<voi
       held.map(({ lease }) => lease),
       leaseMs,
     );
+    // All of them before the first key is asked for: a store may take its time, and meanwhile these leases are not over.
     for (const [i, run] of held.entries()) {
-      if (!renewed[i]) lose(run);
-      else {
-        run.expiresAt = now + leaseMs;
-        const { key, lease } = run;
-        if (key !== null) await keys.extend(key, lease.token, run.expiresAt);
-      }
+      if (renewed[i]) run.expiresAt = now + leaseMs;
+      else lose(run);
+    }
+    for (const [i, { key, lease, expiresAt }] of held.entries()) {
+      if (renewed[i] && key !== null) await keys.extend(key, lease.token, expiresAt);
     }
   } finally {
     for (const run of held) if (run.expiresAt <= clock.now()) lose(run);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { JobLease } from '../../core/contract.ts';
 import type { Law } from './harness.ts';
-import { hour, type Kit, minute, second } from './kit.ts';
+import { bodiesOf, hour, type Kit, minute, second } from './kit.ts';
 
 /** The four ways to use a lease, each so that its effect would show. */
 export const verbs: Readonly<Record<string, (t: Kit, lease: JobLease) => Promise<boolean>>> = {
@@ -89,6 +89,18 @@ export function settlingLaws(law: Law): void {
     await t.reap();
     const again = await t.take();
     assert.deepEqual([again.body, again.attempt, again.interrupted], [body, 2, !t.lacks('interruptions')]);
+  });
+
+  law('what was taken with a lease that is named twice in one call still returns', async (t) => {
+    await t.put();
+    await t.put();
+    const [first, second_] = (await t.takeAll(2, { leaseMs: minute })) as [JobLease, JobLease];
+    assert.ok((await t.backend.ack([{ lease: first }, { lease: first }])).includes(true));
+    await t.advance(minute);
+    await t.reap();
+    const again = await t.takeAll();
+    assert.deepEqual(bodiesOf(again), [second_.body]);
+    assert.equal(again[0]!.attempt, 2);
   });
 
   law('reaping leaves a lease alone that has not expired', async (t) => {

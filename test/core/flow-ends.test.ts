@@ -1,6 +1,6 @@
 /** Attempts that end from outside: timeout, cancel, shutdown, a lost lease, a backend that does not answer. */
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { PermanentError } from '../../core/errors.ts';
 import type { HandlerContext, Job } from '../../core/job.ts';
 import { createRun, type Run } from '../../core/run.ts';
@@ -27,6 +27,7 @@ async function started(
   const run = await b.take();
   const done = b.run(run);
   await until(() => ctx !== null);
+  await new Promise(setImmediate); // when the turn is over its deadline is watched
   return { ...b, held: run, done, ctx: ctx! as HandlerContext };
 }
 
@@ -72,6 +73,29 @@ describe('a timeout', () => {
     expect(ctx.signal.aborted).toBe(false);
   });
 
+  it('ends what has used up its time before it first waits', async () => {
+    const slow = job({
+      timeoutMs: 10_000,
+      handle() {
+        one.clock.advance(10_000);
+        return forever();
+      },
+    });
+    const one: Bench = bench({ jobs: [slow] });
+    await one.client.enqueue(slow, {});
+    expect(await one.run(await one.take())).toMatchObject({ error: { code: 'TIMEOUT' } });
+  });
+
+  it('needs no timer where the handler ends in the turn in which it began', async () => {
+    const quick = job({ handle: async () => 'done' });
+    const one = bench({ jobs: [quick] });
+    const timers = vi.spyOn(one.clock, 'after');
+    await one.client.enqueue(quick, {});
+    expect((await one.run(await one.take())).outcome).toBe('acked');
+    await new Promise(setImmediate);
+    expect(timers).not.toHaveBeenCalled();
+  });
+
   it('is not undone by what the handler still does', async () => {
     let finish: (value: string) => void = () => {};
     const late = new Promise<string>((resolve) => {
@@ -96,6 +120,7 @@ describe('a timeout', () => {
     await one.client.enqueue(slow, {});
     const done = one.run(await one.take());
     await until(() => one.kinds().includes('job.started'));
+    await new Promise(setImmediate);
     one.clock.advance(5_999);
     expect(one.kinds()).not.toContain('job.settled');
     one.clock.advance(1);

@@ -15,6 +15,14 @@ const put = (body: string, queue = 'default') => ({
   ...{ notBefore: null, group: null, tenantId: null },
 });
 
+/** Each ends its attempt with another verb. */
+const ends = {
+  ack: () => 'done',
+  nack: () => Promise.reject(new Error('later')),
+  abandon: () => Promise.reject(new PermanentError('never')),
+};
+type Verb = keyof typeof ends;
+
 describe('a message that is not the job’s own', () => {
   it('leaves the record alone when it is a copy in another queue', async () => {
     const one = job();
@@ -139,13 +147,6 @@ describe('a job that was cancelled while it waited', () => {
 });
 
 describe('a worker that dies while it settles', () => {
-  /** Each ends its attempt with another verb. */
-  const ends = {
-    ack: () => 'done',
-    nack: () => Promise.reject(new Error('later')),
-    abandon: () => Promise.reject(new PermanentError('never')),
-  };
-  type Verb = keyof typeof ends;
   const never = new Promise<never>(() => {});
   /** As far as the queue is concerned; after that nothing of this worker happens any more. */
   const dying = (verb: Verb, told: boolean) => (queue: QueueBackend) => {
@@ -280,6 +281,28 @@ describe('an attempt', () => {
       [2, 'acked'],
     ]);
   });
+
+  it.each([
+    ['ack', 'completed'],
+    ['nack', 'retrying'],
+    ['abandon', 'failed'],
+  ] as const)(
+    'that settles while its renewal is still to be answered leaves the record %s',
+    async (verb, status) => {
+      const one = job({
+        async handle(): Promise<string> {
+          expect(await t.backend.renew([run.lease], 60_000)).toEqual([true]);
+          t.clock.advance(1_000); // past the end that the worker knows of
+          return ends[verb]();
+        },
+      });
+      const t = recordingBench({ jobs: [one] });
+      await t.client.enqueue(one, {});
+      const run: Run = await t.take(1_000);
+      expect(await t.run(run)).toMatchObject({ settled: true });
+      expect(await t.record()).toMatchObject({ status });
+    },
+  );
 
   it('writes no record where the queue keeps its own', async () => {
     const one = job();
