@@ -103,9 +103,18 @@ export interface Abandon {
   readonly report?: AttemptReport;
 }
 
-export interface JobSender {
+export interface Enqueue {
   /** Rejects only when the backend cannot be reached at all; otherwise one result per message. */
-  enqueue(messages: readonly OutgoingMessage[]): Promise<SendResult[]>;
+  (messages: readonly OutgoingMessage[]): Promise<SendResult[]>;
+  /**
+   * For many messages that must not leave yet, because others shall arrive before them: does now what costs time. The function
+   * returned sends them; it is called once. It belongs to `enqueue`, so that whoever wraps that need not know of it.
+   */
+  readonly pack?: (messages: readonly OutgoingMessage[]) => () => Promise<SendResult[]>;
+}
+
+export interface JobSender {
+  readonly enqueue: Enqueue;
 }
 
 /** Every verb answers `false` for a lease that is no longer owned, and then has changed nothing. */

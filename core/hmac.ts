@@ -26,6 +26,13 @@ function macOf(secret: Uint8Array): (text: string) => string {
   outer.set(key.map((byte) => byte ^ 0x5c));
   const innerPad = key.map((byte) => byte ^ 0x36);
   const inner = withRoom(16_384);
+  let front = inner;
+
+  /** Texts of one job are mostly of one length, and so is the part of `inner` that they fill. */
+  function frontOfInner(length: number): Buffer {
+    if (front.length !== length) front = inner.subarray(0, length);
+    return front;
+  }
 
   function withRoom(textBytes: number): Buffer {
     const buffer = Buffer.alloc(blockBytes + textBytes);
@@ -38,7 +45,8 @@ function macOf(secret: Uint8Array): (text: string) => string {
     const mostBytes = text.length * 3;
     const buffer = blockBytes + mostBytes > inner.length ? withRoom(mostBytes) : inner;
     const length = blockBytes + buffer.write(text, blockBytes, 'utf8');
-    outer.write(hash('sha256', buffer.subarray(0, length)), blockBytes, 'hex');
+    const filled = buffer === inner ? frontOfInner(length) : buffer.subarray(0, length);
+    outer.write(hash('sha256', filled), blockBytes, 'hex');
     return hash('sha256', outer);
   };
 }

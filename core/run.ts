@@ -29,6 +29,8 @@ export interface Run {
   end(cause: EndCause): void;
   /** Called at most once, when the attempt is ended from outside. */
   onEnd: ((reason: LongshoreError) => void) | null;
+  /** Ends the wait for its deadline. */
+  stopTimer: (() => void) | null;
 }
 
 export function createRun(lease: JobLease): Run {
@@ -46,6 +48,7 @@ class LeaseRun implements Run {
   recording: Recording | null = null;
   cause: EndCause | null = null;
   onEnd: ((reason: LongshoreError) => void) | null = null;
+  stopTimer: (() => void) | null = null;
   #controller: AbortController | null = null;
   ended = false;
 

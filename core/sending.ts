@@ -16,7 +16,8 @@ interface Slice {
   /** `null`: there is no place for payloads that are too large. */
   readonly uploads: Upload[] | null;
 }
-const sliceSize = 500;
+/** Each is signed while the one before is on its way. Small, because the queue waits for the first, and the caller for the last. */
+const sliceSize = 200;
 
 export function createSending(client: Pick<Client, 'app' | 'backend' | 'stores'>): Sending {
   const { app, backend, stores } = client;
@@ -76,13 +77,11 @@ export function createSending(client: Pick<Client, 'app' | 'backend' | 'stores'>
     }
     return slice;
   }
-  async function sendSlice(
-    { messages, places, uploads }: Slice,
-    tx: SqlTransaction | undefined,
-    results: SendResult[],
-  ): Promise<void> {
-    const sent = await sendWith(uploads, messages, tx);
-    for (let i = 0; i < sent.length; i++) results[places[i]!] = sent[i]!;
+  /** Of a slice that has to wait for the one before. Returns how it is sent. */
+  function pack({ messages, uploads }: Slice, tx: SqlTransaction | undefined): () => Promise<SendResult[]> {
+    const isPlain = messages.length > 0 && !uploads?.length && tx === undefined && !stores.records.writer;
+    const packed = isPlain ? backend.enqueue.pack?.(messages) : undefined;
+    return packed ?? (() => sendWith(uploads, messages, tx));
   }
   return {
     async enqueue(job, payload, how = {}) {
@@ -98,9 +97,13 @@ export function createSending(client: Pick<Client, 'app' | 'backend' | 'stores'>
       let underWay: Promise<void> | null = null;
       for (let from = 0; from < payloads.length; from += sliceSize) {
         const slice = await prepareSlice(job as Job, payloads, from, how, results);
+        // The first waits for nobody: it may share a round trip with other calls.
+        const send = from > 0 ? pack(slice, how.tx) : () => sendWith(slice.uploads, slice.messages, how.tx);
         await underWay;
         // One slice is sent while the next one is signed; one at a time, because they shall arrive in this order.
-        underWay = sendSlice(slice, how.tx, results);
+        underWay = send().then((sent) => {
+          for (let i = 0; i < sent.length; i++) results[slice.places[i]!] = sent[i]!;
+        });
         underWay.catch(() => {}); // it is awaited below
         if (from + sliceSize < payloads.length) await twoTurns();
       }

@@ -15,6 +15,8 @@ interface Waiting {
 
 export interface AckGroups {
   ack(ack: Ack): Promise<boolean>;
+  /** Called when the worker has nothing else to do: acks that wait for an answer wait no longer. */
+  hurry(): void;
   /** Whether acks wait or are under way. */
   readonly busy: boolean;
   /** What still fails is given up. */
@@ -24,6 +26,8 @@ export interface AckGroups {
 export interface Grouping {
   /** Called with each group, instead of the settler's own `ack`. */
   readonly send: JobSettler['ack'];
+  /** Whether there is nothing to run before an answer has come. */
+  isIdle(): boolean;
   /** How long an ack that fails is tried again. */
   readonly patienceMs: number;
   /** Told of each group that failed. */
@@ -34,12 +38,12 @@ export interface Grouping {
 
 const longestPauseMs = 1_000;
 
-/** With one, a worker would stand still while the backend settles, and the backend while the worker works. */
+/** A second one leaves when the worker has nothing else to do, so that it does not stand still until the first is answered. */
 const mostUnderWay = 2;
 
 export function groupAcks(
   settler: JobSettler,
-  { send, patienceMs, failed, clock, random }: Grouping,
+  { send, isIdle, patienceMs, failed, clock, random }: Grouping,
 ): AckGroups {
   let stopped = false;
   let group: Waiting[] = [];
@@ -47,7 +51,8 @@ export function groupAcks(
   let scheduled = false;
 
   function schedule(): void {
-    if (scheduled || group.length === 0 || underWay === mostUnderWay) return;
+    const isFree = underWay === 0 || (underWay < mostUnderWay && isIdle());
+    if (scheduled || group.length === 0 || !isFree) return;
     scheduled = true;
     setImmediate(flush);
   }
@@ -91,6 +96,7 @@ export function groupAcks(
         schedule();
       });
     },
+    hurry: schedule,
     get busy() {
       return underWay > 0 || group.length > 0;
     },

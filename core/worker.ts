@@ -70,6 +70,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
   const { clock, events } = app;
   const acks = groupAcks(backend, {
     send: ackAndRefill,
+    isIdle: () => state.buffer.length === 0,
     patienceMs: settings.leaseMs,
     failed: (error) => failed('settling', error),
     clock,
@@ -115,7 +116,8 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
   const busy = (): number => running.size + settling.size;
 
   function hold(leases: readonly JobLease[]): void {
-    for (const lease of leases) state.buffer.push(createRun(lease));
+    // Not by an iterator, which makes an object per lease: this is called once per batch, and long not compiled in full.
+    for (let i = 0; i < leases.length; i++) state.buffer.push(createRun(leases[i]!));
   }
 
   /** Where the queue can, the slots that are free are filled in the same step. */
@@ -140,7 +142,10 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
     while (running.size < concurrency && settling.size < mostSettling && reason === null) {
       if (begun >= mostPerTurn) return;
       const run = state.buffer.shift();
-      if (!run) return;
+      if (!run) {
+        acks.hurry();
+        return;
+      }
       if (begun++ === 0) setImmediate(endTurn);
       running.add(run);
       void work(run);

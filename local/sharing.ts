@@ -1,10 +1,21 @@
 /** Calls of `enqueue` that come together share a round trip, each with its own results. */
 
-import type { JobSender, OutgoingMessage, SendResult } from '../core/contract.ts';
+import type { OutgoingMessage, SendResult } from '../core/contract.ts';
+
+type Send = () => Promise<SendResult[]>;
 
 interface Waiting {
   readonly messages: readonly OutgoingMessage[];
+  /** How it is sent, alone. */
+  readonly own: Send | null;
   readonly resolve: (results: SendResult[]) => void;
+}
+
+export interface Sharing {
+  /** Shares a round trip with others. */
+  together(messages: readonly OutgoingMessage[]): Promise<SendResult[]>;
+  /** Has one of its own, when it is its turn. */
+  alone(send: Send): Promise<SendResult[]>;
 }
 
 /** Round trips under way; what comes meanwhile goes with the next one. */
@@ -23,7 +34,7 @@ const worthHalving = 16;
 export function sharing(
   mostMessages: number,
   store: (messages: readonly OutgoingMessage[]) => Promise<SendResult[]>,
-): JobSender['enqueue'] {
+): Sharing {
   let waiting: Waiting[] = [];
   let underWay = 0;
   let scheduled = false;
@@ -31,31 +42,36 @@ export function sharing(
   function flush(): void {
     scheduled = false;
     while (waiting.length > 0 && underWay < mostUnderWay) {
+      const { own } = waiting[0]!;
+      if (own) {
+        void send(waiting.splice(0, 1), own);
+        continue;
+      }
       const halved = underWay === 0 && waiting.length >= worthHalving;
       const mostCalls = halved ? Math.ceil(waiting.length / 2) : waiting.length;
       const messages: OutgoingMessage[] = [];
       let calls = 0;
-      while (calls < mostCalls && messages.length < mostMessages) {
+      while (calls < mostCalls && messages.length < mostMessages && !waiting[calls]!.own) {
         for (const message of waiting[calls]!.messages) messages.push(message);
         calls++;
       }
       const group = waiting;
       waiting = calls === group.length ? [] : group.splice(calls);
-      underWay++;
-      void send(group, messages);
+      void send(group, () => store(messages));
       if (!halved) continue;
       schedule(setImmediate);
       break;
     }
   }
 
-  async function send(group: readonly Waiting[], messages: readonly OutgoingMessage[]): Promise<void> {
-    const results = await store(messages);
+  async function send(group: readonly Waiting[], call: Send): Promise<void> {
+    underWay++;
+    const results = await call();
     underWay--;
     let from = 0;
-    for (const { messages: own, resolve } of group) {
-      resolve(own.length === messages.length ? results : results.slice(from, from + own.length));
-      from += own.length;
+    for (const { messages, resolve } of group) {
+      resolve(group.length === 1 ? results : results.slice(from, from + messages.length));
+      from += messages.length;
     }
     flush();
   }
@@ -66,9 +82,12 @@ export function sharing(
     later(flush);
   }
 
-  return (messages) =>
-    new Promise((resolve) => {
-      waiting.push({ messages, resolve });
+  function join(messages: readonly OutgoingMessage[], own: Send | null): Promise<SendResult[]> {
+    return new Promise((resolve) => {
+      waiting.push({ messages, own, resolve });
       schedule(queueMicrotask); // after everybody who enqueues in this turn has spoken
     });
+  }
+
+  return { together: (messages) => join(messages, null), alone: (send) => join([], send) };
 }

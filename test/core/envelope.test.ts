@@ -3,6 +3,7 @@
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Envelope, readEnvelope, writeEnvelope } from '../../core/envelope.ts';
 import { type KeyRing, keyRing } from '../../core/signing.ts';
@@ -64,6 +65,38 @@ describe('a valid envelope', () => {
 
   it.each(vectors.valid)('$name: survives a host that parses it and writes it again', ({ text }) => {
     expect(JSON.stringify(JSON.parse(text))).toBe(text);
+  });
+
+  it('is the JSON of its members in their order, whatever they hold', () => {
+    const { kid, key } = vectors.valid[0]!;
+    const ring = keyRing([{ kid, secret: secretOf({ kid, key }) }]);
+    const text = fc.string({ unit: 'grapheme', maxLength: 20 });
+    const count = fc.maxSafeNat();
+    const orNull = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: null });
+    const some = fc.record({
+      v: fc.constant(1 as const),
+      job: text,
+      payload: fc.option(fc.jsonValue(), { nil: undefined }),
+      queue: text,
+      priority: count,
+      maxRetries: count,
+      attempts: count,
+      name: orNull(text),
+      identifier: text,
+      idempotencyKey: orNull(text),
+      schedule: orNull(count),
+      issuedAt: count,
+      expiresAt: orNull(count),
+      context: orNull(fc.record({ tenantId: text, requestId: text }, { requiredKeys: [] })),
+      claim: fc.option(fc.record({ key: text, bytes: count, sha256: text }), { nil: undefined }),
+    });
+    fc.assert(
+      fc.property(some, (envelope) => {
+        const json = JSON.stringify({ ...envelope, kid });
+        expect(writeEnvelope(envelope as Envelope, ring).slice(0, -75)).toBe(json.slice(0, -1));
+      }),
+      { numRuns: 500 },
+    );
   });
 
   it('does not depend on the order or the extra members of the object it is written from', () => {

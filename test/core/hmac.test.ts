@@ -33,6 +33,12 @@ describe('hmacSha256', () => {
     }
   });
 
+  it('does not mistake a text for one of as many bytes that did not fit', () => {
+    const mac = hmacSha256(secret(1));
+    const [long, short] = ['x'.repeat(9_000), '中'.repeat(3_000)];
+    for (const text of [long, short, long, short]) expect(mac(text)).toBe(reference(secret(1), text));
+  });
+
   it('keeps nothing of the text before, nor of the key bytes it was given', () => {
     const bytes = new Uint8Array(32).fill(1);
     const mac = hmacSha256(bytes);
