@@ -4,6 +4,7 @@ import { createHash, randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { config, LongshoreError, shown } from '../../../core/errors.ts';
+import { createAsking } from './asking.ts';
 import { isUndone, isUnprepared, postgresError } from './errors.ts';
 import { type MigrationResult, migrate, versionOf } from './migrate.ts';
 
@@ -14,12 +15,11 @@ interface Answer {
   rows: Record<string, unknown>[];
 }
 
-interface ArrayQuery {
+export interface Statement {
   /** Of a prepared statement. */
-  name?: string;
-  text: string;
-  values: unknown[];
-  rowMode: 'array';
+  readonly name?: string;
+  readonly text: string;
+  readonly rowMode: 'array';
 }
 
 /** What is used of a `pg.PoolClient`. */
@@ -28,7 +28,11 @@ export interface PostgresClient {
     rows: Row[];
   }>;
   query(query: { text: string; values?: unknown[]; query_timeout: number }): Promise<Answer>;
-  query(query: ArrayQuery, done: (error: Error | null, answer: { rows: Row[] }) => void): void;
+  query(
+    statement: Statement,
+    values: unknown[],
+    done: (error: Error | null, answer?: { rows: Row[] }) => void,
+  ): void;
   query(text: string, values?: unknown[]): Promise<Answer>;
   on(event: 'error' | 'end', listener: (error?: Error) => void): unknown;
   on(event: 'notification', listener: (message: { channel: string; payload?: string }) => void): unknown;
@@ -48,6 +52,8 @@ export interface Pool {
   connect(): Promise<PostgresClient>;
   on(event: 'error', listener: (error: Error) => void): unknown;
   end(): Promise<void>;
+  /** How many wait for a connection. */
+  readonly waitingCount?: number;
   readonly options?: { readonly max?: number };
 }
 
@@ -88,7 +94,7 @@ const mostTries = 20;
 export function openDatabase({ url, pool: given, schema: name, migrate: may }: DatabaseOptions): Database {
   const schema = quoteSchema(name);
   const pool = (given as Pool | undefined) ?? openPool(url!);
-  guard(pool);
+  const { ask } = createAsking(pool, queryTimeoutMs);
   let checked: Promise<void> | null = null;
 
   async function check(): Promise<void> {
@@ -99,26 +105,28 @@ export function openDatabase({ url, pool: given, schema: name, migrate: may }: D
 
   /** Behind a pooler that shares connections a statement is not where it was prepared: then none is from there on. */
   let mayPrepare = true;
-  const names = new Map<string, string>();
+  const statements = new Map<string, Statement>();
 
   /** By its text, because others may have prepared on the same connection. */
-  function nameOf(text: string): string {
-    const known = names.get(text);
-    if (known !== undefined) return known;
-    const name = `longshore_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`;
-    names.set(text, name);
-    return name;
+  function statementOf(text: string): Statement {
+    let known = statements.get(text);
+    if (!known) {
+      const digest = createHash('sha256').update(text).digest('hex').slice(0, 32);
+      known = { name: `longshore_${digest}`, text, rowMode: 'array' };
+      statements.set(text, known);
+    }
+    // The driver copies what is a member of its own, property descriptors and all: what is inherited costs nothing.
+    return Object.create(known) as Statement;
   }
 
-  async function send(during: string, query: ArrayQuery): Promise<Row[]> {
+  async function send(during: string, statement: Statement, values: unknown[]): Promise<Row[]> {
     for (let tries = 1; ; tries++) {
       try {
-        return await rowsOf(pool, query);
+        return await ask(statement, values);
       } catch (error) {
-        if (query.name !== undefined && isUnprepared(error)) {
+        if (statement.name !== undefined && isUnprepared(error)) {
           mayPrepare = false;
-          const { name: _, ...plain } = query;
-          return send(during, plain);
+          return send(during, plain(statement.text), values);
         }
         if (!isUndone(error) || tries === mostTries) throw postgresError(during, error);
         await delay(randomInt(2 ** Math.min(tries, 6))); // those who collided must not do so again
@@ -130,14 +138,12 @@ export function openDatabase({ url, pool: given, schema: name, migrate: may }: D
     schema,
     pool,
     connections: pool.options?.max ?? defaultConnections,
-    async ready() {
-      checked ??= check();
-      try {
-        await checked;
-      } catch (error) {
+    ready() {
+      checked ??= check().catch((error) => {
         checked = null; // the server may be back at the next call
         throw postgresError('opening', error);
-      }
+      });
+      return checked;
     },
     async migrate() {
       try {
@@ -149,53 +155,15 @@ export function openDatabase({ url, pool: given, schema: name, migrate: may }: D
     get mayPrepare() {
       return mayPrepare;
     },
-    query: (during, text, values) => send(during, { text, values, rowMode: 'array' }),
-    prepared: (during, text, values) =>
-      send(during, { ...(mayPrepare && { name: nameOf(text) }), text, values, rowMode: 'array' }),
+    query: (during, text, values) => send(during, plain(text), values),
+    prepared: (during, text, values) => send(during, mayPrepare ? statementOf(text) : plain(text), values),
     close: async () => {
       if (!given) await pool.end();
     },
   };
 }
 
-/** A broken connection is replaced at the next query; but without a listener its error would end the process. */
-const guarded = new WeakSet<Pool | PostgresClient>();
-
-function guard(one: Pool | PostgresClient): void {
-  if (guarded.has(one)) return;
-  one.on('error', () => {}); // what was under way fails by itself
-  guarded.add(one);
-}
-
-async function rowsOf(pool: Pool, query: ArrayQuery): Promise<Row[]> {
-  const client = await pool.connect();
-  guard(client);
-  try {
-    const rows = await ask(client, query);
-    client.release();
-    return rows;
-  } catch (error) {
-    client.release(error as Error); // and with an error it is closed
-    throw error;
-  }
-}
-
-/**
- * With a callback and a timer of our own. What the driver makes for a promise, or for its `query_timeout`, outlives the
- * young generation with every row of the answer: that was two thirds of what the garbage collector had to copy.
- */
-function ask(client: PostgresClient, query: ArrayQuery): Promise<Row[]> {
-  return new Promise((resolve, reject) => {
-    const late = setTimeout(() => {
-      reject(new Error(`the server has not answered for ${queryTimeoutMs} ms`));
-    }, queryTimeoutMs);
-    client.query(query, (error, answer) => {
-      clearTimeout(late);
-      if (error) reject(error);
-      else resolve(answer.rows);
-    });
-  });
-}
+const plain = (text: string): Statement => ({ text, rowMode: 'array' });
 
 function openPool(url: string): Pool {
   const options = { connectionString: url, application_name: 'longshore' };

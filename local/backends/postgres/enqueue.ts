@@ -1,6 +1,6 @@
 /** The sending side. Calls that come together share a statement, each with its own result. */
 
-import type { JobSender, OutgoingMessage, SendResult } from '../../../core/contract.ts';
+import type { Enqueue, OutgoingMessage, SendResult } from '../../../core/contract.ts';
 import { LongshoreError } from '../../../core/errors.ts';
 import { sharing } from '../../sharing.ts';
 import { bigintArray, intArray, textArray } from './arrays.ts';
@@ -14,35 +14,50 @@ const chunkSize = 1000;
 /** One statement's worth of messages. */
 interface Batch {
   readonly messages: readonly OutgoingMessage[];
-  /** Queues that may not be known yet. */
+  /** As `sinceOf` says. */
+  readonly since: number | null;
+  /** What is sent of new messages that have all else in common; `null` = they have not. */
+  readonly alike: { readonly ids: Buffer; readonly bodies: Buffer } | null;
+}
+
+/** Queues by name. */
+interface Queues {
+  /** Those that may not be known yet. */
   readonly fresh: readonly string[];
-  /** Queues whose idle workers are told. */
+  /** Those whose idle workers are told. */
   readonly rung: readonly string[];
 }
 
 const none: ReadonlySet<number> = new Set();
 
-export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSender['enqueue'] {
+export function createEnqueue(state: PostgresState, maxBodyBytes: number): Enqueue {
   const { db, ageingMs, knownQueues } = state;
   const s = db.schema;
-  const one = insertOne(s);
+  const told = state.at() !== null;
+  const one = insertOne(s, ageingMs, told, false);
+  const oneRung = insertOne(s, ageingMs, told, true);
   const someNew = `SELECT ${s}.enqueue_new($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`;
   const someAlike = `SELECT ${s}.enqueue_alike($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`;
   const some = `SELECT ${s}.enqueue($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`;
   const send = (sql: string, values: unknown[]) => db.prepared('enqueueing', sql, values);
 
+  function batchOf(messages: readonly OutgoingMessage[]): Batch {
+    const since = sinceOf(messages);
+    return { messages, since, alike: since === null && areAlike(messages) ? idsAndBodies(messages) : null };
+  }
+
   /** Which of the messages were copies, by their places counted from 1. */
-  async function insert(messages: readonly OutgoingMessage[]): Promise<ReadonlySet<number>> {
+  async function insert(batch: Batch): Promise<ReadonlySet<number>> {
     const fresh = new Set<string>();
     const queues = new Set<string>();
-    for (const { queue } of messages) {
+    for (const { queue } of batch.alike ? batch.messages.slice(0, 1) : batch.messages) {
       queues.add(queue);
       if (!knownQueues.has(queue)) fresh.add(queue);
     }
     const rung: string[] = [];
     const unrung: string[] = [];
     for (const queue of queues) (state.ringer.due(queue) ? rung : unrung).push(queue);
-    const copies = await write({ messages, fresh: [...fresh], rung }).catch((error) => {
+    const copies = await write(batch, { fresh: [...fresh], rung }).catch((error) => {
       for (const queue of rung) state.ringer.owe(queue);
       throw error;
     });
@@ -52,55 +67,49 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
     return copies;
   }
 
-  async function write(batch: Batch): Promise<ReadonlySet<number>> {
-    const since = sinceOf(batch.messages);
+  async function write(batch: Batch, queues: Queues): Promise<ReadonlySet<number>> {
+    const { since } = batch;
     if (since === null) {
       try {
-        await writeNew(batch);
+        await writeNew(batch, queues);
         return none;
       } catch (error) {
         if (!isCopy((error as LongshoreError).cause)) throw error; // else nothing was written
       }
     }
-    const [row] = await send(some, [state.at(), ageingMs, since, ...valuesOf(batch)]);
+    const [row] = await send(some, [state.at(), ageingMs, since, ...valuesOf(batch, queues)]);
     const places = row![0] as number[] | null;
     return places === null ? none : new Set(places);
   }
 
   /** Fails if there is a copy among them. */
-  async function writeNew(batch: Batch): Promise<void> {
-    const { messages, fresh, rung } = batch;
-    const [first] = messages as [OutgoingMessage];
-    if (!messages.every((message) => isLike(message, first))) {
-      await send(someNew, [state.at(), ageingMs, ...valuesOf(batch)]);
+  async function writeNew(batch: Batch, queues: Queues): Promise<void> {
+    if (!batch.alike) {
+      await send(someNew, [state.at(), ageingMs, ...valuesOf(batch, queues)]);
       return;
     }
-    const { id, queue, job, tenantId, priority, body } = first;
-    if (messages.length === 1 && fresh.length === 0 && db.mayPrepare) {
-      const channel = rung.length > 0 ? state.channel : null;
-      await send(one, [state.at(), ageingMs, id, queue, job, tenantId, priority, body, channel]);
-      return;
-    }
-    const ids = textArray(messages.map(({ id }) => id));
-    const bodies = textArray(messages.map(({ body }) => body));
+    const [{ queue, job, tenantId, priority }] = batch.messages as [OutgoingMessage];
+    const { fresh, rung } = queues;
     const common = [queue, job, tenantId, priority];
     const told = [state.channel, textArray(rung)];
+    const { ids, bodies } = batch.alike;
     await send(someAlike, [state.at(), ageingMs, textArray(fresh), ids, ...common, bodies, ...told]);
   }
 
   /** Ready at once, and the same but for id and body. */
-  function isLike(message: OutgoingMessage, first: OutgoingMessage): boolean {
-    const { queue, job, tenantId, priority } = message;
-    return (
-      queue === first.queue &&
-      job === first.job &&
-      tenantId === first.tenantId &&
-      priority === first.priority &&
-      state.delayOf(message) === 0
+  function areAlike(messages: readonly OutgoingMessage[]): boolean {
+    const [first] = messages as [OutgoingMessage];
+    return messages.every(
+      (message) =>
+        message.queue === first.queue &&
+        message.job === first.job &&
+        message.tenantId === first.tenantId &&
+        message.priority === first.priority &&
+        state.delayOf(message) === 0,
     );
   }
 
-  function valuesOf({ messages, fresh, rung }: Batch): unknown[] {
+  function valuesOf({ messages }: Batch, { fresh, rung }: Queues): unknown[] {
     return [
       textArray(fresh),
       textArray(messages.map(({ id }) => id)),
@@ -115,42 +124,94 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
     ];
   }
 
-  async function store(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
+  /** Checks and encodes; the function returned sends. It never rejects. */
+  function pack(messages: readonly OutgoingMessage[]): () => Promise<SendResult[]> {
     const results: SendResult[] = new Array(messages.length);
     const good: OutgoingMessage[] = [];
     const places: number[] = [];
-    for (const [i, message] of messages.entries()) {
+    for (let i = 0; i < messages.length; i++) {
+      const message = messages[i]!;
       const error = refusal(message, maxBodyBytes);
       if (error) results[i] = { ok: false, id: message.id, error };
       else places[good.push(message) - 1] = i;
     }
-    if (good.length === 0) return results;
-    try {
-      await db.ready();
-      const copies = await insert(good);
-      for (const [i, { id }] of good.entries())
-        results[places[i]!] = { ok: true, id, duplicate: copies.has(i + 1) };
-    } catch (cause) {
-      const error = postgresError('enqueueing', cause);
-      // One bad message must not take its neighbours with it.
-      const alone = good.length > 1 && isAboutData(error.cause);
-      for (const [i, message] of good.entries()) {
-        const [own] = alone ? await store([message]) : [{ ok: false as const, id: message.id, error }];
-        results[places[i]!] = own!;
-      }
-    }
-    return results;
+    const batch = good.length > 0 ? batchOf(good) : null;
+    return async () => {
+      const stored = batch ? await store(batch) : [];
+      for (let i = 0; i < stored.length; i++) results[places[i]!] = stored[i]!;
+      return results;
+    };
   }
 
-  const share = sharing(chunkSize, store);
-  return async (messages) => {
-    if (messages.length <= chunkSize) return share(messages);
+  async function store(batch: Batch): Promise<SendResult[]> {
+    const { messages } = batch;
+    try {
+      await db.ready();
+      const copies = await insert(batch);
+      return messages.map(({ id }, i) => ({ ok: true, id, duplicate: copies.has(i + 1) }));
+    } catch (cause) {
+      const error = postgresError('enqueueing', cause);
+      const results: SendResult[] = [];
+      // One bad message must not take its neighbours with it.
+      const alone = messages.length > 1 && isAboutData(error.cause);
+      for (const message of messages) {
+        const [own] = alone ? await store(batchOf([message])) : [];
+        results.push(own ?? { ok: false, id: message.id, error });
+      }
+      return results;
+    }
+  }
+
+  /** What most calls bring: one job for now, into a queue that is known. */
+  async function storeOne(message: OutgoingMessage): Promise<SendResult[]> {
+    const { id, queue, job, tenantId, priority, body } = message;
+    const error = refusal(message, maxBodyBytes);
+    if (error) return [{ ok: false, id, error }];
+    const rings = state.ringer.due(queue);
+    const values: unknown[] = [id, queue, job, tenantId, priority, body];
+    if (told) values.push(state.at());
+    if (rings) values.push(state.channel);
+    try {
+      await db.ready();
+      await send(rings ? oneRung : one, values);
+    } catch (cause) {
+      if (rings) state.ringer.owe(queue);
+      const error = postgresError('enqueueing', cause);
+      return isCopy(error.cause) ? store(batchOf([message])) : [{ ok: false, id, error }];
+    }
+    if (!rings) state.ringer.owe(queue);
+    state.wake();
+    return [{ ok: true, id, duplicate: false }];
+  }
+
+  function isForOne(message: OutgoingMessage): boolean {
+    const { fresh = false, queue } = message;
+    return fresh && db.mayPrepare && knownQueues.has(queue) && state.delayOf(message) === 0;
+  }
+
+  const { together, alone } = sharing(chunkSize, (messages) =>
+    messages.length === 1 && isForOne(messages[0]!) ? storeOne(messages[0]!) : pack(messages)(),
+  );
+  async function enqueue(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
+    if (messages.length <= chunkSize) return together(messages);
     const results: SendResult[] = [];
     for (let i = 0; i < messages.length; i += chunkSize)
-      for (const result of await share(messages.slice(i, i + chunkSize))) results.push(result);
+      for (const result of await together(messages.slice(i, i + chunkSize))) results.push(result);
     return results;
-  };
+  }
+  return Object.assign(enqueue, {
+    pack(messages: readonly OutgoingMessage[]) {
+      if (messages.length > chunkSize) return () => enqueue(messages);
+      const packed = pack(messages);
+      return () => alone(packed);
+    },
+  });
 }
+
+const idsAndBodies = (messages: readonly OutgoingMessage[]) => ({
+  ids: textArray(messages.map(({ id }) => id)),
+  bodies: textArray(messages.map(({ body }) => body)),
+});
 
 export function refusal({ id, body }: OutgoingMessage, maxBodyBytes: number): LongshoreError | null {
   if (body.length * 3 > maxBodyBytes && Buffer.byteLength(body) > maxBodyBytes) {

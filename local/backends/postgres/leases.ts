@@ -44,8 +44,8 @@ export function ownership({ token }: Pick<JobLease, 'token'>): Ownership {
 }
 
 interface Batch {
-  /** The turns that are not settled yet. */
-  readonly left: Set<number>;
+  /** How many turns are not settled yet. */
+  left: number;
   /** Ids with an end of their own. */
   readonly renewed: Set<string>;
   expiresAt: number;
@@ -62,10 +62,11 @@ export interface Leftovers {
 /**
  * The row of a claim can go when its last job is settled. Who knows that without asking is the process that claimed it;
  * what a dead process leaves, the reaper finds. Nothing counts before the database has said so: a row that went too early
- * would leave a job that nobody holds and nobody finds.
+ * would leave a job that nobody holds and nobody finds. So it is enough to count: the database settles a turn once, and keeps
+ * the rows when one of a call was not settled, such as a lease that is named twice.
  */
 export interface Batches {
-  open(claim: string, turns: readonly number[], expiresAt: number): void;
+  open(claim: string, jobs: number, expiresAt: number): void;
   renewed(owner: Ownership, expiresAt: number): void;
   /** Before a settlement is sent. */
   plan(owners: readonly Ownership[]): Leftovers;
@@ -84,9 +85,9 @@ export function createBatches(now: () => number): Batches {
   }
 
   return {
-    open(claim, turns, expiresAt) {
+    open(claim, jobs, expiresAt) {
       if (batches.size >= 1000 && batches.size % 1000 === 0) forgetEnded();
-      batches.set(claim, { left: new Set(turns), renewed: new Set(), expiresAt });
+      batches.set(claim, { left: jobs, renewed: new Set(), expiresAt });
     },
     renewed({ claim, id }, expiresAt) {
       const batch = batches.get(claim);
@@ -96,29 +97,26 @@ export function createBatches(now: () => number): Batches {
     },
     plan(owners) {
       const renewed: string[] = [];
-      const ending = new Map<string, Set<number>>();
-      for (const { claim, turn, id } of owners) {
+      const ending = new Map<string, number>();
+      for (let i = 0; i < owners.length; i++) {
+        const { claim, id } = owners[i]!;
         const batch = batches.get(claim);
         // Of a claim of another process, or one forgotten here, the database may know a renewal.
         if (!batch || (batch.renewed.size > 0 && batch.renewed.has(id))) renewed.push(id);
-        if (!batch?.left.has(turn)) continue;
-        const turns = ending.get(claim);
-        if (turns) turns.add(turn);
-        else ending.set(claim, new Set([turn]));
+        if (batch) ending.set(claim, (ending.get(claim) ?? 0) + 1);
       }
       const finished = untold;
       untold = [];
-      for (const [claim, turns] of ending)
-        if (turns.size === batches.get(claim)!.left.size) finished.push(claim);
+      for (const [claim, count] of ending) if (count >= batches.get(claim)!.left) finished.push(claim);
       return { finished, renewed };
     },
     confirm(owners, { finished }) {
-      for (const { claim, turn, id } of owners) {
+      for (let i = 0; i < owners.length; i++) {
+        const { claim, id } = owners[i]!;
         const batch = batches.get(claim);
         if (!batch) continue;
-        batch.left.delete(turn);
         if (batch.renewed.size > 0) batch.renewed.delete(id);
-        if (batch.left.size > 0) continue;
+        if (--batch.left > 0) continue;
         batches.delete(claim);
         if (!finished.includes(claim)) untold.push(claim);
       }

@@ -7,9 +7,11 @@
 export const hot = `SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
   SET plan_cache_mode = force_generic_plan SET jit = off`;
 
+/** The database's time in epoch ms. */
+export const databaseTime = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
+
 /** The time in epoch ms: the caller's, if `at` is not NULL, or the database's. */
-export const timeOf = (at: string): string =>
-  `coalesce(${at}::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)`;
+export const timeOf = (at: string): string => `coalesce(${at}::bigint, ${databaseTime})`;
 
 /** In functions with a parameter `at`. */
 export const clock = timeOf('at');

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import type { Ack, FetchRequest, JobLease, JobSettler, QueueBackend } from '../../../core/contract.ts';
 import { lostAttempt } from '../defaults.ts';
 import { bigintArray, intArray, textArray } from './arrays.ts';
-import { type PostgresClient, queryTimeoutMs, type Row } from './database.ts';
+import { type PostgresClient, queryTimeoutMs } from './database.ts';
 import { Ended } from './ended.ts';
 import type { PostgresState } from './index.ts';
 import { storedKey } from './keys.ts';
@@ -54,15 +54,12 @@ export function createWorker(state: PostgresState): Worker {
     const owners = acks.map(({ lease }) => ownership(lease));
     const planned = batches.plan(owners);
     const values = [...ackValues(acks, owners, planned), wanted, max, leaseMs, nonce];
-    const [head, ...rows] = (await db.prepared(during, workSql, values)) as [Row, ...ClaimRow[]];
+    const rows = await db.prepared(during, workSql, values);
+    const head = rows.shift()!;
     const settled = answers(acks.length, head[5]);
     confirm(owners, settled, planned);
-    const turns: number[] = [];
-    const leases = rows.map((row) => {
-      turns.push(Number(row[1]));
-      return leaseOf(row, nonce, expiresAt);
-    });
-    if (turns.length > 0) batches.open(nonce, turns, expiresAt);
+    const leases = (rows as unknown as ClaimRow[]).map((row) => leaseOf(row, nonce, expiresAt));
+    if (leases.length > 0) batches.open(nonce, leases.length, expiresAt);
     return { leases, nextDueMs: numberOrNull(head[1]), settled };
   }
 
