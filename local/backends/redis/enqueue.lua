@@ -15,6 +15,18 @@ end
 
 local sub = string.sub
 
+-- One plain message is what most calls bring, and mostly nobody waits for it: then it needs nothing of what follows.
+local one = #ARGV == 7 and ARGV[5] == '1'
+local idle = one and redis.call('HGET', base .. ':info', 'idle')
+local member, text = ARGV[6], ARGV[7]
+if one then
+  redis.call('HSET', base .. ':jobs', sub(member, 13), text)
+  if not idle then
+    redis.call('ZADD', base .. ':ready', at + sub(member, 12, 12) * ageing, member)
+    return {}
+  end
+end
+
 -- As in jobs.lua. It comes last: a server that is full must refuse the call as a whole.
 local function ring()
   if ARGV[3] ~= '' then
@@ -26,8 +38,10 @@ end
 
 -- A worker that waits with nothing to do is given the job with its lease, instead of being rung to come for it. The place must be
 -- his: nobody waits in line before the job. What is delayed does not, because a seat ends when something is due. `false` = nobody hears.
-local function handOver(id, text, idle, paused)
-  if #idle == 1 or paused == '1' or redis.call('EXISTS', base .. ':ready') == 1 then return false end
+local function handOver(id, text, idle)
+  if #idle == 1 or redis.call('EXISTS', base .. ':ready') == 1 or redis.call('HGET', base .. ':info', 'paused') == '1' then
+    return false
+  end
   local heard = false
   -- Who has spoken last is the least likely to be gone.
   while not heard and #idle > 1 do
@@ -44,15 +58,10 @@ local function handOver(id, text, idle, paused)
   return heard
 end
 
--- One plain message is what most calls bring: it needs none of the tables below.
-if #ARGV == 7 and ARGV[5] == '1' then
-  local member, text = ARGV[6], ARGV[7]
-  local id = sub(member, 13)
-  redis.call('HSET', base .. ':jobs', id, text)
-  local marks = redis.call('HMGET', base .. ':info', 'idle', 'paused')
-  if marks[1] and ARGV[4] ~= '' and handOver(id, text, marks[1], marks[2]) then return { -1 } end
+if one then
+  if ARGV[4] ~= '' and handOver(sub(member, 13), text, idle) then return { -1 } end
   redis.call('ZADD', base .. ':ready', at + sub(member, 12, 12) * ageing, member)
-  if marks[1] then ring() end
+  ring()
   return {}
 end
 

@@ -139,7 +139,7 @@ export function createEnqueue(state: RedisState, maxBodyBytes: number): JobSende
     state.wake();
   }
 
-  return sharing(mostMessages, store);
+  return sharing(mostMessages, store).together;
 }
 
 /** Of one queue, ready now, with ids that nobody can have sent before, and small enough for one call. */

@@ -83,8 +83,6 @@ export interface RedisState {
   know(queue: string): Promise<void> | null;
   /** What the channels begin with on which jobs are handed over; '' = none shall be. */
   readonly handoverChannels: string;
-  /** What the server's clock said to a question. */
-  serverTime(askedAt: number, at: number): void;
   /** Lets waiting fetches of this process look again. */
   wake(): void;
   /** Old dead letters had to go for a new one. */
@@ -152,7 +150,6 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
     base: (queue) => `${prefix}:{${queue}}`,
     channel: (queue) => (listen ? `${prefix}:{${queue}}:ring` : ''),
     handoverChannels: listen ? `${prefix}:hand:` : '',
-    serverTime: (askedAt, at) => seats.serverTime(askedAt, at),
     key: (key) => `${prefix}:key:${key}`,
     common: () => [state.at(), ...settings],
     manage: (during, queue, what, args) =>

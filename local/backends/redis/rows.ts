@@ -8,6 +8,7 @@ import type {
   PeekedMessage,
 } from '../../../core/contract.ts';
 import { LongshoreError } from '../../../core/errors.ts';
+import { quoted } from '../../../core/json.ts';
 import type { AttemptReport, JobRecord, JobStatus } from '../../../core/store.ts';
 
 /** Sorts by arrival. Microseconds, so that processes agree about the order as far as their clocks do. */
@@ -41,32 +42,26 @@ export function jobText(
   createdAt: number,
   readyAt: number,
 ): string {
-  const facts = tenantId === null ? nameText(job) : JSON.stringify([job, tenantId]);
+  const facts = tenantId === null ? `[${quoted(job)}]` : JSON.stringify([job, tenantId]);
   const times = readyAt === createdAt ? createdAt : `${createdAt} ${readyAt}`;
   return `${place} ${times}\n${facts}\n${body}`;
-}
-
-const nameTexts = new Map<string, string>();
-const mostNames = 1_000;
-
-/** A program sends few kinds of jobs. */
-function nameText(job: string): string {
-  let text = nameTexts.get(job);
-  if (text === undefined) {
-    if (nameTexts.size === mostNames) nameTexts.clear();
-    text = JSON.stringify([job]);
-    nameTexts.set(job, text);
-  }
-  return text;
 }
 
 export function bodyOf(text: string): string {
   return text.slice(text.indexOf('\n', text.indexOf('\n') + 1) + 1);
 }
 
-/** The attempts that have begun before, and whether the last was interrupted. */
-export function attemptOf(state: string | null | undefined): { before: number; interrupted: boolean } {
-  if (!state) return { before: 0, interrupted: false };
+interface Before {
+  /** Attempts that have begun. */
+  readonly before: number;
+  /** The last of them did not end. */
+  readonly interrupted: boolean;
+}
+
+const noneBefore: Before = { before: 0, interrupted: false };
+
+export function attemptOf(state: string | null | undefined): Before {
+  if (!state) return noneBefore;
   const [before, interrupted] = state.slice(0, state.indexOf('\n')).split(' ');
   return { before: Number(before), interrupted: interrupted === '1' };
 }

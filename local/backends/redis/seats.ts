@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import type { JobLease } from '../../../core/contract.ts';
 import type { Listener } from './ring.ts';
 import { bodyOf, lines } from './rows.ts';
-import type { Seating } from './work.ts';
+import type { Moment, Seating } from './work.ts';
 
 /** A fetch that waits. */
 export interface Guest {
@@ -23,8 +23,6 @@ export interface Seats {
   enter(queues: readonly string[], max: number): Guest;
   /** A seat until the next look, or `null` where jobs might be lost on their way. */
   seating(untilNextLookMs: number): Seating | null;
-  /** What the server's clock said to a question. */
-  serverTime(askedAt: number, at: number): void;
   hear(message: string, channel: string): void;
   /** Gives up its seats and hands back what it does not take along. Resolves when nothing can be on its way to it; `null` = nothing is. */
   exit(guest: Guest): Promise<void> | null;
@@ -62,8 +60,7 @@ export function createSeats({
   /** Queues where nobody has taken the seat yet, as far as is known. */
   const seated = new Set<string>();
   const leaving = new Set<Promise<unknown>>();
-  /** The same moment by our clock, or earlier, and by the server's. */
-  let moment: { readonly ours: number; readonly server: number } | null = null;
+  let moment: Moment | null = null;
   let trusted = true;
 
   function until<T>(work: Promise<T>): Promise<T | null> {
@@ -122,14 +119,12 @@ export function createSeats({
       const seatMs = `${Math.ceil(untilNextLookMs) + slackMs}`;
       return {
         args: (queue) => [id, seatMs, seated.has(queue) ? '1' : '0'],
-        told(queue, seat) {
+        told(queue, seat, at) {
+          moment = at;
           if (seat === 1) seated.add(queue);
           else if (seated.delete(queue) && seat === 2) doubt();
         },
       };
-    },
-    serverTime(askedAt, at) {
-      moment = { ours: askedAt, server: at };
     },
     hear(message, channel) {
       // A ring takes all seats of its queue away.

@@ -17,7 +17,13 @@ export interface Claimed {
 export interface Seating {
   /** Whose it is (11 characters), for how many ms, and whether the process believes that it has it. */
   args(queue: string): string[];
-  told(queue: string, seat: SeatAnswer): void;
+  told(queue: string, seat: SeatAnswer, at: Moment): void;
+}
+
+/** Epoch ms: by our clock when the question was asked, and by the server's in its answer, which was the same moment or a later one. */
+export interface Moment {
+  readonly ours: number;
+  readonly server: number;
 }
 
 /** 0 = it has none, 1 = it has one, 2 = the one that it believed to have is gone. */
@@ -63,9 +69,11 @@ export function createWorker(state: RedisState): Worker {
     const nonce = max > 0 ? randomBytes(9).toString('base64url').slice(0, 11) : '';
     const args = [...state.common(), nonce, `${max}`, `${leaseMs}`, `${acks.length}`, listens ? '1' : '0'];
     args.push(...(seating?.args(queue) ?? noSeat));
-    for (const { lease } of acks) args.push(lease.token);
-    if (state.keep) for (const { report } of acks) args.push(reportText(report));
-    for (const [i, { complete }] of acks.entries()) {
+    // Not by iterators, which make an object per job: what is called once per batch is long not compiled in full.
+    for (let i = 0; i < acks.length; i++) args.push(acks[i]!.lease.token);
+    for (let i = 0; i < acks.length && state.keep; i++) args.push(reportText(acks[i]!.report));
+    for (let i = 0; i < acks.length; i++) {
+      const { complete } = acks[i]!;
       if (!complete) continue;
       const { key, owner, value, keepUntil } = complete;
       const keepMs = Math.ceil(keepUntil - clock.now());
@@ -76,10 +84,7 @@ export function createWorker(state: RedisState): Worker {
     const during = acks.length === 0 ? 'claiming' : max > 0 ? 'settling and claiming' : 'settling';
     const answer = await link.run(during, scripts.work, state.base(queue), args);
     const [flags, nextDueMs, at, ids, texts, states, seat] = answer as WorkAnswer;
-    if (seating) {
-      state.serverTime(askedAt, Number(at));
-      seating.told(queue, seat);
-    }
+    seating?.told(queue, seat, { ours: askedAt, server: Number(at) });
     const claim = nonce + at.padStart(13, '0');
     const leases: JobLease[] = [];
     for (let i = 0; i < ids.length; i++) {
@@ -108,8 +113,8 @@ export function createWorker(state: RedisState): Worker {
     )) as HeadsAnswer[];
     if (seating) {
       for (const [q, [, members, at, seat]] of heads.entries()) {
-        state.serverTime(askedAt, Number(at));
-        if (members.length === 0) seating.told(queues[q]!, seat);
+        if (members.length > 0) continue;
+        seating.told(queues[q]!, seat, { ours: askedAt, server: Number(at) });
       }
     }
     const places = heads.flatMap(([, list], q) =>
@@ -158,7 +163,9 @@ export function createWorker(state: RedisState): Worker {
         const mine = places.map((i) => acks[i]!);
         calls.push(
           work(queue, mine, 0, 0).then(({ flags }) => {
-            for (const [n, i] of places.entries()) settled[i] = isSet(flags, n);
+            places.forEach((i, n) => {
+              settled[i] = isSet(flags, n);
+            });
           }),
         );
       }
