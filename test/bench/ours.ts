@@ -8,8 +8,7 @@ import type { Opened } from './contender.ts';
 
 export const dayMs = 86_400_000;
 
-/** @param prefetch as many as the peers may hold at once */
-export function ours(backend: QueueBackend, prefetch = 500): Opened {
+export function ours(backend: QueueBackend, prefetch: number): Opened {
   const { app, job } = benchApp();
   const client = connect(app, backend);
   return {

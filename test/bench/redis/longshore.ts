@@ -5,5 +5,6 @@ import { dayMs, ours } from '../ours.ts';
 export async function longshore({ url, schema, history = false }: Place): Promise<Opened> {
   const backend = redis({ url, prefix: schema, retention: { completedMs: history ? dayMs : 0 } });
   await backend.admin!.stats(); // connected
-  return ours(backend);
+  // More makes a worker larger and none faster.
+  return ours(backend, 120);
 }
