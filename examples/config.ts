@@ -11,8 +11,9 @@ const backends: Readonly<Record<string, (app: App, place: Place) => Promise<Cont
   postgres: async (_, { schema = 'longshore', fresh = false }) => {
     const url = databaseUrl();
     const { postgres } = await import('../local/backends/postgres/index.ts');
+    const backend = postgres({ url, schema }); // first: it says what is wrong with a URL
     if (fresh) await dropSchema(url, schema);
-    return postgres({ url, schema });
+    return backend;
   },
   sqs: async (app, { prefix = 'longshore-', fresh = false }) => {
     const endpoint = process.env.SQS_ENDPOINT;

@@ -11,8 +11,9 @@ const stores: Readonly<Record<string, (place: Place) => Promise<Stores>>> = {
   postgres: async ({ schema = 'longshore', fresh = false }) => {
     const url = databaseUrl();
     const { postgresStore } = await import('../local/backends/postgres/index.ts');
+    const store = postgresStore({ url, schema }); // first: it says what is wrong with a URL
     if (fresh) await dropSchema(url, schema);
-    return postgresStore({ url, schema });
+    return store;
   },
   dynamodb: async ({ fresh = false }) => {
     const { DYNAMODB_ENDPOINT: endpoint, DYNAMODB_TABLE: table = 'longshore' } = process.env;

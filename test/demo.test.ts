@@ -183,6 +183,15 @@ describe.concurrent('the demo', { timeout: 120_000 }, () => {
     expect(stderr).toMatch(/^[A-Z_]+: .+\n$/);
   });
 
+  it('asks no host for a database of another kind, and shows no password', async ({ expect }) => {
+    const addresses = { DATABASE_URL: 'mysql://shop:secret@no-such-host.invalid/shop' };
+    const { code, stdout, stderr } = await demo([], { backend: 'postgres', addresses });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toBe(
+      'CONFIG: postgres() expects a URL like postgres://user:password@host:5432/database, got another. In the password, write characters such as # and / as %23 and %2F.\n',
+    );
+  });
+
   it('refuses an unknown flag and a wrong number with exit code 2', async ({ expect }) => {
     const unknown = await demo(['--exit-when-idel']);
     expect(unknown).toMatchObject({ code: 2, stdout: '' });

@@ -5,7 +5,8 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'vitest';
-import { makeProject, root, shopConfig } from './kit.ts';
+import { root, shopConfig } from './kit.ts';
+import { projects } from './spawned.ts';
 
 const entry = join(root, 'local/cli/main.ts');
 
@@ -69,6 +70,7 @@ function onTerminal(cwd: string, line: string, input = ''): Child {
   return child;
 }
 
+const makeProject = projects();
 const project = () => makeProject({ 'longshore.config.ts': shopConfig });
 
 describe.concurrent('longshore', { timeout: 30_000 }, () => {
