@@ -1,6 +1,6 @@
 /** The real bundle in AWS's own runtime client, behind a poller that keeps AWS's rules. */
 
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -40,6 +40,7 @@ beforeAll(async () => {
     handler: 'main.worker',
     env: { ...env, QUEUE_URL: queueUrl, SQS_ENDPOINT: endpoint.url },
   });
+  await runtime.ready();
   poller = createPoller({
     client: endpoint.client,
     url,
@@ -60,7 +61,7 @@ afterAll(async () => {
 const enqueue = (how: string) => client.enqueue(ends, { how });
 
 /** Polls until something comes; SQS hides what has failed for whole seconds. */
-async function poll(timeoutMs = 5_000) {
+async function poll(timeoutMs = 20_000) {
   for (;;) {
     const polled = await poller.poll(timeoutMs);
     if (polled.taken > 0) return polled;
@@ -86,15 +87,15 @@ describe('the bundle in the runtime of AWS', () => {
 
   it('is aborted in time before the function ends', async () => {
     await enqueue('wait');
-    expect(await poll(1_500)).toEqual({ taken: 1, done: 0, thrown: null });
+    expect(await poll(2_000)).toEqual({ taken: 1, done: 0, thrown: null });
     expect(runtime.output.some((line) => line.includes('TIMEOUT'))).toBe(true);
     expect(runtime.starts()).toBe(1);
-    for (let left = 2; left > 0; left--) await poll(1_500); // until its attempts are spent
+    for (let left = 2; left > 0; left--) await poll(2_000); // until its attempts are spent
   });
 
   it('loses nothing when it is killed at its deadline', async () => {
     await enqueue('block');
-    expect(await poll(1_000)).toMatchObject({ taken: 1, done: 0, thrown: expect.any(Error) });
+    expect(await poll(1_500)).toMatchObject({ taken: 1, done: 0, thrown: expect.any(Error) });
     expect(await poll()).toEqual({ taken: 1, done: 1, thrown: null });
     expect(runtime.starts()).toBe(2);
     expect(runtime.output.some((line) => line.includes('block 2'))).toBe(true);
@@ -130,5 +131,43 @@ describe('the bundle in the runtime of AWS', () => {
       expect(await other.invoke(event, 10_000)).toMatchObject(expected);
       await other.stop();
     }
+  });
+});
+
+describe('a start', () => {
+  let slow: string;
+  beforeAll(async () => {
+    slow = await mkdtemp(join(tmpdir(), 'longshore-lambda-'));
+    const code = `await new Promise((resolve) => setTimeout(resolve, 1_500));
+      export const worker = async ({ block }) => { while (block); return 'done'; };`;
+    await writeFile(join(slow, 'main.mjs'), code);
+  });
+  afterAll(() => rm(slow, { recursive: true, force: true }));
+  const startSlow = (initMs: number) => startRuntime({ folder: slow, handler: 'main.worker', env, initMs });
+
+  it('is part of the time of an invocation only after a kill', async () => {
+    const slowly = await startSlow(60_000);
+    const invoke = (block: boolean) => slowly.invoke({ block }, 1_400);
+    expect(await invoke(false)).toBe('done');
+    await expect(invoke(true)).rejects.toThrow('Task timed out after 1.40 seconds');
+    await expect(invoke(false)).rejects.toThrow('Task timed out after 1.40 seconds');
+    expect(slowly.starts()).toBe(2);
+    await slowly.stop();
+  });
+
+  it('that takes too long is said to, and tried again by the invocation', async () => {
+    const slowly = await startSlow(100);
+    await expect(slowly.ready()).rejects.toThrow('Init timed out after 0.1 seconds');
+    expect(await slowly.invoke({}, 60_000)).toBe('done');
+    await slowly.stop();
+  });
+
+  it('ends when it is stopped', async () => {
+    const slowly = await startSlow(60_000);
+    const invoked = expect(slowly.invoke({}, 60_000)).rejects.toThrow('Runtime stopped');
+    await slowly.stop();
+    await invoked;
+    await expect(slowly.invoke({}, 60_000)).rejects.toThrow('Runtime stopped');
+    expect(slowly.starts()).toBe(1);
   });
 });

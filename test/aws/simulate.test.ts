@@ -51,7 +51,8 @@ describe('longshore simulate lambda', { timeout: 90_000 }, () => {
 
   it('shows the invocations, what failed in them and what comes again', async ({ expect }) => {
     const cwd = project({ 'longshore.config.ts': configFor(['throw', 'block']) });
-    const flags = '--exit-when-idle --timeout 2s --visibility 2s --batch-size 1';
+    // A start after a kill is part of an invocation's time, so that is long enough for one.
+    const flags = '--exit-when-idle --timeout 5s --visibility 5s --batch-size 1';
     const { code, stdout } = await simulate(cwd, flags);
     expect(code).toBe(0);
     expect(stdout).toMatch(/→ mail +1 message\n/);
@@ -59,7 +60,7 @@ describe('longshore simulate lambda', { timeout: 90_000 }, () => {
     expect(stdout).toMatch(/→ mail +1 message, 1 of them again/);
     expect(stdout).toMatch(/↻ ends +attempt 1, again in 1 s: not now/);
     expect(stdout).toMatch(
-      /the function failed, 1 message will come again: Task timed out after 2.00 seconds/,
+      /the function failed, 1 message will come again: Task timed out after 5.00 seconds/,
     );
     expect(stdout).toMatch(/idle: .*1 invocation failed as a whole/);
   });

@@ -16,13 +16,18 @@ export interface RuntimeOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** A line that the function has printed; what it prints while it fails to start is in the `cause` of the InitError. */
   onLine?(line: string): void;
+  /** What Lambda gives a first start; then it tries again, within the time of the invocation. @default 10_000 */
+  readonly initMs?: number;
 }
 
 /** One environment: it runs one invocation at a time; others wait for it. */
 export interface Runtime {
-  /** Starts it without an event. Rejects with an InitError where the function does not load. */
+  /** Starts it without an event. Rejects with an InitError where the function does not load, or not in time. */
   ready(): Promise<void>;
-  /** Rejects with what the function has thrown; when it has no answer in time, its process is killed, as Lambda does. */
+  /**
+   * Rejects with what the function has thrown; when it has no answer in time, its process is killed, as Lambda does. What the
+   * first start takes is not part of that time, and what a start after a kill takes is (AWS, "Lambda execution environment lifecycle").
+   */
   invoke(event: unknown, timeoutMs: number): Promise<unknown>;
   /** What the function has printed lately, by line. */
   readonly output: string[];
@@ -49,7 +54,7 @@ const ending = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
 const nativeClient = new URL(`native-client.${ending}`, import.meta.url).href;
 
 export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
-  const { folder, handler, env, onLine } = options;
+  const { folder, handler, env, onLine, initMs = 10_000 } = options;
   const queue: Call[] = [];
   const output: string[] = [];
   let current: Call | null = null;
@@ -59,7 +64,9 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   let starts = 0;
   /** Of a process that has not yet asked for its first event: what it has printed. */
   let early: string[] | null = null;
-  let onReady: PromiseWithResolvers<void> | null = null;
+  let onReady: { resolve(): void; reject(error: Error): void } | null = null;
+  let firstStart: Promise<boolean> | null = null;
+  let stopped = false;
 
   const server = createServer((request, response) => void answer(request, response));
   // Nobody is left to wait for, and a handler that never ends would stay for ever.
@@ -146,7 +153,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
         else onLine?.(line);
       });
     }
-    mine.once('error', (error) => ended((call) => call.reject(error)));
+    mine.once('error', (error) => notStarted(error.message));
     mine.once('exit', (code, signal) => {
       if (child !== mine) return;
       child = null;
@@ -175,15 +182,29 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
     if (queue.length > 0) start();
   }
 
+  /** Resolves with false where the first start takes longer than Lambda waits for it. */
+  async function init(): Promise<boolean> {
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    onReady = { resolve: () => resolve(true), reject };
+    const timer = setTimeout(() => void kill().then(() => resolve(false)), initMs);
+    start();
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+  const started = (): Promise<boolean> => (firstStart ??= init());
+
   return {
     output,
     starts: () => starts,
-    ready() {
-      onReady = Promise.withResolvers();
-      if (!child) start();
-      return onReady.promise;
+    async ready() {
+      if (!(await started())) throw new InitError(`Init timed out after ${initMs / 1000} seconds`);
     },
-    invoke(event, timeoutMs) {
+    async invoke(event, timeoutMs) {
+      await started();
+      if (stopped) throw new Error('Runtime stopped');
       return new Promise((resolve, reject) => {
         const timer = setTimeout(() => void timeOut(call, timeoutMs), timeoutMs);
         const call: Call = {
@@ -205,9 +226,12 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
       });
     },
     async stop() {
+      stopped = true;
       process.off('exit', killNow);
       await kill();
-      ended((call) => call.reject(new Error('Runtime stopped')));
+      const error = new Error('Runtime stopped');
+      onReady?.reject(error);
+      ended((call) => call.reject(error));
       server.closeAllConnections();
       server.close();
     },

@@ -9,6 +9,6 @@ const backend = sqs({ queueUrl, endpoint, region: 'eu-central-1' });
 export const { worker, schedule, enqueue } = lambda(app, {
   backend,
   store: memory().stores!,
-  marginMs: 500,
+  marginMs: 1_000,
   authorize: () => ({ tenantId: null }),
 });
