@@ -6,9 +6,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { connect, createApp, defineJob, fixed, keyRing, startWorker } from '../../core/index.ts';
+import { openConnection } from '../../local/backends/beanstalkd/connection.ts';
 import { type BeanstalkdOptions, beanstalkd } from '../../local/backends/beanstalkd/index.ts';
 import { bytesOf } from '../../local/backends/beanstalkd/replies.ts';
 import { memoryStore } from '../../local/backends/memory/index.ts';
+import { keepBusy } from '../busy.ts';
 import { message as bare } from '../sqlite/messages.ts';
 import { until } from '../until.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
@@ -358,6 +360,21 @@ describe('without a store', () => {
     await worker.close();
     await other.close();
   });
+});
+
+describe('a process that is busy', () => {
+  it.for(['sent', 'read'])(
+    'for longer than a server may be silent, before it has %s, blames none',
+    async (what) => {
+      const place = { host: '127.0.0.1', port: server.port, silenceMs: 100 };
+      const connection = await openConnection(place);
+      const answer = connection.send('list-tube-used');
+      if (what === 'read') connection.flush();
+      keepBusy(400);
+      expect(await answer).toMatchObject({ word: 'USING' });
+      connection.destroy();
+    },
+  );
 });
 
 describe('an idle worker', () => {

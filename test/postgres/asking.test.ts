@@ -5,6 +5,7 @@ import pg from 'pg';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { createAsking } from '../../local/backends/postgres/asking.ts';
 import type { Pool } from '../../local/backends/postgres/database.ts';
+import { keepBusy } from '../busy.ts';
 import { until } from '../until.ts';
 import { freshDatabase } from './schemas.ts';
 
@@ -118,8 +119,7 @@ describe('a server that does not answer', () => {
     const ask = open({}, 100);
     await ask('SELECT 1');
     const answer = ask('SELECT 2');
-    const busyUntil = performance.now() + 400;
-    while (performance.now() < busyUntil);
+    keepBusy(400);
     expect(await answer).toEqual([[2]]);
   });
 });

@@ -10,6 +10,7 @@ import { openDatabase } from '../../local/backends/postgres/database.ts';
 import { postgres } from '../../local/backends/postgres/index.ts';
 import { channelOf, createListener } from '../../local/backends/postgres/listen.ts';
 import { createBell } from '../../local/bell.ts';
+import { keepBusy } from '../busy.ts';
 import { message } from '../sqlite/messages.ts';
 import { until } from '../until.ts';
 import { runSql, terminate } from './load.ts';
@@ -78,10 +79,7 @@ describe('the connection that listens', () => {
       async query(...call) {
         const rows = await db.query(...call);
         if (beats++ % 2 === 0) {
-          setImmediate(() => {
-            const until = performance.now() + 60;
-            while (performance.now() < until);
-          });
+          setImmediate(keepBusy, 60);
         }
         return rows;
       },

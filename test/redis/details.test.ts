@@ -5,7 +5,9 @@ import { readFile } from 'node:fs/promises';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { createLink } from '../../local/backends/redis/connection.ts';
 import { redis } from '../../local/backends/redis/index.ts';
+import { keepBusy } from '../busy.ts';
 import { startProxy } from '../postgres/proxy.ts';
 import { message } from '../sqlite/messages.ts';
 import { until } from '../until.ts';
@@ -31,6 +33,17 @@ describe('a server that evicts', () => {
     await backend.admin!.stats();
     expect(warnings).toEqual([]);
     await backend.close();
+  });
+});
+
+describe('a process that is busy', () => {
+  it('for longer than a server may be silent blames none', async () => {
+    const link = createLink({ url: server.url, silenceMs: 100 });
+    await link.send('asking', ['PING']);
+    const answer = link.send('asking', ['PING']);
+    keepBusy(400);
+    expect(await answer).toBe('PONG');
+    await link.close();
   });
 });
 

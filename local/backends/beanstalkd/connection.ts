@@ -5,6 +5,7 @@
 
 import { connect, type Socket } from 'node:net';
 import { LongshoreError } from '../../../core/errors.ts';
+import { createWatch } from '../../watch.ts';
 import { createReplyReader, type Reply } from './replies.ts';
 
 export interface ConnectionOptions {
@@ -85,8 +86,13 @@ export async function openConnection({ host, port, silenceMs }: ConnectionOption
   let isOpen = true;
   let reason: Error | null = null;
   let waitUntil = 0;
+  /** The tick since which nothing has come. */
   let silentSince = 0;
-  let watch: NodeJS.Timeout | null = null;
+  const watch = createWatch(silenceMs, (lateBefore) => {
+    if (performance.now() < waitUntil) silentSince = watch.tick;
+    else if (owed.length > 0 && silentSince < lateBefore) end(new Error(`no answer for ${silenceMs} ms`));
+    return owed.length > 0;
+  });
   const listeners: (() => void)[] = [];
 
   const reader = createReplyReader((reply) => {
@@ -104,7 +110,7 @@ export async function openConnection({ host, port, silenceMs }: ConnectionOption
   });
 
   function read(chunk: Buffer): void {
-    silentSince = performance.now();
+    silentSince = watch.tick;
     try {
       reader.read(chunk);
     } catch (error) {
@@ -121,7 +127,7 @@ export async function openConnection({ host, port, silenceMs }: ConnectionOption
     if (!isOpen) return;
     isOpen = false;
     reason = why;
-    if (watch) clearInterval(watch);
+    watch.stop();
     socket.destroy();
     const left = owed.slice(answered);
     owed = [];
@@ -129,16 +135,6 @@ export async function openConnection({ host, port, silenceMs }: ConnectionOption
     const error = lostConnection(why);
     for (const one of left) one.done(one.replies, error);
     for (const listener of listeners) listener();
-  }
-
-  function look(): void {
-    const now = performance.now();
-    if (owed.length === 0) {
-      clearInterval(watch!);
-      watch = null;
-    } else if (now - Math.max(silentSince, waitUntil) > silenceMs) {
-      end(new Error(`no answer for ${silenceMs} ms`));
-    }
   }
 
   function flush(): void {
@@ -175,8 +171,8 @@ export async function openConnection({ host, port, silenceMs }: ConnectionOption
   }
 
   function owe(count: number, done: Owed['done']): void {
-    if (owed.length === 0) silentSince = performance.now();
-    watch ??= setInterval(look, silenceMs / 4).unref();
+    if (owed.length === 0) silentSince = watch.tick;
+    watch.start();
     owed.push({ count, replies: [], done });
   }
 
@@ -212,7 +208,7 @@ export async function openConnection({ host, port, silenceMs }: ConnectionOption
     },
     endWait() {
       waitUntil = 0;
-      silentSince = performance.now();
+      silentSince = watch.tick;
       flush();
       socket.end();
     },

@@ -3,6 +3,7 @@
  * checking a connection out and in with its timers, copying the statement's description, a timer for an answer that mostly comes.
  */
 
+import { createWatch } from '../../watch.ts';
 import type { Pool, PostgresClient, Row, Statement } from './database.ts';
 
 export interface Asking {
@@ -14,9 +15,6 @@ interface Asked {
   readonly tick: number;
   fail(error: Error): void;
 }
-
-/** A watch that a busy or sleeping process has kept from ticking does not tick twice afterwards: what has arrived is read first. */
-const ticksOfSilence = 4;
 
 /** After so many statements in a row the pool sees a connection again, which it may want to replace or to close. */
 const mostInARow = 100;
@@ -34,22 +32,16 @@ function guard(one: Pool | PostgresClient): void {
 /** @param silenceMs a server that has not answered for so long, or up to a quarter longer, is one that is away */
 export function createAsking(pool: Pool, silenceMs: number): Asking {
   guard(pool);
-  let tick = 0;
-  let watch: NodeJS.Timeout | null = null;
   const under: Asked[] = [];
   /** A connection that was answered in this turn of the event loop: who asks next in the same turn goes on with it. */
   let spare: PostgresClient | null = null;
   let inARow = 0;
 
-  function look(): void {
-    tick++;
-    if (under.length === 0) {
-      clearInterval(watch!);
-      watch = null;
-    }
-    const late = under.filter((asked) => tick - asked.tick > ticksOfSilence);
+  const watch = createWatch(silenceMs, (lateBefore) => {
+    const late = under.filter(({ tick }) => tick < lateBefore);
     for (const { fail } of late) fail(new Error(`the server has not answered for ${silenceMs} ms`));
-  }
+    return under.length > 0;
+  });
 
   function putBack(client: PostgresClient): void {
     // Not while others wait for one, nor in a pool that does not say so.
@@ -88,9 +80,9 @@ export function createAsking(pool: Pool, silenceMs: number): Asking {
               resolve(rows);
             }
           };
-          const asked: Asked = { tick, fail: (error) => end(error, []) };
+          const asked: Asked = { tick: watch.tick, fail: (error) => end(error, []) };
           under.push(asked);
-          watch ??= setInterval(look, silenceMs / ticksOfSilence).unref();
+          watch.start();
           client.query(statement, values, (error, answer) => end(error, answer?.rows ?? []));
         }
         if (spare && !broken.has(spare)) {

@@ -5,6 +5,7 @@
 
 import { RedisClient as Client } from '@redis/client';
 import { config } from '../../../core/errors.ts';
+import { createWatch } from '../../watch.ts';
 import { isReadOnly, isUnknownScript, redisError } from './errors.ts';
 import type { Script } from './scripts.ts';
 
@@ -74,10 +75,14 @@ export function createLink(options: LinkOptions): Link {
   let current: RedisClient | null = null;
   let connecting: Promise<RedisClient> | null = null;
   let closed = false;
-  /** Commands that wait for their answer, and since when none has come. */
+  /** Commands that wait for their answer, and since which tick none has come. */
   let owed = 0;
   let silentSince = 0;
-  let watch: NodeJS.Timeout | null = null;
+  const watch = createWatch(silenceMs, (lateBefore) => {
+    const isSilent = owed > 0 && silentSince < lateBefore;
+    if (isSilent && current) gone(current, new Error(`the server has not answered for ${silenceMs} ms`));
+    return owed > 0;
+  });
 
   async function connect(): Promise<RedisClient> {
     const client = make();
@@ -107,25 +112,13 @@ export function createLink(options: LinkOptions): Link {
   }
 
   function begin(): void {
-    if (owed++ === 0) silentSince = performance.now();
-    watch ??= setInterval(look, silenceMs / 4).unref();
+    if (owed++ === 0) silentSince = watch.tick;
+    watch.start();
   }
 
   function answered(): void {
     owed--;
-    silentSince = performance.now();
-  }
-
-  function look(): void {
-    if (owed === 0) {
-      clearInterval(watch!);
-      watch = null;
-    } else if (performance.now() - silentSince > silenceMs) {
-      // A process that was busy or asleep for so long must read what has arrived before it judges.
-      const before = silentSince;
-      const silent = new Error(`the server has not answered for ${silenceMs} ms`);
-      setImmediate(() => before === silentSince && current && gone(current, silent));
-    }
+    silentSince = watch.tick;
   }
 
   async function ask<T>(during: string, question: (client: RedisClient) => Promise<T>): Promise<T> {
@@ -166,7 +159,7 @@ export function createLink(options: LinkOptions): Link {
     },
     async close() {
       closed = true;
-      if (watch) clearInterval(watch);
+      watch.stop();
       await connecting?.catch(() => {});
       const client = current;
       current = null;
