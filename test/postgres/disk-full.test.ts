@@ -1,12 +1,11 @@
 /** A worker under load while the disk of its server is full. */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
 import { afterAll, describe, expect, it } from 'vitest';
 import { postgres } from '../../local/backends/postgres/index.ts';
 import { until } from '../until.ts';
 import { type Cluster, startCluster } from './cluster.ts';
-import { jobsOfLoad, keysOfLoad, startLoad } from './load.ts';
+import { jobsOfLoad, keysOfLoad, runSql, startLoad } from './load.ts';
 import { mountSmallDisk } from './small-disk.ts';
 
 const disk = await mountSmallDisk(160);
@@ -22,28 +21,54 @@ afterAll(async () => {
   if (!('refused' in disk)) await disk.remove();
 });
 
-/** A server that needs another file of its log and has no room for it stops: that is another story, which operations.md tells. */
-async function freshLog(url: string): Promise<void> {
-  const client = new pg.Client(url);
-  await client.connect();
-  await client.query('SELECT pg_switch_wal()');
-  await client.query('CHECKPOINT'); // which writes into the new file, so that it is there
-  await client.end();
+interface Trouble {
+  /** While there is room. */
+  before(cluster: Cluster): Promise<void>;
+  /** When there is none. */
+  during(cluster: Cluster): Promise<void>;
+  readonly code: string;
+  /** When there is room again. */
+  after(cluster: Cluster): Promise<void>;
 }
 
+const troubles: Record<string, Trouble> = {
+  'goes on by itself when there is room': {
+    async before({ superuserUrl }) {
+      // So that the server does not need another file of its log, for which it would have no room.
+      await runSql(superuserUrl, 'SELECT pg_switch_wal()');
+      await runSql(superuserUrl, 'CHECKPOINT'); // which writes into the new file, so that it is there
+    },
+    during: () => delay(1_000), // the trouble itself
+    code: 'STORAGE_FULL',
+    after: async () => {},
+  },
+  'goes on when a server has been started again that had no room for its log': {
+    before: async () => {},
+    async during({ superuserUrl }) {
+      // Every one needs another file. The server dies of the first for which there is no room, and cannot recover.
+      const next = () => runSql(superuserUrl, 'SELECT pg_switch_wal(), txid_current()');
+      const isGone = ({ code }: { code?: string }) => code === 'ECONNREFUSED';
+      await until(() => next().then(() => false, isGone));
+    },
+    code: 'BACKEND',
+    after: (dead) => dead.restart('immediate'),
+  },
+};
+
 describe.skipIf(mayRefuse && reason !== '')(`a worker whose server has a full disk ${reason}`, () => {
-  it('goes on by itself when there is room, and loses nothing', { timeout: 90_000 }, async () => {
+  it.for(Object.entries(troubles))('%s, and loses nothing', { timeout: 90_000 }, async ([name, trouble]) => {
     if ('refused' in disk) throw new Error(disk.refused);
-    cluster = await startCluster({ under: disk.folder });
-    const backend = postgres(cluster.url);
+    cluster ??= await startCluster({ under: disk.folder });
+    const backend = postgres({ url: cluster.url, schema: `s${Object.keys(troubles).indexOf(name)}` });
     const load = await startLoad(backend);
-    await freshLog(cluster.superuserUrl);
+    await trouble.before(cluster);
     await disk.fill();
     const producing = load.enqueue(moreJobs);
+    await trouble.during(cluster);
     const told = () => load.events.filter((event) => event.type === 'backend.failed');
-    await until(() => told().some(({ error }) => error.code === 'STORAGE_FULL'));
-    await delay(1_000); // the trouble itself
+    await until(() => told().some(({ error }) => error.code === trouble.code));
     await disk.free();
+    await trouble.after(cluster);
     await producing;
     const { doubled: _, ...outcome } = await load.finish();
     expect(outcome).toEqual({

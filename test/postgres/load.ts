@@ -155,6 +155,7 @@ export const keysOfLoad = keys;
 /** One statement on a connection of its own. */
 export async function runSql<T = unknown>(url: string, sql: string, values: unknown[] = []): Promise<T[]> {
   const client = new pg.Client(url);
+  client.on('error', () => {}); // of a server that dies; the statement fails too
   await client.connect();
   try {
     return (await client.query(sql, values)).rows as T[];
