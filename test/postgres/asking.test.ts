@@ -7,6 +7,7 @@ import { createAsking } from '../../local/backends/postgres/asking.ts';
 import type { Pool } from '../../local/backends/postgres/database.ts';
 import { keepBusy } from '../busy.ts';
 import { until } from '../until.ts';
+import { terminate } from './load.ts';
 import { freshDatabase } from './schemas.ts';
 
 const database = await freshDatabase();
@@ -28,7 +29,10 @@ function open(options: pg.PoolConfig = {}, silenceMs = 30_000) {
 const backendOf = 'SELECT pg_backend_pid()';
 
 afterEach(() => pool.end());
-afterAll(() => database.drop());
+afterAll(async () => {
+  await terminate(database.url); // the server is still at what nobody waits for
+  await database.drop();
+});
 
 describe('statements that follow each other', () => {
   it('go on with one connection, which the pool has again a turn later', async () => {
