@@ -12,6 +12,7 @@ export function postgresRecords(state: PostgresState): RecordStore {
   const { db, keep } = state;
   const s = db.schema;
   const now = timeOf('$1');
+  const wheres = statusWhere(s);
   const keptSince = (at: string) => `${timeOf(at)} - ${state.retention.completedMs}`;
 
   async function query(during: string, sql: string, values: unknown[]) {
@@ -31,7 +32,7 @@ export function postgresRecords(state: PostgresState): RecordStore {
       const values: unknown[] = [max];
       if (queue !== undefined) where.push(`queue = $${values.push(queue)}`);
       if (job !== undefined) where.push(`job = $${values.push(job)}`);
-      const places = status === undefined ? any : statusWhere[status];
+      const places = status === undefined ? any : wheres[status];
       const kept = places.ended === null ? '0' : keptSince(`$${values.push(state.at())}`);
       const sql = selectRecords(s, where.join(' AND '), places, '$1', kept);
       const rows = await query('listing', sql, values);

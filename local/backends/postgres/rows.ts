@@ -27,8 +27,14 @@ export const recordFunction = (s: string): string => `
     RETURN QUERY ${selectRecords(s, 'id = the_id', any, null, 'since')};
   END $$;`;
 
+/** A condition that only the living and one that only the ended have; `null` = none of them. */
+interface Where {
+  readonly living: string | null;
+  readonly ended: string | null;
+}
+
 /** Of any state. */
-export const any = { living: 'true', ended: 'true' };
+export const any: Where = { living: 'true', ended: 'true' };
 
 /** `state` of a living job: where it is. */
 const waiting = 0;
@@ -50,14 +56,13 @@ const ended = (table: string, where: string): string => `
  * Records of all places. Each place gives at most `limit`, so that a long history is not sorted for a short list.
  *
  * @param where a condition on the columns that all places have
- * @param state conditions that only the living and only the ended have
  * @param limit `null`: one, where the condition leaves so few that they are better sorted than looked for in order
  * @param since what ended in the history before that is past its time: its day has yet to be dropped
  */
 export function selectRecords(
   s: string,
   where: string,
-  state: { living: string | null; ended: string | null },
+  state: Where,
   limit: string | null,
   since: string,
 ): string {
@@ -84,16 +89,20 @@ const statusOfEnd: Readonly<Record<number, JobStatus>> = {
   [Ended.expired]: 'expired',
 };
 
+/** Those that may be leased, of which there are few: to look for them among all that wait would take long. */
+const claimed = (s: string): string =>
+  `id IN (SELECT unnest(ids) FROM ${s}.leases UNION ALL SELECT id FROM ${s}.renewals)`;
+
 /** The records that have a status, as conditions for `selectRecords`. */
-export const statusWhere: Readonly<Record<JobStatus, { living: string | null; ended: string | null }>> = {
+export const statusWhere = (s: string): Record<JobStatus, Where> => ({
   pending: { living: 'NOT leased AND attempt = 0', ended: null },
   retrying: { living: 'NOT leased AND attempt > 0', ended: null },
-  processing: { living: 'leased', ended: null },
+  processing: { living: `leased AND ${claimed(s)}`, ended: null },
   completed: { living: null, ended: `ended = ${Ended.completed}` },
   failed: { living: null, ended: `ended = ${Ended.failed}` },
   cancelled: { living: null, ended: `ended = ${Ended.cancelled}` },
   expired: { living: null, ended: `ended = ${Ended.expired}` },
-};
+});
 
 export function recordOf(row: Row): JobRecord {
   const [id, queue, job, tenantId, state, priority, createdAt, readyAt, attempt, finishedAt] = row;
