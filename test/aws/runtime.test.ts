@@ -95,7 +95,7 @@ describe('the bundle in the runtime of AWS', () => {
 
   it('loses nothing when it is killed at its deadline', async () => {
     await enqueue('block');
-    expect(await poll(1_500)).toMatchObject({ taken: 1, done: 0, thrown: expect.any(Error) });
+    expect(await poll(2_500)).toMatchObject({ taken: 1, done: 0, thrown: expect.any(Error) });
     expect(await poll()).toEqual({ taken: 1, done: 1, thrown: null });
     expect(runtime.starts()).toBe(2);
     expect(runtime.output.some((line) => line.includes('block 2'))).toBe(true);

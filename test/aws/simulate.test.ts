@@ -67,7 +67,7 @@ describe('longshore simulate lambda', { timeout: 90_000 }, () => {
 
   it('lets SQS move a message that was received too often', async ({ expect }) => {
     const cwd = project({ 'longshore.config.ts': configFor(['block', 'end']) });
-    const flags = '--exit-when-idle --json --timeout 2s --visibility 2s --batch-size 1 --max-receives 1';
+    const flags = '--exit-when-idle --json --timeout 5s --visibility 5s --batch-size 1 --max-receives 1';
     expect((await simulate(cwd, flags)).data).toMatchObject({
       done: 1,
       failedInvocations: 1,
