@@ -10,6 +10,7 @@ import {
   defineJob,
   fixed,
   keyRing,
+  type LongshoreError,
   type LongshoreEvent,
   startWorker,
 } from '../../core/index.ts';
@@ -23,6 +24,8 @@ const leaseMs = 1_500;
 
 export interface Load {
   readonly events: readonly LongshoreEvent[];
+  /** What was told to those who enqueue. */
+  readonly refusals: readonly LongshoreError[];
   /** Adds jobs, and retries those that were refused. Resolves when all were confirmed. */
   enqueue(count: number): Promise<void>;
   /** Resolves when so many handlers have ended since the start. */
@@ -50,6 +53,7 @@ export interface Outcome {
 /** Enqueues, starts a worker, and gives it back when it is at work. */
 export async function startLoad(backend: Contract.QueueBackend): Promise<Load> {
   const events: LongshoreEvent[] = [];
+  const refusals: LongshoreError[] = [];
   const begun: number[] = [];
   const running = new Set<number>();
   let ended = 0;
@@ -94,7 +98,8 @@ export async function startLoad(backend: Contract.QueueBackend): Promise<Load> {
       try {
         confirmed.push((await client.enqueue(plain, { n: stored })).id);
         stored++;
-      } catch {
+      } catch (error) {
+        refusals.push(error as LongshoreError);
         await delay(50); // an application would answer 503 and be asked again
       }
     }
@@ -116,6 +121,7 @@ export async function startLoad(backend: Contract.QueueBackend): Promise<Load> {
 
   return {
     events,
+    refusals,
     enqueue,
     async ended(count) {
       await until(() => ended >= count);

@@ -2,7 +2,7 @@
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, open, rm } from 'node:fs/promises';
+import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -39,11 +39,9 @@ export async function mountSmallDisk(megabytes: number): Promise<SmallDisk | { r
     folder,
     async fill() {
       const file = await open(ballast, 'w');
-      const page = Buffer.alloc(4096);
       try {
-        for (;;) await file.write(page);
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+        // First in large steps, because others are writing too.
+        for (const bytes of [1_048_576, 4_096]) await writeUntilFull(file, Buffer.alloc(bytes));
       } finally {
         await file.close();
       }
@@ -54,4 +52,12 @@ export async function mountSmallDisk(megabytes: number): Promise<SmallDisk | { r
       await once(keeper, 'exit');
     },
   };
+}
+
+async function writeUntilFull(file: FileHandle, chunk: Buffer): Promise<void> {
+  try {
+    for (;;) await file.write(chunk);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+  }
 }
