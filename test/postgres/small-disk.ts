@@ -11,7 +11,7 @@ const run = promisify(execFile);
 
 export interface SmallDisk {
   readonly folder: string;
-  /** Until not a byte is left. */
+  /** Until not a byte is left; once more, if others have given some back. */
   fill(): Promise<void>;
   free(): Promise<void>;
   remove(): Promise<void>;
@@ -38,7 +38,7 @@ export async function mountSmallDisk(megabytes: number): Promise<SmallDisk | { r
   return {
     folder,
     async fill() {
-      const file = await open(ballast, 'w');
+      const file = await open(ballast, 'a');
       try {
         // First in large steps, because others are writing too.
         for (const bytes of [1_048_576, 4_096]) await writeUntilFull(file, Buffer.alloc(bytes));
