@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import pg from 'pg';
 import { inject } from 'vitest';
 import { postgres } from '../../local/backends/postgres/index.ts';
+import { runSql } from './load.ts';
 import type { ClusterAnswer } from './setup.ts';
 
 export interface Database {
@@ -21,14 +22,17 @@ const isInUse = '55006';
 export async function freshDatabase(): Promise<Database> {
   const { url, superuserUrl } = await sharedServer();
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await once(superuserUrl, `CREATE DATABASE ${name} OWNER longshore TEMPLATE template0`);
+  await runSql(superuserUrl, `CREATE DATABASE ${name} OWNER longshore TEMPLATE template0`);
   const own = new URL(url);
   own.pathname = name;
   // Never by force: a client that has just closed its connection would be told of an error when it listens no more.
-  const drop = () =>
-    once(superuserUrl, `DROP DATABASE ${name}`).catch((error: pg.DatabaseError) => {
-      if (error.code !== isInUse) throw error;
-    });
+  async function drop(): Promise<void> {
+    try {
+      await runSql(superuserUrl, `DROP DATABASE ${name}`);
+    } catch (error) {
+      if ((error as pg.DatabaseError).code !== isInUse) throw error;
+    }
+  }
   return { url: own.href, drop };
 }
 
@@ -36,16 +40,6 @@ async function sharedServer() {
   const answer = JSON.parse(await text(connect(inject('postgresSocket')))) as ClusterAnswer;
   if ('error' in answer) throw new Error(answer.error);
   return answer;
-}
-
-async function once(url: string, sql: string): Promise<void> {
-  const client = new pg.Client(url);
-  await client.connect();
-  try {
-    await client.query(sql);
-  } finally {
-    await client.end();
-  }
 }
 
 export interface Schemas {
