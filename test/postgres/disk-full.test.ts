@@ -21,10 +21,14 @@ afterAll(async () => {
   if (!('refused' in disk)) await disk.remove();
 });
 
+/** While there is room for it: so that the server does not need another file of its log as soon as the disk is full. */
+async function freshLog(url: string): Promise<void> {
+  await runSql(url, 'SELECT pg_switch_wal()');
+  await runSql(url, 'CHECKPOINT'); // which writes into the new file, so that it is there
+}
+
 interface Trouble {
-  /** While there is room. */
-  before(cluster: Cluster): Promise<void>;
-  /** When there is none. */
+  /** When there is no room. */
   during(cluster: Cluster): Promise<void>;
   readonly code: string;
   /** When there is room again. */
@@ -33,17 +37,11 @@ interface Trouble {
 
 const troubles: Record<string, Trouble> = {
   'goes on by itself when there is room': {
-    async before({ superuserUrl }) {
-      // So that the server does not need another file of its log, for which it would have no room.
-      await runSql(superuserUrl, 'SELECT pg_switch_wal()');
-      await runSql(superuserUrl, 'CHECKPOINT'); // which writes into the new file, so that it is there
-    },
     during: () => delay(1_000), // the trouble itself
     code: 'STORAGE_FULL',
     after: async () => {},
   },
   'goes on when a server has been started again that had no room for its log': {
-    before: async () => {},
     async during({ superuserUrl }) {
       // Every one needs another file. The server dies of the first for which there is no room, and cannot recover.
       const next = () => runSql(superuserUrl, 'SELECT pg_switch_wal(), txid_current()');
@@ -61,17 +59,18 @@ describe.skipIf(mayRefuse && reason !== '')(`a worker whose server has a full di
     cluster ??= await startCluster({ under: disk.folder });
     const backend = postgres({ url: cluster.url, schema: `s${Object.keys(troubles).indexOf(name)}` });
     const load = await startLoad(backend);
-    await trouble.before(cluster);
+    // So that the worker has jobs left when the disk is full: one without would be told nothing.
+    await backend.admin!.pause('default');
+    await freshLog(cluster.superuserUrl);
     await disk.fill();
+    await backend.admin!.resume('default');
     const producing = load.enqueue(moreJobs);
     try {
       await trouble.during(cluster);
-      // Whoever needs one page more is told: a worker that has jobs left, or who enqueues.
-      const failures = () => load.events.filter((event) => event.type === 'backend.failed');
-      const told = () => [...load.refusals, ...failures().map(({ error }) => error)];
+      const told = () => load.events.filter((event) => event.type === 'backend.failed');
       await until(async () => {
         await disk.fill(); // again, because the server may have given some of it back
-        return told().some(({ code }) => code === trouble.code);
+        return told().some(({ error }) => error.code === trouble.code);
       });
     } finally {
       await disk.free();
