@@ -4,7 +4,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     exclude: ['test/bench/**', '**/node_modules/**', 'dist/**'],
-    globalSetup: ['test/postgres/setup.ts'],
+    globalSetup: ['test/services/postgres/setup.ts'],
     testTimeout: 20_000,
     // As long as a test may take: a machine that is busy is no fault of what is waited for.
     expect: { poll: { timeout: 20_000 } },

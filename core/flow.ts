@@ -4,19 +4,13 @@
  * verify → admit → guard → run ONE attempt → record, where the queue keeps no records itself → settle.
  */
 
-import type { App } from './app.ts';
-import type { Client } from './client.ts';
-import type { AbandonReason, Ack, JobSettler } from './contract.ts';
-import { alreadyDone, type Envelope, readEnvelope } from './envelope.ts';
-import { LongshoreError } from './errors.ts';
-import { execute } from './execute.ts';
-import { errorText, toError } from './failure.ts';
-import { type Job, noTransaction } from './job.ts';
-import { createRecording } from './recording.ts';
-import { abortReason, type Run } from './run.ts';
-import { validate } from './schema.ts';
-import type { AttemptError, AttemptReport, Outcome } from './store.ts';
-import { announceEnd, announceStart, record } from './telling.ts';
+import type { App } from './app/app.ts';
+import { type Job, noTransaction } from './app/job.ts';
+import { validate } from './app/schema.ts';
+import { announceEnd, announceStart, record } from './attempt/announce.ts';
+import { execute } from './attempt/execute.ts';
+import { createRecording } from './attempt/recording.ts';
+import { abortReason, type Run } from './attempt/run.ts';
 import {
   afterFailure,
   crashLoop,
@@ -27,7 +21,13 @@ import {
   reportOf,
   UnknownJob,
   type Verdict,
-} from './verdict.ts';
+} from './attempt/verdict.ts';
+import { LongshoreError } from './base/errors.ts';
+import { errorText, toError } from './base/failure.ts';
+import type { AbandonReason, Ack, JobSettler } from './contract/queue.ts';
+import type { AttemptError, AttemptReport, Outcome } from './contract/store.ts';
+import type { Client } from './enqueue/client.ts';
+import { alreadyDone, type Envelope, readEnvelope } from './envelope/envelope.ts';
 
 export interface AttemptPorts {
   readonly client: Client;
@@ -203,7 +203,7 @@ async function dropPayload(app: App, client: Client, { envelope }: Admitted, how
 }
 
 /** Loaded with the first payload that was too large for its queue. */
-const claims = () => import('./claims.ts');
+const claims = () => import('./enqueue/offload.ts');
 
 /** The idempotency guard around the run: claim before, complete with the ack, release on everything else. */
 async function runGuarded(

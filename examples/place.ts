@@ -1,7 +1,7 @@
 /** What queue and store of the examples share: where they are, and what the environment says. */
 
+import type { KeyStore } from '../core/contract/store.ts';
 import { LongshoreError } from '../core/index.ts';
-import type { KeyStore } from '../core/store.ts';
 
 export interface Place {
   /** Where a backend that keeps a file puts it. */

@@ -18,7 +18,7 @@ const stores: Readonly<Record<string, (place: Place) => Promise<Stores>>> = {
   dynamodb: async ({ fresh = false }) => {
     const { DYNAMODB_ENDPOINT: endpoint, DYNAMODB_TABLE: table = 'longshore' } = process.env;
     const { dynamoStore } = await import('../functions/aws/index.ts');
-    const { isOnThisMachine } = await import('../core/loopback.ts');
+    const { isOnThisMachine } = await import('../core/base/loopback.ts');
     if (!endpoint || !isOnThisMachine(endpoint))
       throw config(
         `Expected DYNAMODB_ENDPOINT to be a DynamoDB on this machine like http://127.0.0.1:8000, got ${endpoint || 'nothing'}.`,

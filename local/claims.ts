@@ -3,9 +3,9 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { config, LongshoreError, shown } from '../core/errors.ts';
-import { toError } from '../core/failure.ts';
-import type { ClaimStore } from '../core/store.ts';
+import { config, LongshoreError, shown } from '../core/base/errors.ts';
+import { toError } from '../core/base/failure.ts';
+import type { ClaimStore } from '../core/contract/store.ts';
 
 /** The folder is made when it is needed. Files that are left over are for a cron job to remove. */
 export function directoryClaims(path: string): ClaimStore {

@@ -1,7 +1,7 @@
 /** Events as structured log lines. Payloads are never part of an event; fields that look like secrets are masked. */
 
 import type { Logger } from 'pino';
-import type { EventListener, LongshoreEvent } from '../core/events.ts';
+import type { EventListener, LongshoreEvent } from '../core/base/events.ts';
 
 export function logTo(logger: Logger): EventListener {
   return (event) => {

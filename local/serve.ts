@@ -4,10 +4,10 @@ import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { serve } from 'srvx/node';
-import { config, shown } from '../core/errors.ts';
-import { toError } from '../core/failure.ts';
-import type { HttpHandler } from '../core/http.ts';
-import { checkInteger } from '../core/job.ts';
+import { checkInteger } from '../core/app/job.ts';
+import { config, shown } from '../core/base/errors.ts';
+import { toError } from '../core/base/failure.ts';
+import type { HttpHandler } from '../core/http/index.ts';
 
 export interface ServeOptions {
   /** 0 = any free one. */

@@ -1,12 +1,12 @@
 /** Worker, scheduler tick and logging in one process, with a clean stop. */
 
 import { type Logger, pino } from 'pino';
-import type { App } from '../core/app.ts';
-import { type Client, connect } from '../core/client.ts';
-import { createHttpHandler, type HttpOptions } from '../core/http.ts';
-import { tick } from '../core/tick.ts';
-import { startWorker, type Worker } from '../core/worker.ts';
-import type { WorkerOptions, WorkerSummary } from '../core/worker-options.ts';
+import type { App } from '../core/app/app.ts';
+import { type Client, connect } from '../core/enqueue/client.ts';
+import { createHttpHandler, type HttpOptions } from '../core/http/index.ts';
+import { tick } from '../core/scheduler/tick.ts';
+import type { WorkerOptions, WorkerSummary } from '../core/worker/options.ts';
+import { startWorker, type Worker } from '../core/worker/worker.ts';
 import { logTo } from './log.ts';
 import { type HttpServer, type ServeOptions, serveHttp } from './serve.ts';
 

@@ -1,9 +1,9 @@
 /** Who calls. There is no way to be nobody: a handler without credentials is not built. */
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { App } from '../app.ts';
-import { config, LongshoreError, shown } from '../errors.ts';
-import { namePattern } from '../job.ts';
+import type { App } from '../app/app.ts';
+import { namePattern } from '../app/job.ts';
+import { config, LongshoreError, shown } from '../base/errors.ts';
 import { Refusal } from './problem.ts';
 
 export interface ApiKey {

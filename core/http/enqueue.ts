@@ -1,12 +1,12 @@
 /** `POST /jobs/:name` and `POST /jobs`: from a body to stored messages. */
 
-import type { EnqueueOptions } from '../client.ts';
-import type { OutgoingMessage } from '../contract.ts';
-import { prepare, send } from '../enqueue.ts';
-import { LongshoreError, shown } from '../errors.ts';
-import { backendError } from '../failure.ts';
-import type { Job } from '../job.ts';
-import { assertJson } from '../json.ts';
+import type { Job } from '../app/job.ts';
+import { LongshoreError, shown } from '../base/errors.ts';
+import { backendError } from '../base/failure.ts';
+import { assertJson } from '../base/json.ts';
+import type { OutgoingMessage } from '../contract/queue.ts';
+import type { EnqueueOptions } from '../enqueue/client.ts';
+import { prepare, send } from '../enqueue/prepare.ts';
 import { readJson } from './body.ts';
 import { type OptionRules, optionsOfItem, optionsOfQuery } from './options.ts';
 import { problemOf, Refusal, refusalOf } from './problem.ts';

@@ -1,6 +1,6 @@
 /** An example payload for the documentation: the schema's own, or one made up; never one that the job would refuse. */
 
-import type { Job } from '../job.ts';
+import type { Job } from '../app/job.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 

@@ -1,10 +1,10 @@
 /** What a caller may say about one job beside its payload, from a query or from an item of a batch. */
 
-import type { App } from '../app.ts';
-import type { EnqueueOptions } from '../client.ts';
-import type { BackendLimits } from '../contract.ts';
-import { shown } from '../errors.ts';
-import { type Job, type Priority, priorities } from '../job.ts';
+import type { App } from '../app/app.ts';
+import { type Job, type Priority, priorities } from '../app/job.ts';
+import { shown } from '../base/errors.ts';
+import type { BackendLimits } from '../contract/queue.ts';
+import type { EnqueueOptions } from '../enqueue/client.ts';
 import { Refusal } from './problem.ts';
 
 type Settable = 'delayMs' | 'runAt' | 'priority' | 'queue' | 'maxRetries' | 'idempotencyKey';

@@ -1,6 +1,6 @@
 /** Answers that say no, as problem documents (RFC 9457). */
 
-import { type ErrorCode, LongshoreError, type PayloadIssue } from '../errors.ts';
+import { type ErrorCode, LongshoreError, type PayloadIssue } from '../base/errors.ts';
 
 export interface RefusalDetails {
   readonly headers?: Readonly<Record<string, string>>;

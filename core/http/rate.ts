@@ -1,7 +1,7 @@
 /** A token bucket per credential. */
 
-import type { Clock } from '../clock.ts';
-import { config, shown } from '../errors.ts';
+import type { Clock } from '../base/clock.ts';
+import { config, shown } from '../base/errors.ts';
 
 export interface RateLimit {
   /** Jobs and other requests per second, in the long run. */

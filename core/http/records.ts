@@ -1,9 +1,9 @@
 /** `GET` and `DELETE /jobs/:id`. */
 
-import { shown } from '../errors.ts';
-import { backendError } from '../failure.ts';
-import { namePattern } from '../job.ts';
-import type { AttemptReport, JobRecord } from '../store.ts';
+import { namePattern } from '../app/job.ts';
+import { shown } from '../base/errors.ts';
+import { backendError } from '../base/failure.ts';
+import type { AttemptReport, JobRecord } from '../contract/store.ts';
 import { Refusal } from './problem.ts';
 import type { Answer, Call, Endpoint } from './routes.ts';
 

@@ -1,7 +1,7 @@
 /** Which path and method means what. */
 
-import type { Client } from '../client.ts';
-import type { JobContext } from '../envelope.ts';
+import type { Client } from '../enqueue/client.ts';
+import type { JobContext } from '../envelope/envelope.ts';
 import type { Caller } from './auth.ts';
 import { enqueueMany, enqueueOne } from './enqueue.ts';
 import { Refusal } from './problem.ts';
@@ -48,7 +48,7 @@ const routes: readonly Route[] = [
     path: /^\/openapi\.json$/,
     methods: {
       async GET({ client, basePath }, { caller }) {
-        const { openApiOf } = await import('../openapi.ts'); // most processes never need it
+        const { openApiOf } = await import('./openapi.ts'); // most processes never need it
         const jobs = [...client.app.jobs.values()].filter(({ name }) => caller.jobs?.has(name) !== false);
         return { status: 200, body: openApiOf(jobs, basePath) };
       },

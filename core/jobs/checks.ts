@@ -1,8 +1,8 @@
 /** Checks that the built-in jobs share: of their definitions (`CONFIG`) and, as a Standard Schema, of their payloads. */
 
-import { config, shown } from '../errors.ts';
-import type { JobDefinition } from '../job.ts';
-import type { SchemaIssue, StandardSchema } from '../schema.ts';
+import type { JobDefinition } from '../app/job.ts';
+import type { SchemaIssue, StandardSchema } from '../app/schema.ts';
+import { config, shown } from '../base/errors.ts';
 
 /** The options of `defineJob` that a built-in job passes on. */
 export type CommonOptions<Payload> = Partial<

@@ -3,7 +3,7 @@
 import { Agent, type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps, Agent as SecureAgent } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { PermanentError } from '../errors.ts';
+import { PermanentError } from '../base/errors.ts';
 import { type Address, bare, portOf, shownUrl } from './targets.ts';
 
 export interface Hop {

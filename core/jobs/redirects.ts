@@ -1,6 +1,6 @@
 /** What a redirect does to the next request. */
 
-import { PermanentError } from '../errors.ts';
+import { PermanentError } from '../base/errors.ts';
 import { type Answer, type Hop, label } from './exchange.ts';
 import { parseTarget } from './targets.ts';
 import { signatureHeader } from './webhook-signature.ts';

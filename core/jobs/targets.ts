@@ -1,7 +1,7 @@
 /** Where a URL job may go: scheme, host, and every address the host has at this moment. */
 
 import { isIP } from 'node:net';
-import { config, shown } from '../errors.ts';
+import { config, shown } from '../base/errors.ts';
 import { refusalOf } from './addresses.ts';
 import { checkTexts } from './checks.ts';
 

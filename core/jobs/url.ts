@@ -5,8 +5,8 @@
 
 import { createHash } from 'node:crypto';
 import { lookup as systemLookup } from 'node:dns/promises';
-import { config, PermanentError, RetryAfterError, shown } from '../errors.ts';
-import { checkInteger, defineJob, type HandlerContext, type Job } from '../job.ts';
+import { checkInteger, defineJob, type HandlerContext, type Job } from '../app/job.ts';
+import { config, PermanentError, RetryAfterError, shown } from '../base/errors.ts';
 import { type CommonOptions, checkFunction, checkOptions, commonOf, isRecord } from './checks.ts';
 import { type Answer, exchange, type Hop, label, type ResponseLimits } from './exchange.ts';
 import { isRedirect, nextHop } from './redirects.ts';

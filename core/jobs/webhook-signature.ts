@@ -4,7 +4,7 @@
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { config } from '../errors.ts';
+import { config } from '../base/errors.ts';
 
 export const signatureHeader = 'longshore-signature';
 

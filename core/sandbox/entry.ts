@@ -2,16 +2,16 @@
 
 import { getHeapStatistics } from 'node:v8';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import type { EnqueuedJob } from '../client.ts';
-import { withContext } from '../context.ts';
-import { config, LongshoreError } from '../errors.ts';
-import { toError } from '../failure.ts';
-import { markIsolate } from '../isolated.ts';
-import type { HandlerContext, Job, RunFacts } from '../job.ts';
-import { assertJson } from '../json.ts';
-import { outputOf } from '../output.ts';
-import { validate } from '../schema.ts';
+import { withContext } from '../app/context.ts';
+import type { HandlerContext, Job, RunFacts } from '../app/job.ts';
+import { validate } from '../app/schema.ts';
+import { outputOf } from '../attempt/output.ts';
+import { config, LongshoreError } from '../base/errors.ts';
+import { toError } from '../base/failure.ts';
+import { assertJson } from '../base/json.ts';
+import type { EnqueuedJob } from '../enqueue/client.ts';
 import { type FromIsolate, packError, type Question, type ToIsolate, unpackError } from './messages.ts';
+import { markIsolate } from './run-isolated.ts';
 
 markIsolate();
 

@@ -1,9 +1,9 @@
 /** One attempt in an isolate, from the worker's side: start, answer what the handler asks, stop it when told to. */
 
-import type { App } from '../app.ts';
-import type { Isolation } from '../isolate.ts';
-import type { HandlerContext, Job } from '../job.ts';
-import type { Output } from '../output.ts';
+import type { App } from '../app/app.ts';
+import type { Isolation } from '../app/isolation.ts';
+import type { HandlerContext, Job } from '../app/job.ts';
+import type { Output } from '../attempt/output.ts';
 import type { Isolate } from './isolate.ts';
 import { type FromIsolate, packError, type Question, unpackError } from './messages.ts';
 import { createPool, type Pool } from './pool.ts';

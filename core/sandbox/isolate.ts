@@ -2,8 +2,8 @@
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { Worker } from 'node:worker_threads';
-import type { Isolation } from '../isolate.ts';
-import { environmentWithoutKeys } from '../keys.ts';
+import type { Isolation } from '../app/isolation.ts';
+import { environmentWithoutKeys } from '../envelope/signing-keys.ts';
 import { type FromIsolate, type ToIsolate, unpackError } from './messages.ts';
 
 export interface Isolate {

@@ -1,15 +1,15 @@
 /** What a worker and its isolate say to each other: plain data that survives a structured clone. */
 
-import type { EnqueueOptions } from '../client.ts';
+import type { RunFacts } from '../app/job.ts';
+import type { Output } from '../attempt/output.ts';
 import {
   type ErrorCode,
   LongshoreError,
   type PayloadIssue,
   PermanentError,
   RetryAfterError,
-} from '../errors.ts';
-import type { RunFacts } from '../job.ts';
-import type { Output } from '../output.ts';
+} from '../base/errors.ts';
+import type { EnqueueOptions } from '../enqueue/client.ts';
 
 /** An isolate runs one job at a time, so a message needs no number to say which. */
 export type ToIsolate =

@@ -1,6 +1,6 @@
 /** Keeps isolates warm: an import costs far more than a job, so an isolate that is healthy takes the next one too. */
 
-import type { Isolation } from '../isolate.ts';
+import type { Isolation } from '../app/isolation.ts';
 import { type Isolate, startIsolate } from './isolate.ts';
 
 export interface Pool {

@@ -1,9 +1,9 @@
 /** What goes on while the jobs of one call of a function run: their deadline, renewal, cancels. */
 
-import type { Client } from '../client.ts';
-import type { JobSettler } from '../contract.ts';
-import { renew } from '../renewal.ts';
-import type { Run } from '../run.ts';
+import type { Run } from '../attempt/run.ts';
+import type { JobSettler } from '../contract/queue.ts';
+import type { Client } from '../enqueue/client.ts';
+import { renew } from '../worker/renew-leases.ts';
 
 export interface Invocation {
   readonly client: Client;

@@ -1,6 +1,6 @@
 /** Events as JSON lines: the log services of both clouds find their fields. Payloads are never part of an event. */
 
-import type { EventListener, LongshoreEvent } from '../events.ts';
+import type { EventListener, LongshoreEvent } from '../base/events.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 

@@ -1,6 +1,6 @@
 /** A timer of the cloud's: removes what is past its retention, as a polling worker does in its sweep. */
 
-import type { Client } from '../client.ts';
+import type { Client } from '../enqueue/client.ts';
 
 /** Stops after about so long, however much there is: the next call goes on. */
 const longestMs = 120_000;

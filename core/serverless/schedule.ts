@@ -1,9 +1,9 @@
 /** A timer of the cloud's, once a minute: enqueues what the app's schedules owe. */
 
-import type { Client } from '../client.ts';
-import { LongshoreError } from '../errors.ts';
-import type { LongshoreEvent } from '../events.ts';
-import { tick } from '../tick.ts';
+import { LongshoreError } from '../base/errors.ts';
+import type { LongshoreEvent } from '../base/events.ts';
+import type { Client } from '../enqueue/client.ts';
+import { tick } from '../scheduler/tick.ts';
 
 export interface ScheduleResult {
   /** Ids of the jobs that were due. */

@@ -1,12 +1,12 @@
 /** Service Bus for the demo and for development: always one on this machine. */
 
 import { type RetryOptions, ServiceBusClient } from '@azure/service-bus';
+import { isOnThisMachine } from '../../core/base/loopback.ts';
+import type { KeyStore } from '../../core/contract/store.ts';
 import { type App, type Contract, LongshoreError } from '../../core/index.ts';
-import { isOnThisMachine } from '../../core/loopback.ts';
-import type { KeyStore } from '../../core/store.ts';
 import { serviceBus } from '../../functions/azure/index.ts';
-import { createAppQueues } from '../../local/emulate/servicebus/app-queues.ts';
-import { startServiceBus } from '../../local/emulate/servicebus/server.ts';
+import { createAppQueues } from '../../local/simulate/service-bus/app-queues.ts';
+import { startServiceBus } from '../../local/simulate/service-bus/server.ts';
 
 export interface LocalQueueOptions {
   /** Of `longshore emulate servicebus`; `undefined` = one in this process. */

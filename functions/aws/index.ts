@@ -1,22 +1,22 @@
 /** `longshore/aws`: SQS as a queue, and the app as Lambda functions. */
 
-import type { App } from '../../core/app.ts';
-import { connect } from '../../core/client.ts';
-import type { HttpOptions } from '../../core/http.ts';
-import { onDemand } from '../../core/on-demand.ts';
+import type { App } from '../../core/app/app.ts';
+import type { Stores } from '../../core/contract/store.ts';
+import { connect } from '../../core/enqueue/client.ts';
+import type { HttpOptions } from '../../core/http/index.ts';
+import { onDemand } from '../../core/kit/lazy.ts';
 import { logLines } from '../../core/serverless/log-lines.ts';
 import type { ScheduleResult } from '../../core/serverless/schedule.ts';
-import type { Stores } from '../../core/store.ts';
-import type { HttpResult } from './events.ts';
-import type { SqsBackend } from './sqs.ts';
-import { checkWorkerOptions, type Worker, type WorkerOptions } from './worker-options.ts';
+import type { HttpResult } from './lambda/events.ts';
+import { checkWorkerOptions, type Worker, type WorkerOptions } from './lambda/options.ts';
+import type { SqsBackend } from './sqs/index.ts';
 
 export type { ScheduleResult } from '../../core/serverless/schedule.ts';
 export { createDynamoTable, dynamoStore, dynamoTable } from './dynamo/index.ts';
-export type * from './events.ts';
+export type * from './lambda/events.ts';
 export { type S3ClaimsOptions, type S3Client, s3Claims } from './s3/index.ts';
 export { createSqsQueues, type SqsQueuesOptions } from './sqs/create.ts';
-export { type SqsBackend, type SqsOptions, sqs } from './sqs.ts';
+export { type SqsBackend, type SqsOptions, sqs } from './sqs/index.ts';
 
 export interface LambdaOptions extends WorkerOptions, HttpOptions {
   readonly backend: SqsBackend;
@@ -43,11 +43,15 @@ export function lambda(app: App, options: LambdaOptions): LambdaHandlers {
   checkWorkerOptions(options);
   const client = connect(app, backend, { store });
   // Each function loads what it needs: one that serves HTTP runs no jobs, one that runs jobs serves no HTTP.
-  const worker = onDemand(async () => (await import('./worker.ts')).createWorker(client, backend, options));
+  const worker = onDemand(async () =>
+    (await import('./lambda/worker.ts')).createWorker(client, backend, options),
+  );
   const schedule = onDemand(async () =>
     (await import('../../core/serverless/schedule.ts')).createScheduleHandler(client),
   );
-  const enqueue = onDemand(async () => (await import('./enqueue.ts')).createEnqueueHandler(client, options));
+  const enqueue = onDemand(async () =>
+    (await import('./lambda/enqueue.ts')).createEnqueueHandler(client, options),
+  );
   return {
     worker: async (event, context) => (await worker())(event, context),
     schedule: async () => (await schedule())(),

@@ -1,7 +1,7 @@
 /** The identity that Azure gives to an app: its token comes from an endpoint beside the app, so no package is needed. */
 
-import { config, LongshoreError } from '../../core/errors.ts';
-import type { Credential } from './servicebus/connection.ts';
+import { config, LongshoreError } from '../../core/base/errors.ts';
+import type { Credential } from './service-bus/connection.ts';
 
 export interface IdentityEndpoint {
   readonly url: string;

@@ -1,23 +1,23 @@
 /** `longshore/azure`: Service Bus as a queue, and the app as Azure Functions. */
 
-import type { App } from '../../core/app.ts';
-import { config, shown } from '../../core/errors.ts';
-import type { HttpOptions } from '../../core/http.ts';
-import { checkInteger } from '../../core/job.ts';
+import type { App } from '../../core/app/app.ts';
+import { checkInteger } from '../../core/app/job.ts';
+import { config, shown } from '../../core/base/errors.ts';
+import type { Stores } from '../../core/contract/store.ts';
+import type { HttpOptions } from '../../core/http/index.ts';
 import { createScheduleHandler } from '../../core/serverless/schedule.ts';
-import type { Stores } from '../../core/store.ts';
-import { createEnqueueHandler } from './enqueue.ts';
-import { type FunctionsApp, loadFunctions } from './host.ts';
-import { createRunning } from './running.ts';
-import type { Credential } from './servicebus/connection.ts';
-import { checkEntity, type QueueOptions } from './servicebus/queues.ts';
+import { createEnqueueHandler } from './app/enqueue.ts';
+import { type FunctionsApp, loadFunctions } from './app/host.ts';
+import { createRunning } from './app/running.ts';
+import { createWorker, type WorkerOptions } from './app/worker.ts';
+import type { Credential } from './service-bus/connection.ts';
+import { checkEntity, type QueueOptions } from './service-bus/queues.ts';
 import { accessFrom, settingIn } from './settings.ts';
-import { createWorker, type WorkerOptions } from './worker.ts';
 
+export { type LeaseTerms, leaseOf, type TriggerMetadata } from './app/trigger.ts';
 export { type BlobClaimsOptions, blobClaims } from './blob/index.ts';
-export { type ServiceBusBackend, type ServiceBusOptions, serviceBus } from './service-bus.ts';
+export { type ServiceBusBackend, type ServiceBusOptions, serviceBus } from './service-bus/index.ts';
 export { type TableStoreOptions, tableStore } from './table/index.ts';
-export { type LeaseTerms, leaseOf, type TriggerMetadata } from './trigger.ts';
 
 /** Without `apiKeys` and `authorize` there is no function for HTTP. */
 export interface AzureOptions

@@ -1,8 +1,8 @@
 /** The connection of a trigger is the name of a setting; here it is read as the Functions host reads it. */
 
-import { config } from '../../core/errors.ts';
+import { config } from '../../core/base/errors.ts';
 import { identityEndpoint, managedIdentity } from './identity.ts';
-import { type Access, accessOf, type Credential } from './servicebus/connection.ts';
+import { type Access, accessOf, type Credential } from './service-bus/connection.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

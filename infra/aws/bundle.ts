@@ -58,7 +58,7 @@ export async function bundleFunction(
     Object.keys(outputs).find((path) => path !== start && outputs[path]!.entryPoint?.endsWith(module));
   const later = (part: string) => loadedBy(part).filter((path) => !atStart.includes(path));
   // Only this part: every worker function loads all of it, and with its first event.
-  const worker = partOf('functions/aws/worker.ts') ?? partOf('functions/aws/worker.js');
+  const worker = partOf('functions/aws/lambda/worker.ts') ?? partOf('functions/aws/lambda/worker.js');
   const ofWorker = worker === undefined ? [] : later(worker);
   const workerBytes = worker === undefined ? 0 : await joinFiles(folder, workerFile, ofWorker, outputs);
   return {

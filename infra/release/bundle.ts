@@ -3,10 +3,11 @@
  * 'longshore'` costs half as much. Three and not one, because a bundler keeps or leaves out whole files: a function carries what
  * defines jobs at its start, what runs them when the first has come, and the polling worker never. Every module keeps its own
  * path as a list of re-exports, so that the rest of the package, and whoever follows a type to its file, finds it where it
- * was, and every class exists once. A module that needs a package stays apart, so that a user's bundler can still leave both out.
+ * was, and every class exists once. Two kinds of modules stay apart: one that needs a package, so that a user's bundler can leave both
+ * out, and one that finds files by its own path.
  */
 
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { type BuildOptions, build, type Plugin } from 'esbuild';
 
@@ -36,7 +37,7 @@ export async function bundleCore(folder: string): Promise<void> {
 type Parts = ReadonlyMap<string, readonly string[]>;
 
 function partsOf(core: string, index: string, joined: ReadonlyMap<string, readonly string[]>): Parts {
-  const worker = join(core, 'worker.js');
+  const worker = join(core, 'worker/worker.js');
   const reach = (from: readonly string[], without: ReadonlySet<string>): Set<string> => {
     const found = new Set(from);
     for (const path of found) {
@@ -48,7 +49,7 @@ function partsOf(core: string, index: string, joined: ReadonlyMap<string, readon
     joined.get(index)!.filter((path) => joined.has(path) && path !== worker),
     new Set([worker]),
   );
-  const attempts = ['flow.js', 'run.js', 'renewal.js']
+  const attempts = ['flow.js', 'attempt/run.js', 'worker/renew-leases.js']
     .map((name) => join(core, name))
     .filter((path) => joined.has(path));
   const run = reach(attempts, define);
@@ -82,7 +83,7 @@ async function joinPart(
       resolveDir: core,
       sourcefile: 'core.js',
     },
-    plugins: [staticOnly, leave(apart), fromOther(parts, file)],
+    plugins: [keepDynamic(core), leave(core, apart), fromOther(parts, file)],
     outfile: join(core, file),
     sourcemap: true,
     logLevel: 'warning',
@@ -119,12 +120,25 @@ const staticOnly: Plugin = {
   },
 };
 
-const leave = (paths: readonly string[]): Plugin => ({
+/** The same, in a file that lies in `core` itself. */
+const keepDynamic = (core: string): Plugin => ({
+  name: 'import from where the joined file lies',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\./ }, ({ kind, path, resolveDir }) =>
+      kind === 'dynamic-import'
+        ? { path: `./${relative(core, join(resolveDir, path))}`, external: true }
+        : null,
+    );
+  },
+});
+
+const leave = (core: string, paths: readonly string[]): Plugin => ({
   name: 'leave these modules apart',
   setup({ onResolve }) {
-    onResolve({ filter: /^\./ }, ({ path, resolveDir }) =>
-      paths.includes(join(resolveDir, path)) ? { path, external: true } : null,
-    );
+    onResolve({ filter: /^\./ }, ({ path, resolveDir }) => {
+      const module = join(resolveDir, path);
+      return paths.includes(module) ? { path: `./${relative(core, module)}`, external: true } : null;
+    });
   },
 });
 
@@ -138,7 +152,7 @@ const shared = {
 
 /**
  * The files that `entry` loads at once, without modules of types alone: those to be joined, itself among them, each with what it
- * imports; and those that need a package.
+ * imports; and those that stay apart.
  */
 async function modulesOf(
   entry: string,
@@ -152,14 +166,16 @@ async function modulesOf(
     absWorkingDir: dirname(entry),
     outdir: 'unused',
   });
+  const knowsItsPath = (path: string): boolean =>
+    readFileSync(join(dirname(entry), path), 'utf8').includes('import.meta.url');
   const inputs = Object.entries(metafile.inputs).map(([path, { imports }]) => ({
     path: join(dirname(entry), path),
-    needsPackage: imports.some((to) => to.external && !/^(node:|\.)/.test(to.path)),
+    staysApart: imports.some((to) => to.external && !/^(node:|\.)/.test(to.path)) || knowsItsPath(path),
     imports: imports.filter((to) => !to.external).map((to) => join(dirname(entry), to.path)),
   }));
   return {
-    joined: new Map(inputs.filter((one) => !one.needsPackage).map((one) => [one.path, one.imports])),
-    apart: inputs.filter((one) => one.needsPackage).map(({ path }) => path),
+    joined: new Map(inputs.filter((one) => !one.staysApart).map((one) => [one.path, one.imports])),
+    apart: inputs.filter((one) => one.staysApart).map(({ path }) => path),
   };
 }
 

@@ -3,11 +3,11 @@
  * that enqueues. Delayed jobs and retries wait until a later `enqueue` (or a worker) finds them due.
  */
 
-import type { App } from '../../core/app.ts';
-import { connect } from '../../core/client.ts';
-import type { QueueBackend } from '../../core/contract.ts';
+import type { App } from '../../core/app/app.ts';
+import { createRun } from '../../core/attempt/run.ts';
+import type { QueueBackend } from '../../core/contract/queue.ts';
+import { connect } from '../../core/enqueue/client.ts';
 import { attempt } from '../../core/flow.ts';
-import { createRun } from '../../core/run.ts';
 import { type MemoryOptions, memory } from './memory/index.ts';
 
 export function sync(app: App, options: MemoryOptions = {}): QueueBackend {

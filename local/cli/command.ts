@@ -2,8 +2,8 @@
 
 import type { ExitCode } from './errors.ts';
 import type { Io } from './io.ts';
+import type { Ui } from './output/ui.ts';
 import type { Session } from './session.ts';
-import type { Ui } from './ui.ts';
 
 export interface Flag<T = unknown> {
   /** As commander takes them: `--max-jobs <n>`, `--yes`, `--no-watch`. */

@@ -1,7 +1,7 @@
 /** Everything that can go wrong on the command line, as a code, a message and an exit code. */
 
-import { errorCodes } from '../../core/errors.ts';
-import { toError } from '../../core/failure.ts';
+import { errorCodes } from '../../core/base/errors.ts';
+import { toError } from '../../core/base/failure.ts';
 
 /** 0 done, 1 failed, 2 wrong command line, 3 nothing there to do it with. */
 export type ExitCode = 0 | 1 | 2 | 3;

@@ -1,6 +1,6 @@
 /** What a command knows of the world around it. `process.ts` makes one of the process, tests make their own. */
 
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '../../core/base/clock.ts';
 
 export interface Io {
   readonly cwd: string;

@@ -1,7 +1,7 @@
 /** The edge to the process: streams, signals, warnings and the exit. */
 
 import { spawn } from 'node:child_process';
-import { systemClock } from '../../core/clock.ts';
+import { systemClock } from '../../core/base/clock.ts';
 import type { Io } from './io.ts';
 import { run } from './run.ts';
 

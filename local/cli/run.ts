@@ -5,9 +5,9 @@ import type { Command, Input, Result } from './command.ts';
 import { commands } from './commands/index.ts';
 import { CliError, type Explained, explain, usage } from './errors.ts';
 import type { Io } from './io.ts';
+import { createUi, plain, type Ui } from './output/ui.ts';
 import { buildProgram, type Parsed } from './program.ts';
 import { createSession } from './session.ts';
-import { createUi, plain, type Ui } from './ui.ts';
 
 /** Resolves with the exit code; never rejects. `argv` is what stands after `longshore`. */
 export async function run(argv: readonly string[], io: Io): Promise<number> {

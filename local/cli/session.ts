@@ -1,12 +1,12 @@
 /** The config, the backend and the client of one command: loaded when first asked for, closed at its end. */
 
-import { type Client, connect } from '../../core/client.ts';
-import type { QueueAdmin, QueueBackend } from '../../core/contract.ts';
-import type { Stores } from '../../core/store.ts';
-import { type Config, findConfig, loadConfig } from './config.ts';
+import type { QueueAdmin, QueueBackend } from '../../core/contract/queue.ts';
+import type { Stores } from '../../core/contract/store.ts';
+import { type Client, connect } from '../../core/enqueue/client.ts';
+import { type Config, findConfig, loadConfig } from './config/config.ts';
+import { hint } from './config/nearest.ts';
 import { CliError, notFound } from './errors.ts';
 import type { Io } from './io.ts';
-import { hint } from './nearest.ts';
 
 export interface Session {
   /** Where the config is, without loading it. */

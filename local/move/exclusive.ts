@@ -1,9 +1,9 @@
 /** Keeps two moves from one another, and a move from a backend into itself. */
 
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../../core/clock.ts';
-import type { QueueBackend } from '../../core/contract.ts';
-import type { KeyStore } from '../../core/store.ts';
+import type { Clock } from '../../core/base/clock.ts';
+import type { QueueBackend } from '../../core/contract/queue.ts';
+import type { KeyStore } from '../../core/contract/store.ts';
 
 const key = 'longshore:move';
 /** A move that was killed is out of the way after so long. */

@@ -5,9 +5,9 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../../core/clock.ts';
-import type { MovedJob, QueueBackend, SendResult } from '../../core/contract.ts';
-import type { LongshoreError } from '../../core/errors.ts';
+import type { Clock } from '../../core/base/clock.ts';
+import type { LongshoreError } from '../../core/base/errors.ts';
+import type { MovedJob, QueueBackend, SendResult } from '../../core/contract/queue.ts';
 import { type Carrier, keyCarrier } from './keys.ts';
 import { jobOfLetter } from './letter.ts';
 import { createPages } from './pages.ts';

@@ -3,9 +3,9 @@
  * from any other the ready ones are fetched like a worker does, and into any other they are enqueued.
  */
 
-import type { Clock } from '../../core/clock.ts';
-import type { JobLease, MovedJob, QueueBackend, SendResult } from '../../core/contract.ts';
-import { LongshoreError } from '../../core/errors.ts';
+import type { Clock } from '../../core/base/clock.ts';
+import { LongshoreError } from '../../core/base/errors.ts';
+import type { JobLease, MovedJob, QueueBackend, SendResult } from '../../core/contract/queue.ts';
 import { jobOfLease } from './letter.ts';
 
 export interface Origin {

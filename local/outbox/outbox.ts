@@ -3,7 +3,9 @@
  * database, in the application's own transaction, and a relay (relay.ts) moves them to the target.
  */
 
-import { type Clock, systemClock } from '../../core/clock.ts';
+import { type Clock, systemClock } from '../../core/base/clock.ts';
+import { config, shown } from '../../core/base/errors.ts';
+import { backendError } from '../../core/base/failure.ts';
 import type {
   DeadLetter,
   DeadLetters,
@@ -12,9 +14,7 @@ import type {
   QueueBackend,
   SendResult,
   SqlTransaction,
-} from '../../core/contract.ts';
-import { config, shown } from '../../core/errors.ts';
-import { backendError } from '../../core/failure.ts';
+} from '../../core/contract/queue.ts';
 import { messageOf, refusal, rowOf } from './row.ts';
 import type { OutboxBacklog, OutboxTable, RefusedRow } from './table.ts';
 

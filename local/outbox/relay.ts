@@ -1,11 +1,11 @@
 /** Moves the rows of an outbox to its target: at least once, in order per key, one relay of a target at a time. */
 
-import { type Clock, systemClock } from '../../core/clock.ts';
-import { LongshoreError } from '../../core/errors.ts';
-import type { EventListener } from '../../core/events.ts';
-import { backendError } from '../../core/failure.ts';
-import { checkInteger } from '../../core/job.ts';
-import { createBell } from '../bell.ts';
+import { checkInteger } from '../../core/app/job.ts';
+import { type Clock, systemClock } from '../../core/base/clock.ts';
+import { LongshoreError } from '../../core/base/errors.ts';
+import type { EventListener } from '../../core/base/events.ts';
+import { backendError } from '../../core/base/failure.ts';
+import { createBell } from '../backends/shared/bell.ts';
 import type { Outbox } from './outbox.ts';
 import { messageOf } from './row.ts';
 import { longestBatchMs, sendBatch } from './send.ts';

@@ -1,7 +1,7 @@
 /** Messages as the text of a row. JSON escapes what a database cannot store, so the same characters come out. */
 
-import type { BackendLimits, OutgoingMessage } from '../../core/contract.ts';
-import { LongshoreError } from '../../core/errors.ts';
+import { LongshoreError } from '../../core/base/errors.ts';
+import type { BackendLimits, OutgoingMessage } from '../../core/contract/queue.ts';
 
 /** Not `fresh`: a relay may send it more than once. */
 export const rowOf = ({ fresh: _, ...message }: OutgoingMessage): string => JSON.stringify(message);

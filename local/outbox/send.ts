@@ -1,9 +1,9 @@
 /** One batch of rows to the target, in order per key. */
 
-import { type Clock, uuidv7 } from '../../core/clock.ts';
-import type { JobSender, OutgoingMessage, SendResult } from '../../core/contract.ts';
-import { type ErrorCode, LongshoreError } from '../../core/errors.ts';
-import { backendError } from '../../core/failure.ts';
+import { type Clock, uuidv7 } from '../../core/base/clock.ts';
+import { type ErrorCode, LongshoreError } from '../../core/base/errors.ts';
+import { backendError } from '../../core/base/failure.ts';
+import type { JobSender, OutgoingMessage, SendResult } from '../../core/contract/queue.ts';
 import { messageOf } from './row.ts';
 import type { Fate } from './table.ts';
 

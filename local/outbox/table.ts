@@ -1,7 +1,7 @@
 /** What the outbox needs of a database: rows of text per target, and that one relay at a time moves them. */
 
-import type { SqlTransaction } from '../../core/contract.ts';
-import type { LongshoreError } from '../../core/errors.ts';
+import type { LongshoreError } from '../../core/base/errors.ts';
+import type { SqlTransaction } from '../../core/contract/queue.ts';
 
 /** What became of a row that was given to the target. */
 export type Fate =

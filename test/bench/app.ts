@@ -4,10 +4,10 @@
  */
 
 import * as z from 'zod/mini';
-import { type App, createApp } from '../../core/app.ts';
-import { type Client, connect } from '../../core/client.ts';
-import { defineJob, type Job } from '../../core/job.ts';
-import { keyRing } from '../../core/signing.ts';
+import { type App, createApp } from '../../core/app/app.ts';
+import { defineJob, type Job } from '../../core/app/job.ts';
+import { type Client, connect } from '../../core/enqueue/client.ts';
+import { keyRing } from '../../core/envelope/signing.ts';
 import { memory } from '../../local/backends/memory/index.ts';
 
 export interface Payload {

@@ -1,9 +1,9 @@
 /** The measured side. Everything here goes through the public verbs: signature, schema check and fencing are on. */
 
 import { join } from 'node:path';
-import { connect } from '../../core/client.ts';
-import type { QueueBackend } from '../../core/contract.ts';
-import { startWorker } from '../../core/worker.ts';
+import type { QueueBackend } from '../../core/contract/queue.ts';
+import { connect } from '../../core/enqueue/client.ts';
+import { startWorker } from '../../core/worker/worker.ts';
 import { memory } from '../../local/backends/memory/index.ts';
 import { sqlite } from '../../local/backends/sqlite/index.ts';
 import { benchApp, enqueueAll, nowMs, payload } from './app.ts';

@@ -1,8 +1,8 @@
 /** The measured side, through the public verbs: signature, schema check and fencing are on. */
 
-import { connect } from '../../core/client.ts';
-import type { QueueBackend } from '../../core/contract.ts';
-import { startWorker } from '../../core/worker.ts';
+import type { QueueBackend } from '../../core/contract/queue.ts';
+import { connect } from '../../core/enqueue/client.ts';
+import { startWorker } from '../../core/worker/worker.ts';
 import { benchApp, payload } from './app.ts';
 import type { Opened } from './contender.ts';
 

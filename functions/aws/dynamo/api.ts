@@ -1,7 +1,7 @@
 /** The SDK on first use, and its errors as ours. */
 
-import { LongshoreError } from '../../../core/errors.ts';
-import { toError } from '../../../core/failure.ts';
+import { LongshoreError } from '../../../core/base/errors.ts';
+import { toError } from '../../../core/base/failure.ts';
 import type { DynamoTableOptions } from './options.ts';
 import type { DynamoApi } from './sdk.ts';
 

@@ -1,8 +1,8 @@
 /** State in one DynamoDB table, for queues that keep none: a pure AWS application needs no database beside it. */
 
-import { config, shown } from '../../../core/errors.ts';
-import { lazyStores } from '../../../core/lazy-stores.ts';
-import type { Stores } from '../../../core/store.ts';
+import { config, shown } from '../../../core/base/errors.ts';
+import type { Stores } from '../../../core/contract/store.ts';
+import { lazyStores } from '../../../core/kit/lazy-stores.ts';
 import type { DynamoStoreOptions, DynamoTableOptions } from './options.ts';
 import { dynamoTable } from './table.ts';
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { endOf, type KeyTable, type StoredKey } from '../../../core/records/keys.ts';
+import { endOf, type KeyTable, type StoredKey } from '../../../core/kit/records/keys.ts';
 import type { Dynamo } from './api.ts';
 import { expiry } from './table.ts';
 

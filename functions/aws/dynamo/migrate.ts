@@ -1,6 +1,6 @@
 /** `longshore migrate`: makes the table when it is missing. One that is there is looked at and left alone: its owner is a template. */
 
-import { config } from '../../../core/errors.ts';
+import { config } from '../../../core/base/errors.ts';
 import { openDynamo } from './api.ts';
 import type { DynamoTableOptions } from './options.ts';
 import { dynamoTable, indexName } from './table.ts';

@@ -14,8 +14,8 @@ import {
   UpdateTimeToLiveCommand,
   waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb';
-import { isOnThisMachine } from '../../../core/loopback.ts';
-import { guarded } from '../guard.ts';
+import { isOnThisMachine } from '../../../core/base/loopback.ts';
+import { guarded } from '../lambda/guard.ts';
 import { localAccess } from '../local-access.ts';
 import type { DynamoTableOptions } from './options.ts';
 import { type DynamoTable, indexName } from './table.ts';

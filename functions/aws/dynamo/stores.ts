@@ -1,9 +1,9 @@
 /** What is loaded with the first key, record or heartbeat. */
 
-import { systemClock } from '../../../core/clock.ts';
-import type { OpenStores } from '../../../core/lazy-stores.ts';
-import { keyStore } from '../../../core/records/keys.ts';
-import { defaultRetention, recordStore } from '../../../core/records/store.ts';
+import { systemClock } from '../../../core/base/clock.ts';
+import type { OpenStores } from '../../../core/kit/lazy-stores.ts';
+import { keyStore } from '../../../core/kit/records/keys.ts';
+import { defaultRetention, recordStore } from '../../../core/kit/records/store.ts';
 import { openDynamo } from './api.ts';
 import { dynamoKeys } from './keys.ts';
 import type { DynamoStoreOptions } from './options.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { WorkerBeat, WorkerRegistry } from '../../../core/store.ts';
+import type { WorkerBeat, WorkerRegistry } from '../../../core/contract/store.ts';
 import type { Dynamo } from './api.ts';
 import { expiry, placeOf } from './table.ts';
 

@@ -1,7 +1,7 @@
 /** What the SDK throws, as ours: with what to do about it. */
 
-import { LongshoreError } from '../../../core/errors.ts';
-import { toError } from '../../../core/failure.ts';
+import { LongshoreError } from '../../../core/base/errors.ts';
+import { toError } from '../../../core/base/failure.ts';
 
 /** By the names of the SDK's errors: what somebody has to set right, and how. */
 const remedies: Readonly<Record<string, string>> = {

@@ -1,8 +1,8 @@
 /** Payloads that are too large for SQS, as objects in a bucket. */
 
-import { config, shown } from '../../../core/errors.ts';
-import { onDemand } from '../../../core/on-demand.ts';
-import type { ClaimStore } from '../../../core/store.ts';
+import { config, shown } from '../../../core/base/errors.ts';
+import type { ClaimStore } from '../../../core/contract/store.ts';
+import { onDemand } from '../../../core/kit/lazy.ts';
 import type { S3Api } from './sdk.ts';
 
 /** An `S3Client`. Described by its shape, so that a program without its types compiles. */

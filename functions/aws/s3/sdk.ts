@@ -7,7 +7,7 @@ import {
   S3Client,
   type S3ClientConfig,
 } from '@aws-sdk/client-s3';
-import { guarded } from '../guard.ts';
+import { guarded } from '../lambda/guard.ts';
 import type { S3ClaimsOptions } from './index.ts';
 
 export interface S3Api {

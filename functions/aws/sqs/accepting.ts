@@ -1,6 +1,6 @@
 /** From deliveries to leases, whoever has received them. */
 
-import type { JobLease } from '../../../core/contract.ts';
+import type { JobLease } from '../../../core/contract/queue.ts';
 import type { Connection } from './connection.ts';
 import { leaseFrom } from './leases.ts';
 import { type Delivery, tagsOf } from './message.ts';

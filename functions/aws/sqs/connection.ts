@@ -1,9 +1,9 @@
 /** What all parts of the backend share: the queues, the clock, and the SDK once somebody needs it. */
 
-import { type Clock, systemClock } from '../../../core/clock.ts';
-import { config, shown } from '../../../core/errors.ts';
-import { onDemand } from '../../../core/on-demand.ts';
-import type { KeyStore } from '../../../core/store.ts';
+import { type Clock, systemClock } from '../../../core/base/clock.ts';
+import { config, shown } from '../../../core/base/errors.ts';
+import type { KeyStore } from '../../../core/contract/store.ts';
+import { onDemand } from '../../../core/kit/lazy.ts';
 import type { SqsApi } from './api.ts';
 import { type Place, type QueueOptions, type Queues, resolveQueues } from './queues.ts';
 import type { Scheduler } from './scheduler.ts';

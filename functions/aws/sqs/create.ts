@@ -1,8 +1,8 @@
 /** Queues for development, on a local endpoint. In the cloud a template makes them, with what belongs around them. */
 
-import { config, shown } from '../../../core/errors.ts';
-import { checkQueue } from '../../../core/job.ts';
-import { isOnThisMachine } from '../../../core/loopback.ts';
+import { checkQueue } from '../../../core/app/job.ts';
+import { config, shown } from '../../../core/base/errors.ts';
+import { isOnThisMachine } from '../../../core/base/loopback.ts';
 import { createConnection, type SqsClient } from './connection.ts';
 
 export interface SqsQueuesOptions {

@@ -3,7 +3,7 @@
  * taking, so a listing takes what it can get, and gives it back.
  */
 
-import type { AbandonReason, DeadLetter, DeadLetters } from '../../../core/contract.ts';
+import type { AbandonReason, DeadLetter, DeadLetters } from '../../../core/contract/queue.ts';
 import { deliveryOf } from './attributes.ts';
 import { inBatches, mostEntries } from './batches.ts';
 import type { Connection } from './connection.ts';

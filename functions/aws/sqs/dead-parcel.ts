@@ -1,6 +1,6 @@
 /** A dead letter on its way: the message as it came, with why as attributes. */
 
-import type { Abandon, JobLease } from '../../../core/contract.ts';
+import type { Abandon, JobLease } from '../../../core/contract/queue.ts';
 import { type Attributes, attributesFrom, bytesOf } from './attributes.ts';
 import { largestRequest } from './batches.ts';
 import type { Ticket } from './leases.ts';

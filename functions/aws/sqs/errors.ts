@@ -1,7 +1,7 @@
 /** What the SDK throws, as ours: with what to do about it. */
 
-import { LongshoreError } from '../../../core/errors.ts';
-import { toError } from '../../../core/failure.ts';
+import { LongshoreError } from '../../../core/base/errors.ts';
+import { toError } from '../../../core/base/failure.ts';
 import type { Failure } from './batches.ts';
 
 const missingQueue = /QueueDoesNotExist|NonExistentQueue/;

@@ -3,8 +3,8 @@
  * has deleted, and may accept a handle that is too old; so what a lease is still good for is decided here, by its time.
  */
 
-import type { JobLease } from '../../../core/contract.ts';
-import { LongshoreError } from '../../../core/errors.ts';
+import { LongshoreError } from '../../../core/base/errors.ts';
+import type { JobLease } from '../../../core/contract/queue.ts';
 import { type Delivery, tagsOf } from './message.ts';
 import type { LaneName, Place } from './queues.ts';
 

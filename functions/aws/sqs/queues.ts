@@ -1,7 +1,7 @@
 /** Which queue of the app is which queue of SQS. */
 
-import { config, shown } from '../../../core/errors.ts';
-import { checkQueue } from '../../../core/job.ts';
+import { checkQueue } from '../../../core/app/job.ts';
+import { config, shown } from '../../../core/base/errors.ts';
 
 /** By rank. `normal` is the queue itself. */
 export const laneNames = ['critical', 'high', 'normal', 'low'] as const;

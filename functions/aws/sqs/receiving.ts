@@ -1,6 +1,6 @@
 /** Receive calls: what a polling worker makes, and Lambda makes itself. */
 
-import type { JobLease } from '../../../core/contract.ts';
+import type { JobLease } from '../../../core/contract/queue.ts';
 import type { Accepting } from './accepting.ts';
 import { deliveryOf } from './attributes.ts';
 import type { Connection } from './connection.ts';

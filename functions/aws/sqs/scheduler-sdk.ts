@@ -5,7 +5,7 @@ import {
   SchedulerClient,
   type SchedulerClientConfig,
 } from '@aws-sdk/client-scheduler';
-import { guarded } from '../guard.ts';
+import { guarded } from '../lambda/guard.ts';
 import type { Connection, SchedulerOptions } from './connection.ts';
 
 export interface OneTime {

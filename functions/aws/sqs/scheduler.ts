@@ -4,9 +4,9 @@
  */
 
 import { createHash } from 'node:crypto';
-import { LongshoreError } from '../../../core/errors.ts';
-import { toError } from '../../../core/failure.ts';
-import { onDemand } from '../../../core/on-demand.ts';
+import { LongshoreError } from '../../../core/base/errors.ts';
+import { toError } from '../../../core/base/failure.ts';
+import { onDemand } from '../../../core/kit/lazy.ts';
 import type { Failure } from './batches.ts';
 import type { Connection, SchedulerOptions } from './connection.ts';
 import type { Place } from './queues.ts';

@@ -11,8 +11,8 @@ import {
   SQSClient,
   type SQSClientConfig,
 } from '@aws-sdk/client-sqs';
-import { isOnThisMachine } from '../../../core/loopback.ts';
-import { guarded } from '../guard.ts';
+import { isOnThisMachine } from '../../../core/base/loopback.ts';
+import { guarded } from '../lambda/guard.ts';
 import { localAccess } from '../local-access.ts';
 import type { SqsApi } from './api.ts';
 import { attributeNames, systemAttributeNames } from './attributes.ts';

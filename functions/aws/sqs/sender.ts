@@ -1,7 +1,7 @@
 /** Messages of the app on their way to their queues. */
 
-import type { JobSender, OutgoingMessage, SendResult } from '../../../core/contract.ts';
-import { sendPlaced } from '../../../core/placed.ts';
+import type { JobSender, OutgoingMessage, SendResult } from '../../../core/contract/queue.ts';
+import { sendPlaced } from '../../../core/kit/per-queue.ts';
 import type { Connection } from './connection.ts';
 import { dispatch } from './dispatch.ts';
 import { failedEntry, sqsError } from './errors.ts';

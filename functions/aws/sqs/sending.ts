@@ -1,6 +1,6 @@
 /** Messages on their way to SQS: new ones, copies of such that wait or are handed back, and dead letters. */
 
-import { LongshoreError } from '../../../core/errors.ts';
+import { LongshoreError } from '../../../core/base/errors.ts';
 import type { SqsApi } from './api.ts';
 import { type Attributes, attributesOf, bytesOf, isFit } from './attributes.ts';
 import { type Failure, inBatches } from './batches.ts';

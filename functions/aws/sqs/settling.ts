@@ -1,6 +1,6 @@
 /** How leases end. Each verb first takes the lease from the book, and puts it back when SQS could not be told. */
 
-import type { Abandon, JobLease, Nack } from '../../../core/contract.ts';
+import type { Abandon, JobLease, Nack } from '../../../core/contract/queue.ts';
 import type { SqsApi } from './api.ts';
 import { type Failure, inBatches } from './batches.ts';
 import type { Connection } from './connection.ts';

@@ -3,7 +3,7 @@
  * message itself comes back, counted by SQS; how often that was no attempt is remembered in a key store.
  */
 
-import type { KeyStore } from '../../../core/store.ts';
+import type { KeyStore } from '../../../core/contract/store.ts';
 
 export interface Uncounted {
   /** Deliveries of this message that were handed back. */

@@ -1,8 +1,8 @@
 /** Payloads that are too large for Service Bus, as blobs in a container. */
 
-import { config, shown } from '../../../core/errors.ts';
-import { onDemand } from '../../../core/on-demand.ts';
-import type { ClaimStore } from '../../../core/store.ts';
+import { config, shown } from '../../../core/base/errors.ts';
+import type { ClaimStore } from '../../../core/contract/store.ts';
+import { onDemand } from '../../../core/kit/lazy.ts';
 import { checkStorage, type StorageOptions } from '../storage/access.ts';
 import { storageError } from '../storage/errors.ts';
 import type { BlobApi } from './sdk.ts';

@@ -1,8 +1,8 @@
 /** How to get into a storage account: the same for tables and blobs. */
 
-import { config, shown } from '../../../core/errors.ts';
+import { config, shown } from '../../../core/base/errors.ts';
 import { identityEndpoint, managedIdentity } from '../identity.ts';
-import type { Credential } from '../servicebus/connection.ts';
+import type { Credential } from '../service-bus/connection.ts';
 
 export interface StorageOptions {
   /** `DefaultEndpointsProtocol=https;AccountName=…;AccountKey=…`, or `UseDevelopmentStorage=true`. Either this or `endpoint`. */

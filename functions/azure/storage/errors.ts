@@ -1,7 +1,7 @@
 /** What the SDKs of storage throw, as ours: with what to do about it. */
 
-import { LongshoreError } from '../../../core/errors.ts';
-import { toError } from '../../../core/failure.ts';
+import { LongshoreError } from '../../../core/base/errors.ts';
+import { toError } from '../../../core/base/failure.ts';
 
 /** By the codes of the service: what somebody has to set right, and how. */
 const remedies: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { endOf, type KeyTable, type StoredKey } from '../../../core/records/keys.ts';
-import { forEach } from '../../../core/records/lanes.ts';
+import { forEach } from '../../../core/kit/parallel.ts';
+import { endOf, type KeyTable, type StoredKey } from '../../../core/kit/records/keys.ts';
 import type { Table } from './api.ts';
 import { keyPartition, keyPartitions, momentText, safe, textOf, textProperties } from './layout.ts';
 import type { Entity, Found, TableApi } from './sdk.ts';

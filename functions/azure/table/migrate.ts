@@ -1,6 +1,6 @@
 /** `longshore migrate`: makes the table when it is missing. One that is there is looked at and left alone. */
 
-import { config } from '../../../core/errors.ts';
+import { config } from '../../../core/base/errors.ts';
 import { openTable } from './api.ts';
 import { isOurs } from './layout.ts';
 import type { TableStoreOptions } from './options.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../../../core/clock.ts';
-import type { Retention } from '../../../core/store.ts';
+import type { Clock } from '../../../core/base/clock.ts';
+import type { Retention } from '../../../core/contract/store.ts';
 import type { StorageOptions } from '../storage/access.ts';
 
 export interface TableStoreOptions extends StorageOptions {

@@ -1,8 +1,8 @@
-import { fitted } from '../../../core/records/fit.ts';
-import { forEach } from '../../../core/records/lanes.ts';
-import type { RecordRow } from '../../../core/records/row.ts';
-import { isDead, type Past, type RecordTable, type Versioned } from '../../../core/records/store.ts';
-import type { JobStatus } from '../../../core/store.ts';
+import type { JobStatus } from '../../../core/contract/store.ts';
+import { forEach } from '../../../core/kit/parallel.ts';
+import { fitted } from '../../../core/kit/records/fit.ts';
+import type { RecordRow } from '../../../core/kit/records/row.ts';
+import { isDead, type Past, type RecordTable, type Versioned } from '../../../core/kit/records/store.ts';
 import type { Table } from './api.ts';
 import {
   backwards,

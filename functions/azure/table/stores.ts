@@ -1,9 +1,9 @@
 /** What is loaded with the first key, record or heartbeat. */
 
-import { systemClock } from '../../../core/clock.ts';
-import type { OpenStores } from '../../../core/lazy-stores.ts';
-import { keyStore } from '../../../core/records/keys.ts';
-import { defaultRetention, type RecordTable, recordStore } from '../../../core/records/store.ts';
+import { systemClock } from '../../../core/base/clock.ts';
+import type { OpenStores } from '../../../core/kit/lazy-stores.ts';
+import { keyStore } from '../../../core/kit/records/keys.ts';
+import { defaultRetention, type RecordTable, recordStore } from '../../../core/kit/records/store.ts';
 import { openTable } from './api.ts';
 import { tableKeys } from './keys.ts';
 import type { TableStoreOptions } from './options.ts';

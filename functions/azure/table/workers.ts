@@ -1,5 +1,5 @@
-import { forEach } from '../../../core/records/lanes.ts';
-import type { WorkerBeat, WorkerRegistry } from '../../../core/store.ts';
+import type { WorkerBeat, WorkerRegistry } from '../../../core/contract/store.ts';
+import { forEach } from '../../../core/kit/parallel.ts';
 import type { Table } from './api.ts';
 import { momentText, workersPartition as partition, safe, textOf, textProperties } from './layout.ts';
 

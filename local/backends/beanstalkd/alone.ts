@@ -1,7 +1,7 @@
 /** What there is without a store: no records, and keys that hold within this process. */
 
-import type { Clock } from '../../../core/clock.ts';
-import type { RecordStore, Stores } from '../../../core/store.ts';
+import type { Clock } from '../../../core/base/clock.ts';
+import type { RecordStore, Stores } from '../../../core/contract/store.ts';
 import { memoryStore } from '../memory/store.ts';
 
 const noRecords: RecordStore = {

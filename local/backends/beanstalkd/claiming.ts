@@ -1,6 +1,6 @@
 /** Reserves jobs, at once or by waiting for one, and makes leases of them. */
 
-import type { FetchRequest, JobLease } from '../../../core/contract.ts';
+import type { FetchRequest, JobLease } from '../../../core/contract/queue.ts';
 import { lostConnection } from './connection.ts';
 import { countOf, type JobNote, readNote } from './counting.ts';
 import { refusal } from './errors.ts';

@@ -4,7 +4,7 @@
  */
 
 import { connect, type Socket } from 'node:net';
-import { LongshoreError } from '../../../core/errors.ts';
+import { LongshoreError } from '../../../core/base/errors.ts';
 import { createWatch } from '../../watch.ts';
 import { createReplyReader, type Reply } from './replies.ts';
 

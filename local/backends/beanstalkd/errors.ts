@@ -1,4 +1,4 @@
-import { type ErrorCode, LongshoreError } from '../../../core/errors.ts';
+import { type ErrorCode, LongshoreError } from '../../../core/base/errors.ts';
 
 /** What a server's refusal means here. */
 const meanings: Readonly<Record<string, readonly [code: ErrorCode, advice: string]>> = {

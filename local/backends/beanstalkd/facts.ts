@@ -4,7 +4,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import type { Envelope } from '../../../core/envelope.ts';
+import type { Envelope } from '../../../core/envelope/envelope.ts';
 
 export interface Facts {
   readonly id: string;

@@ -3,9 +3,9 @@
  * other; and a job that was put can be buried, or given attempts, before anybody can have it.
  */
 
-import type { MovedJob, OutgoingMessage, QueueHandover, SendResult } from '../../../core/contract.ts';
-import type { Envelope } from '../../../core/envelope.ts';
-import { LongshoreError } from '../../../core/errors.ts';
+import { LongshoreError } from '../../../core/base/errors.ts';
+import type { MovedJob, OutgoingMessage, QueueHandover, SendResult } from '../../../core/contract/queue.ts';
+import type { Envelope } from '../../../core/envelope/envelope.ts';
 import { countOf, noNote, readNote, writeNote } from './counting.ts';
 import { refusal } from './errors.ts';
 import { factsOf, markOf } from './facts.ts';

@@ -1,10 +1,10 @@
 /**
  * The jobs that this process holds, found by the token of their lease, which names their place. Not a Map, for the reason that
- * core/runs.ts gives: with one, what was ever in it outlives the young generation.
+ * core/worker/run-list.ts gives: with one, what was ever in it outlives the young generation.
  */
 
 import { randomBytes } from 'node:crypto';
-import type { JobLease } from '../../../core/contract.ts';
+import type { JobLease } from '../../../core/contract/queue.ts';
 import type { JobNote } from './counting.ts';
 import type { Seat } from './seats.ts';
 import type { JobStats } from './stats.ts';

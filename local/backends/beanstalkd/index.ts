@@ -4,12 +4,12 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { type Clock, systemClock } from '../../../core/clock.ts';
-import type { QueueBackend } from '../../../core/contract.ts';
-import { config, shown } from '../../../core/errors.ts';
-import { checkInteger } from '../../../core/job.ts';
-import type { KeyStore, Stores } from '../../../core/store.ts';
-import { backendDefaults } from '../defaults.ts';
+import { checkInteger } from '../../../core/app/job.ts';
+import { type Clock, systemClock } from '../../../core/base/clock.ts';
+import { config, shown } from '../../../core/base/errors.ts';
+import type { QueueBackend } from '../../../core/contract/queue.ts';
+import type { KeyStore, Stores } from '../../../core/contract/store.ts';
+import { backendDefaults } from '../shared/defaults.ts';
 import { beanstalkdAdmin } from './admin.ts';
 import { aloneStores, aloneWarning } from './alone.ts';
 import { createClaiming } from './claiming.ts';
@@ -68,7 +68,7 @@ export interface BeanstalkdState {
 
 const defaultPort = 11_300;
 const noteMs = backendDefaults.retention.deadMs;
-/** Names of queues, as `core/job.ts` has them, less what beanstalkd takes for an option. */
+/** Names of queues, as `core/app/job.ts` has them, less what beanstalkd takes for an option. */
 const tubePattern = /^[A-Za-z0-9._][A-Za-z0-9._-]{0,199}$/;
 const defaultBodyBytes = 65_535;
 

@@ -4,7 +4,7 @@
  * server is asked, and always on the safe side.
  */
 
-import type { Abandon, Ack, JobLease, JobSettler } from '../../../core/contract.ts';
+import type { Abandon, Ack, JobLease, JobSettler } from '../../../core/contract/queue.ts';
 import { lostConnection } from './connection.ts';
 import { noNote, writeNote } from './counting.ts';
 import { refusal } from './errors.ts';

@@ -4,9 +4,9 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Clock } from '../../../core/clock.ts';
-import { LongshoreError } from '../../../core/errors.ts';
-import type { KeyStore } from '../../../core/store.ts';
+import type { Clock } from '../../../core/base/clock.ts';
+import { LongshoreError } from '../../../core/base/errors.ts';
+import type { KeyStore } from '../../../core/contract/store.ts';
 
 export interface Notes {
   read<T>(key: string): Promise<T | null>;

@@ -1,7 +1,7 @@
 /** Puts messages: all of a batch go out together, and each gets its own answer. */
 
-import type { OutgoingMessage, SendResult } from '../../../core/contract.ts';
-import { LongshoreError } from '../../../core/errors.ts';
+import { LongshoreError } from '../../../core/base/errors.ts';
+import type { OutgoingMessage, SendResult } from '../../../core/contract/queue.ts';
 import { refusal } from './errors.ts';
 import type { BeanstalkdState } from './index.ts';
 import { rankOf, secondsOf } from './rank.ts';

@@ -1,4 +1,4 @@
-import type { QueueAdmin } from '../../../core/contract.ts';
+import type { QueueAdmin } from '../../../core/contract/queue.ts';
 import { before, deadLetterOf, type Entry, isDead, peekedOf } from './entry.ts';
 import type { MemoryState } from './index.ts';
 import { memoryTransfer } from './transfer.ts';

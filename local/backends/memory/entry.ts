@@ -1,7 +1,12 @@
 /** One message with everything the memory backend knows of it. */
 
-import type { AbandonReason, DeadLetter, OutgoingMessage, PeekedMessage } from '../../../core/contract.ts';
-import type { AttemptReport, JobRecord, JobStatus, Progress } from '../../../core/store.ts';
+import type {
+  AbandonReason,
+  DeadLetter,
+  OutgoingMessage,
+  PeekedMessage,
+} from '../../../core/contract/queue.ts';
+import type { AttemptReport, JobRecord, JobStatus, Progress } from '../../../core/contract/store.ts';
 
 export type State = 'ready' | 'delayed' | 'leased' | 'completed' | 'failed' | 'cancelled' | 'expired';
 

@@ -1,12 +1,12 @@
 /** A queue in this process's memory: for tests and for work that may be lost with the process. */
 
 import { randomUUID } from 'node:crypto';
-import { type Clock, systemClock } from '../../../core/clock.ts';
-import type { AbandonReason, JobLease, QueueBackend, SendResult } from '../../../core/contract.ts';
-import { LongshoreError } from '../../../core/errors.ts';
-import type { AttemptReport, Retention } from '../../../core/store.ts';
-import { createBell } from '../../bell.ts';
-import { backendDefaults, lostAttempt } from '../defaults.ts';
+import { type Clock, systemClock } from '../../../core/base/clock.ts';
+import { LongshoreError } from '../../../core/base/errors.ts';
+import type { AbandonReason, JobLease, QueueBackend, SendResult } from '../../../core/contract/queue.ts';
+import type { AttemptReport, Retention } from '../../../core/contract/store.ts';
+import { createBell } from '../shared/bell.ts';
+import { backendDefaults, lostAttempt } from '../shared/defaults.ts';
 import { memoryAdmin } from './admin.ts';
 import { before, type Entry } from './entry.ts';
 import { createLine, type Line } from './line.ts';

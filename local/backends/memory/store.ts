@@ -1,9 +1,9 @@
 /** State in this process's memory, for queues that keep none: for tests and for what may be lost with the process. */
 
-import { type Clock, systemClock } from '../../../core/clock.ts';
-import { isDead, type RecordTable, recordStore, type Versioned } from '../../../core/records/store.ts';
-import type { Retention, Stores } from '../../../core/store.ts';
-import { backendDefaults } from '../defaults.ts';
+import { type Clock, systemClock } from '../../../core/base/clock.ts';
+import type { Retention, Stores } from '../../../core/contract/store.ts';
+import { isDead, type RecordTable, recordStore, type Versioned } from '../../../core/kit/records/store.ts';
+import { backendDefaults } from '../shared/defaults.ts';
 import { type MemoryKeys, memoryKeys, memoryWorkers } from './stores.ts';
 
 export interface MemoryStoreOptions {

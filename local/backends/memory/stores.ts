@@ -1,6 +1,6 @@
-import type { Clock } from '../../../core/clock.ts';
-import type { KeyCompletion } from '../../../core/contract.ts';
-import type { KeyStore, RecordStore, WorkerBeat, WorkerRegistry } from '../../../core/store.ts';
+import type { Clock } from '../../../core/base/clock.ts';
+import type { KeyCompletion } from '../../../core/contract/queue.ts';
+import type { KeyStore, RecordStore, WorkerBeat, WorkerRegistry } from '../../../core/contract/store.ts';
 import { isDead, isLive, recordOf, statusOf } from './entry.ts';
 import type { MemoryState } from './index.ts';
 

@@ -1,7 +1,7 @@
 /** Hands waiting jobs over to another backend, and takes them from one. A held entry counts as leased, to nobody. */
 
-import type { MovedJob, QueueTransfer, SendResult } from '../../../core/contract.ts';
-import { tooLarge } from '../defaults.ts';
+import type { MovedJob, QueueTransfer, SendResult } from '../../../core/contract/queue.ts';
+import { tooLarge } from '../shared/defaults.ts';
 import { before, type Entry } from './entry.ts';
 import type { MemoryState } from './index.ts';
 

@@ -3,8 +3,8 @@
  * that nobody needs one of them who does not use it.
  */
 
-import type { SqlTransaction } from '../../../core/contract.ts';
-import { LongshoreError, shown } from '../../../core/errors.ts';
+import { LongshoreError, shown } from '../../../core/base/errors.ts';
+import type { SqlTransaction } from '../../../core/contract/queue.ts';
 
 /** What is used of the `tx` in Drizzle's `db.transaction(async (tx) => …)`. */
 export interface DrizzleTransaction {

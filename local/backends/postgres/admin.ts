@@ -1,4 +1,4 @@
-import type { QueueAdmin, QueueStats } from '../../../core/contract.ts';
+import type { QueueAdmin, QueueStats } from '../../../core/contract/queue.ts';
 import type { PostgresState } from './index.ts';
 import { deadColumns, deadLetterOf, peekedOf } from './rows.ts';
 import { timeOf } from './sql.ts';

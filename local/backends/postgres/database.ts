@@ -3,7 +3,7 @@
 import { createHash, randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { config, LongshoreError, shown } from '../../../core/errors.ts';
+import { config, LongshoreError, shown } from '../../../core/base/errors.ts';
 import { createAsking } from './asking.ts';
 import { isUndone, isUnprepared, postgresError } from './errors.ts';
 import { type MigrationResult, migrate, versionOf } from './migrate.ts';

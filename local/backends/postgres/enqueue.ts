@@ -1,8 +1,8 @@
 /** The sending side. Calls that come together share a statement, each with its own result. */
 
-import type { Enqueue, OutgoingMessage, SendResult } from '../../../core/contract.ts';
-import { LongshoreError } from '../../../core/errors.ts';
-import { sharing } from '../../sharing.ts';
+import { LongshoreError } from '../../../core/base/errors.ts';
+import type { Enqueue, OutgoingMessage, SendResult } from '../../../core/contract/queue.ts';
+import { sharing } from '../shared/sharing.ts';
 import { bigintArray, intArray, textArray } from './arrays.ts';
 import { insertOne } from './enqueue-sql.ts';
 import { isAboutData, isCopy, postgresError } from './errors.ts';

@@ -1,5 +1,5 @@
-import { type ErrorCode, LongshoreError } from '../../../core/errors.ts';
-import { toError } from '../../../core/failure.ts';
+import { type ErrorCode, LongshoreError } from '../../../core/base/errors.ts';
+import { toError } from '../../../core/base/failure.ts';
 
 /** What Postgres's codes mean here (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
 const meanings: Readonly<Record<string, readonly [code: ErrorCode, advice: string]>> = {

@@ -3,15 +3,15 @@
  * application's own data. The tables live in a schema of their own.
  */
 
-import { type Clock, systemClock } from '../../../core/clock.ts';
-import type { OutgoingMessage } from '../../../core/contract.ts';
-import { config } from '../../../core/errors.ts';
-import { checkInteger } from '../../../core/job.ts';
-import type { Retention } from '../../../core/store.ts';
-import { createBell } from '../../bell.ts';
+import { checkInteger } from '../../../core/app/job.ts';
+import { type Clock, systemClock } from '../../../core/base/clock.ts';
+import { config } from '../../../core/base/errors.ts';
+import type { OutgoingMessage } from '../../../core/contract/queue.ts';
+import type { Retention } from '../../../core/contract/store.ts';
 import type { OutboxSource } from '../../outbox/outbox.ts';
-import { createRinger, type Ringer, silence } from '../../ringer.ts';
-import { backendDefaults } from '../defaults.ts';
+import { createBell } from '../shared/bell.ts';
+import { backendDefaults } from '../shared/defaults.ts';
+import { createRinger, type Ringer, silence } from '../shared/ringer.ts';
 import { postgresAdmin } from './admin.ts';
 import { type Database, openDatabase, type PostgresPool } from './database.ts';
 import { createEnqueue } from './enqueue.ts';

@@ -1,8 +1,8 @@
 /** The transaction that a handler's writes and its ack share. */
 
-import type { JobTransaction, SqlTransaction } from '../../../core/contract.ts';
-import { LongshoreError } from '../../../core/errors.ts';
-import { toError } from '../../../core/failure.ts';
+import { LongshoreError } from '../../../core/base/errors.ts';
+import { toError } from '../../../core/base/failure.ts';
+import type { JobTransaction, SqlTransaction } from '../../../core/contract/queue.ts';
 import { type PostgresClient, queryTimeoutMs } from './database.ts';
 import { postgresError, sqlState } from './errors.ts';
 import type { Worker } from './work.ts';

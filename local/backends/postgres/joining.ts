@@ -1,7 +1,7 @@
 /** What has to be true of a caller's transaction before anything is written in it. */
 
-import type { SqlTransaction } from '../../../core/contract.ts';
-import { LongshoreError } from '../../../core/errors.ts';
+import { LongshoreError } from '../../../core/base/errors.ts';
+import type { SqlTransaction } from '../../../core/contract/queue.ts';
 import type { Database } from './database.ts';
 import { postgresError, sqlState } from './errors.ts';
 import { seeNewSchemas } from './migrate.ts';

@@ -1,4 +1,4 @@
-import type { KeyStore } from '../../../core/store.ts';
+import type { KeyStore } from '../../../core/contract/store.ts';
 import type { PostgresState } from './index.ts';
 import { timeOf } from './sql.ts';
 

@@ -1,6 +1,6 @@
 /** Tokens, and what this process still owes of each claim. */
 
-import type { JobLease } from '../../../core/contract.ts';
+import type { JobLease } from '../../../core/contract/queue.ts';
 
 /** What a token says. One that is none of ours names turn -1, which no job has. */
 export interface Ownership {

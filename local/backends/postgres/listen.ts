@@ -1,7 +1,7 @@
 /** LISTEN and NOTIFY: a waiting worker hears of a job at once. Where that does not work, it looks again and again. */
 
 import { randomBytes } from 'node:crypto';
-import type { Bell } from '../../bell.ts';
+import type { Bell } from '../shared/bell.ts';
 import type { Database, PostgresClient } from './database.ts';
 
 export interface Listener {

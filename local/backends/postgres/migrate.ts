@@ -1,6 +1,6 @@
 /** Brings the schema to the version this code knows. Any number of processes may start together: one does it. */
 
-import { LongshoreError } from '../../../core/errors.ts';
+import { LongshoreError } from '../../../core/base/errors.ts';
 import type { Pool, PostgresClient } from './database.ts';
 import { migrations } from './schema.ts';
 

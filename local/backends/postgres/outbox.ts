@@ -1,7 +1,7 @@
 /** The outbox's rows in Postgres. */
 
-import { createBell } from '../../bell.ts';
 import type { OutboxTable, RefusedRow } from '../../outbox/table.ts';
+import { createBell } from '../shared/bell.ts';
 import { postgresError } from './errors.ts';
 import type { PostgresState } from './index.ts';
 import { createJoin } from './joining.ts';

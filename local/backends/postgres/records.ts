@@ -1,4 +1,4 @@
-import type { CancelResult, RecordStore, Retention } from '../../../core/store.ts';
+import type { CancelResult, RecordStore, Retention } from '../../../core/contract/store.ts';
 import type { PostgresState } from './index.ts';
 import { ownership } from './leases.ts';
 import { any, recordOf, selectRecords, statusWhere } from './rows.ts';

@@ -1,12 +1,12 @@
 /** State in Postgres 13 or newer, for queues that keep none. The schema may be that of a Postgres queue. */
 
 import { randomUUID } from 'node:crypto';
-import { type Clock, systemClock } from '../../../core/clock.ts';
-import { config } from '../../../core/errors.ts';
-import type { RecordRow } from '../../../core/records/row.ts';
-import { type RecordTable, recordStore } from '../../../core/records/store.ts';
-import type { Retention, Stores } from '../../../core/store.ts';
-import { backendDefaults } from '../defaults.ts';
+import { type Clock, systemClock } from '../../../core/base/clock.ts';
+import { config } from '../../../core/base/errors.ts';
+import type { Retention, Stores } from '../../../core/contract/store.ts';
+import type { RecordRow } from '../../../core/kit/records/row.ts';
+import { type RecordTable, recordStore } from '../../../core/kit/records/store.ts';
+import { backendDefaults } from '../shared/defaults.ts';
 import { openDatabase, type PostgresPool } from './database.ts';
 import type { PostgresState } from './index.ts';
 import { postgresKeys } from './keys.ts';

@@ -1,6 +1,6 @@
 /** The queue inside transactions: the application's own, and those that a handler's writes and its ack share. */
 
-import type { OutgoingMessage, QueueBackend, SendResult } from '../../../core/contract.ts';
+import type { OutgoingMessage, QueueBackend, SendResult } from '../../../core/contract/queue.ts';
 import type { PostgresClient } from './database.ts';
 import { refusal, sinceOf } from './enqueue.ts';
 import { postgresError } from './errors.ts';

@@ -1,8 +1,8 @@
 /** Claims and settlements: the calls of the hot path. */
 
 import { randomBytes } from 'node:crypto';
-import type { Ack, FetchRequest, JobLease, JobSettler, QueueBackend } from '../../../core/contract.ts';
-import { lostAttempt } from '../defaults.ts';
+import type { Ack, FetchRequest, JobLease, JobSettler, QueueBackend } from '../../../core/contract/queue.ts';
+import { lostAttempt } from '../shared/defaults.ts';
 import { bigintArray, intArray, textArray } from './arrays.ts';
 import { type PostgresClient, queryTimeoutMs } from './database.ts';
 import { Ended } from './ended.ts';

@@ -1,4 +1,4 @@
-import type { WorkerBeat, WorkerRegistry } from '../../../core/store.ts';
+import type { WorkerBeat, WorkerRegistry } from '../../../core/contract/store.ts';
 import type { PostgresState } from './index.ts';
 import { timeOf } from './sql.ts';
 

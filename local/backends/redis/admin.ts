@@ -1,4 +1,4 @@
-import type { QueueAdmin, QueueStats } from '../../../core/contract.ts';
+import type { QueueAdmin, QueueStats } from '../../../core/contract/queue.ts';
 import type { RedisState } from './index.ts';
 import { readJobs } from './records.ts';
 import { deadLetterOf, peekedOf } from './rows.ts';

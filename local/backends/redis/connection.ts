@@ -4,7 +4,7 @@
  */
 
 import { RedisClient as Client } from '@redis/client';
-import { config } from '../../../core/errors.ts';
+import { config } from '../../../core/base/errors.ts';
 import { createWatch } from '../../watch.ts';
 import { isReadOnly, isUnknownScript, redisError } from './errors.ts';
 import type { Script } from './scripts.ts';

@@ -1,8 +1,8 @@
 /** The sending side. Calls that come together share a script call per queue, each with its own result. */
 
-import type { JobSender, OutgoingMessage, SendResult } from '../../../core/contract.ts';
-import { LongshoreError } from '../../../core/errors.ts';
-import { sharing } from '../../sharing.ts';
+import { LongshoreError } from '../../../core/base/errors.ts';
+import type { JobSender, OutgoingMessage, SendResult } from '../../../core/contract/queue.ts';
+import { sharing } from '../shared/sharing.ts';
 import type { RedisState } from './index.ts';
 import { jobText, nextPlace } from './rows.ts';
 import { scripts } from './scripts.ts';

@@ -1,5 +1,5 @@
-import { type ErrorCode, LongshoreError } from '../../../core/errors.ts';
-import { toError } from '../../../core/failure.ts';
+import { type ErrorCode, LongshoreError } from '../../../core/base/errors.ts';
+import { toError } from '../../../core/base/failure.ts';
 
 /** What the first word of Redis's answers, or the code of a broken connection, means here. */
 const meanings: readonly (readonly [sign: RegExp, code: ErrorCode, advice: string])[] = [

@@ -4,13 +4,13 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Clock, systemClock } from '../../../core/clock.ts';
-import type { QueueBackend } from '../../../core/contract.ts';
-import { config, shown } from '../../../core/errors.ts';
-import { checkInteger } from '../../../core/job.ts';
-import type { Retention } from '../../../core/store.ts';
-import { createBell } from '../../bell.ts';
-import { backendDefaults } from '../defaults.ts';
+import { checkInteger } from '../../../core/app/job.ts';
+import { type Clock, systemClock } from '../../../core/base/clock.ts';
+import { config, shown } from '../../../core/base/errors.ts';
+import type { QueueBackend } from '../../../core/contract/queue.ts';
+import type { Retention } from '../../../core/contract/store.ts';
+import { createBell } from '../shared/bell.ts';
+import { backendDefaults } from '../shared/defaults.ts';
 import { redisAdmin } from './admin.ts';
 import { createLink, type Link, type RedisConnectionOptions } from './connection.ts';
 import { createEnqueue } from './enqueue.ts';

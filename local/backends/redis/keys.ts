@@ -1,4 +1,4 @@
-import type { KeyClaim, KeyStore } from '../../../core/store.ts';
+import type { KeyClaim, KeyStore } from '../../../core/contract/store.ts';
 import type { RedisState } from './index.ts';
 import { scripts } from './scripts.ts';
 

@@ -1,4 +1,4 @@
-import type { CancelResult, JobRecord, JobStatus, RecordStore } from '../../../core/store.ts';
+import type { CancelResult, JobRecord, JobStatus, RecordStore } from '../../../core/contract/store.ts';
 import type { RedisState } from './index.ts';
 import { type Found, idOf, publicRecord, wholeOf } from './rows.ts';
 

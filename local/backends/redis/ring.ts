@@ -3,7 +3,7 @@
  * and then.
  */
 
-import type { Bell } from '../../bell.ts';
+import type { Bell } from '../shared/bell.ts';
 import { createLink, type LinkOptions } from './connection.ts';
 
 export interface Listener {

@@ -1,15 +1,15 @@
 /** The texts that Redis keeps of a job, as jobs.lua describes them, and what callers see. */
 
+import { LongshoreError } from '../../../core/base/errors.ts';
+import { quoted } from '../../../core/base/json.ts';
 import type {
   AbandonReason,
   DeadLetter,
   MovedJob,
   OutgoingMessage,
   PeekedMessage,
-} from '../../../core/contract.ts';
-import { LongshoreError } from '../../../core/errors.ts';
-import { quoted } from '../../../core/json.ts';
-import type { AttemptReport, JobRecord, JobStatus } from '../../../core/store.ts';
+} from '../../../core/contract/queue.ts';
+import type { AttemptReport, JobRecord, JobStatus } from '../../../core/contract/store.ts';
 
 /** Sorts by arrival. Microseconds, so that processes agree about the order as far as their clocks do. */
 let lastPlace = 0;

@@ -4,7 +4,7 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import type { JobLease } from '../../../core/contract.ts';
+import type { JobLease } from '../../../core/contract/queue.ts';
 import type { Listener } from './ring.ts';
 import { bodyOf, lines } from './rows.ts';
 import type { Moment, Seating } from './work.ts';

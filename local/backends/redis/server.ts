@@ -1,6 +1,6 @@
 /** What a server must be for a queue: new enough, and one that does not throw keys away when its memory is full. */
 
-import { config, LongshoreError } from '../../../core/errors.ts';
+import { config, LongshoreError } from '../../../core/base/errors.ts';
 import type { RedisClient } from './connection.ts';
 
 export interface ServerCheck {

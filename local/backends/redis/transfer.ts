@@ -1,8 +1,8 @@
 /** Hands waiting jobs over to another backend, and takes them from one; move.lua tells how they are held. */
 
-import type { MovedJob, QueueTransfer, SendResult } from '../../../core/contract.ts';
-import { LongshoreError } from '../../../core/errors.ts';
-import { tooLarge } from '../defaults.ts';
+import { LongshoreError } from '../../../core/base/errors.ts';
+import type { MovedJob, QueueTransfer, SendResult } from '../../../core/contract/queue.ts';
+import { tooLarge } from '../shared/defaults.ts';
 import type { RedisState } from './index.ts';
 import { type Found, heldOf, jobText, nextPlace } from './rows.ts';
 import { scripts } from './scripts.ts';

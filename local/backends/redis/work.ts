@@ -1,8 +1,15 @@
 /** Claims and settlements: the calls of the hot path. */
 
 import { randomBytes } from 'node:crypto';
-import type { Ack, FetchRequest, JobLease, JobSettler, Nack, QueueBackend } from '../../../core/contract.ts';
-import { lostAttempt } from '../defaults.ts';
+import type {
+  Ack,
+  FetchRequest,
+  JobLease,
+  JobSettler,
+  Nack,
+  QueueBackend,
+} from '../../../core/contract/queue.ts';
+import { lostAttempt } from '../shared/defaults.ts';
 import type { RedisState } from './index.ts';
 import { attemptOf, bodyOf, idOf, orderOf, reportText } from './rows.ts';
 import { scripts } from './scripts.ts';

@@ -1,4 +1,4 @@
-import type { QueueAdmin, QueueStats } from '../../../core/contract.ts';
+import type { QueueAdmin, QueueStats } from '../../../core/contract/queue.ts';
 import type { SqliteState } from './index.ts';
 import { deadLetterOf, type JobRow, peekedOf, recordColumns } from './rows.ts';
 import { State } from './schema.ts';

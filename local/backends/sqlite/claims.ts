@@ -1,7 +1,7 @@
 /** Gives out leases and takes expired ones back. */
 
-import type { JobLease } from '../../../core/contract.ts';
-import { lostAttempt } from '../defaults.ts';
+import type { JobLease } from '../../../core/contract/queue.ts';
+import { lostAttempt } from '../shared/defaults.ts';
 import type { SqliteState } from './index.ts';
 import { type Released, tokenOf } from './places.ts';
 import { reportLine } from './rows.ts';

@@ -3,8 +3,8 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { type ErrorCode, LongshoreError } from '../../../core/errors.ts';
-import { toError } from '../../../core/failure.ts';
+import { type ErrorCode, LongshoreError } from '../../../core/base/errors.ts';
+import { toError } from '../../../core/base/failure.ts';
 import { applicationId, migrations } from './schema.ts';
 
 export interface Database {

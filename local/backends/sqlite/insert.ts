@@ -1,5 +1,5 @@
-import type { JobSender, OutgoingMessage, SendResult } from '../../../core/contract.ts';
-import { LongshoreError } from '../../../core/errors.ts';
+import { LongshoreError } from '../../../core/base/errors.ts';
+import type { JobSender, OutgoingMessage, SendResult } from '../../../core/contract/queue.ts';
 import type { SqliteState } from './index.ts';
 
 /** A longer write transaction would hold up the event loop and other processes for more than about 10 ms. */

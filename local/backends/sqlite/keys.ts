@@ -1,5 +1,5 @@
-import type { KeyCompletion } from '../../../core/contract.ts';
-import type { KeyStore } from '../../../core/store.ts';
+import type { KeyCompletion } from '../../../core/contract/queue.ts';
+import type { KeyStore } from '../../../core/contract/store.ts';
 import type { SqliteState } from './index.ts';
 
 interface KeyRow {

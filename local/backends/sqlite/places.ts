@@ -1,7 +1,7 @@
 /** Where a living job is: the narrow rows of `ready`, `delayed` and `leases`. */
 
-import type { JobLease } from '../../../core/contract.ts';
-import type { Retention } from '../../../core/store.ts';
+import type { JobLease } from '../../../core/contract/queue.ts';
+import type { Retention } from '../../../core/contract/store.ts';
 import type { Database } from './database.ts';
 import { appendReport } from './rows.ts';
 import { State } from './schema.ts';

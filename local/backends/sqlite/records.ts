@@ -1,4 +1,4 @@
-import type { RecordStore, Retention } from '../../../core/store.ts';
+import type { RecordStore, Retention } from '../../../core/contract/store.ts';
 import type { SqliteState } from './index.ts';
 import { ownership } from './places.ts';
 import { type JobRow, recordColumns, recordOf, statusWhere } from './rows.ts';

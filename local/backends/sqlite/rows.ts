@@ -1,7 +1,7 @@
 /** From rows to what callers see. */
 
-import type { AbandonReason, DeadLetter, PeekedMessage } from '../../../core/contract.ts';
-import type { AttemptReport, JobRecord, JobStatus } from '../../../core/store.ts';
+import type { AbandonReason, DeadLetter, PeekedMessage } from '../../../core/contract/queue.ts';
+import type { AttemptReport, JobRecord, JobStatus } from '../../../core/contract/store.ts';
 import { State } from './schema.ts';
 
 export interface JobRow {

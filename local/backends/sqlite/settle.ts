@@ -1,6 +1,6 @@
 /** Ends leases. A lease is released by its row number AND its nonce, so a stale owner finds nothing to settle. */
 
-import type { Ack, JobSettler, QueueBackend } from '../../../core/contract.ts';
+import type { Ack, JobSettler, QueueBackend } from '../../../core/contract/queue.ts';
 import type { Claims } from './claims.ts';
 import type { SqliteState } from './index.ts';
 import type { SqliteKeys } from './keys.ts';

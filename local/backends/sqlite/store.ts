@@ -1,13 +1,13 @@
 /** State in one SQLite file, for queues that keep none. The file may be that of a SQLite queue. */
 
 import { randomUUID } from 'node:crypto';
-import { type Clock, systemClock } from '../../../core/clock.ts';
-import { config, shown } from '../../../core/errors.ts';
-import { checkInteger } from '../../../core/job.ts';
-import type { RecordRow } from '../../../core/records/row.ts';
-import { type RecordTable, recordStore } from '../../../core/records/store.ts';
-import type { Retention, Stores } from '../../../core/store.ts';
-import { backendDefaults } from '../defaults.ts';
+import { checkInteger } from '../../../core/app/job.ts';
+import { type Clock, systemClock } from '../../../core/base/clock.ts';
+import { config, shown } from '../../../core/base/errors.ts';
+import type { Retention, Stores } from '../../../core/contract/store.ts';
+import type { RecordRow } from '../../../core/kit/records/row.ts';
+import { type RecordTable, recordStore } from '../../../core/kit/records/store.ts';
+import { backendDefaults } from '../shared/defaults.ts';
 import { type Database, openDatabase } from './database.ts';
 import { sqliteKeys } from './keys.ts';
 import { sqliteWorkers } from './workers.ts';

@@ -1,4 +1,4 @@
-import type { WorkerBeat, WorkerRegistry } from '../../../core/store.ts';
+import type { WorkerBeat, WorkerRegistry } from '../../../core/contract/store.ts';
 import type { SqliteState } from './index.ts';
 
 /** A worker not seen for a day is gone; its row goes with the next heartbeat of another. */

@@ -1,13 +1,21 @@
-import type { DeadLetter, DeadLetters, QueueAdmin } from '../../../core/contract.ts';
-import { canAsk, confirm, yesFlag } from '../ask.ts';
+import type { DeadLetter, DeadLetters, QueueAdmin } from '../../../core/contract/queue.ts';
 import { type Command, defineCommand, type Input, type Result } from '../command.ts';
-import { type Filter, filterFlags, firstOf, isNarrow, paceOf, pagesOf, rateFlag } from '../dead-letters.ts';
+import { id, integer, name } from '../config/values.ts';
 import { notFound, usage } from '../errors.ts';
-import { startProgress } from '../progress.ts';
-import { stopOn } from '../stopping.ts';
-import { type Column, count, span, when } from '../ui.ts';
-import { id, integer, name } from '../values.ts';
+import { canAsk, confirm, yesFlag } from '../output/ask.ts';
+import { startProgress } from '../output/progress.ts';
+import { type Column, count, span, when } from '../output/ui.ts';
 import { exitFor } from './jobs.ts';
+import {
+  type Filter,
+  filterFlags,
+  firstOf,
+  isNarrow,
+  paceOf,
+  pagesOf,
+  rateFlag,
+} from './select-dead-letters.ts';
+import { stopOn } from './stopping.ts';
 
 const what = 'list or settle dead letters';
 

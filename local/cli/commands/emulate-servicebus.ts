@@ -1,9 +1,9 @@
 import { aborted } from '../../waiting.ts';
 import { defineCommand } from '../command.ts';
-import { checkPackages } from '../packages.ts';
-import { lock, maxDeliveries } from '../service-bus-flags.ts';
-import { stopOn } from '../stopping.ts';
-import { integer, name } from '../values.ts';
+import { checkPackages } from '../config/packages.ts';
+import { lock, maxDeliveries } from '../config/service-bus-flags.ts';
+import { integer, name } from '../config/values.ts';
+import { stopOn } from './stopping.ts';
 
 export const emulateServiceBus = defineCommand({
   path: 'emulate servicebus',
@@ -38,8 +38,8 @@ export const emulateServiceBus = defineCommand({
     const names = args.length > 0 ? [...new Set(args)] : (await session.config()).app.queues;
     const stopping = stopOn(input);
     try {
-      const { startServiceBus } = await import('../../emulate/servicebus/server.ts');
-      const { createAppQueues } = await import('../../emulate/servicebus/app-queues.ts');
+      const { startServiceBus } = await import('../../simulate/service-bus/server.ts');
+      const { createAppQueues } = await import('../../simulate/service-bus/app-queues.ts');
       const { port, host, lock: lockMs, maxDeliveries: maxDeliveryCount } = flags;
       const server = await startServiceBus({ port, host });
       try {

@@ -1,11 +1,11 @@
 import { text as textOf } from 'node:stream/consumers';
-import type { EnqueueOptions } from '../../../core/client.ts';
-import { LongshoreError } from '../../../core/errors.ts';
+import { LongshoreError } from '../../../core/base/errors.ts';
+import type { EnqueueOptions } from '../../../core/enqueue/client.ts';
 import { defineCommand, type Input } from '../command.ts';
+import { hint } from '../config/nearest.ts';
+import { duration, idempotencyKey, integer, moment, name, priority } from '../config/values.ts';
 import { usage } from '../errors.ts';
-import { hint } from '../nearest.ts';
-import { when } from '../ui.ts';
-import { duration, idempotencyKey, integer, moment, name, priority } from '../values.ts';
+import { when } from '../output/ui.ts';
 
 export const enqueue = defineCommand({
   path: 'enqueue',

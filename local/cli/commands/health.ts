@@ -1,7 +1,7 @@
 import { defineCommand, type Input } from '../command.ts';
+import { duration, integer } from '../config/values.ts';
 import { CliError, explain } from '../errors.ts';
-import { count, span } from '../ui.ts';
-import { duration, integer } from '../values.ts';
+import { count, span } from '../output/ui.ts';
 
 interface Check {
   readonly name: 'keys' | 'backend' | 'age' | 'workers';

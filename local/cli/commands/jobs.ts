@@ -1,8 +1,8 @@
-import type { AttemptReport, CancelResult, JobRecord, JobStatus } from '../../../core/store.ts';
+import type { AttemptReport, CancelResult, JobRecord, JobStatus } from '../../../core/contract/store.ts';
 import { type Command, defineCommand, type Input } from '../command.ts';
+import { id, integer, name, oneOf } from '../config/values.ts';
 import { type ExitCode, notFound } from '../errors.ts';
-import { type Column, count, type Style, span, type Ui, when } from '../ui.ts';
-import { id, integer, name, oneOf } from '../values.ts';
+import { type Column, count, type Style, span, type Ui, when } from '../output/ui.ts';
 
 const statuses = [
   'pending',

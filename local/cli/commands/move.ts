@@ -1,13 +1,13 @@
-import type { QueueBackend, QueueStats } from '../../../core/contract.ts';
+import type { QueueBackend, QueueStats } from '../../../core/contract/queue.ts';
 import { exclusive, isSame } from '../../move/exclusive.ts';
 import { type Moved, move as moveBacklog } from '../../move/move.ts';
-import { addressText, backendAt } from '../backend-at.ts';
 import { defineCommand, type Input, type Result } from '../command.ts';
+import { addressText, backendAt } from '../config/backend-at.ts';
+import { hint } from '../config/nearest.ts';
+import { name } from '../config/values.ts';
 import { CliError, notFound, usage } from '../errors.ts';
-import { hint } from '../nearest.ts';
-import { startProgress } from '../progress.ts';
-import { count, span } from '../ui.ts';
-import { name } from '../values.ts';
+import { startProgress } from '../output/progress.ts';
+import { count, span } from '../output/ui.ts';
 
 const text = (given: string): string => given;
 

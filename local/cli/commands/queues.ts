@@ -1,8 +1,8 @@
-import { canAsk, confirm, yesFlag } from '../ask.ts';
 import { type Command, defineCommand } from '../command.ts';
-import { startProgress } from '../progress.ts';
-import { count } from '../ui.ts';
-import { name } from '../values.ts';
+import { name } from '../config/values.ts';
+import { canAsk, confirm, yesFlag } from '../output/ask.ts';
+import { startProgress } from '../output/progress.ts';
+import { count } from '../output/ui.ts';
 
 const queue = { name: '<queue>', text: 'name of a queue', parse: name };
 const exits = { 3: 'there is no such queue' };

@@ -1,9 +1,9 @@
-import { tick as tickOnce } from '../../../core/tick.ts';
+import { tick as tickOnce } from '../../../core/scheduler/tick.ts';
 import { type Command, defineCommand } from '../command.ts';
+import { hint } from '../config/nearest.ts';
+import { name } from '../config/values.ts';
 import { notFound } from '../errors.ts';
-import { hint } from '../nearest.ts';
-import { type Column, count, span, when } from '../ui.ts';
-import { name } from '../values.ts';
+import { type Column, count, span, when } from '../output/ui.ts';
 
 interface Row {
   readonly name: string;

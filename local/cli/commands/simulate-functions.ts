@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { defineCommand, type Input } from '../command.ts';
+import { checkPackages } from '../config/packages.ts';
+import { lock, maxDeliveries } from '../config/service-bus-flags.ts';
+import { integer } from '../config/values.ts';
 import { CliError } from '../errors.ts';
-import { checkPackages } from '../packages.ts';
-import { lock, maxDeliveries } from '../service-bus-flags.ts';
-import { createReporter, summaryLines } from '../simulation-lines.ts';
-import { stopOn } from '../stopping.ts';
-import { integer } from '../values.ts';
+import { createReporter, summaryLines } from '../output/simulation-lines.ts';
+import { stopOn } from './stopping.ts';
 
 const words = {
   platform: 'functions',

@@ -1,16 +1,16 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import type { App } from '../../../core/app.ts';
-import { isOnThisMachine } from '../../../core/loopback.ts';
+import type { App } from '../../../core/app/app.ts';
+import { isOnThisMachine } from '../../../core/base/loopback.ts';
 import type { SimulationSummary } from '../../simulate/events.ts';
 import type { SimulationConfig } from '../../simulate/lambda/options.ts';
 import { defineCommand } from '../command.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
+import { checkPackages } from '../config/packages.ts';
+import { duration, integer } from '../config/values.ts';
 import { CliError } from '../errors.ts';
-import { checkPackages } from '../packages.ts';
-import { createReporter, summaryLines } from '../simulation-lines.ts';
-import { stopOn } from '../stopping.ts';
-import { duration, integer } from '../values.ts';
+import { createReporter, summaryLines } from '../output/simulation-lines.ts';
+import { stopOn } from './stopping.ts';
 
 const words = { platform: 'lambda', broker: 'SQS', deadLettersOf: (queue: string) => `${queue}-dlq` };
 

@@ -1,7 +1,7 @@
-import type { QueueStats } from '../../../core/contract.ts';
+import type { QueueStats } from '../../../core/contract/queue.ts';
 import { defineCommand } from '../command.ts';
-import { type Column, span } from '../ui.ts';
-import { name } from '../values.ts';
+import { name } from '../config/values.ts';
+import { type Column, span } from '../output/ui.ts';
 
 const columns: readonly Column<QueueStats>[] = [
   { title: 'queue', value: (row) => row.queue },

@@ -1,11 +1,11 @@
-import type { QueueBackend } from '../../../core/contract.ts';
-import type { JobStatus, RecordStore, Retention } from '../../../core/store.ts';
-import { canAsk, confirm, yesFlag } from '../ask.ts';
+import type { QueueBackend } from '../../../core/contract/queue.ts';
+import type { JobStatus, RecordStore, Retention } from '../../../core/contract/store.ts';
 import { type Command, defineCommand } from '../command.ts';
+import { duration, name } from '../config/values.ts';
 import { usage } from '../errors.ts';
-import { startProgress } from '../progress.ts';
-import { count } from '../ui.ts';
-import { duration, name } from '../values.ts';
+import { canAsk, confirm, yesFlag } from '../output/ask.ts';
+import { startProgress } from '../output/progress.ts';
+import { count } from '../output/ui.ts';
 
 const reap = defineCommand({
   path: 'reap',

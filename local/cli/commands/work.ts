@@ -1,15 +1,15 @@
-import type { App } from '../../../core/app.ts';
-import type { LongshoreEvent } from '../../../core/events.ts';
-import { tick } from '../../../core/tick.ts';
-import type { WorkerSummary } from '../../../core/worker-options.ts';
+import type { App } from '../../../core/app/app.ts';
+import type { LongshoreEvent } from '../../../core/base/events.ts';
+import { tick } from '../../../core/scheduler/tick.ts';
+import type { WorkerSummary } from '../../../core/worker/options.ts';
 import { logTo } from '../../log.ts';
 import { defineCommand, type Input, type Result } from '../command.ts';
+import { nearest } from '../config/nearest.ts';
+import { duration, integer, name, oneOf, size } from '../config/values.ts';
 import type { ExitCode } from '../errors.ts';
-import { lineOf } from '../lines.ts';
-import { nearest } from '../nearest.ts';
-import { startProgress } from '../progress.ts';
-import { count, span } from '../ui.ts';
-import { duration, integer, name, oneOf, size } from '../values.ts';
+import { lineOf } from '../output/lines.ts';
+import { startProgress } from '../output/progress.ts';
+import { count, span } from '../output/ui.ts';
 
 const logForms = ['pretty', 'json', 'none'] as const;
 type LogForm = (typeof logForms)[number];

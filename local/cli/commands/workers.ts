@@ -1,7 +1,7 @@
-import type { WorkerBeat } from '../../../core/store.ts';
+import type { WorkerBeat } from '../../../core/contract/store.ts';
 import { defineCommand } from '../command.ts';
-import { type Column, megabytes, span } from '../ui.ts';
-import { duration } from '../values.ts';
+import { duration } from '../config/values.ts';
+import { type Column, megabytes, span } from '../output/ui.ts';
 
 const columnsAt = (now: number): readonly Column<WorkerBeat>[] => [
   { title: 'id', value: (row) => row.id },

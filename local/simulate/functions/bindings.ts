@@ -1,6 +1,6 @@
 /** What an app has registered, as the host reads it: `%NAME%` stands for a setting. */
 
-import { config } from '../../../core/errors.ts';
+import { config } from '../../../core/base/errors.ts';
 import type { Binding, Registered } from './core-module.ts';
 import { triggerOf } from './host.ts';
 

@@ -2,7 +2,7 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { config } from '../../../core/errors.ts';
+import { config } from '../../../core/base/errors.ts';
 
 export interface HostSettings {
   /** `null`: there is none, and these are the host's own defaults. */

@@ -1,7 +1,7 @@
 /** The trigger of one queue while the host runs: calls at the same time, and locks that are renewed meanwhile. */
 
 import type { ServiceBusReceivedMessage } from '@azure/service-bus';
-import { toError } from '../../../core/failure.ts';
+import { toError } from '../../../core/base/failure.ts';
 import type { SimulationEvent } from '../events.ts';
 import type { ServiceBusTrigger } from './service-bus-trigger.ts';
 

@@ -8,7 +8,7 @@ import {
   type ServiceBusReceivedMessage,
   type ServiceBusReceiver,
 } from '@azure/service-bus';
-import type { Clock } from '../../../core/clock.ts';
+import type { Clock } from '../../../core/base/clock.ts';
 import type { TypedData } from './core-module.ts';
 import type { FunctionsHost } from './host.ts';
 

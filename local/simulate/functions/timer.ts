@@ -1,8 +1,8 @@
 /** A timer trigger: at the moments of its six fields, in UTC. */
 
 import { Cron } from 'croner';
-import { config } from '../../../core/errors.ts';
-import { toError } from '../../../core/failure.ts';
+import { config } from '../../../core/base/errors.ts';
+import { toError } from '../../../core/base/failure.ts';
 import { pause } from '../../waiting.ts';
 
 /** Once at the start too, so that there is something to see. Throws `CONFIG` for a schedule that is none. */

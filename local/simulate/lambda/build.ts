@@ -1,7 +1,7 @@
 /** Bundles an entry for the simulation, when its config does not do it the way its deployment does. */
 
 import { join } from 'node:path';
-import { LongshoreError } from '../../../core/errors.ts';
+import { LongshoreError } from '../../../core/base/errors.ts';
 
 /** Throws `CONFIG` with the first mistake that esbuild has found. */
 export async function buildFunctions(entry: string, folder: string): Promise<void> {

@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isOnThisMachine } from '../../../core/loopback.ts';
+import { isOnThisMachine } from '../../../core/base/loopback.ts';
 
 export const region = 'us-east-1';
 export const credentials = { accessKeyId: 'test', secretAccessKey: 'test' } as const;

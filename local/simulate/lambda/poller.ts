@@ -9,7 +9,7 @@ import {
   ReceiveMessageCommand,
   type SQSClient,
 } from '@aws-sdk/client-sqs';
-import type { Clock } from '../../../core/clock.ts';
+import type { Clock } from '../../../core/base/clock.ts';
 
 /** What a function gets beside its event, as far as it looks. */
 export interface InvokeContext {

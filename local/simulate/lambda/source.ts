@@ -1,8 +1,8 @@
 /** The event source of one queue: polls until it is told to stop, and tells what came of each batch. */
 
 import type { SQSClient } from '@aws-sdk/client-sqs';
-import { systemClock } from '../../../core/clock.ts';
-import { toError } from '../../../core/failure.ts';
+import { systemClock } from '../../../core/base/clock.ts';
+import { toError } from '../../../core/base/failure.ts';
 import type { SimulationEvent } from '../events.ts';
 import type { SimulationOptions } from './options.ts';
 import { createPoller } from './poller.ts';

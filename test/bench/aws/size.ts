@@ -49,7 +49,7 @@ export async function size(bench: Bench): Promise<Row[]> {
   return rows;
 }
 
-const firstEvent = ['functions/aws/worker.ts'];
+const firstEvent = ['functions/aws/lambda/worker.ts'];
 /** Leases, and the store's own code. */
 const firstJob = [...firstEvent, 'aws/sqs/accepting.ts', 'aws/dynamo/stores.ts'];
 const emptyEvent =

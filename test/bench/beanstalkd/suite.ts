@@ -1,6 +1,6 @@
 /** beanstalkd with a binlog that is fsynced every 50 ms, as its service is usually run. */
 
-import { startBeanstalkd } from '../../beanstalkd/server.ts';
+import { startBeanstalkd } from '../../services/beanstalkd/server.ts';
 import { type Bench, type Row, suite } from '../bench.ts';
 import { type BenchServer, drainRows, latencyRows, memoryRows, sendRows } from '../network.ts';
 

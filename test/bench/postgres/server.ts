@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
-import { startCluster } from '../../postgres/cluster.ts';
+import { startCluster } from '../../services/postgres/cluster.ts';
 import type { BenchServer } from '../network.ts';
 
 /** What the tests' server has otherwise than Postgres is shipped. */

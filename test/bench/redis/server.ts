@@ -1,7 +1,7 @@
 /** A server of the benchmark's own, with an append-only file that is fsynced every second. */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { startRedis } from '../../redis/server.ts';
+import { startRedis } from '../../services/redis/server.ts';
 import type { BenchServer } from '../network.ts';
 
 export interface Server extends BenchServer {

@@ -1,0 +1,103 @@
+/** The app is a value: jobs, schedules, keys, clock. It opens no connection and imports no cloud. */
+
+import { type Clock, systemClock, uuidv7 } from '../base/clock.ts';
+import { config } from '../base/errors.ts';
+import { createEvents, type EventListener, type Events } from '../base/events.ts';
+import type { KeyRing } from '../envelope/signing.ts';
+import { signingFromEnv } from '../envelope/signing-keys.ts';
+import { checkInteger, checkQueue, type Job } from './job.ts';
+import type { Schedule } from './schedule.ts';
+
+export interface AppOptions {
+  readonly jobs: readonly Job[];
+  readonly schedules?: readonly Schedule[];
+  /**
+   * @default the keys in LONGSHORE_SIGNING_KEYS; without it a key kept under `.longshore/` in development,
+   * and a refusal to start in production.
+   */
+  readonly signing?: KeyRing;
+  /** Restricts a queue to these jobs; anything else found in it is rejected. A queue not named takes every job. */
+  readonly accepts?: Readonly<Record<string, readonly Job[]>>;
+  /** A message whose job is not known is given back so long after it was enqueued (a roll-out may be under way). @default 300_000 */
+  readonly unknownJobGraceMs?: number;
+  /** Largest envelope in bytes, enqueued or read; a backend may set less. @default 1_048_576 */
+  readonly maxBodyBytes?: number;
+  readonly on?: EventListener;
+  readonly clock?: Clock;
+  /** In [0, 1). */
+  readonly random?: () => number;
+  /** Unique, at most 128 of `A-Z a-z 0-9 . _ -`. @default UUID version 7 */
+  readonly newId?: () => string;
+}
+
+export interface App {
+  readonly jobs: ReadonlyMap<string, Job>;
+  readonly schedules: readonly Schedule[];
+  /** Every queue some job names, in order of first mention. */
+  readonly queues: readonly string[];
+  readonly accepts: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly unknownJobGraceMs: number;
+  readonly maxBodyBytes: number;
+  readonly events: Events;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly newId: () => string;
+  /** Whether `newId` is our own, which never gives an id twice. */
+  readonly ownIds: boolean;
+  /** Resolved once, at the first use; throws `CONFIG` when production has no key. */
+  readonly keyRing: () => KeyRing;
+}
+
+export function createApp(options: AppOptions): App {
+  const { clock = systemClock, random = Math.random, schedules = [] } = options;
+  const { unknownJobGraceMs = 300_000, maxBodyBytes = 1_048_576 } = options;
+  checkInteger('unknownJobGraceMs', unknownJobGraceMs, 0);
+  checkInteger('maxBodyBytes', maxBodyBytes, 1024);
+  const jobs = new Map<string, Job>();
+  for (const job of options.jobs) {
+    if (jobs.has(job.name)) throw config(`Two jobs are called "${job.name}". Give every job its own name.`);
+    jobs.set(job.name, job);
+  }
+  const names = new Set<string>();
+  for (const { name, job } of schedules) {
+    if (names.has(name))
+      throw config(`Two schedules are called "${name}". Give every schedule its own name.`);
+    if (jobs.get(job.name) !== job) {
+      throw config(
+        `Schedule "${name}" runs job "${job.name}", which is not among the app's jobs. Add it to jobs.`,
+      );
+    }
+    names.add(name);
+  }
+  const events = createEvents();
+  if (options.on) events.on(options.on);
+  let ring = options.signing;
+  return {
+    jobs,
+    schedules,
+    queues: [...new Set(options.jobs.map((job) => job.queue))],
+    accepts: acceptLists(options.accepts ?? {}),
+    unknownJobGraceMs,
+    maxBodyBytes,
+    events,
+    clock,
+    random,
+    newId: options.newId ?? (() => uuidv7(clock.now())),
+    ownIds: options.newId === undefined,
+    keyRing: () => {
+      ring ??= signingFromEnv(process.env, process.cwd(), (path) =>
+        events.emit({ type: 'key.development', path }),
+      );
+      return ring;
+    },
+  };
+}
+
+function acceptLists(lists: Readonly<Record<string, readonly Job[]>>): Map<string, Set<string>> {
+  const accepts = new Map<string, Set<string>>();
+  for (const [queue, jobs] of Object.entries(lists)) {
+    checkQueue(queue);
+    accepts.set(queue, new Set(jobs.map((job) => job.name)));
+  }
+  return accepts;
+}

@@ -1,0 +1,77 @@
+/** Schedules as an app defines them; due.ts enqueues what they owe. */
+
+import { config, shown } from '../base/errors.ts';
+import { onDemand } from '../kit/lazy.ts';
+import { checkInteger, isName, type Job, namePattern } from './job.ts';
+
+export interface Schedule {
+  readonly name: string;
+  /** For people: the cron text with its time zone, or `every 5000 ms`. */
+  readonly timing: string;
+  readonly job: Job;
+  readonly payload: unknown;
+  readonly overlap: 'skip' | 'allow';
+  readonly missed: 'skip' | 'one' | 'all';
+  /**
+   * The first due moment after `after` (epoch ms), or `null` when there is none any more. Rejects with `CONFIG` when the pattern is
+   * none, never comes due, or its time zone is unknown.
+   */
+  nextAfter(after: number): Promise<number | null>;
+}
+
+export interface ScheduleDefinition<Input> {
+  /** 1 to 128 of `A-Z a-z 0-9 . _ -`; also names the schedule's place in the store. */
+  readonly name: string;
+  /** Five fields, or six with seconds first. Either this or `everyMs`. */
+  readonly cron?: string;
+  /** A fixed interval, counted from the epoch so that all hosts agree. At least 1000. */
+  readonly everyMs?: number;
+  /** IANA name. Daylight saving is the time zone's, as croner defines it. @default 'UTC' */
+  readonly timezone?: string;
+  readonly job: Job<Input>;
+  readonly payload: NoInfer<Input>;
+  /** `skip`: not enqueued while the job of the last due moment is unfinished. @default 'allow' */
+  readonly overlap?: 'skip' | 'allow';
+  /** After a pause of the tick: run none, the last or all of the moments that passed. @default 'one' */
+  readonly missed?: 'skip' | 'one' | 'all';
+}
+
+export function defineSchedule<Input>(definition: ScheduleDefinition<Input>): Schedule {
+  const { name, cron, everyMs, timezone = 'UTC', job, payload } = definition;
+  if (!isName(name)) {
+    throw config(`A schedule's name must match ${namePattern}, got ${shown(name)}.`);
+  }
+  if ((cron === undefined) === (everyMs === undefined)) {
+    throw config(
+      `Schedule "${name}" expects either cron or everyMs, got ${cron === undefined ? 'neither' : 'both'}.`,
+    );
+  }
+  const rest = {
+    name,
+    job: job as Job,
+    payload,
+    overlap: definition.overlap ?? 'allow',
+    missed: definition.missed ?? 'one',
+  };
+  if (everyMs !== undefined) {
+    checkInteger(`everyMs of schedule "${name}"`, everyMs, 1000);
+    const nextAfter = async (after: number) => (Math.floor(after / everyMs) + 1) * everyMs;
+    return { ...rest, timing: `every ${everyMs} ms`, nextAfter };
+  }
+  if (!fields.test(cron!)) {
+    throw config(
+      `Schedule "${name}" expects a cron pattern of five fields like "0 2 * * *", or six with seconds first, got ${shown(cron)}.`,
+    );
+  }
+  // Later, because the parser and the time zones of the runtime take five times as long to load as all else that a function
+  // loads at its start, and of an app's functions only one asks for a moment.
+  const pattern = onDemand(async () => (await import('./cron.ts')).patternOf(name, cron!, timezone));
+  return {
+    ...rest,
+    timing: `${cron} (${timezone})`,
+    nextAfter: async (after) => (await pattern())(after),
+  };
+}
+
+/** Five, six, or seven with a year at the end; or a name like `@daily`. */
+const fields = /^\s*(@\w+|\S+(\s+\S+){4,6})\s*$/;

@@ -1,0 +1,145 @@
+/** Everything Longshore has to say leaves as one of these plain objects; payloads are never part of one. */
+
+import type { Outcome } from '../contract/store.ts';
+import type { LongshoreError } from './errors.ts';
+
+export interface JobFacts {
+  readonly id: string;
+  readonly job: string;
+  readonly queue: string;
+  readonly attempt: number;
+  readonly tenantId: string | null;
+}
+
+export type StopReason =
+  | 'signal'
+  | 'stopped'
+  | 'once'
+  | 'idle'
+  | 'max-jobs'
+  | 'max-memory'
+  | 'max-runtime'
+  | 'backend-failed';
+
+export type LongshoreEvent =
+  | ({ readonly type: 'job.started' } & JobFacts)
+  | ({
+      readonly type: 'job.settled';
+      readonly outcome: Outcome;
+      /** `false`: the lease was lost, so this outcome changed nothing. */
+      readonly settled: boolean;
+      readonly durationMs: number;
+      /** For `requeued`: how long until the next attempt. */
+      readonly delayMs: number | null;
+      readonly reason: string | null;
+      readonly error: string | null;
+    } & JobFacts)
+  | ({
+      readonly type: 'job.log';
+      readonly message: string;
+      readonly fields: Readonly<Record<string, unknown>>;
+    } & JobFacts)
+  | ({ readonly type: 'job.warning'; readonly message: string } & JobFacts)
+  | {
+      readonly type: 'schedule.enqueued';
+      readonly schedule: string;
+      readonly dueAt: number;
+      readonly id: string;
+    }
+  | { readonly type: 'schedule.failed'; readonly schedule: string; readonly error: LongshoreError }
+  | {
+      readonly type: 'backend.failed';
+      readonly backend: string;
+      readonly during: string;
+      readonly error: LongshoreError;
+    }
+  | {
+      /** A record could not be written; the jobs themselves are not touched by that. */
+      readonly type: 'store.failed';
+      readonly during: string;
+      readonly ids: readonly string[];
+      readonly error: LongshoreError;
+    }
+  | {
+      /** A message that its target will not take; it is kept among the refused ones of the outbox. */
+      readonly type: 'outbox.refused';
+      /** The target's name. */
+      readonly backend: string;
+      readonly id: string;
+      readonly queue: string;
+      readonly error: LongshoreError;
+    }
+  | { readonly type: 'backend.recovered'; readonly backend: string; readonly afterMs: number }
+  | {
+      readonly type: 'worker.started';
+      readonly worker: string;
+      readonly backend: string;
+      readonly queues: readonly string[];
+      readonly concurrency: number;
+    }
+  | {
+      readonly type: 'worker.draining';
+      readonly worker: string;
+      readonly reason: StopReason;
+      readonly running: number;
+    }
+  | {
+      readonly type: 'worker.stopped';
+      readonly worker: string;
+      readonly reason: StopReason;
+      readonly counts: Readonly<Record<Outcome, number>>;
+      readonly handedBack: number;
+    }
+  | {
+      readonly type: 'worker.reaped';
+      readonly worker: string;
+      readonly queue: string;
+      readonly count: number;
+    }
+  | {
+      readonly type: 'worker.memory';
+      readonly worker: string;
+      readonly rssBytes: number;
+      readonly baselineBytes: number;
+    }
+  | { readonly type: 'key.development'; readonly path: string }
+  | {
+      /** A request was answered with a 5xx; the caller was not told why. */
+      readonly type: 'http.failed';
+      readonly method: string;
+      readonly status: number;
+      readonly requestId: string;
+      readonly error: LongshoreError;
+    };
+
+export type EventListener = (event: LongshoreEvent) => void;
+
+export interface Events {
+  /** Whether anybody listens; hot paths ask before they build an event. */
+  readonly active: boolean;
+  emit(event: LongshoreEvent): void;
+  /** Returns a function that ends the subscription. */
+  on(listener: EventListener): () => void;
+}
+
+export function createEvents(): Events {
+  const listeners = new Set<EventListener>();
+  return {
+    get active() {
+      return listeners.size > 0;
+    },
+    emit(event) {
+      for (const listener of listeners) {
+        try {
+          listener(event);
+        } catch {
+          // A broken log sink must not fail a job: the job's effect has already happened.
+        }
+      }
+    },
+    on(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}

@@ -1,0 +1,210 @@
+/**
+ * The state seams: what must be remembered beside the queue. Each is small; one module may offer all.
+ * Every write that belongs to a run names its owner (the lease's token), and a stale owner changes nothing.
+ */
+
+import type { AbandonReason } from './queue.ts';
+
+/** How one attempt ended. `empty` (nothing was fetched) exists for polls only. */
+export type Outcome = 'acked' | 'requeued' | 'dead-lettered' | 'rejected' | 'skipped-idempotent';
+
+export type JobStatus =
+  | 'pending'
+  | 'processing'
+  | 'retrying'
+  | 'completed'
+  | 'failed'
+  | 'cancelled'
+  | 'expired';
+
+export interface AttemptError {
+  readonly code: string;
+  readonly message: string;
+  readonly stack?: string;
+}
+
+export interface AttemptReport {
+  /** 1 = first run of the job, over all copies of its message. */
+  readonly attempt: number;
+  readonly startedAt: number;
+  readonly endedAt: number;
+  /** `interrupted` is written for an attempt whose worker vanished. */
+  readonly outcome: Outcome | 'interrupted';
+  readonly error: AttemptError | null;
+  /** JSON text of what the handler returned; `null` when it returned nothing. */
+  readonly output: string | null;
+}
+
+export interface Progress {
+  readonly done: number;
+  readonly total: number | null;
+  readonly message: string | null;
+  readonly at: number;
+}
+
+export interface JobRecord {
+  readonly id: string;
+  readonly queue: string;
+  readonly job: string;
+  /** The tenant in whose context it was enqueued. */
+  readonly tenantId: string | null;
+  readonly status: JobStatus;
+  readonly priority: number;
+  readonly createdAt: number;
+  /** When it may run (again); for a finished job when it last could. */
+  readonly runAt: number;
+  readonly finishedAt: number | null;
+  readonly attempts: readonly AttemptReport[];
+  readonly progress: Progress | null;
+  /** What the handler returned, parsed. */
+  readonly output: unknown;
+  readonly reason: AbandonReason | null;
+  readonly error: string | null;
+}
+
+export type KeyClaim =
+  /** Ours until `holdUntil`; `value` is what the last owner left with `release`. */
+  | { readonly state: 'claimed'; readonly value: string | null }
+  | { readonly state: 'running'; readonly until: number }
+  | { readonly state: 'completed'; readonly value: string | null };
+
+/** Serves the idempotency guard, cron ticks and overlap locks. */
+export interface KeyStore {
+  /** Takes the key unless another owner holds it or it is completed. The same owner may claim again. */
+  claim(key: string, owner: string, holdUntil: number): Promise<KeyClaim>;
+  extend(key: string, owner: string, holdUntil: number): Promise<boolean>;
+  complete(key: string, owner: string, done: { value: string | null; keepUntil: number }): Promise<boolean>;
+  /** Gives the key up; with `keep` its value stays readable for the next owner until `keepUntil`. */
+  release(key: string, owner: string, keep?: { value: string; keepUntil: number }): Promise<boolean>;
+}
+
+export type CancelResult = 'cancelled' | 'cancelling' | 'finished' | 'unknown';
+
+export interface Retention {
+  /** How long a completed or cancelled job stays readable; 0 = removed when it ends. */
+  readonly completedMs: number;
+  /** How long a dead letter (failed, rejected or expired) is kept. */
+  readonly deadMs: number;
+}
+
+export interface RecordFilter {
+  readonly queue?: string;
+  readonly job?: string;
+  readonly status?: JobStatus;
+  readonly max?: number;
+}
+
+export interface RecordStore {
+  get(id: string): Promise<JobRecord | null>;
+  /** Newest first. */
+  list(filter: RecordFilter): Promise<JobRecord[]>;
+  /** Only the run that holds the lease may report; `false` = it no longer does. */
+  progress(id: string, token: string, progress: Progress): Promise<boolean>;
+  /** A waiting job is cancelled at once; a running one is marked and told by its worker. */
+  cancel(id: string): Promise<CancelResult>;
+  /** Which of these running jobs somebody has asked to cancel. */
+  cancelRequested(ids: readonly string[]): Promise<string[]>;
+  /**
+   * Removes finished records older than given (without it: than the store's own retention), and keys past their time.
+   * Never touches a live job. Works in bounded steps: returns how many it removed; call it until that is 0.
+   */
+  purge(olderThan?: Retention): Promise<number>;
+  /** For queues that keep no records themselves. Without it the store learns from its own queue what happens to a job. */
+  readonly writer?: RecordWriter;
+}
+
+/** What every write says of its job, because none can rely on another one having arrived before. */
+export interface RecordedJob {
+  readonly id: string;
+  readonly queue: string;
+  readonly job: string;
+  readonly tenantId: string | null;
+  readonly priority: number;
+  readonly createdAt: number;
+  readonly runAt: number;
+}
+
+export interface AttemptStart {
+  /** The lease's token. */
+  readonly owner: string;
+  readonly attempt: number;
+  readonly at: number;
+}
+
+export interface AttemptEnd {
+  /** Its `startedAt` is the `at` of its start. */
+  readonly report: AttemptReport;
+  /** `false`: handed back as if the attempt had never begun, so it is not listed. */
+  readonly counted: boolean;
+  /** When it may run again; `null` = the job has ended. */
+  readonly runAt: number | null;
+  /** Why it ended; `null` = it is completed, or it may run again. */
+  readonly reason: AbandonReason | null;
+  readonly error: string | null;
+}
+
+export interface Begun {
+  readonly cancelled: boolean;
+  /** The attempt before this one never reported its end: its worker died or lost the lease. */
+  readonly interrupted: boolean;
+}
+
+/**
+ * Told by the sending side and by every attempt. Each write may come twice, late, or before the one that should precede it:
+ * a report of an older attempt or a stale owner never overwrites a newer state, it only fills in its own line.
+ * A failure here never changes what happens to the job.
+ */
+export interface RecordWriter {
+  /** The queue has taken them. A job that is known already stays as it is. */
+  enqueued(jobs: readonly RecordedJob[]): Promise<void>;
+  /** An attempt begins, unless somebody has asked to cancel the job: then it has ended with this call, and must not run. */
+  started(job: RecordedJob, start: AttemptStart): Promise<Begun>;
+  /** The queue has settled the attempt. */
+  settled(job: RecordedJob, owner: string, end: AttemptEnd): Promise<void>;
+}
+
+export interface WorkerBeat {
+  readonly id: string;
+  readonly host: string;
+  readonly pid: number;
+  readonly queues: readonly string[];
+  readonly concurrency: number;
+  readonly startedAt: number;
+  readonly seenAt: number;
+  readonly running: number;
+  readonly counts: Readonly<Record<Outcome, number>>;
+  readonly memoryBytes: number;
+}
+
+export interface WorkerRegistry {
+  heartbeat(beat: WorkerBeat): Promise<void>;
+  /** Workers seen since then, oldest first. */
+  list(seenSince: number): Promise<WorkerBeat[]>;
+  remove(id: string): Promise<void>;
+}
+
+/**
+ * Keeps payloads that are too large for the queue. Keys are 1 to 160 of `A-Z a-z 0-9 . _ -` and name one payload each. A payload is
+ * removed once its job is done, and kept with a dead letter; what is left over (a message that was never sent, a dead letter
+ * that was discarded) is for the store's own lifecycle rule, which must not be shorter than a message may live.
+ */
+export interface ClaimStore {
+  /** Resolves when it is kept for good. A second call with the same key replaces it, or finds it there. */
+  put(key: string, bytes: Uint8Array): Promise<void>;
+  /** `null` = there is none. Of one with more than `maxBytes` any bytes may be given back: its digest will refuse them. */
+  get(key: string, maxBytes: number): Promise<Uint8Array | null>;
+  /** Resolves also when there was none. */
+  delete(key: string): Promise<void>;
+}
+
+export interface Stores {
+  readonly keys: KeyStore;
+  readonly records: RecordStore;
+  readonly workers: WorkerRegistry;
+  /** Without it a payload that is too large for the queue is refused. */
+  readonly claims?: ClaimStore;
+  /** Brings its tables to the version this code knows, where opening has not done so. `from` is null for new ones. */
+  migrate?(): Promise<{ readonly from: number | null; readonly to: number }>;
+  /** Ends the store's own connections. May be called again. */
+  close?(): Promise<void>;
+}

@@ -1,0 +1,106 @@
+/**
+ * Claim checks: a payload that is too large for the queue is kept beside it, and the envelope carries its key, length and
+ * digest instead, signed with the rest.
+ */
+
+import type { App } from '../app/app.ts';
+import { crypto } from '../base/crypto.ts';
+import { config, LongshoreError } from '../base/errors.ts';
+import { backendError } from '../base/failure.ts';
+import { assertJson } from '../base/json.ts';
+import type { ClaimStore, Stores } from '../contract/store.ts';
+import { alreadyDone, type Claim, type Envelope } from '../envelope/envelope.ts';
+
+/** What has to be in the claim store before its message is sent. */
+export interface Upload {
+  readonly id: string;
+  readonly key: string;
+  readonly bytes: Uint8Array;
+}
+
+/** Larger payloads are refused: they are held in memory whole, at both ends. */
+const longestBytes = 256 * 1_048_576;
+/** Uploads under way at the same time. */
+const lanes = 8;
+
+export function claimFor(id: string, payload: unknown): { readonly claim: Claim; readonly upload: Upload } {
+  const bytes = Buffer.from(JSON.stringify(payload));
+  if (bytes.length > longestBytes) {
+    throw new LongshoreError(
+      'LIMIT',
+      `Expected a payload of at most ${longestBytes} bytes, got ${bytes.length}. Store the data elsewhere and send its id.`,
+    );
+  }
+  const sha256 = digestOf(bytes);
+  // A second message under the same id must not write over what the first one is bound to.
+  const key = `${id}.${sha256.slice(0, 16)}`;
+  return { claim: { key, bytes: bytes.length, sha256 }, upload: { id, key, bytes } };
+}
+
+/** Keeps them all; answers which could not be kept, by the id of their job. */
+export async function keep(
+  store: ClaimStore,
+  uploads: readonly Upload[],
+): Promise<Map<string, LongshoreError>> {
+  const failed = new Map<string, LongshoreError>();
+  const rest = uploads.values();
+  const lane = async (): Promise<void> => {
+    for (const { id, key, bytes } of rest) {
+      try {
+        await store.put(key, bytes);
+      } catch (error) {
+        failed.set(id, backendError('keeping a payload', error));
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(lanes, uploads.length) }, lane));
+  return failed;
+}
+
+/**
+ * Puts the payload back into the envelope; `alreadyDone` when the job was done before and this is a late copy of its message.
+ * Throws `CLAIM` when the payload is missing or not the one that was signed, and `BACKEND` or `CONFIG` when the store could not be
+ * asked.
+ */
+export async function redeem({ claims, records }: Stores, envelope: Envelope): Promise<unknown> {
+  const { claim, identifier } = envelope;
+  if (!claims) {
+    throw config('The payload of this job is kept beside the queue. Give the worker a store with claims.');
+  }
+  const bytes = await claims.get(claim!.key, claim!.bytes).catch((error) => {
+    throw backendError('fetching a payload', error);
+  });
+  if (bytes === null) {
+    const record = await records.get(identifier);
+    if (record?.status === 'completed') return alreadyDone;
+    throw new LongshoreError(
+      'CLAIM',
+      `Expected the payload under ${claim!.key} in the claim store, found nothing. It was removed too early: see its lifecycle rule.`,
+    );
+  }
+  if (bytes.byteLength !== claim!.bytes || digestOf(bytes) !== claim!.sha256) {
+    throw new LongshoreError(
+      'CLAIM',
+      `The payload under ${claim!.key} is not the one that was enqueued: its digest differs. It was changed or damaged.`,
+    );
+  }
+  const payload: unknown = JSON.parse(
+    Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString(),
+  );
+  assertJson(payload, 'payload');
+  // In place: whoever runs the job next may hand the payload on as it travelled.
+  (envelope as { payload: unknown }).payload = payload;
+  return payload;
+}
+
+/** What is left over when this fails is removed by the store's own lifecycle rule. */
+export async function discard(app: App, { claims }: Stores, { identifier, claim }: Envelope): Promise<void> {
+  try {
+    await claims?.delete(claim!.key);
+  } catch (cause) {
+    const error = backendError('removing a payload', cause);
+    app.events.emit({ type: 'store.failed', during: 'removing a payload', ids: [identifier], error });
+  }
+}
+
+const digestOf = (bytes: Uint8Array): string => crypto().hash('sha256', bytes);

@@ -1,0 +1,200 @@
+/** The checks between a call of `enqueue()` and a signed message, and the record of those that were sent. */
+
+import type { App } from '../app/app.ts';
+import { currentContext } from '../app/context.ts';
+import { checkQueue, type Job, priorityOf } from '../app/job.ts';
+import { validate } from '../app/schema.ts';
+import { told } from '../attempt/recording.ts';
+import { LongshoreError, shown } from '../base/errors.ts';
+import { toError } from '../base/failure.ts';
+import { assertJson } from '../base/json.ts';
+import type { BackendLimits, OutgoingMessage, QueueBackend, SendResult } from '../contract/queue.ts';
+import type { RecordWriter } from '../contract/store.ts';
+import { contextMembers, type Envelope, type JobContext, writeEnvelope } from '../envelope/envelope.ts';
+import type { Client, EnqueueOptions } from './client.ts';
+import { claimFor, type Upload } from './offload.ts';
+
+/**
+ * Validates, stamps and signs. Synchronous unless the job's schema is not.
+ * @param uploads takes payloads that are too large for the queue, which must be kept before the message is sent; `null`: refused
+ */
+export function prepare(
+  app: App,
+  limits: BackendLimits,
+  job: Job,
+  payload: unknown,
+  options: EnqueueOptions,
+  uploads: Upload[] | null = null,
+): OutgoingMessage | Promise<OutgoingMessage> {
+  if (app.jobs.get(job.name) !== job) {
+    throw new LongshoreError(
+      'UNKNOWN_JOB',
+      `Job "${job.name}" is not among the app's jobs. Add it to createApp({ jobs }).`,
+    );
+  }
+  // Before the schema: a recursive one would follow a cycle until the stack is full.
+  if (payload !== undefined) assertJson(payload, 'payload');
+  const valid = validate(job.schema, payload, job.name);
+  return valid instanceof Promise
+    ? valid.then((value) => compose(app, limits, job, payload, value, options, uploads))
+    : compose(app, limits, job, payload, valid, options, uploads);
+}
+
+function compose(
+  app: App,
+  limits: BackendLimits,
+  job: Job,
+  payload: unknown,
+  value: unknown,
+  options: EnqueueOptions,
+  uploads: Upload[] | null,
+): OutgoingMessage {
+  const now = app.clock.now();
+  const id = app.newId();
+  const queue = options.queue ?? job.queue;
+  if (options.queue !== undefined) checkQueue(queue);
+  const notBefore = notBeforeOf(options, now, limits);
+  const priority = options.priority === undefined ? job.priority : priorityOf(options.priority);
+  const maxRetries = options.maxRetries ?? job.maxRetries;
+  if (!Number.isSafeInteger(maxRetries) || maxRetries < 0) {
+    throw option(`maxRetries to be an integer of 0 or more, got ${shown(maxRetries)}`);
+  }
+  const context = contextOf(options.context ?? currentContext());
+  const envelope: Envelope = {
+    v: 1,
+    job: job.name,
+    // What travels is the input, checked again at the other end: a schema's output may be anything, dates included.
+    // `undefined` leaves the member out, so the other end sees the same.
+    payload,
+    queue,
+    priority,
+    maxRetries,
+    attempts: 0,
+    name: options.name ?? null,
+    identifier: id,
+    idempotencyKey: keyOf(job, value, options),
+    schedule: notBefore,
+    issuedAt: now,
+    expiresAt: job.expiresInMs === null ? null : (notBefore ?? now) + job.expiresInMs,
+    context,
+  };
+  let body = writeEnvelope(envelope, app.keyRing());
+  const maxBytes = Math.min(app.maxBodyBytes, limits.maxBodyBytes);
+  if (isLonger(body, maxBytes) && uploads) {
+    const { claim, upload } = claimFor(id, payload);
+    uploads.push(upload);
+    body = writeEnvelope({ ...envelope, payload: null, claim }, app.keyRing());
+  }
+  if (isLonger(body, maxBytes)) {
+    throw new LongshoreError(
+      'LIMIT',
+      `Expected an envelope of at most ${maxBytes} bytes, got ${Buffer.byteLength(body)} for job "${job.name}". Store the data elsewhere and send its id.`,
+    );
+  }
+  const { group = null } = options;
+  return {
+    id,
+    fresh: app.ownIds,
+    repeatable: maxRetries > 0,
+    queue,
+    job: job.name,
+    body,
+    priority,
+    notBefore,
+    group,
+    tenantId: context?.tenantId ?? null,
+  };
+}
+
+/** Sends, then records what was taken, where the queue keeps no records itself. */
+export function send(
+  { app, backend, stores }: Pick<Client, 'app' | 'backend' | 'stores'>,
+  messages: readonly OutgoingMessage[],
+): Promise<SendResult[]> {
+  const { writer } = stores.records;
+  return writer ? sendAndRecord(app, backend, writer, messages) : backend.enqueue(messages);
+}
+
+async function sendAndRecord(
+  app: App,
+  backend: QueueBackend,
+  writer: RecordWriter,
+  messages: readonly OutgoingMessage[],
+): Promise<SendResult[]> {
+  const at = app.clock.now();
+  const results = await backend.enqueue(messages);
+  // The record comes second: one of a message that was never sent would wait for ever.
+  const jobs = messages
+    .filter((_, i) => results[i]?.ok)
+    .map(({ id, queue, job, tenantId, priority, notBefore }) => {
+      return { id, queue, job, tenantId, priority, createdAt: at, runAt: notBefore ?? at };
+    });
+  const ids = jobs.map(({ id }) => id);
+  if (ids.length > 0) await told(app, 'recording new jobs', ids, () => writer.enqueued(jobs));
+  return results;
+}
+
+/** One UTF-16 unit is at most three bytes, so a short text needs no counting. */
+const isLonger = (body: string, maxBytes: number): boolean =>
+  body.length * 3 > maxBytes && Buffer.byteLength(body) > maxBytes;
+
+function notBeforeOf(options: EnqueueOptions, now: number, limits: BackendLimits): number | null {
+  const { delayMs, runAt } = options;
+  if (delayMs === undefined && runAt === undefined) return null;
+  if (delayMs !== undefined && runAt !== undefined) throw option('either delayMs or runAt, got both');
+  if (delayMs !== undefined && !(Number.isFinite(delayMs) && delayMs >= 0)) {
+    throw option(`delayMs to be 0 or more, got ${shown(delayMs)}; leave it out to run at once`);
+  }
+  if (runAt !== undefined && !(runAt instanceof Date && Number.isFinite(runAt.getTime()))) {
+    throw option(`runAt to be a valid date, got ${shown(runAt)}`);
+  }
+  const at = delayMs !== undefined ? now + Math.ceil(delayMs) : runAt!.getTime();
+  if (!Number.isSafeInteger(at))
+    throw option(`delayMs to end in a time that can be told, got ${shown(delayMs)}`);
+  if (at <= now) return null;
+  if (limits.maxDelayMs !== null && at - now > limits.maxDelayMs) {
+    throw new LongshoreError(
+      'LIMIT',
+      `Expected a delay of at most ${limits.maxDelayMs} ms, got ${at - now}.`,
+    );
+  }
+  return at;
+}
+
+function keyOf(job: Job, value: unknown, options: EnqueueOptions): string | null {
+  const key = options.idempotencyKey ?? ownKey(job, value);
+  if (key !== null && (typeof key !== 'string' || key.length === 0 || key.length > 256)) {
+    throw option(`an idempotency key of 1 to 256 characters, got ${shown(key)}`);
+  }
+  return key;
+}
+
+function ownKey(job: Job, value: unknown): string | null {
+  try {
+    return job.keyOf?.(value) ?? null;
+  } catch (cause) {
+    throw new LongshoreError(
+      'PAYLOAD',
+      `idempotencyKey() of job "${job.name}" threw: ${toError(cause).message}`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+function contextOf(context: JobContext | undefined): JobContext | null {
+  if (!context) return null;
+  const members = contextMembers.filter((name) => context[name] !== undefined);
+  for (const name of members) {
+    const value = context[name];
+    if (typeof value !== 'string' || value.length > 256) {
+      throw option(`context.${name} to be a string of at most 256 characters, got ${shown(value)}`);
+    }
+  }
+  return members.length === 0 ? null : Object.fromEntries(members.map((name) => [name, context[name]]));
+}
+
+function option(expected: string): LongshoreError {
+  return new LongshoreError('OPTION', `Expected ${expected}.`);
+}

@@ -1,0 +1,187 @@
+/**
+ * Long polls, for queues that live elsewhere. A receive call that is broken off may still take messages, which are then hidden from everybody until
+ * their lease ends. So none is ever broken off: when its fetch stops waiting it goes on, and what it brings is kept for
+ * the next fetch, or handed back when none comes.
+ */
+
+import type { Clock } from '../base/clock.ts';
+import type { FetchRequest, JobLease } from '../contract/queue.ts';
+
+/** Where one receive call looks. A queue may have several. */
+export interface Place {
+  /** The queue's. */
+  readonly name: string;
+}
+
+export interface PollPorts<P extends Place> {
+  readonly clock: Clock;
+  /** How long one receive call may wait, ms. */
+  readonly longPollMs: number;
+  /** What one receive call brings at most. */
+  readonly mostPerCall: number;
+  /** What one that waits asks for. Some services answer only when they have so much, or their time is over. */
+  readonly mostPerPoll: number;
+  /** The places of a queue, always the same objects, in the order in which they are looked at this time. */
+  placesOf(queue: string): readonly P[];
+  /** One receive call. `waitMs` 0 = look once. */
+  receive(place: P, max: number, leaseMs: number, waitMs: number): Promise<JobLease[]>;
+  handBack(leases: readonly JobLease[]): Promise<void>;
+}
+
+export interface Polling {
+  fetch(request: FetchRequest): Promise<JobLease[]>;
+  /** Ends waiting fetches, and waits for receive calls under way. */
+  close(): Promise<void>;
+}
+
+export function createPolling<P extends Place>(ports: PollPorts<P>): Polling {
+  const { clock, longPollMs, mostPerCall, mostPerPoll, placesOf, receive, handBack } = ports;
+  /** Received, not yet fetched. */
+  let inbox: JobLease[] = [];
+  const polls = new Map<P, Promise<void>>();
+  const waiting = new Set<() => void>();
+  /** Of what is in the inbox: when it is handed back. */
+  const timers = new Set<() => void>();
+  let failure: { readonly error: unknown } | null = null;
+  let first = 0;
+  let open = true;
+
+  function wake(): void {
+    for (const end of waiting) end();
+  }
+
+  function take(queues: readonly string[], max: number): JobLease[] {
+    const now = clock.now();
+    inbox = inbox.filter((lease) => lease.expiresAt > now);
+    const taken = inbox.filter(({ queue }) => queues.includes(queue)).slice(0, Math.max(0, max));
+    if (taken.length > 0) inbox = inbox.filter((lease) => !taken.includes(lease));
+    if (inbox.length === 0) stopTimers();
+    return taken;
+  }
+
+  function stopTimers(): void {
+    for (const cancel of timers) cancel();
+    timers.clear();
+  }
+
+  function startPoll(place: P, max: number, leaseMs: number, waitMs: number): void {
+    if (polls.has(place)) return;
+    const poll = receive(place, max, leaseMs, waitMs)
+      .then(
+        (leases) => keep(leases, leaseMs),
+        (error) => {
+          failure = { error };
+        },
+      )
+      .finally(() => {
+        polls.delete(place);
+        wake();
+      });
+    polls.set(place, poll);
+  }
+
+  function keep(leases: readonly JobLease[], leaseMs: number): void {
+    if (leases.length === 0) return;
+    inbox.push(...leases);
+    const cancel = clock.after(leaseMs / 2, () => {
+      timers.delete(cancel);
+      void giveBack(leases);
+    });
+    timers.add(cancel);
+  }
+
+  async function giveBack(leases: readonly JobLease[]): Promise<void> {
+    const unwanted = inbox.filter((lease) => leases.includes(lease));
+    if (unwanted.length === 0) return;
+    inbox = inbox.filter((lease) => !unwanted.includes(lease));
+    await handBack(unwanted).catch(() => {}); // then they come back when their leases end
+  }
+
+  /** Until something happened, `untilMs` (epoch) or the signal. */
+  function happening(untilMs: number, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        cancel();
+        signal?.removeEventListener('abort', end);
+        waiting.delete(end);
+        resolve();
+      };
+      const cancel = clock.after(Math.max(0, untilMs - clock.now()), end);
+      signal?.addEventListener('abort', end);
+      waiting.add(end);
+    });
+  }
+
+  /** Looks once, place by place, so that no more is taken than asked for. */
+  async function look(places: readonly P[], max: number, leaseMs: number): Promise<JobLease[]> {
+    const leases: JobLease[] = [];
+    for (const place of places) {
+      const left = max - leases.length;
+      if (left <= 0) break;
+      try {
+        const batch = await receive(place, Math.min(mostPerCall, left), leaseMs, 0);
+        leases.push(...batch);
+        if (batch.length === mostPerCall) leases.push(...(await more(place, left - batch.length, leaseMs)));
+      } catch (error) {
+        if (leases.length === 0) throw error;
+        break; // what came from the queues before must not be lost
+      }
+    }
+    return leases;
+  }
+
+  /** The place has just given all that was asked for: the rest is fetched in one go. */
+  async function more(place: P, max: number, leaseMs: number): Promise<JobLease[]> {
+    const calls: Promise<JobLease[]>[] = [];
+    for (let left = max; left > 0; left -= mostPerCall) {
+      calls.push(receive(place, Math.min(mostPerCall, left), leaseMs, 0));
+    }
+    const results = await Promise.allSettled(calls); // what one of them got must not be lost to the failure of another
+    return results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
+  }
+
+  /** Every queue gets its turn to be first. */
+  function inTurn(queues: readonly string[]): string[] {
+    const start = first++ % Math.max(1, queues.length);
+    return [...queues.slice(start), ...queues.slice(0, start)];
+  }
+
+  return {
+    async fetch({ queues: named, max, leaseMs, waitMs, signal }) {
+      const queues = inTurn(named);
+      const places = queues.flatMap(placesOf);
+      const until = clock.now() + waitMs;
+      let leases = take(queues, max);
+      if (leases.length > 0 || max <= 0) return leases;
+      failure = null;
+      // Long polls ask all places at the same time, which is for quiet hours: while there is work, urgent lanes are looked at first.
+      if (waitMs <= 0 || places.length > queues.length) {
+        leases = await look(places, max, leaseMs);
+        // A poll that is still under way may have been faster.
+        if (leases.length === 0) leases = take(queues, max);
+        if (leases.length > 0 || waitMs <= 0) return leases;
+      }
+      while (open && !signal?.aborted && clock.now() < until) {
+        const leftMs = Math.min(longPollMs, until - clock.now());
+        for (const place of places) startPoll(place, Math.min(mostPerPoll, max), leaseMs, leftMs);
+        await happening(until, signal);
+        leases = take(queues, max);
+        if (leases.length > 0) break;
+        if (failure) throw (failure as { readonly error: unknown }).error;
+      }
+      const [lease] = leases;
+      const [place, ...others] = places.filter(({ name }) => name === lease?.queue);
+      if (leases.length >= mostPerPoll && leases.length < max && others.length === 0) {
+        leases.push(...(await more(place!, max - leases.length, leaseMs)));
+      }
+      return leases;
+    },
+    async close() {
+      open = false;
+      wake();
+      await Promise.all(polls.values());
+      stopTimers();
+      await giveBack(inbox);
+    },
+  };
+}

@@ -1,0 +1,88 @@
+/** A key store over any table that can compare and swap: the rules are here, once for all tables. */
+
+import type { Clock } from '../../base/clock.ts';
+import { LongshoreError } from '../../base/errors.ts';
+import type { KeyClaim, KeyStore } from '../../contract/store.ts';
+
+export interface StoredKey {
+  /** `null` = released or completed. */
+  readonly owner: string | null;
+  readonly holdUntil: number;
+  readonly done: boolean;
+  readonly value: string | null;
+  /** Of `value` and `done`. Apart from the hold, so that an owner that dies does not take the value with it. */
+  readonly keepUntil: number;
+}
+
+export interface VersionedKey {
+  readonly stored: StoredKey;
+  /** A new text at every write. */
+  readonly version: string;
+}
+
+export interface KeyTable {
+  read(key: string): Promise<VersionedKey | null>;
+  /** Writes over the version that was read, `null` = there is none yet. `false`: somebody else was first, nothing changed. */
+  write(key: string, stored: StoredKey, over: string | null): Promise<boolean>;
+  remove(key: string, version: string): Promise<boolean>;
+}
+
+/** What becomes of a key: it is left, removed, or written. */
+interface Decision<T> {
+  readonly answer: T;
+  readonly write?: StoredKey | 'remove';
+}
+
+/** Two that want the same key meet once or twice; who loses so often does not lose to others. */
+const mostTries = 50;
+
+/** When nothing of it counts any more. */
+export const endOf = ({ holdUntil, keepUntil }: StoredKey): number => Math.max(holdUntil, keepUntil);
+
+export function keyStore(table: KeyTable, clock: Clock): KeyStore {
+  async function update<T>(
+    key: string,
+    decide: (found: StoredKey | null, now: number) => Decision<T>,
+  ): Promise<T> {
+    for (let tries = 0; tries < mostTries; tries++) {
+      const found = await table.read(key);
+      const version = found?.version ?? null;
+      const { answer, write } = decide(found?.stored ?? null, clock.now());
+      if (write === undefined) return answer;
+      if (write === 'remove') {
+        if (version === null || (await table.remove(key, version))) return answer;
+      } else if (await table.write(key, write, version)) return answer;
+    }
+    throw new LongshoreError('BACKEND', `Expected to write the key ${key}, lost ${mostTries} races.`);
+  }
+
+  /** `false`, and nothing is written, unless this owner holds the key. */
+  const byOwner = (
+    key: string,
+    owner: string,
+    change: (found: StoredKey) => StoredKey | 'remove',
+  ): Promise<boolean> =>
+    update(key, (found, now) => {
+      if (found?.owner !== owner || found.holdUntil <= now) return { answer: false };
+      return { answer: true, write: change(found) };
+    });
+
+  return {
+    claim: (key, owner, holdUntil) =>
+      update<KeyClaim>(key, (found, now) => {
+        const kept = found !== null && found.keepUntil > now;
+        if (kept && found.done) return { answer: { state: 'completed', value: found.value } };
+        if (found && found.owner !== null && found.owner !== owner && found.holdUntil > now) {
+          return { answer: { state: 'running', until: found.holdUntil } };
+        }
+        const value = kept ? found.value : null;
+        const write = { owner, holdUntil, done: false, value, keepUntil: kept ? found.keepUntil : 0 };
+        return { answer: { state: 'claimed', value }, write };
+      }),
+    extend: (key, owner, holdUntil) => byOwner(key, owner, (found) => ({ ...found, holdUntil })),
+    complete: (key, owner, { value, keepUntil }) =>
+      byOwner(key, owner, () => ({ owner: null, holdUntil: 0, done: true, value, keepUntil })),
+    release: (key, owner, keep) =>
+      byOwner(key, owner, () => (keep ? { owner: null, holdUntil: 0, done: false, ...keep } : 'remove')),
+  };
+}

@@ -1,0 +1,194 @@
+/**
+ * A record of a job whose queue keeps none, and every way it can change. Writes come late, twice and out of order, so each
+ * change is a function of the row as it is: what a stale owner says only adds the line of its own attempt.
+ */
+
+import type {
+  AttemptEnd,
+  AttemptReport,
+  AttemptStart,
+  Begun,
+  CancelResult,
+  JobRecord,
+  JobStatus,
+  Progress,
+  RecordedJob,
+} from '../../contract/store.ts';
+
+export interface RecordRow extends RecordedJob {
+  readonly status: JobStatus;
+  /** Token of the lease that last moved it. */
+  readonly owner: string | null;
+  /** How many attempts have begun and were counted. */
+  readonly attempt: number;
+  /** Of the attempt that runs. */
+  readonly startedAt: number | null;
+  /** When it last changed its status. */
+  readonly movedAt: number;
+  readonly cancelRequested: boolean;
+  readonly finishedAt: number | null;
+  /** By time. */
+  readonly attempts: readonly AttemptReport[];
+  readonly progress: Progress | null;
+  readonly reason: JobRecord['reason'];
+  readonly error: string | null;
+  /**
+   * Until then an ended row is remembered even where it is no longer shown: its sender may still report it as new, or its
+   * message may still come by and ask whether it was cancelled.
+   */
+  readonly guardedUntil: number;
+}
+
+/** How late the report of a sender may be that the queue has overtaken. */
+const lateMs = 60_000;
+/** Managed queues keep a message for 14 days at most; a day more for clocks and retries. */
+const longestInQueueMs = 15 * 86_400_000;
+
+export function newRow(job: RecordedJob): RecordRow {
+  const { id, queue, job: name, tenantId, priority, createdAt, runAt } = job;
+  return {
+    id,
+    queue,
+    job: name,
+    tenantId,
+    priority,
+    createdAt,
+    runAt,
+    status: 'pending',
+    owner: null,
+    attempt: 0,
+    startedAt: null,
+    movedAt: createdAt,
+    cancelRequested: false,
+    finishedAt: null,
+    attempts: [],
+    progress: null,
+    reason: null,
+    error: null,
+    guardedUntil: 0,
+  };
+}
+
+/** What a change makes of a row; `null` = it stays as it is. */
+export interface Change<T> {
+  readonly row: RecordRow | null;
+  readonly answer: T;
+}
+
+export function begin(row: RecordRow | null, job: RecordedJob, start: AttemptStart): Change<Begun> {
+  const before = row ?? newRow(job);
+  if (before.status === 'cancelled') return { row: null, answer: isCancelled };
+  const mine = runs(before, start.owner);
+  if (!mine && !isNewer(before, start)) return { row: null, answer: goesOn(before) };
+  const { owner, attempt, at } = start;
+  if (before.cancelRequested) {
+    const guardedUntil = at + longestInQueueMs;
+    return { row: cancelled(mine ? before : taken(before, at), at, guardedUntil), answer: isCancelled };
+  }
+  if (mine) return { row: null, answer: goesOn(before) };
+  const running = { status: 'processing', owner, attempt, startedAt: at, movedAt: at } as const;
+  const reopened = { finishedAt: null, reason: null, error: null, guardedUntil: 0 };
+  const begun: RecordRow = { ...taken(before, at), ...running, ...reopened };
+  return { row: begun, answer: goesOn(begun) };
+}
+
+const isCancelled: Begun = { cancelled: true, interrupted: false };
+const goesOn = ({ attempts }: RecordRow): Begun => {
+  return { cancelled: false, interrupted: attempts.at(-1)?.outcome === 'interrupted' };
+};
+
+export function end(
+  row: RecordRow | null,
+  job: RecordedJob,
+  owner: string,
+  { report, counted, runAt, reason, error }: AttemptEnd,
+): RecordRow | null {
+  const before = row ?? newRow(job);
+  const { attempt, startedAt, endedAt: at } = report;
+  const mine = runs(before, owner);
+  // A start that could not be recorded must not hide the end.
+  const unseen = !mine && before.owner !== owner && isNewer(before, { attempt, at: startedAt });
+  // Cancelled, and ended without having run: it stays cancelled. If it ran nevertheless, its effect is what counts.
+  const tooLate = before.status === 'cancelled' && report.outcome !== 'acked';
+  if (!(mine || unseen) || tooLate) return counted ? lineOnly(before, report) : null;
+
+  const open = mine ? before : taken(before, startedAt);
+  const attempts = counted ? withLine(open.attempts, report) : open.attempts;
+  const done = counted ? attempt : attempt - 1;
+  const moved: RecordRow = { ...open, owner, attempt: done, startedAt: null, movedAt: at, attempts };
+  if (runAt !== null) {
+    if (before.cancelRequested) return cancelled({ ...moved, runAt }, at, runAt + longestInQueueMs);
+    return { ...moved, runAt, status: done > 0 ? 'retrying' : 'pending', finishedAt: null };
+  }
+  const ended = { cancelRequested: false, finishedAt: at, reason, error, guardedUntil: at + lateMs };
+  return { ...moved, ...ended, status: statusOfEnd(reason) };
+}
+
+export function cancel(row: RecordRow, at: number): Change<CancelResult> {
+  if (row.finishedAt !== null) return { row: null, answer: 'finished' };
+  if (row.status === 'processing') {
+    return { row: row.cancelRequested ? null : { ...row, cancelRequested: true }, answer: 'cancelling' };
+  }
+  return { row: cancelled(row, at, Math.max(at, row.runAt) + longestInQueueMs), answer: 'cancelled' };
+}
+
+/** The run of this owner goes on, as far as the record knows. */
+export const runs = (row: RecordRow, owner: string): boolean =>
+  row.status === 'processing' && row.owner === owner;
+
+export function recordOf(row: RecordRow): JobRecord {
+  const { id, queue, job, tenantId, status, priority, createdAt, runAt, finishedAt, attempts } = row;
+  const { progress, reason, error } = row;
+  const last = attempts.findLast(({ outcome }) => outcome === 'acked' || outcome === 'skipped-idempotent');
+  const text = status === 'completed' ? last?.output : null;
+  const output: unknown = text == null ? null : JSON.parse(text);
+  const facts = { id, queue, job, tenantId, status, priority, createdAt, runAt, finishedAt };
+  return { ...facts, attempts, progress, output, reason, error };
+}
+
+/**
+ * By the number of the attempt, because hosts disagree about the time by more than a retry may take; by the time where the
+ * numbers begin anew, as after a dead letter was retried.
+ */
+function isNewer(row: RecordRow, { attempt, at }: Omit<AttemptStart, 'owner'>): boolean {
+  return attempt > row.attempt || at > row.movedAt;
+}
+
+/** The row, out of the hands of a run that has not reported its end. */
+function taken(row: RecordRow, at: number): RecordRow {
+  if (row.status !== 'processing') return row;
+  const message = 'The worker vanished or its lease ended before it reported a result.';
+  const lost: AttemptReport = {
+    attempt: row.attempt,
+    startedAt: row.startedAt!,
+    endedAt: Math.max(at, row.startedAt!),
+    outcome: 'interrupted',
+    error: { code: 'LEASE_LOST', message },
+    output: null,
+  };
+  return { ...row, runAt: lost.endedAt, attempts: withLine(row.attempts, lost) };
+}
+
+function cancelled(row: RecordRow, at: number, guardedUntil: number): RecordRow {
+  const ended = { finishedAt: at, reason: 'cancelled', error: null, startedAt: null, movedAt: at } as const;
+  return { ...row, ...ended, status: 'cancelled', cancelRequested: false, guardedUntil };
+}
+
+function lineOnly(row: RecordRow, report: AttemptReport): RecordRow | null {
+  const attempts = withLine(row.attempts, report);
+  return attempts === row.attempts ? null : { ...row, attempts };
+}
+
+/** One line per attempt: what the run itself reports replaces what was assumed of it, and nothing else does. */
+function withLine(lines: readonly AttemptReport[], line: AttemptReport): readonly AttemptReport[] {
+  const same = (other: AttemptReport) => other.attempt === line.attempt && other.startedAt === line.startedAt;
+  const known = lines.find(same);
+  if (known && (known.outcome !== 'interrupted' || line.outcome === 'interrupted')) return lines;
+  const others = lines.filter((other) => other !== known);
+  return [...others, line].sort((a, b) => a.startedAt - b.startedAt || a.attempt - b.attempt);
+}
+
+function statusOfEnd(reason: JobRecord['reason']): JobStatus {
+  if (reason === null) return 'completed';
+  return reason === 'cancelled' || reason === 'expired' ? reason : 'failed';
+}

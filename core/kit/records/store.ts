@@ -1,0 +1,111 @@
+/** A record store over any table that can compare and swap: the rules are in row.ts, once for all tables. */
+
+import type { Clock } from '../../base/clock.ts';
+import { LongshoreError } from '../../base/errors.ts';
+import type { RecordFilter, RecordStore, RecordWriter, Retention } from '../../contract/store.ts';
+import { begin, type Change, cancel, end, newRow, type RecordRow, recordOf, runs } from './row.ts';
+
+export interface Versioned {
+  readonly row: RecordRow;
+  /** A new text at every write. */
+  readonly version: string;
+}
+
+/** Moments in epoch ms: rows that finished then or before are past their time. */
+export interface Past {
+  /** For completed and cancelled ones. */
+  readonly ended: number;
+  /** For failed and expired ones. */
+  readonly dead: number;
+}
+
+export interface RecordTable {
+  /** Those whose ids are there stay as they are. */
+  add(rows: readonly RecordRow[]): Promise<void>;
+  /** In any order; ids that are not there are left out. */
+  read(ids: readonly string[]): Promise<Versioned[]>;
+  /** Writes over the version that was read, `null` = there is none yet. `false`: somebody else was first, nothing changed. */
+  write(row: RecordRow, over: string | null): Promise<boolean>;
+  /** By `createdAt`, newest first; without those that are past their time. */
+  list(filter: RecordFilter, max: number, past: Past): Promise<RecordRow[]>;
+  /** Removes rows past their time that are not guarded at `now`, and keys past theirs; returns how many. Bounded. */
+  purge(past: Past, now: number): Promise<number>;
+  /** It forgets by itself what is past the store's own retention. */
+  readonly forgets?: boolean;
+}
+
+export interface RecordStoreOptions {
+  readonly clock: Clock;
+  readonly retention: Retention;
+}
+
+/** As long as the queues that keep records. */
+export const defaultRetention: Retention = { completedMs: 7 * 86_400_000, deadMs: 90 * 86_400_000 };
+
+/** Two that want the same row meet once or twice; who loses so often does not lose to others. */
+const mostTries = 50;
+
+export function isDead({ status }: Pick<RecordRow, 'status'>): boolean {
+  return status === 'failed' || status === 'expired';
+}
+
+export function recordStore(
+  table: RecordTable,
+  { clock, retention }: RecordStoreOptions,
+): RecordStore & { readonly writer: RecordWriter } {
+  const past = ({ completedMs, deadMs }: Retention): Past => {
+    const now = clock.now();
+    return { ended: now - completedMs, dead: now - deadMs };
+  };
+
+  function isShown(row: RecordRow): boolean {
+    const { ended, dead } = past(retention);
+    return row.finishedAt === null || row.finishedAt > (isDead(row) ? dead : ended);
+  }
+
+  /** Applies `change` to the row as it is, again whenever somebody else was faster. */
+  async function update<T>(id: string, change: (row: RecordRow | null) => Change<T>): Promise<T> {
+    for (let tries = 0; tries < mostTries; tries++) {
+      const [found] = await table.read([id]);
+      const { row, answer } = change(found?.row ?? null);
+      if (row === null || (await table.write(row, found?.version ?? null))) return answer;
+    }
+    throw new LongshoreError(
+      'BACKEND',
+      `Expected to write the record of job ${id}, lost ${mostTries} races.`,
+    );
+  }
+
+  return {
+    async get(id) {
+      const [found] = await table.read([id]);
+      return found && isShown(found.row) ? recordOf(found.row) : null;
+    },
+    async list({ max = 100, ...filter }) {
+      return (await table.list(filter, max, past(retention))).map(recordOf);
+    },
+    progress: (id, token, progress) =>
+      update(id, (row) =>
+        row && runs(row, token) ? { row: { ...row, progress }, answer: true } : { row: null, answer: false },
+      ),
+    cancel: (id) =>
+      update(id, (row) =>
+        row && isShown(row) ? cancel(row, clock.now()) : { row: null, answer: 'unknown' as const },
+      ),
+    async cancelRequested(ids) {
+      if (ids.length === 0) return [];
+      const rows = await table.read(ids);
+      return rows.filter(({ row }) => row.cancelRequested).map(({ row }) => row.id);
+    },
+    async purge(olderThan) {
+      if (olderThan === undefined && table.forgets) return 0;
+      return table.purge(past(olderThan ?? retention), clock.now());
+    },
+    writer: {
+      enqueued: (jobs) => table.add(jobs.map(newRow)),
+      started: (job, start) => update(job.id, (row) => begin(row, job, start)),
+      settled: (job, owner, how) =>
+        update(job.id, (row) => ({ row: end(row, job, owner, how), answer: undefined })),
+    },
+  };
+}

@@ -1,0 +1,104 @@
+/** Finds the due moments since the last tick and enqueues them, once across all hosts. */
+
+import type { App } from '../app/app.ts';
+import type { Schedule } from '../app/schedule.ts';
+import { LongshoreError } from '../base/errors.ts';
+import type { Client } from '../enqueue/client.ts';
+
+/** Where a schedule stands, kept in the key store between ticks. */
+interface Cursor {
+  readonly at: number;
+  readonly lastId: string | null;
+}
+
+/** One tick may be this late before `missed: 'skip'` leaves its moments out. */
+const graceMs = 90_000;
+/** One tick enqueues at most so many moments of one schedule; the next tick goes on. */
+const maxPerTick = 1000;
+const holdMs = 60_000;
+const keepCursorMs = 400 * 86_400_000; // longer than a year: a yearly schedule must find its cursor again
+
+/** What `tick()` does. */
+export async function enqueueDue(app: App, client: Client, now: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (const schedule of app.schedules) {
+    try {
+      ids.push(...(await tickOne(app, client, schedule, now)));
+    } catch (cause) {
+      const error =
+        cause instanceof LongshoreError
+          ? cause
+          : new LongshoreError(
+              'BACKEND',
+              `Schedule "${schedule.name}" could not be enqueued: ${String(cause)}`,
+              { cause },
+            );
+      app.events.emit({ type: 'schedule.failed', schedule: schedule.name, error });
+    }
+  }
+  return ids;
+}
+
+async function tickOne(app: App, client: Client, schedule: Schedule, now: number): Promise<string[]> {
+  const { keys, records } = client.stores;
+  const key = `schedule:${schedule.name}`;
+  const owner = app.newId();
+  const claim = await keys.claim(key, owner, now + holdMs);
+  if (claim.state !== 'claimed') return []; // another host is at it
+  // A schedule that was never seen before starts now: deploying a yearly report must not run last year's.
+  let cursor: Cursor = claim.value === null ? { at: now, lastId: null } : JSON.parse(claim.value);
+  const ids: string[] = [];
+  try {
+    for (const dueAt of await dueMoments(schedule, cursor.at, now)) {
+      const busy =
+        schedule.overlap === 'skip' && cursor.lastId !== null && (await records.get(cursor.lastId));
+      if (busy && busy.finishedAt === null) {
+        cursor = { at: dueAt, lastId: cursor.lastId };
+        continue;
+      }
+      const { id } = await client.enqueue(schedule.job, schedule.payload, {
+        idempotencyKey: `schedule:${schedule.name}@${new Date(dueAt).toISOString()}`,
+        name: schedule.name,
+      });
+      cursor = { at: dueAt, lastId: id };
+      ids.push(id);
+      app.events.emit({ type: 'schedule.enqueued', schedule: schedule.name, dueAt, id });
+    }
+    // Never back: a host whose clock is behind must not make due again what another one has enqueued.
+    if (ids.length < maxPerTick) cursor = { at: Math.max(cursor.at, now), lastId: cursor.lastId };
+  } finally {
+    const keep = { value: JSON.stringify(cursor), keepUntil: now + keepCursorMs };
+    await keys.release(key, owner, keep);
+  }
+  return ids;
+}
+
+/**
+ * A moment after which something is due, but not much: for `missed: 'one'` only the last moment counts, and walking
+ * to it through a month of seconds takes croner more than a minute.
+ */
+async function lastStretch(schedule: Schedule, since: number, now: number): Promise<number> {
+  for (let backMs = 60_000; now - backMs > since; backMs *= 2) {
+    const first = await schedule.nextAfter(now - backMs);
+    if (first !== null && first <= now) return now - backMs;
+  }
+  return since;
+}
+
+async function dueMoments(schedule: Schedule, since: number, now: number): Promise<number[]> {
+  const due: number[] = [];
+  const from =
+    schedule.missed === 'all'
+      ? since
+      : schedule.missed === 'skip'
+        ? Math.max(since, now - graceMs)
+        : await lastStretch(schedule, since, now);
+  let at = await schedule.nextAfter(from);
+  while (at !== null && at <= now) {
+    if (schedule.missed === 'one') due.length = 0;
+    due.push(at);
+    if (due.length === maxPerTick) break;
+    at = await schedule.nextAfter(at);
+  }
+  return due;
+}

@@ -1,0 +1,101 @@
+import type { App } from '../app/app.ts';
+import { checkInteger, checkQueue, noTransaction } from '../app/job.ts';
+import { config } from '../base/errors.ts';
+import type { StopReason } from '../base/events.ts';
+import type { QueueBackend } from '../contract/queue.ts';
+import type { Outcome, Stores } from '../contract/store.ts';
+
+export interface WorkerOptions {
+  readonly backend: QueueBackend;
+  /** State that the backend does not keep itself. */
+  readonly store?: Partial<Stores>;
+  /** @default every queue that some job of the app names */
+  readonly queues?: readonly string[];
+  /** Jobs that run at the same time. @default 10 */
+  readonly concurrency?: number;
+  /**
+   * Jobs fetched ahead of a free slot; their leases are renewed while they wait. More throughput for tiny
+   * jobs; but a job waiting behind a slow one could have run on another worker. @default 0 */
+  readonly prefetch?: number;
+  /** A worker that dies is noticed after so long. Renewed at a third of it. @default 30_000 */
+  readonly leaseMs?: number;
+  /** `false`: leases are not renewed, so `leaseMs` must cover the longest job. @default true */
+  readonly renew?: boolean;
+  /** At a stop, running jobs get so long to end; then they are aborted and handed back. @default 10_000 */
+  readonly drainMs?: number;
+  /** Stops after so many jobs were settled. */
+  readonly maxJobs?: number;
+  /** Stops when the process's resident memory is larger. */
+  readonly maxMemoryBytes?: number;
+  readonly maxRuntimeMs?: number;
+  /** Takes one job, or none when none is ready, and stops. */
+  readonly once?: boolean;
+  /** Stops when nothing is ready and nothing runs; delayed jobs are left. */
+  readonly untilIdle?: boolean;
+  /** Process signals that start a drain. @default none: whoever owns the process decides */
+  readonly signals?: readonly NodeJS.Signals[];
+  /** Resident memory of the process. @default process.memoryUsage.rss */
+  readonly rssBytes?: () => number;
+}
+
+export interface WorkerSettings
+  extends Required<Omit<WorkerOptions, 'store' | 'maxJobs' | 'maxMemoryBytes' | 'maxRuntimeMs'>> {
+  readonly maxJobs: number;
+  readonly maxMemoryBytes: number;
+  readonly maxRuntimeMs: number | null;
+}
+
+export interface WorkerSummary {
+  readonly reason: StopReason;
+  /** Settlements that took effect; a run that had lost its lease is not among them. */
+  readonly counts: Readonly<Record<Outcome, number>>;
+  /** Jobs given back unfinished, without an attempt being spent. */
+  readonly handedBack: number;
+  readonly durationMs: number;
+}
+
+export function settingsOf(app: App, options: WorkerOptions): WorkerSettings {
+  const { backend, concurrency = 10, leaseMs = 30_000, renew = true, drainMs = 10_000 } = options;
+  const { queues = app.queues, prefetch = 0 } = options;
+  if (queues.length === 0)
+    throw config('A worker needs at least one queue, got none. Define a job or name queues.');
+  for (const queue of queues) checkQueue(queue);
+  checkInteger('concurrency', concurrency, 1);
+  checkInteger('prefetch', prefetch, 0);
+  checkInteger('leaseMs', leaseMs, 100);
+  checkInteger('drainMs', drainMs, 0);
+  for (const limit of ['maxJobs', 'maxMemoryBytes', 'maxRuntimeMs'] as const) {
+    const value = options[limit];
+    if (value !== undefined) checkInteger(limit, value, 1);
+  }
+  for (const job of app.jobs.values()) {
+    if (job.transaction && !backend.begin) throw noTransaction(job, backend);
+    if (!renew && leaseMs <= job.timeoutMs) {
+      throw config(
+        `Without renewal the lease must outlast every job: leaseMs is ${leaseMs}, but job "${job.name}" may run ${job.timeoutMs} ms. Raise leaseMs, lower its timeoutMs, or leave renewal on.`,
+      );
+    }
+    const { maxLeaseMs } = backend.limits;
+    if (maxLeaseMs !== null && job.timeoutMs > maxLeaseMs) {
+      throw config(
+        `Job "${job.name}" may run ${job.timeoutMs} ms, but backend "${backend.name}" holds a lease for at most ${maxLeaseMs} ms. Lower its timeoutMs.`,
+      );
+    }
+  }
+  return {
+    backend,
+    queues,
+    concurrency,
+    prefetch,
+    leaseMs,
+    renew,
+    drainMs,
+    once: options.once ?? false,
+    untilIdle: options.untilIdle ?? false,
+    signals: options.signals ?? [],
+    maxJobs: options.once ? 1 : (options.maxJobs ?? Number.POSITIVE_INFINITY),
+    maxMemoryBytes: options.maxMemoryBytes ?? Number.POSITIVE_INFINITY,
+    maxRuntimeMs: options.maxRuntimeMs ?? null,
+    rssBytes: options.rssBytes ?? process.memoryUsage.rss,
+  };
+}

@@ -1,0 +1,329 @@
+/**
+ * The polling loop for any backend. A free slot fetches, it never waits for the slowest job of a batch; everything
+ * that must go on while jobs run (renewal, reaping, cancels, heartbeats) is in upkeep.ts.
+ */
+
+import type { App } from '../app/app.ts';
+import { createRun, type Run } from '../attempt/run.ts';
+import type { StopReason } from '../base/events.ts';
+import { backendError } from '../base/failure.ts';
+import type { Ack, JobLease } from '../contract/queue.ts';
+import type { Outcome } from '../contract/store.ts';
+import { type Client, connect } from '../enqueue/client.ts';
+import { type AttemptPorts, attempt } from '../flow.ts';
+import { endIsolates, refuseInsideIsolate } from '../sandbox/run-isolated.ts';
+import { groupAcks } from './ack-groups.ts';
+import { startUpkeep } from './maintenance.ts';
+import { settingsOf, type WorkerOptions, type WorkerSettings, type WorkerSummary } from './options.ts';
+import { Runs } from './run-list.ts';
+
+export interface Worker {
+  readonly id: string;
+  /** How many jobs run now. */
+  running(): number;
+  /** Drains: no new jobs, running ones may end within `drainMs`, the rest is handed back. May be called again. */
+  stop(reason?: StopReason): Promise<WorkerSummary>;
+  /** Resolves when the worker has stopped, for whatever reason. Never rejects. */
+  readonly done: Promise<WorkerSummary>;
+}
+
+/** What the loop and its upkeep share. */
+export interface WorkerState {
+  readonly id: string;
+  readonly app: App;
+  readonly settings: WorkerSettings;
+  readonly client: Client;
+  readonly startedAt: number;
+  /** Fetched, not begun. */
+  buffer: Run[];
+  /** Their handlers are at work: these fill the slots. */
+  readonly running: Runs;
+  /** Their handlers have ended; the backend has not confirmed yet how. */
+  readonly settling: Runs;
+  readonly counts: Record<Outcome, number>;
+  stop(reason: StopReason): void;
+}
+
+/** How long one fetch waits for work; a stop ends it early. */
+const waitMs = 5_000;
+/** After `drainMs`, how long an aborted handler has to come back by itself. */
+const graceMs = 1_000;
+/** A server that is back is noticed within this. */
+const longestBackoffMs = 1_000;
+/** A worker that is to end by itself does not wait for ever for a backend that fails. */
+const patience = 5;
+const sameKeyPressMs = 250;
+/**
+ * Handlers that never wait would else run the whole buffer in one turn of the event loop, while timers, renewals and signals
+ * wait, and so would the backend: the acks of a turn leave at its end. With 250 the two took turns, and what a turn had begun
+ * outlived the young generation: Redis and beanstalkd were a tenth slower, and a worker 3 to 5 MB larger.
+ */
+const mostPerTurn = 64;
+
+export function startWorker(app: App, options: WorkerOptions): Worker {
+  refuseInsideIsolate('startWorker');
+  const settings = settingsOf(app, options);
+  const { backend, concurrency, queues } = settings;
+  /** A backend that takes leases out and does not confirm what becomes of them must not get ever more of them. */
+  const mostSettling = concurrency + Math.max(settings.prefetch, concurrency);
+  const client = connect(app, backend, options.store ? { store: options.store } : {});
+  const { clock, events } = app;
+  const acks = groupAcks(backend, {
+    send: ackAndRefill,
+    isIdle: () => state.buffer.length === 0,
+    patienceMs: settings.leaseMs,
+    failed: (error) => failed('settling', error),
+    clock,
+    random: app.random,
+  });
+  const ports: AttemptPorts = { client, settler: backend, ack: acks.ack, handled };
+  const stopping = new AbortController();
+  /** Ends the wait of the fetch under way. */
+  let waking = new AbortController();
+  let reason: StopReason | null = null;
+  let settledJobs = 0;
+  let handedBack = 0;
+  let fetching = false;
+  /** Slots that refills under way may fill. */
+  let promised = 0;
+  /** Jobs begun in this turn of the event loop. */
+  let begun = 0;
+  let onSpace: (() => void) | null = null;
+
+  const state: WorkerState = {
+    id: app.newId(),
+    app,
+    settings,
+    client,
+    startedAt: clock.now(),
+    buffer: [],
+    running: new Runs(),
+    settling: new Runs(),
+    counts: { acked: 0, requeued: 0, 'dead-lettered': 0, rejected: 0, 'skipped-idempotent': 0 },
+    stop: (why) => void stop(why),
+  };
+  const { running, settling, counts } = state;
+
+  /** How many more jobs may be fetched. */
+  function room(): number {
+    const mine = running.size + state.buffer.length + promised;
+    return Math.min(
+      concurrency + settings.prefetch - mine,
+      settings.maxJobs - settledJobs - settling.size - mine,
+    );
+  }
+
+  const busy = (): number => running.size + settling.size;
+
+  function hold(leases: readonly JobLease[]): void {
+    // Not by an iterator, which makes an object per lease: this is called once per batch, and long not compiled in full.
+    for (let i = 0; i < leases.length; i++) state.buffer.push(createRun(leases[i]!));
+  }
+
+  /** Where the queue can, the slots that are free are filled in the same step. */
+  async function ackAndRefill(acks: readonly Ack[]): Promise<boolean[]> {
+    const max = room();
+    if (!backend.ackAndFetch || fetching || reason !== null || max <= 0) return backend.ack(acks);
+    promised += max;
+    try {
+      const { settled, leases } = await backend.ackAndFetch(acks, { queues, max, leaseMs: settings.leaseMs });
+      if (reason !== null) await handBack(leases);
+      else {
+        hold(leases);
+        setImmediate(pump);
+      }
+      return settled;
+    } finally {
+      promised -= max;
+    }
+  }
+
+  function pump(): void {
+    while (running.size < concurrency && settling.size < mostSettling && reason === null) {
+      if (begun >= mostPerTurn) return;
+      const run = state.buffer.shift();
+      if (!run) {
+        acks.hurry();
+        return;
+      }
+      if (begun++ === 0) setImmediate(endTurn);
+      running.add(run);
+      void work(run);
+    }
+  }
+
+  /** The acks of this turn leave first, and what has arrived is read. */
+  function endTurn(): void {
+    begun = 0;
+    setImmediate(pump);
+  }
+
+  /** The slot is free as soon as the handler has ended: settling needs none. */
+  function handled(run: Run): void {
+    running.delete(run);
+    settling.add(run);
+    pump();
+  }
+
+  function failed(during: string, error: unknown): void {
+    const { name } = backend;
+    events.emit({ type: 'backend.failed', backend: name, during, error: backendError(during, error) });
+  }
+
+  async function work(run: Run): Promise<void> {
+    try {
+      const result = await attempt(app, ports, run);
+      if (result.settled) counts[result.outcome]++;
+      if (run.cause === 'shutdown' && result.outcome === 'requeued' && result.settled) handedBack++;
+    } catch (error) {
+      // Nothing was settled: the lease runs out and the message comes back.
+      failed('settling', error);
+    }
+    running.delete(run);
+    settling.delete(run);
+    settledJobs++;
+    pump();
+    onSpace?.();
+    if (settings.untilIdle && busy() === 0) waking.abort(); // nothing to wait for any more
+    if (settledJobs >= settings.maxJobs) state.stop(settings.once ? 'once' : 'max-jobs');
+  }
+
+  /** Ends when the worker stops. */
+  async function feed(): Promise<void> {
+    let failures = 0;
+    let failedAt = 0;
+    while (reason === null) {
+      // With slots free fetch at once; to fill the buffer wait until half of it is empty, so that fetches stay large.
+      // Acks under way bring the next leases with them.
+      const { length: ahead } = state.buffer;
+      const refilled = backend.ackAndFetch !== undefined && acks.busy;
+      if (room() <= 0 || refilled || (ahead > 0 && ahead * 2 > settings.prefetch)) {
+        await space();
+        continue;
+      }
+      try {
+        const onePass = settings.once || (settings.untilIdle && busy() === 0);
+        if (waking.signal.aborted) waking = new AbortController();
+        fetching = true;
+        const leases = await backend.fetch({
+          queues,
+          max: room(),
+          leaseMs: settings.leaseMs,
+          // After a failure it does not wait: that the queue is back is told at once, not with the next job.
+          waitMs: onePass || failures > 0 ? 0 : waitMs,
+          signal: waking.signal,
+          idle: busy() === 0,
+        });
+        if (failures > 0) {
+          events.emit({ type: 'backend.recovered', backend: backend.name, afterMs: clock.now() - failedAt });
+          failures = 0;
+        }
+        hold(leases);
+        pump();
+        if (leases.length === 0 && onePass) state.stop(settings.once ? 'once' : 'idle');
+      } catch (error) {
+        if (failures++ === 0) failedAt = clock.now();
+        failed('fetching', error);
+        if (failures === patience && (settings.once || settings.untilIdle)) state.stop('backend-failed');
+        const backoffMs = Math.min(longestBackoffMs, 100 * 2 ** Math.min(failures - 1, 10));
+        await sleep(backoffMs * (0.5 + app.random() / 2));
+      } finally {
+        fetching = false;
+      }
+      await new Promise(setImmediate); // timers, renewals and signals must get their turn
+    }
+  }
+
+  /** Resolves one turn after a job has ended, so that jobs that end together are replaced by one fetch. */
+  function space(): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = () => {
+        onSpace = null;
+        stopping.signal.removeEventListener('abort', wake);
+        setImmediate(resolve);
+      };
+      onSpace = wake;
+      stopping.signal.addEventListener('abort', wake);
+    });
+  }
+
+  function sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = () => {
+        cancel();
+        stopping.signal.removeEventListener('abort', wake);
+        resolve();
+      };
+      const cancel = clock.after(ms, wake);
+      stopping.signal.addEventListener('abort', wake);
+    });
+  }
+
+  async function stop(why: StopReason): Promise<WorkerSummary> {
+    if (reason !== null) return done;
+    reason = why;
+    events.emit({ type: 'worker.draining', worker: state.id, reason: why, running: running.size });
+    stopping.abort();
+    waking.abort();
+    return done;
+  }
+
+  async function drain(): Promise<WorkerSummary> {
+    await feeding;
+    await handBack(state.buffer.map(({ lease }) => lease));
+    state.buffer = [];
+    await allEnded(settings.drainMs);
+    for (const run of running) run.interrupt('shutdown');
+    await allEnded(graceMs);
+    for (const run of running) run.end('shutdown');
+    await allEnded(graceMs); // only a backend that does not answer can use this up
+    acks.stop();
+    await endIsolates(app);
+    upkeep.stop();
+    // After a signal the listeners stay: its second copy may arrive when the drain is already over.
+    if (signalledAt === null) for (const signal of settings.signals) process.off(signal, onSignal);
+    await client.stores.workers.remove(state.id).catch(() => {});
+    const summary = { reason: reason!, counts, handedBack, durationMs: clock.now() - state.startedAt };
+    events.emit({ type: 'worker.stopped', worker: state.id, reason: reason!, counts, handedBack });
+    return summary;
+  }
+
+  async function handBack(leases: readonly JobLease[]): Promise<void> {
+    for (const lease of leases) {
+      const settled = await backend.nack(lease, { delayMs: 0, countAttempt: false }).catch(() => false);
+      if (settled) handedBack++;
+    }
+  }
+
+  async function allEnded(withinMs: number): Promise<void> {
+    if (busy() === 0) return;
+    await new Promise<void>((resolve) => {
+      const cancel = clock.after(withinMs, resolve);
+      onSpace = () => {
+        if (busy() > 0) return;
+        cancel();
+        resolve();
+      };
+    });
+    onSpace = null;
+  }
+
+  let signalledAt: number | null = null;
+  /** The first signal drains, a second one ends the process. npm forwards Ctrl-C, so one key press can come twice. */
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (signalledAt === null) {
+      signalledAt = clock.now();
+      state.stop('signal');
+    } else if (clock.now() - signalledAt > sameKeyPressMs) {
+      for (const name of settings.signals) process.off(name, onSignal);
+      process.kill(process.pid, signal);
+    }
+  };
+  for (const signal of settings.signals) process.on(signal, onSignal);
+
+  events.emit({ type: 'worker.started', worker: state.id, backend: backend.name, queues, concurrency });
+  const upkeep = startUpkeep(state);
+  const feeding = feed();
+  const done = feeding.then(drain);
+  return { id: state.id, running: () => running.size, stop: (why = 'stopped') => stop(why), done };
+}

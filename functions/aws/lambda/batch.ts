@@ -1,0 +1,79 @@
+/** What can become of one message of a Lambda event. Every verb answers `true` when this delivery of it is done with. */
+
+import { createRun, type Run } from '../../../core/attempt/run.ts';
+import type { Client } from '../../../core/enqueue/client.ts';
+import { type AttemptPorts, attempt } from '../../../core/flow.ts';
+import type { Accepted } from '../sqs/accepting.ts';
+import type { SqsBackend } from '../sqs/index.ts';
+import { tagsOf } from '../sqs/message.ts';
+
+export type Item = Accepted['leases'][number];
+
+export interface BatchPorts {
+  readonly client: Client;
+  readonly backend: SqsBackend;
+  readonly startedAt: number;
+  /** When every job has to be over (epoch ms). */
+  readonly endAt: number;
+  readonly running: Set<Run>;
+  failed(during: string, error: unknown): void;
+}
+
+export interface Batch {
+  run(item: Item): Promise<boolean>;
+  /** Back to the queue, as if it had not come. */
+  handBack(item: Item): Promise<boolean>;
+  /** Whether there is time for it: its own timeout, or half of what the function has, for jobs that may run longer. */
+  fits(item: Item): boolean;
+}
+
+export function createBatch({ client, backend, startedAt, endAt, running, failed }: BatchPorts): Batch {
+  const { app } = client;
+  const { clock } = app;
+  const halfMs = (endAt - startedAt) / 2;
+  /** Handed back uncounted, a message of a standard queue is replaced by a copy; one of a FIFO queue stays. */
+  const isReplaced = (item: Item, countAttempt: boolean): boolean =>
+    !countAttempt && !backend.queues.of(item.lease.queue).fifo;
+
+  return {
+    fits({ delivery }) {
+      const timeoutMs = app.jobs.get(tagsOf(delivery).job)?.timeoutMs ?? 0;
+      return clock.now() + Math.min(timeoutMs, halfMs) <= endAt;
+    },
+
+    async run(item) {
+      const { lease } = item;
+      const run = createRun(lease);
+      let replaced = false;
+      const settler: AttemptPorts['settler'] = {
+        // Whoever still holds the message may call it done: Lambda deletes it when it is told so.
+        ack: async (acks) => acks.map(() => run.expiresAt > clock.now()),
+        nack(_, how) {
+          replaced = isReplaced(item, how.countAttempt);
+          return backend.nack(lease, how);
+        },
+        abandon: backend.abandon,
+      };
+      running.add(run);
+      try {
+        const { settled, outcome } = await attempt(app, { client, settler }, run);
+        return settled && (outcome !== 'requeued' || replaced);
+      } catch (error) {
+        failed('settling', error);
+        return false;
+      } finally {
+        running.delete(run);
+      }
+    },
+
+    async handBack(item) {
+      try {
+        const settled = await backend.nack(item.lease, { delayMs: 0, countAttempt: false });
+        return settled && isReplaced(item, false);
+      } catch (error) {
+        failed('handing back', error);
+        return false;
+      }
+    },
+  };
+}

@@ -1,0 +1,82 @@
+/** What Lambda gives to a function and takes from it, as far as Longshore looks. */
+
+import { config, shown } from '../../../core/base/errors.ts';
+import type { Delivery } from '../sqs/message.ts';
+
+export interface SqsRecord {
+  readonly messageId: string;
+  readonly receiptHandle: string;
+  readonly body: string;
+  readonly attributes: Readonly<Record<string, string | undefined>>;
+  readonly messageAttributes: Readonly<Record<string, { readonly stringValue?: string | undefined }>>;
+  readonly eventSource: string;
+  readonly eventSourceARN: string;
+}
+
+export interface SqsEvent {
+  readonly Records: readonly SqsRecord[];
+}
+
+export interface LambdaContext {
+  readonly awsRequestId: string;
+  getRemainingTimeInMillis(): number;
+}
+
+/** Needs `ReportBatchItemFailures` at the event source mapping: without it Lambda deletes what is reported here. */
+export interface SqsBatchResponse {
+  readonly batchItemFailures: { readonly itemIdentifier: string }[];
+}
+
+/** Payload format 2.0: function URLs and HTTP APIs. */
+export interface HttpEvent {
+  readonly version: string;
+  readonly rawPath: string;
+  readonly rawQueryString: string;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly cookies?: readonly string[];
+  readonly body?: string;
+  readonly isBase64Encoded: boolean;
+  readonly requestContext: {
+    readonly domainName: string;
+    readonly http: { readonly method: string };
+  };
+}
+
+export interface HttpResult {
+  readonly statusCode: number;
+  readonly headers: Record<string, string>;
+  readonly body: string;
+  readonly isBase64Encoded: boolean;
+}
+
+/** Throws `CONFIG` for what is not an event of SQS. */
+export function recordsOf(event: unknown): readonly SqsRecord[] {
+  const { Records: records } = (event ?? {}) as Partial<SqsEvent>;
+  if (Array.isArray(records) && records.every(isSqsRecord)) return records;
+  const source = Array.isArray(records) ? `records from ${shown(records[0]?.eventSource)}` : shown(event);
+  throw config(
+    `Expected an event of SQS, got ${source}. Give this function an SQS queue as its event source.`,
+  );
+}
+
+const isSqsRecord = (record: Partial<SqsRecord> | null): boolean =>
+  record?.eventSource === 'aws:sqs' &&
+  [record.messageId, record.receiptHandle, record.body, record.eventSourceARN].every(
+    (text) => typeof text === 'string' && text !== '',
+  );
+
+export function deliveryOf({ attributes = {}, messageAttributes = {}, ...record }: SqsRecord): Delivery {
+  const own: Record<string, string> = {};
+  for (const [name, { stringValue }] of Object.entries(messageAttributes)) {
+    if (name.startsWith('longshore.') && stringValue !== undefined) own[name] = stringValue;
+  }
+  return {
+    messageId: record.messageId,
+    receiptHandle: record.receiptHandle,
+    body: record.body,
+    receiveCount: Number(attributes.ApproximateReceiveCount) || 1,
+    firstReceivedAt: Number(attributes.ApproximateFirstReceiveTimestamp) || null,
+    group: attributes.MessageGroupId ?? null,
+    attributes: own,
+  };
+}

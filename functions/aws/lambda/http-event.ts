@@ -1,0 +1,35 @@
+/** HTTP as Lambda hands it to a function. */
+
+import { config, shown } from '../../../core/base/errors.ts';
+import type { HttpEvent, HttpResult } from './events.ts';
+
+/** Throws `CONFIG` for what is not an event of format 2.0. */
+export function requestOf(event: unknown): Request {
+  const { version, rawPath, rawQueryString, headers, cookies, body, isBase64Encoded, requestContext } =
+    (event ?? {}) as Partial<HttpEvent>;
+  if (version !== '2.0' || typeof rawPath !== 'string' || typeof requestContext?.http?.method !== 'string') {
+    throw config(
+      `Expected an event of a function URL or an HTTP API (payload format 2.0), got ${shown(event)}. A REST API has another format: use an HTTP API.`,
+    );
+  }
+  const { domainName, http } = requestContext;
+  const given = new Headers();
+  for (const [name, value] of Object.entries(headers ?? {})) if (value !== undefined) given.set(name, value);
+  if (cookies) given.set('cookie', cookies.join('; '));
+  const query = rawQueryString ? `?${rawQueryString}` : '';
+  const hasBody = body !== undefined && body !== '' && !/^(GET|HEAD)$/i.test(http.method);
+  return new Request(`https://${domainName}${rawPath}${query}`, {
+    method: http.method,
+    headers: given,
+    ...(hasBody && { body: isBase64Encoded ? Buffer.from(body, 'base64') : body }),
+  });
+}
+
+export async function resultOf(response: Response): Promise<HttpResult> {
+  return {
+    statusCode: response.status,
+    headers: Object.fromEntries(response.headers),
+    body: await response.text(),
+    isBase64Encoded: false,
+  };
+}

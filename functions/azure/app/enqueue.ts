@@ -1,0 +1,42 @@
+/** Jobs over HTTP: a function with an HTTP trigger in front of `core/http/index.ts`. */
+
+import type { HttpHandler, HttpOptions } from '../../../core/http/index.ts';
+import type { HostContext, HttpRequestLike, HttpResponseInit } from './host.ts';
+import type { Running } from './running.ts';
+
+export function createEnqueueHandler(
+  running: Running,
+  options: HttpOptions,
+): (request: HttpRequestLike, context: HostContext) => Promise<HttpResponseInit> {
+  let handler: Promise<HttpHandler> | null = null;
+
+  async function open(): Promise<HttpHandler> {
+    const { client } = running.start();
+    const { createHttpHandler } = await import('../../../core/http/index.ts');
+    return createHttpHandler(client, options);
+  }
+
+  return (request, context) =>
+    running.within(context, async () => {
+      handler ??= open();
+      handler.catch(() => {
+        handler = null; // a missing setting may be there the next time
+      });
+      return resultOf(await (await handler)(await requestOf(request)));
+    });
+}
+
+async function requestOf(request: HttpRequestLike): Promise<Request> {
+  const { method, url, headers } = request;
+  const body = /^(GET|HEAD)$/i.test(method) ? null : await request.arrayBuffer();
+  return new Request(url, { method, headers, ...(body && body.byteLength > 0 && { body }) });
+}
+
+async function resultOf(response: Response): Promise<HttpResponseInit> {
+  const body = await response.text();
+  return {
+    status: response.status,
+    headers: Object.fromEntries(response.headers),
+    ...(body !== '' && { body }),
+  };
+}

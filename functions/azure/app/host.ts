@@ -1,0 +1,67 @@
+/** `app` of `@azure/functions` version 4, as far as Longshore uses it: a program without its types compiles. */
+
+import { createRequire } from 'node:module';
+import { config } from '../../../core/base/errors.ts';
+import type { TriggerMetadata } from './trigger.ts';
+
+/** What the host gives to a function beside its trigger. */
+export interface HostContext {
+  readonly triggerMetadata?: TriggerMetadata | undefined;
+  trace(text: string): void;
+  info(text: string): void;
+  warn(text: string): void;
+  error(text: string): void;
+}
+
+export interface HttpRequestLike {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Headers;
+  arrayBuffer(): Promise<ArrayBuffer>;
+}
+
+export interface HttpResponseInit {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly body?: string;
+}
+
+/** The registering half of `@azure/functions`. */
+export interface FunctionsApp {
+  serviceBusQueue(
+    name: string,
+    options: {
+      connection: string;
+      queueName: string;
+      cardinality: 'one';
+      autoCompleteMessages: true;
+      handler: (message: unknown, context: HostContext) => Promise<void>;
+    },
+  ): void;
+  timer(
+    name: string,
+    options: { schedule: string; handler: (timer: unknown, context: HostContext) => Promise<void> },
+  ): void;
+  http(
+    name: string,
+    options: {
+      methods: ('GET' | 'HEAD' | 'POST' | 'DELETE' | 'OPTIONS')[];
+      authLevel: 'anonymous';
+      route: string;
+      handler: (request: HttpRequestLike, context: HostContext) => Promise<HttpResponseInit>;
+    },
+  ): void;
+  readonly hook: { appTerminate(handler: () => Promise<void>): unknown };
+}
+
+/** At once, because functions must be registered while the app's file is loaded; and only for those who call `azure()`. */
+export function loadFunctions(): FunctionsApp {
+  try {
+    return (createRequire(import.meta.url)('@azure/functions') as typeof import('@azure/functions')).app;
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'MODULE_NOT_FOUND') throw error;
+    throw config(
+      'The package @azure/functions is not installed. Run npm install @azure/functions, or give azure() its app: { functions: app }.',
+    );
+  }
+}

@@ -1,0 +1,100 @@
+/** What one instance of a function app keeps: connections made on first use, jobs under way, the log of each call. */
+
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { App } from '../../../core/app/app.ts';
+import type { Run } from '../../../core/attempt/run.ts';
+import { backendError } from '../../../core/base/failure.ts';
+import type { Stores } from '../../../core/contract/store.ts';
+import { type Client, connect } from '../../../core/enqueue/client.ts';
+import { type LogLevel, logLines } from '../../../core/serverless/log-lines.ts';
+import type { Access } from '../service-bus/connection.ts';
+import { openServiceBusBackend, type ServiceBusBackend } from '../service-bus/index.ts';
+import { resolved } from '../settings.ts';
+import type { HostContext } from './host.ts';
+
+export interface RunningOptions {
+  /** Names in the namespace, or settings like %NAME%, by name of the app's queue. */
+  readonly queues: Readonly<Record<string, string>>;
+  readonly store: Partial<Stores> | (() => Partial<Stores>);
+  readonly access: () => Access;
+  readonly log: ((line: string) => void) | false | undefined;
+  readonly drainMs: number;
+}
+
+export interface Started {
+  readonly client: Client;
+  readonly backend: ServiceBusBackend;
+}
+
+export interface Running {
+  readonly jobs: Set<Run>;
+  /** Throws `CONFIG` where the app cannot start: no signing key, no store. Tries again the next time. */
+  start(): Started;
+  /** Runs `work`; what is logged meanwhile belongs to this call. */
+  within<T>(context: HostContext, work: () => Promise<T>): Promise<T>;
+  failed(during: string, error: unknown): void;
+  /** Lets jobs end, gives the others back, closes what is open. */
+  drain(): Promise<void>;
+}
+
+export function createRunning(app: App, options: RunningOptions): Running {
+  const { log, drainMs } = options;
+  const calls = new AsyncLocalStorage<HostContext>();
+  const jobs = new Set<Run>();
+  let started: Started | null = null;
+
+  function write(line: string, level: LogLevel): void {
+    const context = calls.getStore();
+    if (log) log(line);
+    else if (context) context[level === 'debug' ? 'trace' : level](line.trimEnd());
+    else process.stdout.write(line);
+  }
+  if (log !== false) app.events.on(logLines(write));
+
+  function start(): Started {
+    if (started) return started;
+    const store = typeof options.store === 'function' ? options.store() : options.store;
+    const queues = resolved(options.queues);
+    const backend = openServiceBusBackend(
+      {
+        clock: app.clock,
+        queues,
+        ...(store.keys !== undefined && { keys: store.keys }),
+      },
+      options.access,
+    );
+    started = { backend, client: connect(app, backend, { store }) };
+    return started;
+  }
+
+  /** Until no job runs, or so long. */
+  function idle(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const until = app.clock.now() + ms;
+      const look = () => {
+        if (jobs.size === 0 || app.clock.now() >= until) resolve();
+        else app.clock.after(50, look);
+      };
+      look();
+    });
+  }
+
+  return {
+    jobs,
+    start,
+    within: (context, work) => calls.run(context, work),
+    failed(during, error) {
+      const backend = 'servicebus';
+      app.events.emit({ type: 'backend.failed', backend, during, error: backendError(during, error) });
+    },
+    async drain() {
+      for (const run of jobs) run.interrupt('shutdown');
+      await idle(drainMs);
+      for (const run of jobs) run.end('shutdown');
+      await idle(drainMs);
+      const open = started;
+      started = null;
+      await open?.client.close();
+    },
+  };
+}

@@ -1,0 +1,88 @@
+/**
+ * A message of Service Bus: runs its job, and returns when the host may complete the message. What is to run again has
+ * been sent as a copy by then. Throws when the message must come again as it is.
+ */
+
+import { checkInteger } from '../../../core/app/job.ts';
+import { createRun } from '../../../core/attempt/run.ts';
+import type { Clock } from '../../../core/base/clock.ts';
+import { LongshoreError } from '../../../core/base/errors.ts';
+import { attempt } from '../../../core/flow.ts';
+import { startUpkeep } from '../../../core/serverless/invocation.ts';
+import type { HostContext } from './host.ts';
+import type { Running, Started } from './running.ts';
+import { deliveryFrom } from './trigger.ts';
+
+export interface WorkerOptions {
+  /** The `functionTimeout` of host.json, after which the host kills the process. @default 1_800_000 (30 minutes) */
+  readonly functionTimeoutMs?: number;
+  /** So long before it a running job is aborted, so that there is time to settle. @default 10_000 */
+  readonly marginMs?: number;
+}
+
+/** How long a job counts as running whose process has died; asked three times as often whether it is still ours. */
+const leaseMs = 60_000;
+/** A broken setting must not push a queue's messages through all their deliveries within seconds. */
+const brokenPauseMs = 30_000;
+
+export type Worker = (message: unknown, context: HostContext) => Promise<void>;
+
+export function createWorker(running: Running, queue: string, clock: Clock, options: WorkerOptions): Worker {
+  const { functionTimeoutMs = 1_800_000, marginMs = 10_000 } = options;
+  checkInteger('functionTimeoutMs', functionTimeoutMs, 1_000);
+  checkInteger('marginMs', marginMs, 0);
+
+  async function startOrWait(): Promise<Started> {
+    try {
+      return running.start();
+    } catch (error) {
+      await new Promise<void>((resolve) => clock.after(brokenPauseMs, resolve));
+      throw error;
+    }
+  }
+
+  async function handle(message: unknown, context: HostContext): Promise<void> {
+    const startedAt = clock.now();
+    const delivery = deliveryFrom(message, context.triggerMetadata);
+    const { client, backend } = await startOrWait();
+    const lease = await backend.accept(queue, delivery, startedAt + leaseMs);
+    if (!lease) return;
+    const run = createRun(lease);
+    const endAt = startedAt + Math.max(0, functionTimeoutMs - marginMs);
+    running.jobs.add(run);
+    const upkeep = startUpkeep({
+      client,
+      running: new Set([run]),
+      endAt,
+      leaseMs,
+      settler: backend.pushed,
+      failed: running.failed,
+    });
+    try {
+      const { settled } = await attempt(client.app, { client, settler: backend.pushed }, run);
+      if (!settled) throw lost(queue);
+    } finally {
+      upkeep.stop();
+      running.jobs.delete(run);
+    }
+  }
+
+  // Two parameters: the host passes the message and its context.
+  return (message, context) =>
+    running.within(context, async () => {
+      try {
+        await handle(message, context);
+      } catch (error) {
+        if (!isLost(error)) running.failed('settling', error);
+        throw error;
+      }
+    });
+}
+
+const lost = (queue: string): LongshoreError =>
+  new LongshoreError(
+    'LEASE_LOST',
+    `The lock of a message of queue "${queue}" ended while its job ran; another instance may own it now. Set maxAutoLockRenewalDuration in host.json to functionTimeout or more.`,
+  );
+
+const isLost = (error: unknown): boolean => error instanceof LongshoreError && error.code === 'LEASE_LOST';

@@ -1,0 +1,84 @@
+/**
+ * What only the namespace's own administration can tell: its tier, and how its queues were made. It wants the Manage right,
+ * which an app need not have; who may not ask hears nothing. Without detection of duplicates everything seems to work,
+ * until a process is killed between a copy and the end of its message: then the job runs twice.
+ */
+
+import { ServiceBusAdministrationClient } from '@azure/service-bus';
+import { config, type LongshoreError } from '../../../core/base/errors.ts';
+import { toError } from '../../../core/base/failure.ts';
+import type { Access } from './connection.ts';
+import { serviceBusError } from './errors.ts';
+
+/** Does something to the client before it is used: a test has its requests go elsewhere. */
+export type Prepare = (client: ServiceBusAdministrationClient) => void;
+
+export type Tier = 'Basic' | 'Standard' | 'Premium';
+
+export interface Administration {
+  /** `null`: not allowed to ask. Throws `CONFIG` for the Basic tier, `BACKEND` where nobody answers. */
+  tier(): Promise<Tier | null>;
+  /** Throws `CONFIG` for a queue that was made in a way that loses or doubles jobs. `false`: not allowed to ask. */
+  queue(entity: string): Promise<boolean>;
+}
+
+const timeoutMs = 5_000;
+
+/** `null` for an emulator, which has neither tiers nor this address. */
+export function openAdministration(access: Access, prepare: Prepare = () => {}): Administration | null {
+  if ('connectionString' in access && /UseDevelopmentEmulator\s*=\s*true/i.test(access.connectionString))
+    return null;
+  const client =
+    'connectionString' in access
+      ? new ServiceBusAdministrationClient(access.connectionString)
+      : new ServiceBusAdministrationClient(access.fullyQualifiedNamespace, access.credential as never);
+  prepare(client);
+
+  /** `null`: not allowed. */
+  async function asked<T>(during: string, request: (limits: object) => Promise<T>): Promise<T | null> {
+    try {
+      return await request({ abortSignal: AbortSignal.timeout(timeoutMs) });
+    } catch (error) {
+      if (isForbidden(error)) return null;
+      throw serviceBusError(during, error);
+    }
+  }
+
+  return {
+    async tier() {
+      const found = await asked('asking for its tier', (limits) => client.getNamespaceProperties(limits));
+      if (found?.messagingSku === 'Basic') throw basic(found.name);
+      return (found?.messagingSku as Tier | undefined) ?? null;
+    },
+    async queue(entity) {
+      const found = await asked(`looking at queue "${entity}"`, (limits) => client.getQueue(entity, limits));
+      if (!found) return false;
+      if (found.requiresSession) {
+        throw config(
+          `Queue "${entity}" requires sessions, which Longshore does not use. Make it anew without --enable-session.`,
+        );
+      }
+      if (!found.requiresDuplicateDetection) {
+        throw config(
+          `Expected queue "${entity}" to detect duplicates: without it a job runs twice when a process is killed at the wrong moment. It can only be set when a queue is made: make it anew with --enable-duplicate-detection true.`,
+        );
+      }
+      return true;
+    },
+  };
+}
+
+function basic(name: string): LongshoreError {
+  return config(
+    `Expected namespace "${name}" to be of the Standard or Premium tier, got Basic: it detects no duplicates, so a job would run twice when a process is killed at the wrong moment. Run az servicebus namespace update --sku Standard, and make its queues anew with --enable-duplicate-detection true.`,
+  );
+}
+
+function isForbidden(error: unknown): boolean {
+  const { statusCode, code } = error as { statusCode?: unknown; code?: unknown };
+  return (
+    statusCode === 401 ||
+    statusCode === 403 ||
+    /^Unauthorized|^Forbidden/.test(`${code} ${toError(error).name}`)
+  );
+}

@@ -1,0 +1,145 @@
+/**
+ * Dead letters are in two places: those that Service Bus keeps beside every queue, and the `-failed` queue of a function.
+ * Looking takes nothing. To take one, all before it are taken too, and given back.
+ */
+
+import type { DeadLetter, DeadLetters, QueueStats } from '../../../core/contract/queue.ts';
+import type { Entity, ReceivedMessage, ServiceBusApi } from './api.ts';
+import type { Connection } from './connection.ts';
+import { isMissingQueue } from './errors.ts';
+import { letterOf } from './letters.ts';
+import { deliveryOf, parcelOf, type Tags } from './message.ts';
+import type { Place } from './queues.ts';
+
+/** A queue that is longer is looked through in part. */
+const mostScanned = 10_000;
+/** What one request brings at most. */
+const pageSize = 250;
+
+interface Found {
+  readonly place: Place;
+  readonly entity: Entity;
+  readonly message: ReceivedMessage;
+  readonly letter: DeadLetter;
+}
+
+const entitiesOf = ({ entity, failedEntity }: Place): Entity[] => [
+  { name: entity, deadLetters: true },
+  { name: failedEntity },
+];
+
+/** All that is in a queue, without taking it. A queue that does not exist is empty: only functions need `-failed`. */
+async function lookThrough(api: ServiceBusApi, entity: Entity): Promise<ReceivedMessage[]> {
+  const found: ReceivedMessage[] = [];
+  let from = 1n;
+  while (found.length < mostScanned) {
+    const page = await api.peek(entity, String(from), pageSize).catch((error: unknown) => {
+      if (isMissingQueue(error)) return [];
+      throw error;
+    });
+    const last = page.at(-1);
+    if (!last) break;
+    found.push(...page);
+    from = BigInt(String(last.sequenceNumber)) + 1n;
+  }
+  return found;
+}
+
+export function deadLettersOf({ clock, queues, placeOf, told }: Connection): DeadLetters {
+  async function find(places: readonly Place[]): Promise<Found[]> {
+    const found: Found[] = [];
+    for (const place of places) {
+      await told(`looking through the dead letters of queue "${place.name}"`, async (api) => {
+        for (const entity of entitiesOf(place)) {
+          for (const message of await lookThrough(api, entity)) {
+            found.push({ place, entity, message, letter: letterOf(message, place.name, clock.now()) });
+          }
+        }
+      });
+    }
+    return found;
+  }
+
+  /** Removes the chosen ones after `use` has seen them; the answer is how many different ids there were. */
+  async function take(ids: readonly string[], use: (api: ServiceBusApi, found: Found) => Promise<void>) {
+    const chosen = (await find(queues.all())).filter(({ letter }) => ids.includes(letter.id));
+    const done = new Set<string>();
+    for (const [, group] of Map.groupBy(chosen, ({ entity, place }) =>
+      JSON.stringify([place.name, entity]),
+    )) {
+      const wanted = new Map(group.map((one) => [String(one.message.sequenceNumber), one]));
+      const { entity, place } = group[0]!;
+      await told(`taking dead letters of queue "${place.name}"`, async (api) => {
+        const others: ReceivedMessage[] = [];
+        try {
+          while (wanted.size > 0) {
+            const messages = await api.receive(entity, pageSize, 0);
+            if (messages.length === 0) break; // somebody else has them now
+            for (const message of messages) {
+              const found = wanted.get(String(message.sequenceNumber));
+              if (!found) {
+                others.push(message);
+                continue;
+              }
+              await use(api, found);
+              await api.complete(entity, message);
+              wanted.delete(String(message.sequenceNumber));
+              done.add(found.letter.id);
+            }
+          }
+        } finally {
+          // Those that cannot be given back come back by themselves.
+          await Promise.allSettled(others.map((message) => api.abandon(entity, message)));
+        }
+      });
+    }
+    return done.size;
+  }
+
+  return {
+    async list({ queue, max = 100 }) {
+      const found = await find(queue === undefined ? queues.all() : [placeOf(queue)]);
+      return found
+        .map(({ letter }) => letter)
+        .sort((a, b) => b.diedAt - a.diedAt)
+        .slice(0, max);
+    },
+    retry: (ids) =>
+      take(ids, async (api, { place, letter, message, entity }) => {
+        const { tags } = deliveryOf(message);
+        // Under its old id it would be taken for a duplicate; under this one a second retry of it is one.
+        const series = `${letter.id}:retry-${entity.deadLetters ? '' : 'failed-'}${message.sequenceNumber}`;
+        const fresh: Tags = { ...tags, series, attempts: 0, copies: 0, interrupted: false };
+        const [failure] = await api.send(place.entity, [parcelOf(letter.body, fresh, null, clock.now())]);
+        if (failure) throw failure;
+      }),
+    discard: (ids) => take(ids, async () => {}),
+  };
+}
+
+export async function statsOf(
+  { clock, queues, placeOf, told }: Connection,
+  only?: string,
+): Promise<QueueStats[]> {
+  const places = only === undefined ? queues.all() : [placeOf(only)];
+  return Promise.all(
+    places.map((place) =>
+      told(`counting the messages of queue "${place.name}"`, async (api) => {
+        const own = await lookThrough(api, { name: place.entity });
+        const dead = await Promise.all(entitiesOf(place).map((entity) => lookThrough(api, entity)));
+        const active = own.filter(({ state }) => state === 'active');
+        const oldest = active[0]?.enqueuedTimeUtc?.getTime();
+        return {
+          queue: place.name,
+          // Whoever looks is not told which ones are locked.
+          ready: active.length,
+          delayed: own.filter(({ state }) => state === 'scheduled').length,
+          leased: 0,
+          dead: dead.flat().length,
+          paused: false,
+          oldestReadyMs: oldest === undefined ? null : Math.max(0, clock.now() - oldest),
+        };
+      }),
+    ),
+  );
+}

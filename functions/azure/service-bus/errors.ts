@@ -1,0 +1,54 @@
+/** What the SDK throws, as ours: with what to do about it. */
+
+import { LongshoreError } from '../../../core/base/errors.ts';
+import { toError } from '../../../core/base/failure.ts';
+
+/** @param during for people: `receiving from queue "mail"` */
+export function serviceBusError(during: string, error: unknown): LongshoreError {
+  if (error instanceof LongshoreError) return error;
+  const { message } = toError(error);
+  const code = codeOf(error);
+  const failed = `Service Bus failed while ${during}`;
+  const told = (what: string, kind: 'CONFIG' | 'LIMIT' | 'BACKEND' = 'CONFIG') =>
+    new LongshoreError(kind, `${failed}: ${what}`, { cause: error });
+  switch (code) {
+    case 'MessagingEntityNotFound':
+      return told('the queue does not exist in this namespace. Create it, or correct its name.');
+    case 'MessagingEntityDisabled':
+      return told('the queue is disabled. Enable it in the portal, or with az servicebus queue update.');
+    case 'UnauthorizedAccess':
+      return told(
+        `${message} Grant it: sending needs the Send claim (role Azure Service Bus Data Sender), also on the -failed queue; running jobs needs Listen (Azure Service Bus Data Receiver).`,
+      );
+    case 'MessageSizeExceeded':
+      return told(`${message} Store the data elsewhere and send its id.`, 'LIMIT');
+    default:
+      if (sessionsWanted.test(message)) {
+        return told(
+          'the queue requires sessions, which Longshore does not use. Create it with requiresSession off.',
+        );
+      }
+      if (isMissingPackage(error)) {
+        return told('the package @azure/service-bus is not installed. Run npm install @azure/service-bus.');
+      }
+      return told(`${code ?? toError(error).name}: ${message}`, 'BACKEND');
+  }
+}
+
+const sessionsWanted = /requires? sessions?|session[- ]?(enabled|ful)|SessionRequired/i;
+
+const isMissingPackage = (error: unknown): boolean =>
+  (error as { code?: unknown } | null)?.code === 'ERR_MODULE_NOT_FOUND';
+
+export function codeOf(error: unknown): string | null {
+  const { code } = (error ?? {}) as { code?: unknown };
+  return typeof code === 'string' ? code : null;
+}
+
+/** The broker, or the SDK without asking it, says that this lock is no longer ours. */
+export const isLockLost = (error: unknown): boolean =>
+  codeOf(error) === 'MessageLockLost' ||
+  codeOf(error) === 'SessionLockLost' ||
+  /already settled/i.test(toError(error).message);
+
+export const isMissingQueue = (error: unknown): boolean => codeOf(error) === 'MessagingEntityNotFound';

@@ -1,0 +1,154 @@
+/**
+ * The locks this process holds. How long a lock lasts is the queue's affair, how long a lease lasts its owner's: so a lock
+ * is renewed while its lease lasts, and given back when the lease ends.
+ */
+
+import type { JobLease } from '../../../core/contract/queue.ts';
+import type { Holding } from './api.ts';
+import type { Connection } from './connection.ts';
+import { isLockLost } from './errors.ts';
+import { ticketOf } from './leases.ts';
+
+export interface Locks {
+  hold(lease: JobLease, holding: Holding, lockedUntil: number): void;
+  /** Takes the right to settle; `null` when the lease has ended or was taken before. */
+  take(lease: JobLease): Holding | null;
+  /** Settling has failed: the right is given back. */
+  untake(lease: JobLease): void;
+  /** It is settled, or was lost. Asked once more, the broker would say no. */
+  forget(lease: JobLease): void;
+  /** `false` when the lease has ended. */
+  renew(lease: JobLease, leaseMs: number): Promise<boolean>;
+  /** Resolves when nothing is on its way back to a queue. */
+  givenBack(): Promise<void>;
+  close(): void;
+}
+
+interface Held {
+  readonly queue: string;
+  readonly lockToken: string;
+  readonly holding: Holding;
+  endsAt: number;
+  lockedUntil: number;
+  taken: boolean;
+  /** A timer will renew or end it. */
+  watched: boolean;
+  cancel: () => void;
+}
+
+/** However wrong the clock of this machine may be beside the broker's. */
+const soonestRenewalMs = 1_000;
+const latestRenewalMs = 30_000;
+
+export function createLocks({ clock, placeOf, api }: Connection): Locks {
+  /** By lock token. */
+  const all = new Map<string, Held>();
+  const returning = new Set<Promise<void>>();
+
+  const entityOf = ({ queue }: Held) => ({ name: placeOf(queue).entity });
+
+  function add(lease: JobLease, holding: Holding, lockedUntil: number): Held {
+    const { queue, expiresAt: endsAt } = lease;
+    const { lockToken } = ticketOf(lease);
+    const state = { endsAt, lockedUntil, taken: false, watched: false, cancel: () => {} };
+    const held: Held = { queue, lockToken, holding, ...state };
+    all.set(lockToken, held);
+    return held;
+  }
+
+  /** What is known of a lease. One that another process has fetched is known by its token alone. */
+  function find(lease: JobLease): Held {
+    const { lockToken } = ticketOf(lease);
+    return all.get(lockToken) ?? add(lease, { lockToken }, lease.expiresAt);
+  }
+
+  /** Of what is held here the timer takes care. */
+  function over(held: Held): null {
+    if (!held.watched) all.delete(held.lockToken);
+    return null;
+  }
+
+  const isOpen = (held: Held): boolean => !held.taken && held.endsAt > clock.now();
+
+  function watch(held: Held): void {
+    held.cancel();
+    held.watched = true;
+    const now = clock.now();
+    const halfMs = (held.lockedUntil - now) / 2;
+    const renewalMs = Math.min(Math.max(halfMs, soonestRenewalMs), latestRenewalMs);
+    const leftMs = Math.max(0, held.endsAt - now);
+    const lasts = held.lockedUntil >= held.endsAt;
+    held.cancel =
+      lasts || leftMs <= renewalMs
+        ? clock.after(leftMs, () => end(held))
+        : clock.after(renewalMs, () => void prolong(held));
+  }
+
+  async function prolong(held: Held): Promise<void> {
+    try {
+      held.lockedUntil = (await (await api()).renew(entityOf(held), held.holding)).getTime();
+    } catch (error) {
+      if (isLockLost(error)) return drop(held);
+    }
+    if (isOpen(held)) watch(held); // after another failure too: the lock may still last
+  }
+
+  function drop(held: Held): void {
+    held.cancel();
+    held.taken = true;
+    all.delete(held.lockToken);
+  }
+
+  function end(held: Held): void {
+    if (held.taken) return;
+    drop(held);
+    const back = api()
+      .then((broker) => broker.abandon(entityOf(held), held.holding))
+      .catch(() => {}) // then it comes back when its lock ends
+      .finally(() => returning.delete(back));
+    returning.add(back);
+  }
+
+  return {
+    hold: (lease, holding, lockedUntil) => watch(add(lease, holding, lockedUntil)),
+    take(lease) {
+      const held = find(lease);
+      if (!isOpen(held)) return over(held);
+      held.taken = true;
+      held.cancel();
+      return held.holding;
+    },
+    untake(lease) {
+      const held = all.get(ticketOf(lease).lockToken);
+      if (!held) return;
+      held.taken = false;
+      watch(held);
+    },
+    forget(lease) {
+      const held = all.get(ticketOf(lease).lockToken);
+      if (held) drop(held);
+    },
+    async renew(lease, leaseMs) {
+      const held = find(lease);
+      if (!isOpen(held)) return over(held) !== null;
+      const now = clock.now();
+      try {
+        held.lockedUntil = (await (await api()).renew(entityOf(held), held.holding)).getTime();
+      } catch (error) {
+        if (!isLockLost(error)) throw error;
+        drop(held);
+        return false;
+      }
+      if (held.taken) return false;
+      held.endsAt = now + leaseMs;
+      watch(held);
+      return true;
+    },
+    async givenBack() {
+      while (returning.size > 0) await Promise.all(returning);
+    },
+    close() {
+      for (const { cancel } of all.values()) cancel();
+    },
+  };
+}

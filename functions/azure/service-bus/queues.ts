@@ -1,0 +1,66 @@
+/** Which queue of the app is which queue of the namespace. */
+
+import { checkQueue } from '../../../core/app/job.ts';
+import { config, shown } from '../../../core/base/errors.ts';
+
+export interface QueueOptions {
+  /** Names, or names of the namespace's queues by name of the app's. @default every queue has the name it has in the app */
+  readonly queues?: readonly string[] | Readonly<Record<string, string>>;
+}
+
+export interface Place {
+  readonly name: string;
+  /** In the namespace. */
+  readonly entity: string;
+  /** Where a function puts what failed for good: it can add a reason only to a message of its own. */
+  readonly failedEntity: string;
+}
+
+export interface Queues {
+  /** Throws `CONFIG` for a name that is not among `queues`. */
+  of(name: string): Place;
+  /** Every queue that is configured or was used. */
+  all(): Place[];
+}
+
+export function resolveQueues({ queues }: QueueOptions): Queues {
+  if (queues !== undefined && (typeof queues !== 'object' || queues === null)) {
+    throw config(
+      `Expected queues of serviceBus() to be ['mail'] or { mail: 'shop-mail' }, got ${shown(queues)}.`,
+    );
+  }
+  const listed = Array.isArray(queues)
+    ? Object.fromEntries(queues.map((name) => [name, name]))
+    : ((queues as Readonly<Record<string, string>> | undefined) ?? null);
+  const places = new Map<string, Place>();
+
+  function of(name: string): Place {
+    const known = places.get(name);
+    if (known) return known;
+    const entity = listed === null ? name : Object.hasOwn(listed, name) ? listed[name] : undefined;
+    if (entity === undefined) {
+      throw config(
+        `Expected queue "${name}" to be among those given to serviceBus(), which are ${Object.keys(listed!).join(', ')}. Add it to queues.`,
+      );
+    }
+    checkEntity(name, entity);
+    const place = { name, entity, failedEntity: `${entity}-failed` };
+    places.set(name, place);
+    return place;
+  }
+  for (const name of Object.keys(listed ?? {})) of(name);
+
+  return { of, all: () => [...places.values()] };
+}
+
+/** What Service Bus allows, less the letters that end in a `-failed` too long. */
+const entityPattern = /^[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,250}[A-Za-z0-9])?$/;
+
+/** Throws `CONFIG`. */
+export function checkEntity(name: string, entity: unknown): void {
+  checkQueue(name);
+  if (typeof entity === 'string' && entityPattern.test(entity)) return;
+  throw config(
+    `Expected the entity of queue "${name}" to be a name that Service Bus allows (letters, digits, . - _ /), got ${shown(entity)}.`,
+  );
+}

@@ -1,0 +1,28 @@
+/** How somebody ends a command that stays until it is told to go. */
+
+import type { Input } from '../command.ts';
+
+/** `npm exec` passes a Ctrl-C on that the terminal has delivered already: within so long it is the same. */
+const sameKeyPressMs = 250;
+
+/** The first signal stops in order, a second one ends the process, and what it has started with it. */
+export function stopOn({ io }: Pick<Input, 'io'>): { signal: AbortSignal; release(): void } {
+  const controller = new AbortController();
+  let firstAt: number | null = null;
+  const onSignal = () => {
+    const now = io.clock.now();
+    if (firstAt !== null && now - firstAt > sameKeyPressMs) process.exit(130);
+    firstAt ??= now;
+    controller.abort();
+  };
+  for (const name of io.signals) process.on(name, onSignal);
+  io.hungUp.addEventListener('abort', onSignal);
+  if (io.hungUp.aborted) onSignal();
+  return {
+    signal: controller.signal,
+    release() {
+      for (const name of io.signals) process.off(name, onSignal);
+      io.hungUp.removeEventListener('abort', onSignal);
+    },
+  };
+}

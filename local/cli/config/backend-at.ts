@@ -1,0 +1,111 @@
+/** Backends that the command line names: by an address, or by a config that exports one. */
+
+import { existsSync } from 'node:fs';
+import { extname, resolve } from 'node:path';
+import type { QueueBackend } from '../../../core/contract/queue.ts';
+import type { Input } from '../command.ts';
+import { CliError, longshoreCode, messageOf, usage } from '../errors.ts';
+import { loadConfig } from './config.ts';
+import { hint } from './nearest.ts';
+
+/** How an address opens, by what stands before its first colon. */
+const openers: Readonly<Record<string, (address: string) => Promise<QueueBackend>>> = {
+  sqlite: async (address) =>
+    (await import('../../backends/sqlite/index.ts')).sqlite(address.slice('sqlite:'.length)),
+  postgres: async (address) => (await import('../../backends/postgres/index.ts')).postgres(address),
+  redis: async (address) => (await import('../../backends/redis/index.ts')).redis(address),
+  beanstalk: async (address) => (await import('../../backends/beanstalkd/index.ts')).beanstalkd(address),
+};
+const sameAs: Readonly<Record<string, string>> = {
+  postgresql: 'postgres',
+  rediss: 'redis',
+  beanstalkd: 'beanstalk',
+};
+/** Those that are opened with a cloud's SDK and settings, which an address cannot hold. */
+const clouds = ['sqs', 'servicebus', 'https', 'http', 'sb', 'amqps', 'amqp'];
+
+export const addressText =
+  '`config`, the path of another longshore.config.ts, sqlite:<path>, postgres://…, redis://… or beanstalk://…';
+
+export interface Named {
+  /** Equal for two names of one place, as far as names can tell. */
+  readonly place: string;
+  /** Without a password. */
+  readonly shown: string;
+  open(): Promise<QueueBackend>;
+}
+
+/** Throws `USAGE` for what can be no name of a backend; opens nothing. */
+export function backendAt(input: Pick<Input, 'io' | 'session'>, flag: string, text: string): Named {
+  const { io, session } = input;
+  if (text === 'config') {
+    return { place: `config ${session.configPath()}`, shown: 'config', open: () => session.backend() };
+  }
+  const [, scheme, rest = ''] = /^([a-z]+):(.*)$/s.exec(text) ?? [];
+  if (scheme === undefined) {
+    if (!/^\.[mc]?[jt]s$/.test(extname(text)))
+      throw usage(`Expected ${flag} to be ${addressText}, got "${text}".`);
+    const path = resolve(io.cwd, text);
+    return {
+      place: `config ${path}`,
+      shown: text,
+      async open() {
+        const { app, backend } = await loadConfig(io, text);
+        const opened = await backend();
+        await opened.admin?.know?.(app.queues);
+        return opened;
+      },
+    };
+  }
+  if (clouds.includes(scheme)) {
+    throw usage(
+      `${flag} cannot name a cloud's queue by an address. Write a longshore.config.ts with its backend, and pass the path of that file.`,
+    );
+  }
+  const name = sameAs[scheme] ?? scheme;
+  const open = Object.hasOwn(openers, name) ? openers[name] : undefined;
+  if (!open) {
+    const known = Object.keys(openers);
+    throw usage(`Expected ${flag} to be ${addressText}, got "${scheme}:…".${hint(scheme, known)}`);
+  }
+  if (name === 'sqlite') return fileAt(io.cwd, flag, rest, open);
+  if (!rest.startsWith('//') || !URL.canParse(text)) {
+    throw usage(`Expected ${flag} to be an address like ${name}://host/database, got another form.`);
+  }
+  const url = new URL(text);
+  return {
+    place: `${name} ${url.host}${url.pathname}${url.search}`,
+    shown: `${name}://${url.host}${url.pathname}`,
+    open: () => opened(flag, () => open(text)),
+  };
+}
+
+function fileAt(
+  cwd: string,
+  flag: string,
+  rest: string,
+  open: (address: string) => Promise<QueueBackend>,
+): Named {
+  if (rest === '' || rest === ':memory:') {
+    throw usage(`Expected ${flag} to be sqlite:<path of a file>, got "sqlite:${rest}".`);
+  }
+  const path = resolve(cwd, rest.replace(/^\/\//, ''));
+  // A file that is not there would be made, and then found empty.
+  if (flag === '--from' && !existsSync(path)) throw usage(`There is no file ${path}. Correct ${flag}.`);
+  return {
+    place: `sqlite ${path}`,
+    shown: `sqlite:${rest}`,
+    open: () => opened(flag, () => open(`sqlite:${path}`)),
+  };
+}
+
+async function opened(flag: string, open: () => Promise<QueueBackend>): Promise<QueueBackend> {
+  try {
+    return await open();
+  } catch (cause) {
+    if (longshoreCode(cause) !== null) throw cause;
+    const missing = /Cannot find package '([^']+)'/.exec(messageOf(cause))?.[1];
+    const remedy = missing ? ` Install it: npm install ${missing}` : '';
+    throw new CliError('CONFIG', 1, `${flag} could not be opened: ${messageOf(cause)}.${remedy}`, { cause });
+  }
+}

@@ -1,0 +1,184 @@
+/** Finds and loads `longshore.config.*`: the app and its backend, in the user's own code. */
+
+import { existsSync, statSync } from 'node:fs';
+import { extname, join, relative, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { App } from '../../../core/app/app.ts';
+import type { QueueBackend } from '../../../core/contract/queue.ts';
+import type { Stores } from '../../../core/contract/store.ts';
+import type { FunctionsSimulationConfig } from '../../simulate/functions/options.ts';
+import type { SimulationConfig } from '../../simulate/lambda/options.ts';
+import { CliError, longshoreCode, messageOf } from '../errors.ts';
+import type { Io } from '../io.ts';
+
+export interface Config {
+  readonly path: string;
+  readonly app: App;
+  /** Opens the backend, at the first call. */
+  readonly backend: () => Promise<QueueBackend>;
+  /** Opens the store that stands beside it; `undefined` when the config names none. */
+  readonly store: () => Promise<Partial<Stores> | undefined>;
+  /** What `longshore simulate` runs when the command line names no file. */
+  readonly simulation: Simulations | undefined;
+}
+
+/** The Lambda functions, an Azure function app beside them, or one of the two. */
+export interface Simulations extends Partial<SimulationConfig> {
+  readonly functions?: FunctionsSimulationConfig;
+}
+
+/** In this order; the first that exists is taken. */
+export const configNames = ['ts', 'mts', 'js', 'mjs'].map((ending) => `longshore.config.${ending}`);
+
+const shape =
+  "`export const app = createApp(...)` and `export const backend = sqlite('jobs.db')` (or a function that returns one)";
+
+export async function loadConfig(io: Pick<Io, 'cwd'>, given: string | undefined): Promise<Config> {
+  const path = findConfig(io.cwd, given);
+  const shown = relative(io.cwd, path) || path;
+  let module: Record<string, unknown>;
+  try {
+    module = await import(/* @vite-ignore */ pathToFileURL(path).href);
+  } catch (cause) {
+    throw broken(shown, cause);
+  }
+  const { app, backend, store, simulation } = module;
+  const names = Object.keys(module).join(', ') || 'nothing';
+  if (!isApp(app)) {
+    throw wrong(
+      `Expected ${shown} to export an app, got ${kindOf(app)} (it exports: ${names}). Write ${shape}.`,
+    );
+  }
+  if (backend === undefined || backend === null) {
+    throw wrong(
+      `Expected ${shown} to export a backend, got ${kindOf(backend)} (it exports: ${names}). Write ${shape}.`,
+    );
+  }
+  if (store !== undefined && typeof store !== 'function') checkStore(shown, store);
+  if (simulation !== undefined) checkSimulation(shown, simulation);
+  return {
+    path,
+    app,
+    backend: () => open(shown, backend),
+    store: () => openStore(shown, store),
+    simulation: simulation as Simulations | undefined,
+  };
+}
+
+function checkSimulation(shown: string, simulation: unknown): void {
+  const { entry, functions } = (simulation ?? {}) as {
+    entry?: unknown;
+    functions?: { entry?: unknown } | null;
+  };
+  if ([entry, functions?.entry].some((one) => typeof one === 'string')) return;
+  throw wrong(
+    `Expected the simulation of ${shown} to be { entry: './functions.ts' } for Lambda or { functions: { entry: '../main.ts' } } for Azure, got ${kindOf(simulation)}.`,
+  );
+}
+
+/** Throws `CONFIG` when there is none. */
+export function findConfig(cwd: string, given: string | undefined): string {
+  if (given === undefined) {
+    const found = configNames.map((name) => join(cwd, name)).find((path) => existsSync(path));
+    if (found !== undefined) return found;
+    throw new CliError(
+      'CONFIG',
+      2,
+      `No longshore.config.ts (.mts, .js, .mjs) in ${cwd}. Go to its folder, name it with --config, or write one with ${shape}.`,
+    );
+  }
+  const path = resolve(cwd, given);
+  if (!existsSync(path)) throw new CliError('CONFIG', 2, `There is no file ${path}. Correct --config.`);
+  if (!statSync(path).isFile() || !/^\.[mc]?[jt]s$/.test(extname(path))) {
+    throw new CliError('CONFIG', 2, `Expected --config to name a .ts, .mts, .js or .mjs file, got ${path}.`);
+  }
+  return path;
+}
+
+async function open(shown: string, exported: unknown): Promise<QueueBackend> {
+  let backend: unknown;
+  try {
+    backend = await (typeof exported === 'function' ? exported() : exported);
+  } catch (cause) {
+    if (longshoreCode(cause) !== null) throw cause;
+    throw wrong(`The backend of ${shown} could not be opened: ${messageOf(cause)}`, cause);
+  }
+  if (!isBackend(backend)) {
+    throw wrong(
+      `Expected the backend of ${shown} to be a QueueBackend such as sqlite('jobs.db'), got ${kindOf(backend)}.`,
+    );
+  }
+  return backend;
+}
+
+async function openStore(shown: string, exported: unknown): Promise<Partial<Stores> | undefined> {
+  let store: unknown;
+  try {
+    store = await (typeof exported === 'function' ? exported() : exported);
+  } catch (cause) {
+    if (longshoreCode(cause) !== null) throw cause;
+    throw wrong(`The store of ${shown} could not be opened: ${messageOf(cause)}`, cause);
+  }
+  if (store !== undefined) checkStore(shown, store);
+  return store as Partial<Stores> | undefined;
+}
+
+function checkStore(shown: string, store: unknown): void {
+  if (store instanceof Promise) return;
+  const { keys, records, workers } = (store ?? {}) as Partial<Stores>;
+  if ([keys, records, workers].some((part) => typeof part === 'object' && part !== null)) return;
+  throw wrong(
+    `Expected the store of ${shown} to be an object with keys, records or workers (or a function that returns one), got ${kindOf(store)}.`,
+  );
+}
+
+/** By shape, not by class: the config may import another copy of Longshore. */
+function isApp(value: unknown): value is App {
+  const app = value as Partial<App> | null | undefined;
+  return (
+    typeof app?.jobs?.get === 'function' && typeof app.keyRing === 'function' && Array.isArray(app.queues)
+  );
+}
+
+function isBackend(value: unknown): value is QueueBackend {
+  const backend = value as Partial<QueueBackend> | null | undefined;
+  const verbs = [backend?.enqueue, backend?.fetch, backend?.ack, backend?.close];
+  return typeof backend?.name === 'string' && verbs.every((verb) => typeof verb === 'function');
+}
+
+function broken(shown: string, cause: unknown): CliError {
+  const code = longshoreCode(cause);
+  const message = messageOf(cause).split('\n')[0]!.replace(/\.?$/, '.');
+  const what = code === null ? message : `${code}: ${message}`;
+  return wrong(`${shown} could not be loaded: ${what}${remedy(cause)}`, cause);
+}
+
+function remedy(cause: unknown): string {
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  const message = messageOf(cause);
+  if (code === 'ERR_MODULE_NOT_FOUND' && /Cannot find package/.test(message)) {
+    return ' Install it with npm in the folder of the config.';
+  }
+  if (code === 'ERR_MODULE_NOT_FOUND') return ' Imports of your own files need their ending, like ./jobs.ts.';
+  if (/outside a module|Unexpected token 'export'/.test(message)) {
+    return ' Set "type": "module" in package.json (npm pkg set type=module) or call it longshore.config.mts.';
+  }
+  if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') {
+    return ' Node runs TypeScript by erasing types: no enum, namespace or parameter property.';
+  }
+  if (/does not provide an export named/.test(message)) {
+    return ' A type needs `import type`, because Node erases types one file at a time.';
+  }
+  return '';
+}
+
+function wrong(message: string, cause?: unknown): CliError {
+  return new CliError('CONFIG', 1, message, { cause });
+}
+
+function kindOf(value: unknown): string {
+  if (value === undefined || value === null) return 'none';
+  if (typeof value === 'function') return 'a function';
+  if (Array.isArray(value)) return 'an array';
+  return typeof value === 'object' ? 'an object of another kind' : `a ${typeof value}`;
+}

@@ -1,0 +1,96 @@
+/** One event as one line for people; `null` for what they need not see. */
+
+import type { LongshoreEvent } from '../../../core/base/events.ts';
+import { count, plain, type Style, span, type Ui } from './ui.ts';
+
+type Line = readonly [sign: string, style: Style, what: string, detail: string];
+
+export function lineOf(event: LongshoreEvent, ui: Ui, now: number): string | null {
+  const line = partsOf(event);
+  if (line === null) return null;
+  const [sign, style, what, detail] = line;
+  const time = new Date(now).toTimeString().slice(0, 8);
+  return `${ui.paint('dim', time)}  ${ui.paint(style, sign)} ${plain(what).padEnd(20)} ${plain(detail)}`.trimEnd();
+}
+
+function partsOf(event: LongshoreEvent): Line | null {
+  switch (event.type) {
+    case 'job.settled':
+      return settled(event);
+    case 'job.log':
+      return ['·', 'dim', event.job, `${event.message} ${fields(event.fields)}`];
+    case 'job.warning':
+      return ['!', 'yellow', event.job, event.message];
+    case 'schedule.enqueued':
+      return ['»', 'cyan', event.schedule, `schedule fired, job ${event.id}`];
+    case 'schedule.failed':
+      return ['✗', 'red', event.schedule, `${event.error.code}: ${event.error.message}`];
+    case 'backend.failed':
+      return ['✗', 'red', event.backend, `${event.during}: ${event.error.message}`];
+    case 'outbox.refused':
+      return ['✗', 'red', event.backend, `refuses message ${event.id}: ${event.error.message}`];
+    case 'backend.recovered':
+      return ['✓', 'green', event.backend, `works again after ${span(event.afterMs)}`];
+    case 'worker.started':
+      return [
+        '▸',
+        'bold',
+        'worker',
+        `on ${event.backend}, queues ${event.queues.join(', ')}, ${event.concurrency} at a time`,
+      ];
+    case 'worker.draining':
+      return event.reason === 'signal'
+        ? [
+            '▸',
+            'bold',
+            'worker',
+            `draining: ${count(event.running, 'job')} may end; Ctrl-C again ends at once`,
+          ]
+        : null;
+    case 'worker.stopped':
+      return [
+        '▸',
+        'bold',
+        'worker',
+        `stopped (${event.reason}), ${count(event.handedBack, 'job')} handed back`,
+      ];
+    case 'worker.reaped':
+      return ['↻', 'yellow', event.queue, `${count(event.count, 'job')} of a vanished worker may run again`];
+    case 'worker.memory':
+      return ['!', 'yellow', 'worker', 'memory has grown; look for a handler that keeps what it loads'];
+    case 'key.development':
+      return ['!', 'yellow', 'signing', `with the development key in ${event.path}`];
+    default:
+      return null;
+  }
+}
+
+function settled(event: Extract<LongshoreEvent, { type: 'job.settled' }>): Line {
+  const what = event.job || 'unknown sender';
+  const error = (event.error ?? '').replace(/^HANDLER: /, '');
+  if (!event.settled) return ['!', 'yellow', what, 'lost its lease, so this run changed nothing'];
+  switch (event.outcome) {
+    case 'acked': {
+      const again = event.attempt > 1 ? `, attempt ${event.attempt}` : '';
+      return ['✓', 'green', what, `${span(event.durationMs)}${again}`];
+    }
+    case 'requeued':
+      return [
+        '↻',
+        'yellow',
+        what,
+        `attempt ${event.attempt}, again in ${span(event.delayMs ?? 0)}: ${error}`,
+      ];
+    case 'skipped-idempotent':
+      return ['=', 'cyan', what, 'already done, not run again'];
+    case 'dead-lettered':
+    case 'rejected':
+      return ['✗', 'red', what, `${event.outcome} (${event.reason}): ${error}`];
+  }
+}
+
+function fields(all: Readonly<Record<string, unknown>>): string {
+  return Object.entries(all)
+    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(' ');
+}

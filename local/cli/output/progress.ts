@@ -1,0 +1,41 @@
+/** A bar for long work. On stderr, and only where somebody looks at it. */
+
+import type { Io } from '../io.ts';
+
+export interface Progress {
+  readonly visible: boolean;
+  add(done: number): void;
+  stop(): void;
+}
+
+const none: Progress = { visible: false, add() {}, stop() {} };
+
+export async function startProgress(
+  io: Io,
+  json: boolean,
+  { label, total }: { label: string; total: number },
+): Promise<Progress> {
+  if (json || !io.isTTY.stderr || total === 0) return none;
+  const { SingleBar } = await import('cli-progress');
+  const bar = new SingleBar({
+    stream: io.stderr,
+    format: `${label} [{bar}] {value}/{total}  {duration_formatted}`,
+    barsize: 24,
+    hideCursor: true,
+    gracefulExit: false, // signals are the command's business
+    emptyOnZero: true,
+  });
+  let done = 0;
+  let most = total;
+  bar.start(total, 0);
+  return {
+    visible: true,
+    add(more) {
+      done += more;
+      most = Math.max(most, done); // new work came while the old was done
+      bar.setTotal(most);
+      bar.update(done);
+    },
+    stop: () => bar.stop(),
+  };
+}

@@ -1,0 +1,136 @@
+/** What a simulation tells, as lines for people. */
+
+import type { LongshoreEvent } from '../../../core/base/events.ts';
+import type { SimulationEvent, SimulationSummary } from '../../simulate/events.ts';
+import type { Io } from '../io.ts';
+import { lineOf } from './lines.ts';
+import { count, plain, type Style, span, type Ui } from './ui.ts';
+
+/** How a cloud calls its things. */
+export interface Words {
+  readonly platform: string;
+  readonly broker: string;
+  /** Where the broker itself puts what came too often. */
+  deadLettersOf(queue: string): string;
+}
+
+export function createReporter(
+  { stdout, clock }: Pick<Io, 'stdout' | 'clock'>,
+  ui: Ui,
+  words: Words,
+): (event: SimulationEvent) => void {
+  return (event) => {
+    const now = clock.now();
+    if (event.type === 'printed') {
+      const line = printedLine(event.line, ui, now);
+      if (line !== null) stdout.write(`${line}\n`);
+      return;
+    }
+    for (const [sign, style, what, detail] of linesOf(event, words)) {
+      const time = new Date(now).toTimeString().slice(0, 8);
+      stdout.write(
+        `${ui.paint('dim', time)}  ${ui.paint(style, sign)} ${what.padEnd(20)} ${plain(detail)}\n`,
+      );
+    }
+  };
+}
+
+type Line = readonly [sign: string, style: Style, what: string, detail: string];
+
+function linesOf(event: Exclude<SimulationEvent, { type: 'printed' }>, words: Words): Line[] {
+  switch (event.type) {
+    case 'ready':
+      return event.lines.map(([what, text]) => ['▸', 'bold', what, text]);
+    case 'invoked': {
+      const again = event.again > 0 ? `, ${event.again} of them again` : '';
+      return [['→', 'cyan', event.queue, `${count(event.messages, 'message')}${again}`]];
+    }
+    case 'answered': {
+      const { done, failed, durationMs } = event;
+      const told = `${done} done${failed > 0 ? `, ${failed} reported as failed` : ''}, ${span(durationMs)}`;
+      return [['←', failed > 0 ? 'yellow' : 'green', event.queue, told]];
+    }
+    case 'failed': {
+      const told = `the function failed, ${count(event.messages, 'message')} will come again: ${event.error.message}`;
+      return [['←', 'red', event.queue, told]];
+    }
+    case 'redriven': {
+      const told = `${count(event.messages, 'message')} came too often: ${words.broker} moves it to ${words.deadLettersOf(event.queue)}`;
+      return [['✗', 'red', event.queue, told]];
+    }
+    case 'ticked':
+      if (event.error) return [['✗', 'red', 'schedule', event.error.message]];
+      return [
+        [
+          '»',
+          'cyan',
+          'schedule',
+          event.enqueued === null ? 'called' : `called, ${count(event.enqueued, 'job')} due`,
+        ],
+      ];
+    case 'requested': {
+      const { method, path, status } = event;
+      return [
+        [status < 400 ? '←' : '✗', status < 400 ? 'green' : 'yellow', 'http', `${method} ${path} ${status}`],
+      ];
+    }
+    case 'stopping':
+      return [['▸', 'bold', words.platform, `stopping: ${count(event.running, 'invocation')} may end`]];
+  }
+}
+
+/** Longshore's own lines are told as everywhere else; what else the functions print is shown as it is. */
+function printedLine(text: string, ui: Ui, now: number): string | null {
+  const event = eventOf(text);
+  if (event === 'silent') return null;
+  return (event && lineOf(event, ui, now)) ?? `          ${ui.paint('dim', plain(text))}`;
+}
+
+const told = ['job.settled', 'job.log', 'job.warning', 'schedule.enqueued'];
+const silent = ['job.started'];
+
+function eventOf(text: string): LongshoreEvent | 'silent' | null {
+  if (!text.startsWith('{')) return null;
+  try {
+    const { event: type, ...facts } = JSON.parse(text) as { event?: string };
+    if (silent.includes(type ?? '')) return 'silent';
+    const absent = { tenantId: null, error: null, reason: null, delayMs: null, fields: {} };
+    return told.includes(type ?? '') ? ({ ...absent, ...facts, type } as unknown as LongshoreEvent) : null;
+  } catch {
+    return null;
+  }
+}
+
+export function summaryLines(summary: SimulationSummary, ui: Ui, words: Words): string {
+  const { invocations, messages, done, reportedFailed, failedInvocations, redriven } = summary;
+  const ended = summary.reason === 'idle' ? 'idle' : 'stopped';
+  const parts = [
+    `${count(invocations, 'invocation')} in ${span(summary.durationMs)}`,
+    `${count(messages, 'message')}`,
+    `${done} done`,
+  ];
+  if (reportedFailed !== undefined) parts.push(`${reportedFailed} reported as failed`);
+  if (failedInvocations > 0)
+    parts.push(
+      `${count(failedInvocations, 'invocation')} failed${reportedFailed === undefined ? '' : ' as a whole'}`,
+    );
+  if (redriven > 0) parts.push(`${redriven} moved to the dead letters by ${words.broker}`);
+  const left = Object.entries(summary.queues).filter(([, { ready, delayed, hidden, dead }]) =>
+    [ready, delayed, hidden, dead].some((n) => n > 0),
+  );
+  const lines = [`${ended}: ${parts.join(', ')}.`];
+  if (left.length === 0) return [...lines, 'The queues are empty.'].join('\n');
+  const table = ui.table(left, [
+    { title: 'queue', value: ([name]) => name },
+    { title: 'ready', align: 'right', value: ([, { ready }]) => String(ready) },
+    { title: 'delayed', align: 'right', value: ([, { delayed }]) => String(delayed) },
+    { title: 'hidden', align: 'right', value: ([, { hidden }]) => String(hidden) },
+    {
+      title: 'dead',
+      align: 'right',
+      value: ([, { dead }]) => String(dead),
+      style: ([, { dead }]) => (dead > 0 ? 'red' : null),
+    },
+  ]);
+  return [...lines, table].join('\n');
+}

@@ -1,0 +1,296 @@
+/**
+ * One queue of Service Bus, without AMQP: sequence numbers, locks, schedules, duplicate detection, dead letters. Time is
+ * handed in; a moment that has come is acted on by timers of that clock.
+ */
+
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../../core/base/clock.ts';
+import { createMemory } from './memory.ts';
+
+export interface QueueSettings {
+  /** How long a delivery is locked. Service Bus allows 5 seconds to 5 minutes. */
+  readonly lockMs: number;
+  /** After so many deliveries that came to nothing a message is moved to the dead letters. */
+  readonly maxDeliveryCount: number;
+  /** How long a message id is remembered; `null` = a second one is another message. */
+  readonly duplicateWindowMs: number | null;
+  /** How long a message lives; `null` = for ever. */
+  readonly timeToLiveMs: number | null;
+  /** Whether a message that has lived too long goes to the dead letters. */
+  readonly deadLetterOnExpiry: boolean;
+}
+
+export const defaultSettings: QueueSettings = {
+  lockMs: 60_000,
+  maxDeliveryCount: 10,
+  duplicateWindowMs: null,
+  timeToLiveMs: null,
+  deadLetterOnExpiry: false,
+};
+
+export type Properties = Readonly<Record<string, unknown>>;
+
+/** What a sender hands over. */
+export interface Parcel {
+  readonly messageId: string | null;
+  /** Epoch ms; `null` = at once. */
+  readonly notBefore: number | null;
+  readonly timeToLiveMs: number | null;
+  /** Application properties. */
+  readonly properties: Properties;
+  /** Whatever else there is to it; the queue does not look. */
+  readonly content: unknown;
+}
+
+export interface StoredMessage {
+  readonly sequence: number;
+  readonly parcel: Parcel;
+  readonly properties: Properties;
+  readonly enqueuedAt: number;
+  /** Deliveries that came to nothing. */
+  readonly deliveryCount: number;
+  readonly state: 'active' | 'deferred' | 'scheduled';
+  /** Where a dead letter comes from. */
+  readonly source: string | null;
+}
+
+export interface Locked {
+  readonly token: string;
+  /** Epoch ms. */
+  readonly until: number;
+  readonly message: StoredMessage;
+}
+
+/** `false` = nobody holds that lock (any more), and nothing has changed. */
+export interface Queue {
+  readonly name: string;
+  readonly settings: QueueSettings;
+  /** `null` for a queue of dead letters. */
+  readonly deadLetters: Queue | null;
+  /** Sequence numbers, in order; what is a duplicate is taken and forgotten, and has `null`. */
+  send(parcels: readonly Parcel[], source?: string): (number | null)[];
+  cancel(sequences: readonly number[]): void;
+  /** The next active message, locked; or taken for good. */
+  take(): Locked | null;
+  takeAway(): StoredMessage | null;
+  takeDeferred(sequence: number): Locked | null;
+  complete(token: string): boolean;
+  abandon(token: string, change?: Properties): boolean;
+  defer(token: string, change?: Properties): boolean;
+  deadLetter(token: string, change?: Properties): boolean;
+  /** The new end. */
+  renew(token: string): number | null;
+  /** Everything, by sequence number. */
+  peek(from: number, count: number): StoredMessage[];
+  counts(): { readonly ready: number; readonly locked: number; readonly scheduled: number };
+  /** Called when there may be something to take. */
+  onReady(listener: () => void): void;
+  /** Ends its timers. */
+  close(): void;
+}
+
+type Mutable = { -readonly [K in keyof StoredMessage]: StoredMessage[K] };
+interface Lock {
+  readonly message: Mutable;
+  until: number;
+  stop: () => void;
+}
+
+export function createQueue(name: string, settings: QueueSettings, clock: Clock, isDead = false): Queue {
+  const deadLetters = isDead
+    ? null
+    : createQueue(
+        `${name}/$DeadLetterQueue`,
+        { ...defaultSettings, lockMs: settings.lockMs, maxDeliveryCount: Number.POSITIVE_INFINITY },
+        clock,
+        true,
+      );
+  const known = createMemory(clock);
+  const messages = new Map<number, Mutable>();
+  const locks = new Map<string, Lock>();
+  /** Timers of messages that are scheduled or have an end. */
+  const timers = new Map<number, () => void>();
+  const listeners = new Set<() => void>();
+  /** Sequence numbers of what may be taken, ascending. */
+  let ready: number[] = [];
+  let last = 0;
+
+  function makeReady(message: Mutable): void {
+    const { sequence } = message;
+    const at = ready.findLastIndex((other) => other < sequence) + 1;
+    ready.splice(at, 0, sequence);
+    for (const listener of listeners) listener();
+  }
+
+  function forget(message: Mutable): void {
+    messages.delete(message.sequence);
+    timers.get(message.sequence)?.();
+    timers.delete(message.sequence);
+  }
+
+  /** As if it were sent now: with a new number at the end of the line. */
+  function activate(message: Mutable): void {
+    forget(message);
+    const active: Mutable = { ...message, sequence: ++last, enqueuedAt: clock.now(), state: 'active' };
+    messages.set(last, active);
+    limitLife(active);
+    makeReady(active);
+  }
+
+  function limitLife(message: Mutable): void {
+    const lives = [message.parcel.timeToLiveMs, settings.timeToLiveMs].filter((ms) => ms !== null);
+    if (lives.length === 0) return;
+    timers.set(
+      message.sequence,
+      clock.after(Math.min(...lives), () => {
+        if (!ready.includes(message.sequence)) return; // locked: it may still be settled
+        ready = ready.filter((other) => other !== message.sequence);
+        if (settings.deadLetterOnExpiry) bury(message, { DeadLetterReason: 'TTLExpiredException' });
+        else forget(message);
+      }),
+    );
+  }
+
+  function bury(message: Mutable, change: Properties): void {
+    forget(message);
+    const properties = { ...message.properties, ...change };
+    if (deadLetters) deadLetters.send([{ ...message.parcel, properties, notBefore: null }], name);
+    else activate({ ...message, properties });
+  }
+
+  function lock(message: Mutable): Locked {
+    const token = randomUUID();
+    const until = clock.now() + settings.lockMs;
+    locks.set(token, { message, until, stop: clock.after(settings.lockMs, () => give(token)) });
+    return { token, until, message: { ...message } };
+  }
+
+  /** The lock, when it still holds. */
+  function held(token: string): Lock | null {
+    const found = locks.get(token);
+    return found && found.until > clock.now() ? found : null;
+  }
+
+  function unlock(token: string): Mutable | null {
+    const found = locks.get(token);
+    if (!found) return null;
+    found.stop();
+    locks.delete(token);
+    return found.message;
+  }
+
+  /** Back to the line, one delivery more. */
+  function give(token: string, change: Properties = {}): void {
+    const message = unlock(token);
+    if (!message) return;
+    message.deliveryCount++;
+    message.properties = { ...message.properties, ...change };
+    if (message.state === 'deferred') return;
+    if (message.deliveryCount < settings.maxDeliveryCount) makeReady(message);
+    else
+      bury(message, {
+        DeadLetterReason: 'MaxDeliveryCountExceeded',
+        DeadLetterErrorDescription: `Message could not be consumed after ${message.deliveryCount} delivery attempts.`,
+      });
+  }
+
+  function settle(token: string, how: (message: Mutable) => void): boolean {
+    if (!held(token)) return false;
+    how(unlock(token)!);
+    return true;
+  }
+
+  return {
+    name,
+    settings,
+    deadLetters,
+    send(parcels, source) {
+      return parcels.map((parcel) => {
+        const { duplicateWindowMs: windowMs } = settings;
+        if (windowMs !== null && parcel.messageId !== null && !known.add(parcel.messageId, windowMs))
+          return null;
+        const now = clock.now();
+        const message: Mutable = {
+          sequence: ++last,
+          parcel,
+          properties: parcel.properties,
+          enqueuedAt: now,
+          deliveryCount: 0,
+          state: 'active',
+          source: source ?? null,
+        };
+        messages.set(message.sequence, message);
+        if (parcel.notBefore !== null && parcel.notBefore > now) {
+          message.state = 'scheduled';
+          timers.set(
+            message.sequence,
+            clock.after(parcel.notBefore - now, () => activate(message)),
+          );
+        } else {
+          limitLife(message);
+          makeReady(message);
+        }
+        return message.sequence;
+      });
+    },
+    cancel(sequences) {
+      for (const sequence of sequences) {
+        const message = messages.get(sequence);
+        if (message?.state === 'scheduled') forget(message);
+      }
+    },
+    take() {
+      const sequence = ready.shift();
+      return sequence === undefined ? null : lock(messages.get(sequence)!);
+    },
+    takeAway() {
+      const sequence = ready.shift();
+      if (sequence === undefined) return null;
+      const message = messages.get(sequence)!;
+      forget(message);
+      return message;
+    },
+    takeDeferred(sequence) {
+      const message = messages.get(sequence);
+      const isHeld = [...locks.values()].some((one) => one.message === message);
+      return message?.state === 'deferred' && !isHeld ? lock(message) : null;
+    },
+    complete: (token) => settle(token, forget),
+    abandon(token, change) {
+      if (!held(token)) return false;
+      give(token, change);
+      return true;
+    },
+    defer: (token, change = {}) =>
+      settle(token, (message) => {
+        message.state = 'deferred';
+        message.properties = { ...message.properties, ...change };
+      }),
+    deadLetter: (token, change = {}) => settle(token, (message) => bury(message, change)),
+    renew(token) {
+      const found = held(token);
+      if (!found) return null;
+      found.stop();
+      found.until = clock.now() + settings.lockMs;
+      found.stop = clock.after(settings.lockMs, () => give(token));
+      return found.until;
+    },
+    peek: (from, count) =>
+      [...messages.values()]
+        .filter(({ sequence }) => sequence >= from)
+        .slice(0, count)
+        .map((message) => ({ ...message })),
+    counts: () => ({
+      ready: ready.length,
+      locked: locks.size,
+      scheduled: [...messages.values()].filter(({ state }) => state === 'scheduled').length,
+    }),
+    onReady: (listener) => void listeners.add(listener),
+    close() {
+      for (const stop of timers.values()) stop();
+      for (const { stop } of locks.values()) stop();
+      listeners.clear();
+      deadLetters?.close();
+    },
+  };
+}

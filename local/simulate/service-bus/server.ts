@@ -1,0 +1,241 @@
+/**
+ * A Service Bus for tests and for development: queues over AMQP 1.0, for the real `@azure/service-bus`. Nothing is kept
+ * when it stops, and whoever reaches the port may do everything.
+ */
+
+import type { AddressInfo, Server, Socket } from 'node:net';
+import { hostname } from 'node:os';
+import rhea, { type EventContext, type Message, type Sender } from 'rhea';
+import { type Clock, systemClock } from '../../../core/base/clock.ts';
+import { config } from '../../../core/base/errors.ts';
+import { createDelivering, type Outcome } from './delivering.ts';
+import { manage, type Reply, replyTo } from './management.ts';
+import { createQueue, defaultSettings, type Queue, type QueueSettings } from './queue.ts';
+import {
+  accepted,
+  type Decoded,
+  messagesOf,
+  parcelOf,
+  rejected,
+  sizeOf,
+  textIn,
+  textMessage,
+} from './wire.ts';
+
+export type { Queue, QueueSettings } from './queue.ts';
+
+export interface ServiceBusServer {
+  readonly port: number;
+  readonly connectionString: string;
+  createQueue(name: string, settings?: Partial<QueueSettings>): Queue;
+  deleteQueue(name: string): void;
+  /** `<queue>/$DeadLetterQueue` too. Throws for one that does not exist. */
+  queue(name: string): Queue;
+  /** Puts a text into a queue, without id or properties, as whoever may write to it could. */
+  write(name: string, body: string): void;
+  /** Of everything in a queue, whether it is ready, locked or scheduled. */
+  bodies(name: string): string[];
+  /** As when a cable is pulled. */
+  dropConnections(): void;
+  stop(): Promise<void>;
+}
+
+export interface ServiceBusServerOptions {
+  /** @default a free one */
+  readonly port?: number;
+  /** Another than a loopback address makes it public. @default '127.0.0.1' */
+  readonly host?: string;
+  readonly clock?: Clock;
+  /** Bytes of one message or one batch, as the tier has it. @default 262_144 (Standard) */
+  readonly maxMessageBytes?: number;
+}
+
+const management = '/$management';
+
+/** Throws `CONFIG` where it may not listen. */
+export async function startServiceBus(options: ServiceBusServerOptions = {}): Promise<ServiceBusServer> {
+  const { port = 0, host = '127.0.0.1', clock = systemClock, maxMessageBytes = 262_144 } = options;
+  const queues = new Map<string, Queue>();
+  const sockets = new Set<Socket>();
+  const delivering = createDelivering();
+  const container = rhea.create_container({
+    id: 'longshore-servicebus',
+    autoaccept: false,
+    autosettle: false,
+    credit_window: 0,
+    treat_modified_as_released: false,
+    max_frame_size: 65_536,
+  } as never);
+
+  function find(address: string): Queue | null {
+    const [name = '', part] = address.toLowerCase().split('/');
+    const queue = queues.get(name);
+    if (!queue || part === undefined) return queue ?? null;
+    return part === '$deadletterqueue' ? queue.deadLetters : null;
+  }
+
+  const addressOf = (terminus: { address?: unknown } | undefined): string => String(terminus?.address ?? '');
+  const isForReplies = (address: string): boolean => address === '$cbs' || address.endsWith(management);
+
+  container.on('receiver_open', ({ receiver }: EventContext) => {
+    const address = addressOf(receiver!.target);
+    receiver!.set_target(receiver!.target);
+    receiver!.set_source(receiver!.source);
+    const known = address === '$cbs' || find(address.replace(management, ''));
+    // The SDK asks for the size before it makes a batch. The answer to its attach is written after this event.
+    attachOf(receiver!).max_message_size = maxMessageBytes;
+    if (known) {
+      receiver!.add_credit(1_000);
+      receiver!.set_credit_window(1_000);
+    } else receiver!.close(notFound(address));
+  });
+
+  container.on('sender_open', ({ sender }: EventContext) => {
+    const address = addressOf(sender!.source);
+    sender!.set_source(sender!.source);
+    sender!.set_target(sender!.target);
+    // Replies are settled when they are sent, so that nothing has to be said about them.
+    if (isForReplies(address)) attachOf(sender!).snd_settle_mode = 1;
+    if (isForReplies(address)) return;
+    const queue = find(address);
+    if (queue) delivering.add(sender!, queue);
+    else sender!.close(notFound(address));
+  });
+
+  container.on('message', ({ receiver, message, delivery, connection, ...rest }: EventContext) => {
+    const address = addressOf(receiver!.target);
+    if (isForReplies(address)) {
+      delivery!.update(true, accepted() as never);
+      const target = find(address.replace(management, ''));
+      const reply: Reply = address === '$cbs' ? { statusCode: 202 } : manage(target!, message!);
+      replyLink(connection, String(message!.reply_to))?.send(replyTo(message!, reply));
+      if (target) delivering.pump(target);
+      return;
+    }
+    const { format } = rest as { format?: number };
+    const refusal = take(find(address), message as Message | Buffer, format);
+    delivery!.update(true, (refusal ? rejected(refusal) : accepted()) as never);
+  });
+
+  function take(queue: Queue | null, message: Message | Buffer, format: number | undefined) {
+    if (!queue) return notFound('');
+    const decoded: Decoded[] = messagesOf(message, format);
+    if (decoded.some((one) => sizeOf(one) > maxMessageBytes)) {
+      return {
+        condition: 'amqp:link:message-size-exceeded',
+        description: `The received message (delivery-id:0, size:${sizeOf(decoded[0]!)} bytes) exceeds the limit (${maxMessageBytes} bytes) currently allowed on the link.`,
+      };
+    }
+    queue.send(decoded.map(parcelOf));
+    return null;
+  }
+
+  for (const outcome of ['accepted', 'rejected', 'modified', 'released'] satisfies Outcome[]) {
+    container.on(outcome, (context: EventContext) => {
+      if (context.sender && !isForReplies(addressOf(context.sender.source)))
+        delivering.settle(context, outcome);
+      else context.delivery?.update(true);
+    });
+  }
+  container.on('sender_flow', ({ sender }: EventContext) => {
+    const queue = find(addressOf(sender!.source));
+    if (queue) delivering.pump(queue);
+  });
+  container.on('sender_draining', ({ sender }: EventContext) => delivering.drain(sender!));
+  container.on('sender_close', ({ sender }: EventContext) => delivering.remove(sender!));
+  container.on('session_close', ({ session }: EventContext) =>
+    (session as unknown as Links).each_sender((sender) => delivering.remove(sender)),
+  );
+  const forget = ({ connection }: EventContext) =>
+    (connection as unknown as Links).each_sender((sender) => delivering.remove(sender));
+  container.on('connection_close', forget);
+  container.on('disconnected', forget);
+  for (const noise of [
+    'connection_error',
+    'session_error',
+    'sender_error',
+    'receiver_error',
+    'protocol_error',
+    'error',
+  ])
+    container.on(noise, () => {});
+
+  const server = container.listen({ port, host } as never) as Server;
+  server.on('connection', (socket) => {
+    sockets.add(socket.setNoDelay(true));
+    socket.on('error', () => {});
+    socket.on('close', () => sockets.delete(socket));
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('listening', resolve);
+    server.once('error', (error: NodeJS.ErrnoException) => reject(cannotListen(host, port, error)));
+  });
+  const chosen = (server.address() as AddressInfo).port;
+
+  function dropConnections(): void {
+    for (const socket of sockets) socket.destroy();
+  }
+
+  function queue(name: string): Queue {
+    const found = find(name);
+    if (found) return found;
+    throw new Error(`Expected a queue that was created, got "${name}".`);
+  }
+
+  return {
+    port: chosen,
+    connectionString: `Endpoint=sb://${reachableAs(host)}:${chosen};SharedAccessKeyName=longshore;SharedAccessKey=development;UseDevelopmentEmulator=true;`,
+    createQueue(name, settings = {}) {
+      const queue = createQueue(name, { ...defaultSettings, ...settings }, clock);
+      for (const part of [queue, queue.deadLetters!]) part.onReady(() => delivering.pump(part));
+      queues.set(name.toLowerCase(), queue);
+      return queue;
+    },
+    deleteQueue(name) {
+      queues.get(name.toLowerCase())?.close();
+      queues.delete(name.toLowerCase());
+    },
+    queue,
+    write: (name, body) => void queue(name).send([parcelOf(textMessage(body))]),
+    bodies: (name) => queue(name).peek(0, Number.MAX_SAFE_INTEGER).map(textIn),
+    dropConnections,
+    async stop() {
+      dropConnections();
+      await new Promise((resolve) => server.close(resolve));
+      for (const queue of queues.values()) queue.close();
+    },
+  };
+}
+
+/** An address that means "all of them" is none that one could connect to. */
+function reachableAs(host: string): string {
+  const name = ['0.0.0.0', '::'].includes(host) ? hostname() : host;
+  return name.includes(':') ? `[${name}]` : name;
+}
+
+function cannotListen(host: string, port: number, { code, message }: NodeJS.ErrnoException): Error {
+  const why = code === 'EADDRINUSE' ? 'it is taken' : message;
+  return config(`Expected to listen on port ${port} of ${host}, but ${why}. Choose another one.`);
+}
+
+interface Attach {
+  max_message_size?: number;
+  snd_settle_mode?: number;
+}
+const attachOf = (link: unknown): Attach => (link as { local: { attach: Attach } }).local.attach;
+
+interface Links {
+  each_sender(action: (sender: Sender) => void): void;
+}
+
+function replyLink(connection: EventContext['connection'], address: string): Sender | undefined {
+  const isIt = (link: Sender): boolean => link.name === address;
+  return (
+    connection as unknown as { find_sender(is: (link: Sender) => boolean): Sender | undefined }
+  ).find_sender(isIt);
+}
+
+const notFound = (address: string) => ({
+  condition: 'amqp:not-found',
+  description: `The messaging entity 'sb://localhost/${address}' could not be found.`,
+});

@@ -1,0 +1,237 @@
+/** Configs that are missing, broken or of another shape. */
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { configNames } from '../../../local/cli/config/config.ts';
+import { cli, imports, json, project, shopConfig } from './kit.ts';
+
+const app = `const app = createApp({ jobs: [defineJob({ name: 'a', payload: z.object({}), handle() {} })] });`;
+
+const rows: readonly [what: string, text: string, exit: number, code: string, says: RegExp][] = [
+  [
+    'exports nothing',
+    'export {};',
+    1,
+    'CONFIG',
+    /to export an app, got none \(it exports: nothing\)\. Write/,
+  ],
+  ['exports a default', 'export default { app: 1, backend: 2 };', 1, 'CONFIG', /it exports: default/],
+  [
+    'exports no backend',
+    `${imports}${app} export { app };`,
+    1,
+    'CONFIG',
+    /to export a backend, got none \(it exports: app\)/,
+  ],
+  [
+    'exports no app',
+    `${imports} export const backend = memory();`,
+    1,
+    'CONFIG',
+    /to export an app, got none/,
+  ],
+  [
+    'exports options as app',
+    `${imports} export const app = { jobs: [] }; export const backend = memory();`,
+    1,
+    'CONFIG',
+    /got an object of another kind/,
+  ],
+  [
+    'exports a function as app',
+    `${imports} export const app = () => 1; export const backend = memory();`,
+    1,
+    'CONFIG',
+    /got a function/,
+  ],
+  [
+    'exports a path as backend',
+    `${imports}${app} export { app }; export const backend = 'jobs.db';`,
+    1,
+    'CONFIG',
+    /to be a QueueBackend such as sqlite\('jobs\.db'\), got a string/,
+  ],
+  [
+    'has a backend that returns nothing',
+    `${imports}${app} export { app }; export const backend = () => {};`,
+    1,
+    'CONFIG',
+    /QueueBackend .*got none/,
+  ],
+  [
+    'has a backend that throws',
+    `${imports}${app} export { app }; export const backend = () => { throw new Error('no route'); };`,
+    1,
+    'CONFIG',
+    /could not be opened: no route/,
+  ],
+  [
+    'has a backend that rejects',
+    `${imports}${app} export { app }; export const backend = async () => { throw new Error('connect ECONNREFUSED postgres://ada:hunter2@db/q'); };`,
+    1,
+    'CONFIG',
+    /postgres:\/\/\*\*\*@db/,
+  ],
+  [
+    'has a backend without a file',
+    `${imports}${app} export { app }; export const backend = () => sqlite('');`,
+    1,
+    'CONFIG',
+    /sqlite\(\) expects the path/,
+  ],
+  [
+    'has a backend in a file',
+    `${imports}${app} export { app }; export const backend = () => sqlite(import.meta.filename);`,
+    1,
+    'CORRUPT',
+    /Choose another path/,
+  ],
+  [
+    'has a backend below a file',
+    `${imports}${app} export { app }; export const backend = () => sqlite(import.meta.filename + '/x.db');`,
+    1,
+    'READ_ONLY',
+    /Check the path/,
+  ],
+  [
+    'has a list as store',
+    `${imports}${app} export { app }; export const backend = memory(); export const store = 7;`,
+    1,
+    'CONFIG',
+    /store .*got a number/,
+  ],
+  [
+    'throws',
+    `throw new Error('not today');`,
+    1,
+    'CONFIG',
+    /longshore\.config\.ts could not be loaded: not today\./,
+  ],
+  ['throws text', `throw 'not today';`, 1, 'CONFIG', /could not be loaded: not today\./],
+  [
+    'has two jobs of one name',
+    `${imports} const a = defineJob({ name: 'a', payload: z.object({}), handle() {} }); export const app = createApp({ jobs: [a, a] });`,
+    1,
+    'CONFIG',
+    /CONFIG: Two jobs are called "a"/,
+  ],
+  [
+    'has no jobs',
+    `${imports} export const app = createApp({ jobs: [] }); export const backend = memory();`,
+    1,
+    'CONFIG',
+    /needs at least one queue/,
+  ],
+];
+
+describe('a config that', () => {
+  it.each(rows)('%s ends with a sentence', async (_, text, exit, code, says) => {
+    const folder = project({ 'longshore.config.ts': text });
+    const { stderr, stdout, code: ended } = await cli(folder, ['work', '--once', '--json']);
+    const { error } = JSON.parse(stderr);
+    expect({ ended, stdout, code: error.code }).toEqual({ ended: exit, stdout: '', code });
+    expect(error.message).toMatch(says);
+    expect(error.message).not.toContain('hunter2');
+  });
+});
+
+describe('the config', () => {
+  it.each(configNames)('may be called %s', async (name) => {
+    const folder = project({ [name]: shopConfig });
+    expect(await json(folder, ['schedule', 'list'])).toMatchObject({
+      code: 0,
+      data: { schedules: [{ name: 'hourly' }] },
+    });
+  });
+
+  it('is the first of its names, and --config names any other', async () => {
+    const other = shopConfig.replace('hourly', 'other');
+    const folder = project({
+      'longshore.config.ts': shopConfig,
+      'longshore.config.mjs': other,
+      'etc/ours.ts': other,
+    });
+    const name = async (...more: string[]) =>
+      (await json(folder, ['schedule', 'list', ...more])).data?.schedules as unknown;
+    expect(await name()).toMatchObject([{ name: 'hourly' }]);
+    expect(await name('--config', 'longshore.config.mjs')).toMatchObject([{ name: 'other' }]);
+    expect(await name('--config', join(folder, 'etc/ours.ts'))).toMatchObject([{ name: 'other' }]);
+  });
+
+  it('is missed with a sentence that shows one', async () => {
+    const { code, stderr } = await cli(project({}), ['status']);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(
+      /^CONFIG: No longshore\.config\.ts \(\.mts, \.js, \.mjs\) in .*createApp.*sqlite\('jobs\.db'\)/,
+    );
+  });
+
+  it('opens its backend only for commands that need it', async () => {
+    const folder = project();
+    for (const argv of [
+      ['schedule', 'list'],
+      ['keys', 'list'],
+      ['keys', 'new'],
+      ['--help'],
+      ['status', '--help'],
+    ])
+      expect((await cli(folder, argv)).code).toBe(0);
+    expect(existsSync(join(folder, 'jobs.db'))).toBe(false);
+    await cli(folder, ['status']);
+    expect(existsSync(join(folder, 'jobs.db'))).toBe(true);
+  });
+
+  it('may give a backend, a promise or a function, and a store', async () => {
+    const stores = `export const { stores: store } = memory();`;
+    for (const backend of ['memory()', 'Promise.resolve(memory())', 'async () => memory()']) {
+      const folder = project({
+        'longshore.config.ts': `${imports}${app} export { app }; export const backend = ${backend}; ${stores}`,
+      });
+      expect(await json(folder, ['status'])).toMatchObject({ code: 0, data: { backend: 'memory' } });
+    }
+  });
+});
+
+describe('a backend without administration', () => {
+  const bare = `${imports}${app} export { app };
+    export const backend = () => { const { admin, ...rest } = memory(); return { ...rest, name: 'broker' }; };`;
+
+  it.each([
+    ['status', 'tell the state of its queues'],
+    ['pause default', 'pause a queue'],
+    ['clear default --yes', 'clear a queue'],
+    ['dead list', 'list or settle dead letters'],
+    ['dead retry --all', 'list or settle dead letters'],
+  ])('says so at `%s`', async (line, what) => {
+    const { code, stderr } = await cli(project({ 'longshore.config.ts': bare }), line.split(' '));
+    expect(code).toBe(1);
+    expect(stderr).toBe(
+      `UNSUPPORTED: Backend "broker" cannot ${what}: it offers no administration. Use the broker's own tools.\n`,
+    );
+  });
+
+  it.each(['jobs list', 'reap', 'purge', 'workers', 'tick', 'migrate', 'work --drain'])(
+    'does `%s`',
+    async (line) => {
+      expect(await json(project({ 'longshore.config.ts': bare }), line.split(' '))).toMatchObject({
+        code: 0,
+        stderr: '',
+      });
+    },
+  );
+
+  it('is healthy as far as it tells', async () => {
+    const { code, data } = await json(project({ 'longshore.config.ts': bare }), [
+      'health',
+      '--min-workers',
+      '0',
+    ]);
+    expect({ code, healthy: data?.healthy }).toEqual({ code: 0, healthy: true });
+    expect(data?.checks).toContainEqual({
+      name: 'age',
+      ok: null,
+      detail: 'broker does not tell how long jobs wait',
+    });
+  });
+});

@@ -1,0 +1,119 @@
+/** One run of every command with --json, in an order that gives each something to tell. Docs and tests are held against it. */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { commands } from '../../../local/cli/commands/index.ts';
+import { cli, from, makeProject, shopConfig } from './kit.ts';
+
+export interface Told {
+  readonly path: string;
+  readonly argv: readonly string[];
+  readonly code: number;
+  readonly stderr: string;
+  readonly data: Record<string, unknown>;
+}
+
+/** For a Lambda that has nothing to do. */
+const functions = `
+  export const worker = async () => ({ batchItemFailures: [] });
+  export const schedule = async () => ({ enqueued: [] });`;
+
+/** A function app that has nothing to do. */
+const functionApp = `
+  import { createApp, defineJob } from ${from('core/index.ts')};
+  import { azure } from ${from('functions/azure/index.ts')};
+  import { memoryStore } from ${from('local/backends/memory/index.ts')};
+  import * as z from ${from('node_modules/zod/index.js')};
+  const app = createApp({ jobs: [defineJob({ name: 'idle', payload: z.null(), async handle() {} })] });
+  azure(app, { connection: 'SERVICEBUS_CONNECTION', store: memoryStore });`;
+
+export async function tellStory(): Promise<{ folder: string; told: readonly Told[] }> {
+  const folder = makeProject({
+    'longshore.config.ts': shopConfig,
+    'functions.ts': functions,
+    'main.ts': functionApp,
+  });
+  const told: Told[] = [];
+  async function tell(line: string, ...more: string[]): Promise<Record<string, never>> {
+    const argv = [...line.split(' '), ...more];
+    // Those that stay until somebody ends them are ended at once.
+    const around = line.startsWith('emulate') ? { hungUp: AbortSignal.abort() } : {};
+    const { code, stdout, stderr } = await cli(folder, [...argv, '--json'], around);
+    const path = commands.map((one) => one.path).find((one) => `${line} `.startsWith(`${one} `))!;
+    const data = JSON.parse(stdout) as Record<string, never>;
+    told.push({ path, argv, code, stderr, data });
+    return data;
+  }
+  await tell('migrate');
+  await tell('keys new --kid k1');
+  await tell('keys list');
+  await tell('schedule list');
+  await tell('tick');
+  const { id: dead } = await tell('enqueue mail.send', '{"to":"nobody"}');
+  const { id: gone } = await tell('enqueue mail.send', '{"to":"nobody"}');
+  await tell('enqueue mail.send', '{"to":"later"}');
+  await tell('enqueue greet', '{"name":"Ada"}', '--priority', 'high');
+  const { id: late } = await tell('enqueue greet', '{"name":"Bob"}', '--delay', '2h');
+  await tell('status');
+  await tell('work --drain --no-schedules');
+  await tell('work --once --no-schedules');
+  await tell('dead list');
+  await tell('dead show', dead!, '--body');
+  await tell('dead show', dead!);
+  await tell('dead retry', dead!);
+  await tell('dead discard', gone!, '--yes');
+  await tell('jobs list --queue default');
+  await tell('jobs show', gone === late ? '' : dead!);
+  await tell('work --drain --no-schedules');
+  await tell('jobs show', dead!);
+  await tell('jobs cancel', late!);
+  await tell('dead retry --all');
+  await tell('pause mail');
+  await tell('resume mail');
+  await tell('clear mail --yes');
+  await tell('reap');
+  await tell('purge --older-than 0 --dry-run');
+  await tell('purge --older-than 0 --yes');
+  await tell('schedule run hourly');
+  await tell('workers');
+  await tell('health --min-workers 0');
+  await tell('simulate lambda functions.ts --exit-when-idle');
+  await tell('move --from config --to sqlite:moved.db');
+  await tell('simulate functions main.ts --exit-when-idle --port 0');
+  await tell('emulate servicebus --port 0');
+  const hangUp = new AbortController();
+  const running = cli(folder, ['dev', '--no-schedules', '--json'], { hungUp: hangUp.signal });
+  const seen = await waitFor(async () => {
+    const { stdout } = await cli(folder, ['workers', '--json']);
+    return JSON.parse(stdout).workers.length > 0;
+  });
+  if (seen) await tell('workers');
+  hangUp.abort();
+  const { code, stdout, stderr } = await running;
+  told.push({ path: 'dev', argv: ['dev'], code, stderr, data: JSON.parse(stdout) });
+  return { folder, told };
+}
+
+async function waitFor(holds: () => Promise<boolean>): Promise<boolean> {
+  for (let tries = 0; tries < 100; tries++) {
+    if (await holds()) return true;
+    await new Promise((wake) => setTimeout(wake, 5));
+  }
+  return false;
+}
+
+/** Objects whose keys are data (queues, ids). */
+const maps = ['queues', 'results', 'removed'];
+
+/** The keys of an object, and of what is in it: `a`, `b.c`, `d[].e`. */
+export function keysOf(value: unknown, path = ''): string[] {
+  if (Array.isArray(value)) return [...new Set(value.flatMap((one) => keysOf(one, `${path}[]`)))];
+  if (typeof value !== 'object' || value === null) return [];
+  if (maps.includes(path)) return [];
+  return Object.entries(value).flatMap(([key, member]) => {
+    const here = path === '' ? key : `${path}.${key}`;
+    return [here, ...keysOf(member, here)];
+  });
+}
+
+export const docs = (): string => readFileSync(join(import.meta.dirname, '../../../docs/cli.md'), 'utf8');

@@ -1,0 +1,262 @@
+/** Builds the package, packs it, installs the tarball in an empty project and uses it there as a user would. */
+
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { build } from 'esbuild';
+import { publint } from 'publint';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bundleFunction } from '../../infra/aws/bundle.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const { exports, engines, devDependencies, peerDependencies } = JSON.parse(
+  readFileSync(join(root, 'package.json'), 'utf8'),
+);
+/** For `longshore simulate`, which says what it misses. */
+const tools = ['aws-lambda-ric', 'esbuild', 'fauxqs'];
+/** Who uses a subpath installs its driver; here all of them. */
+const drivers = Object.fromEntries(
+  Object.keys(peerDependencies)
+    .filter((name) => !tools.includes(name))
+    .map((name) => [name, devDependencies[name]]),
+);
+const subpaths = Object.keys(exports).map((subpath) => subpath.replace('.', 'longshore'));
+
+const temporary = mkdtempSync(join(tmpdir(), 'longshore-package-'));
+const packed = join(temporary, 'package');
+const consumer = join(temporary, 'consumer');
+let tarball = '';
+let files: string[] = [];
+
+const env = { ...process.env, LONGSHORE_SIGNING_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}` };
+const execute = promisify(execFile);
+
+/** Resolves with what the program printed; a failure shows it too. */
+async function run(command: string, args: readonly string[], cwd: string, timeout = 15_000): Promise<string> {
+  try {
+    return (await execute(command, args, { cwd, env, timeout })).stdout;
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout: string; stderr: string };
+    throw new Error(`${command} ${args.join(' ')} failed:\n${stdout}\n${stderr}`, { cause: error });
+  }
+}
+
+const runModule = (text: string): Promise<string> =>
+  run(process.execPath, ['--input-type=module', '--eval', text], consumer);
+
+beforeAll(async () => {
+  await run(process.execPath, ['infra/release/build.ts', packed], root);
+  const pack = ['pack', '--json', '--pack-destination', temporary, packed];
+  const [release] = JSON.parse(await run('npm', pack, temporary));
+  tarball = join(temporary, release.filename);
+  files = release.files.map((file: { path: string }) => file.path);
+
+  const project = {
+    name: 'consumer',
+    private: true,
+    type: 'module',
+    dependencies: { longshore: `file:${tarball}`, ...drivers },
+    devDependencies: { '@types/node': devDependencies['@types/node'] },
+  };
+  // With this repository's lock as a start, npm finds all it needs in the cache that `npm ci` filled.
+  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
+  lock.packages[''] = { name: 'consumer' };
+  mkdirSync(consumer);
+  writeFileSync(join(consumer, 'package.json'), JSON.stringify(project));
+  writeFileSync(join(consumer, 'package-lock.json'), JSON.stringify(lock));
+  await run(
+    'npm',
+    ['install', '--prefer-offline', '--ignore-scripts', '--prefix', consumer],
+    consumer,
+    100_000,
+  );
+}, 120_000);
+
+afterAll(() => rmSync(temporary, { recursive: true, force: true }), 60_000); // thousands of files
+
+describe('the tarball', () => {
+  it('holds the built code, its types and the papers, and nothing else', () => {
+    const papers = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'];
+    expect(files).toEqual(expect.arrayContaining(papers));
+    const code =
+      /^((core|functions|local)\/[\w/-]+|test\/testing\/(laws\/)?[\w-]+)\.(js|js\.map|d\.ts|sql|lua|html|css|svg|json)$/;
+    expect(files.filter((file) => !papers.includes(file) && !code.test(file))).toEqual([]);
+  });
+
+  it('tells nothing about the machine it was built on, and no secret', () => {
+    const told = ['PRIVATE KEY', '_authToken', `${root}/`, `${temporary}/`];
+    const tells = (text: string): boolean => told.some((word) => text.includes(word));
+    expect(files.filter((file) => tells(readFileSync(join(packed, file), 'utf8')))).toEqual([]);
+    const maps = files.filter((file) => file.endsWith('.map'));
+    const sources = maps.flatMap((file) => JSON.parse(readFileSync(join(packed, file), 'utf8')).sources);
+    expect(sources.filter((source: string) => /^\/|\.\./.test(source))).toEqual([]);
+  });
+
+  it('asks of its users only what it needs at run time', () => {
+    const manifest = JSON.parse(readFileSync(join(packed, 'package.json'), 'utf8'));
+    const checkoutOnly = ['private', 'scripts', 'allowScripts', 'devDependencies', 'optionalDependencies'];
+    expect(Object.keys(manifest).filter((field) => checkoutOnly.includes(field))).toEqual([]);
+    expect(Object.keys(manifest.dependencies)).toEqual([
+      'cli-progress',
+      'commander',
+      'croner',
+      'pino',
+      'srvx',
+    ]);
+    expect(manifest.engines).toEqual(engines);
+    const installed = readdirSync(join(consumer, 'node_modules'));
+    expect(installed.filter((name) => name.startsWith('node-linux'))).toEqual([]);
+  });
+
+  it('has nothing that publint would complain about', async () => {
+    const data = readFileSync(tarball);
+    const pack = { tarball: data.buffer.slice(data.byteOffset, data.byteOffset + data.byteLength) };
+    const { messages } = await publint({ pack, level: 'suggestion', strict: true });
+    expect(messages).toEqual([]);
+  });
+
+  it('has types that are right for every entry', async () => {
+    const attw = join(root, 'node_modules/@arethetypeswrong/cli/dist/index.js');
+    const options = [tarball, '--profile', 'esm-only', '--no-definitely-typed', '--format', 'json'];
+    const printed = await run(process.execPath, [attw, ...options], temporary);
+    const { analysis, problems } = JSON.parse(printed);
+    // The report names them all; those of require() and of TypeScript before 4.7 are what "ESM only" means.
+    const told = Object.values<{ resolutionKind?: string }[]>(problems ?? {}).flat();
+    const legacy = ['node10', 'node16-cjs'];
+    expect(told.filter(({ resolutionKind = '' }) => !legacy.includes(resolutionKind))).toEqual([]);
+    expect(Object.keys(analysis.entrypoints)).toEqual(Object.keys(exports));
+  });
+});
+
+describe('an installed package', () => {
+  it.each(subpaths)('lets %s be imported', async (subpath) => {
+    const names = await runModule(`console.log(Object.keys(await import('${subpath}')).join())`);
+    expect(names.trim()).not.toBe('');
+  });
+
+  it('passes a strict type check, declarations included', async () => {
+    const options = { strict: true, module: 'nodenext', target: 'es2024', skipLibCheck: false, noEmit: true };
+    const tsconfig = { compilerOptions: { ...options, types: ['node'] }, files: ['jobs.ts', 'entries.ts'] };
+    writeFileSync(join(consumer, 'tsconfig.json'), JSON.stringify(tsconfig));
+    writeFileSync(join(consumer, 'jobs.ts'), jobs);
+    const entries = subpaths.map((subpath, i) => `export * as entry${i} from '${subpath}';`);
+    writeFileSync(join(consumer, 'entries.ts'), entries.join('\n'));
+    await run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc')], consumer);
+  });
+
+  it('runs a job to its end on SQLite, and lets the process exit', async () => {
+    writeFileSync(join(consumer, 'jobs.ts'), jobs);
+    const printed = await run(process.execPath, ['jobs.ts'], consumer);
+    expect(printed.trim().split('\n').at(-1)).toBe('completed: Hello, Ada');
+  });
+
+  it('says what a simulation needs that is not installed', async () => {
+    writeFileSync(
+      join(consumer, 'longshore.config.js'),
+      `import { createApp } from 'longshore';
+      import { memory } from 'longshore/local/memory';
+      export const app = createApp({ jobs: [] });
+      export const backend = () => memory();
+      export const simulation = { entry: './longshore.config.js' };`,
+    );
+    const command = join(consumer, 'node_modules/longshore/local/cli/main.js');
+    const ended = execute(process.execPath, [command, 'simulate', 'lambda'], { cwd: consumer, env });
+    await expect(ended).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/--ignore-scripts aws-lambda-ric esbuild fauxqs\./),
+    });
+  });
+
+  it('loads with longshore neither a logger nor a database nor a test', async () => {
+    const loaded = await runModule(`
+      import { registerHooks } from 'node:module';
+      const loaded = [];
+      registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
+      await import('longshore');
+      console.log(JSON.stringify(loaded));`);
+    const urls: string[] = JSON.parse(loaded);
+    expect(urls).toContainEqual(expect.stringMatching(/\/longshore\/core\/index\.js$/));
+    expect(urls, 'built-in modules are seen too').toContain('node:async_hooks');
+    expect(urls, 'loaded when a key is first used').not.toContain('node:crypto');
+    const foreign = /node:sqlite|\/longshore\/(?!core\/)|node_modules\/(?!longshore\/|croner\/)/;
+    expect(urls.filter((url) => foreign.test(url))).toEqual([]);
+  });
+
+  it('adds no package to a bundle, and at most 44 kB', async () => {
+    const bundle = await build({
+      stdin: {
+        contents: `export { connect, createApp, defineJob, startWorker } from 'longshore';`,
+        resolveDir: consumer,
+      },
+      bundle: true,
+      minify: true,
+      write: false,
+      metafile: true,
+      platform: 'node',
+      format: 'esm',
+      absWorkingDir: consumer,
+    });
+    const [output] = bundle.outputFiles;
+    const bundled = Object.entries(Object.values(bundle.metafile.outputs)[0]!.inputs)
+      .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
+      .map(([path]) => path);
+    process.stdout.write(`core, bundled and minified: ${output!.contents.byteLength} bytes\n`);
+    expect(bundled.filter((path) => !path.startsWith('node_modules/longshore/core/'))).toEqual([]);
+    expect(output!.contents.byteLength).toBeLessThanOrEqual(44_000);
+  });
+
+  it('lets a function on Lambda start with at most 20 KB', async () => {
+    const entry = join(consumer, 'function.mjs');
+    writeFileSync(entry, lambdaFunction);
+    const { startBytes, startInputs } = await bundleFunction(entry, join(consumer, 'function'));
+    expect(startInputs.filter((path) => /bundle-(run|worker)\.js$|croner|@aws-sdk/.test(path))).toEqual([]);
+    expect(startInputs.some((path) => path.endsWith('longshore/core/bundle.js'))).toBe(true);
+    expect(startBytes).toBeLessThanOrEqual(20 * 1024);
+  });
+});
+
+/** The smallest function there is: one job that does nothing. */
+const lambdaFunction = `
+import { createApp, defineJob, keyRing } from 'longshore';
+import { lambda, sqs } from 'longshore/aws';
+
+const payload = { '~standard': { version: 1, vendor: 'consumer', validate: () => ({ value: null }) } };
+const job = defineJob({ name: 'nothing', queue: 'mail', payload, handle: () => null });
+const app = createApp({ jobs: [job], signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]) });
+const store = { keys: {}, records: {}, workers: {} };
+export const { worker } = lambda(app, { backend: sqs({ queueUrl: 'http://127.0.0.1:1/000000000000/x-' }), store });
+`;
+
+/** A user's file: one job with a schema of its own, run on SQLite. */
+const jobs = `
+import { createApp, defineJob } from 'longshore';
+import { startLocal } from 'longshore/local';
+import { sqlite } from 'longshore/local/sqlite';
+
+const payload = {
+  '~standard': {
+    version: 1,
+    vendor: 'consumer',
+    validate: (value: unknown) => ({ value: value as { name: string } }),
+    types: undefined as unknown as { input: { name: string }; output: { name: string } },
+  },
+} as const;
+const greet = defineJob({ name: 'greet', payload, handle: ({ name }) => \`Hello, \${name}\` });
+const app = createApp({ jobs: [greet] });
+const local = await startLocal(app, { backend: sqlite('jobs.db'), logger: false });
+const { id } = await local.client.enqueue(greet, { name: 'Ada' });
+// @ts-expect-error a name is a string
+const wrong = () => local.client.enqueue(greet, { name: 1 });
+
+const deadlineAt = Date.now() + 10_000;
+let record = await local.client.status(id);
+while (record?.status !== 'completed' && Date.now() < deadlineAt) {
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  record = await local.client.status(id);
+}
+await local.stop();
+console.log(\`\${record?.status}: \${record?.output}\`);
+export { wrong };
+`;

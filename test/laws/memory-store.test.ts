@@ -1,0 +1,12 @@
+import { describe, it } from 'vitest';
+import { memoryStore } from '../../local/backends/memory/index.ts';
+import { describeStoreAlone } from '../testing/laws/store.ts';
+import type { StoreHarness } from '../testing/laws/store-alone.ts';
+
+const harness: StoreHarness = {
+  async open(clock, options) {
+    return { stores: memoryStore({ clock, ...options }), close: async () => {} };
+  },
+};
+
+describeStoreAlone('memoryStore()', harness, { describe, it });

@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, describe, it, vi } from 'vitest';
+import { sqs } from '../../functions/aws/sqs/index.ts';
+import { type Endpoint, openEndpoint, timeIsOurs } from '../services/aws/endpoint.ts';
+import { realTime, virtualTime } from '../services/aws/time.ts';
+import { describeBackend } from '../testing/laws/backend.ts';
+import type { Harness } from '../testing/laws/harness.ts';
+import { queues } from '../testing/laws/kit.ts';
+
+let endpoint: Endpoint;
+let count = 0;
+
+beforeAll(async () => {
+  endpoint = await openEndpoint();
+});
+afterAll(async () => {
+  vi.useRealTimers();
+  await endpoint.stop();
+});
+
+const harness: Harness = {
+  lacks: ['order', 'duplicates', 'administration', 'transfer', 'interruptions', 'settled elsewhere'],
+  timeIsOurs,
+  ...(!timeIsOurs && { patienceMs: 2_000 }),
+  async open() {
+    const prefix = `t${process.pid}-${++count}-`;
+    const urls: Record<string, string> = {};
+    const deadLetterUrls: Record<string, string> = {};
+    for (const queue of queues) {
+      urls[queue] = await endpoint.createQueue(`${prefix}${queue}`);
+      deadLetterUrls[queue] = await endpoint.createQueue(`${prefix}${queue}-dlq`);
+    }
+    const time = endpoint.virtual ? virtualTime() : realTime;
+    const options = {
+      queues: urls,
+      deadLetterUrls,
+      client: endpoint.client,
+      longPollMs: 1_000,
+      clock: time.clock,
+    };
+    const backend = sqs(options);
+    const peer = sqs(options);
+    return {
+      backend,
+      peer,
+      now: time.clock.now,
+      advance: time.advance,
+      async close() {
+        await backend.close();
+        await peer.close();
+        for (const url of Object.values({ ...urls, ...deadLetterUrls })) await endpoint.deleteQueue(url);
+        vi.useRealTimers();
+      },
+    };
+  },
+};
+
+describeBackend('sqs()', harness, { describe, it });

@@ -1,0 +1,81 @@
+/** What a function carries: the sizes are promises of README.md, and a static import somewhere breaks them silently. */
+
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Bundled, bundleFunction } from '../../../infra/aws/bundle.ts';
+
+let folder: string;
+let bundled: Bundled;
+let scheduled: Bundled;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'longshore-bundle-'));
+  const entries = join(import.meta.dirname, '../../bench/aws/entries');
+  bundled = await bundleFunction(join(entries, 'longshore.ts'), folder);
+  scheduled = await bundleFunction(join(entries, 'scheduled.ts'), join(folder, 'scheduled'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+describe('the bundle of a worker', () => {
+  it('starts with at most 20 KB', () => {
+    expect(bundled.startBytes).toBeLessThanOrEqual(20 * 1024);
+  });
+
+  it('has loaded at most 41 KB when the first event has come, and 55 with the first job', () => {
+    const worker = 'functions/aws/lambda/worker.ts';
+    expect(bundled.bytesWith(worker)).toBeLessThanOrEqual(41 * 1024);
+    const firstJob = [worker, 'aws/sqs/accepting.ts', 'aws/dynamo/stores.ts'];
+    expect(bundled.bytesWith(...firstJob)).toBeLessThanOrEqual(55 * 1024);
+  });
+
+  it('opens two files more for its first event, and none of the start a second time', () => {
+    const code = `
+      import { registerHooks } from 'node:module';
+      const opened = [];
+      registerHooks({ load: (url, context, next) => (opened.push(url), next(url, context)) });
+      const { worker } = await import(${JSON.stringify(join(folder, 'main.mjs'))});
+      await worker({ Records: [] }, { awsRequestId: '1', getRemainingTimeInMillis: () => 1000 });
+      const mine = opened.filter((url) => url.startsWith('file:'));
+      console.log(JSON.stringify(mine.map((url) => url.replace(/.*\\/|-.*(?=[.]mjs)/g, ''))));`;
+    const output = execFileSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8' });
+    expect(JSON.parse(output)).toEqual(['main.mjs', 'start.mjs', 'worker.mjs', 'worker.mjs']);
+  });
+
+  it('starts without what knows cron patterns, also where the app has some', () => {
+    expect(scheduled.startInputs.filter((path) => path.includes('node_modules'))).toEqual([]);
+    expect(scheduled.startBytes).toBeLessThanOrEqual(20 * 1024);
+  });
+
+  it('starts without the SDK, and without any other package', () => {
+    expect(bundled.startInputs.filter((path) => path.includes('node_modules'))).toEqual([]);
+  });
+
+  it('starts without what only some functions or some jobs need', () => {
+    const rare =
+      /^(core\/(cron|due|enqueue|flow|http|openapi|polling|schedule|sending|serverless\/(invocation|schedule)|worker|upkeep|sandbox|records)|functions\/aws\/(dynamo\/(?!index|table)|http-event|sqs\/(admin|dead|receiving|sdk|sender|sending|settling))|local)\b/;
+    expect(bundled.startInputs.filter((path) => rare.test(path))).toEqual([]);
+    expect(bundled.startInputs).toContain('functions/aws/sqs/index.ts'); // the paths are still what the pattern is about
+  });
+});
+
+describe('a package from a layer', () => {
+  it('is looked for when it is used, and then in the folders that Lambda names', async () => {
+    const layer = join(folder, 'layer/node_modules');
+    await mkdir(join(layer, 'native'), { recursive: true });
+    const content = 'module.exports = Object.assign((n) => n + 1, { Thing: class {}, two: 2 });';
+    await writeFile(join(layer, 'native/index.js'), content);
+    const program = "import native from 'native'; export const use = () => [native(1), native.two];";
+    await writeFile(join(folder, 'program.mjs'), program);
+    const out = join(folder, 'program');
+    await bundleFunction(join(folder, 'program.mjs'), out, ['native']);
+    const run = (env: NodeJS.ProcessEnv, then: string) => {
+      const code = `import(${JSON.stringify(join(out, 'main.mjs'))}).then(({ use }) => ${then})`;
+      return execFileSync(process.execPath, ['-e', code], { env, encoding: 'utf8' }).trim();
+    };
+    expect(run({}, 'console.log(typeof use)')).toBe('function');
+    expect(run({ NODE_PATH: layer }, 'console.log(use().join())')).toBe('2,2');
+  });
+});

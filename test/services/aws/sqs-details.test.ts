@@ -1,0 +1,377 @@
+import { ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { sqs } from '../../../functions/aws/index.ts';
+import { placeOfArn } from '../../../functions/aws/sqs/arns.ts';
+import { type BenchOptions, openBench, type SqsBench } from './bench.ts';
+import { type Endpoint, openEndpoint, refuseRemote, timeIsOurs } from './endpoint.ts';
+
+let endpoint: Endpoint;
+let open: SqsBench | null = null;
+const bench = async (options?: BenchOptions): Promise<SqsBench> => {
+  open = await openBench(endpoint, options);
+  return open;
+};
+
+beforeAll(async () => {
+  endpoint = await openEndpoint();
+});
+afterEach(async () => {
+  await open?.close();
+  open = null;
+});
+afterAll(async () => {
+  vi.useRealTimers();
+  await endpoint.stop();
+});
+
+describe('sqs() on the wire', () => {
+  it('makes at most 0.35 requests per job: enqueue, receive and delete, ten at a time', async () => {
+    const t = await bench();
+    await t.fetch(); // looks once whether the queues exist
+    t.requests.clear();
+    await t.backend.enqueue(Array.from({ length: 500 }, () => t.message()));
+    for (let settled = 0; settled < 500; ) {
+      const leases = await t.fetch(50);
+      settled += leases.length;
+      await t.backend.ack(leases.map((lease) => ({ lease })));
+    }
+    expect(Object.fromEntries(t.requests)).toEqual({
+      SendMessageBatchCommand: 50,
+      ReceiveMessageCommand: 50,
+      DeleteMessageBatchCommand: 50,
+    });
+  });
+
+  it('asks for the attributes it needs, and for no others', async () => {
+    const t = await bench();
+    const asked: unknown[] = [];
+    endpoint.client.middlewareStack.add(
+      (next) => (args) => {
+        asked.push(args.input);
+        return next(args);
+      },
+      { step: 'initialize', name: 'see' },
+    );
+    await t.fetch(3, 30_500);
+    endpoint.client.middlewareStack.remove('see');
+    expect(asked.at(-1)).toMatchObject({
+      MaxNumberOfMessages: 3,
+      VisibilityTimeout: 31,
+      WaitTimeSeconds: 0,
+      MessageAttributeNames: ['longshore.*'],
+      MessageSystemAttributeNames: [
+        'ApproximateReceiveCount',
+        'ApproximateFirstReceiveTimestamp',
+        'MessageGroupId',
+      ],
+    });
+  });
+
+  it('fills requests up to 1 MiB and not beyond', async () => {
+    const t = await bench();
+    const body = 'x'.repeat(400_000);
+    const results = await t.backend.enqueue(Array.from({ length: 5 }, () => t.message({ body })));
+    expect(results.every(({ ok }) => ok)).toBe(true);
+    expect(t.requests.get('SendMessageBatchCommand')).toBe(3);
+  });
+
+  it('gives a message that SQS refuses its own answer', async () => {
+    const t = await bench();
+    const results = await t.backend.enqueue([
+      t.message(),
+      t.message({ body: '{"a":"\uffff"}' }),
+      t.message(),
+    ]);
+    expect(results.map(({ ok }) => ok)).toEqual([true, false, true]);
+    expect(results[1]).toMatchObject({
+      error: { code: 'PAYLOAD', message: expect.stringMatching(/U\+FFFE/) },
+    });
+  });
+
+  it.runIf(timeIsOurs)('postpones for weeks in hops that spend no attempt, under one id', async () => {
+    const t = await bench();
+    const dueAt = t.time.clock.now() + 3 * 3_600_000;
+    const sent = t.message({ notBefore: dueAt });
+    await t.backend.enqueue([sent]);
+    for (let i = 0; i < 12; i++) {
+      await t.time.advance(890_000);
+      expect(await t.fetch()).toEqual([]);
+      await t.time.advance(10_000);
+      if (t.time.clock.now() < dueAt) expect(await t.fetch()).toEqual([]);
+    }
+    await t.time.advance(1_000);
+    const [lease, ...others] = await t.fetch();
+    expect(others).toEqual([]);
+    expect(lease).toMatchObject({ body: sent.body, attempt: 1 });
+    await t.backend.abandon(lease!, { reason: 'permanent', error: 'HANDLER: no' });
+    expect(await t.backend.admin!.deadLetters.list({})).toMatchObject([{ id: sent.id, attempt: 1 }]);
+  });
+
+  it('keeps the count over copies: failures before and after a hand-back add up', async () => {
+    const t = await bench();
+    await t.backend.enqueue([t.message()]);
+    const attempts: number[] = [];
+    for (const countAttempt of [true, false, true, false, true]) {
+      const [lease] = await t.fetch();
+      attempts.push(lease!.attempt);
+      await t.backend.nack(lease!, { delayMs: 0, countAttempt });
+    }
+    expect(attempts).toEqual([1, 2, 2, 3, 3]);
+  });
+
+  it.runIf(timeIsOurs)('retries after days, beyond the 12 hours that SQS hides a message', async () => {
+    const t = await bench();
+    await t.backend.enqueue([t.message()]);
+    const [lease] = await t.fetch();
+    expect(await t.backend.nack(lease!, { delayMs: 24 * 3_600_000, countAttempt: true })).toBe(true);
+    for (let i = 0; i < 95; i++) {
+      await t.time.advance(900_000);
+      expect(await t.fetch()).toEqual([]);
+    }
+    await t.time.advance(901_000);
+    expect(await t.fetch()).toMatchObject([{ attempt: 2 }]);
+  });
+});
+
+describe('dead letters', () => {
+  it('are refused at the start when they have nowhere to go', async () => {
+    const t = await bench();
+    await endpoint.deleteQueue(t.deadLetterUrl);
+    await t.backend.enqueue([t.message()]);
+    const missing = {
+      code: 'CONFIG',
+      message: expect.stringMatching(/dead-letter queue of "mail".*Create it/),
+    };
+    await expect(t.fetch()).rejects.toMatchObject(missing);
+    await expect(t.backend.check()).rejects.toMatchObject(missing);
+    // What `longshore health` asks.
+    await expect(t.backend.admin.stats('mail')).rejects.toMatchObject({
+      code: 'CONFIG',
+      message: expect.stringContaining(
+        `counting the dead letters of queue "mail" at ${t.deadLetterUrl}: the queue does not exist`,
+      ),
+    });
+    await endpoint.createQueue(new URL(t.deadLetterUrl).pathname.split('/').at(-1)!);
+    expect(await t.fetch()).toHaveLength(1); // nothing was taken meanwhile
+  });
+
+  it('carry reason, error and origin as attributes', async () => {
+    const t = await bench();
+    const { id, body } = t.message();
+    await t.backend.enqueue([t.message({ id, body })]);
+    const [lease] = await t.fetch();
+    await t.backend.abandon(lease!, { reason: 'exhausted', error: `HANDLER: ${'ü'.repeat(2_000)}` });
+    const { Messages } = await endpoint.client.send(
+      new ReceiveMessageCommand({ QueueUrl: t.deadLetterUrl, MessageAttributeNames: ['All'] }),
+    );
+    const attributes = Messages![0]!.MessageAttributes!;
+    expect(Object.fromEntries(Object.entries(attributes).map(([k, v]) => [k, v.StringValue]))).toEqual({
+      'longshore.id': id,
+      'longshore.job': 'invoice.send',
+      'longshore.reason': 'exhausted',
+      'longshore.error': `HANDLER: ${'ü'.repeat(745)}`,
+      'longshore.attempt': '1',
+      'longshore.diedAt': expect.stringMatching(/^\d{13}$/),
+    });
+    expect(Messages![0]!.Body).toBe(body);
+  });
+
+  it('keep a foreign body that leaves no room for a reason', async () => {
+    const t = await bench();
+    const MessageBody = 'x'.repeat(1_048_576);
+    await endpoint.client.send(new SendMessageCommand({ QueueUrl: t.url, MessageBody }));
+    const [lease] = await t.fetch();
+    expect(await t.backend.abandon(lease!, { reason: 'rejected', error: 'LIMIT: too long' })).toBe(true);
+    const [letter] = await t.backend.admin!.deadLetters.list({});
+    expect(letter!.body).toHaveLength(1_048_576);
+  });
+
+  it('that SQS moved itself are listed as a crash loop', async () => {
+    const t = await bench();
+    const deadLetterTargetArn = `${t.arn}-dlq`;
+    await t.backend.enqueue([t.message()]);
+    const { SetQueueAttributesCommand } = await import('@aws-sdk/client-sqs');
+    const RedrivePolicy = JSON.stringify({ deadLetterTargetArn, maxReceiveCount: 2 });
+    await endpoint.client.send(
+      new SetQueueAttributesCommand({ QueueUrl: t.url, Attributes: { RedrivePolicy } }),
+    );
+    for (let i = 0; i < 3; i++) {
+      await t.fetch(1, 1_000);
+      await t.time.advance(1_000);
+    }
+    expect(await t.backend.admin!.deadLetters.list({})).toMatchObject([
+      { reason: 'crash-loop', error: expect.stringMatching(/maxReceiveCount/), job: 'invoice.send' },
+    ]);
+  });
+});
+
+describe('long polls', () => {
+  it('hand back what nobody came for, and spend no attempt on it', async () => {
+    const t = await bench();
+    const controller = new AbortController();
+    const fetching = t.backend.fetch({
+      queues: ['mail'],
+      max: 10,
+      leaseMs: 60_000,
+      waitMs: 20_000,
+      signal: controller.signal,
+    });
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    controller.abort();
+    expect(await fetching).toEqual([]);
+    await t.backend.enqueue([t.message()]); // the receive call is still under way
+    await t.backend.close();
+    const other = sqs({ queues: { mail: t.url }, client: endpoint.client, clock: t.time.clock });
+    const request = { queues: ['mail'], max: 10, leaseMs: 60_000, waitMs: 0 };
+    expect(await other.fetch(request)).toMatchObject([{ attempt: 1 }]);
+    await other.close();
+  });
+});
+
+describe('FIFO queues', () => {
+  it('keep the order of a group, also over a hand-back, which spends no attempt', async () => {
+    const t = await bench({ fifo: true });
+    const sent = [1, 2, 3].map(() => t.message({ group: 'customer 7' }));
+    await t.backend.enqueue(sent);
+    for (let round = 0; round < 3; round++) {
+      const [lease] = await t.fetch();
+      expect(lease).toMatchObject({ body: sent[0]!.body, attempt: 1 });
+      await t.backend.nack(lease!, { delayMs: 0, countAttempt: false });
+    }
+    const order: string[] = [];
+    for (let i = 0; i < 3; i++) {
+      const [lease] = await t.fetch();
+      order.push(lease!.body);
+      await t.backend.ack([{ lease: lease! }]);
+    }
+    expect(order).toEqual(sent.map(({ body }) => body));
+  });
+
+  it('take a message once within five minutes, and refuse a delay', async () => {
+    const t = await bench({ fifo: true });
+    const message = t.message();
+    await t.backend.enqueue([message]);
+    await t.backend.enqueue([message]);
+    expect(await t.fetch()).toHaveLength(1);
+    const [refused] = await t.backend.enqueue([t.message({ notBefore: t.time.clock.now() + 1_000 })]);
+    expect(refused).toMatchObject({ ok: false, error: { code: 'LIMIT' } });
+  });
+
+  it('take a job that comes back from another queue within five minutes', async () => {
+    const t = await bench({ fifo: true });
+    const message = t.message();
+    for (const move of [{}, { moved: 'move-1' }, { moved: 'move-2' }]) {
+      await t.backend.enqueue([{ ...message, ...move }]);
+      const [lease] = await t.fetch();
+      expect(lease).toMatchObject({ body: message.body, attempt: 1 });
+      await t.backend.ack([{ lease: lease! }]);
+    }
+  });
+
+  it('move dead letters to a FIFO queue and back', async () => {
+    const t = await bench({ fifo: true });
+    const message = t.message({ group: 'a' });
+    await t.backend.enqueue([message]);
+    for (let round = 0; round < 2; round++) {
+      const [lease] = await t.fetch();
+      expect(lease?.attempt).toBe(1);
+      await t.backend.abandon(lease!, { reason: 'permanent', error: 'HANDLER: no' });
+      expect(await t.backend.admin!.deadLetters.list({})).toMatchObject([{ id: message.id }]);
+      expect(await t.backend.admin!.deadLetters.retry([message.id])).toBe(1);
+    }
+  });
+
+  it('need keys', () => {
+    const queues = { mail: 'https://sqs.eu-central-1.amazonaws.com/123456789012/mail.fifo' };
+    expect(() => sqs({ queues })).toThrow(/FIFO queue "mail" needs keys/);
+  });
+});
+
+describe('what sqs() is given', () => {
+  const url = 'https://sqs.eu-central-1.amazonaws.com/123456789012/shop-mail';
+
+  it.each([
+    [{}, /either queues or queueUrl, got neither/],
+    [{ queues: { mail: url }, queueUrl: url }, /got both/],
+    [{ queues: { mail: 'mail' } }, /the URL of queue "mail" to be like https/],
+    [{ queueUrl: 'nowhere' }, /queueUrl to be like https/],
+    [{ queues: { mail: url }, deadLetterUrls: { male: url } }, /"male", which is not among queues/],
+    [{ queues: { mail: url }, deadLetterUrls: { mail: url } }, /its own dead-letter queue/],
+    [{ queues: { mail: url }, deadLetterUrls: { mail: `${url}.fifo` } }, /FIFO queue to be one too/],
+    [{ queues: { 'a b': url } }, /A queue's name must match/],
+    [{ queues: { mail: url }, longPollMs: 30_000 }, /longPollMs of sqs\(\) to be at most 20000/],
+  ])('is refused with CONFIG: %o', (options, message) => {
+    expect(() => sqs(options)).toThrow(
+      expect.objectContaining({ code: 'CONFIG', message: expect.stringMatching(message) }),
+    );
+  });
+
+  it('finds queues by name and by ARN', () => {
+    const byName = sqs({ queues: { mail: url } }).queues;
+    const byPrefix = sqs({ queueUrl: url.slice(0, -4) }).queues;
+    for (const queues of [byName, byPrefix]) {
+      expect(queues.of('mail')).toMatchObject({ url, deadLetterUrl: `${url}-dlq`, fifo: false });
+      expect(placeOfArn(queues, 'arn:aws:sqs:eu-central-1:123456789012:shop-mail')?.name).toBe('mail');
+      expect(placeOfArn(queues, 'arn:aws:sqs:eu-central-1:999999999999:shop-mail')).toBeNull();
+      expect(placeOfArn(queues, 'arn:aws:sns:eu-central-1:123456789012:shop-mail')).toBeNull();
+      expect(placeOfArn(queues, '')).toBeNull();
+    }
+    expect(() => byName.of('reports')).toThrow(
+      /"reports" to be among those given to sqs\(\), which are mail/,
+    );
+    expect(byPrefix.of('x.fifo'.replace('x', 'orders')).deadLetterUrl).toMatch(/shop-orders-dlq\.fifo$/);
+  });
+
+  it('is asked for what SQS cannot do, and says so', async () => {
+    const { admin } = sqs({ queues: { mail: url } });
+    for (const verb of [admin!.pause, admin!.resume, admin!.clear]) {
+      await expect(verb('mail')).rejects.toMatchObject({
+        code: 'CONFIG',
+        message: expect.stringMatching(/^SQS cannot/),
+      });
+    }
+    await expect(admin!.peek('mail', 1)).rejects.toMatchObject({ code: 'CONFIG' });
+  });
+});
+
+describe('faults', () => {
+  it('of the order: a renewal that is answered after the end does not open the lease again', async () => {
+    const t = await bench();
+    await t.backend.enqueue([t.message()]);
+    const [lease] = await t.fetch();
+    const renewing = t.backend.renew([lease!], 60_000);
+    const handedBack = t.backend.nack(lease!, { delayMs: 30_000, countAttempt: true });
+    expect(await Promise.all([handedBack, renewing])).toEqual([true, [true]]);
+    expect(await t.backend.renew([lease!], 60_000)).toEqual([false]);
+    expect(await t.backend.ack([{ lease: lease! }])).toEqual([false]);
+  });
+
+  it('of the network are BACKEND, and the lease can still be settled afterwards', async () => {
+    const t = await bench();
+    await t.backend.enqueue([t.message()]);
+    const [lease] = await t.fetch();
+    const cut = sqs({
+      queues: { mail: t.url },
+      endpoint: 'http://127.0.0.1:1',
+      region: 'eu-central-1',
+      clock: t.time.clock,
+    });
+    process.env.AWS_ACCESS_KEY_ID ??= 'test';
+    process.env.AWS_SECRET_ACCESS_KEY ??= 'test';
+    for (let i = 0; i < 2; i++) {
+      await expect(cut.ack([{ lease: lease! }])).rejects.toMatchObject({ code: 'BACKEND' });
+    }
+    await expect(cut.enqueue([t.message()])).rejects.toMatchObject({ code: 'BACKEND' });
+    await cut.close();
+    expect(await t.backend.ack([{ lease: lease! }])).toEqual([true]);
+  });
+
+  it('never reach the cloud by accident', () => {
+    for (const url of ['http://127.0.0.1:4566', 'http://localhost:4566', 'http://sqs.localhost:1']) {
+      refuseRemote(url, false);
+    }
+    const remote = 'https://sqs.eu-central-1.amazonaws.com';
+    expect(() => refuseRemote(remote, false)).toThrow(/to be on this machine/);
+    refuseRemote(remote, true);
+  });
+});

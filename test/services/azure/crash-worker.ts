@@ -1,0 +1,20 @@
+/** One worker on Service Bus, made to be killed: `node crash-worker.ts <connection string> <store file> <effects file> <leaseMs>`. */
+
+import { startWorker } from '../../../core/index.ts';
+import { serviceBus } from '../../../functions/azure/index.ts';
+import { sqliteStore } from '../../../local/backends/sqlite/index.ts';
+import { crashApp, openEffects } from '../../e2e/crash/app.ts';
+
+const [connectionString, storePath, effectsPath, lease] = process.argv.slice(2);
+const leaseMs = Number(lease);
+const { app } = crashApp(openEffects(effectsPath!), leaseMs);
+const store = sqliteStore(storePath!);
+startWorker(app, {
+  backend: serviceBus({ connectionString: connectionString!, keys: store.keys, longPollMs: 1_000 }),
+  store,
+  concurrency: 10,
+  prefetch: 4,
+  leaseMs,
+  signals: ['SIGTERM'],
+});
+process.stdout.write('ready\n');

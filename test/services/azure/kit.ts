@@ -1,0 +1,119 @@
+/** A function app on the test server, with the time in the test's hands. */
+
+import * as z from 'zod';
+import type { HandlerContext } from '../../../core/app/job.ts';
+import type { Schedule } from '../../../core/app/schedule.ts';
+import type { LongshoreEvent } from '../../../core/base/events.ts';
+import type { ClaimStore } from '../../../core/contract/store.ts';
+import { type Client, connect, createApp, defineJob, fixed, keyRing } from '../../../core/index.ts';
+import {
+  type AzureOptions,
+  azure,
+  type ServiceBusBackend,
+  serviceBus,
+} from '../../../functions/azure/index.ts';
+import { memoryStore } from '../../../local/backends/memory/index.ts';
+import { type FunctionsHost, startFunctions } from '../../../local/simulate/functions/host.ts';
+import {
+  createServiceBusTrigger,
+  type ServiceBusTrigger,
+} from '../../../local/simulate/functions/service-bus-trigger.ts';
+import { type ServiceBusServer, startServiceBus } from '../../../local/simulate/service-bus/server.ts';
+import { createVirtualClock, type VirtualClock } from '../../testing/virtual-clock.ts';
+
+export const minute = 60_000;
+
+export interface FunctionAppKit {
+  readonly clock: VirtualClock;
+  readonly server: ServiceBusServer;
+  readonly backend: ServiceBusBackend;
+  readonly client: Client;
+  readonly host: FunctionsHost;
+  readonly trigger: ServiceBusTrigger;
+  readonly events: LongshoreEvent[];
+  readonly store: ReturnType<typeof memoryStore>;
+  /** Names of the jobs that have begun. */
+  readonly ran: string[];
+  readonly job: ReturnType<typeof mailJob>;
+  readonly behaviour: Map<string, (ctx: HandlerContext) => unknown>;
+  enqueue(name: string): Promise<string>;
+  settledAs(): string[];
+  close(): Promise<void>;
+}
+
+function mailJob(ran: string[], behaviour: FunctionAppKit['behaviour']) {
+  return defineJob({
+    name: 'mail.send',
+    queue: 'mail',
+    payload: z.object({ name: z.string() }),
+    maxRetries: 2,
+    retry: fixed(minute),
+    async handle({ name }, ctx) {
+      ran.push(name);
+      return behaviour.get(name)?.(ctx);
+    },
+  });
+}
+
+export interface KitOptions extends Partial<Omit<AzureOptions, 'log'>> {
+  readonly schedules?: (job: FunctionAppKit['job']) => Schedule[];
+  readonly newId?: () => string;
+  readonly functionTimeoutMs?: number;
+  readonly log?: AzureOptions['log'] | 'of the call';
+  readonly claims?: ClaimStore;
+}
+
+export async function openFunctionApp(options: KitOptions = {}): Promise<FunctionAppKit> {
+  const { schedules, newId, log = false, claims, ...rest } = options;
+  const clock = createVirtualClock();
+  const server = await startServiceBus({ clock });
+  for (const queue of ['mail', 'mail-failed'])
+    server.createQueue(queue, { lockMs: minute, duplicateWindowMs: 10 * minute });
+  const ran: string[] = [];
+  const events: LongshoreEvent[] = [];
+  const behaviour = new Map<string, (ctx: HandlerContext) => unknown>();
+  const job = mailJob(ran, behaviour);
+  const app = createApp({
+    jobs: [job],
+    schedules: schedules?.(job) ?? [],
+    signing: keyRing([{ kid: 'test', secret: new Uint8Array(32).fill(5) }]),
+    clock,
+    random: () => 0.5,
+    on: (event) => events.push(event),
+    ...(newId && { newId }),
+  });
+  const store = { ...memoryStore({ clock }), ...(claims && { claims }) };
+  const { connectionString } = server;
+  process.env.TEST_SERVICEBUS = connectionString;
+  const shared = { connection: 'TEST_SERVICEBUS', store, functionTimeoutMs: 10 * minute };
+  const host = startFunctions(() =>
+    azure(app, { ...shared, ...rest, ...(log !== 'of the call' && { log }) }),
+  );
+  const { functionTimeoutMs = 10 * minute } = rest;
+  const trigger = createServiceBusTrigger({ host, connectionString, clock, functionTimeoutMs });
+  const backend = serviceBus({ connectionString, queues: ['mail'], keys: store.keys, maxRetries: 0, clock });
+  const client = connect(app, backend, { store });
+  return {
+    clock,
+    server,
+    backend,
+    client,
+    host,
+    trigger,
+    events,
+    store,
+    ran,
+    job,
+    behaviour,
+    enqueue: async (name) => (await client.enqueue(job, { name })).id,
+    settledAs: () =>
+      events.flatMap((event) => (event.type === 'job.settled' ? [`${event.outcome} ${event.attempt}`] : [])),
+    async close() {
+      await trigger.close();
+      await host.terminate();
+      await backend.close();
+      await server.stop();
+      delete process.env.TEST_SERVICEBUS;
+    },
+  };
+}

@@ -1,0 +1,368 @@
+/** The backend, closer than the laws look. */
+
+import { ServiceBusClient } from '@azure/service-bus';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { OutgoingMessage } from '../../../core/contract/queue.ts';
+import {
+  type ServiceBusBackend,
+  type ServiceBusOptions,
+  serviceBus,
+} from '../../../functions/azure/index.ts';
+import { memoryStore } from '../../../local/backends/memory/index.ts';
+import { type ServiceBusServer, startServiceBus } from '../../../local/simulate/service-bus/server.ts';
+import { until } from '../../kit/until.ts';
+import { createVirtualClock, type VirtualClock } from '../../testing/virtual-clock.ts';
+
+const minute = 60_000;
+let clock: VirtualClock;
+let server: ServiceBusServer;
+let opened: ServiceBusBackend[] = [];
+
+beforeEach(async () => {
+  clock = createVirtualClock();
+  server = await startServiceBus({ clock });
+  for (const queue of ['mail', 'mail-failed'])
+    server.createQueue(queue, { lockMs: minute, duplicateWindowMs: 60 * minute });
+});
+afterEach(async () => {
+  for (const backend of opened) await backend.close();
+  opened = [];
+  await server.stop();
+});
+
+function open(options: Partial<ServiceBusOptions> = {}): ServiceBusBackend {
+  const { connectionString } = server;
+  const keys = memoryStore({ clock }).keys;
+  const backend = serviceBus({
+    connectionString,
+    queues: ['mail'],
+    keys,
+    maxRetries: 0,
+    longPollMs: 1_000,
+    clock,
+    ...options,
+  });
+  opened.push(backend);
+  return backend;
+}
+
+const message = (id: string, rest: Partial<OutgoingMessage> = {}): OutgoingMessage => ({
+  id,
+  queue: 'mail',
+  job: 'mail.send',
+  body: `{"id":"${id}"}`,
+  priority: 5,
+  notBefore: null,
+  group: null,
+  tenantId: null,
+  ...rest,
+});
+const take = (backend: ServiceBusBackend, max = 10, leaseMs = minute) =>
+  backend.fetch({ queues: ['mail'], max, leaseMs, waitMs: 0 });
+describe('a process that is busy', () => {
+  it('loses no message that arrives while a look ends', async () => {
+    const backend = open();
+    const queue = server.queue('mail');
+    const { take: takeOne } = queue;
+    let asked = 0;
+    Object.assign(queue, {
+      take() {
+        // The first flow gives credit; the second one asks for what is left, and is answered when there is time again.
+        if (++asked === 2) {
+          server.write('mail', 'late');
+          for (const end = Date.now() + 400; Date.now() < end; );
+        }
+        return takeOne();
+      },
+    });
+    const leases = [...(await take(backend)), ...(await take(backend))];
+    expect(leases.map(({ body }) => body)).toEqual(['late']);
+    expect(
+      await backend.ack(leases.map((lease) => ({ lease }))),
+      'on a link that is gone it would take longer than this test',
+    ).toEqual([true]);
+  });
+});
+
+describe('serviceBus()', () => {
+  it.each([
+    ['nothing', {}, /got neither/],
+    ['two ways in', { connectionString: 'Endpoint=sb://x/;', fullyQualifiedNamespace: 'x.y' }, /got both/],
+    [
+      'a namespace without a credential',
+      { fullyQualifiedNamespace: 'shop.servicebus.windows.net' },
+      /credential/,
+    ],
+    ['a text that is none', { connectionString: 'shop.servicebus.windows.net' }, /Endpoint=sb/],
+    [
+      'a queue that Service Bus cannot have',
+      { connectionString: 'Endpoint=sb://x/;', queues: { mail: '' } },
+      /allows/,
+    ],
+    ['a number for queues', { connectionString: 'Endpoint=sb://x/;', queues: 7 }, /queues of serviceBus/],
+    ['a short poll', { connectionString: 'Endpoint=sb://x/;', longPollMs: 10 }, /longPollMs/],
+  ])('refuses %s', (_, options, text) => {
+    expect(() => serviceBus(options as never)).toThrow(
+      expect.objectContaining({ code: 'CONFIG', message: expect.stringMatching(text) }),
+    );
+  });
+
+  it('connects to nothing before it is used, and may be closed unused', async () => {
+    const nowhere = serviceBus({
+      connectionString: 'Endpoint=sb://127.0.0.1:1;SharedAccessKeyName=a;SharedAccessKey=b',
+    });
+    await nowhere.close();
+  });
+
+  it('says which queue is missing, and which right', async () => {
+    const backend = open({ queues: ['mail', 'none'] });
+    await expect(backend.enqueue([message('a', { queue: 'none' })])).rejects.toMatchObject({
+      code: 'CONFIG',
+      message: expect.stringMatching(/queue "none".*does not exist/),
+    });
+    await expect(backend.check(['none'])).rejects.toMatchObject({ code: 'CONFIG' });
+    await backend.check(['mail']);
+    await expect(backend.enqueue([message('a', { queue: 'unknown' })])).rejects.toMatchObject({
+      code: 'CONFIG',
+      message: expect.stringMatching(/among those given to serviceBus\(\), which are mail, none/),
+    });
+  });
+
+  it('answers per queue where one of two is missing', async () => {
+    const backend = open({ queues: ['mail', 'none'] });
+    const results = await backend.enqueue([message('a'), message('b', { queue: 'none' })]);
+    expect(results.map(({ ok }) => ok)).toEqual([true, false]);
+  });
+
+  it('fails with BACKEND where nobody answers', async () => {
+    const { connectionString } = server;
+    await server.stop();
+    await expect(open({ connectionString, timeoutMs: 1_000 }).enqueue([message('a')])).rejects.toMatchObject({
+      code: 'BACKEND',
+    });
+  });
+
+  it('goes on after its connections were cut, with the leases it has', async () => {
+    // What was under way when a connection went is noticed by its timeout only.
+    const backend = open({ maxRetries: 3, timeoutMs: 1_000 });
+    await backend.enqueue([message('a'), message('b')]);
+    const [a, b] = await take(backend);
+    server.dropConnections();
+    expect(await backend.ack([{ lease: a! }])).toEqual([true]);
+    server.dropConnections();
+    expect(await backend.nack(b!, { delayMs: 0, countAttempt: true })).toBe(true);
+    server.dropConnections();
+    expect((await backend.enqueue([message('c')]))[0]).toMatchObject({ ok: true });
+    const bodies = [...(await take(backend)), ...(await take(backend))].map(({ body, attempt }) => [
+      body,
+      attempt,
+    ]);
+    expect(bodies.sort()).toEqual([
+      ['{"id":"b"}', 2],
+      ['{"id":"c"}', 1],
+    ]);
+  });
+
+  it('takes a job that comes back from another queue within the window of duplicates', async () => {
+    const backend = open();
+    for (const move of [{}, { moved: 'move-1' }, { moved: 'move-2' }]) {
+      await backend.enqueue([message('m1', move)]);
+      const [lease] = await take(backend);
+      expect(lease).toMatchObject({ body: '{"id":"m1"}', attempt: 1 });
+      expect(await backend.ack([{ lease: lease! }])).toEqual([true]);
+    }
+    await backend.enqueue([message('m1')]);
+    expect(await take(backend), 'a copy').toEqual([]);
+  });
+
+  it('sends what does not fit into one batch in several, scheduled ones among them', async () => {
+    const backend = open();
+    const later = clock.now() + minute;
+    const messages = Array.from({ length: 9 }, (_, i) =>
+      message(`m${i}`, { body: `${i}${'x'.repeat(90_000)}`, notBefore: i % 3 === 0 ? later : null }),
+    );
+    expect((await backend.enqueue(messages)).every(({ ok }) => ok)).toBe(true);
+    const stored = server.queue('mail').peek(0, 100);
+    expect(stored.map(({ state }) => state).sort()).toEqual([
+      ...Array.from({ length: 6 }, () => 'active'),
+      ...Array.from({ length: 3 }, () => 'scheduled'),
+    ]);
+    expect(new Set(server.bodies('mail'))).toEqual(new Set(messages.map(({ body }) => body)));
+  });
+
+  it('refuses a message that only its properties make too large, and sends its neighbours', async () => {
+    const backend = open({ maxBodyBytes: 262_144 });
+    const large = message('large', { body: 'x'.repeat(262_144) });
+    const results = await backend.enqueue([message('a'), large, message('b')]);
+    expect(results.map((one) => (one.ok ? 'ok' : one.error.code))).toEqual(['ok', 'LIMIT', 'ok']);
+  });
+
+  it('drops a message whose id was used within the window, and says it was taken', async () => {
+    const backend = open();
+    const twice = [message('a'), message('a', { body: '{"other":1}' })];
+    expect((await backend.enqueue(twice)).map(({ ok }) => ok)).toEqual([true, true]);
+    expect(server.bodies('mail')).toEqual(['{"id":"a"}']);
+  });
+});
+
+describe('leases', () => {
+  it('outlast the locks of their queue, because those are renewed', async () => {
+    const backend = open();
+    await backend.enqueue([message('a')]);
+    const queue = server.queue('mail');
+    const { renew } = queue;
+    let renewals = 0;
+    Object.assign(queue, { renew: (token: string) => [renew(token), renewals++][0] });
+    const [lease] = await take(backend, 1, 5 * minute);
+    for (let passed = 1; passed <= 6; passed++) {
+      clock.advance(minute / 2);
+      await until(() => renewals >= passed);
+      await new Promise((resolve) => setTimeout(resolve, 10)); // its answer is on the way
+    }
+    expect(await backend.ack([{ lease: lease! }])).toEqual([true]);
+    expect(server.bodies('mail')).toEqual([]);
+  });
+
+  it('that end give their message back at once, long before its lock would', async () => {
+    const backend = open();
+    await backend.enqueue([message('a')]);
+    await take(backend, 1, 1_000);
+    clock.advance(1_000);
+    await backend.reapExpired('mail');
+    const [again] = await take(open());
+    expect([again?.attempt, again?.interrupted]).toEqual([2, true]);
+  });
+
+  it('of a process that died come back when their locks end', async () => {
+    await open().enqueue([message('a')]);
+    const dying = new ServiceBusClient(server.connectionString);
+    await dying.createReceiver('mail').receiveMessages(1);
+    await dying.close();
+    const backend = open();
+    expect(await take(backend)).toEqual([]);
+    clock.advance(minute);
+    expect((await take(backend)).map(({ attempt, interrupted }) => [attempt, interrupted])).toEqual([
+      [2, true],
+    ]);
+  });
+
+  it('do not hand a message back that Service Bus has given to somebody else: there is no copy', async () => {
+    const [slow, other] = [open(), open()];
+    await slow.enqueue([message('a')]);
+    const [stale] = await take(slow, 1, 10 * minute);
+    server.queue('mail').abandon(JSON.parse(stale!.token).lockToken);
+    const [owned] = await take(other);
+    expect(await slow.nack(stale!, { delayMs: 0, countAttempt: true })).toBe(false);
+    expect(await slow.abandon(stale!, { reason: 'permanent', error: '' })).toBe(false);
+    expect(server.bodies('mail')).toHaveLength(1);
+    expect(await other.ack([{ lease: owned! }])).toEqual([true]);
+  });
+
+  it('are refused when they are not ours', async () => {
+    const lease = {
+      queue: 'mail',
+      body: '',
+      attempt: 1,
+      token: 'x',
+      expiresAt: Infinity,
+      interrupted: false,
+    };
+    await expect(open().ack([{ lease }])).rejects.toMatchObject({ code: 'BACKEND' });
+  });
+});
+
+describe('dead letters', () => {
+  it('are those of Service Bus and those of a function, in one list', async () => {
+    const backend = open();
+    await backend.enqueue([message('own')]);
+    await backend.abandon((await take(backend))[0]!, { reason: 'exhausted', error: 'HANDLER: own' });
+    await backend.enqueue([message('pushed')]);
+    clock.advance(1);
+    const [lease] = await take(backend);
+    expect(await backend.pushed.abandon(lease!, { reason: 'permanent', error: 'HANDLER: pushed' })).toBe(
+      true,
+    );
+    const letters = await backend.admin!.deadLetters.list({});
+    expect(letters.map(({ id, job, reason, error }) => [id, job, reason, error])).toEqual([
+      ['pushed', 'mail.send', 'permanent', 'HANDLER: pushed'],
+      ['own', 'mail.send', 'exhausted', 'HANDLER: own'],
+    ]);
+    expect(await backend.admin!.deadLetters.retry(['own', 'pushed'])).toBe(2);
+    expect(await backend.admin!.deadLetters.list({})).toEqual([]);
+  });
+
+  it('that Service Bus moved itself say so', async () => {
+    server.createQueue('mail', { maxDeliveryCount: 1, lockMs: minute });
+    const backend = open();
+    await backend.enqueue([message('a')]);
+    await take(backend, 1, 1_000);
+    clock.advance(1_000);
+    await backend.reapExpired('mail');
+    const [letter] = await backend.admin!.deadLetters.list({});
+    expect([letter?.id, letter?.reason, letter?.attempt]).toEqual(['a', 'crash-loop', 1]);
+    expect(letter?.error).toMatch(/^CRASH_LOOP: Service Bus moved/);
+  });
+
+  it('are listed whatever somebody else has put there', async () => {
+    server.write('mail-failed', 'not ours');
+    const [letter] = await open().admin!.deadLetters.list({});
+    expect(letter).toMatchObject({ id: 'sequence-1', job: '', reason: 'rejected', body: 'not ours' });
+    expect(letter?.error).toMatch(/Somebody else moved/);
+  });
+
+  it('need no -failed queue where no function runs', async () => {
+    server.deleteQueue('mail-failed');
+    const backend = open();
+    await backend.enqueue([message('a')]);
+    await backend.abandon((await take(backend))[0]!, { reason: 'permanent', error: '' });
+    expect(await backend.admin!.deadLetters.list({})).toHaveLength(1);
+    expect((await backend.admin!.stats('mail'))[0]).toMatchObject({ dead: 1, ready: 0 });
+  });
+
+  it('come back once, when a process dies between sending and removing one', async () => {
+    const backend = open();
+    await backend.enqueue([message('a')]);
+    await backend.abandon((await take(backend))[0]!, { reason: 'permanent', error: '' });
+    const dead = server.queue('mail/$DeadLetterQueue');
+    const { complete } = dead;
+    Object.assign(dead, { complete: () => false });
+    await expect(backend.admin!.deadLetters.retry(['a'])).rejects.toMatchObject({ code: 'BACKEND' });
+    Object.assign(dead, { complete });
+    clock.advance(minute); // the lock of the process that died
+    expect(await backend.admin!.deadLetters.retry(['a'])).toBe(1);
+    expect(server.bodies('mail')).toEqual(['{"id":"a"}']);
+  });
+
+  it('keep an error of any length readable, cut between characters', async () => {
+    const backend = open();
+    await backend.enqueue([message('a')]);
+    await backend.abandon((await take(backend))[0]!, {
+      reason: 'permanent',
+      error: `HANDLER: ${'é🚢'.repeat(2_000)}`,
+    });
+    const [letter] = await backend.admin!.deadLetters.list({});
+    expect(letter!.error.isWellFormed()).toBe(true);
+    expect(Buffer.byteLength(letter!.error)).toBeGreaterThan(1_400);
+  });
+});
+
+describe('administration', () => {
+  it('counts what waits, what is scheduled and what is dead, over several pages', async () => {
+    const backend = open();
+    const later = clock.now() + minute;
+    await backend.enqueue(
+      Array.from({ length: 600 }, (_, i) => message(`m${i}`, { notBefore: i < 100 ? later : null })),
+    );
+    clock.advance(1_000);
+    expect(await backend.admin!.stats()).toEqual([
+      { queue: 'mail', ready: 500, delayed: 100, leased: 0, dead: 0, paused: false, oldestReadyMs: 1_000 },
+    ]);
+  });
+
+  it.each(['peek', 'clear', 'pause', 'resume'] as const)(
+    'refuses to %s, with what to do instead',
+    async (verb) => {
+      await expect(open().admin![verb]('mail', 1)).rejects.toMatchObject({ code: 'CONFIG' });
+    },
+  );
+});

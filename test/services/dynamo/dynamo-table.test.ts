@@ -1,0 +1,232 @@
+/** What is DynamoDB's own: the table and its key design, expiry, the size of an item, and what goes wrong. */
+
+import { execFile } from 'node:child_process';
+import { resolve } from 'node:path';
+import { promisify } from 'node:util';
+import {
+  CreateTableCommand,
+  DescribeTableCommand,
+  DynamoDBClient,
+  GetItemCommand,
+} from '@aws-sdk/client-dynamodb';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { RecordWriter, Stores } from '../../../core/contract/store.ts';
+import { createDynamoTable, dynamoStore, dynamoTable } from '../../../functions/aws/dynamo/index.ts';
+import { type DynamoServer, startDynamo } from '../../kit/servers/dynamo-server.ts';
+import { jobMaker } from '../../kit/stores.ts';
+import { createVirtualClock } from '../../testing/virtual-clock.ts';
+
+const table = 'longshore-state';
+const region = 'eu-central-1';
+const clock = createVirtualClock();
+const retention = { completedMs: 3_600_000, deadMs: 7_200_000 };
+let server: DynamoServer;
+let client: DynamoDBClient;
+let stores: Stores;
+let writer: RecordWriter;
+
+beforeAll(async () => {
+  // Of nobody: the server takes any, but the SDK will not send without them.
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
+  server = await startDynamo();
+  client = new DynamoDBClient({ endpoint: server.endpoint, region });
+  await createDynamoTable({ table, client });
+  stores = dynamoStore({ table, client, clock, retention });
+  writer = stores.records.writer!;
+});
+afterAll(async () => {
+  client.destroy();
+  await server.close();
+});
+
+const { newJob, ended } = jobMaker(clock);
+
+async function item(pk: string) {
+  const { Item } = await client.send(new GetItemCommand({ TableName: table, Key: { pk: { S: pk } } }));
+  return Item;
+}
+
+describe('the table', () => {
+  it('is the one that templates are given', async () => {
+    const { Table } = await client.send(new DescribeTableCommand({ TableName: table }));
+    const { KeySchema, GlobalSecondaryIndexes, BillingMode, TimeToLiveSpecification } = dynamoTable(table);
+    expect(Table).toMatchObject({ KeySchema, BillingModeSummary: { BillingMode } });
+    expect(Table?.GlobalSecondaryIndexes).toMatchObject(GlobalSecondaryIndexes);
+    expect(TimeToLiveSpecification).toEqual({ AttributeName: 'expiresAt', Enabled: true });
+  });
+
+  it('is made by migrate() when it is missing, by one of several', async () => {
+    const made = dynamoStore({ table: 'migrated', client });
+    const peer = dynamoStore({ table: 'migrated', client });
+    const versions = await Promise.all([made.migrate(), peer.migrate()]);
+    expect(versions).toEqual([
+      { from: null, to: 1 },
+      { from: null, to: 1 },
+    ]);
+    expect(await made.migrate()).toEqual({ from: 1, to: 1 });
+    expect(await made.records.get('id')).toBe(null);
+  });
+
+  it("is told from another program's, and from one without its index", async () => {
+    await client.send(
+      new CreateTableCommand({
+        TableName: 'strange',
+        BillingMode: 'PAY_PER_REQUEST',
+        AttributeDefinitions: [{ AttributeName: 'pk', AttributeType: 'S' }],
+        KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }],
+      }),
+    );
+    await expect(dynamoStore({ table: 'strange', client }).migrate()).rejects.toMatchObject({
+      code: 'CONFIG',
+      message: /keys table.pk, shelves.shelf, shelves.place, got table.pk\./,
+    });
+  });
+
+  it('is not created twice', async () => {
+    const again = createDynamoTable({ table, client });
+    await expect(again).rejects.toMatchObject({
+      code: 'BACKEND',
+      message: /^DynamoDB failed while creating/,
+    });
+  });
+});
+
+describe('an item', () => {
+  it('of a job expires when its record is past the retention, and not while it lives', async () => {
+    const [done, failed] = [newJob(), newJob()];
+    await writer.enqueued([done, failed]);
+    expect((await item(`job#${done.id}`))?.expiresAt).toBeUndefined();
+    for (const job of [done, failed])
+      await writer.started(job, { owner: 'anna', attempt: 1, at: clock.now() });
+    await writer.settled(done, 'anna', ended(1));
+    await writer.settled(failed, 'anna', ended(1, { reason: 'permanent', error: 'no' }));
+    const seconds = (ms: number) => ({ N: String(Math.ceil(ms / 1000)) });
+    const at = clock.now();
+    expect((await item(`job#${done.id}`))?.expiresAt).toEqual(seconds(at + retention.completedMs));
+    expect((await item(`job#${failed.id}`))?.expiresAt).toEqual(seconds(at + retention.deadMs));
+
+    clock.advance(1_000);
+    await writer.started(failed, { owner: 'ben', attempt: 1, at: clock.now() });
+    expect((await item(`job#${failed.id}`))?.expiresAt, 'its dead letter was retried').toBeUndefined();
+  });
+
+  it('of a key expires with its hold or its value, whichever is later', async () => {
+    const now = clock.now();
+    await stores.keys.claim('k', 'anna', now + 60_000);
+    expect(Number((await item('key#k'))?.expiresAt?.N)).toBe(Math.ceil((now + 60_000) / 1000));
+    await stores.keys.release('k', 'anna', { value: '1', keepUntil: now + 900_000 });
+    await stores.keys.claim('k', 'ben', now + 60_000);
+    expect(Number((await item('key#k'))?.expiresAt?.N)).toBe(Math.ceil((now + 900_000) / 1000));
+  });
+
+  it('never outgrows what DynamoDB takes: the newest output stays, older ones go', async () => {
+    const job = newJob();
+    const output = (letter: string) => JSON.stringify(letter.repeat(65_000)); // 195 kB, three bytes each
+    for (const letter of ['€', '→', '✓', '✗']) {
+      clock.advance(1_000);
+      await writer.started(job, { owner: letter, attempt: 1, at: clock.now() });
+      await writer.settled(job, letter, ended(1, { output: output(letter) }));
+    }
+    const record = await stores.records.get(job.id);
+    expect(record?.status).toBe('completed');
+    expect(record?.output).toBe('✗'.repeat(65_000));
+    expect(record?.attempts).toHaveLength(4);
+    expect(record?.attempts.map((each) => each.output !== null)).toEqual([false, false, false, true]);
+  });
+
+  it('loses the oldest attempts when errors alone are too many', async () => {
+    const job = newJob();
+    const error = { code: 'HANDLER', message: '€'.repeat(2_000), stack: '€'.repeat(4_000) };
+    for (let attempt = 1; attempt <= 80; attempt++) {
+      clock.advance(1_000);
+      await writer.started(job, { owner: `lease ${attempt}`, attempt, at: clock.now() });
+      const end = ended(attempt, { runAt: clock.now() });
+      await writer.settled(job, `lease ${attempt}`, { ...end, report: { ...end.report, error } });
+    }
+    const { attempts, status } = (await stores.records.get(job.id))!;
+    expect(status).toBe('retrying');
+    expect(attempts.at(-1)?.attempt).toBe(80);
+    expect(attempts.length).toBeGreaterThan(20);
+    expect(attempts.length).toBeLessThan(80);
+    expect(attempts.map((each) => each.attempt)).toEqual(attempts.map((_, i) => 81 - attempts.length + i));
+  });
+});
+
+describe('a list', () => {
+  it('is newest first over all shelves and statuses', async () => {
+    const jobs = [];
+    for (let i = 0; i < 60; i++) {
+      clock.advance(10);
+      jobs.push(newJob());
+    }
+    await writer.enqueued(jobs);
+    for (const job of jobs.filter((_, i) => i % 3 === 0)) {
+      await writer.started(job, { owner: 'anna', attempt: 1, at: clock.now() });
+      if (jobs.indexOf(job) % 2 === 0) await writer.settled(job, 'anna', ended(1));
+    }
+    const newest = jobs.map(({ id }) => id).reverse();
+    const listed = await stores.records.list({ max: 25 });
+    expect(listed.map(({ id }) => id)).toEqual(newest.slice(0, 25));
+    expect(new Set(listed.map(({ status }) => status))).toEqual(
+      new Set(['pending', 'processing', 'completed']),
+    );
+    const pending = await stores.records.list({ max: 5, status: 'pending', queue: 'mail', job: 'send' });
+    expect(pending).toHaveLength(5);
+    expect(pending.every(({ status }) => status === 'pending')).toBe(true);
+    expect(await stores.records.list({ queue: 'other' })).toEqual([]);
+  });
+});
+
+describe('what goes wrong', () => {
+  it('says that the table is missing, and what to do', async () => {
+    const missing = dynamoStore({ table: 'nowhere', client });
+    await expect(missing.records.get('id')).rejects.toMatchObject({
+      code: 'CONFIG',
+      message: /\(table nowhere\).* Create the table with `longshore migrate`, createDynamoTable\(\)/,
+    });
+  });
+
+  it('says that nobody answers', async () => {
+    const first = await startDynamo();
+    const { endpoint } = first;
+    await first.close();
+    const store = dynamoStore({ table, endpoint, region });
+    await expect(store.records.get('id')).rejects.toMatchObject({
+      code: 'BACKEND',
+      message: /^DynamoDB failed while reading \(table longshore-state\): .*ECONNREFUSED/,
+    });
+    await store.close();
+  });
+
+  it.each(['', 'a', 'my table', undefined])('refuses %j as the name of a table', (name) => {
+    expect(() => dynamoStore({ table: name as string })).toThrow(
+      /^dynamoStore\(\) expects table to be the name of a table, got /,
+    );
+  });
+});
+
+describe('the client', () => {
+  it('is left open when it was given', async () => {
+    const store = dynamoStore({ table, client });
+    await store.records.get('id');
+    await store.close();
+    await expect(stores.records.get('id')).resolves.toBeNull();
+  });
+
+  it('is loaded with the SDK at the first use, not before', async () => {
+    const index = resolve(import.meta.dirname, '../../../functions/aws/dynamo/index.ts');
+    const program = `
+      import { registerHooks } from 'node:module';
+      let sdk = 0;
+      registerHooks({ load: (url, context, next) => { if (url.includes('@aws-sdk')) sdk++; return next(url, context); } });
+      const { dynamoStore } = await import(${JSON.stringify(index)});
+      const store = dynamoStore({ table: 'state', endpoint: 'http://127.0.0.1:1', region: 'eu-central-1' });
+      const before = sdk;
+      await store.records.get('id').catch(() => {});
+      console.log(before, sdk > 0);`;
+    const args = ['--input-type=module', '--eval', program];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 15_000 });
+    expect(stdout.trim()).toBe('0 true');
+  });
+});

@@ -1,0 +1,105 @@
+/** Jobs whose ids nobody had before are written without looking for copies. Nobody may see the difference. */
+
+import pg from 'pg';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Contract } from '../../../core/index.ts';
+import { postgres } from '../../../local/backends/postgres/index.ts';
+import { createVirtualClock } from '../../testing/virtual-clock.ts';
+import { message } from '../sqlite/messages.ts';
+import { createSchemas } from './schemas.ts';
+
+const schemas = await createSchemas();
+const pool = new pg.Pool({ connectionString: schemas.url });
+const look = { queues: ['default'], max: 10, leaseMs: 30_000, waitMs: 0 };
+let schema: string;
+
+beforeEach(async () => {
+  schema = await schemas.take();
+});
+afterAll(async () => {
+  await pool.end();
+  await schemas.drop();
+});
+
+const fresh = (id: string, parts: Partial<Contract.OutgoingMessage> = {}) =>
+  message({ id, fresh: true, ...parts });
+
+/** With a queue that is known: the first job of a queue is written together with its name. */
+async function open(options: object = {}) {
+  const backend = postgres({ pool, schema, ...options });
+  await backend.enqueue([message({ id: 'first', priority: 0 })]);
+  return backend;
+}
+
+describe('a job that is new', () => {
+  const kinds = { priority: 7, tenantId: 'tenant', body: '{"text":"\\"ü\\""}' };
+  const rows = async () => {
+    const sql = `
+      SELECT to_jsonb(j) - '{seq,turn}'::text[] AS job, to_jsonb(r) - 'seq' AS ready, to_jsonb(d) - 'seq' AS put_off,
+        j.seq = j.turn AND j.seq = coalesce(r.seq, d.seq) AS same
+      FROM ${schema}.jobs j LEFT JOIN ${schema}.ready r ON r.id = j.id LEFT JOIN ${schema}.delayed d ON d.id = j.id
+      WHERE j.id <> 'first' ORDER BY j.seq`;
+    const found = (await pool.query(sql)).rows;
+    await pool.query(`TRUNCATE ${schema}.jobs, ${schema}.ready, ${schema}.delayed`);
+    return found;
+  };
+
+  it.each([
+    ['alone', [kinds]],
+    ['alone and delayed', [{ ...kinds, notBefore: 5_000_000_000_000 }]],
+    ['among others', [kinds, {}]],
+    ['among others like it', [kinds, { ...kinds, body: '[]' }, kinds]],
+    ['among others of another tenant', [kinds, { ...kinds, tenantId: null }]],
+    ['among delayed ones', [kinds, { notBefore: 5_000_000_000_000 }, {}]],
+  ])('%s: is stored as one that may be a copy', async (_name, jobs) => {
+    const backend = await open({ clock: createVirtualClock() });
+    const written: unknown[] = [];
+    for (const isFresh of [true, false]) {
+      const sent = await backend.enqueue(jobs.map((job, i) => fresh(`job-${i}`, { ...job, fresh: isFresh })));
+      expect(sent).toEqual(jobs.map((_, i) => ({ ok: true, id: `job-${i}`, duplicate: false })));
+      written.push(await rows());
+    }
+    expect(written[0]).toHaveLength(jobs.length);
+    expect(written[0]).toMatchObject(jobs.map(() => ({ same: true })));
+    expect(written[0]).toEqual(written[1]);
+    await backend.close();
+  });
+
+  it('among others like it: may be the first of its queue', async () => {
+    const backend = await open();
+    await backend.enqueue([fresh('a', { queue: 'unknown' }), fresh('b', { queue: 'unknown' })]);
+    expect(await backend.admin!.stats('unknown')).toMatchObject([{ queue: 'unknown', ready: 2 }]);
+    await backend.close();
+  });
+
+  it('wakes an idle worker of another process, also when it comes alone', async () => {
+    const worker = postgres({ url: schemas.url, schema });
+    const backend = await open();
+    expect(await worker.fetch(look)).toHaveLength(1);
+    // Long enough for LISTEN to have proved that it works; from then on only the safety poll is quicker than never.
+    expect(await worker.fetch({ ...look, waitMs: 500 })).toEqual([]);
+    const sentAt = performance.now();
+    const waiting = worker.fetch({ ...look, waitMs: 10_000 });
+    await backend.enqueue([fresh('alone')]);
+    expect(await waiting).toHaveLength(1);
+    expect(performance.now() - sentAt).toBeLessThan(1_000);
+    await worker.close();
+    await backend.close();
+  });
+});
+
+describe('a job that was called new and is there', () => {
+  it.each([
+    ['alone', ['there'], [true]],
+    ['among others', ['a', 'there', 'b'], [false, true, false]],
+    ['twice in one call', ['a', 'a'], [false, true]],
+  ])('%s: is a copy, and its neighbours are stored', async (_name, ids, duplicates) => {
+    const backend = await open();
+    await backend.enqueue([message({ id: 'there', body: '"there"' })]);
+    const sent = await backend.enqueue(ids.map((id) => fresh(id, { body: JSON.stringify(id) })));
+    expect(sent).toEqual(ids.map((id, i) => ({ ok: true, id, duplicate: duplicates[i] })));
+    const bodies = (await backend.fetch(look)).map(({ body }) => body);
+    expect(bodies.sort()).toEqual([...new Set(['{}', '"there"', ...ids.map((id) => `"${id}"`)])].sort());
+    await backend.close();
+  });
+});

@@ -1,0 +1,23 @@
+import { afterAll, describe, it } from 'vitest';
+import { postgresStore } from '../../../local/backends/postgres/index.ts';
+import { pair } from '../../kit/stores.ts';
+import { describeStoreAlone } from '../../testing/laws/store.ts';
+import type { StoreHarness } from '../../testing/laws/store-alone.ts';
+import { createSchemas } from './schemas.ts';
+
+const schemas = await createSchemas();
+const { url } = schemas;
+
+afterAll(() => schemas.drop());
+
+const harness: StoreHarness = {
+  async open(clock, options) {
+    const schema = await schemas.take();
+    return pair(
+      () => postgresStore({ url, schema, clock, ...options }),
+      () => schemas.giveBack(schema),
+    );
+  },
+};
+
+describeStoreAlone('postgresStore()', harness, { describe, it });

@@ -1,0 +1,134 @@
+/** What differs between databases and hosts, and must not matter: their clocks, and how transactions are isolated. */
+
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import * as z from 'zod';
+import { systemClock } from '../../../core/base/clock.ts';
+import { connect, createApp, defineJob, keyRing, startWorker } from '../../../core/index.ts';
+import { postgres } from '../../../local/backends/postgres/index.ts';
+import { until } from '../../kit/until.ts';
+import { message } from '../sqlite/messages.ts';
+import { type Database, freshDatabase } from './schemas.ts';
+
+const look = { queues: ['default'], max: 10, leaseMs: 30_000, waitMs: 0 };
+
+let database: Database;
+let schemas = 0;
+const newSchema = (): string => `s${++schemas}`;
+
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+afterAll(() => database.drop());
+
+describe('a host whose clock differs from the database by an hour', () => {
+  afterEach(() => vi.restoreAllMocks());
+
+  it.each([
+    ['ahead', 3_600_000],
+    ['behind', -3_600_000],
+  ])('%s: delays, leases and keys are as long as they were asked for', async (_name, skewMs) => {
+    const schema = newSchema();
+    const right = postgres({ url: database.url, schema });
+    await right.migrate!();
+    const real = Date.now;
+    // The clocks of app and backend are both the host's.
+    vi.spyOn(systemClock, 'now').mockImplementation(() => real() + skewMs);
+    const wrong = postgres({ url: database.url, schema });
+    const inMs = (ms: number): number => systemClock.now() + ms;
+
+    await wrong.enqueue([
+      message({ id: 'now' }),
+      message({ id: 'soon', notBefore: inMs(400) }),
+      message({ id: 'late', notBefore: inMs(60_000) }),
+    ]);
+    const [first, ...more] = await wrong.fetch(look);
+    expect([first!.body, more]).toEqual(['{}', []]);
+    expect(first!.expiresAt - systemClock.now()).toBeGreaterThan(29_000);
+    const sentAt = real();
+    expect(await wrong.fetch({ ...look, waitMs: 5_000 })).toHaveLength(1);
+    expect(real() - sentAt).toBeLessThan(2_000);
+    expect(await wrong.fetch(look)).toEqual([]);
+    expect(await wrong.renew([first!], 30_000)).toEqual([true]);
+    expect(await wrong.reapExpired('default')).toBe(0);
+    expect(await wrong.nack(first!, { delayMs: 200, countAttempt: true })).toBe(true);
+    expect(await wrong.fetch({ ...look, waitMs: 5_000 })).toMatchObject([{ attempt: 2 }]);
+
+    const [short] = await (async () => {
+      await wrong.enqueue([message({ id: 'short' })]);
+      return wrong.fetch({ ...look, leaseMs: 150 });
+    })();
+    await until(async () => (await wrong.reapExpired('default')) === 1, 3_000);
+    expect(await wrong.ack([{ lease: short! }])).toEqual([false]);
+
+    const { keys } = wrong.stores!;
+    expect(await keys!.claim('key', 'one', inMs(10_000))).toMatchObject({ state: 'claimed' });
+    const other = await keys!.claim('key', 'two', inMs(10_000));
+    expect(other.state).toBe('running');
+    expect((other as { until: number }).until - systemClock.now()).toBeGreaterThan(8_000);
+    expect((other as { until: number }).until - systemClock.now()).toBeLessThan(10_500);
+    expect(await keys!.complete('key', 'one', { value: null, keepUntil: inMs(60_000) })).toBe(true);
+    // Seen by a host whose clock is right, both the delayed message and the key have about a minute left.
+    vi.restoreAllMocks();
+    const delayed = (await right.admin!.peek('default', 9)).find(({ id }) => id === 'late')!;
+    expect(Math.abs(delayed.readyAt - systemClock.now() - 60_000)).toBeLessThan(8_000);
+    expect(await right.stores!.keys!.claim('key', 'three', systemClock.now() + 1_000)).toMatchObject({
+      state: 'completed',
+    });
+    await right.close();
+    await wrong.close();
+  });
+
+  it.each([
+    ['ahead', 3_600_000],
+    ['behind', -3_600_000],
+  ])('%s: a worker runs what another host has sent, once', async (_name, skewMs) => {
+    const schema = newSchema();
+    const right = postgres({ url: database.url, schema });
+    const runs: number[] = [];
+    const job = defineJob({
+      name: 'job',
+      payload: z.object({ n: z.number() }),
+      idempotencyKey: ({ n }) => `k${n}`,
+      handle: async ({ n }) => void runs.push(n),
+    });
+    const app = createApp({ jobs: [job], signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]) });
+    const real = Date.now;
+    const client = connect(app, right);
+    await client.enqueueMany(job, [{ n: 1 }, { n: 2 }, { n: 1 }]);
+    vi.spyOn(systemClock, 'now').mockImplementation(() => real() + skewMs);
+    const wrong = postgres({ url: database.url, schema });
+    // One after the other: a key that is at work at the moment would be asked for again later.
+    const worker = startWorker(app, { backend: wrong, concurrency: 1, untilIdle: true, leaseMs: 5_000 });
+    expect((await worker.done).counts).toMatchObject({ acked: 2, 'skipped-idempotent': 1 });
+    expect(runs.sort()).toEqual([1, 2]);
+    await wrong.close();
+    await right.close();
+  });
+});
+
+it.each(['serializable', 'repeatable read'])(
+  'transactions that are %s by default hold up nobody',
+  { timeout: 30_000 },
+  async (level) => {
+    const url = `${database.url}?options=${encodeURIComponent(`-c default_transaction_isolation=${level.replace(' ', '\\ ')}`)}`;
+    const schema = newSchema();
+    const backends = Array.from({ length: 4 }, () => postgres({ url, schema }));
+    await Promise.all(backends.map((backend) => backend.migrate!()));
+    await backends[0]!.enqueue(
+      Array.from({ length: 400 }, (_, n) => message({ id: `m${n}`, body: String(n) })),
+    );
+    const taken: string[] = [];
+    await Promise.all(
+      backends.map(async (backend) => {
+        for (;;) {
+          const leases = await backend.fetch({ ...look, max: 5 });
+          if (leases.length === 0 && taken.length === 400) return;
+          expect(await backend.ack(leases.map((lease) => ({ lease })))).toEqual(leases.map(() => true));
+          taken.push(...leases.map(({ body }) => body));
+        }
+      }),
+    );
+    expect(new Set(taken).size).toBe(400);
+    for (const backend of backends) await backend.close();
+  },
+);

@@ -1,0 +1,103 @@
+/** What the tests of transactions share: a database with a table of effects, and apps and workers on it. */
+
+import pg from 'pg';
+import * as z from 'zod';
+import {
+  connect,
+  createApp,
+  defineJob,
+  type Job,
+  keyRing,
+  type LongshoreEvent,
+  startWorker,
+  type Worker,
+  type WorkerOptions,
+} from '../../../core/index.ts';
+import { type PostgresOptions, postgres } from '../../../local/backends/postgres/index.ts';
+import { createSchemas } from './schemas.ts';
+
+export const anything = z.any();
+/** Does nothing, with any payload. */
+export const plain: Job = defineJob({ name: 'plain', payload: anything, handle: () => {} });
+
+export interface BenchOptions extends Omit<PostgresOptions, 'url' | 'pool' | 'schema'> {
+  /** Connections of the backend's pool. @default 10 */
+  readonly connections?: number;
+}
+
+export async function createStage() {
+  const schemas = await createSchemas();
+  const { url } = schemas;
+  const admin = new pg.Pool({ connectionString: url, max: 3 });
+  await admin.query('CREATE TABLE effects (id serial PRIMARY KEY, name text NOT NULL)');
+  const closing: (() => Promise<unknown>)[] = [];
+
+  return {
+    url,
+    /** On a connection that no backend uses. */
+    async rows(sql: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
+      return (await admin.query(sql, values)).rows;
+    },
+    effects: async () =>
+      (await admin.query('SELECT name FROM effects ORDER BY id')).rows.map(({ name }) => name as string),
+    /** A connection of the application's. */
+    async client(): Promise<pg.Client> {
+      const client = new pg.Client(url);
+      await client.connect();
+      closing.push(() => client.end());
+      return client;
+    },
+    /** An app with a schema of its own; `plain` is among its jobs. */
+    async bench(jobs: readonly Job[] = [], { connections = 10, ...options }: BenchOptions = {}) {
+      const schema = await schemas.take();
+      const pool = new pg.Pool({ connectionString: url, max: connections });
+      const backend = postgres({ pool, schema, ...options });
+      const events: LongshoreEvent[] = [];
+      const app = createApp({
+        jobs: [plain, ...jobs],
+        signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]),
+        on: (event) => events.push(event),
+      });
+      const client = connect(app, backend);
+      const workers: Worker[] = [];
+      closing.push(async () => {
+        for (const worker of workers) await worker.stop();
+        await backend.close();
+        await pool.end();
+        schemas.giveBack(schema);
+      });
+      return {
+        schema,
+        pool,
+        app,
+        backend,
+        client,
+        events,
+        eventsOf: <T extends LongshoreEvent['type']>(type: T) =>
+          events.filter((event) => event.type === type) as Extract<LongshoreEvent, { type: T }>[],
+        start(how: Partial<WorkerOptions> = {}): Worker {
+          const worker = startWorker(app, { backend, drainMs: 100, ...how });
+          workers.push(worker);
+          return worker;
+        },
+        /** Ready, delayed, leased and dead jobs of the default queue. */
+        async counts(): Promise<number[]> {
+          const [stats] = await backend.admin!.stats('default');
+          return stats ? [stats.ready, stats.delayed, stats.leased, stats.dead] : [0, 0, 0, 0];
+        },
+      };
+    },
+    /** Between tests. */
+    async clear(): Promise<void> {
+      for (const close of closing.splice(0).reverse()) await close();
+      await admin.query('DELETE FROM effects');
+    },
+    async drop(): Promise<void> {
+      await admin.end();
+      await schemas.drop();
+    },
+  };
+}
+
+export type Stage = Awaited<ReturnType<typeof createStage>>;
+export type Bench = Awaited<ReturnType<Stage['bench']>>;

@@ -1,0 +1,34 @@
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { defineJob, startWorker } from '../../../core/index.ts';
+import { sqlite } from '../../../local/backends/sqlite/index.ts';
+import { anything, createStage } from './transactions-kit.ts';
+
+const stage = await createStage();
+afterEach(() => stage.clear());
+afterAll(() => stage.drop());
+
+describe('ctx.tx', () => {
+  it('is refused to a job that has not asked for it', async () => {
+    const without = defineJob({
+      name: 'without',
+      payload: anything,
+      maxRetries: 0,
+      handle: (_, ctx) => ctx.tx.query('SELECT 1'),
+    });
+    const bench = await stage.bench([without]);
+    await bench.client.enqueue(without, 1);
+    await bench.start({ untilIdle: true }).done;
+    const [dead] = await bench.backend.admin!.deadLetters.list({});
+    expect(dead!.error).toBe('CONFIG: Job "without" has no transaction. Define it with transaction: true.');
+  });
+
+  it('needs a backend that has transactions, which the worker says at its start', async () => {
+    const work = defineJob({ name: 'work', payload: anything, transaction: true, handle() {} });
+    const bench = await stage.bench([work]);
+    const backend = sqlite(':memory:');
+    expect(() => startWorker(bench.app, { backend })).toThrow(
+      'Job "work" has a transaction, but backend "sqlite" offers none.',
+    );
+    await backend.close();
+  });
+});

@@ -1,0 +1,96 @@
+/**
+ * `longshore/testing`: an app on a queue in memory with a clock of its own, so that a two-day retry story is a
+ * test of milliseconds; and the law suites, for whoever writes a backend.
+ */
+
+import { type App, createApp } from '../../core/app/app.ts';
+import type { Job } from '../../core/app/job.ts';
+import { createRun } from '../../core/attempt/run.ts';
+import { config, shown } from '../../core/base/errors.ts';
+import type { DeadLetter, QueueBackend } from '../../core/contract/queue.ts';
+import type { JobRecord } from '../../core/contract/store.ts';
+import { type Client, connect, type EnqueuedJob, type EnqueueOptions } from '../../core/enqueue/client.ts';
+import { keyRing } from '../../core/envelope/signing.ts';
+import { type AttemptResult, attempt } from '../../core/flow.ts';
+import { tick } from '../../core/scheduler/tick.ts';
+import { memory } from '../../local/backends/memory/index.ts';
+import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
+
+export type { AttemptResult } from '../../core/flow.ts';
+export { describeBackend } from './laws/backend.ts';
+export { type ClaimsBench, type ClaimsHarness, describeClaims } from './laws/claims.ts';
+export { describeEntrypoint } from './laws/entrypoint.ts';
+export type { Bench, Harness, Runner } from './laws/harness.ts';
+export { describeStore, describeStoreAlone } from './laws/store.ts';
+export { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
+
+export interface TestApp {
+  /** The app with virtual time, fixed chance, counted ids and a key of its own. */
+  readonly app: App;
+  readonly client: Client;
+  readonly backend: QueueBackend;
+  readonly clock: VirtualClock;
+  enqueue<Input>(job: Job<Input>, payload: NoInfer<Input>, options?: EnqueueOptions): Promise<EnqueuedJob>;
+  /** Moves time: a number of ms, or text like `90s`, `15m`, `2h`, `2d`. Runs nothing by itself. */
+  advance(time: number | string): void;
+  /** Runs every job that is ready now, and what those enqueue, one at a time; returns the outcomes in order. */
+  drain(): Promise<AttemptResult[]>;
+  /** Enqueues what the app's schedules owe up to now; returns the ids. */
+  tick(): Promise<string[]>;
+  status(id: string): Promise<JobRecord | null>;
+  deadLetters(): Promise<DeadLetter[]>;
+}
+
+export function testApp(app: App): TestApp {
+  const clock = createVirtualClock();
+  let ids = 0;
+  const ring = keyRing([{ kid: 'test', secret: new Uint8Array(32).fill(7) }]);
+  const own: App = {
+    ...app,
+    clock,
+    random: () => 0.5,
+    newId: () => `job-${String(++ids).padStart(4, '0')}`,
+    keyRing: () => ring,
+  };
+  const backend = memory({ clock });
+  const client = connect(own, backend);
+  // The longest a job may run: nobody renews leases here, and time moves only between attempts.
+  const leaseMs = Math.max(60_000, ...[...app.jobs.values()].map((job) => job.timeoutMs + 1));
+  return {
+    app: own,
+    client,
+    backend,
+    clock,
+    enqueue: (job, payload, options) => client.enqueue(job, payload, options),
+    advance: (time) => clock.advance(millis(time)),
+    async drain() {
+      const results: AttemptResult[] = [];
+      for (;;) {
+        const stats = await backend.admin!.stats();
+        const queues = stats.map(({ queue }) => queue);
+        for (const queue of queues) await backend.reapExpired(queue);
+        const [lease] = await backend.fetch({ queues, max: 1, leaseMs, waitMs: 0 });
+        if (!lease) return results;
+        results.push(await attempt(own, { client, settler: backend }, createRun(lease)));
+      }
+    },
+    tick: () => tick(own, client),
+    status: (id) => client.status(id),
+    deadLetters: () => backend.admin!.deadLetters.list({}),
+  };
+}
+
+const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+function millis(time: number | string): number {
+  if (typeof time === 'number' && Number.isFinite(time) && time >= 0) return time;
+  const [, amount, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(String(time)) ?? [];
+  if (amount === undefined)
+    throw config(`advance() expects ms or text like "90s" or "2d", got ${shown(time)}.`);
+  return Number(amount) * units[unit!]!;
+}
+
+/** An app of nothing but these jobs, for the shortest tests. */
+export function testJobs(...jobs: readonly Job[]): TestApp {
+  return testApp(createApp({ jobs }));
+}

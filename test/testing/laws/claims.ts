@@ -1,0 +1,215 @@
+/** The laws of a claim store: bytes by key, and what becomes of them with their job. */
+
+import assert from 'node:assert/strict';
+import { createApp } from '../../../core/app/app.ts';
+import { defineJob } from '../../../core/app/job.ts';
+import { fixed } from '../../../core/app/retry.ts';
+import type { StandardSchema } from '../../../core/app/schema.ts';
+import { createRun } from '../../../core/attempt/run.ts';
+import { LongshoreError, PermanentError } from '../../../core/base/errors.ts';
+import type { ClaimStore } from '../../../core/contract/store.ts';
+import { connect } from '../../../core/enqueue/client.ts';
+import { keyRing } from '../../../core/envelope/signing.ts';
+import { attempt } from '../../../core/flow.ts';
+import { memory } from '../../../local/backends/memory/index.ts';
+import { createVirtualClock } from '../virtual-clock.ts';
+import type { Runner } from './harness.ts';
+
+/** One empty place, used by one law. */
+export interface ClaimsBench {
+  readonly claims: ClaimStore;
+  /** The same place opened once more, as another process would have it. */
+  readonly peer: ClaimStore;
+  /** One that cannot be reached. */
+  readonly unreachable: ClaimStore;
+  /** Keys that are there now. */
+  keys(): Promise<string[]>;
+  close(): Promise<void>;
+}
+
+export interface ClaimsHarness {
+  open(): Promise<ClaimsBench>;
+}
+
+const large = 2_000_000;
+const bytesOf = (length: number, salt = 0): Uint8Array =>
+  Uint8Array.from({ length }, (_, i) => (i * 31 + (i >> 8) + salt) & 255);
+
+export function describeClaims(name: string, harness: ClaimsHarness, { describe, it }: Runner): void {
+  const law = (what: string, body: (bench: ClaimsBench) => Promise<void>) =>
+    it(what, async () => {
+      const bench = await harness.open();
+      try {
+        await body(bench);
+      } finally {
+        await bench.close();
+      }
+    });
+
+  describe(`${name} keeps the laws of a claim store`, () => {
+    law('gives every byte back, in another process too', async ({ claims, peer }) => {
+      for (const length of [0, 1, 256, 65_537, large]) {
+        const key = `k.${length}-Z_9`;
+        await claims.put(key, bytesOf(length));
+        for (const store of [claims, peer]) {
+          const found = await store.get(key, length);
+          assert.deepEqual(Buffer.from(found!), Buffer.from(bytesOf(length)));
+        }
+      }
+    });
+
+    law('answers null for a key that was never there, or is there no more', async ({ claims, peer }) => {
+      assert.equal(await claims.get('nobody', 10), null);
+      await claims.put('short-lived', bytesOf(10));
+      await peer.delete('short-lived');
+      assert.equal(await claims.get('short-lived', 10), null);
+      await claims.delete('short-lived');
+    });
+
+    law('puts the same key twice', async ({ claims }) => {
+      for (let i = 0; i < 2; i++) await claims.put('again', bytesOf(500));
+      assert.deepEqual(Buffer.from((await claims.get('again', 500))!), Buffer.from(bytesOf(500)));
+    });
+
+    law('keeps keys apart that differ in a letter', async ({ claims }) => {
+      const names = ['a', 'a.', 'aa', 'a-a', 'a_a', 'x'.repeat(160)];
+      await Promise.all(names.map((key, salt) => claims.put(key, bytesOf(100, salt))));
+      for (const [salt, key] of names.entries()) {
+        assert.deepEqual(Buffer.from((await claims.get(key, 100))!), Buffer.from(bytesOf(100, salt)));
+      }
+      await claims.delete('a');
+      assert.deepEqual((await Promise.all(names.map((key) => claims.get(key, 100)))).indexOf(null), 0);
+    });
+
+    law('passes no other bytes off as those that were asked for', async ({ claims }) => {
+      await claims.put('grown', bytesOf(1_001));
+      const found = await claims.get('grown', 1_000);
+      assert.notDeepEqual(found && Buffer.from(found), Buffer.from(bytesOf(1_000)));
+    });
+
+    law('says BACKEND or CONFIG when it cannot be reached', async ({ unreachable }) => {
+      const calls = [unreachable.put('k', bytesOf(1)), unreachable.get('k', 1), unreachable.delete('k')];
+      for (const call of await Promise.allSettled(calls)) {
+        assert.equal(call.status, 'rejected');
+        assert.ok(call.reason instanceof LongshoreError, String(call.reason));
+        assert.ok(['BACKEND', 'CONFIG'].includes(call.reason.code), call.reason.message);
+      }
+    });
+
+    law('carries a job that is too large for its queue, and is empty afterwards', async (bench) => {
+      const t = shop(bench.claims);
+      await t.enqueue({ text: 'ü'.repeat(large), end: 'return' });
+      assert.equal((await bench.keys()).length, 1);
+      assert.deepEqual(await t.run(), ['acked', null]);
+      assert.deepEqual(t.seen, ['ü'.repeat(large)]);
+      assert.deepEqual(await bench.keys(), []);
+    });
+
+    law('keeps a payload over retries and with a dead letter, which can then be retried', async (bench) => {
+      const t = shop(bench.claims);
+      await t.enqueue({ text: 'x'.repeat(large), end: 'throw, die, return' });
+      assert.deepEqual(await t.run(), ['requeued', 'HANDLER']);
+      assert.deepEqual(await t.run(), ['dead-lettered', 'HANDLER']);
+      assert.equal((await bench.keys()).length, 1);
+      await t.retryDead();
+      assert.deepEqual(await t.run(), ['acked', null]);
+      assert.deepEqual(await bench.keys(), []);
+    });
+
+    law('sends a job to the dead letters whose payload was changed or is missing', async (bench) => {
+      const t = shop(bench.claims);
+      await t.enqueue({ text: 'x'.repeat(large), end: 'return' });
+      const [key] = await bench.keys();
+      const original = await bench.claims.get(key!, large + 1_000);
+      for (const change of [
+        () => bench.claims.put(key!, Buffer.from(original!).fill('y', 100, 101)),
+        () => bench.claims.put(key!, original!.subarray(1)),
+        () => bench.claims.put(key!, Buffer.concat([original!, Buffer.from(' ')])),
+        () => bench.claims.delete(key!),
+      ]) {
+        await change();
+        assert.deepEqual(await t.run(), ['rejected', 'CLAIM']);
+        await t.retryDead();
+      }
+      await bench.claims.put(key!, original!);
+      assert.deepEqual(await t.run(), ['acked', null]);
+      assert.equal(t.seen.length, 1);
+    });
+
+    law('has a job wait while it cannot be reached, and loses nothing', async (bench) => {
+      const t = shop(bench.claims);
+      await t.enqueue({ text: 'x'.repeat(large), end: 'return' });
+      const [outcome, code] = (await t.run(bench.unreachable))!;
+      assert.equal(outcome, 'requeued');
+      assert.ok(code === 'BACKEND' || code === 'CONFIG', String(code));
+      assert.deepEqual(await t.run(), ['acked', null]);
+    });
+
+    law('refuses to enqueue while it cannot be reached, and sends no message then', async (bench) => {
+      const t = shop(bench.unreachable);
+      const payload = { text: 'x'.repeat(large), end: 'return' };
+      await assert.rejects(t.enqueue(payload), (error: LongshoreError) =>
+        ['BACKEND', 'CONFIG'].includes(error.code),
+      );
+      const [first, second] = await t.enqueueMany([payload, { text: 'small', end: 'return' }]);
+      assert.equal(first?.ok, false);
+      assert.equal(second?.ok, true);
+      assert.deepEqual(await t.run(), ['acked', null]);
+      assert.equal(await t.run(), null);
+    });
+  });
+}
+
+interface Payload {
+  readonly text: string;
+  /** How its attempts end, in their order. */
+  readonly end: string;
+}
+
+/** A queue in memory that takes a megabyte, and a job that takes more. */
+function shop(claims: ClaimStore) {
+  const clock = createVirtualClock();
+  const backend = memory({ clock });
+  const seen: string[] = [];
+  let runs = 0;
+  const payload: StandardSchema<Payload> = {
+    '~standard': { version: 1, vendor: 'test', validate: (value) => ({ value: value as Payload }) },
+  };
+  const job = defineJob({
+    name: 'large',
+    payload,
+    retry: fixed(1_000),
+    handle({ text, end }) {
+      const ends = end.split(', ');
+      const how = ends[Math.min(runs++, ends.length - 1)];
+      if (how === 'throw') throw new Error('not now');
+      if (how === 'die') throw new PermanentError('never');
+      seen.push(text);
+    },
+  });
+  const app = createApp({
+    jobs: [job],
+    clock,
+    signing: keyRing([{ kid: 'k', secret: new Uint8Array(32).fill(1) }]),
+  });
+  const clientWith = (store: ClaimStore) => connect(app, backend, { store: { claims: store } });
+  const client = clientWith(claims);
+  return {
+    seen,
+    enqueue: (value: Payload) => client.enqueue(job, value),
+    enqueueMany: (values: Payload[]) => client.enqueueMany(job, values),
+    /** Outcome and code of one attempt; `null` = nothing was ready. */
+    async run(store = claims) {
+      clock.advance(60_000);
+      const [lease] = await backend.fetch({ queues: ['default'], max: 1, leaseMs: 60_000, waitMs: 0 });
+      if (!lease) return null;
+      const ports = { client: clientWith(store), settler: backend };
+      const { outcome, error } = await attempt(app, ports, createRun(lease));
+      return [outcome, error?.code ?? null];
+    },
+    async retryDead() {
+      const letters = await backend.admin!.deadLetters.list({});
+      assert.equal(await backend.admin!.deadLetters.retry(letters.map(({ id }) => id)), 1);
+    },
+  };
+}

@@ -1,0 +1,187 @@
+/** What an entry point brings to its laws, and the verbs in which they are written. */
+
+import assert from 'node:assert/strict';
+import { type App, createApp } from '../../../core/app/app.ts';
+import { defineJob, type HandlerContext, type Job } from '../../../core/app/job.ts';
+import { fixed } from '../../../core/app/retry.ts';
+import type { StandardSchema } from '../../../core/app/schema.ts';
+import type { Clock } from '../../../core/base/clock.ts';
+import { PermanentError } from '../../../core/base/errors.ts';
+import type { LongshoreEvent } from '../../../core/base/events.ts';
+import type { DeadLetter } from '../../../core/contract/queue.ts';
+import type { Client } from '../../../core/enqueue/client.ts';
+import { keyRing } from '../../../core/envelope/signing.ts';
+import { mail, minute, reports, second } from './kit.ts';
+
+export interface EntrypointOptions {
+  /** Jobs that one call runs at the same time. @default 10 */
+  readonly concurrency?: number;
+  /** More time passes than a test can wait for: only where the time is the test's own. */
+  readonly takesTime?: boolean;
+}
+
+export const takesTime = { takesTime: true } as const;
+
+/** What the platform made of one call. */
+export interface Delivered {
+  /** How many messages were handed over; 0 = nothing was ready and nobody was called. */
+  readonly taken: number;
+  /** How many of them have come to their end: no copy of them is left to come again. */
+  readonly done: number;
+  /** What the entry point has thrown, where that is not its way to say "not done". */
+  readonly thrown: unknown;
+}
+
+/** Queues 'mail' and 'reports' with their dead letters, and one entry point for both. */
+export interface EntrypointBench {
+  readonly client: Client;
+  /** Hands what is ready in a queue to the entry point, once, as the platform does; with so much time for it. */
+  deliver(queue: string, timeoutMs: number): Promise<Delivered>;
+  /** The platform takes what is ready, and its call comes to nothing: the process dies before it has done anything. */
+  lose(queue: string): Promise<void>;
+  /** Calls the entry point with something that is not from its queue. */
+  call(event: unknown): Promise<unknown>;
+  /** Puts a text into a queue, as whoever may write to it could. */
+  write(queue: string, body: string): Promise<void>;
+  advance(ms: number): Promise<void> | void;
+  deadLetters(): Promise<DeadLetter[]>;
+  /** The dead letters cannot be written to, until the function that is returned was called. */
+  breakDeadLetters(): Promise<() => Promise<void>>;
+  close(): Promise<void>;
+}
+
+export interface EntrypointHarness {
+  /** `false`: the platform has a clock of its own, and laws that take more than seconds are skipped. @default true */
+  readonly timeIsOurs?: boolean;
+  /** How long a message is hidden whose call came to nothing. */
+  readonly visibilityMs: number;
+  /** Each message is a call of its own, with all the time that a call has. @default messages share their call */
+  readonly callsAreSingle?: true;
+  readonly clock: () => Clock;
+  open(app: App, options: EntrypointOptions): Promise<EntrypointBench>;
+}
+
+export type EntrypointLaw = (
+  name: string,
+  check: (t: EntrypointKit) => Promise<void>,
+  options?: EntrypointOptions,
+) => void;
+
+export interface Payload {
+  readonly name: string;
+}
+
+export interface Ran {
+  readonly name: string;
+  readonly ctx: HandlerContext;
+}
+
+export interface EntrypointKit {
+  readonly bench: EntrypointBench;
+  readonly clock: Clock;
+  readonly visibilityMs: number;
+  readonly callsAreSingle: boolean;
+  /** Does what `behaviour` says for the payload's name; retried after a minute, three attempts. */
+  readonly job: Job<Payload>;
+  /** The same under an idempotency key: its name. */
+  readonly once: Job<Payload>;
+  /** Every run that has begun. */
+  readonly ran: readonly Ran[];
+  readonly events: readonly LongshoreEvent[];
+  /** By payload name; without one a run succeeds. */
+  readonly behaviour: Map<string, (ctx: HandlerContext) => unknown>;
+  enqueue(name: string, options?: { delayMs?: number; job?: Job<Payload> }): Promise<string>;
+  /** One call with a minute of time, which must not throw. */
+  deliver(queue?: string, timeoutMs?: number): Promise<{ taken: number; done: number }>;
+  /** Calls until nothing is ready. */
+  deliverAll(): Promise<void>;
+  advance(ms: number): Promise<void>;
+  nothingEverComes(): Promise<void>;
+  /** Resolves when so many runs have begun. */
+  begun(count: number): Promise<void>;
+}
+
+const schema: StandardSchema<Payload, Payload> = {
+  '~standard': {
+    version: 1,
+    vendor: 'laws',
+    validate: (value) =>
+      typeof (value as Payload | null)?.name === 'string'
+        ? { value: value as Payload }
+        : { issues: [{ message: 'expected a name' }] },
+  },
+};
+
+export const permanent = (): never => {
+  throw new PermanentError('no such invoice');
+};
+export const fail = (): never => {
+  throw new Error('the mail server is down');
+};
+
+export async function createEntrypointKit(
+  harness: EntrypointHarness,
+  options: EntrypointOptions,
+): Promise<EntrypointKit> {
+  const clock = harness.clock();
+  const ran: Ran[] = [];
+  const events: LongshoreEvent[] = [];
+  const behaviour = new Map<string, (ctx: HandlerContext) => unknown>();
+  const rest = {
+    queue: mail,
+    payload: schema,
+    maxRetries: 2,
+    retry: fixed(minute),
+    timeoutMs: 20 * second,
+    async handle({ name }: Payload, ctx: HandlerContext) {
+      ran.push({ name, ctx });
+      return behaviour.get(name)?.(ctx);
+    },
+  };
+  const job = defineJob({ ...rest, name: 'law.job' });
+  const once = defineJob({ ...rest, name: 'law.once', idempotencyKey: ({ name }) => name });
+  const app = createApp({
+    jobs: [job, once],
+    signing: keyRing([{ kid: 'laws', secret: new Uint8Array(32).fill(3) }]),
+    clock,
+    random: () => 0.5,
+    on: (event) => events.push(event),
+  });
+  const bench = await harness.open(app, options);
+
+  const kit: EntrypointKit = {
+    bench,
+    clock,
+    visibilityMs: harness.visibilityMs,
+    callsAreSingle: harness.callsAreSingle === true,
+    job,
+    once,
+    ran,
+    events,
+    behaviour,
+    async enqueue(name, { job: chosen = job, ...how } = {}) {
+      return (await bench.client.enqueue(chosen, { name }, how)).id;
+    },
+    async deliver(queue = mail, timeoutMs = minute) {
+      const { thrown, taken, done } = await bench.deliver(queue, timeoutMs);
+      assert.equal(thrown, null);
+      return { taken, done };
+    },
+    async deliverAll() {
+      for (const queue of [mail, reports]) {
+        while ((await kit.deliver(queue)).taken > 0);
+      }
+    },
+    advance: async (ms) => bench.advance(ms),
+    async nothingEverComes() {
+      for (const ms of [0, minute, harness.visibilityMs, 60 * minute]) {
+        await bench.advance(ms);
+        for (const queue of [mail, reports]) assert.equal((await kit.deliver(queue)).taken, 0);
+      }
+    },
+    async begun(count) {
+      while (ran.length < count) await new Promise(setImmediate);
+    },
+  };
+  return kit;
+}

@@ -1,0 +1,100 @@
+/**
+ * What a backend brings to its law suites, and how a suite runs a law. The suites use `node:assert` and a runner that
+ * is handed in (vitest's, node:test's), so that anybody can hold a backend of their own against them.
+ */
+
+import type { QueueBackend } from '../../../core/contract/queue.ts';
+import type { Retention } from '../../../core/contract/store.ts';
+import { createKit, type Kit } from './kit.ts';
+
+type Declare = (name: string, body: () => Promise<void>) => unknown;
+
+export interface Runner {
+  readonly describe: (name: string, body: () => void) => unknown;
+  readonly it: Declare & { readonly skip?: Declare };
+}
+
+export interface OpenOptions {
+  readonly retention?: Partial<Retention>;
+}
+
+/** One empty backend, used by one law. */
+export interface Bench {
+  readonly backend: QueueBackend;
+  /** The same storage opened once more, as another process would have it; races are then run over both. */
+  readonly peer?: QueueBackend;
+  /** The backend's own time, epoch ms. */
+  now(): number;
+  /** Lets so much time pass: moves a virtual clock, or waits. */
+  advance(ms: number): Promise<void> | void;
+  /** Follows every law; the law itself may have closed the backend already. */
+  close(): Promise<void>;
+}
+
+/** Topics that a queue may honestly be without; its harness says so, and `docs/backends.md` repeats it. */
+export type Lack =
+  | 'order'
+  | 'duplicates'
+  | 'dead letters'
+  | 'administration'
+  /** A backlog cannot be taken out of it, nor put into it, with all that belongs to a job. */
+  | 'transfer'
+  /** A lease cannot say that the attempt before it was interrupted, so it never does. */
+  | 'interruptions'
+  /** That a lease was settled is known to the process that did it, and to no other. */
+  | 'settled elsewhere'
+  /** A lease belongs to the connection that took it: no other process can use it. */
+  | 'use elsewhere'
+  /** Of what waits only the next message shows, ready and delayed. */
+  | 'sight'
+  /** A dead letter that is retried takes the place it had when it died. */
+  | 'place of the retried';
+
+export interface Harness {
+  open(options?: OpenOptions): Promise<Bench>;
+  readonly lacks?: readonly Lack[];
+  /** How long a broker may take to hand out a message that is ready. @default 0, for those that live in our time */
+  readonly patienceMs?: number;
+  /** `false`: the broker has a clock of its own, and laws that take more than seconds are skipped. @default true */
+  readonly timeIsOurs?: boolean;
+  /** The smallest time that the queue tells apart, for random sequences. @default 1 */
+  readonly grainMs?: number;
+  /** The queue keeps no records: they are written through the write side of a store. */
+  readonly storeStandsAlone?: boolean;
+}
+
+export interface LawOptions extends OpenOptions {
+  /** More time passes than a test can wait for: only where the time is the test's own. */
+  readonly takesTime?: true;
+  /**
+   * The record must know what only a queue can tell: that a lease has run out, that a dead letter waits again. A store that
+   * stands alone hears of it when the next attempt begins; store-writing.ts has the laws of that.
+   */
+  readonly toldByQueue?: true;
+}
+
+/** Defines one law: its name says what must hold, `check` proves it on a bench of its own. */
+export type Law = (name: string, check: (t: Kit) => Promise<void>, options?: LawOptions) => void;
+
+/** Throws for a runner that cannot skip where one has to. */
+export function declarer({ it }: Runner, possible: boolean): Declare {
+  const declare = possible ? it : it.skip;
+  if (declare) return declare;
+  throw new Error(
+    'Expected a runner whose `it` has `skip`, got one without. Use that of node:test or vitest.',
+  );
+}
+
+export function lawsOf(harness: Harness, runner: Runner): Law {
+  return (name, check, { toldByQueue, takesTime, ...options } = {}) => {
+    if (toldByQueue && harness.storeStandsAlone) return;
+    declarer(runner, harness.timeIsOurs !== false || !takesTime)(name, async () => {
+      const bench = await harness.open(options);
+      try {
+        await check(createKit(bench, harness.patienceMs ?? 0, harness.lacks));
+      } finally {
+        await bench.close();
+      }
+    });
+  };
+}

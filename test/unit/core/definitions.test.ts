@@ -1,0 +1,221 @@
+/** Jobs and apps: their defaults, and for every wrong definition what was expected, what came and what to do. */
+
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { createApp } from '../../../core/app/app.ts';
+import { defineJob } from '../../../core/app/job.ts';
+import { defineSchedule } from '../../../core/app/schedule.ts';
+import { errorCodes, LongshoreError, PermanentError, RetryAfterError } from '../../../core/base/errors.ts';
+import type { QueueBackend } from '../../../core/contract/queue.ts';
+import { connect } from '../../../core/enqueue/client.ts';
+import { memory } from '../../../local/backends/memory/index.ts';
+import { anything, job, refusal, refusalText, ring } from './kit.ts';
+
+describe('defineJob', () => {
+  it('fills in the defaults', () => {
+    expect(defineJob({ name: 'a', payload: anything, handle: () => {} })).toMatchObject({
+      name: 'a',
+      queue: 'default',
+      maxRetries: 3,
+      timeoutMs: 300_000,
+      priority: 5,
+      expiresInMs: null,
+      idempotencyKeepMs: 86_400_000,
+      keyOf: null,
+    });
+  });
+
+  it.each([
+    ['critical', 0],
+    ['high', 2],
+    ['normal', 5],
+    ['low', 8],
+    [0, 0],
+    [9, 9],
+  ] as const)('knows the priority %s as %d', (priority, value) => {
+    expect(job({ priority }).priority).toBe(value);
+  });
+
+  const names = 'must match /^[A-Za-z0-9._-]{1,128}$/, got';
+  const wrong: [string, object, string][] = [
+    ['a name with a space', { name: 'a b' }, `A job's name ${names} "a b".`],
+    ['an empty name', { name: '' }, `A job's name ${names} "".`],
+    ['no name', { name: undefined }, `A job's name ${names} undefined.`],
+    ['a name of 129 characters', { name: 'n'.repeat(129) }, `A job's name ${names} "${'n'.repeat(57)}...".`],
+    ['a queue with a slash', { queue: 'a/b' }, `A queue's name ${names} "a/b".`],
+    [
+      'no schema',
+      { payload: undefined },
+      'Job "work" expects a Standard Schema as payload (zod, valibot, ...), got undefined.',
+    ],
+    [
+      'a plain object as schema',
+      { payload: { id: 'string' } },
+      'Job "work" expects a Standard Schema as payload (zod, valibot, ...), got an object.',
+    ],
+    ['no handler', { handle: undefined }, 'Job "work" expects a handle function, got undefined.'],
+    [
+      'maxRetries below 0',
+      { maxRetries: -1 },
+      'Expected maxRetries of job "work" to be an integer of 0 or more, got -1.',
+    ],
+    [
+      'maxRetries of a half',
+      { maxRetries: 0.5 },
+      'Expected maxRetries of job "work" to be an integer of 0 or more, got 0.5.',
+    ],
+    [
+      'maxRetries as text',
+      { maxRetries: '3' },
+      'Expected maxRetries of job "work" to be an integer of 0 or more, got "3".',
+    ],
+    [
+      'no time to run',
+      { timeoutMs: 0 },
+      'Expected timeoutMs of job "work" to be an integer of 1 or more, got 0.',
+    ],
+    [
+      'time without end',
+      { timeoutMs: Number.POSITIVE_INFINITY },
+      'Expected timeoutMs of job "work" to be an integer of 1 or more, got Infinity.',
+    ],
+    [
+      'keys that are not kept',
+      { idempotencyKeepMs: 0 },
+      'Expected idempotencyKeepMs of job "work" to be an integer of 1 or more, got 0.',
+    ],
+    [
+      'an expiry at once',
+      { expiresInMs: 0 },
+      'Expected expiresInMs of job "work" to be an integer of 1 or more, got 0.',
+    ],
+    [
+      'a priority of 10',
+      { priority: 10 },
+      'A priority is an integer from 0 (first) to 9 or one of critical, high, normal, low, got 10.',
+    ],
+    [
+      'a priority that is no word of ours',
+      { priority: 'toString' },
+      'A priority is an integer from 0 (first) to 9 or one of critical, high, normal, low, got "toString".',
+    ],
+  ];
+  it.each(wrong)('refuses %s', async (_, parts, message) => {
+    expect(await refusalText(() => job(parts))).toBe(`CONFIG: ${message}`);
+  });
+});
+
+describe('createApp', () => {
+  it('knows its jobs and queues, in order of first mention', () => {
+    const jobs = [job({ name: 'a', queue: 'mail' }), job({ name: 'b' }), job({ name: 'c', queue: 'mail' })];
+    const app = createApp({ jobs, signing: ring });
+    expect([...app.jobs.keys()]).toEqual(['a', 'b', 'c']);
+    expect(app.queues).toEqual(['mail', 'default']);
+    expect(app).toMatchObject({ unknownJobGraceMs: 300_000, maxBodyBytes: 1_048_576, schedules: [] });
+  });
+
+  it('makes ids of version 7: unique and in order of time', () => {
+    let now = Date.UTC(2026, 0, 15);
+    const clock = { now: () => now++, after: () => () => {} };
+    const { newId } = createApp({ jobs: [], signing: ring, clock });
+    const ids = Array.from({ length: 100 }, newId);
+    for (const id of ids) {
+      expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    }
+    expect(ids.toSorted()).toEqual(ids);
+    expect(new Set(ids).size).toBe(100);
+  });
+
+  const work = job();
+  const nightly = defineSchedule({ name: 'nightly', cron: '0 2 * * *', job: work, payload: {} });
+  it.each([
+    [
+      'two jobs of one name',
+      { jobs: [job(), job()] },
+      'Two jobs are called "work". Give every job its own name.',
+    ],
+    [
+      'two schedules of one name',
+      { jobs: [work], schedules: [nightly, nightly] },
+      'Two schedules are called "nightly". Give every schedule its own name.',
+    ],
+    [
+      'a schedule of a job it does not have',
+      { jobs: [], schedules: [nightly] },
+      'Schedule "nightly" runs job "work", which is not among the app\'s jobs. Add it to jobs.',
+    ],
+    [
+      'a schedule of another job of the same name',
+      { jobs: [job()], schedules: [nightly] },
+      'Schedule "nightly" runs job "work", which is not among the app\'s jobs. Add it to jobs.',
+    ],
+    [
+      'a grace below 0',
+      { jobs: [], unknownJobGraceMs: -1 },
+      'Expected unknownJobGraceMs to be an integer of 0 or more, got -1.',
+    ],
+    [
+      'bodies too small to hold an envelope',
+      { jobs: [], maxBodyBytes: 100 },
+      'Expected maxBodyBytes to be an integer of 1024 or more, got 100.',
+    ],
+    [
+      'an accept list for a queue that cannot be',
+      { jobs: [work], accepts: { 'a b': [work] } },
+      'A queue\'s name must match /^[A-Za-z0-9._-]{1,128}$/, got "a b".',
+    ],
+  ])('refuses %s', async (_, options, message) => {
+    expect(await refusalText(() => createApp({ signing: ring, ...options }))).toBe(`CONFIG: ${message}`);
+  });
+});
+
+describe('connect', () => {
+  it('refuses a backend that keeps no state when no store is given', async () => {
+    const { stores, ...bare } = memory();
+    const backend: QueueBackend = { ...bare, name: 'bare' };
+    const app = createApp({ jobs: [job()], signing: ring });
+    const expected =
+      'CONFIG: Backend "bare" keeps no state of its own: give connect() a store, for example sqliteStore().';
+    expect(await refusalText(() => connect(app, backend))).toBe(expected);
+    expect(await refusalText(() => connect(app, backend, { store: { keys: stores!.keys } }))).toBe(expected);
+    expect(connect(app, backend, { store: stores! }).stores).toEqual(stores);
+  });
+
+  it('prefers the store it is given', () => {
+    const { keys } = memory().stores!;
+    const client = connect(createApp({ jobs: [], signing: ring }), memory(), { store: { keys } });
+    expect(client.stores.keys).toBe(keys);
+  });
+});
+
+describe('errors', () => {
+  it('carry a stable code, a name and their cause', () => {
+    const cause = new Error('inner');
+    const error = new LongshoreError('BACKEND', 'outer', { cause });
+    expect(error).toMatchObject({ name: 'LongshoreError', code: 'BACKEND', message: 'outer', cause });
+    expect(new Set(errorCodes).size).toBe(errorCodes.length);
+  });
+
+  it('for handlers have names and keep a cause', () => {
+    const cause = new Error('inner');
+    expect(new PermanentError('gone', { cause })).toMatchObject({ name: 'PermanentError', cause });
+    expect(new RetryAfterError(1500, undefined, { cause })).toMatchObject({
+      name: 'RetryAfterError',
+      message: 'retry after 1500 ms',
+      retryAfterMs: 1500,
+      cause,
+    });
+  });
+
+  it.each([-1, Number.NaN, Number.POSITIVE_INFINITY])('RetryAfterError refuses %d', async (ms) => {
+    expect(await refusalText(() => new RetryAfterError(ms))).toBe(
+      `CONFIG: RetryAfterError expects a delay of 0 ms or more, got ${ms}.`,
+    );
+  });
+
+  it('show of a value only its kind, or a short text', async () => {
+    const long = job({ payload: z.any() });
+    const { message } = await refusal(() => createApp({ jobs: [long], accepts: { ['q'.repeat(500)]: [] } }));
+    expect(message.length).toBeLessThan(200);
+  });
+});

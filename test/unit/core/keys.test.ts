@@ -1,0 +1,116 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createApp } from '../../../core/app/app.ts';
+import { connect } from '../../../core/enqueue/client.ts';
+import { keyRing } from '../../../core/envelope/signing.ts';
+import { signingFromEnv } from '../../../core/envelope/signing-keys.ts';
+import { memory } from '../../../local/backends/memory/index.ts';
+import { job, refusal, refusalText, secret } from './kit.ts';
+
+let folder = '';
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'longshore-keys-'));
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const base64 = (fill: number): string => Buffer.from(secret(fill)).toString('base64');
+const never = (path: string): never => {
+  throw new Error(`Expected no development key, got ${path}.`);
+};
+
+describe('LONGSHORE_SIGNING_KEYS', () => {
+  it.each([{}, { NODE_ENV: 'production' }, { AWS_LAMBDA_FUNCTION_NAME: 'f' }])(
+    'makes the ring, and no key is written (%o)',
+    (env) => {
+      const text = `new:${base64(1)},old:${base64(2)}`;
+      const ring = signingFromEnv({ ...env, LONGSHORE_SIGNING_KEYS: text }, folder, never);
+      expect(ring.kid).toBe('new');
+      const old = keyRing([{ kid: 'old', secret: secret(2) }]);
+      expect(() => ring.verify('old', 'text', old.sign('text'))).not.toThrow();
+    },
+  );
+
+  it('that are wrong stop the start, in development too', async () => {
+    const error = await refusal(() => signingFromEnv({ LONGSHORE_SIGNING_KEYS: 'oops' }, folder, never));
+    expect(error.code).toBe('CONFIG');
+    expect(error.message).not.toContain('oops');
+  });
+});
+
+describe('without keys, production', () => {
+  it.each([
+    ['NODE_ENV', 'production', 'NODE_ENV=production'],
+    ['AWS_LAMBDA_FUNCTION_NAME', 'worker', 'AWS_LAMBDA_FUNCTION_NAME'],
+    ['FUNCTIONS_WORKER_RUNTIME', 'node', 'FUNCTIONS_WORKER_RUNTIME'],
+    ['WEBSITE_INSTANCE_ID', 'a1', 'WEBSITE_INSTANCE_ID'],
+    ['KUBERNETES_SERVICE_HOST', '10.0.0.1', 'KUBERNETES_SERVICE_HOST'],
+  ])('known by %s=%s refuses to start', async (name, value, mark) => {
+    expect(await refusalText(() => signingFromEnv({ [name]: value }, folder, never))).toBe(
+      `CONFIG: Expected signing keys in production (${mark}), got none. Set LONGSHORE_SIGNING_KEYS to kid:base64, made with \`openssl rand -base64 32\`.`,
+    );
+  });
+
+  it.each(['', '   ', '\n'])('takes keys that are set to %j for none', async (text) => {
+    const env = { NODE_ENV: 'production', LONGSHORE_SIGNING_KEYS: text };
+    expect((await refusal(() => signingFromEnv(env, folder, never))).code).toBe('CONFIG');
+  });
+
+  it('stops connect(), not the first job', async () => {
+    vi.stubEnv('NODE_ENV', 'production');
+    vi.stubEnv('LONGSHORE_SIGNING_KEYS', '');
+    const app = createApp({ jobs: [job()] });
+    expect((await refusal(() => connect(app, memory()))).code).toBe('CONFIG');
+  });
+});
+
+describe('a development key', () => {
+  const path = () => join(folder, '.longshore', 'signing-key');
+
+  it('is made once, for this user only, and told', () => {
+    const told: string[] = [];
+    const first = signingFromEnv({}, folder, (where) => told.push(where));
+    const text = readFileSync(path(), 'utf8');
+    const second = signingFromEnv({ NODE_ENV: 'development' }, folder, (where) => told.push(where));
+    expect(told).toEqual([path(), path()]);
+    expect(statSync(path()).mode & 0o777).toBe(0o600);
+    expect(first.kid).toBe('dev');
+    expect(second.sign('text')).toBe(first.sign('text'));
+    expect(readFileSync(path(), 'utf8')).toBe(text);
+  });
+
+  it('is another one in another folder', () => {
+    const other = mkdtempSync(join(folder, 'other-'));
+    const one = signingFromEnv({}, folder, () => {});
+    const two = signingFromEnv({}, other, () => {});
+    expect(one.sign('text')).not.toBe(two.sign('text'));
+  });
+
+  it('is read with a line feed at its end', () => {
+    const first = signingFromEnv({}, folder, () => {});
+    writeFileSync(path(), `${readFileSync(path(), 'utf8')}\n`);
+    expect(signingFromEnv({}, folder, () => {}).sign('text')).toBe(first.sign('text'));
+  });
+
+  it('that cannot be kept is a clear refusal', async () => {
+    writeFileSync(join(folder, 'file'), '');
+    const error = await refusal(() => signingFromEnv({}, join(folder, 'file'), never));
+    expect(error.code).toBe('CONFIG');
+    expect(error.message).toMatch(
+      /^Could not keep a development key at .+Set LONGSHORE_SIGNING_KEYS instead\.$/s,
+    );
+  });
+
+  it('that is damaged is a refusal that tells nothing of it', async () => {
+    signingFromEnv({}, folder, () => {});
+    const text = readFileSync(path(), 'utf8');
+    writeFileSync(path(), text.slice(0, 20));
+    const error = await refusal(() => signingFromEnv({}, folder, never));
+    expect(error.code).toBe('CONFIG');
+    expect(error.message).not.toContain(text.slice(4, 20));
+  });
+});

@@ -1,0 +1,120 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { type Contract, createApp, defineJob } from '../../../core/index.ts';
+import { createSqsQueues, sqs } from '../../../functions/aws/index.ts';
+import { serviceBus } from '../../../functions/azure/index.ts';
+import { beanstalkd } from '../../../local/backends/beanstalkd/index.ts';
+import { memory } from '../../../local/backends/memory/index.ts';
+import { postgres } from '../../../local/backends/postgres/index.ts';
+import { redis } from '../../../local/backends/redis/index.ts';
+import { sqlite } from '../../../local/backends/sqlite/index.ts';
+import { sync } from '../../../local/backends/sync.ts';
+import { startServiceBus } from '../../../local/simulate/service-bus/server.ts';
+import { openEndpoint } from '../../services/aws/endpoint.ts';
+import { startBeanstalkd } from '../../services/beanstalkd/server.ts';
+import { freshDatabase } from '../../services/postgres/schemas.ts';
+import { startRedis } from '../../services/redis/server.ts';
+
+/** The capability table as `row → backend → cell`. */
+function readTable(): Map<string, Map<string, string>> {
+  const page = readFileSync(new URL('../../../docs/backends.md', import.meta.url), 'utf8');
+  const lines = page.split('\n').filter((line) => line.startsWith('|'));
+  const cells = (line: string) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim());
+  const names = cells(lines[0]!).slice(1);
+  return new Map(
+    lines.slice(2).map((line) => {
+      const [row, ...values] = cells(line);
+      return [row!, new Map(names.map((name, i) => [name, values[i]!]))];
+    }),
+  );
+}
+
+const job = defineJob({ name: 'any', payload: z.null(), async handle() {} });
+const database = await freshDatabase();
+const server = await startRedis();
+const tubes = await startBeanstalkd();
+const endpoint = await openEndpoint();
+const queues = await createSqsQueues({
+  endpoint: endpoint.url,
+  queues: ['q'],
+  prefix: `capabilities-${process.pid}-`,
+});
+const broker = await startServiceBus();
+broker.createQueue('q', { duplicateWindowMs: 600_000 });
+afterAll(async () => {
+  await broker.stop();
+  await endpoint.stop();
+  await server.remove();
+  await tubes.remove();
+  await database.drop();
+});
+const backends: readonly Contract.QueueBackend[] = [
+  sqlite(':memory:'),
+  postgres(database.url),
+  redis(server.url),
+  beanstalkd({ url: tubes.url, warn: () => {} }),
+  memory(),
+  sync(createApp({ jobs: [job] })),
+  sqs({ endpoint: endpoint.url, queues }),
+  serviceBus({ connectionString: broker.connectionString }),
+];
+const yes = (holds: boolean): string => (holds ? 'yes' : 'no');
+const any = (ms: number | null): string => (ms === null ? 'any' : `${ms} ms`);
+
+async function administrationOf({ admin }: Contract.QueueBackend): Promise<string> {
+  if (!admin) return 'no';
+  const pauses = await admin.pause('q').then(
+    () => admin.resume('q').then(() => true),
+    () => false,
+  );
+  return pauses ? 'yes' : 'dead letters and counts';
+}
+
+/** What has state of its own and keeps no record of a job that waits must be given a store. */
+async function stateOf({ stores }: Contract.QueueBackend, id: string): Promise<string> {
+  if (!stores) return 'no';
+  return (await stores.records.get(id)) ? 'yes' : 'with a store';
+}
+
+describe('the capability table', () => {
+  const table = readTable();
+
+  it('has a column for every backend and no other', () => {
+    expect([...table.get('subpath')!.keys()]).toEqual(backends.map(({ name }) => name));
+  });
+
+  it.each(backends.map((backend) => [backend.name, backend] as const))(
+    'is true for %s',
+    async (name, backend) => {
+      const cell = (row: string) => table.get(row)?.get(name);
+      expect(cell('largest body')).toBe(`${backend.limits.maxBodyBytes} bytes`);
+      expect(cell('longest delay')).toBe(any(backend.limits.maxDelayMs));
+      expect(cell('longest lease')).toBe(any(backend.limits.maxLeaseMs));
+      expect(cell('administration')).toBe(await administrationOf(backend));
+      expect(
+        cell('a backlog moves with its past')?.startsWith(yes(backend.admin?.transfer !== undefined)),
+      ).toBe(true);
+      const transactions = backend.enqueueIn !== undefined && backend.begin !== undefined;
+      expect(cell('enqueue in your transaction, `ctx.tx`')).toBe(yes(transactions));
+      const message = {
+        id: 'twice',
+        queue: 'q',
+        job: 'x',
+        body: '{}',
+        priority: 5,
+        notBefore: null,
+        group: null,
+        tenantId: null,
+      };
+      const [, second] = await backend.enqueue([message, message]);
+      expect(cell('records, keys, workers')).toBe(await stateOf(backend, message.id));
+      expect(cell('second copy of an id')?.includes('dropped')).toBe(second!.ok && second!.duplicate);
+      await backend.close();
+    },
+  );
+});

@@ -1,0 +1,110 @@
+import { Writable } from 'node:stream';
+import { pino } from 'pino';
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { connect, createApp, defineJob, keyRing, startWorker } from '../../../core/index.ts';
+import { memory } from '../../../local/backends/memory/index.ts';
+import { logTo, masked } from '../../../local/log.ts';
+
+async function linesOf(
+  handle: Parameters<typeof defineJob>[0]['handle'],
+): Promise<Record<string, unknown>[]> {
+  const lines: Record<string, unknown>[] = [];
+  const sink = new Writable({
+    write(chunk, _encoding, done) {
+      for (const line of String(chunk).trim().split('\n')) lines.push(JSON.parse(line));
+      done();
+    },
+  });
+  const job = defineJob({
+    name: 'mail.send',
+    payload: z.object({ to: z.string(), password: z.string() }),
+    maxRetries: 0,
+    handle,
+  });
+  const app = createApp({ jobs: [job], signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]) });
+  app.events.on(logTo(pino({ level: 'debug' }, sink)));
+  const backend = memory();
+  const payload = { to: 'ada@example.com', password: 'hunter2-payload' };
+  await connect(app, backend).enqueue(job, payload, { context: { tenantId: 'acme' } });
+  await startWorker(app, { backend, untilIdle: true }).done;
+  return lines;
+}
+
+describe('log lines', () => {
+  it('tell start and end of worker and job, with tenant, attempt, outcome and duration, and never the payload', async () => {
+    const lines = await linesOf(async () => {});
+    expect(lines.map(({ event }) => event)).toEqual([
+      'worker.started',
+      'job.started',
+      'job.settled',
+      'worker.draining',
+      'worker.stopped',
+    ]);
+    expect(lines[2]).toMatchObject({
+      level: 30,
+      job: 'mail.send',
+      queue: 'default',
+      attempt: 1,
+      tenantId: 'acme',
+      outcome: 'acked',
+      durationMs: expect.any(Number),
+    });
+    expect(lines[4]).toMatchObject({ reason: 'idle', counts: { acked: 1, requeued: 0 } });
+    expect(JSON.stringify(lines)).not.toMatch(/hunter2|ada@example/);
+  });
+
+  it('mask what handlers log under secret-looking names', async () => {
+    const lines = await linesOf(async (_payload, ctx) => {
+      ctx.log('calling', {
+        url: 'https://api.example',
+        headers: { Authorization: 'Bearer abc' },
+        apiKey: 'abc',
+      });
+    });
+    expect(lines.find(({ event }) => event === 'job.log')).toMatchObject({
+      msg: 'calling',
+      fields: { url: 'https://api.example', headers: { Authorization: '[masked]' }, apiKey: '[masked]' },
+    });
+  });
+
+  it('are errors when a job dies', async () => {
+    const lines = await linesOf(async () => {
+      throw new Error('mailbox full');
+    });
+    expect(lines[2]).toMatchObject({
+      level: 50,
+      outcome: 'dead-lettered',
+      reason: 'exhausted',
+      error: 'HANDLER: mailbox full',
+    });
+  });
+});
+
+describe('masked()', () => {
+  it.each([
+    'password',
+    'dbPassword',
+    'PASSWD',
+    'secret',
+    'clientSecret',
+    'accessToken',
+    'api_key',
+    'API-KEY',
+    'Set-Cookie',
+    'private_key',
+    'credentials',
+    'pin',
+  ])('masks %s', (name) => expect(masked({ [name]: 'x' })).toEqual({ [name]: '[masked]' }));
+
+  it.each(['tenantId', 'spinner', 'path', 'monkey', 'durationMs'])('leaves %s', (name) =>
+    expect(masked({ [name]: 'x' })).toEqual({ [name]: 'x' }),
+  );
+
+  it('goes into lists, stops at cycles and keeps the original', () => {
+    const original: Record<string, unknown> = { list: [{ token: 'x' }] };
+    original.self = original;
+    expect(masked(original)).toMatchObject({ list: [{ token: '[masked]' }] });
+    expect(original.list).toEqual([{ token: 'x' }]);
+  });
+});

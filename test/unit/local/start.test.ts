@@ -1,0 +1,64 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { defineSchedule } from '../../../core/index.ts';
+import { sqlite } from '../../../local/backends/sqlite/index.ts';
+import { startLocal } from '../../../local/start.ts';
+import { bench, job, refusalText } from '../core/kit.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'longshore-start-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+async function until(child: ChildProcess, said: () => string, text: string): Promise<void> {
+  while (!said().includes(text)) {
+    if (child.exitCode !== null) throw new Error(`ended without saying "${text}": ${said()}`);
+    await once(child.stdout!, 'data');
+  }
+}
+
+describe('startLocal', () => {
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'drains on %s: what can end ends, the rest is handed back without an attempt spent, exit code 0',
+    { timeout: 30_000 },
+    async (signal) => {
+      const path = join(folder, `${signal}.db`);
+      const script = join(import.meta.dirname, 'program.ts');
+      const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, path]);
+      let output = '';
+      for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
+      await until(child, () => output, 'beat');
+      await until(child, () => output, 'nap 60000 begins');
+      child.kill(signal);
+      const [code] = await once(child, 'exit');
+      expect(output).toContain('nap 700 ends');
+      expect(JSON.parse(output.slice(output.indexOf('stopped ') + 8))).toMatchObject({
+        reason: 'signal',
+        counts: { requeued: 1 },
+        handedBack: 1,
+      });
+      expect(code).toBe(0);
+      const backend = sqlite(path);
+      const [left] = await backend.fetch({ queues: ['default'], max: 1, leaseMs: 1_000, waitMs: 0 });
+      expect(left).toMatchObject({ attempt: 1, interrupted: false });
+      await backend.close();
+    },
+  );
+
+  it('refuses a schedule with a pattern that is none before anything starts', async () => {
+    const work = job();
+    const schedules = [defineSchedule({ name: 'late', cron: '0 25 * * *', job: work, payload: {} })];
+    const { app, backend, events } = bench({ jobs: [work], schedules });
+    const options = { backend, logger: false, signals: [] } as const;
+    expect(await refusalText(() => startLocal(app, options))).toMatch(
+      /^CONFIG: Schedule "late" expects a cron pattern like "0 2 \* \* \*" .*, got "0 25 \* \* \*" in "UTC": /,
+    );
+    expect(events).toEqual([]);
+    // Where it does not tick it need not know.
+    const { stop } = await startLocal(app, { ...options, schedules: false });
+    await stop();
+    expect(events.map(({ type }) => type)).toContain('worker.stopped');
+  });
+});

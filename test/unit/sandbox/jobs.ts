@@ -1,0 +1,201 @@
+/** Jobs that misbehave, for the sandbox tests. Imported by the tests and, in each thread or process, by the isolate. */
+
+import { spawn } from 'node:child_process';
+import { setTimeout as delay } from 'node:timers/promises';
+import { threadId } from 'node:worker_threads';
+import * as z from 'zod';
+import {
+  connect,
+  createApp,
+  currentContext,
+  defineJob,
+  fixed,
+  keyRing,
+  LongshoreError,
+  PermanentError,
+  RetryAfterError,
+} from '../../../core/index.ts';
+
+const runs = { module: import.meta.url, maxRetries: 0, retry: fixed(10), timeoutMs: 10_000 } as const;
+
+/** Runs in the worker itself, to see that the worker is alive; and is what isolated jobs enqueue. */
+export const plain = defineJob({
+  name: 'plain',
+  payload: z.object({ n: z.number() }),
+  maxRetries: 0,
+  handle: ({ n }) => n + 1,
+});
+
+export const unknown = defineJob({ name: 'unknown', payload: z.object({}), handle: () => {} });
+
+const payload = z.object({
+  act: z.string(),
+  n: z.number().default(0),
+  day: z.coerce.date().optional(),
+});
+type Act = (input: z.output<typeof payload>, ctx: Parameters<typeof plain.run>[1]) => unknown;
+
+let count = 0;
+
+const acts: Record<string, Act> = {
+  quick: ({ n }) => n * 2,
+  block: () => {
+    for (;;);
+  },
+  sayAndBlock: (_, { log }) => {
+    log('blocking');
+    for (;;);
+  },
+  never: () => new Promise(() => {}),
+  polite: (_, { signal }) => delay(60_000, undefined, { signal }),
+  late: (_, { signal, log }) => {
+    log('waiting');
+    return new Promise((resolve) => signal.addEventListener('abort', () => resolve('late')));
+  },
+  bomb: () => {
+    const kept: number[][] = [];
+    for (;;) kept.push([Math.random(), Math.random(), kept.length]);
+  },
+  exit: ({ n }) => process.exit(n),
+  reject: async () => {
+    void Promise.reject(new TypeError('nobody waits for me'));
+    await delay(5_000);
+  },
+  uncaught: async () => {
+    setTimeout(() => {
+      throw new Error('from a timer');
+    }, 1);
+    await delay(5_000);
+  },
+  permanent: () => {
+    throw new PermanentError('no invoice 7');
+  },
+  retryAfter: () => {
+    throw new RetryAfterError(4_321, 'too many requests');
+  },
+  ours: () => {
+    throw new LongshoreError('LIMIT', 'too much for me');
+  },
+  typeError: () => {
+    throw new TypeError('not a function');
+  },
+  coded: () => {
+    throw Object.assign(new Error('connection reset'), { name: 'SystemError', code: 'ECONNRESET' });
+  },
+  text: () => {
+    throw 'just a text';
+  },
+  facts: ({ day }, { signal, progress: _, log: __, enqueue: ___, ...facts }) => ({
+    facts,
+    signal: [signal instanceof AbortSignal, signal.aborted],
+    context: currentContext(),
+    day: day instanceof Date ? day.getTime() : typeof day,
+  }),
+  abortReason: (_, { signal, log }) =>
+    new Promise((resolve) =>
+      signal.addEventListener('abort', () => {
+        log('aborted', { name: signal.reason.name, code: signal.reason.code });
+        resolve(null);
+      }),
+    ),
+  where: () => ({
+    pid: process.pid,
+    threadId,
+    key: process.env.LONGSHORE_SIGNING_KEYS ?? null,
+    count: ++count,
+  }),
+  ask: async ({ n }, { progress, log, enqueue }) => {
+    log('asking', { n, password: 'x', call: () => 1, at: new Date(5) });
+    const kept = await progress(n, 10, 'half');
+    return { kept, ...(await enqueue(plain, { n }, { priority: 'high', runAt: new Date(Date.now() - 1) })) };
+  },
+  refused: async (_, { enqueue }) => {
+    const codes: string[] = [];
+    const note = (error: LongshoreError) =>
+      codes.push(
+        `${error instanceof LongshoreError} ${error.code}: ${error.message} ${error.issues?.[0]?.path}`,
+      );
+    await enqueue(unknown, {}).catch(note);
+    await enqueue(plain, { n: 'x' as unknown as number }).catch(note);
+    await enqueue(plain, { n: new Map() as unknown as number }).catch(note);
+    await enqueue(plain, { n: 1 }, { delayMs: -1 }).catch(note);
+    await enqueue(plain, { n: 1 }, { context: (() => {}) as never }).catch(note);
+    return codes;
+  },
+  afterwards: (_, { enqueue, progress, log }) => {
+    setTimeout(async () => {
+      log('too late');
+      const kept = await progress(1);
+      const refusal = await enqueue(plain, { n: 99 }).catch((error: LongshoreError) => error.code);
+      Object.assign(globalThis, { afterwards: { kept, refusal } });
+    }, 1);
+  },
+  sawAfterwards: () => (globalThis as { afterwards?: unknown }).afterwards ?? null,
+  cycle: () => {
+    const self: Record<string, unknown> = {};
+    self.self = self;
+    return self;
+  },
+  long: () => 'x'.repeat(70_000),
+  nothing: () => {},
+  heavy: () => {
+    Object.assign(globalThis, { heavy: new Array(4_000_000).fill(0) }); // 32 MB on the heap
+  },
+  nested: async () => {
+    const { sync } = await import('../../../local/backends/sync.ts');
+    const app = createApp({
+      jobs: [inThread, inProcess],
+      signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]),
+    });
+    const client = connect(app, sync(app));
+    const here = { pid: process.pid, threadId };
+    const inner = [];
+    for (const job of [inThread, inProcess]) {
+      const { id } = await client.enqueue(job, { act: 'here' });
+      inner.push((await client.status(id))?.output);
+    }
+    return { outer: here, inner };
+  },
+  here: () => ({ pid: process.pid, threadId }),
+  grandchild: (_, { log }) => {
+    const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
+    log('started', { pid: process.pid, child: child.pid });
+    for (;;);
+  },
+};
+
+const act: Act = async (input, ctx) => acts[input.act]!(input, ctx);
+const common = { ...runs, payload } as const;
+
+export const inThread = defineJob({ ...common, name: 'in.thread', isolate: 'thread', handle: act });
+export const inProcess = defineJob({ ...common, name: 'in.process', isolate: 'process', handle: act });
+export const shortThread = defineJob({
+  ...common,
+  name: 'short.thread',
+  isolate: 'thread',
+  timeoutMs: 700,
+  maxRetries: 1,
+  handle: act,
+});
+export const shortProcess = defineJob({
+  ...common,
+  name: 'short.process',
+  isolate: 'process',
+  timeoutMs: 700,
+  maxRetries: 1,
+  handle: act,
+});
+export const smallThread = defineJob({
+  ...common,
+  name: 'small.thread',
+  isolate: 'thread',
+  maxMemoryMb: 64,
+  handle: act,
+});
+export const smallProcess = defineJob({
+  ...common,
+  name: 'small.process',
+  isolate: 'process',
+  maxMemoryMb: 64,
+  handle: act,
+});

@@ -1,0 +1,57 @@
+/** A real worker on the memory backend and the real clock: a blocked event loop and a killed process know no other. */
+
+import { readFileSync } from 'node:fs';
+import type { JobRecord } from '../../../core/contract/store.ts';
+import {
+  connect,
+  createApp,
+  type Job,
+  keyRing,
+  type LongshoreEvent,
+  startWorker,
+  type WorkerOptions,
+} from '../../../core/index.ts';
+import { poolOf } from '../../../core/sandbox/host.ts';
+import { memory } from '../../../local/backends/memory/index.ts';
+import { until } from '../../kit/until.ts';
+
+export function createBench(jobs: readonly Job[], options: Partial<WorkerOptions> = {}) {
+  const events: LongshoreEvent[] = [];
+  const app = createApp({
+    jobs,
+    signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]),
+    on: (event) => events.push(event),
+  });
+  const backend = memory();
+  const client = connect(app, backend);
+  const worker = startWorker(app, { backend, leaseMs: 2_000, drainMs: 100, ...options });
+  return {
+    app,
+    backend,
+    client,
+    worker,
+    events,
+    isolates: () => poolOf(app).all(),
+    idle: () => poolOf(app).idle(),
+    eventsOf: <T extends LongshoreEvent['type']>(type: T) =>
+      events.filter((event) => event.type === type) as Extract<LongshoreEvent, { type: T }>[],
+    /** Enqueues, waits for the end and returns the record. */
+    async run(job: Job, payload: unknown, how: object = {}): Promise<JobRecord> {
+      const { id } = await client.enqueue(job, payload, how);
+      return until(async () => {
+        const record = await client.status(id);
+        return record?.finishedAt == null ? null : record;
+      });
+    },
+  };
+}
+
+/** Whether it runs. One that has ended keeps its id until its parent looks, and in a container that may be never. */
+export function alive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return process.platform !== 'linux' || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,154 @@
+/** A handler that does not end is ended, whatever it does, while its worker goes on as if nothing had happened. */
+
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { until } from '../../kit/until.ts';
+import * as jobs from './jobs.ts';
+import { alive, createBench } from './kit.ts';
+
+const all = Object.values(jobs);
+
+function bench(options: Parameters<typeof createBench>[1] = {}) {
+  const t = createBench(all, { concurrency: 4, ...options });
+  onTestFinished(async () => void (await t.worker.stop()));
+  return t;
+}
+
+const threads = { job: jobs.inThread, short: jobs.shortThread, small: jobs.smallThread };
+const processes = { job: jobs.inProcess, short: jobs.shortProcess, small: jobs.smallProcess };
+
+describe.each([
+  ['thread', threads],
+  ['process', processes],
+] as const)('a handler in a %s', (kind, { job, short, small }) => {
+  it('that blocks is stopped at its timeout, and retried', async () => {
+    const t = bench({ leaseMs: 500 }); // shorter than the timeout: it must be renewed meanwhile
+    const blocked = t.run(short, { act: 'block' });
+    const [first] = await until(() => (t.isolates().length === 1 ? t.isolates() : null));
+    for (let n = 0; n < 5; n++) expect((await t.run(jobs.plain, { n })).output).toBe(n + 1);
+    const record = await blocked;
+    expect(record).toMatchObject({ status: 'failed', reason: 'exhausted' });
+    expect(record.attempts).toMatchObject([
+      { attempt: 1, outcome: 'requeued', error: { code: 'TIMEOUT' } },
+      { attempt: 2, outcome: 'dead-lettered', error: { code: 'TIMEOUT' } },
+    ]);
+    await first!.gone;
+    await until(() => t.isolates().length === 0);
+    expect(t.eventsOf('worker.reaped'), 'no lease was lost').toEqual([]);
+  });
+
+  it('that never ends is stopped at its timeout', async () => {
+    const t = bench();
+    const record = await t.run(short, { act: 'never' }, { maxRetries: 0 });
+    expect(record.attempts).toMatchObject([{ outcome: 'dead-lettered', error: { code: 'TIMEOUT' } }]);
+    await until(() => t.isolates().length === 0);
+  });
+
+  it('is told by its signal first, and kept when it listens', async () => {
+    const t = bench();
+    await t.run(job, { act: 'nothing' }); // warm: starting one counts against the timeout
+    const record = await t.run(short, { act: 'abortReason' }, { maxRetries: 0 });
+    expect(record.attempts).toMatchObject([{ error: { code: 'TIMEOUT' } }]);
+    const [isolate] = t.isolates();
+    const told = () => t.eventsOf('job.log').map(({ fields }) => fields);
+    await expect.poll(told).toEqual([{ name: 'LongshoreError', code: 'TIMEOUT' }]);
+    await until(() => t.idle().length === 1);
+    await t.run(job, { act: 'nothing' });
+    expect(t.isolates(), 'the one that had listened served again').toEqual([isolate]);
+  });
+
+  it.each(['block', 'polite'])('that would "%s" is stopped when its job is cancelled', async (act) => {
+    const t = bench();
+    await t.run(job, { act: 'nothing' }); // one that is still starting does not listen yet, and is ended when it takes too long
+    await until(() => t.idle().length === 1);
+    const [isolate] = t.idle();
+    const { id } = await t.client.enqueue(job, { act });
+    await until(() => t.idle().length === 0);
+    expect(await t.client.cancel(id)).toBe('cancelling');
+    await until(async () => (await t.client.status(id))?.status === 'cancelled');
+    if (act === 'block') await isolate!.gone;
+    else await until(() => t.idle().includes(isolate!));
+    expect((await t.run(jobs.plain, { n: 1 })).output).toBe(2);
+  });
+
+  it('is handed back by a drain, spends no attempt and leaves nothing behind', async () => {
+    const t = bench();
+    const { id } = await t.client.enqueue(job, { act: 'block' });
+    const { output } = await t.run(job, { act: 'where' });
+    await until(() => t.isolates().length === 2);
+    const pids = t.isolates().map(({ pid }) => pid);
+    expect(await t.worker.stop()).toMatchObject({ handedBack: 1, counts: { requeued: 1, acked: 1 } });
+    expect(await t.client.status(id)).toMatchObject({ status: 'pending', attempts: [] });
+    expect(t.isolates()).toEqual([]);
+    expect(pids).toContain((output as { pid: number }).pid);
+    if (kind === 'process') expect(pids.filter(alive)).toEqual([]);
+  });
+
+  it('may end its work after a drain has told it to', async () => {
+    const t = bench({ drainMs: 0 });
+    const { id } = await t.client.enqueue(job, { act: 'late' });
+    await until(() => t.eventsOf('job.log').length === 1);
+    expect(await t.worker.stop()).toMatchObject({ handedBack: 0, counts: { acked: 1 } });
+    expect(await t.client.status(id)).toMatchObject({ status: 'completed', output: 'late' });
+  });
+
+  it('that needs too much memory fails alone', async () => {
+    const t = bench();
+    const record = await t.run(small, { act: 'bomb' });
+    expect(record.attempts).toMatchObject([{ outcome: 'dead-lettered', error: { code: 'HANDLER' } }]);
+    const cap = new RegExp(
+      `^HANDLER: The handler's ${kind} needed more memory than maxMemoryMb, 64 MiB: it `,
+    );
+    expect(record.error).toMatch(cap);
+    expect(await t.run(small, { act: 'quick', n: 2 })).toMatchObject({ output: 4 });
+  });
+
+  it('that leaves half of its memory full gets no successor', async () => {
+    const t = bench();
+    expect(await t.run(small, { act: 'heavy' })).toMatchObject({ status: 'completed' });
+    await until(() => t.isolates().length === 0);
+  });
+});
+
+describe('a process', () => {
+  it('takes along what it has started', async () => {
+    const t = bench();
+    const { id } = await t.client.enqueue(jobs.shortProcess, { act: 'grandchild' }, { maxRetries: 0 });
+    const [log] = await until(() => (t.eventsOf('job.log').length > 0 ? t.eventsOf('job.log') : null));
+    const { pid, child } = log!.fields as { pid: number; child: number };
+    expect([alive(pid), alive(child)]).toEqual([true, true]);
+    await until(async () => (await t.client.status(id))?.status === 'failed');
+    await until(() => !alive(pid) && !alive(child));
+  });
+
+  it.each(['SIGTERM', 'SIGINT'] as const)('leaves %s to its worker', async (signal) => {
+    const t = bench();
+    const { output } = await t.run(jobs.inProcess, { act: 'where' });
+    process.kill((output as { pid: number }).pid, signal);
+    expect(await t.run(jobs.inProcess, { act: 'where' })).toMatchObject({ output: { count: 2 } });
+  });
+
+  it('says what it knows when somebody else kills it', async () => {
+    const t = bench();
+    const running = t.run(jobs.inProcess, { act: 'block' });
+    const [isolate] = await until(() => (t.isolates().length === 1 ? t.isolates() : null));
+    process.kill(isolate!.pid, 'SIGKILL');
+    expect((await running).error).toMatch(/^HANDLER: The handler's process ended with signal SIGKILL, which/);
+  });
+
+  it('does not outlive a worker that is killed, even when it is blocked', async () => {
+    const program = join(import.meta.dirname, 'program.ts');
+    const child = execFile(process.execPath, ['--disable-warning=ExperimentalWarning', program]);
+    let printed = '';
+    child.stdout!.on('data', (text) => {
+      printed += text;
+    });
+    const pids = await until(() =>
+      printed.trim().split('\n').length === 2 ? printed.trim().split('\n').map(Number) : null,
+    );
+    expect(pids.every(alive)).toBe(true);
+    child.kill('SIGKILL');
+    await until(() => !pids.some(alive));
+  });
+});

@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { createApp, defineJob, defineSchedule, exponential, PermanentError } from '../../../core/index.ts';
+import { testApp, testJobs } from '../../testing/index.ts';
+
+describe('testApp', () => {
+  it('tells a two-day retry story in milliseconds', async () => {
+    let calls = 0;
+    const sync = defineJob({
+      name: 'crm.sync',
+      payload: z.object({ account: z.string() }),
+      maxRetries: 6,
+      retry: exponential({ baseMs: 3_600_000, factor: 2, maxMs: 86_400_000, jitter: 0 }),
+      async handle({ account }) {
+        if (++calls < 6) throw new Error('the CRM is down for maintenance');
+        return { synced: account };
+      },
+    });
+    const t = testJobs(sync);
+    const { id } = await t.enqueue(sync, { account: 'acme' });
+    expect(await t.drain()).toMatchObject([{ outcome: 'requeued', attempt: 1, delayMs: 3_600_000 }]);
+    for (const [time, delayMs] of [
+      ['1h', 7_200_000],
+      ['2h', 14_400_000],
+      ['4h', 28_800_000],
+      ['8h', 57_600_000],
+    ] as const) {
+      t.advance(time);
+      expect(await t.drain()).toMatchObject([{ outcome: 'requeued', delayMs }]);
+    }
+    expect(await t.drain()).toEqual([]);
+    t.advance('16h');
+    expect(await t.drain()).toMatchObject([{ outcome: 'acked', attempt: 6 }]);
+    expect(await t.status(id)).toMatchObject({ status: 'completed', output: { synced: 'acme' } });
+  });
+
+  it('shows dead letters', async () => {
+    const job = defineJob({
+      name: 'mail',
+      payload: z.string(),
+      handle: () => {
+        throw new PermanentError('no such address');
+      },
+    });
+    const t = testJobs(job);
+    await t.enqueue(job, 'nobody@example.com');
+    expect(await t.drain()).toMatchObject([{ outcome: 'dead-lettered', reason: 'permanent' }]);
+    expect(await t.deadLetters()).toMatchObject([{ job: 'mail', error: 'HANDLER: no such address' }]);
+  });
+
+  it('ticks schedules in virtual time', async () => {
+    const report = defineJob({ name: 'report', payload: z.null(), async handle() {} });
+    const schedules = [defineSchedule({ name: 'nightly', cron: '0 2 * * *', job: report, payload: null })];
+    const t = testApp(createApp({ jobs: [report], schedules }));
+    expect(await t.tick()).toEqual([]);
+    t.advance('1d');
+    expect(await t.tick()).toHaveLength(1);
+    expect(await t.drain()).toMatchObject([{ job: 'report', outcome: 'acked' }]);
+  });
+
+  it.each(['2 days', -1, 'soon'])('refuses to advance by %s', (time) => {
+    const t = testJobs(defineJob({ name: 'x', payload: z.null(), async handle() {} }));
+    expect(() => t.advance(time)).toThrow(/advance\(\) expects ms or text like "90s"/);
+  });
+});

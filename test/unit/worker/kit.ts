@@ -1,0 +1,89 @@
+/** A worker on the memory backend under a virtual clock, with handlers that end when the test says so. */
+
+import * as z from 'zod';
+import type { HandlerContext } from '../../../core/app/job.ts';
+import {
+  type Contract,
+  connect,
+  createApp,
+  defineJob,
+  keyRing,
+  type LongshoreEvent,
+  startWorker,
+  type WorkerOptions,
+} from '../../../core/index.ts';
+import { memory } from '../../../local/backends/memory/index.ts';
+import { createVirtualClock } from '../../testing/virtual-clock.ts';
+
+export interface Running {
+  readonly n: number;
+  readonly ctx: HandlerContext;
+  finish(): void;
+  fail(error: Error): void;
+}
+
+/** Lets everything that needs no time happen: promises, immediates, grouped acks. */
+export async function settle(turns = 20): Promise<void> {
+  for (let i = 0; i < turns; i++) await new Promise(setImmediate);
+}
+
+export function createBench(
+  job: { timeoutMs?: number; idempotencyKey?: (payload: { n: number }) => string } = {},
+) {
+  const clock = createVirtualClock();
+  const running: Running[] = [];
+  const events: LongshoreEvent[] = [];
+  let peak = 0;
+  const held = defineJob({
+    name: 'held',
+    payload: z.object({ n: z.number() }),
+    ...job,
+    handle: ({ n }, ctx) =>
+      new Promise<void>((resolve, reject) => {
+        const end = (how: () => void) => () => {
+          running.splice(running.indexOf(one), 1);
+          how();
+        };
+        const one: Running = { n, ctx, finish: end(resolve), fail: (error) => end(() => reject(error))() };
+        running.push(one);
+        peak = Math.max(peak, running.length);
+      }),
+  });
+  const quick = defineJob({ name: 'quick', payload: z.object({ n: z.number() }), async handle() {} });
+  const app = createApp({
+    jobs: [held, quick],
+    clock,
+    random: () => 0.5,
+    signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]),
+    on: (event) => events.push(event),
+  });
+  const backend = memory({ clock });
+  const client = connect(app, backend);
+  return {
+    app,
+    backend,
+    client,
+    clock,
+    held,
+    quick,
+    running,
+    events,
+    peak: () => peak,
+    eventsOf: <T extends LongshoreEvent['type']>(type: T) =>
+      events.filter((event) => event.type === type) as Extract<LongshoreEvent, { type: T }>[],
+    enqueue: async (count: number, which: 'held' | 'quick' = 'held') => {
+      const payloads = Array.from({ length: count }, (_, n) => ({ n }));
+      const results = await client.enqueueMany(which === 'held' ? held : quick, payloads);
+      return results.map(({ id }) => id);
+    },
+    start: (options: Partial<WorkerOptions> & { backend?: Contract.QueueBackend } = {}) =>
+      startWorker(app, { backend, ...options }),
+    /** Moves time in steps, letting the worker act after each. */
+    pass: async (ms: number, stepMs = ms) => {
+      for (let passed = 0; passed < ms; passed += stepMs) {
+        clock.advance(Math.min(stepMs, ms - passed));
+        await settle();
+      }
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { startWorker } from '../../../core/index.ts';
+import { createBench, settle } from './kit.ts';
+
+describe('leases of a worker', () => {
+  it('are renewed for as long as the job runs', async () => {
+    const t = createBench();
+    const [id] = await t.enqueue(1);
+    const worker = t.start({ leaseMs: 3_000 });
+    await settle();
+    await t.pass(120_000, 500);
+    expect(await t.backend.reapExpired('default')).toBe(0);
+    t.running[0]!.finish();
+    await worker.stop();
+    expect(await t.client.status(id!)).toMatchObject({ status: 'completed', attempts: [{ attempt: 1 }] });
+  });
+
+  it('are renewed together with the idempotency key of the job', async () => {
+    const t = createBench({ idempotencyKey: ({ n }) => `only-${n}` });
+    await t.enqueue(1);
+    const worker = t.start({ leaseMs: 3_000 });
+    await settle();
+    await t.pass(60_000, 500);
+    await t.enqueue(1); // the same key again, a minute later
+    await settle();
+    expect(t.eventsOf('job.settled').at(-1)).toMatchObject({ outcome: 'requeued', settled: true });
+    t.running[0]!.finish();
+    await settle();
+    await t.pass(60_000, 500);
+    expect((await worker.stop()).counts).toMatchObject({ acked: 1, 'skipped-idempotent': 1 });
+  });
+
+  it('of a dead worker are reaped, and the job is told', async () => {
+    const t = createBench();
+    await t.enqueue(1);
+    await t.backend.fetch({ queues: ['default'], max: 1, leaseMs: 5_000, waitMs: 0 }); // by somebody who never settles
+    const worker = t.start();
+    await t.pass(12_000, 500);
+    expect(t.eventsOf('worker.reaped')).toMatchObject([{ queue: 'default', count: 1 }]);
+    expect(t.running[0]!.ctx).toMatchObject({ attempt: 2, previouslyCrashed: true });
+    t.running[0]!.finish();
+    await worker.stop();
+  });
+
+  it('that are lost end the run, abort its signal and settle nothing', async () => {
+    const t = createBench();
+    const [id] = await t.enqueue(1);
+    const backend = { ...t.backend, renew: async (leases: readonly unknown[]) => leases.map(() => false) };
+    const worker = t.start({ backend, leaseMs: 3_000 });
+    await settle();
+    const { signal } = t.running[0]!.ctx;
+    await t.pass(1_500);
+    expect(signal.aborted).toBe(true);
+    expect(signal.reason).toMatchObject({ code: 'LEASE_LOST' });
+    expect(t.eventsOf('job.settled')).toMatchObject([{ settled: false }]);
+    expect(await t.client.status(id!)).toMatchObject({ status: 'processing', attempts: [] });
+    await worker.stop();
+  });
+
+  it('count as lost when the backend cannot be reached before they end', async () => {
+    const t = createBench();
+    await t.enqueue(1);
+    const backend = {
+      ...t.backend,
+      renew: async () => {
+        throw new Error('connection refused');
+      },
+    };
+    const worker = t.start({ backend, leaseMs: 3_000 });
+    await settle();
+    await t.pass(2_000, 500);
+    expect(worker.running()).toBe(1);
+    await t.pass(2_500, 500);
+    expect(t.eventsOf('job.settled')).toMatchObject([{ settled: false }]);
+    expect(t.eventsOf('backend.failed')[0]).toMatchObject({ during: 'renewing', error: { code: 'BACKEND' } });
+    await worker.stop();
+  });
+
+  it('must outlast every job when they are not renewed', () => {
+    const t = createBench({ timeoutMs: 60_000 });
+    expect(() => startWorker(t.app, { backend: t.backend, renew: false, leaseMs: 30_000 })).toThrow(
+      expect.objectContaining({
+        code: 'CONFIG',
+        message: expect.stringMatching(/leaseMs is 30000.*60000 ms.*Raise/),
+      }),
+    );
+  });
+
+  it('must be possible for as long as the longest job may run', () => {
+    const t = createBench({ timeoutMs: 60_000 });
+    const backend = { ...t.backend, limits: { ...t.backend.limits, maxLeaseMs: 50_000 } };
+    expect(() => startWorker(t.app, { backend })).toThrow(/at most 50000 ms. Lower its timeoutMs/);
+  });
+});
