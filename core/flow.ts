@@ -8,6 +8,7 @@ import type { App } from './app/app.ts';
 import { type Job, noTransaction } from './app/job.ts';
 import { validate } from './app/schema.ts';
 import { announceEnd, announceStart, record } from './attempt/announce.ts';
+import type { Admitted, AttemptPorts, AttemptResult } from './attempt/attempt.ts';
 import { execute } from './attempt/execute.ts';
 import { createRecording } from './attempt/recording.ts';
 import { abortReason, type Run } from './attempt/run.ts';
@@ -24,42 +25,10 @@ import {
 } from './attempt/verdict.ts';
 import { LongshoreError } from './base/errors.ts';
 import { errorText, toError } from './base/failure.ts';
-import type { AbandonReason, Ack, JobSettler } from './contract/queue.ts';
-import type { AttemptError, AttemptReport, Outcome } from './contract/store.ts';
+import type { AttemptReport } from './contract/outcome.ts';
+import type { Ack } from './contract/queue.ts';
 import type { Client } from './enqueue/client.ts';
 import { alreadyDone, type Envelope, readEnvelope } from './envelope/envelope.ts';
-
-export interface AttemptPorts {
-  readonly client: Client;
-  readonly settler: Pick<JobSettler, 'ack' | 'nack' | 'abandon'>;
-  /** Instead of the settler's `ack`, where the acks of several attempts are grouped. */
-  readonly ack?: (ack: Ack) => Promise<boolean>;
-  /** Called when the handler has ended and what is left is to settle. */
-  readonly handled?: (run: Run) => void;
-}
-
-export interface AttemptResult {
-  readonly id: string | null;
-  readonly job: string | null;
-  readonly outcome: Outcome;
-  /** `false`: the lease was no longer ours, so nothing was changed. */
-  readonly settled: boolean;
-  readonly attempt: number;
-  readonly delayMs: number | null;
-  readonly reason: AbandonReason | null;
-  readonly error: AttemptError | null;
-}
-
-/** A message that may run here. */
-export interface Admitted {
-  readonly run: Run;
-  readonly envelope: Envelope;
-  readonly job: Job;
-  /** 1 = first run, over all copies of the message. */
-  readonly attempt: number;
-  /** When the attempt began, epoch ms. */
-  readonly startedAt: number;
-}
 
 const longestBusyMs = 5_000;
 

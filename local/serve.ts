@@ -4,7 +4,7 @@ import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { serve } from 'srvx/node';
-import { checkInteger } from '../core/app/job.ts';
+import { checkInteger } from '../core/base/checks.ts';
 import { config, shown } from '../core/base/errors.ts';
 import { toError } from '../core/base/failure.ts';
 import type { HttpHandler } from '../core/http/index.ts';

@@ -2,11 +2,13 @@
 
 import { type Logger, pino } from 'pino';
 import type { App } from '../core/app/app.ts';
-import { type Client, connect } from '../core/enqueue/client.ts';
+import type { Client } from '../core/enqueue/client.ts';
+import { connect } from '../core/enqueue/connect.ts';
 import { createHttpHandler, type HttpOptions } from '../core/http/index.ts';
 import { tick } from '../core/scheduler/tick.ts';
 import type { WorkerOptions, WorkerSummary } from '../core/worker/options.ts';
-import { startWorker, type Worker } from '../core/worker/worker.ts';
+import type { Worker } from '../core/worker/state.ts';
+import { startWorker } from '../core/worker/worker.ts';
 import { logTo } from './log.ts';
 import { type HttpServer, type ServeOptions, serveHttp } from './serve.ts';
 

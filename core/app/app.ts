@@ -1,11 +1,12 @@
 /** The app is a value: jobs, schedules, keys, clock. It opens no connection and imports no cloud. */
 
+import { checkInteger, checkQueue } from '../base/checks.ts';
 import { type Clock, systemClock, uuidv7 } from '../base/clock.ts';
 import { config } from '../base/errors.ts';
 import { createEvents, type EventListener, type Events } from '../base/events.ts';
 import type { KeyRing } from '../envelope/signing.ts';
 import { signingFromEnv } from '../envelope/signing-keys.ts';
-import { checkInteger, checkQueue, type Job } from './job.ts';
+import type { Job } from './job.ts';
 import type { Schedule } from './schedule.ts';
 
 export interface AppOptions {

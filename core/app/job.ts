@@ -1,14 +1,12 @@
+import { checkInteger, checkQueue, isName, namePattern } from '../base/checks.ts';
 import { config, type LongshoreError, shown } from '../base/errors.ts';
 import type { SqlTransaction } from '../contract/queue.ts';
-import type { EnqueuedJob, EnqueueOptions } from '../enqueue/client.ts';
 import type { JobContext } from '../envelope/envelope.ts';
 import { type Isolation, isolationOf, type Placement } from './isolation.ts';
+import type { EnqueuedJob, EnqueueOptions, Priority } from './options.ts';
+import { priorityOf } from './options.ts';
 import { exponential, type RetryPolicy } from './retry.ts';
 import type { SchemaInput, SchemaOutput, StandardSchema } from './schema.ts';
-
-/** Lower runs first. A job waits as if it had come one hour earlier or later per level, so nothing starves. */
-export const priorities = { critical: 0, high: 2, normal: 5, low: 8 } as const;
-export type Priority = keyof typeof priorities | number;
 
 /** What a handler is told about its run: plain data. */
 export interface RunFacts {
@@ -94,10 +92,6 @@ export interface JobDefinition<S extends StandardSchema<unknown, unknown>> {
   readonly handle: (payload: SchemaOutput<S>, ctx: HandlerContext) => unknown;
 }
 
-export const namePattern = /^[A-Za-z0-9._-]{1,128}$/;
-/** `test` alone would take a missing name for the text "undefined". */
-export const isName = (name: unknown): name is string => typeof name === 'string' && namePattern.test(name);
-
 export function defineJob<S extends StandardSchema<unknown, unknown>>(
   definition: JobDefinition<S> & Placement,
 ): Job<SchemaInput<S>> {
@@ -159,21 +153,4 @@ export function noTransaction({ name }: Job, backend: { readonly name: string })
 interface TransactionChoice {
   readonly transaction?: boolean;
   readonly isolate?: unknown;
-}
-
-export function priorityOf(priority: Priority): number {
-  const value = typeof priority === 'string' ? priorities[priority] : priority;
-  if (Number.isInteger(value) && value >= 0 && value <= 9) return value;
-  const names = Object.keys(priorities).join(', ');
-  throw config(`A priority is an integer from 0 (first) to 9 or one of ${names}, got ${shown(priority)}.`);
-}
-
-export function checkQueue(queue: string): void {
-  if (!isName(queue)) throw config(`A queue's name must match ${namePattern}, got ${shown(queue)}.`);
-}
-
-export function checkInteger(what: string, value: number, least: number): void {
-  if (!Number.isSafeInteger(value) || value < least) {
-    throw config(`Expected ${what} to be an integer of ${least} or more, got ${shown(value)}.`);
-  }
 }

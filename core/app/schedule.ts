@@ -1,8 +1,9 @@
 /** Schedules as an app defines them; due.ts enqueues what they owe. */
 
+import { checkInteger, isName, namePattern } from '../base/checks.ts';
 import { config, shown } from '../base/errors.ts';
 import { onDemand } from '../kit/lazy.ts';
-import { checkInteger, isName, type Job, namePattern } from './job.ts';
+import type { Job } from './job.ts';
 
 export interface Schedule {
   readonly name: string;

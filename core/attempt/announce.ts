@@ -3,8 +3,8 @@
 import type { App } from '../app/app.ts';
 import { LongshoreError } from '../base/errors.ts';
 import { errorText } from '../base/failure.ts';
-import type { AttemptReport } from '../contract/store.ts';
-import type { Admitted, AttemptResult } from '../flow.ts';
+import type { AttemptReport } from '../contract/outcome.ts';
+import type { Admitted, AttemptResult } from './attempt.ts';
 import type { Recording } from './recording.ts';
 import type { Run } from './run.ts';
 import { UnknownJob, type Verdict } from './verdict.ts';

@@ -4,7 +4,7 @@
  */
 
 import type { App } from '../app/app.ts';
-import type { Admitted } from '../flow.ts';
+import type { Admitted } from './attempt.ts';
 
 interface Begun {
   readonly app: App;

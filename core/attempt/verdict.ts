@@ -5,8 +5,7 @@ import type { Job } from '../app/job.ts';
 import { exponential } from '../app/retry.ts';
 import { LongshoreError, PermanentError, RetryAfterError } from '../base/errors.ts';
 import { reportError } from '../base/failure.ts';
-import type { AbandonReason } from '../contract/queue.ts';
-import type { AttemptReport } from '../contract/store.ts';
+import type { AbandonReason, AttemptReport } from '../contract/outcome.ts';
 import type { Envelope } from '../envelope/envelope.ts';
 
 /** How an attempt shall end; each kind maps to one settle verb. */

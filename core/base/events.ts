@@ -1,6 +1,6 @@
 /** Everything Longshore has to say leaves as one of these plain objects; payloads are never part of one. */
 
-import type { Outcome } from '../contract/store.ts';
+import type { Outcome } from '../contract/outcome.ts';
 import type { LongshoreError } from './errors.ts';
 
 export interface JobFacts {

@@ -1,4 +1,4 @@
-import type { AttemptError } from '../contract/store.ts';
+import type { AttemptError } from '../contract/outcome.ts';
 import { LongshoreError } from './errors.ts';
 
 const longestMessage = 2_000;

@@ -3,44 +3,7 @@
  * Every write that belongs to a run names its owner (the lease's token), and a stale owner changes nothing.
  */
 
-import type { AbandonReason } from './queue.ts';
-
-/** How one attempt ended. `empty` (nothing was fetched) exists for polls only. */
-export type Outcome = 'acked' | 'requeued' | 'dead-lettered' | 'rejected' | 'skipped-idempotent';
-
-export type JobStatus =
-  | 'pending'
-  | 'processing'
-  | 'retrying'
-  | 'completed'
-  | 'failed'
-  | 'cancelled'
-  | 'expired';
-
-export interface AttemptError {
-  readonly code: string;
-  readonly message: string;
-  readonly stack?: string;
-}
-
-export interface AttemptReport {
-  /** 1 = first run of the job, over all copies of its message. */
-  readonly attempt: number;
-  readonly startedAt: number;
-  readonly endedAt: number;
-  /** `interrupted` is written for an attempt whose worker vanished. */
-  readonly outcome: Outcome | 'interrupted';
-  readonly error: AttemptError | null;
-  /** JSON text of what the handler returned; `null` when it returned nothing. */
-  readonly output: string | null;
-}
-
-export interface Progress {
-  readonly done: number;
-  readonly total: number | null;
-  readonly message: string | null;
-  readonly at: number;
-}
+import type { AbandonReason, AttemptReport, JobStatus, Outcome, Progress } from './outcome.ts';
 
 export interface JobRecord {
   readonly id: string;

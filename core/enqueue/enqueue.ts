@@ -1,9 +1,10 @@
 /** How a client's jobs are sent: alone, or many as slices of which one is signed while the other is on its way. */
 
 import type { Job } from '../app/job.ts';
+import type { EnqueueOptions } from '../app/options.ts';
 import { config, LongshoreError, shown } from '../base/errors.ts';
 import type { OutgoingMessage, SendResult, SqlTransaction } from '../contract/queue.ts';
-import type { Client, EnqueueOptions } from './client.ts';
+import type { Client } from './client.ts';
 import { keep, type Upload } from './offload.ts';
 import { prepare, send } from './prepare.ts';
 
@@ -77,12 +78,6 @@ export function createSending(client: Pick<Client, 'app' | 'backend' | 'stores'>
     }
     return slice;
   }
-  /** Of a slice that has to wait for the one before. Returns how it is sent. */
-  function pack({ messages, uploads }: Slice, tx: SqlTransaction | undefined): () => Promise<SendResult[]> {
-    const isPlain = messages.length > 0 && !uploads?.length && tx === undefined && !stores.records.writer;
-    const packed = isPlain ? backend.enqueue.pack?.(messages) : undefined;
-    return packed ?? (() => sendWith(uploads, messages, tx));
-  }
   return {
     async enqueue(job, payload, how = {}) {
       const uploads: Upload[] | null = stores.claims ? [] : null;
@@ -97,11 +92,9 @@ export function createSending(client: Pick<Client, 'app' | 'backend' | 'stores'>
       let underWay: Promise<void> | null = null;
       for (let from = 0; from < payloads.length; from += sliceSize) {
         const slice = await prepareSlice(job as Job, payloads, from, how, results);
-        // The first waits for nobody: it may share a round trip with other calls.
-        const send = from > 0 ? pack(slice, how.tx) : () => sendWith(slice.uploads, slice.messages, how.tx);
         await underWay;
         // One slice is sent while the next one is signed; one at a time, because they shall arrive in this order.
-        underWay = send().then((sent) => {
+        underWay = sendWith(slice.uploads, slice.messages, how.tx).then((sent) => {
           for (let i = 0; i < sent.length; i++) results[slice.places[i]!] = sent[i]!;
         });
         underWay.catch(() => {}); // it is awaited below

@@ -2,16 +2,25 @@
 
 import type { App } from '../app/app.ts';
 import { currentContext } from '../app/context.ts';
-import { checkQueue, type Job, priorityOf } from '../app/job.ts';
+import type { Job } from '../app/job.ts';
+import type { EnqueueOptions } from '../app/options.ts';
+import { priorityOf } from '../app/options.ts';
 import { validate } from '../app/schema.ts';
 import { told } from '../attempt/recording.ts';
+import { checkQueue } from '../base/checks.ts';
 import { LongshoreError, shown } from '../base/errors.ts';
 import { toError } from '../base/failure.ts';
 import { assertJson } from '../base/json.ts';
-import type { BackendLimits, OutgoingMessage, QueueBackend, SendResult } from '../contract/queue.ts';
+import type {
+  BackendLimits,
+  MessageHints,
+  OutgoingMessage,
+  QueueBackend,
+  SendResult,
+} from '../contract/queue.ts';
 import type { RecordWriter } from '../contract/store.ts';
 import { contextMembers, type Envelope, type JobContext, writeEnvelope } from '../envelope/envelope.ts';
-import type { Client, EnqueueOptions } from './client.ts';
+import type { Client } from './client.ts';
 import { claimFor, type Upload } from './offload.ts';
 
 /**
@@ -94,8 +103,6 @@ function compose(
   const { group = null } = options;
   return {
     id,
-    fresh: app.ownIds,
-    repeatable: maxRetries > 0,
     queue,
     job: job.name,
     body,
@@ -103,6 +110,7 @@ function compose(
     notBefore,
     group,
     tenantId: context?.tenantId ?? null,
+    ...(app.ownIds && { hints: isNew }),
   };
 }
 
@@ -133,6 +141,9 @@ async function sendAndRecord(
   if (ids.length > 0) await told(app, 'recording new jobs', ids, () => writer.enqueued(jobs));
   return results;
 }
+
+/** One object for all messages. */
+const isNew: MessageHints = Object.freeze({ isNew: true });
 
 /** One UTF-16 unit is at most three bytes, so a short text needs no counting. */
 const isLonger = (body: string, maxBytes: number): boolean =>

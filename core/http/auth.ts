@@ -2,7 +2,7 @@
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { App } from '../app/app.ts';
-import { namePattern } from '../app/job.ts';
+import { namePattern } from '../base/checks.ts';
 import { config, LongshoreError, shown } from '../base/errors.ts';
 import { Refusal } from './problem.ts';
 

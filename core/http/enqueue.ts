@@ -1,16 +1,16 @@
 /** `POST /jobs/:name` and `POST /jobs`: from a body to stored messages. */
 
 import type { Job } from '../app/job.ts';
+import type { EnqueueOptions } from '../app/options.ts';
 import { LongshoreError, shown } from '../base/errors.ts';
 import { backendError } from '../base/failure.ts';
 import { assertJson } from '../base/json.ts';
 import type { OutgoingMessage } from '../contract/queue.ts';
-import type { EnqueueOptions } from '../enqueue/client.ts';
 import { prepare, send } from '../enqueue/prepare.ts';
 import { readJson } from './body.ts';
+import type { Answer, Call, Endpoint } from './call.ts';
 import { type OptionRules, optionsOfItem, optionsOfQuery } from './options.ts';
 import { problemOf, Refusal, refusalOf } from './problem.ts';
-import type { Answer, Call, Endpoint } from './routes.ts';
 
 export interface Accepted {
   readonly id: string;

@@ -4,7 +4,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { checkInteger } from '../app/job.ts';
+import { checkInteger } from '../base/checks.ts';
 import { config, LongshoreError, shown } from '../base/errors.ts';
 import { toError } from '../base/failure.ts';
 import type { Client } from '../enqueue/client.ts';
@@ -18,10 +18,11 @@ import {
   type Caller,
   newDevelopmentToken,
 } from './auth.ts';
+import type { Answer, Endpoint } from './call.ts';
 import { refuseOtherHosts, refuseOtherSites, requestIdOf, traceparentOf } from './origin.ts';
 import { problemOf, Refusal, refusalOf } from './problem.ts';
 import { burstOf, type RateLimit, tokenBuckets } from './rate.ts';
-import { type Answer, decoded, type Endpoint, match } from './routes.ts';
+import { decoded, match } from './routes.ts';
 
 export type { ApiKey, Authorization, Authorize, RateLimit };
 

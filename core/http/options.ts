@@ -1,10 +1,11 @@
 /** What a caller may say about one job beside its payload, from a query or from an item of a batch. */
 
 import type { App } from '../app/app.ts';
-import { type Job, type Priority, priorities } from '../app/job.ts';
+import type { Job } from '../app/job.ts';
+import type { EnqueueOptions } from '../app/options.ts';
+import { type Priority, priorities } from '../app/options.ts';
 import { shown } from '../base/errors.ts';
 import type { BackendLimits } from '../contract/queue.ts';
-import type { EnqueueOptions } from '../enqueue/client.ts';
 import { Refusal } from './problem.ts';
 
 type Settable = 'delayMs' | 'runAt' | 'priority' | 'queue' | 'maxRetries' | 'idempotencyKey';

@@ -1,11 +1,12 @@
 /** `GET` and `DELETE /jobs/:id`. */
 
-import { namePattern } from '../app/job.ts';
+import { namePattern } from '../base/checks.ts';
 import { shown } from '../base/errors.ts';
 import { backendError } from '../base/failure.ts';
-import type { AttemptReport, JobRecord } from '../contract/store.ts';
+import type { AttemptReport } from '../contract/outcome.ts';
+import type { JobRecord } from '../contract/store.ts';
+import type { Answer, Call, Endpoint } from './call.ts';
 import { Refusal } from './problem.ts';
-import type { Answer, Call, Endpoint } from './routes.ts';
 
 export async function showJob(endpoint: Endpoint, call: Call, id: string): Promise<Answer> {
   return { status: 200, body: viewOf(await recordFor(endpoint, call, id), endpoint.stacks) };

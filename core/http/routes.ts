@@ -1,38 +1,9 @@
 /** Which path and method means what. */
 
-import type { Client } from '../enqueue/client.ts';
-import type { JobContext } from '../envelope/envelope.ts';
-import type { Caller } from './auth.ts';
+import type { Answer, Call, Endpoint } from './call.ts';
 import { enqueueMany, enqueueOne } from './enqueue.ts';
 import { Refusal } from './problem.ts';
 import { cancelJob, showJob } from './records.ts';
-
-/** What all requests share. */
-export interface Endpoint {
-  readonly client: Client;
-  readonly basePath: string;
-  readonly maxBodyBytes: number;
-  readonly maxBatch: number;
-  readonly stacks: boolean;
-  /** Throws 429. */
-  takeTokens(caller: Caller, cost: number): void;
-  /** Tells the log what a caller is not told. */
-  report(refusal: Refusal): void;
-}
-
-/** One request whose sender is known. */
-export interface Call {
-  readonly request: Request;
-  readonly url: URL;
-  readonly caller: Caller;
-  readonly context: JobContext;
-}
-
-export interface Answer {
-  readonly status: number;
-  readonly body: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-}
 
 type Run = (endpoint: Endpoint, call: Call, parameter: string) => Promise<Answer>;
 

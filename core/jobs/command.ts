@@ -6,7 +6,8 @@
 import { constants } from 'node:fs';
 import { access, realpath, stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
-import { checkInteger, defineJob, type HandlerContext, type Job } from '../app/job.ts';
+import { defineJob, type HandlerContext, type Job } from '../app/job.ts';
+import { checkInteger } from '../base/checks.ts';
 import { config, PermanentError, shown } from '../base/errors.ts';
 import { type CommonOptions, checkOptions, checkTexts, commonOf, isRecord } from './checks.ts';
 import { type CommandPayload, commandPayload } from './command-payload.ts';

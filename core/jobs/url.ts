@@ -5,7 +5,8 @@
 
 import { createHash } from 'node:crypto';
 import { lookup as systemLookup } from 'node:dns/promises';
-import { checkInteger, defineJob, type HandlerContext, type Job } from '../app/job.ts';
+import { defineJob, type HandlerContext, type Job } from '../app/job.ts';
+import { checkInteger } from '../base/checks.ts';
 import { config, PermanentError, RetryAfterError, shown } from '../base/errors.ts';
 import { type CommonOptions, checkFunction, checkOptions, commonOf, isRecord } from './checks.ts';
 import { type Answer, exchange, type Hop, label, type ResponseLimits } from './exchange.ts';

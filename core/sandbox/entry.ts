@@ -4,12 +4,12 @@ import { getHeapStatistics } from 'node:v8';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { withContext } from '../app/context.ts';
 import type { HandlerContext, Job, RunFacts } from '../app/job.ts';
+import type { EnqueuedJob } from '../app/options.ts';
 import { validate } from '../app/schema.ts';
 import { outputOf } from '../attempt/output.ts';
 import { config, LongshoreError } from '../base/errors.ts';
 import { toError } from '../base/failure.ts';
 import { assertJson } from '../base/json.ts';
-import type { EnqueuedJob } from '../enqueue/client.ts';
 import { type FromIsolate, packError, type Question, type ToIsolate, unpackError } from './messages.ts';
 import { markIsolate } from './run-isolated.ts';
 

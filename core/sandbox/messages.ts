@@ -1,6 +1,7 @@
 /** What a worker and its isolate say to each other: plain data that survives a structured clone. */
 
 import type { RunFacts } from '../app/job.ts';
+import type { EnqueueOptions } from '../app/options.ts';
 import type { Output } from '../attempt/output.ts';
 import {
   type ErrorCode,
@@ -9,7 +10,6 @@ import {
   PermanentError,
   RetryAfterError,
 } from '../base/errors.ts';
-import type { EnqueueOptions } from '../enqueue/client.ts';
 
 /** An isolate runs one job at a time, so a message needs no number to say which. */
 export type ToIsolate =

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import type { Run } from '../attempt/run.ts';
 import { backendError } from '../base/failure.ts';
 import { type Renewal, renew } from './renew-leases.ts';
-import type { WorkerState } from './worker.ts';
+import type { WorkerState } from './state.ts';
 
 const cancelPollMs = 1_000;
 const heartbeatMs = 5_000;
@@ -55,7 +55,7 @@ export function startUpkeep(state: WorkerState): Upkeep {
     if (running.has(run)) run.end('lease-lost');
   }
 
-  const unlisten = backend.onLost?.((tokens) => {
+  const unlisten = backend.hints?.onLost?.((tokens) => {
     for (const run of [...running, ...state.buffer]) if (tokens.has(run.lease.token)) lose(run);
   });
 

@@ -1,9 +1,11 @@
 import type { App } from '../app/app.ts';
-import { checkInteger, checkQueue, noTransaction } from '../app/job.ts';
+import { noTransaction } from '../app/job.ts';
+import { checkInteger, checkQueue } from '../base/checks.ts';
 import { config } from '../base/errors.ts';
 import type { StopReason } from '../base/events.ts';
+import type { Outcome } from '../contract/outcome.ts';
 import type { QueueBackend } from '../contract/queue.ts';
-import type { Outcome, Stores } from '../contract/store.ts';
+import type { Stores } from '../contract/store.ts';
 
 export interface WorkerOptions {
   readonly backend: QueueBackend;

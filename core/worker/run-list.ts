@@ -6,7 +6,7 @@
 
 import type { Run } from '../attempt/run.ts';
 
-export class Runs implements Iterable<Run> {
+export class RunList implements Iterable<Run> {
   #runs: Run[] = [];
 
   get size(): number {

@@ -1,48 +1,22 @@
 /**
  * The polling loop for any backend. A free slot fetches, it never waits for the slowest job of a batch; everything
- * that must go on while jobs run (renewal, reaping, cancels, heartbeats) is in upkeep.ts.
+ * that must go on while jobs run (renewal, reaping, cancels, heartbeats) is in maintenance.ts.
  */
 
 import type { App } from '../app/app.ts';
+import type { AttemptPorts } from '../attempt/attempt.ts';
 import { createRun, type Run } from '../attempt/run.ts';
 import type { StopReason } from '../base/events.ts';
 import { backendError } from '../base/failure.ts';
 import type { Ack, JobLease } from '../contract/queue.ts';
-import type { Outcome } from '../contract/store.ts';
-import { type Client, connect } from '../enqueue/client.ts';
-import { type AttemptPorts, attempt } from '../flow.ts';
+import { connect } from '../enqueue/connect.ts';
+import { attempt } from '../flow.ts';
 import { endIsolates, refuseInsideIsolate } from '../sandbox/run-isolated.ts';
 import { groupAcks } from './ack-groups.ts';
 import { startUpkeep } from './maintenance.ts';
-import { settingsOf, type WorkerOptions, type WorkerSettings, type WorkerSummary } from './options.ts';
-import { Runs } from './run-list.ts';
-
-export interface Worker {
-  readonly id: string;
-  /** How many jobs run now. */
-  running(): number;
-  /** Drains: no new jobs, running ones may end within `drainMs`, the rest is handed back. May be called again. */
-  stop(reason?: StopReason): Promise<WorkerSummary>;
-  /** Resolves when the worker has stopped, for whatever reason. Never rejects. */
-  readonly done: Promise<WorkerSummary>;
-}
-
-/** What the loop and its upkeep share. */
-export interface WorkerState {
-  readonly id: string;
-  readonly app: App;
-  readonly settings: WorkerSettings;
-  readonly client: Client;
-  readonly startedAt: number;
-  /** Fetched, not begun. */
-  buffer: Run[];
-  /** Their handlers are at work: these fill the slots. */
-  readonly running: Runs;
-  /** Their handlers have ended; the backend has not confirmed yet how. */
-  readonly settling: Runs;
-  readonly counts: Record<Outcome, number>;
-  stop(reason: StopReason): void;
-}
+import { settingsOf, type WorkerOptions, type WorkerSummary } from './options.ts';
+import { RunList } from './run-list.ts';
+import type { Worker, WorkerState } from './state.ts';
 
 /** How long one fetch waits for work; a stop ends it early. */
 const waitMs = 5_000;
@@ -64,6 +38,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
   refuseInsideIsolate('startWorker');
   const settings = settingsOf(app, options);
   const { backend, concurrency, queues } = settings;
+  const { ackAndFetch } = backend.hints ?? {};
   /** A backend that takes leases out and does not confirm what becomes of them must not get ever more of them. */
   const mostSettling = concurrency + Math.max(settings.prefetch, concurrency);
   const client = connect(app, backend, options.store ? { store: options.store } : {});
@@ -97,8 +72,8 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
     client,
     startedAt: clock.now(),
     buffer: [],
-    running: new Runs(),
-    settling: new Runs(),
+    running: new RunList(),
+    settling: new RunList(),
     counts: { acked: 0, requeued: 0, 'dead-lettered': 0, rejected: 0, 'skipped-idempotent': 0 },
     stop: (why) => void stop(why),
   };
@@ -123,10 +98,10 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
   /** Where the queue can, the slots that are free are filled in the same step. */
   async function ackAndRefill(acks: readonly Ack[]): Promise<boolean[]> {
     const max = room();
-    if (!backend.ackAndFetch || fetching || reason !== null || max <= 0) return backend.ack(acks);
+    if (!ackAndFetch || fetching || reason !== null || max <= 0) return backend.ack(acks);
     promised += max;
     try {
-      const { settled, leases } = await backend.ackAndFetch(acks, { queues, max, leaseMs: settings.leaseMs });
+      const { settled, leases } = await ackAndFetch(acks, { queues, max, leaseMs: settings.leaseMs });
       if (reason !== null) await handBack(leases);
       else {
         hold(leases);
@@ -196,7 +171,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
       // With slots free fetch at once; to fill the buffer wait until half of it is empty, so that fetches stay large.
       // Acks under way bring the next leases with them.
       const { length: ahead } = state.buffer;
-      const refilled = backend.ackAndFetch !== undefined && acks.busy;
+      const refilled = ackAndFetch !== undefined && acks.busy;
       if (room() <= 0 || refilled || (ahead > 0 && ahead * 2 > settings.prefetch)) {
         await space();
         continue;
@@ -212,7 +187,6 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
           // After a failure it does not wait: that the queue is back is told at once, not with the next job.
           waitMs: onePass || failures > 0 ? 0 : waitMs,
           signal: waking.signal,
-          idle: busy() === 0,
         });
         if (failures > 0) {
           events.emit({ type: 'backend.recovered', backend: backend.name, afterMs: clock.now() - failedAt });

@@ -2,7 +2,7 @@
 
 import type { App } from '../../core/app/app.ts';
 import type { Stores } from '../../core/contract/store.ts';
-import { connect } from '../../core/enqueue/client.ts';
+import { connect } from '../../core/enqueue/connect.ts';
 import type { HttpOptions } from '../../core/http/index.ts';
 import { onDemand } from '../../core/kit/lazy.ts';
 import { logLines } from '../../core/serverless/log-lines.ts';

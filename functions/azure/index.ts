@@ -1,7 +1,7 @@
 /** `longshore/azure`: Service Bus as a queue, and the app as Azure Functions. */
 
 import type { App } from '../../core/app/app.ts';
-import { checkInteger } from '../../core/app/job.ts';
+import { checkInteger } from '../../core/base/checks.ts';
 import { config, shown } from '../../core/base/errors.ts';
 import type { Stores } from '../../core/contract/store.ts';
 import type { HttpOptions } from '../../core/http/index.ts';

@@ -6,7 +6,7 @@
 import type { App } from '../../core/app/app.ts';
 import { createRun } from '../../core/attempt/run.ts';
 import type { QueueBackend } from '../../core/contract/queue.ts';
-import { connect } from '../../core/enqueue/client.ts';
+import { connect } from '../../core/enqueue/connect.ts';
 import { attempt } from '../../core/flow.ts';
 import { type MemoryOptions, memory } from './memory/index.ts';
 

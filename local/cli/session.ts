@@ -1,8 +1,10 @@
 /** The config, the backend and the client of one command: loaded when first asked for, closed at its end. */
 
-import type { QueueAdmin, QueueBackend } from '../../core/contract/queue.ts';
+import type { QueueAdmin } from '../../core/contract/admin.ts';
+import type { QueueBackend } from '../../core/contract/queue.ts';
 import type { Stores } from '../../core/contract/store.ts';
-import { type Client, connect } from '../../core/enqueue/client.ts';
+import type { Client } from '../../core/enqueue/client.ts';
+import { connect } from '../../core/enqueue/connect.ts';
 import { type Config, findConfig, loadConfig } from './config/config.ts';
 import { hint } from './config/nearest.ts';
 import { CliError, notFound } from './errors.ts';

@@ -1,9 +1,11 @@
 /** What a move reads from an envelope where the queue itself tells nothing but the text. Nothing here is verified: that is for who runs it. */
 
 import { createHash } from 'node:crypto';
-import type { DeadLetter, JobLease, MovedJob } from '../../core/contract/queue.ts';
+import type { DeadLetter } from '../../core/contract/admin.ts';
+import type { JobLease } from '../../core/contract/queue.ts';
 import type { JobRecord } from '../../core/contract/store.ts';
 import type { Envelope } from '../../core/envelope/envelope.ts';
+import type { MovedJob } from './contract.ts';
 
 /** `null` = the text is no envelope. */
 export function facts(body: string): Partial<Envelope> | null {

@@ -7,7 +7,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../core/base/clock.ts';
 import type { LongshoreError } from '../../core/base/errors.ts';
-import type { MovedJob, QueueBackend, SendResult } from '../../core/contract/queue.ts';
+import type { QueueBackend, SendResult } from '../../core/contract/queue.ts';
+import type { MovedJob } from './contract.ts';
 import { type Carrier, keyCarrier } from './keys.ts';
 import { jobOfLetter } from './letter.ts';
 import { createPages } from './pages.ts';

@@ -1,6 +1,6 @@
 /** How many jobs are in hand at once: as many as are quick to move, and not more than fit into memory and into one statement. */
 
-import type { MovedJob } from '../../core/contract/queue.ts';
+import type { MovedJob } from './contract.ts';
 
 const mostBytes = 8 * 1024 * 1024;
 const first = 50;

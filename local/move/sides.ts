@@ -5,7 +5,9 @@
 
 import type { Clock } from '../../core/base/clock.ts';
 import { LongshoreError } from '../../core/base/errors.ts';
-import type { JobLease, MovedJob, QueueBackend, SendResult } from '../../core/contract/queue.ts';
+import type { JobLease, QueueBackend, SendResult } from '../../core/contract/queue.ts';
+import type { MovedJob } from './contract.ts';
+import { movable } from './contract.ts';
 import { jobOfLease } from './letter.ts';
 
 export interface Origin {
@@ -45,7 +47,7 @@ const fewAtOnce = 100;
 const ids = (jobs: readonly MovedJob[]): string[] => jobs.map(({ message }) => message.id);
 
 export function originOf(backend: QueueBackend, clock: Clock): Origin {
-  const transfer = backend.admin?.transfer;
+  const { transfer } = movable(backend);
   if (!transfer) return fetching(backend, clock);
   return {
     holds: true,
@@ -66,14 +68,14 @@ const lookMs = 2_000;
 const mostFetched = 100;
 
 function fetching(backend: QueueBackend, clock: Clock): Origin {
-  const handover = backend.admin?.handover;
+  const { partialTransfer } = movable(backend);
   const leases = new Map<MovedJob, JobLease>();
   /** Nothing else tells that two configs name one queue: what is put there comes out here again. */
   const seen = new Set<string>();
 
   async function fetchSome(queue: string, most: number): Promise<MovedJob[]> {
     // One that knows its delayed jobs is one server, and its answer can be believed at once.
-    const [times, waitMs] = handover ? [1, 0] : [looks, lookMs];
+    const [times, waitMs] = partialTransfer ? [1, 0] : [looks, lookMs];
     for (let look = 0; look < times; look++) {
       const request = { queues: [queue], max: Math.min(most, mostFetched), leaseMs, waitMs };
       const fetched = await backend.fetch(request);
@@ -90,12 +92,12 @@ function fetching(backend: QueueBackend, clock: Clock): Origin {
   return {
     holds: false,
     // One server notices at once that whoever held a job is gone.
-    comesBackAfterMs: handover ? 0 : leaseMs,
+    comesBackAfterMs: partialTransfer ? 0 : leaseMs,
     leftover: async () => [],
     async take(queue, most) {
       const ready = await fetchSome(queue, most);
       if (ready.length > 0 && ready.every(({ message }) => seen.has(message.id))) throw goesRound();
-      const delayed = ready.length > 0 ? [] : ((await handover?.delayed(queue, most)) ?? []);
+      const delayed = ready.length > 0 ? [] : ((await partialTransfer?.delayed(queue, most)) ?? []);
       // One that the goal has refused is still there.
       const jobs = [...ready, ...delayed.filter(({ message }) => !seen.has(message.id))];
       for (const { message } of jobs) seen.add(message.id);
@@ -106,7 +108,7 @@ function fetching(backend: QueueBackend, clock: Clock): Origin {
       const others = jobs.filter((job) => !leases.has(job));
       const acked =
         held.length > 0 ? await backend.ack(held.map((job) => ({ lease: leases.get(job)! }))) : [];
-      const gone = others.length > 0 ? await handover!.removeDelayed(queue, ids(others)) : [];
+      const gone = others.length > 0 ? await partialTransfer!.removeDelayed(queue, ids(others)) : [];
       const answers = new Map([
         ...held.map((job, i) => [job, acked[i]!] as const),
         ...others.map((job, i) => [job, gone[i]!] as const),
@@ -130,17 +132,17 @@ const goesRound = (): LongshoreError =>
     'Expected two queues, got jobs that come back after they have moved: both sides are the same queue. Correct one of them.',
   );
 
-/** @param moved names this move */
-export function goalOf(backend: QueueBackend, moved: string): Goal {
-  const transfer = backend.admin?.transfer;
+/** @param move names this move */
+export function goalOf(backend: QueueBackend, move: string): Goal {
+  const { transfer, partialTransfer } = movable(backend);
   if (!transfer) {
-    const handover = backend.admin?.handover;
     return {
       holds: false,
-      keepsPast: handover?.put !== undefined,
+      keepsPast: partialTransfer?.put !== undefined,
       mostAtOnce: fewAtOnce,
       put: (jobs) =>
-        handover?.put?.(jobs) ?? backend.enqueue(jobs.map(({ message }) => ({ ...message, moved }))),
+        partialTransfer?.put?.(jobs) ??
+        backend.enqueue(jobs.map(({ message }) => ({ ...message, hints: { move } }))),
       drop: async () => {}, // it may run there already: that is what a queue without holding means
       anyHeld: async () => false,
       release: async () => {},

@@ -6,15 +6,8 @@
 import { type Clock, systemClock } from '../../core/base/clock.ts';
 import { config, shown } from '../../core/base/errors.ts';
 import { backendError } from '../../core/base/failure.ts';
-import type {
-  DeadLetter,
-  DeadLetters,
-  OutgoingMessage,
-  QueueAdmin,
-  QueueBackend,
-  SendResult,
-  SqlTransaction,
-} from '../../core/contract/queue.ts';
+import type { DeadLetter, DeadLetters, QueueAdmin } from '../../core/contract/admin.ts';
+import type { OutgoingMessage, QueueBackend, SendResult, SqlTransaction } from '../../core/contract/queue.ts';
 import { messageOf, refusal, rowOf } from './row.ts';
 import type { OutboxBacklog, OutboxTable, RefusedRow } from './table.ts';
 

@@ -1,6 +1,6 @@
 /** Moves the rows of an outbox to its target: at least once, in order per key, one relay of a target at a time. */
 
-import { checkInteger } from '../../core/app/job.ts';
+import { checkInteger } from '../../core/base/checks.ts';
 import { type Clock, systemClock } from '../../core/base/clock.ts';
 import { LongshoreError } from '../../core/base/errors.ts';
 import type { EventListener } from '../../core/base/events.ts';

@@ -3,8 +3,8 @@
 import { LongshoreError } from '../../core/base/errors.ts';
 import type { BackendLimits, OutgoingMessage } from '../../core/contract/queue.ts';
 
-/** Not `fresh`: a relay may send it more than once. */
-export const rowOf = ({ fresh: _, ...message }: OutgoingMessage): string => JSON.stringify(message);
+/** Without hints: a relay may send it more than once. */
+export const rowOf = ({ hints: _, ...message }: OutgoingMessage): string => JSON.stringify(message);
 
 /** `null` for a text that `rowOf` has not made: somebody else can write to the table. */
 export function messageOf(text: string): OutgoingMessage | null {
@@ -14,10 +14,11 @@ export function messageOf(text: string): OutgoingMessage | null {
   } catch {
     return null;
   }
-  const { fresh: _, ...rest } = message ?? {};
-  const { id, queue, job, body, priority, notBefore = null, group = null, tenantId = null } = rest;
+  const { id, queue, job, body, priority, notBefore = null, group = null, tenantId = null } = message ?? {};
   const texts = [id, queue, job, body].every((member) => typeof member === 'string');
-  return texts && Number.isInteger(priority) ? { ...rest, notBefore, group, tenantId } : null;
+  return texts && Number.isInteger(priority)
+    ? { id, queue, job, body, priority, notBefore, group, tenantId }
+    : null;
 }
 
 /** Why the target would not take the message; `null` = it would. Once it is in the outbox its sender cannot be told. */

@@ -5,18 +5,22 @@
 
 import { type App, createApp } from '../../core/app/app.ts';
 import type { Job } from '../../core/app/job.ts';
+import type { EnqueuedJob, EnqueueOptions } from '../../core/app/options.ts';
+import type { AttemptResult } from '../../core/attempt/attempt.ts';
 import { createRun } from '../../core/attempt/run.ts';
 import { config, shown } from '../../core/base/errors.ts';
-import type { DeadLetter, QueueBackend } from '../../core/contract/queue.ts';
+import type { DeadLetter } from '../../core/contract/admin.ts';
+import type { QueueBackend } from '../../core/contract/queue.ts';
 import type { JobRecord } from '../../core/contract/store.ts';
-import { type Client, connect, type EnqueuedJob, type EnqueueOptions } from '../../core/enqueue/client.ts';
+import type { Client } from '../../core/enqueue/client.ts';
+import { connect } from '../../core/enqueue/connect.ts';
 import { keyRing } from '../../core/envelope/signing.ts';
-import { type AttemptResult, attempt } from '../../core/flow.ts';
+import { attempt } from '../../core/flow.ts';
 import { tick } from '../../core/scheduler/tick.ts';
 import { memory } from '../../local/backends/memory/index.ts';
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 
-export type { AttemptResult } from '../../core/flow.ts';
+export type { AttemptResult } from '../../core/attempt/attempt.ts';
 export { describeBackend } from './laws/backend.ts';
 export { type ClaimsBench, type ClaimsHarness, describeClaims } from './laws/claims.ts';
 export { describeEntrypoint } from './laws/entrypoint.ts';

@@ -3,15 +3,13 @@
  * change is a function of the row as it is: what a stale owner says only adds the line of its own attempt.
  */
 
+import type { AttemptReport, JobStatus, Progress } from '../../contract/outcome.ts';
 import type {
   AttemptEnd,
-  AttemptReport,
   AttemptStart,
   Begun,
   CancelResult,
   JobRecord,
-  JobStatus,
-  Progress,
   RecordedJob,
 } from '../../contract/store.ts';
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { JobStatus, Retention } from '../../../core/contract/store.ts';
+import type { JobStatus } from '../../../core/contract/outcome.ts';
+import type { Retention } from '../../../core/contract/store.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { fitted } from '../../../core/kit/records/fit.ts';
 import type { RecordRow } from '../../../core/kit/records/row.ts';

@@ -1,8 +1,9 @@
 /** What can become of one message of a Lambda event. Every verb answers `true` when this delivery of it is done with. */
 
+import type { AttemptPorts } from '../../../core/attempt/attempt.ts';
 import { createRun, type Run } from '../../../core/attempt/run.ts';
 import type { Client } from '../../../core/enqueue/client.ts';
-import { type AttemptPorts, attempt } from '../../../core/flow.ts';
+import { attempt } from '../../../core/flow.ts';
 import type { Accepted } from '../sqs/accepting.ts';
 import type { SqsBackend } from '../sqs/index.ts';
 import { tagsOf } from '../sqs/message.ts';

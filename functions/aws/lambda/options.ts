@@ -1,4 +1,4 @@
-import { checkInteger } from '../../../core/app/job.ts';
+import { checkInteger } from '../../../core/base/checks.ts';
 import type { LambdaContext, SqsBatchResponse } from './events.ts';
 
 export interface WorkerOptions {

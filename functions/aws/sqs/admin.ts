@@ -1,7 +1,7 @@
 /** What the CLI and the dashboard ask of SQS. */
 
 import { config } from '../../../core/base/errors.ts';
-import type { QueueAdmin } from '../../../core/contract/queue.ts';
+import type { QueueAdmin } from '../../../core/contract/admin.ts';
 import type { Connection } from './connection.ts';
 import { deadLettersOf } from './dead-letters.ts';
 import { statsOf } from './stats.ts';

@@ -1,6 +1,6 @@
 /** Queues for development, on a local endpoint. In the cloud a template makes them, with what belongs around them. */
 
-import { checkQueue } from '../../../core/app/job.ts';
+import { checkQueue } from '../../../core/base/checks.ts';
 import { config, shown } from '../../../core/base/errors.ts';
 import { isOnThisMachine } from '../../../core/base/loopback.ts';
 import { createConnection, type SqsClient } from './connection.ts';

@@ -3,7 +3,8 @@
  * taking, so a listing takes what it can get, and gives it back.
  */
 
-import type { AbandonReason, DeadLetter, DeadLetters } from '../../../core/contract/queue.ts';
+import type { DeadLetter, DeadLetters } from '../../../core/contract/admin.ts';
+import type { AbandonReason } from '../../../core/contract/outcome.ts';
 import { deliveryOf } from './attributes.ts';
 import { inBatches, mostEntries } from './batches.ts';
 import type { Connection } from './connection.ts';

@@ -1,8 +1,9 @@
 /** Amazon SQS as a queue. It keeps no records and no keys: give `connect()`, `startWorker()` and `lambda()` a store. */
 
-import { checkInteger } from '../../../core/app/job.ts';
+import { checkInteger } from '../../../core/base/checks.ts';
 import { config } from '../../../core/base/errors.ts';
-import type { JobSender, QueueAdmin, QueueBackend } from '../../../core/contract/queue.ts';
+import type { QueueAdmin } from '../../../core/contract/admin.ts';
+import type { JobSender, QueueBackend } from '../../../core/contract/queue.ts';
 import { onDemand, verbsOf } from '../../../core/kit/lazy.ts';
 import type { Polling } from '../../../core/kit/long-polling.ts';
 import type { Accepting } from './accepting.ts';

@@ -3,7 +3,7 @@
  * receives looks at them by weight: the more urgent first, and each of them first every so often, so that none starves.
  */
 
-import { priorities } from '../../../core/app/job.ts';
+import { priorities } from '../../../core/app/options.ts';
 import type { LaneName, Place } from './queues.ts';
 
 /** How often a lane is the first to be looked at. */

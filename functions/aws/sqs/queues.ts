@@ -1,6 +1,6 @@
 /** Which queue of the app is which queue of SQS. */
 
-import { checkQueue } from '../../../core/app/job.ts';
+import { checkQueue } from '../../../core/base/checks.ts';
 import { config, shown } from '../../../core/base/errors.ts';
 
 /** By rank. `normal` is the queue itself. */

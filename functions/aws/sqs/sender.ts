@@ -15,10 +15,10 @@ export function createSender(connection: Connection): JobSender {
 
   async function sendAll(place: Place, messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
     const now = clock.now();
-    const parcels = messages.map(({ id, job, group, notBefore, body, moved }) => {
+    const parcels = messages.map(({ id, job, group, notBefore, body, hints }) => {
       const parcel = parcelOf(body, { id, job, group, attempts: 0, notBefore }, now);
       // A name of its own: under the one that it had here before, a FIFO queue would drop it as a duplicate.
-      return moved ? { ...parcel, dedupId: `${id}:${moved}`.slice(-128) } : parcel;
+      return hints?.move ? { ...parcel, dedupId: `${id}:${hints.move}`.slice(-128) } : parcel;
     });
     const during = `sending to queue "${place.name}"`;
     const failures = await told(during, () => dispatch(connection, place, parcels));

@@ -1,6 +1,6 @@
 /** How many messages a queue has, over all its lanes, as far as SQS knows. */
 
-import type { QueueStats } from '../../../core/contract/queue.ts';
+import type { QueueStats } from '../../../core/contract/admin.ts';
 import type { Connection } from './connection.ts';
 
 export async function statsOf(connection: Connection, only?: string): Promise<QueueStats[]> {

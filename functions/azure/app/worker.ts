@@ -3,8 +3,8 @@
  * been sent as a copy by then. Throws when the message must come again as it is.
  */
 
-import { checkInteger } from '../../../core/app/job.ts';
 import { createRun } from '../../../core/attempt/run.ts';
+import { checkInteger } from '../../../core/base/checks.ts';
 import type { Clock } from '../../../core/base/clock.ts';
 import { LongshoreError } from '../../../core/base/errors.ts';
 import { attempt } from '../../../core/flow.ts';

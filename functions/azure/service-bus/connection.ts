@@ -1,6 +1,6 @@
 /** What all parts of the backend share: the queues, the clock, and the SDK once somebody needs it. */
 
-import { checkInteger } from '../../../core/app/job.ts';
+import { checkInteger } from '../../../core/base/checks.ts';
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import { config, LongshoreError, shown } from '../../../core/base/errors.ts';
 import type { KeyStore } from '../../../core/contract/store.ts';

@@ -3,7 +3,7 @@
  * Looking takes nothing. To take one, all before it are taken too, and given back.
  */
 
-import type { DeadLetter, DeadLetters, QueueStats } from '../../../core/contract/queue.ts';
+import type { DeadLetter, DeadLetters, QueueStats } from '../../../core/contract/admin.ts';
 import type { Entity, ReceivedMessage, ServiceBusApi } from './api.ts';
 import type { Connection } from './connection.ts';
 import { isMissingQueue } from './errors.ts';

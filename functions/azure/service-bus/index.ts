@@ -1,6 +1,6 @@
 /** Azure Service Bus as a queue. It keeps no records and no keys: give `connect()`, `startWorker()` and `azure()` a store. */
 
-import { checkInteger } from '../../../core/app/job.ts';
+import { checkInteger } from '../../../core/base/checks.ts';
 import { config, LongshoreError } from '../../../core/base/errors.ts';
 import type { JobSettler, OutgoingMessage, QueueBackend, SendResult } from '../../../core/contract/queue.ts';
 import { verbsOf } from '../../../core/kit/lazy.ts';
@@ -92,9 +92,9 @@ export function openServiceBusBackend(
 
   async function sendAll(queue: string, messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
     const now = clock.now();
-    const parcels = messages.map(({ id, job, group, notBefore, body, moved }) => {
+    const parcels = messages.map(({ id, job, group, notBefore, body, hints }) => {
       // A name of its own: under the one that it had here before, it would be dropped as a duplicate.
-      const series = moved ? `${id}:${moved}` : id;
+      const series = hints?.move ? `${id}:${hints.move}` : id;
       const tags = { id, job, group, attempts: 0, copies: 0, series, interrupted: false };
       return parcelOf(body, tags, notBefore, now);
     });

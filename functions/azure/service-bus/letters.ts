@@ -1,6 +1,8 @@
 /** A dead letter: the message as it came, with why beside it. */
 
-import type { Abandon, AbandonReason, DeadLetter, JobLease } from '../../../core/contract/queue.ts';
+import type { DeadLetter } from '../../../core/contract/admin.ts';
+import type { AbandonReason } from '../../../core/contract/outcome.ts';
+import type { Abandon, JobLease } from '../../../core/contract/queue.ts';
 import type { DeadLetterFacts, OutgoingParcel, ReceivedMessage } from './api.ts';
 import { deliveryOf, messageIdOf, propertiesOf, someOf, type Tags, textOf } from './message.ts';
 

@@ -1,6 +1,6 @@
 /** Which queue of the app is which queue of the namespace. */
 
-import { checkQueue } from '../../../core/app/job.ts';
+import { checkQueue } from '../../../core/base/checks.ts';
 import { config, shown } from '../../../core/base/errors.ts';
 
 export interface QueueOptions {

@@ -1,4 +1,4 @@
-import type { JobStatus } from '../../../core/contract/store.ts';
+import type { JobStatus } from '../../../core/contract/outcome.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { fitted } from '../../../core/kit/records/fit.ts';
 import type { RecordRow } from '../../../core/kit/records/row.ts';

@@ -1,4 +1,4 @@
-import type { PeekedMessage, QueueAdmin, QueueStats } from '../../../core/contract/queue.ts';
+import type { PeekedMessage, QueueAdmin, QueueStats } from '../../../core/contract/admin.ts';
 import { countOf, readNote } from './counting.ts';
 import { beanstalkdDeadLetters } from './dead.ts';
 import { refusal } from './errors.ts';

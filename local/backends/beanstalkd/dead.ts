@@ -1,6 +1,6 @@
 /** Dead letters are buried jobs. Their reasons are in the book of letters; whether they are still buried, the server says. */
 
-import type { DeadLetter, DeadLetters } from '../../../core/contract/queue.ts';
+import type { DeadLetter, DeadLetters } from '../../../core/contract/admin.ts';
 import { writeNote } from './counting.ts';
 import { refusal } from './errors.ts';
 import { factsOf, markOf } from './facts.ts';

@@ -4,21 +4,23 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { checkInteger } from '../../../core/app/job.ts';
+import { checkInteger } from '../../../core/base/checks.ts';
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import { config, shown } from '../../../core/base/errors.ts';
+import type { QueueAdmin } from '../../../core/contract/admin.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import type { KeyStore, Stores } from '../../../core/contract/store.ts';
+import type { MovableAdmin } from '../../move/contract.ts';
 import { backendDefaults } from '../shared/defaults.ts';
 import { beanstalkdAdmin } from './admin.ts';
 import { aloneStores, aloneWarning } from './alone.ts';
 import { createClaiming } from './claiming.ts';
-import { beanstalkdHandover } from './handover.ts';
 import { createLeases } from './leases.ts';
 import { createLink, type Link, type Place } from './link.ts';
 import { createNotes, type Notes } from './notes.ts';
 import { createSeats } from './seats.ts';
 import { createSending } from './sending.ts';
+import { beanstalkdTransfer } from './transfer.ts';
 
 export interface BeanstalkdOptions {
   /** `beanstalk://host:11300`. */
@@ -141,30 +143,34 @@ export function beanstalkd(urlOrOptions: string | BeanstalkdOptions): QueueBacke
   const claiming = createClaiming(state, seats, leases);
   const admin = beanstalkdAdmin(state);
   const enqueue = createSending(state, { maxBodyBytes, ttrMs });
-  const handover = beanstalkdHandover(state, { enqueue, maxBodyBytes, ttrMs });
+  const handover = beanstalkdTransfer(state, { enqueue, maxBodyBytes, ttrMs });
   let closing: Promise<void> | null = null;
+
+  const movableAdmin: QueueAdmin & MovableAdmin = {
+    ...admin,
+    partialTransfer: handover,
+    async know(queues) {
+      for (const queue of queues) known.add(state.tubeOf(queue));
+    },
+  };
 
   return {
     name: 'beanstalkd',
     limits: { maxBodyBytes, maxDelayMs: null, maxLeaseMs: null },
     stores,
     ...(store?.migrate && { migrate: () => store.migrate!() }),
-    admin: {
-      ...admin,
-      handover,
-      async know(queues) {
-        for (const queue of queues) known.add(state.tubeOf(queue));
-      },
-    },
+    admin: movableAdmin,
     enqueue,
     ack: leases.ack,
     nack: leases.nack,
     abandon: leases.abandon,
     renew: leases.renew,
     reapExpired: leases.reapExpired,
-    onLost(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
+    hints: {
+      onLost(listener) {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
     },
 
     async fetch({ queues, max, leaseMs, waitMs, signal }) {

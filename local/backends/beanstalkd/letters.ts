@@ -3,7 +3,7 @@
  * 50 letters, the last one open, each under a key of its own. What the server no longer calls buried is not listed.
  */
 
-import type { AbandonReason } from '../../../core/contract/queue.ts';
+import type { AbandonReason } from '../../../core/contract/outcome.ts';
 import type { BeanstalkdState } from './index.ts';
 
 export interface Letter {

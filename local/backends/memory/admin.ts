@@ -1,9 +1,10 @@
-import type { QueueAdmin } from '../../../core/contract/queue.ts';
+import type { QueueAdmin } from '../../../core/contract/admin.ts';
+import type { MovableAdmin } from '../../move/contract.ts';
 import { before, deadLetterOf, type Entry, isDead, peekedOf } from './entry.ts';
 import type { MemoryState } from './index.ts';
 import { memoryTransfer } from './transfer.ts';
 
-export function memoryAdmin(state: MemoryState, maxBodyBytes: number): QueueAdmin {
+export function memoryAdmin(state: MemoryState, maxBodyBytes: number): QueueAdmin & MovableAdmin {
   const { entries, clock, paused } = state;
   const all = (): Entry[] => [...entries.values()];
   /** `delayed` turns to `ready` only when it is looked for, so listings ask the clock. */

@@ -1,12 +1,9 @@
 /** One message with everything the memory backend knows of it. */
 
-import type {
-  AbandonReason,
-  DeadLetter,
-  OutgoingMessage,
-  PeekedMessage,
-} from '../../../core/contract/queue.ts';
-import type { AttemptReport, JobRecord, JobStatus, Progress } from '../../../core/contract/store.ts';
+import type { DeadLetter, PeekedMessage } from '../../../core/contract/admin.ts';
+import type { AbandonReason, AttemptReport, JobStatus, Progress } from '../../../core/contract/outcome.ts';
+import type { OutgoingMessage } from '../../../core/contract/queue.ts';
+import type { JobRecord } from '../../../core/contract/store.ts';
 
 export type State = 'ready' | 'delayed' | 'leased' | 'completed' | 'failed' | 'cancelled' | 'expired';
 

@@ -3,8 +3,9 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import { LongshoreError } from '../../../core/base/errors.ts';
-import type { AbandonReason, JobLease, QueueBackend, SendResult } from '../../../core/contract/queue.ts';
-import type { AttemptReport, Retention } from '../../../core/contract/store.ts';
+import type { AbandonReason, AttemptReport } from '../../../core/contract/outcome.ts';
+import type { JobLease, QueueBackend, SendResult } from '../../../core/contract/queue.ts';
+import type { Retention } from '../../../core/contract/store.ts';
 import { createBell } from '../shared/bell.ts';
 import { backendDefaults, lostAttempt } from '../shared/defaults.ts';
 import { memoryAdmin } from './admin.ts';

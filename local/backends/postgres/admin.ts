@@ -1,10 +1,11 @@
-import type { QueueAdmin, QueueStats } from '../../../core/contract/queue.ts';
+import type { QueueAdmin, QueueStats } from '../../../core/contract/admin.ts';
+import type { MovableAdmin } from '../../move/contract.ts';
 import type { PostgresState } from './index.ts';
 import { deadColumns, deadLetterOf, peekedOf } from './rows.ts';
 import { timeOf } from './sql.ts';
 import { postgresTransfer } from './transfer.ts';
 
-export function postgresAdmin(state: PostgresState, maxBodyBytes: number): QueueAdmin {
+export function postgresAdmin(state: PostgresState, maxBodyBytes: number): QueueAdmin & MovableAdmin {
   const { db, ageingMs } = state;
   const s = db.schema;
   const now = timeOf('$1');

@@ -1,7 +1,7 @@
 /** The sending side. Calls that come together share a statement, each with its own result. */
 
 import { LongshoreError } from '../../../core/base/errors.ts';
-import type { Enqueue, OutgoingMessage, SendResult } from '../../../core/contract/queue.ts';
+import type { JobSender, OutgoingMessage, SendResult } from '../../../core/contract/queue.ts';
 import { sharing } from '../shared/sharing.ts';
 import { bigintArray, intArray, textArray } from './arrays.ts';
 import { insertOne } from './enqueue-sql.ts';
@@ -30,7 +30,7 @@ interface Queues {
 
 const none: ReadonlySet<number> = new Set();
 
-export function createEnqueue(state: PostgresState, maxBodyBytes: number): Enqueue {
+export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSender['enqueue'] {
   const { db, ageingMs, knownQueues } = state;
   const s = db.schema;
   const told = state.at() !== null;
@@ -185,11 +185,11 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): Enque
   }
 
   function isForOne(message: OutgoingMessage): boolean {
-    const { fresh = false, queue } = message;
-    return fresh && db.mayPrepare && knownQueues.has(queue) && state.delayOf(message) === 0;
+    const { hints, queue } = message;
+    return hints?.isNew === true && db.mayPrepare && knownQueues.has(queue) && state.delayOf(message) === 0;
   }
 
-  const { together, alone } = sharing(chunkSize, (messages) =>
+  const { together } = sharing(chunkSize, (messages) =>
     messages.length === 1 && isForOne(messages[0]!) ? storeOne(messages[0]!) : pack(messages)(),
   );
   async function enqueue(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
@@ -199,13 +199,7 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): Enque
       for (const result of await together(messages.slice(i, i + chunkSize))) results.push(result);
     return results;
   }
-  return Object.assign(enqueue, {
-    pack(messages: readonly OutgoingMessage[]) {
-      if (messages.length > chunkSize) return () => enqueue(messages);
-      const packed = pack(messages);
-      return () => alone(packed);
-    },
-  });
+  return enqueue;
 }
 
 const idsAndBodies = (messages: readonly OutgoingMessage[]) => ({
@@ -237,8 +231,8 @@ const skewMs = 3_600_000;
  */
 export function sinceOf(messages: readonly OutgoingMessage[]): number | null {
   let since = Number.POSITIVE_INFINITY;
-  for (const { id, fresh } of messages) {
-    if (fresh) continue;
+  for (const { id, hints } of messages) {
+    if (hints?.isNew) continue;
     if (!uuidv7.test(id)) return 0;
     const at = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
     if (at < since) since = at;

@@ -3,7 +3,7 @@
  * application's own data. The tables live in a schema of their own.
  */
 
-import { checkInteger } from '../../../core/app/job.ts';
+import { checkInteger } from '../../../core/base/checks.ts';
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import { config } from '../../../core/base/errors.ts';
 import type { OutgoingMessage } from '../../../core/contract/queue.ts';
@@ -133,8 +133,8 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
     nack,
     abandon,
     renew,
-    ackAndFetch,
     reapExpired,
+    hints: { ackAndFetch },
     enqueue: createEnqueue(state, maxBodyBytes),
     ...createTransactions(state, worker, maxBodyBytes),
     outbox: outboxRows.table,

@@ -1,7 +1,8 @@
 /** From rows to what callers see. */
 
-import type { AbandonReason, DeadLetter, PeekedMessage } from '../../../core/contract/queue.ts';
-import type { AttemptReport, JobRecord, JobStatus } from '../../../core/contract/store.ts';
+import type { DeadLetter, PeekedMessage } from '../../../core/contract/admin.ts';
+import type { AbandonReason, AttemptReport, JobStatus } from '../../../core/contract/outcome.ts';
+import type { JobRecord } from '../../../core/contract/store.ts';
 import type { Row } from './database.ts';
 import { Ended } from './ended.ts';
 

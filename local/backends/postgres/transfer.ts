@@ -1,7 +1,8 @@
 /** Hands waiting jobs over to another backend, and takes them from one. A held job is a member of a lease that never ends. */
 
 import { randomBytes } from 'node:crypto';
-import type { MovedJob, QueueTransfer, SendResult } from '../../../core/contract/queue.ts';
+import type { SendResult } from '../../../core/contract/queue.ts';
+import type { MovedJob, QueueTransfer } from '../../move/contract.ts';
 import { bigintArray, intArray, textArray } from './arrays.ts';
 import type { Row } from './database.ts';
 import { Ended } from './ended.ts';

@@ -1,7 +1,14 @@
 /** Claims and settlements: the calls of the hot path. */
 
 import { randomBytes } from 'node:crypto';
-import type { Ack, FetchRequest, JobLease, JobSettler, QueueBackend } from '../../../core/contract/queue.ts';
+import type {
+  Ack,
+  BackendHints,
+  FetchRequest,
+  JobLease,
+  JobSettler,
+  JobSource,
+} from '../../../core/contract/queue.ts';
 import { lostAttempt } from '../shared/defaults.ts';
 import { bigintArray, intArray, textArray } from './arrays.ts';
 import { type PostgresClient, queryTimeoutMs } from './database.ts';
@@ -24,7 +31,10 @@ export interface Claimed {
   readonly nextDueMs: number | null;
 }
 
-export interface Worker extends JobSettler, Required<Pick<QueueBackend, 'ackAndFetch' | 'reapExpired'>> {
+export interface Worker
+  extends JobSettler,
+    Pick<JobSource, 'reapExpired'>,
+    Required<Pick<BackendHints, 'ackAndFetch'>> {
   claim(request: Pick<FetchRequest, 'queues' | 'max' | 'leaseMs'>): Promise<Claimed>;
   /** Settles on a connection that has a transaction open. `committed` is to be called when it has ended well. */
   ackIn(client: PostgresClient, ack: Ack): Promise<{ settled: boolean; committed(): void }>;

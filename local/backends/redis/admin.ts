@@ -1,4 +1,5 @@
-import type { QueueAdmin, QueueStats } from '../../../core/contract/queue.ts';
+import type { QueueAdmin, QueueStats } from '../../../core/contract/admin.ts';
+import type { MovableAdmin } from '../../move/contract.ts';
 import type { RedisState } from './index.ts';
 import { readJobs } from './records.ts';
 import { deadLetterOf, peekedOf } from './rows.ts';
@@ -16,7 +17,7 @@ type StatsAnswer = [
 /** A script may not run for long. */
 const mostPerCall = 1_000;
 
-export function redisAdmin(state: RedisState, maxBodyBytes: number): QueueAdmin {
+export function redisAdmin(state: RedisState, maxBodyBytes: number): QueueAdmin & MovableAdmin {
   const { link } = state;
 
   async function statsOf(queue: string): Promise<QueueStats> {

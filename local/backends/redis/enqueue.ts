@@ -31,8 +31,8 @@ export function createEnqueue(state: RedisState, maxBodyBytes: number): JobSende
   /** What most calls bring goes by a way without tables of who belongs where. */
   async function storePlain(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
     const now = clock.now();
-    const { queue, repeatable } = messages[0]!;
-    const handover = repeatable ? state.handoverChannels : '';
+    const { queue } = messages[0]!;
+    const handover = '';
     const args = [state.at(), `${ageingMs}`, state.channel(queue), handover, `${messages.length}`];
     for (const message of messages) {
       const place = nextPlace(message.priority);
@@ -81,7 +81,7 @@ export function createEnqueue(state: RedisState, maxBodyBytes: number): JobSende
   async function deliver(queue: string, parcels: readonly Parcel[], results: SendResult[]): Promise<void> {
     let rest = parcels;
     // Only ids that somebody chose can be met twice.
-    if (parcels.some(({ message }) => !message.fresh)) {
+    if (parcels.some(({ message }) => !message.hints?.isNew)) {
       try {
         for (const copy of await elsewhere(queue, parcels)) results[copy.at] = sent(copy, true);
       } catch (error) {
@@ -97,7 +97,7 @@ export function createEnqueue(state: RedisState, maxBodyBytes: number): JobSende
 
   /** Those whose ids another queue holds. */
   async function elsewhere(queue: string, parcels: readonly Parcel[]): Promise<Parcel[]> {
-    const chosen = parcels.filter(({ message }) => !message.fresh);
+    const chosen = parcels.filter(({ message }) => !message.hints?.isNew);
     const ids = chosen.map(({ message }) => message.id);
     const others = (await state.queues(true)).filter((other) => other !== queue);
     const flags = (await Promise.all(
@@ -113,14 +113,14 @@ export function createEnqueue(state: RedisState, maxBodyBytes: number): JobSende
     const carefulParcels: Parcel[] = [];
     for (const parcel of parcels) {
       const { message } = parcel;
-      const { id, priority, notBefore, fresh } = message;
+      const { id, priority, notBefore, hints } = message;
       const waitMs = notBefore === null ? 0 : Math.max(0, Math.ceil(notBefore - now));
       const place = nextPlace(priority);
       const text = jobText(message, place, now, now + waitMs);
-      if (fresh && waitMs === 0) args.push(place + id, text);
+      if (hints?.isNew && waitMs === 0) args.push(place + id, text);
       else {
         carefulParcels.push(parcel);
-        careful.push(place + id, text, `${waitMs}`, fresh ? '1' : '0');
+        careful.push(place + id, text, `${waitMs}`, hints?.isNew ? '1' : '0');
       }
     }
     args[4] = `${parcels.length - carefulParcels.length}`;
@@ -147,8 +147,8 @@ function arePlain(messages: readonly OutgoingMessage[], maxBodyBytes: number): b
   if (messages.length === 0 || messages.length > mostMessages) return false;
   const { queue } = messages[0]!;
   let bytes = 0;
-  for (const { fresh, notBefore, queue: its, body } of messages) {
-    if (!fresh || notBefore !== null || its !== queue || body.length * 3 > maxBodyBytes) return false;
+  for (const { hints, notBefore, queue: its, body } of messages) {
+    if (!hints?.isNew || notBefore !== null || its !== queue || body.length * 3 > maxBodyBytes) return false;
     bytes += body.length;
   }
   return bytes <= mostBytes;

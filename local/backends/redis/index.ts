@@ -4,7 +4,7 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { checkInteger } from '../../../core/app/job.ts';
+import { checkInteger } from '../../../core/base/checks.ts';
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import { config, shown } from '../../../core/base/errors.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
@@ -176,7 +176,7 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
       );
     },
   };
-  const { claim, decline, ...worker } = createWorker(state);
+  const { ack, nack, abandon, renew, reapExpired, ackAndFetch, claim, decline } = createWorker(state);
   const seats = createSeats({
     channels: state.handoverChannels,
     now: clock.now,
@@ -193,14 +193,18 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
     limits: { maxBodyBytes, maxDelayMs: null, maxLeaseMs: null },
     stores: { keys: redisKeys(state), records: redisRecords(state), workers: redisWorkers(state) },
     admin: redisAdmin(state, maxBodyBytes),
-    ...worker,
+    ack,
+    nack,
+    abandon,
+    renew,
+    reapExpired,
+    hints: { ackAndFetch },
     enqueue: createEnqueue(state, maxBodyBytes),
 
-    async fetch({ queues, max, leaseMs, waitMs, signal, idle = false }) {
+    async fetch({ queues, max, leaseMs, waitMs, signal }) {
       const until = clock.now() + waitMs;
       const channels = [...queues.map(state.channel), seats.channel];
-      const guest =
-        idle && listen && waitMs > 0 && leaseMs < longestHandedMs ? seats.enter(queues, max) : null;
+      const guest = listen && waitMs > 0 && leaseMs < longestHandedMs ? seats.enter(queues, max) : null;
       let unheard = false;
       try {
         for (;;) {

@@ -1,4 +1,5 @@
-import type { CancelResult, JobRecord, JobStatus, RecordStore } from '../../../core/contract/store.ts';
+import type { JobStatus } from '../../../core/contract/outcome.ts';
+import type { CancelResult, JobRecord, RecordStore } from '../../../core/contract/store.ts';
 import type { RedisState } from './index.ts';
 import { type Found, idOf, publicRecord, wholeOf } from './rows.ts';
 

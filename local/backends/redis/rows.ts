@@ -2,14 +2,11 @@
 
 import { LongshoreError } from '../../../core/base/errors.ts';
 import { quoted } from '../../../core/base/json.ts';
-import type {
-  AbandonReason,
-  DeadLetter,
-  MovedJob,
-  OutgoingMessage,
-  PeekedMessage,
-} from '../../../core/contract/queue.ts';
-import type { AttemptReport, JobRecord, JobStatus } from '../../../core/contract/store.ts';
+import type { DeadLetter, PeekedMessage } from '../../../core/contract/admin.ts';
+import type { AbandonReason, AttemptReport, JobStatus } from '../../../core/contract/outcome.ts';
+import type { OutgoingMessage } from '../../../core/contract/queue.ts';
+import type { JobRecord } from '../../../core/contract/store.ts';
+import type { MovedJob } from '../../move/contract.ts';
 
 /** Sorts by arrival. Microseconds, so that processes agree about the order as far as their clocks do. */
 let lastPlace = 0;

@@ -1,7 +1,8 @@
 /** Hands waiting jobs over to another backend, and takes them from one; move.lua tells how they are held. */
 
 import { LongshoreError } from '../../../core/base/errors.ts';
-import type { MovedJob, QueueTransfer, SendResult } from '../../../core/contract/queue.ts';
+import type { SendResult } from '../../../core/contract/queue.ts';
+import type { MovedJob, QueueTransfer } from '../../move/contract.ts';
 import { tooLarge } from '../shared/defaults.ts';
 import type { RedisState } from './index.ts';
 import { type Found, heldOf, jobText, nextPlace } from './rows.ts';

@@ -3,11 +3,12 @@
 import { randomBytes } from 'node:crypto';
 import type {
   Ack,
+  BackendHints,
   FetchRequest,
   JobLease,
   JobSettler,
+  JobSource,
   Nack,
-  QueueBackend,
 } from '../../../core/contract/queue.ts';
 import { lostAttempt } from '../shared/defaults.ts';
 import type { RedisState } from './index.ts';
@@ -36,7 +37,10 @@ export interface Moment {
 /** 0 = it has none, 1 = it has one, 2 = the one that it believed to have is gone. */
 type SeatAnswer = 0 | 1 | 2;
 
-export interface Worker extends JobSettler, Required<Pick<QueueBackend, 'ackAndFetch' | 'reapExpired'>> {
+export interface Worker
+  extends JobSettler,
+    Pick<JobSource, 'reapExpired'>,
+    Required<Pick<BackendHints, 'ackAndFetch'>> {
   /** @param listens whether who finds nothing waits to be rung */
   claim(request: Request, listens?: boolean, seating?: Seating | null): Promise<Claimed>;
   /** Hands back what was handed over, and has not begun. */

@@ -1,5 +1,5 @@
 import { LongshoreError } from '../../../core/base/errors.ts';
-import type { AttemptReport } from '../../../core/contract/store.ts';
+import type { AttemptReport } from '../../../core/contract/outcome.ts';
 
 /** Defaults that all backends of this folder share. */
 export const backendDefaults = {

@@ -1,10 +1,11 @@
-import type { QueueAdmin, QueueStats } from '../../../core/contract/queue.ts';
+import type { QueueAdmin, QueueStats } from '../../../core/contract/admin.ts';
+import type { MovableAdmin } from '../../move/contract.ts';
 import type { SqliteState } from './index.ts';
 import { deadLetterOf, type JobRow, peekedOf, recordColumns } from './rows.ts';
 import { State } from './schema.ts';
 import { sqliteTransfer } from './transfer.ts';
 
-export function sqliteAdmin(state: SqliteState, maxBodyBytes: number): QueueAdmin {
+export function sqliteAdmin(state: SqliteState, maxBodyBytes: number): QueueAdmin & MovableAdmin {
   const { db, clock } = state;
   const dead = `ended IN (${State.failed}, ${State.expired})`;
   const names = db.prepare('SELECT name FROM queues ORDER BY name');

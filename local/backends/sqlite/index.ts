@@ -4,7 +4,7 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { checkInteger } from '../../../core/app/job.ts';
+import { checkInteger } from '../../../core/base/checks.ts';
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import { config, shown } from '../../../core/base/errors.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';

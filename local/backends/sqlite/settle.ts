@@ -1,6 +1,6 @@
 /** Ends leases. A lease is released by its row number AND its nonce, so a stale owner finds nothing to settle. */
 
-import type { Ack, JobSettler, QueueBackend } from '../../../core/contract/queue.ts';
+import type { Ack, BackendHints, JobSettler } from '../../../core/contract/queue.ts';
 import type { Claims } from './claims.ts';
 import type { SqliteState } from './index.ts';
 import type { SqliteKeys } from './keys.ts';
@@ -8,7 +8,7 @@ import { ownership, tokenOf } from './places.ts';
 import { appendReport, reportLine } from './rows.ts';
 import { State } from './schema.ts';
 
-type Settler = JobSettler & Required<Pick<QueueBackend, 'ackAndFetch'>>;
+type Settler = JobSettler & { readonly hints: Required<Pick<BackendHints, 'ackAndFetch'>> };
 
 export function createSettler(state: SqliteState, keys: SqliteKeys, claims: Claims): Settler {
   const { db, clock, retention, places } = state;
@@ -57,12 +57,14 @@ export function createSettler(state: SqliteState, keys: SqliteKeys, claims: Clai
       return db.transaction('settling', () => ackNow(acks, clock.now()));
     },
 
-    async ackAndFetch(acks, { queues, max, leaseMs }) {
-      const now = clock.now();
-      return db.transaction('settling and claiming', () => {
-        const settled = ackNow(acks, now);
-        return { settled, leases: claims.claimNow(queues, max, leaseMs, now) };
-      });
+    hints: {
+      async ackAndFetch(acks, { queues, max, leaseMs }) {
+        const now = clock.now();
+        return db.transaction('settling and claiming', () => {
+          const settled = ackNow(acks, now);
+          return { settled, leases: claims.claimNow(queues, max, leaseMs, now) };
+        });
+      },
     },
 
     async nack(lease, { delayMs, countAttempt, report }) {

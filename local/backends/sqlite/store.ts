@@ -1,7 +1,7 @@
 /** State in one SQLite file, for queues that keep none. The file may be that of a SQLite queue. */
 
 import { randomUUID } from 'node:crypto';
-import { checkInteger } from '../../../core/app/job.ts';
+import { checkInteger } from '../../../core/base/checks.ts';
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import { config, shown } from '../../../core/base/errors.ts';
 import type { Retention, Stores } from '../../../core/contract/store.ts';

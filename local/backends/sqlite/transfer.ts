@@ -1,6 +1,7 @@
 /** Hands waiting jobs over to another backend, and takes them from one. A held job is a lease that never ends. */
 
-import type { MovedJob, QueueTransfer, SendResult } from '../../../core/contract/queue.ts';
+import type { SendResult } from '../../../core/contract/queue.ts';
+import type { MovedJob, QueueTransfer } from '../../move/contract.ts';
 import { tooLarge } from '../shared/defaults.ts';
 import type { SqliteState } from './index.ts';
 import { type JobRow, recordColumns, recordOf, reportLine } from './rows.ts';

@@ -1,4 +1,4 @@
-import type { DeadLetter, DeadLetters, QueueAdmin } from '../../../core/contract/queue.ts';
+import type { DeadLetter, DeadLetters, QueueAdmin } from '../../../core/contract/admin.ts';
 import { type Command, defineCommand, type Input, type Result } from '../command.ts';
 import { id, integer, name } from '../config/values.ts';
 import { notFound, usage } from '../errors.ts';

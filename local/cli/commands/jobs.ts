@@ -1,4 +1,5 @@
-import type { AttemptReport, CancelResult, JobRecord, JobStatus } from '../../../core/contract/store.ts';
+import type { AttemptReport, JobStatus } from '../../../core/contract/outcome.ts';
+import type { CancelResult, JobRecord } from '../../../core/contract/store.ts';
 import { type Command, defineCommand, type Input } from '../command.ts';
 import { id, integer, name, oneOf } from '../config/values.ts';
 import { type ExitCode, notFound } from '../errors.ts';

@@ -1,4 +1,6 @@
-import type { QueueBackend, QueueStats } from '../../../core/contract/queue.ts';
+import type { QueueStats } from '../../../core/contract/admin.ts';
+import type { QueueBackend } from '../../../core/contract/queue.ts';
+import { movable } from '../../move/contract.ts';
 import { exclusive, isSame } from '../../move/exclusive.ts';
 import { type Moved, move as moveBacklog } from '../../move/move.ts';
 import { defineCommand, type Input, type Result } from '../command.ts';
@@ -116,9 +118,10 @@ async function queuesOf(
       `Backend "${backend}" cannot be moved from: it offers no administration.`,
     );
   }
+  const { transfer } = movable(goal === undefined ? {} : { admin: goal });
   const known = new Set((await admin.stats()).map(({ queue }) => queue));
-  for (const { queue, leased } of goal?.transfer ? await goal.stats() : [])
-    if (leased > 0 && (await goal!.transfer!.held(queue, 1)).length > 0) known.add(queue);
+  for (const { queue, leased } of transfer ? await goal!.stats() : [])
+    if (leased > 0 && (await transfer!.held(queue, 1)).length > 0) known.add(queue);
   if (only === undefined) return [...known];
   if (!known.has(only)) throw notFound(`There is no queue "${only}" at the source.${hint(only, [...known])}`);
   return [only];

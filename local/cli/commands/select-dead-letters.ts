@@ -1,7 +1,8 @@
 /** Dead letters in bulk: which ones are meant, each once, and no faster than somebody wants. */
 
 import type { Clock } from '../../../core/base/clock.ts';
-import type { AbandonReason, DeadLetter, DeadLetters } from '../../../core/contract/queue.ts';
+import type { DeadLetter, DeadLetters } from '../../../core/contract/admin.ts';
+import type { AbandonReason } from '../../../core/contract/outcome.ts';
 import { duration, integer, name, oneOf } from '../config/values.ts';
 
 const reasons: readonly AbandonReason[] = [

@@ -1,4 +1,4 @@
-import type { QueueStats } from '../../../core/contract/queue.ts';
+import type { QueueStats } from '../../../core/contract/admin.ts';
 import { defineCommand } from '../command.ts';
 import { name } from '../config/values.ts';
 import { type Column, span } from '../output/ui.ts';

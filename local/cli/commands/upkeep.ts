@@ -1,5 +1,6 @@
+import type { JobStatus } from '../../../core/contract/outcome.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
-import type { JobStatus, RecordStore, Retention } from '../../../core/contract/store.ts';
+import type { RecordStore, Retention } from '../../../core/contract/store.ts';
 import { type Command, defineCommand } from '../command.ts';
 import { duration, name } from '../config/values.ts';
 import { usage } from '../errors.ts';

@@ -1,7 +1,8 @@
 /** Texts of the command line as values. Each parser throws `InvalidArgumentError`, which commander completes. */
 
 import { InvalidArgumentError } from 'commander';
-import { namePattern, priorities, priorityOf } from '../../../core/app/job.ts';
+import { priorities, priorityOf } from '../../../core/app/options.ts';
+import { namePattern } from '../../../core/base/checks.ts';
 import { hint } from './nearest.ts';
 
 const timeUnits: Readonly<Record<string, number>> = {

@@ -13,6 +13,7 @@ import { beanstalkd } from '../../../local/backends/beanstalkd/index.ts';
 import { postgres } from '../../../local/backends/postgres/index.ts';
 import { redis } from '../../../local/backends/redis/index.ts';
 import { sqlite, sqliteStore } from '../../../local/backends/sqlite/index.ts';
+import { movable } from '../../../local/move/contract.ts';
 import { startBeanstalkd } from '../../services/beanstalkd/server.ts';
 import { freshDatabase } from '../../services/postgres/schemas.ts';
 import { startRedis } from '../../services/redis/server.ts';
@@ -161,11 +162,11 @@ const bodiesOf = async (backend: QueueBackend): Promise<string[]> => {
   const held = [];
   for (const queue of queues) {
     for (;;) {
-      const some = await backend.admin!.transfer!.hold(queue, 1_000);
+      const some = await movable(backend).transfer!.hold(queue, 1_000);
       if (some.length === 0) break;
       held.push(...some);
     }
-    await backend.admin!.transfer!.release(
+    await movable(backend).transfer!.release(
       queue,
       held.map(({ message }) => message.id),
     );

@@ -1,8 +1,10 @@
 /** A move that dies at any call it makes, before or after the call took effect, and is begun again: every job runs once. */
 
 import { describe, expect, it } from 'vitest';
+import type { QueueAdmin } from '../../../core/contract/admin.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
+import type { MovableAdmin } from '../../../local/move/contract.ts';
 import { type Moved, move } from '../../../local/move/move.ts';
 import { createVirtualClock, type VirtualClock } from '../../testing/virtual-clock.ts';
 
@@ -36,7 +38,7 @@ function mortal<T extends object>(target: T, fate: Fate): T {
 
 /** A broker's queue: without `transfer`, and it takes back by itself what was leased too long. Its waiting is time that passes. */
 function plain(backend: QueueBackend, clock: VirtualClock): QueueBackend {
-  const { transfer: _, ...admin } = backend.admin!;
+  const { transfer: _, ...admin } = backend.admin! as QueueAdmin & MovableAdmin;
   return {
     ...backend,
     admin,

@@ -165,7 +165,7 @@ describe('serviceBus()', () => {
 
   it('takes a job that comes back from another queue within the window of duplicates', async () => {
     const backend = open();
-    for (const move of [{}, { moved: 'move-1' }, { moved: 'move-2' }]) {
+    for (const move of [{}, { hints: { move: 'move-1' } }, { hints: { move: 'move-2' } }]) {
       await backend.enqueue([message('m1', move)]);
       const [lease] = await take(backend);
       expect(lease).toMatchObject({ body: '{"id":"m1"}', attempt: 1 });

@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 const fresh = (id: string, parts: Partial<Contract.OutgoingMessage> = {}) =>
-  message({ id, fresh: true, ...parts });
+  message({ id, hints: { isNew: true }, ...parts });
 
 /** With a queue that is known: the first job of a queue is written together with its name. */
 async function open(options: object = {}) {
@@ -54,8 +54,10 @@ describe('a job that is new', () => {
   ])('%s: is stored as one that may be a copy', async (_name, jobs) => {
     const backend = await open({ clock: createVirtualClock() });
     const written: unknown[] = [];
-    for (const isFresh of [true, false]) {
-      const sent = await backend.enqueue(jobs.map((job, i) => fresh(`job-${i}`, { ...job, fresh: isFresh })));
+    for (const isNew of [true, false]) {
+      const sent = await backend.enqueue(
+        jobs.map((job, i) => fresh(`job-${i}`, { ...job, hints: { isNew } })),
+      );
       expect(sent).toEqual(jobs.map((_, i) => ({ ok: true, id: `job-${i}`, duplicate: false })));
       written.push(await rows());
     }

@@ -7,12 +7,8 @@ import pg from 'pg';
 import { expect } from 'vitest';
 import { LongshoreError } from '../../../core/base/errors.ts';
 import type { LongshoreEvent } from '../../../core/base/events.ts';
-import type {
-  OutgoingMessage,
-  PeekedMessage,
-  QueueBackend,
-  SendResult,
-} from '../../../core/contract/queue.ts';
+import type { PeekedMessage } from '../../../core/contract/admin.ts';
+import type { OutgoingMessage, QueueBackend, SendResult } from '../../../core/contract/queue.ts';
 import {
   type Outbox,
   outbox,

@@ -129,7 +129,7 @@ const cases: Record<string, Case> = {
     async run(measure) {
       const leases = await take();
       return measure(() =>
-        backend.ackAndFetch!(
+        backend.hints!.ackAndFetch!(
           leases.map((lease) => ({ lease, report })),
           request,
         ),

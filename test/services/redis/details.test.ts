@@ -170,7 +170,7 @@ describe('acks and a claim of several queues in one step', () => {
     const [lease] = await backend.fetch({ ...take, queues: ['broken'] });
     await server.command('RENAME', `${prefix}:{broken}:leases`, `${prefix}:{broken}:kept`);
     await server.command('SET', `${prefix}:{broken}:leases`, 'somebody else has written here');
-    const both = backend.ackAndFetch!([{ lease: lease! }], { ...take, queues: ['default', 'other'] });
+    const both = backend.hints!.ackAndFetch!([{ lease: lease! }], { ...take, queues: ['default', 'other'] });
     await expect(both).rejects.toMatchObject({ code: 'CORRUPT' });
     await server.command('RENAME', `${prefix}:{broken}:kept`, `${prefix}:{broken}:leases`);
     expect(await backend.ack([{ lease: lease! }])).toEqual([true]);

@@ -32,7 +32,9 @@ describe('a server that is killed with SIGKILL', () => {
       const ackedAt = new Map<string, number>();
       const until = Date.now() + writingMs;
       while (Date.now() < until) {
-        const batch = Array.from({ length: 10 }, () => message({ id: `job-${++number}`, fresh: true }));
+        const batch = Array.from({ length: 10 }, () =>
+          message({ id: `job-${++number}`, hints: { isNew: true } }),
+        );
         for (const { ok, id } of await backend.enqueue(batch)) if (ok) confirmedAt.set(id, Date.now());
         const request = { queues: ['default'], max: 5, leaseMs: 60_000, waitMs: 0 };
         const leases = await backend.fetch(request);

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { JobLease } from '../../../core/contract/queue.ts';
-import { connect } from '../../../core/enqueue/client.ts';
+import { connect } from '../../../core/enqueue/connect.ts';
 import { until } from '../../kit/until.ts';
 import { startProxy } from '../postgres/proxy.ts';
 import { message } from '../sqlite/messages.ts';
@@ -22,7 +22,7 @@ afterEach(() => {
 const wait = { queues: ['default'], max: 1, leaseMs: 60_000, waitMs: 20_000, idle: true };
 const look = { queues: ['default'], max: 10, leaseMs: 60_000, waitMs: 0 };
 let ids = 0;
-const fresh = (parts: object = {}) => message({ id: `id-${++ids}`, fresh: true, repeatable: true, ...parts });
+const fresh = (parts: object = {}) => message({ id: `id-${++ids}`, hints: { isNew: true }, ...parts });
 const idOf = ({ token }: JobLease) => token.slice(24);
 
 /** The processes that have a seat, by the name with which tokens of what they are handed begin. */
@@ -81,7 +81,7 @@ describe('a job for an idle worker', () => {
 
   it.each<[what: string, parts: object]>([
     ['may begin only once', { repeatable: false }],
-    ['has an id that may have come before', { fresh: false }],
+    ['has an id that may have come before', { hints: {} }],
   ])('is only rung for when it %s', async (_what, parts) => {
     const { sender, fetched, seat } = await idleWorker();
     await sender.enqueue([fresh(parts)]);

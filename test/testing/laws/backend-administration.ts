@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { QueueStats } from '../../../core/contract/queue.ts';
+import type { QueueStats } from '../../../core/contract/admin.ts';
 import { startWaiting } from './backend-waiting.ts';
 import type { Law } from './harness.ts';
 import { bodiesOf, hour, type Kit, mail, minute, reports, second } from './kit.ts';

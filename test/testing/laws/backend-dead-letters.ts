@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { AbandonReason } from '../../../core/contract/queue.ts';
+import type { AbandonReason } from '../../../core/contract/outcome.ts';
 import type { Law } from './harness.ts';
 import { bodiesOf, type Kit, mail, minute, reports, second } from './kit.ts';
 

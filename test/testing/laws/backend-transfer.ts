@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import type { MovedJob, QueueTransfer } from '../../../core/contract/queue.ts';
+import { type MovedJob, movable, type QueueTransfer } from '../../../local/move/contract.ts';
 import type { Law } from './harness.ts';
 import { bodiesOf, day, hour, type Kit, mail, minute, reports, second } from './kit.ts';
 
 function transferOf(t: Kit): QueueTransfer {
-  const { transfer } = t.admin;
+  const { transfer } = movable(t.backend);
   assert.ok(transfer, `backend "${t.backend.name}" offers no transfer and declares no lack of it`);
   return transfer;
 }
@@ -72,8 +72,8 @@ export function transferLaws(law: Law): void {
       const held = await holdAll(t);
       const expected = [high, normal, soon, later];
       assert.deepEqual(
-        held.map(({ message }) => ({ ...message, notBefore: null, fresh: null })),
-        expected.map((message) => ({ ...message, notBefore: null, fresh: null })),
+        held.map(({ message }) => ({ ...message, notBefore: null, hints: undefined })),
+        expected.map((message) => ({ ...message, notBefore: null, hints: undefined })),
       );
       assert.deepEqual(
         held.map(({ message }) => message.notBefore),
@@ -121,7 +121,7 @@ export function transferLaws(law: Law): void {
     assert.deepEqual(await transferOf(t).remove(mail, [id!, 'unknown', id!]), [true, false, false]);
     assert.equal(await stateOf(t, id!), null);
     assert.deepEqual(idsOf(await transferOf(t).held(mail, 10)), [other]);
-    assert.equal((await t.backend.enqueue([{ ...message, fresh: false }]))[0]!.ok, true);
+    assert.equal((await t.backend.enqueue([{ ...message, hints: {} }]))[0]!.ok, true);
     assert.equal((await t.take()).body, message.body);
   });
 
@@ -147,7 +147,7 @@ export function transferLaws(law: Law): void {
       await t.nothingComes();
       assert.deepEqual(
         await transferOf(t).held(mail, 10),
-        [{ ...job, message: { ...job.message, fresh: undefined } }].map((one) =>
+        [{ ...job, message: { ...job.message, hints: undefined } }].map((one) =>
           JSON.parse(JSON.stringify(one)),
         ),
       );
@@ -256,7 +256,7 @@ export function transferLaws(law: Law): void {
     await Promise.all(
       t.openings.map(async (opening) => {
         for (let i = 0; i < 10; i++) {
-          for (const { message } of await opening.admin!.transfer!.hold(mail, 3)) ids.push(message.id);
+          for (const { message } of await movable(opening).transfer!.hold(mail, 3)) ids.push(message.id);
           for (const { body } of await opening.fetch(request)) ids.push(identify(body));
         }
       }),

@@ -48,10 +48,10 @@ export function waitingLaws(law: Law): void {
     assert.deepEqual(bodiesOf(await arrival()), [body]);
   });
 
-  law('an idle fetch is given each message once, by whomever it was sent', async (t) => {
+  law('a fetch that waits is given each message once, by whomever it was sent', async (t) => {
     for (const sender of [...t.openings, ...t.openings, ...t.openings]) {
-      const arrival = await startWaiting(t, undefined, { idle: true });
-      const message = t.message({ fresh: true, repeatable: true });
+      const arrival = await startWaiting(t);
+      const message = t.message({ hints: { isNew: true } });
       await sender.enqueue([message]);
       const leases = await arrival();
       assert.deepEqual(bodiesOf(leases), [message.body]);

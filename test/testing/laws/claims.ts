@@ -8,7 +8,7 @@ import type { StandardSchema } from '../../../core/app/schema.ts';
 import { createRun } from '../../../core/attempt/run.ts';
 import { LongshoreError, PermanentError } from '../../../core/base/errors.ts';
 import type { ClaimStore } from '../../../core/contract/store.ts';
-import { connect } from '../../../core/enqueue/client.ts';
+import { connect } from '../../../core/enqueue/connect.ts';
 import { keyRing } from '../../../core/envelope/signing.ts';
 import { attempt } from '../../../core/flow.ts';
 import { memory } from '../../../local/backends/memory/index.ts';

@@ -8,7 +8,7 @@ import type { StandardSchema } from '../../../core/app/schema.ts';
 import type { Clock } from '../../../core/base/clock.ts';
 import { PermanentError } from '../../../core/base/errors.ts';
 import type { LongshoreEvent } from '../../../core/base/events.ts';
-import type { DeadLetter } from '../../../core/contract/queue.ts';
+import type { DeadLetter } from '../../../core/contract/admin.ts';
 import type { Client } from '../../../core/enqueue/client.ts';
 import { keyRing } from '../../../core/envelope/signing.ts';
 import { mail, minute, reports, second } from './kit.ts';

@@ -1,8 +1,10 @@
 /** The verbs in which the laws are written. */
 
 import assert from 'node:assert/strict';
-import type { JobLease, OutgoingMessage, QueueAdmin, QueueBackend } from '../../../core/contract/queue.ts';
-import type { AttemptReport, Outcome, Stores } from '../../../core/contract/store.ts';
+import type { QueueAdmin } from '../../../core/contract/admin.ts';
+import type { AttemptReport, Outcome } from '../../../core/contract/outcome.ts';
+import type { JobLease, OutgoingMessage, QueueBackend } from '../../../core/contract/queue.ts';
+import type { Stores } from '../../../core/contract/store.ts';
 import type { Bench, Lack } from './harness.ts';
 
 export const second = 1_000;

@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import type { AbandonReason, JobLease, OutgoingMessage } from '../../../core/contract/queue.ts';
+import type { AbandonReason } from '../../../core/contract/outcome.ts';
+import type { JobLease, OutgoingMessage } from '../../../core/contract/queue.ts';
 import { hour, type Kit, mail, reports, second } from './kit.ts';
 import type { Reference } from './reference.ts';
 

@@ -3,8 +3,8 @@
  * backend with, so it must be obvious, not fast.
  */
 
-import type { AbandonReason } from '../../../core/contract/queue.ts';
-import type { CancelResult, JobStatus } from '../../../core/contract/store.ts';
+import type { AbandonReason, JobStatus } from '../../../core/contract/outcome.ts';
+import type { CancelResult } from '../../../core/contract/store.ts';
 import { hour } from './kit.ts';
 
 type State = 'waiting' | 'leased' | 'completed' | 'failed' | 'expired' | 'cancelled';

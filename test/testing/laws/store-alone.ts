@@ -3,8 +3,9 @@
  * client and an attempt do.
  */
 
+import type { AttemptReport } from '../../../core/contract/outcome.ts';
 import type { JobLease, QueueBackend } from '../../../core/contract/queue.ts';
-import type { AttemptReport, RecordedJob, Stores } from '../../../core/contract/store.ts';
+import type { RecordedJob, Stores } from '../../../core/contract/store.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import type { Harness, OpenOptions } from './harness.ts';

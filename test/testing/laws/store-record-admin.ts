@@ -1,7 +1,7 @@
 /** What people do with records: list them, and cancel jobs. */
 
 import assert from 'node:assert/strict';
-import type { JobStatus } from '../../../core/contract/store.ts';
+import type { JobStatus } from '../../../core/contract/outcome.ts';
 import type { Law } from './harness.ts';
 import { hour, type Kit, mail, minute, reportOf, reports, second } from './kit.ts';
 

@@ -1,14 +1,9 @@
 /** The verbs of the laws about what is written, told without a queue: late, twice or out of order, as a law needs it. */
 
 import assert from 'node:assert/strict';
-import type { AbandonReason, OutgoingMessage } from '../../../core/contract/queue.ts';
-import type {
-  AttemptReport,
-  JobRecord,
-  Outcome,
-  RecordedJob,
-  RecordWriter,
-} from '../../../core/contract/store.ts';
+import type { AbandonReason, AttemptReport, Outcome } from '../../../core/contract/outcome.ts';
+import type { OutgoingMessage } from '../../../core/contract/queue.ts';
+import type { JobRecord, RecordedJob, RecordWriter } from '../../../core/contract/store.ts';
 import type { Kit } from './kit.ts';
 
 export interface Telling {

@@ -7,7 +7,7 @@ import { defineJob } from '../../../core/app/job.ts';
 import { defineSchedule } from '../../../core/app/schedule.ts';
 import { errorCodes, LongshoreError, PermanentError, RetryAfterError } from '../../../core/base/errors.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
-import { connect } from '../../../core/enqueue/client.ts';
+import { connect } from '../../../core/enqueue/connect.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { anything, job, refusal, refusalText, ring } from './kit.ts';
 

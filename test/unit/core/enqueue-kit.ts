@@ -2,7 +2,7 @@
 
 import { expect } from 'vitest';
 import type { Job } from '../../../core/app/job.ts';
-import type { EnqueueOptions } from '../../../core/enqueue/client.ts';
+import type { EnqueueOptions } from '../../../core/app/options.ts';
 import { type Envelope, readEnvelope } from '../../../core/envelope/envelope.ts';
 import { bench, refusalText, ring } from './kit.ts';
 

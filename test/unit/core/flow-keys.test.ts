@@ -1,9 +1,9 @@
 /** The idempotency guard: two jobs with one key have one effect, and a failed attempt never blocks its own retry. */
 
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { EnqueueOptions } from '../../../core/app/options.ts';
 import { RetryAfterError } from '../../../core/base/errors.ts';
 import type { KeyStore } from '../../../core/contract/store.ts';
-import type { EnqueueOptions } from '../../../core/enqueue/client.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { type Bench, type BenchOptions, bench, job, until } from './kit.ts';
 

@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest';
 import type { Run } from '../../../core/attempt/run.ts';
 import { LongshoreError, PermanentError } from '../../../core/base/errors.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
-import { connect } from '../../../core/enqueue/client.ts';
+import { connect } from '../../../core/enqueue/connect.ts';
 import { attempt } from '../../../core/flow.ts';
 import { memoryStore } from '../../../local/backends/memory/index.ts';
 import { envelope, job } from './kit.ts';

@@ -3,15 +3,17 @@
 import * as z from 'zod';
 import { type AppOptions, createApp } from '../../../core/app/app.ts';
 import { defineJob, type Job, type JobDefinition } from '../../../core/app/job.ts';
+import type { EnqueueOptions } from '../../../core/app/options.ts';
+import type { AttemptResult } from '../../../core/attempt/attempt.ts';
 import { createRun, type Run } from '../../../core/attempt/run.ts';
 import { LongshoreError } from '../../../core/base/errors.ts';
 import type { LongshoreEvent } from '../../../core/base/events.ts';
 import type { JobSettler, QueueBackend } from '../../../core/contract/queue.ts';
 import type { Stores } from '../../../core/contract/store.ts';
-import { connect, type EnqueueOptions } from '../../../core/enqueue/client.ts';
+import { connect } from '../../../core/enqueue/connect.ts';
 import { type Envelope, writeEnvelope } from '../../../core/envelope/envelope.ts';
 import { keyRing } from '../../../core/envelope/signing.ts';
-import { type AttemptResult, attempt } from '../../../core/flow.ts';
+import { attempt } from '../../../core/flow.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 

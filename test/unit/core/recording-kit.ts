@@ -1,12 +1,13 @@
 /** A queue that keeps no state, a store beside it, and one attempt at a time. */
 
 import { type AppOptions, createApp } from '../../../core/app/app.ts';
+import type { AttemptResult } from '../../../core/attempt/attempt.ts';
 import { createRun, type Run } from '../../../core/attempt/run.ts';
 import type { LongshoreEvent } from '../../../core/base/events.ts';
 import type { JobSettler, QueueBackend } from '../../../core/contract/queue.ts';
 import type { JobRecord, RecordWriter, Stores } from '../../../core/contract/store.ts';
-import { connect } from '../../../core/enqueue/client.ts';
-import { type AttemptResult, attempt } from '../../../core/flow.ts';
+import { connect } from '../../../core/enqueue/connect.ts';
+import { attempt } from '../../../core/flow.ts';
 import { memory, memoryStore } from '../../../local/backends/memory/index.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 import { ring, startMs } from './kit.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Run } from '../../../core/attempt/run.ts';
 import { createRun } from '../../../core/attempt/run.ts';
-import { Runs } from '../../../core/worker/run-list.ts';
+import { RunList } from '../../../core/worker/run-list.ts';
 
 const make = (): Run =>
   createRun({ queue: 'default', body: '', attempt: 1, token: '', expiresAt: 0, interrupted: false });
@@ -13,7 +13,7 @@ describe('the runs of a worker', () => {
     fc.assert(
       fc.property(steps, (sequence) => {
         const all = Array.from({ length: 8 }, make);
-        const [runs, others] = [new Runs(), new Runs()];
+        const [runs, others] = [new RunList(), new RunList()];
         const [expected, rest] = [new Set<Run>(), new Set<Run>()];
         for (const [step, n] of sequence) {
           const run = all[n]!;
@@ -40,7 +40,7 @@ describe('the runs of a worker', () => {
   });
 
   it('are shown as they were, while some of them end', () => {
-    const runs = new Runs();
+    const runs = new RunList();
     const three = [make(), make(), make()];
     for (const run of three) runs.add(run);
     const seen: Run[] = [];

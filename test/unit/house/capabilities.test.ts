@@ -10,6 +10,7 @@ import { postgres } from '../../../local/backends/postgres/index.ts';
 import { redis } from '../../../local/backends/redis/index.ts';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
 import { sync } from '../../../local/backends/sync.ts';
+import { movable } from '../../../local/move/contract.ts';
 import { startServiceBus } from '../../../local/simulate/service-bus/server.ts';
 import { openEndpoint } from '../../services/aws/endpoint.ts';
 import { startBeanstalkd } from '../../services/beanstalkd/server.ts';
@@ -97,7 +98,7 @@ describe('the capability table', () => {
       expect(cell('longest lease')).toBe(any(backend.limits.maxLeaseMs));
       expect(cell('administration')).toBe(await administrationOf(backend));
       expect(
-        cell('a backlog moves with its past')?.startsWith(yes(backend.admin?.transfer !== undefined)),
+        cell('a backlog moves with its past')?.startsWith(yes(movable(backend).transfer !== undefined)),
       ).toBe(true);
       const transactions = backend.enqueueIn !== undefined && backend.begin !== undefined;
       expect(cell('enqueue in your transaction, `ctx.tx`')).toBe(yes(transactions));

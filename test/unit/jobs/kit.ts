@@ -4,10 +4,11 @@ import { createServer as createHttp, type IncomingMessage, type RequestListener 
 import { type AddressInfo, createServer as createTcp, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import type { Job } from '../../../core/app/job.ts';
+import type { EnqueueOptions } from '../../../core/app/options.ts';
+import type { AttemptResult } from '../../../core/attempt/attempt.ts';
 import { createRun, type Run } from '../../../core/attempt/run.ts';
 import { LongshoreError } from '../../../core/base/errors.ts';
-import type { EnqueueOptions } from '../../../core/enqueue/client.ts';
-import { type AttemptResult, attempt } from '../../../core/flow.ts';
+import { attempt } from '../../../core/flow.ts';
 import type { Lookup } from '../../../core/jobs/targets.ts';
 import { testJobs } from '../../testing/index.ts';
 

@@ -9,11 +9,13 @@ function fused(backend: QueueBackend, before: () => Promise<void> = () => settle
   let calls = 0;
   const withRefill: QueueBackend = {
     ...backend,
-    async ackAndFetch(acks, request) {
-      calls++;
-      await before();
-      const settled = await backend.ack(acks);
-      return { settled, leases: await backend.fetch({ ...request, waitMs: 0 }) };
+    hints: {
+      async ackAndFetch(acks, request) {
+        calls++;
+        await before();
+        const settled = await backend.ack(acks);
+        return { settled, leases: await backend.fetch({ ...request, waitMs: 0 }) };
+      },
     },
   };
   return { backend: withRefill, calls: () => calls };

@@ -4,8 +4,9 @@
  */
 
 import { LongshoreError } from '../../../core/base/errors.ts';
-import type { MovedJob, OutgoingMessage, QueueHandover, SendResult } from '../../../core/contract/queue.ts';
+import type { OutgoingMessage, SendResult } from '../../../core/contract/queue.ts';
 import type { Envelope } from '../../../core/envelope/envelope.ts';
+import type { MovedJob, PartialTransfer } from '../../move/contract.ts';
 import { countOf, noNote, readNote, writeNote } from './counting.ts';
 import { refusal } from './errors.ts';
 import { factsOf, markOf } from './facts.ts';
@@ -21,10 +22,10 @@ const asideSeconds = 2 ** 32 - 1;
 /** What is further away than any job's delay was put aside by a move that was killed, and then put again. */
 const neverSeconds = 2 ** 31;
 
-export function beanstalkdHandover(
+export function beanstalkdTransfer(
   state: BeanstalkdState,
   { enqueue, maxBodyBytes, ttrMs }: { enqueue: Enqueue; maxBodyBytes: number; ttrMs: number },
-): QueueHandover {
+): PartialTransfer {
   const { link, clock } = state;
   const shown = new Map<string, number>();
 

@@ -1,0 +1,58 @@
+/** What the command line and the dashboard ask of a queue. */
+
+import type { AbandonReason } from './outcome.ts';
+
+export interface QueueStats {
+  readonly queue: string;
+  readonly ready: number;
+  readonly delayed: number;
+  readonly leased: number;
+  readonly dead: number;
+  readonly paused: boolean;
+  /** Age of the oldest ready message in ms; `null` when none is ready. */
+  readonly oldestReadyMs: number | null;
+}
+
+export interface PeekedMessage {
+  readonly id: string;
+  readonly queue: string;
+  readonly job: string;
+  readonly priority: number;
+  readonly readyAt: number;
+  readonly attempt: number;
+}
+
+export interface DeadLetter {
+  readonly id: string;
+  readonly queue: string;
+  readonly job: string;
+  readonly reason: AbandonReason;
+  readonly error: string;
+  readonly attempt: number;
+  readonly diedAt: number;
+  readonly body: string;
+}
+
+export interface DeadLetters {
+  /** Newest first. */
+  list(filter: { queue?: string; max?: number }): Promise<DeadLetter[]>;
+  /** Makes them ready again with their attempts forgotten; returns how many were found. */
+  retry(ids: readonly string[]): Promise<number>;
+  discard(ids: readonly string[]): Promise<number>;
+}
+
+/** What the CLI and the dashboard use. */
+export interface QueueAdmin {
+  readonly deadLetters: DeadLetters;
+  /** Tells a backend that cannot list its queues which there are. Asks nothing of the service. */
+  know?(queues: readonly string[]): Promise<void>;
+  /** All queues ever used, or only the one named. */
+  stats(queue?: string): Promise<QueueStats[]>;
+  /** The next messages in the order in which they would be fetched, ready before delayed. */
+  peek(queue: string, max: number): Promise<PeekedMessage[]>;
+  /** Removes ready and delayed messages; running ones and dead letters stay. Returns how many. */
+  clear(queue: string): Promise<number>;
+  /** A paused queue gives out no leases; running jobs end normally. */
+  pause(queue: string): Promise<void>;
+  resume(queue: string): Promise<void>;
+}

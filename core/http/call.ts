@@ -1,0 +1,33 @@
+/** One request on its way, and what it is answered. */
+
+import type { Client } from '../enqueue/client.ts';
+import type { JobContext } from '../envelope/envelope.ts';
+import type { Caller } from './auth.ts';
+import type { Refusal } from './problem.ts';
+
+/** What all requests share. */
+export interface Endpoint {
+  readonly client: Client;
+  readonly basePath: string;
+  readonly maxBodyBytes: number;
+  readonly maxBatch: number;
+  readonly stacks: boolean;
+  /** Throws 429. */
+  takeTokens(caller: Caller, cost: number): void;
+  /** Tells the log what a caller is not told. */
+  report(refusal: Refusal): void;
+}
+
+/** One request whose sender is known. */
+export interface Call {
+  readonly request: Request;
+  readonly url: URL;
+  readonly caller: Caller;
+  readonly context: JobContext;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}

@@ -1,0 +1,36 @@
+/** A worker, from outside and from inside. */
+
+import type { App } from '../app/app.ts';
+import type { Run } from '../attempt/run.ts';
+import type { StopReason } from '../base/events.ts';
+import type { Outcome } from '../contract/outcome.ts';
+import type { Client } from '../enqueue/client.ts';
+import type { WorkerSettings, WorkerSummary } from './options.ts';
+import type { RunList } from './run-list.ts';
+
+export interface Worker {
+  readonly id: string;
+  /** How many jobs run now. */
+  running(): number;
+  /** Drains: no new jobs, running ones may end within `drainMs`, the rest is handed back. May be called again. */
+  stop(reason?: StopReason): Promise<WorkerSummary>;
+  /** Resolves when the worker has stopped, for whatever reason. Never rejects. */
+  readonly done: Promise<WorkerSummary>;
+}
+
+/** What the loop and its upkeep share. */
+export interface WorkerState {
+  readonly id: string;
+  readonly app: App;
+  readonly settings: WorkerSettings;
+  readonly client: Client;
+  readonly startedAt: number;
+  /** Fetched, not begun. */
+  buffer: Run[];
+  /** Their handlers are at work: these fill the slots. */
+  readonly running: RunList;
+  /** Their handlers have ended; the backend has not confirmed yet how. */
+  readonly settling: RunList;
+  readonly counts: Record<Outcome, number>;
+  stop(reason: StopReason): void;
+}

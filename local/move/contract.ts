@@ -1,0 +1,56 @@
+/** What a backend offers so that a backlog can leave it with its past. */
+
+import type { AbandonReason, AttemptReport, Progress } from '../../core/contract/outcome.ts';
+import type { OutgoingMessage, SendResult } from '../../core/contract/queue.ts';
+
+/** A waiting message or a dead letter with all that another backend needs to go on with it as if it had always been there. */
+export interface MovedJob {
+  /** `notBefore` is never null: of a ready message it is the moment since which it has been ready. */
+  readonly message: OutgoingMessage;
+  readonly createdAt: number;
+  /** How many have begun. */
+  readonly attempts: number;
+  readonly interrupted: boolean;
+  readonly reports: readonly AttemptReport[];
+  readonly progress: Progress | null;
+  /** `null` = it waits. */
+  readonly death: { readonly reason: AbandonReason; readonly error: string; readonly at: number } | null;
+}
+
+/**
+ * How a backlog leaves one backend and comes to another. A held message is out of everybody's reach (workers, `clear`, the
+ * reaper) until `release` or `remove`, beyond the end of the process that has taken it, and is counted as leased.
+ * The order `hold`, `put` there, `remove` here, `release` there can be broken off anywhere and begun again: nothing runs twice.
+ */
+export interface QueueTransfer {
+  /** Takes up to `max` waiting messages in their order, ready before delayed. Their attempts do not count. */
+  hold(queue: string, max: number): Promise<MovedJob[]>;
+  /** Those that are held, whoever took or put them. */
+  held(queue: string, max: number): Promise<MovedJob[]>;
+  /** Stores messages of one queue as they are: waiting ones held, dead ones as dead letters. A known id changes nothing and is a duplicate. */
+  put(jobs: readonly MovedJob[]): Promise<SendResult[]>;
+  /** Puts held messages in line as they were; returns how many. One that somebody asked to cancel meanwhile ends here. */
+  release(queue: string, ids: readonly string[]): Promise<number>;
+  /** Removes held messages and their records. `false`: it is not held, or somebody asked to cancel it: then it has ended so. */
+  remove(queue: string, ids: readonly string[]): Promise<boolean[]>;
+}
+
+/** What a queue that cannot hold messages may offer instead, so that delayed ones, attempts and dead letters move too. */
+export interface PartialTransfer {
+  /** The next delayed messages, which stay where they are: up to `max`, and at least one if there are any. */
+  delayed(queue: string, max: number): Promise<MovedJob[]>;
+  /** Removes messages that still wait for their time; `false` for any other. */
+  removeDelayed(queue: string, ids: readonly string[]): Promise<boolean[]>;
+  /** Stores messages with their attempts: waiting ones in line at once, dead ones as dead letters. Not offered where neither is kept. */
+  put?(jobs: readonly MovedJob[]): Promise<SendResult[]>;
+}
+
+/** What the `admin` of a backend that can be moved offers besides. Neither: only what is ready moves, and attempts begin anew. */
+export interface MovableAdmin {
+  /** Not offered where messages cannot be held. */
+  readonly transfer?: QueueTransfer;
+  /** Used where there is no `transfer`. */
+  readonly partialTransfer?: PartialTransfer;
+}
+
+export const movable = ({ admin = {} }: { readonly admin?: object }): MovableAdmin => admin;
