@@ -15,8 +15,8 @@ import { abortReason, type Run } from './attempt/run.ts';
 import {
   afterFailure,
   crashLoop,
-  giveBack,
-  givenBackMs,
+  release,
+  releaseDelayMs,
   refuse,
   rejected,
   reportOf,
@@ -112,7 +112,7 @@ function decide(app: App, ports: AttemptPorts, admitted: Admitted): Verdict | Pr
   // It has waited here without being renewed, in a process that got no time to do so: somebody else may run it already.
   if (now >= run.expiresAt) return { verb: 'nothing', outcome: 'requeued', error: abortReason('lease-lost') };
   // A queue is trusted to keep a message, not to keep its time: whoever can write to it could deliver early.
-  if (envelope.schedule != null && now < envelope.schedule) return giveBack(envelope.schedule - now, null);
+  if (envelope.schedule != null && now < envelope.schedule) return release(envelope.schedule - now, null);
   if (envelope.expiresAt != null && now >= envelope.expiresAt) {
     const error = new LongshoreError('EXPIRED', `The job was to begin before ${iso(envelope.expiresAt)}.`);
     return rejected('expired', error);
@@ -187,10 +187,10 @@ async function runGuarded(
   const key = guardKey(admitted.job.name, admitted.envelope);
   // The run's end, not the lease's: what has waited in a worker's buffer was renewed there.
   const claim = await keys.claim(key, lease.token, run.expiresAt).catch(toError);
-  if (claim instanceof Error) return giveBack(givenBackMs, claim); // not run unguarded, and no attempt spent
+  if (claim instanceof Error) return release(releaseDelayMs, claim); // not run unguarded, and no attempt spent
   if (claim.state === 'completed') return { verb: 'ack', outcome: 'skipped-idempotent', output: claim.value };
   if (claim.state === 'running') {
-    return giveBack(Math.min(longestBusyMs, Math.max(1000, claim.until - startedAt)), null);
+    return release(Math.min(longestBusyMs, Math.max(1000, claim.until - startedAt)), null);
   }
   // Asked only now: where the last attempt completed its key and could not ack, the job is done, not in a loop.
   if (isOneTooMany(admitted)) {

@@ -12,7 +12,7 @@ import type { Admitted } from './attempt.ts';
 import { endInTime } from './deadline.ts';
 import { type Output, outputOf } from './output.ts';
 import { abortReason, type Run } from './run.ts';
-import { afterFailure, giveBack, rejected, type Verdict } from './verdict.ts';
+import { afterFailure, release, rejected, type Verdict } from './verdict.ts';
 
 /** Never throws or rejects. Settles when the handler ends or the run is ended from outside, whichever is first. */
 export function execute(
@@ -64,7 +64,7 @@ function afterEnd(app: App, { run, job, envelope, attempt }: Admitted, error: un
     case 'cancelled':
       return rejected('cancelled', error);
     case 'shutdown':
-      return giveBack(0, error);
+      return release(0, error);
     default:
       return afterFailure(app, job, envelope, attempt, error);
   }

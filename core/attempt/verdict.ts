@@ -27,7 +27,7 @@ export type Verdict =
   | { readonly verb: 'nothing'; readonly outcome: 'requeued'; readonly error: unknown };
 
 /** How long a message waits that cannot run here or now, but may soon. */
-export const givenBackMs = 5_000;
+export const releaseDelayMs = 5_000;
 
 /** A message of our own that names a job this process does not know or does not take. */
 export class UnknownJob extends LongshoreError {
@@ -41,7 +41,7 @@ export class UnknownJob extends LongshoreError {
 }
 
 export function refuse(error: LongshoreError): Verdict {
-  if (error instanceof UnknownJob && error.young) return giveBack(givenBackMs, error);
+  if (error instanceof UnknownJob && error.young) return release(releaseDelayMs, error);
   return rejected('rejected', error);
 }
 
@@ -49,7 +49,7 @@ export function rejected(reason: AbandonReason, error: unknown): Verdict {
   return { verb: 'abandon', outcome: 'rejected', reason, error };
 }
 
-export function giveBack(delayMs: number, error: unknown): Verdict {
+export function release(delayMs: number, error: unknown): Verdict {
   return { verb: 'nack', outcome: 'requeued', delayMs, countAttempt: false, error };
 }
 

@@ -88,7 +88,7 @@ export type LongshoreEvent =
       readonly worker: string;
       readonly reason: StopReason;
       readonly counts: Readonly<Record<Outcome, number>>;
-      readonly handedBack: number;
+      readonly released: number;
     }
   | {
       readonly type: 'worker.reaped';

@@ -97,7 +97,7 @@ export interface AttemptStart {
 export interface AttemptEnd {
   /** Its `startedAt` is the `at` of its start. */
   readonly report: AttemptReport;
-  /** `false`: handed back as if the attempt had never begun, so it is not listed. */
+  /** `false`: released as if the attempt had never begun, so it is not listed. */
   readonly counted: boolean;
   /** When it may run again; `null` = the job has ended. */
   readonly runAt: number | null;

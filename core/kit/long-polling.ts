@@ -1,7 +1,7 @@
 /**
  * Long polls, for queues that live elsewhere. A receive call that is broken off may still take messages, which are then hidden from everybody until
  * their lease ends. So none is ever broken off: when its fetch stops waiting it goes on, and what it brings is kept for
- * the next fetch, or handed back when none comes.
+ * the next fetch, or released when none comes.
  */
 
 import type { Clock } from '../base/clock.ts';
@@ -25,7 +25,7 @@ export interface PollPorts<P extends Place> {
   placesOf(queue: string): readonly P[];
   /** One receive call. `waitMs` 0 = look once. */
   receive(place: P, max: number, leaseMs: number, waitMs: number): Promise<JobLease[]>;
-  handBack(leases: readonly JobLease[]): Promise<void>;
+  release(leases: readonly JobLease[]): Promise<void>;
 }
 
 export interface Polling {
@@ -35,12 +35,12 @@ export interface Polling {
 }
 
 export function createPolling<P extends Place>(ports: PollPorts<P>): Polling {
-  const { clock, longPollMs, mostPerCall, mostPerPoll, placesOf, receive, handBack } = ports;
+  const { clock, longPollMs, mostPerCall, mostPerPoll, placesOf, receive, release } = ports;
   /** Received, not yet fetched. */
   let inbox: JobLease[] = [];
   const polls = new Map<P, Promise<void>>();
   const waiting = new Set<() => void>();
-  /** Of what is in the inbox: when it is handed back. */
+  /** Of what is in the inbox: when it is released. */
   const timers = new Set<() => void>();
   let failure: { readonly error: unknown } | null = null;
   let first = 0;
@@ -85,16 +85,16 @@ export function createPolling<P extends Place>(ports: PollPorts<P>): Polling {
     inbox.push(...leases);
     const cancel = clock.after(leaseMs / 2, () => {
       timers.delete(cancel);
-      void giveBack(leases);
+      void releaseUnwanted(leases);
     });
     timers.add(cancel);
   }
 
-  async function giveBack(leases: readonly JobLease[]): Promise<void> {
+  async function releaseUnwanted(leases: readonly JobLease[]): Promise<void> {
     const unwanted = inbox.filter((lease) => leases.includes(lease));
     if (unwanted.length === 0) return;
     inbox = inbox.filter((lease) => !unwanted.includes(lease));
-    await handBack(unwanted).catch(() => {}); // then they come back when their leases end
+    await release(unwanted).catch(() => {}); // then they come back when their leases end
   }
 
   /** Until something happened, `untilMs` (epoch) or the signal. */
@@ -181,7 +181,7 @@ export function createPolling<P extends Place>(ports: PollPorts<P>): Polling {
       wake();
       await Promise.all(polls.values());
       stopTimers();
-      await giveBack(inbox);
+      await releaseUnwanted(inbox);
     },
   };
 }

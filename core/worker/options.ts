@@ -23,7 +23,7 @@ export interface WorkerOptions {
   readonly leaseMs?: number;
   /** `false`: leases are not renewed, so `leaseMs` must cover the longest job. @default true */
   readonly renew?: boolean;
-  /** At a stop, running jobs get so long to end; then they are aborted and handed back. @default 10_000 */
+  /** At a stop, running jobs get so long to end; then they are aborted and released. @default 10_000 */
   readonly drainMs?: number;
   /** Stops after so many jobs were settled. */
   readonly maxJobs?: number;
@@ -52,7 +52,7 @@ export interface WorkerSummary {
   /** Settlements that took effect; a run that had lost its lease is not among them. */
   readonly counts: Readonly<Record<Outcome, number>>;
   /** Jobs given back unfinished, without an attempt being spent. */
-  readonly handedBack: number;
+  readonly released: number;
   readonly durationMs: number;
 }
 

@@ -12,7 +12,7 @@ export interface Worker {
   readonly id: string;
   /** How many jobs run now. */
   running(): number;
-  /** Drains: no new jobs, running ones may end within `drainMs`, the rest is handed back. May be called again. */
+  /** Drains: no new jobs, running ones may end within `drainMs`, the rest is released. May be called again. */
   stop(reason?: StopReason): Promise<WorkerSummary>;
   /** Resolves when the worker has stopped, for whatever reason. Never rejects. */
   readonly done: Promise<WorkerSummary>;

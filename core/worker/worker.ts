@@ -57,7 +57,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
   let waking = new AbortController();
   let reason: StopReason | null = null;
   let settledJobs = 0;
-  let handedBack = 0;
+  let released = 0;
   let fetching = false;
   /** Slots that refills under way may fill. */
   let promised = 0;
@@ -102,7 +102,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
     promised += max;
     try {
       const { settled, leases } = await ackAndFetch(acks, { queues, max, leaseMs: settings.leaseMs });
-      if (reason !== null) await handBack(leases);
+      if (reason !== null) await release(leases);
       else {
         hold(leases);
         setImmediate(pump);
@@ -149,7 +149,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
     try {
       const result = await attempt(app, ports, run);
       if (result.settled) counts[result.outcome]++;
-      if (run.cause === 'shutdown' && result.outcome === 'requeued' && result.settled) handedBack++;
+      if (run.cause === 'shutdown' && result.outcome === 'requeued' && result.settled) released++;
     } catch (error) {
       // Nothing was settled: the lease runs out and the message comes back.
       failed('settling', error);
@@ -244,7 +244,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
 
   async function drain(): Promise<WorkerSummary> {
     await feeding;
-    await handBack(state.buffer.map(({ lease }) => lease));
+    await release(state.buffer.map(({ lease }) => lease));
     state.buffer = [];
     await allEnded(settings.drainMs);
     for (const run of running) run.interrupt('shutdown');
@@ -257,15 +257,15 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
     // After a signal the listeners stay: its second copy may arrive when the drain is already over.
     if (signalledAt === null) for (const signal of settings.signals) process.off(signal, onSignal);
     await client.stores.workers.remove(state.id).catch(() => {});
-    const summary = { reason: reason!, counts, handedBack, durationMs: clock.now() - state.startedAt };
-    events.emit({ type: 'worker.stopped', worker: state.id, reason: reason!, counts, handedBack });
+    const summary = { reason: reason!, counts, released, durationMs: clock.now() - state.startedAt };
+    events.emit({ type: 'worker.stopped', worker: state.id, reason: reason!, counts, released });
     return summary;
   }
 
-  async function handBack(leases: readonly JobLease[]): Promise<void> {
+  async function release(leases: readonly JobLease[]): Promise<void> {
     for (const lease of leases) {
       const settled = await backend.nack(lease, { delayMs: 0, countAttempt: false }).catch(() => false);
-      if (settled) handedBack++;
+      if (settled) released++;
     }
   }
 

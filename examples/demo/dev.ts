@@ -65,8 +65,8 @@ async function dev(): Promise<void> {
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
   console.log(paint('dim', `draining, ${local.worker.running()} running jobs may end`));
   keyboard?.close();
-  const { handedBack } = await local.stop();
-  console.log(paint('dim', `drained, ${handedBack} jobs handed back`));
+  const { released } = await local.stop();
+  console.log(paint('dim', `drained, ${released} jobs released`));
   await stage.close();
   release();
 }

@@ -35,7 +35,7 @@ interface Played extends Summary {
   readonly files: number;
   readonly mails: number;
   readonly webhooks: number;
-  readonly handedBack: number;
+  readonly released: number;
   readonly waiting: number;
   readonly complete: boolean;
 }
@@ -99,7 +99,7 @@ async function play(
     view.end();
   }
   const durationMs = Date.now() - startedAt;
-  const { handedBack } = await local.done;
+  const { released } = await local.done;
   const proof = await prove(stage, backend, expected, tally);
   await backend.close();
   return {
@@ -109,7 +109,7 @@ async function play(
     outcomes: tally.outcomes,
     rowsPerSecond: importSpeed(tally, jobs.importChunk.name, proof.rows),
     folder,
-    handedBack,
+    released,
     complete: isDone(),
   };
 }

@@ -83,16 +83,16 @@ export interface Drained {
   /** The summary has said the rest. */
   readonly complete: boolean;
   readonly outcomes: Readonly<Outcomes>;
-  readonly handedBack: number;
+  readonly released: number;
   readonly waiting: number;
   readonly folder: string;
 }
 
-export function drainedText({ complete, outcomes, handedBack, waiting, folder }: Drained): string {
+export function drainedText({ complete, outcomes, released, waiting, folder }: Drained): string {
   const rest = complete ? [] : [drawOutcomes(outcomes), `Files so far: ${folder}`, ''];
   return indented([
     ...(complete ? [] : ['']),
-    `Drained: ${grouped(jobsIn(outcomes))} jobs finished, ${handedBack} handed back, ${grouped(waiting)} waiting in the queue.`,
+    `Drained: ${grouped(jobsIn(outcomes))} jobs finished, ${released} released, ${grouped(waiting)} waiting in the queue.`,
     ...rest,
   ]);
 }

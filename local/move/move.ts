@@ -135,7 +135,7 @@ async function moveWaiting(parts: Parts, queue: string): Promise<void> {
     waits = true;
   }
   if (!signal.aborted) await goal.releaseAll(queue);
-  if (stuck.length > 0) await origin.giveBack(queue, stuck);
+  if (stuck.length > 0) await origin.release(queue, stuck);
 }
 
 async function leasedAt({ admin }: QueueBackend, queue: string): Promise<number> {

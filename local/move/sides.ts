@@ -17,7 +17,7 @@ export interface Origin {
   take(queue: string, max: number): Promise<MovedJob[]>;
   /** `false` = it is not ours any more, so its copy must go. */
   remove(queue: string, jobs: readonly MovedJob[]): Promise<boolean[]>;
-  giveBack(queue: string, jobs: readonly MovedJob[]): Promise<void>;
+  release(queue: string, jobs: readonly MovedJob[]): Promise<void>;
   /** Whether what a killed move had taken is in `leftover`. */
   readonly holds: boolean;
   /** Else it comes back by itself, after so long. */
@@ -55,7 +55,7 @@ export function originOf(backend: QueueBackend, clock: Clock): Origin {
     leftover: (queue, max) => transfer.held(queue, max),
     take: (queue, max) => transfer.hold(queue, max),
     remove: (queue, jobs) => transfer.remove(queue, ids(jobs)),
-    async giveBack(queue, jobs) {
+    async release(queue, jobs) {
       await transfer.release(queue, ids(jobs));
     },
   };
@@ -116,7 +116,7 @@ function fetching(backend: QueueBackend, clock: Clock): Origin {
       for (const job of held) leases.delete(job);
       return jobs.map((job) => answers.get(job)!);
     },
-    async giveBack(_, jobs) {
+    async release(_, jobs) {
       for (const job of jobs) {
         const lease = leases.get(job); // a delayed one was never taken
         if (lease) await backend.nack(lease, { delayMs: 0, countAttempt: false });

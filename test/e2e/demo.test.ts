@@ -151,14 +151,14 @@ describe.concurrent('the demo', { timeout: 120_000 }, () => {
   it('drains at SIGINT and leaves nothing half done', async ({ expect }) => {
     const { code, stdout, stderr } = await demo(['--rows', '100000'], { interruptAt: /invoices [1-9]/ });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    const drained = /Drained: (\d+) jobs finished, (\d+) handed back, (\d+) waiting in the queue\./.exec(
+    const drained = /Drained: (\d+) jobs finished, (\d+) released, (\d+) waiting in the queue\./.exec(
       stdout,
     );
-    const [finished, handedBack, waiting] = (drained ?? [])
+    const [finished, released, waiting] = (drained ?? [])
       .slice(1)
       .map((text) => Number(text.replaceAll(',', '')));
     expect(finished).toBeGreaterThan(0);
-    expect(handedBack).toBeLessThanOrEqual(8);
+    expect(released).toBeLessThanOrEqual(8);
 
     const folder = /Files so far: (\S+)/.exec(stdout)![1]!;
     const queue = sqlite(join(root, folder, 'queue.db'));

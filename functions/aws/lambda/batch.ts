@@ -23,7 +23,7 @@ export interface BatchPorts {
 export interface Batch {
   run(item: Item): Promise<boolean>;
   /** Back to the queue, as if it had not come. */
-  handBack(item: Item): Promise<boolean>;
+  release(item: Item): Promise<boolean>;
   /** Whether there is time for it: its own timeout, or half of what the function has, for jobs that may run longer. */
   fits(item: Item): boolean;
 }
@@ -67,7 +67,7 @@ export function createBatch({ client, backend, startedAt, endAt, running, failed
       }
     },
 
-    async handBack(item) {
+    async release(item) {
       try {
         const settled = await backend.nack(item.lease, { delayMs: 0, countAttempt: false });
         return settled && isReplaced(item, false);

@@ -83,7 +83,7 @@ async function runLanes(
     for (const item of lane) {
       const mayRun = open && hasTime() && (first || batch.fits(item));
       first = false;
-      const isDone = mayRun ? await batch.run(item) : await batch.handBack(item);
+      const isDone = mayRun ? await batch.run(item) : await batch.release(item);
       if (isDone) done.add(item.delivery.messageId);
       else open = false; // what follows in its group has to wait for it
     }

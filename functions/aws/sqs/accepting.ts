@@ -48,8 +48,8 @@ export function createAccepting(
     const failed: { delivery: Delivery; error: unknown }[] = [];
     for (const delivery of deliveries) {
       try {
-        const handedBack = fifo && delivery.receiveCount > 1 ? await uncounted?.of(delivery.messageId) : 0;
-        const lease = leaseFrom(delivery, { place, receivedAt, expiresAt, uncounted: handedBack ?? 0 });
+        const refunded = fifo && delivery.receiveCount > 1 ? await uncounted?.of(delivery.messageId) : 0;
+        const lease = leaseFrom(delivery, { place, receivedAt, expiresAt, uncounted: refunded ?? 0 });
         const { notBefore } = tagsOf(delivery);
         if (fifo || notBefore === null || notBefore <= clock.now()) leases.push({ delivery, lease });
         else if (await (await settling()).sendOn(lease, lease.attempt - 1, notBefore))

@@ -73,7 +73,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   function checkPlace(place: Place): Place {
     if (!place.fifo || keys) return place;
     throw config(
-      `FIFO queue "${place.name}" needs keys: sqs({ keys: store.keys }). Its messages cannot be handed back uncounted without.`,
+      `FIFO queue "${place.name}" needs keys: sqs({ keys: store.keys }). Its messages cannot be released uncounted without.`,
     );
   }
 

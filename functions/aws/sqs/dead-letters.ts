@@ -37,7 +37,7 @@ export function deadLettersOf(connection: Connection): DeadLetters {
       }
       gone = await use(found);
     } finally {
-      await giveBack(
+      await release(
         connection,
         found.filter((one) => !gone.includes(one)),
       );
@@ -169,7 +169,7 @@ function laneOf({ queues }: Connection, { place, delivery }: Found): Place {
   return queues.lanesOf(place.name).find((one) => one.lane === lane) ?? place;
 }
 
-async function giveBack(connection: Connection, found: readonly Found[]): Promise<void> {
+async function release(connection: Connection, found: readonly Found[]): Promise<void> {
   const api = await connection.api();
   for (const [place, letters] of Map.groupBy(found, (one) => one.place)) {
     const handles = letters.map(({ delivery }) => delivery.receiptHandle);

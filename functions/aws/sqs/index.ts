@@ -75,7 +75,7 @@ export function sqs(options: SqsOptions): SqsBackend {
       mostPerPoll: mostEntries,
       placesOf: (queue) => turns.next(queues.lanesOf(queue)),
       receive,
-      async handBack(leases) {
+      async release(leases) {
         const { nack } = await settling();
         for (const lease of leases) await nack(lease, { delayMs: 0, countAttempt: false });
       },

@@ -23,7 +23,7 @@ export interface Terms {
   readonly place: Place;
   readonly receivedAt: number;
   readonly expiresAt: number;
-  /** Deliveries of this message that were handed back and do not count. */
+  /** Deliveries of this message that were released and do not count. */
   readonly uncounted: number;
 }
 

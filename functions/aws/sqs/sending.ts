@@ -1,4 +1,4 @@
-/** Messages on their way to SQS: new ones, copies of such that wait or are handed back, and dead letters. */
+/** Messages on their way to SQS: new ones, copies of such that wait or are released, and dead letters. */
 
 import { LongshoreError } from '../../../core/base/errors.ts';
 import type { SqsApi } from './api.ts';

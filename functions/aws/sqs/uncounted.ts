@@ -6,7 +6,7 @@
 import type { KeyStore } from '../../../core/contract/store.ts';
 
 export interface Uncounted {
-  /** Deliveries of this message that were handed back. */
+  /** Deliveries of this message that were released. */
   of(messageId: string): Promise<number>;
   add(messageId: string): Promise<void>;
 }

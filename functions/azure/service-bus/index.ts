@@ -81,7 +81,7 @@ export function openServiceBusBackend(
         mostPerPoll: 1, // the SDK waits a second for more
         placesOf: (queue) => [placeOf(queue)],
         receive,
-        async handBack(leases) {
+        async release(leases) {
           for (const lease of leases) await settling.own.nack(lease, { delayMs: 0, countAttempt: false });
         },
       }),
@@ -138,11 +138,11 @@ export function openServiceBusBackend(
         send: sendAll,
       }),
     async fetch(request) {
-      await locks.givenBack();
+      await locks.released();
       return (await polls()).fetch(request);
     },
     async reapExpired() {
-      await locks.givenBack(); // what was held here; Service Bus itself looks after the rest
+      await locks.released(); // what was held here; Service Bus itself looks after the rest
       return 0;
     },
     ack: settling.own.ack,

@@ -20,7 +20,7 @@ export interface Locks {
   /** `false` when the lease has ended. */
   renew(lease: JobLease, leaseMs: number): Promise<boolean>;
   /** Resolves when nothing is on its way back to a queue. */
-  givenBack(): Promise<void>;
+  released(): Promise<void>;
   close(): void;
 }
 
@@ -144,7 +144,7 @@ export function createLocks({ clock, placeOf, api }: Connection): Locks {
       watch(held);
       return true;
     },
-    async givenBack() {
+    async released() {
       while (returning.size > 0) await Promise.all(returning);
     },
     close() {

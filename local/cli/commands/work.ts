@@ -24,7 +24,7 @@ export const work = defineCommand({
   path: 'work',
   summary: 'run a worker until it is told to stop',
   about:
-    'Takes jobs from the queues and enqueues what the schedules owe. The first Ctrl-C or SIGTERM drains: running jobs may end, the rest is handed back; a second one ends at once.',
+    'Takes jobs from the queues and enqueues what the schedules owe. The first Ctrl-C or SIGTERM drains: running jobs may end, the rest is released; a second one ends at once.',
   args: [{ name: '[queues...]', text: 'by default every queue that some job of the app names', parse: name }],
   flags: {
     once: {
@@ -144,11 +144,11 @@ export async function runWorker(
     unlog();
   }
   if (failure !== null) throw failure;
-  const { reason, counts, handedBack, durationMs } = summary;
+  const { reason, counts, released, durationMs } = summary;
   const exit: ExitCode =
     flags.once && settled === 0 && reason === 'once' ? 3 : batch && deadLetters > 0 ? 1 : 0;
   return {
-    data: { reason, counts, deadLetters, handedBack, durationMs },
+    data: { reason, counts, deadLetters, released, durationMs },
     text: batch && form !== 'json' ? summaryText(summary, settled, deadLetters) : '', // stdout is a log then
     exit,
   };
@@ -161,11 +161,11 @@ function isDead(event: Extract<LongshoreEvent, { type: 'job.settled' }>): boolea
   );
 }
 
-function summaryText({ durationMs, handedBack }: WorkerSummary, settled: number, dead: number): string {
+function summaryText({ durationMs, released }: WorkerSummary, settled: number, dead: number): string {
   if (settled === 0) return 'No job was ready.';
   const parts = [`${count(settled, 'run')} in ${span(durationMs)}`];
   if (dead > 0) parts.push(`${count(dead, 'dead letter')} (longshore dead list)`);
-  if (handedBack > 0) parts.push(`${handedBack} handed back`);
+  if (released > 0) parts.push(`${released} released`);
   return `${parts.join(', ')}.`;
 }
 

@@ -52,7 +52,7 @@ function partsOf(event: LongshoreEvent): Line | null {
         '▸',
         'bold',
         'worker',
-        `stopped (${event.reason}), ${count(event.handedBack, 'job')} handed back`,
+        `stopped (${event.reason}), ${count(event.released, 'job')} released`,
       ];
     case 'worker.reaped':
       return ['↻', 'yellow', event.queue, `${count(event.count, 'job')} of a vanished worker may run again`];

@@ -101,7 +101,7 @@ describe.concurrent('longshore', { timeout: 30_000 }, () => {
       const { code, stdout, stderr } = await ended(worker);
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
       expect(stdout).toMatch(/✓ slow/);
-      expect(stdout).toMatch(/stopped \(signal\), 0 jobs handed back\n$/);
+      expect(stdout).toMatch(/stopped \(signal\), 0 jobs released\n$/);
     },
   );
 

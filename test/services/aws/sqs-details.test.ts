@@ -340,8 +340,8 @@ describe('faults', () => {
     await t.backend.enqueue([t.message()]);
     const [lease] = await t.fetch();
     const renewing = t.backend.renew([lease!], 60_000);
-    const handedBack = t.backend.nack(lease!, { delayMs: 30_000, countAttempt: true });
-    expect(await Promise.all([handedBack, renewing])).toEqual([true, [true]]);
+    const released = t.backend.nack(lease!, { delayMs: 30_000, countAttempt: true });
+    expect(await Promise.all([released, renewing])).toEqual([true, [true]]);
     expect(await t.backend.renew([lease!], 60_000)).toEqual([false]);
     expect(await t.backend.ack([{ lease: lease! }])).toEqual([false]);
   });

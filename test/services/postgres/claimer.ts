@@ -1,6 +1,6 @@
 /**
  * One process of several on a database: `node claimer.ts <url> migrate`, `… put <id>` or
- * `… take <batch> <handBackEvery>`. Prints the answer of its work as JSON. A taker says `ready` on stderr, begins when it
+ * `… take <batch> <releaseEvery>`. Prints the answer of its work as JSON. A taker says `ready` on stderr, begins when it
  * is sent a line, and ends when nothing is left.
  */
 
@@ -20,8 +20,8 @@ export interface Hold {
 
 const nowUs = (): number => Number(process.hrtime.bigint() / 1000n);
 
-/** Every job whose number `handBackEvery` divides is handed back once, so that it is held more than once. */
-async function take(url: string, batch: number, handBackEvery: number): Promise<Hold[]> {
+/** Every job whose number `releaseEvery` divides is released once, so that it is held more than once. */
+async function take(url: string, batch: number, releaseEvery: number): Promise<Hold[]> {
   const backend = postgres(url);
   const holds: Hold[] = [];
   // Longer than any run of the test: no lease may end by itself.
@@ -34,7 +34,7 @@ async function take(url: string, batch: number, handBackEvery: number): Promise<
     const fromUs = nowUs();
     if (leases.length === 0) break;
     const held = leases.map((lease) => ({ lease, n: Number(lease.body), attempt: lease.attempt, fromUs }));
-    const back = held.filter(({ n, attempt }) => attempt === 1 && n % handBackEvery === 0);
+    const back = held.filter(({ n, attempt }) => attempt === 1 && n % releaseEvery === 0);
     const done = held.filter((hold) => !back.includes(hold));
     for (const { lease, ...hold } of back) {
       const toUs = nowUs();

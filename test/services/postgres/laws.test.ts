@@ -32,7 +32,7 @@ const harness = (connections: readonly [object, object]): Harness => ({
       async close() {
         await backend!.close();
         await peer!.close();
-        schemas.giveBack(schema);
+        schemas.release(schema);
       },
     };
   },

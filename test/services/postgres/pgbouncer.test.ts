@@ -41,7 +41,7 @@ const harness: Harness = {
       async close() {
         await backend!.close();
         await peer!.close();
-        schemas.giveBack(schema);
+        schemas.release(schema);
       },
     };
   },

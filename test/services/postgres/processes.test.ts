@@ -10,7 +10,7 @@ import { startCluster } from './cluster.ts';
 import { type Database, freshDatabase } from './schemas.ts';
 
 const jobs = 100_000;
-const handBackEvery = 100;
+const releaseEvery = 100;
 /** Sixteen processes: as many as eight of each of two workers. */
 const batches = [1, 2, 3, 5, 7, 10, 20, 50].flatMap((batch) => [batch, batch]);
 
@@ -55,7 +55,7 @@ describe('several processes on one database', () => {
       const results = await backend.enqueue(some);
       expect(results.every(({ ok }) => ok)).toBe(true);
     }
-    const takers = batches.map((batch) => start(url, 'take', batch, handBackEvery));
+    const takers = batches.map((batch) => start(url, 'take', batch, releaseEvery));
     await Promise.all(takers.map(({ ready }) => ready));
     for (const taker of takers) taker.begin();
     const taken = (await Promise.all(takers.map(({ answer }) => answer))) as Hold[][];
@@ -67,7 +67,7 @@ describe('several processes on one database', () => {
     const wrong: Hold[][] = [];
     for (const [n, holds] of byJob) {
       holds.sort((a, b) => a.attempt - b.attempt);
-      const times = n % handBackEvery === 0 ? 2 : 1;
+      const times = n % releaseEvery === 0 ? 2 : 1;
       const numbered = holds.every(({ attempt }, i) => attempt === i + 1);
       const apart = holds.every(({ fromUs }, i) => i === 0 || fromUs > holds[i - 1]!.toUs);
       if (holds.length !== times || !numbered || !apart) wrong.push(holds);

@@ -47,7 +47,7 @@ export interface Schemas {
   /** The name of a migrated schema in which nothing is stored. */
   take(): Promise<string>;
   /** For the next one to take: whoever had it must have ended all connections or transactions. */
-  giveBack(schema: string): void;
+  release(schema: string): void;
   drop(): Promise<void>;
 }
 
@@ -75,7 +75,7 @@ export async function createSchemas(): Promise<Schemas> {
       emptying.set(schema, await statementsThatEmpty(pool, schema));
       return schema;
     },
-    giveBack: (schema) => void free.push(schema),
+    release: (schema) => void free.push(schema),
     async drop() {
       await pool.end();
       await database.drop();

@@ -15,7 +15,7 @@ const harness: StoreHarness = {
     const schema = await schemas.take();
     return pair(
       () => postgresStore({ url, schema, clock, ...options }),
-      () => schemas.giveBack(schema),
+      () => schemas.release(schema),
     );
   },
 };

@@ -310,7 +310,7 @@ describe('an attempt that ends before its handler', () => {
     await expectPoolAtRest(bench);
   });
 
-  it('because the worker stops is handed back without a trace', async () => {
+  it('because the worker stops is released without a trace', async () => {
     const started = gate();
     const work = inTransaction(async (payload, ctx) => {
       await write(ctx, payload);
@@ -326,7 +326,7 @@ describe('an attempt that ends before its handler', () => {
     await started.reached;
     await until(async () => (await stage.effects()).length === 1);
     const summary = await worker.stop();
-    expect(summary).toMatchObject({ handedBack: 1, counts: { acked: 1, requeued: 1 } });
+    expect(summary).toMatchObject({ released: 1, counts: { acked: 1, requeued: 1 } });
     expect(await stage.effects()).toEqual(['quick']);
     expect(await bench.counts()).toEqual([1, 0, 0, 0]);
     await expectPoolAtRest(bench);

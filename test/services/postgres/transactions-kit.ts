@@ -64,7 +64,7 @@ export async function createStage() {
         for (const worker of workers) await worker.stop();
         await backend.close();
         await pool.end();
-        schemas.giveBack(schema);
+        schemas.release(schema);
       });
       return {
         schema,

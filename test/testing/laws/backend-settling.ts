@@ -64,7 +64,7 @@ export function settlingLaws(law: Law): void {
     }
   });
 
-  law('a message handed back uncounted returns with the same attempt number', async (t) => {
+  law('a message released uncounted returns with the same attempt number', async (t) => {
     await t.put();
     for (let round = 0; round < 3; round++) {
       const lease = await t.take();
@@ -123,7 +123,7 @@ export function settlingLaws(law: Law): void {
     assert.equal((await t.take()).interrupted, false);
   });
 
-  law('an attempt handed back uncounted leaves the interruption before it to be told', async (t) => {
+  law('an attempt released uncounted leaves the interruption before it to be told', async (t) => {
     await t.put();
     await t.take({ leaseMs: second });
     await t.advance(second);

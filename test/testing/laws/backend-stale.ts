@@ -15,7 +15,7 @@ const losses: Readonly<Record<string, (t: Kit, lease: JobLease) => Promise<void>
     await t.advance(2 * second);
     await t.reap();
   },
-  async 'was handed back'(t, lease) {
+  async 'was released'(t, lease) {
     assert.equal(await t.backend.nack(lease, { delayMs: 0, countAttempt: true }), true);
   },
 };

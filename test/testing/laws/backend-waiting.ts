@@ -75,13 +75,13 @@ export function waitingLaws(law: Law): void {
     assert.deepEqual(bodiesOf(await due()), [body]);
   });
 
-  law('a fetch that may wait returns as soon as a message is handed back', async (t) => {
+  law('a fetch that may wait returns as soon as a message is released', async (t) => {
     await t.put();
     const lease = await t.take();
-    const handedBack = await startWaiting(t);
+    const released = await startWaiting(t);
     await t.backend.nack(lease, { delayMs: 0, countAttempt: true });
     assert.deepEqual(
-      (await handedBack()).map(({ attempt }) => attempt),
+      (await released()).map(({ attempt }) => attempt),
       [2],
     );
   });

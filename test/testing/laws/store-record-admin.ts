@@ -99,7 +99,7 @@ export function cancelLaws(law: Law): void {
   });
 
   for (const countAttempt of [true, false]) {
-    const how = countAttempt ? 'nacked' : 'handed back';
+    const how = countAttempt ? 'nacked' : 'released';
     law(`a job that is ${how} after it was asked to stop ends as cancelled`, async (t) => {
       const { id } = await t.put();
       const lease = await t.take();

@@ -78,7 +78,7 @@ export function recordLaws(law: Law): void {
   });
 
   law(
-    'a job handed back from its first attempt is pending again, and the attempt is not listed',
+    'a job released from its first attempt is pending again, and the attempt is not listed',
     async (t) => {
       const { id } = await t.put();
       const lease = await t.take();

@@ -265,7 +265,7 @@ export function writingLaws(law: Law): void {
     assert.equal((await record()).status, 'completed');
   });
 
-  law('an attempt that was handed back is not listed, and may begin again', async (t) => {
+  law('an attempt that was released is not listed, and may begin again', async (t) => {
     const { enqueued, started, settled, record } = tell(t);
     await enqueued();
     const at = t.now();

@@ -97,7 +97,7 @@ const stories: readonly Story[] = [
     },
   },
   {
-    name: 'is handed back when its worker stops',
+    name: 'is released when its worker stops',
     job: () => job(),
     happens: async (t) => {
       const run = await t.take();
@@ -106,7 +106,7 @@ const stories: readonly Story[] = [
     },
   },
   {
-    name: 'is handed back because its key is busy',
+    name: 'is released because its key is busy',
     job: () => job({ idempotencyKey: () => 'k' }),
     happens: async (t) => {
       await t.client.stores.keys.claim('job:work:k', 'somebody', t.clock.now() + 60_000);

@@ -165,7 +165,7 @@ describe('a worker', () => {
     await connect(app, backend).enqueue(job, { command });
     const worker = startWorker(app, { backend, drainMs: 0 });
     const pids = await dir.pids('family.pids', 3);
-    expect(await worker.stop()).toMatchObject({ handedBack: 1 });
+    expect(await worker.stop()).toMatchObject({ released: 1 });
     expect(pids.filter(runs)).toEqual([]);
   });
 

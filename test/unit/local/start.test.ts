@@ -21,7 +21,7 @@ async function until(child: ChildProcess, said: () => string, text: string): Pro
 
 describe('startLocal', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    'drains on %s: what can end ends, the rest is handed back without an attempt spent, exit code 0',
+    'drains on %s: what can end ends, the rest is released without an attempt spent, exit code 0',
     { timeout: 30_000 },
     async (signal) => {
       const path = join(folder, `${signal}.db`);
@@ -37,7 +37,7 @@ describe('startLocal', () => {
       expect(JSON.parse(output.slice(output.indexOf('stopped ') + 8))).toMatchObject({
         reason: 'signal',
         counts: { requeued: 1 },
-        handedBack: 1,
+        released: 1,
       });
       expect(code).toBe(0);
       const backend = sqlite(path);

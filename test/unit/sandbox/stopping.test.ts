@@ -72,13 +72,13 @@ describe.each([
     expect((await t.run(jobs.plain, { n: 1 })).output).toBe(2);
   });
 
-  it('is handed back by a drain, spends no attempt and leaves nothing behind', async () => {
+  it('is released by a drain, spends no attempt and leaves nothing behind', async () => {
     const t = bench();
     const { id } = await t.client.enqueue(job, { act: 'block' });
     const { output } = await t.run(job, { act: 'where' });
     await until(() => t.isolates().length === 2);
     const pids = t.isolates().map(({ pid }) => pid);
-    expect(await t.worker.stop()).toMatchObject({ handedBack: 1, counts: { requeued: 1, acked: 1 } });
+    expect(await t.worker.stop()).toMatchObject({ released: 1, counts: { requeued: 1, acked: 1 } });
     expect(await t.client.status(id)).toMatchObject({ status: 'pending', attempts: [] });
     expect(t.isolates()).toEqual([]);
     expect(pids).toContain((output as { pid: number }).pid);
@@ -89,7 +89,7 @@ describe.each([
     const t = bench({ drainMs: 0 });
     const { id } = await t.client.enqueue(job, { act: 'late' });
     await until(() => t.eventsOf('job.log').length === 1);
-    expect(await t.worker.stop()).toMatchObject({ handedBack: 0, counts: { acked: 1 } });
+    expect(await t.worker.stop()).toMatchObject({ released: 0, counts: { acked: 1 } });
     expect(await t.client.status(id)).toMatchObject({ status: 'completed', output: 'late' });
   });
 

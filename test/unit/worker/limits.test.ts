@@ -6,7 +6,7 @@ describe('limits of a worker', () => {
     const t = createBench();
     await t.enqueue(50, 'quick');
     const summary = await t.start({ concurrency: 8, maxJobs: 20 }).done;
-    expect(summary).toMatchObject({ reason: 'max-jobs', counts: { acked: 20 }, handedBack: 0 });
+    expect(summary).toMatchObject({ reason: 'max-jobs', counts: { acked: 20 }, released: 0 });
     expect((await t.backend.admin!.stats('default'))[0]).toMatchObject({ ready: 30, leased: 0 });
   });
 
@@ -98,7 +98,7 @@ describe('what a worker tells', () => {
     await t.enqueue(3, 'quick');
     await t.start({ untilIdle: true }).done;
     expect(t.eventsOf('worker.stopped')).toMatchObject([
-      { reason: 'idle', counts: { acked: 3 }, handedBack: 0 },
+      { reason: 'idle', counts: { acked: 3 }, released: 0 },
     ]);
   });
 

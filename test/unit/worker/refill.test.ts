@@ -44,7 +44,7 @@ describe('slots that are refilled with the acks', () => {
     await t.enqueue(50, 'quick');
     const { backend } = fused(t.backend);
     const summary = await t.start({ backend, concurrency: 8, maxJobs: 20 }).done;
-    expect(summary).toMatchObject({ reason: 'max-jobs', counts: { acked: 20 }, handedBack: 0 });
+    expect(summary).toMatchObject({ reason: 'max-jobs', counts: { acked: 20 }, released: 0 });
     expect((await t.backend.admin!.stats('default'))[0]).toMatchObject({ ready: 30, leased: 0 });
   });
 
@@ -72,7 +72,7 @@ describe('slots that are refilled with the acks', () => {
     await settle();
     const stopped = worker.stop();
     open();
-    expect(await stopped).toMatchObject({ counts: { acked: 1 }, handedBack: 1 });
+    expect(await stopped).toMatchObject({ counts: { acked: 1 }, released: 1 });
     expect((await t.backend.admin!.stats('default'))[0]).toMatchObject({ ready: 1, leased: 0 });
   });
 

@@ -11,7 +11,7 @@ describe('a worker that stops', () => {
     await settle();
     expect(t.eventsOf('worker.draining')).toMatchObject([{ reason: 'stopped', running: 2 }]);
     for (const one of [...t.running]) one.finish();
-    expect(await stopped).toMatchObject({ reason: 'stopped', counts: { acked: 2 }, handedBack: 0 });
+    expect(await stopped).toMatchObject({ reason: 'stopped', counts: { acked: 2 }, released: 0 });
     expect((await t.backend.admin!.stats('default'))[0]).toMatchObject({ ready: 1, leased: 0 });
   });
 
@@ -28,13 +28,13 @@ describe('a worker that stops', () => {
     await t.pass(200);
     expect(signal.aborted).toBe(true);
     await t.pass(1_100);
-    expect(await stopped).toMatchObject({ reason: 'signal', counts: { requeued: 1 }, handedBack: 1 });
+    expect(await stopped).toMatchObject({ reason: 'signal', counts: { requeued: 1 }, released: 1 });
     expect(await t.client.status(id!)).toMatchObject({ status: 'pending', attempts: [] });
     const [lease] = await t.backend.fetch({ queues: ['default'], max: 1, leaseMs: 1_000, waitMs: 0 });
     expect(lease).toMatchObject({ attempt: 1, interrupted: false });
   });
 
-  it('counts a handler that throws because it was aborted as handed back, not as failed', async () => {
+  it('counts a handler that throws because it was aborted as released, not as failed', async () => {
     const t = createBench();
     await t.enqueue(1);
     const worker = t.start({ drainMs: 0 });
@@ -44,7 +44,7 @@ describe('a worker that stops', () => {
     const stopped = worker.stop();
     await settle();
     await t.pass(10);
-    expect(await stopped).toMatchObject({ handedBack: 1, counts: { requeued: 1, 'dead-lettered': 0 } });
+    expect(await stopped).toMatchObject({ released: 1, counts: { requeued: 1, 'dead-lettered': 0 } });
   });
 
   it('keeps the success of a handler that ends after the abort', async () => {
@@ -57,7 +57,7 @@ describe('a worker that stops', () => {
     const stopped = worker.stop();
     await settle();
     await t.pass(10);
-    expect(await stopped).toMatchObject({ handedBack: 0, counts: { acked: 1 } });
+    expect(await stopped).toMatchObject({ released: 0, counts: { acked: 1 } });
   });
 
   it('hands back what it had fetched ahead', async () => {
@@ -68,7 +68,7 @@ describe('a worker that stops', () => {
     const stopped = worker.stop();
     await settle();
     t.running[0]!.finish();
-    expect(await stopped).toMatchObject({ handedBack: 3, counts: { acked: 1 } });
+    expect(await stopped).toMatchObject({ released: 3, counts: { acked: 1 } });
     expect((await t.backend.admin!.stats('default'))[0]).toMatchObject({ ready: 3, leased: 0 });
   });
 
