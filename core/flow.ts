@@ -15,10 +15,10 @@ import { abortReason, type Run } from './attempt/run.ts';
 import {
   afterFailure,
   crashLoop,
-  release,
-  releaseDelayMs,
   refuse,
   rejected,
+  release,
+  releaseDelayMs,
   reportOf,
   UnknownJob,
   type Verdict,
@@ -124,10 +124,10 @@ function decide(app: App, ports: AttemptPorts, admitted: Admitted): Verdict | Pr
 
 /** A payload that was too large for the queue is kept beside it. */
 async function fetchPayload(app: App, ports: AttemptPorts, admitted: Admitted): Promise<Verdict> {
-  const { redeem } = await claims();
+  const { loadPayload } = await offloading();
   let input: unknown;
   try {
-    input = await redeem(ports.client.stores, admitted.envelope);
+    input = await loadPayload(ports.client.stores, admitted.envelope);
   } catch (error) {
     return unfit(app, admitted, error);
   }
@@ -158,7 +158,7 @@ function runValid(
 
 const isOneTooMany = ({ envelope, attempt: number }: Admitted): boolean => number > envelope.maxRetries + 1;
 
-/** A schema may ask a database: only a "no" is final, a fault of its own or of the claim store is a failed attempt. */
+/** A schema may ask a database: only a "no" is final, a fault of its own or of the payload store is a failed attempt. */
 function unfit(app: App, { job, envelope, attempt: number }: Admitted, error: unknown): Verdict {
   return error instanceof LongshoreError && error.code !== 'BACKEND' && error.code !== 'CONFIG'
     ? rejected('rejected', error)
@@ -168,11 +168,11 @@ function unfit(app: App, { job, envelope, attempt: number }: Admitted, error: un
 /** Not that of a dead letter, which somebody may retry; and after the record, which tells a late copy that all is done. */
 async function dropPayload(app: App, client: Client, { envelope }: Admitted, how: Verdict): Promise<void> {
   if (how.verb !== 'ack' && !(how.verb === 'abandon' && how.reason === 'cancelled')) return;
-  await (await claims()).discard(app, client.stores, envelope);
+  await (await offloading()).dropPayload(app, client.stores, envelope);
 }
 
 /** Loaded with the first payload that was too large for its queue. */
-const claims = () => import('./enqueue/offload.ts');
+const offloading = () => import('./enqueue/offload.ts');
 
 /** The idempotency guard around the run: claim before, complete with the ack, release on everything else. */
 async function runGuarded(

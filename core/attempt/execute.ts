@@ -12,7 +12,7 @@ import type { Admitted } from './attempt.ts';
 import { endInTime } from './deadline.ts';
 import { type Output, outputOf } from './output.ts';
 import { abortReason, type Run } from './run.ts';
-import { afterFailure, release, rejected, type Verdict } from './verdict.ts';
+import { afterFailure, rejected, release, type Verdict } from './verdict.ts';
 
 /** Never throws or rejects. Settles when the handler ends or the run is ended from outside, whichever is first. */
 export function execute(

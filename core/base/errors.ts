@@ -4,7 +4,7 @@ export const errorCodes = [
   'OPTION',
   'PAYLOAD',
   'ENVELOPE',
-  'CLAIM',
+  'PAYLOAD_STORE',
   'SIGNATURE',
   'UNKNOWN_KEY',
   'WRONG_QUEUE',

@@ -151,7 +151,7 @@ export interface WorkerRegistry {
  * removed once its job is done, and kept with a dead letter; what is left over (a message that was never sent, a dead letter
  * that was discarded) is for the store's own lifecycle rule, which must not be shorter than a message may live.
  */
-export interface ClaimStore {
+export interface PayloadStore {
   /** Resolves when it is kept for good. A second call with the same key replaces it, or finds it there. */
   put(key: string, bytes: Uint8Array): Promise<void>;
   /** `null` = there is none. Of one with more than `maxBytes` any bytes may be given back: its digest will refuse them. */
@@ -165,7 +165,7 @@ export interface Stores {
   readonly records: RecordStore;
   readonly workers: WorkerRegistry;
   /** Without it a payload that is too large for the queue is refused. */
-  readonly claims?: ClaimStore;
+  readonly payloads?: PayloadStore;
   /** Brings its tables to the version this code knows, where opening has not done so. `from` is null for new ones. */
   migrate?(): Promise<{ readonly from: number | null; readonly to: number }>;
   /** Ends the store's own connections. May be called again. */

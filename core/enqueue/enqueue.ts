@@ -5,7 +5,7 @@ import type { EnqueueOptions } from '../app/options.ts';
 import { config, LongshoreError, shown } from '../base/errors.ts';
 import type { OutgoingMessage, SendResult, SqlTransaction } from '../contract/queue.ts';
 import type { Client } from './client.ts';
-import { keep, type Upload } from './offload.ts';
+import { storePayloads, type Upload } from './offload.ts';
 import { prepare, send } from './prepare.ts';
 
 export type Sending = Pick<Client, 'enqueue' | 'enqueueMany'>;
@@ -28,7 +28,7 @@ export function createSending(client: Pick<Client, 'app' | 'backend' | 'stores'>
     messages: OutgoingMessage[],
     tx: SqlTransaction | undefined,
   ): Promise<SendResult[]> {
-    const failed = await keep(stores.claims!, uploads);
+    const failed = await storePayloads(stores.payloads!, uploads);
     const kept = messages.filter(({ id }) => !failed.has(id));
     const sent = (await sendAll(kept, tx)).values();
     return messages.map(({ id }) => {
@@ -65,7 +65,7 @@ export function createSending(client: Pick<Client, 'app' | 'backend' | 'stores'>
     how: EnqueueOptions,
     results: SendResult[],
   ): Promise<Slice> {
-    const slice: Slice = { messages: [], places: [], uploads: stores.claims ? [] : null };
+    const slice: Slice = { messages: [], places: [], uploads: stores.payloads ? [] : null };
     for (let i = from; i < payloads.length && i < from + sliceSize; i++) {
       try {
         const pending = prepare(app, backend.limits, job, payloads[i], how, slice.uploads);
@@ -80,7 +80,7 @@ export function createSending(client: Pick<Client, 'app' | 'backend' | 'stores'>
   }
   return {
     async enqueue(job, payload, how = {}) {
-      const uploads: Upload[] | null = stores.claims ? [] : null;
+      const uploads: Upload[] | null = stores.payloads ? [] : null;
       const pending = prepare(app, backend.limits, job as Job, payload, how, uploads);
       const message = pending instanceof Promise ? await pending : pending;
       const [result] = await sendWith(uploads, [message], how.tx);

@@ -1,5 +1,5 @@
 /**
- * Claim checks: a payload that is too large for the queue is kept beside it, and the envelope carries its key, length and
+ * A payload that is too large for the queue is kept beside it, and the envelope carries its key, length and
  * digest instead, signed with the rest.
  */
 
@@ -8,10 +8,10 @@ import { crypto } from '../base/crypto.ts';
 import { config, LongshoreError } from '../base/errors.ts';
 import { backendError } from '../base/failure.ts';
 import { assertJson } from '../base/json.ts';
-import type { ClaimStore, Stores } from '../contract/store.ts';
-import { alreadyDone, type Claim, type Envelope } from '../envelope/envelope.ts';
+import type { PayloadStore, Stores } from '../contract/store.ts';
+import { alreadyDone, type Envelope, type OffloadedPayload } from '../envelope/envelope.ts';
 
-/** What has to be in the claim store before its message is sent. */
+/** What has to be in the payload store before its message is sent. */
 export interface Upload {
   readonly id: string;
   readonly key: string;
@@ -23,7 +23,10 @@ const longestBytes = 256 * 1_048_576;
 /** Uploads under way at the same time. */
 const lanes = 8;
 
-export function claimFor(id: string, payload: unknown): { readonly claim: Claim; readonly upload: Upload } {
+export function offload(
+  id: string,
+  payload: unknown,
+): { readonly claim: OffloadedPayload; readonly upload: Upload } {
   const bytes = Buffer.from(JSON.stringify(payload));
   if (bytes.length > longestBytes) {
     throw new LongshoreError(
@@ -38,8 +41,8 @@ export function claimFor(id: string, payload: unknown): { readonly claim: Claim;
 }
 
 /** Keeps them all; answers which could not be kept, by the id of their job. */
-export async function keep(
-  store: ClaimStore,
+export async function storePayloads(
+  store: PayloadStore,
   uploads: readonly Upload[],
 ): Promise<Map<string, LongshoreError>> {
   const failed = new Map<string, LongshoreError>();
@@ -59,28 +62,28 @@ export async function keep(
 
 /**
  * Puts the payload back into the envelope; `alreadyDone` when the job was done before and this is a late copy of its message.
- * Throws `CLAIM` when the payload is missing or not the one that was signed, and `BACKEND` or `CONFIG` when the store could not be
+ * Throws `PAYLOAD_STORE` when the payload is missing or not the one that was signed, and `BACKEND` or `CONFIG` when the store could not be
  * asked.
  */
-export async function redeem({ claims, records }: Stores, envelope: Envelope): Promise<unknown> {
+export async function loadPayload({ payloads, records }: Stores, envelope: Envelope): Promise<unknown> {
   const { claim, identifier } = envelope;
-  if (!claims) {
-    throw config('The payload of this job is kept beside the queue. Give the worker a store with claims.');
+  if (!payloads) {
+    throw config('The payload of this job is kept beside the queue. Give the worker a store with payloads.');
   }
-  const bytes = await claims.get(claim!.key, claim!.bytes).catch((error) => {
+  const bytes = await payloads.get(claim!.key, claim!.bytes).catch((error) => {
     throw backendError('fetching a payload', error);
   });
   if (bytes === null) {
     const record = await records.get(identifier);
     if (record?.status === 'completed') return alreadyDone;
     throw new LongshoreError(
-      'CLAIM',
-      `Expected the payload under ${claim!.key} in the claim store, found nothing. It was removed too early: see its lifecycle rule.`,
+      'PAYLOAD_STORE',
+      `Expected the payload under ${claim!.key} in the payload store, found nothing. It was removed too early: see its lifecycle rule.`,
     );
   }
   if (bytes.byteLength !== claim!.bytes || digestOf(bytes) !== claim!.sha256) {
     throw new LongshoreError(
-      'CLAIM',
+      'PAYLOAD_STORE',
       `The payload under ${claim!.key} is not the one that was enqueued: its digest differs. It was changed or damaged.`,
     );
   }
@@ -94,9 +97,13 @@ export async function redeem({ claims, records }: Stores, envelope: Envelope): P
 }
 
 /** What is left over when this fails is removed by the store's own lifecycle rule. */
-export async function discard(app: App, { claims }: Stores, { identifier, claim }: Envelope): Promise<void> {
+export async function dropPayload(
+  app: App,
+  { payloads }: Stores,
+  { identifier, claim }: Envelope,
+): Promise<void> {
   try {
-    await claims?.delete(claim!.key);
+    await payloads?.delete(claim!.key);
   } catch (cause) {
     const error = backendError('removing a payload', cause);
     app.events.emit({ type: 'store.failed', during: 'removing a payload', ids: [identifier], error });

@@ -21,7 +21,7 @@ import type {
 import type { RecordWriter } from '../contract/store.ts';
 import { contextMembers, type Envelope, type JobContext, writeEnvelope } from '../envelope/envelope.ts';
 import type { Client } from './client.ts';
-import { claimFor, type Upload } from './offload.ts';
+import { offload, type Upload } from './offload.ts';
 
 /**
  * Validates, stamps and signs. Synchronous unless the job's schema is not.
@@ -90,7 +90,7 @@ function compose(
   let body = writeEnvelope(envelope, app.keyRing());
   const maxBytes = Math.min(app.maxBodyBytes, limits.maxBodyBytes);
   if (isLonger(body, maxBytes) && uploads) {
-    const { claim, upload } = claimFor(id, payload);
+    const { claim, upload } = offload(id, payload);
     uploads.push(upload);
     body = writeEnvelope({ ...envelope, payload: null, claim }, app.keyRing());
   }

@@ -7,11 +7,11 @@ export function storesOf(backend: QueueBackend, given: Partial<Stores> = {}): St
   const keys = given.keys ?? backend.stores?.keys;
   const records = given.records ?? backend.stores?.records;
   const workers = given.workers ?? backend.stores?.workers;
-  const claims = given.claims ?? backend.stores?.claims;
+  const payloads = given.payloads ?? backend.stores?.payloads;
   if (!keys || !records || !workers) {
     throw config(
       `Backend "${backend.name}" keeps no state of its own: give connect() a store, for example sqliteStore().`,
     );
   }
-  return { keys, records, workers, ...(claims && { claims }) };
+  return { keys, records, workers, ...(payloads && { payloads }) };
 }

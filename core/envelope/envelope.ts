@@ -18,7 +18,7 @@ export interface JobContext {
 export const contextMembers = ['tenantId', 'actorId', 'requestId', 'traceparent'] as const;
 
 /** Where the payload is that was too large for the queue. */
-export interface Claim {
+export interface OffloadedPayload {
   readonly key: string;
   /** Its length. */
   readonly bytes: number;
@@ -49,7 +49,7 @@ export interface Envelope {
   readonly expiresAt: number | null;
   readonly context: JobContext | null;
   /** The payload is kept beside the queue; `payload` is then null. */
-  readonly claim?: Claim | null;
+  readonly claim?: OffloadedPayload | null;
 }
 
 /** `,"_sig":"` + 64 hex digits + `"}`: the last 75 characters of a signed envelope. */
@@ -140,13 +140,13 @@ const isContextOrNull = (x: unknown): boolean =>
     contextMembers.every((name) => isContextText((x as JobContext)[name])));
 const isContextText = (x: unknown): boolean => x === undefined || (typeof x === 'string' && x.length <= 256);
 
-const isClaimOrNull = (x: unknown): boolean => {
+const isOffloadedOrNull = (x: unknown): boolean => {
   if (x === null || x === undefined) return true;
-  const { key, bytes, sha256 } = x as Partial<Claim>;
-  return claimKey.test(String(key)) && isCount(bytes) && hex64.test(String(sha256));
+  const { key, bytes, sha256 } = x as Partial<OffloadedPayload>;
+  return payloadKey.test(String(key)) && isCount(bytes) && hex64.test(String(sha256));
 };
-/** No path leads out of the place where claims are kept. */
-const claimKey = /^(?!\.)[A-Za-z0-9._-]{1,160}$/;
+/** No path leads out of the place where payloads are kept. */
+const payloadKey = /^(?!\.)[A-Za-z0-9._-]{1,160}$/;
 
 interface Member {
   readonly name: keyof Envelope;
@@ -172,7 +172,7 @@ const shape: readonly Member[] = [
     holds: isContextOrNull,
     expected: 'null or an object whose members are strings of at most 256 characters',
   },
-  { name: 'claim', holds: isClaimOrNull, expected: 'null or { key, bytes, sha256 }' },
+  { name: 'claim', holds: isOffloadedOrNull, expected: 'null or { key, bytes, sha256 }' },
 ];
 
 function checkShape(data: unknown): Envelope {

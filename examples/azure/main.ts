@@ -7,7 +7,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { app as functions } from '@azure/functions';
-import { azure, blobClaims, tableStore } from '../../functions/azure/index.ts';
+import { azure, blobPayloads, tableStore } from '../../functions/azure/index.ts';
 import { memoryStore } from '../../local/backends/memory/index.ts';
 import { postgresStore } from '../../local/backends/postgres/store.ts';
 import { createExampleApp } from '../app/app.ts';
@@ -32,11 +32,11 @@ function storage(endpoint: string) {
 function store() {
   const url = setting('DATABASE_URL');
   if (url === 'memory') return memoryStore(); // for `longshore simulate functions`, where one process does everything
-  const claims = blobClaims({ container: 'claims', ...storage(setting('BLOB_ENDPOINT')) });
+  const payloads = blobPayloads({ container: 'claims', ...storage(setting('BLOB_ENDPOINT')) });
   const state = url
     ? postgresStore(url)
     : tableStore({ table: 'jobs', ...storage(setting('TABLE_ENDPOINT')) });
-  return { ...state, claims };
+  return { ...state, payloads };
 }
 
 azure(app, {

@@ -14,7 +14,7 @@ import type { SqsBackend } from './sqs/index.ts';
 export type { ScheduleResult } from '../../core/serverless/schedule.ts';
 export { createDynamoTable, dynamoStore, dynamoTable } from './dynamo/index.ts';
 export type * from './lambda/events.ts';
-export { type S3ClaimsOptions, type S3Client, s3Claims } from './s3/index.ts';
+export { type S3Client, type S3PayloadsOptions, s3Payloads } from './s3/index.ts';
 export { createSqsQueues, type SqsQueuesOptions } from './sqs/create.ts';
 export { type SqsBackend, type SqsOptions, sqs } from './sqs/index.ts';
 

@@ -15,7 +15,7 @@ import { checkEntity, type QueueOptions } from './service-bus/queues.ts';
 import { accessFrom, settingIn } from './settings.ts';
 
 export { type LeaseTerms, leaseOf, type TriggerMetadata } from './app/trigger.ts';
-export { type BlobClaimsOptions, blobClaims } from './blob/index.ts';
+export { type BlobPayloadsOptions, blobPayloads } from './blob/index.ts';
 export { type ServiceBusBackend, type ServiceBusOptions, serviceBus } from './service-bus/index.ts';
 export { type TableStoreOptions, tableStore } from './table/index.ts';
 

@@ -151,9 +151,7 @@ describe.concurrent('the demo', { timeout: 120_000 }, () => {
   it('drains at SIGINT and leaves nothing half done', async ({ expect }) => {
     const { code, stdout, stderr } = await demo(['--rows', '100000'], { interruptAt: /invoices [1-9]/ });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    const drained = /Drained: (\d+) jobs finished, (\d+) released, (\d+) waiting in the queue\./.exec(
-      stdout,
-    );
+    const drained = /Drained: (\d+) jobs finished, (\d+) released, (\d+) waiting in the queue\./.exec(stdout);
     const [finished, released, waiting] = (drained ?? [])
       .slice(1)
       .map((text) => Number(text.replaceAll(',', '')));

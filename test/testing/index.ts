@@ -22,9 +22,9 @@ import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 
 export type { AttemptResult } from '../../core/attempt/attempt.ts';
 export { describeBackend } from './laws/backend.ts';
-export { type ClaimsBench, type ClaimsHarness, describeClaims } from './laws/claims.ts';
 export { describeEntrypoint } from './laws/entrypoint.ts';
 export type { Bench, Harness, Runner } from './laws/harness.ts';
+export { describePayloads, type PayloadsBench, type PayloadsHarness } from './laws/payload-store.ts';
 export { describeStore, describeStoreAlone } from './laws/store.ts';
 export { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 

@@ -1,7 +1,7 @@
 /** Payloads that are too large for SQS, as objects in a bucket. */
 
 import { config, shown } from '../../../core/base/errors.ts';
-import type { ClaimStore } from '../../../core/contract/store.ts';
+import type { PayloadStore } from '../../../core/contract/store.ts';
 import { onDemand } from '../../../core/kit/lazy.ts';
 import type { S3Api } from './sdk.ts';
 
@@ -10,7 +10,7 @@ export interface S3Client {
   send(command: never): Promise<unknown>;
 }
 
-export interface S3ClaimsOptions {
+export interface S3PayloadsOptions {
   readonly bucket: string;
   /** What stands before every key; a lifecycle rule can name it. @default 'longshore/claims/' */
   readonly prefix?: string;
@@ -25,13 +25,15 @@ export interface S3ClaimsOptions {
  * Loads the SDK with the first large payload. Give the bucket a lifecycle rule that removes what is left over after some 30
  * days: longer than messages and dead letters live.
  */
-export function s3Claims(options: S3ClaimsOptions): ClaimStore {
+export function s3Payloads(options: S3PayloadsOptions): PayloadStore {
   const { bucket, prefix = 'longshore/claims/' } = options;
   if (typeof bucket !== 'string' || !/^[A-Za-z0-9._:/-]{3,}$/.test(bucket)) {
-    throw config(`s3Claims() expects bucket to be the name of a bucket, got ${shown(bucket)}.`);
+    throw config(`s3Payloads() expects bucket to be the name of a bucket, got ${shown(bucket)}.`);
   }
   if (typeof prefix !== 'string' || prefix.startsWith('/')) {
-    throw config(`s3Claims() expects prefix to be text that does not begin with "/", got ${shown(prefix)}.`);
+    throw config(
+      `s3Payloads() expects prefix to be text that does not begin with "/", got ${shown(prefix)}.`,
+    );
   }
   const api = onDemand(async () => (await import('./sdk.ts')).openS3(options));
 

@@ -8,7 +8,7 @@ import {
   type S3ClientConfig,
 } from '@aws-sdk/client-s3';
 import { guarded } from '../lambda/guard.ts';
-import type { S3ClaimsOptions } from './index.ts';
+import type { S3PayloadsOptions } from './index.ts';
 
 export interface S3Api {
   put(key: string, bytes: Uint8Array): Promise<void>;
@@ -18,7 +18,7 @@ export interface S3Api {
 
 const timeouts = { connectionTimeout: 2_000, requestTimeout: 30_000, throwOnRequestTimeout: true };
 
-export function openS3({ bucket: Bucket, client: given, region, endpoint }: S3ClaimsOptions): S3Api {
+export function openS3({ bucket: Bucket, client: given, region, endpoint }: S3PayloadsOptions): S3Api {
   const settings: S3ClientConfig = { requestHandler: timeouts };
   if (region !== undefined) settings.region = region;
   if (endpoint !== undefined) Object.assign(settings, { endpoint, forcePathStyle: true });

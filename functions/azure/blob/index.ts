@@ -1,13 +1,13 @@
 /** Payloads that are too large for Service Bus, as blobs in a container. */
 
 import { config, shown } from '../../../core/base/errors.ts';
-import type { ClaimStore } from '../../../core/contract/store.ts';
+import type { PayloadStore } from '../../../core/contract/store.ts';
 import { onDemand } from '../../../core/kit/lazy.ts';
 import { checkStorage, type StorageOptions } from '../storage/access.ts';
 import { storageError } from '../storage/errors.ts';
 import type { BlobApi } from './sdk.ts';
 
-export interface BlobClaimsOptions extends StorageOptions {
+export interface BlobPayloadsOptions extends StorageOptions {
   /** 3 to 63 small letters, digits and hyphens. */
   readonly container: string;
   /** What stands before every key; a lifecycle rule can name it. @default 'longshore/claims/' */
@@ -18,19 +18,19 @@ export interface BlobClaimsOptions extends StorageOptions {
  * Loads the SDK with the first large payload. The container must be there. Give the account a lifecycle rule that removes
  * what is left over after some 120 days: longer than messages and dead letters live.
  */
-export function blobClaims(options: BlobClaimsOptions): ClaimStore {
+export function blobPayloads(options: BlobPayloadsOptions): PayloadStore {
   const { container, prefix = 'longshore/claims/' } = options;
   if (typeof container !== 'string' || !/^(?=.{3,63}$)[a-z0-9]+(-[a-z0-9]+)*$/.test(container)) {
     throw config(
-      `blobClaims() expects container to be 3 to 63 small letters, digits and single hyphens, got ${shown(container)}.`,
+      `blobPayloads() expects container to be 3 to 63 small letters, digits and single hyphens, got ${shown(container)}.`,
     );
   }
   if (typeof prefix !== 'string' || prefix.startsWith('/')) {
     throw config(
-      `blobClaims() expects prefix to be text that does not begin with "/", got ${shown(prefix)}.`,
+      `blobPayloads() expects prefix to be text that does not begin with "/", got ${shown(prefix)}.`,
     );
   }
-  checkStorage(options, 'blobClaims()');
+  checkStorage(options, 'blobPayloads()');
   const failure = {
     service: 'Blob storage',
     place: `container ${container}`,

@@ -3,7 +3,7 @@
 import { BlobServiceClient } from '@azure/storage-blob';
 import { storageAccess } from '../storage/access.ts';
 import { codeOf } from '../storage/errors.ts';
-import type { BlobClaimsOptions } from './index.ts';
+import type { BlobPayloadsOptions } from './index.ts';
 
 export interface BlobApi {
   put(name: string, bytes: Uint8Array): Promise<void>;
@@ -14,7 +14,7 @@ export interface BlobApi {
 const timeoutMs = 60_000;
 const retryOptions = { maxTries: 4, retryDelayInMs: 250, maxRetryDelayInMs: 3_000 };
 
-export function openBlobs(options: BlobClaimsOptions): BlobApi {
+export function openBlobs(options: BlobPayloadsOptions): BlobApi {
   const access = storageAccess(options);
   const service =
     'connectionString' in access

@@ -48,12 +48,7 @@ function partsOf(event: LongshoreEvent): Line | null {
           ]
         : null;
     case 'worker.stopped':
-      return [
-        '▸',
-        'bold',
-        'worker',
-        `stopped (${event.reason}), ${count(event.released, 'job')} released`,
-      ];
+      return ['▸', 'bold', 'worker', `stopped (${event.reason}), ${count(event.released, 'job')} released`];
     case 'worker.reaped':
       return ['↻', 'yellow', event.queue, `${count(event.count, 'job')} of a vanished worker may run again`];
     case 'worker.memory':

@@ -5,7 +5,7 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { SchedulerClient } from '@aws-sdk/client-scheduler';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createDynamoTable, dynamoStore, s3Claims, sqs } from '../../../functions/aws/index.ts';
+import { createDynamoTable, dynamoStore, s3Payloads, sqs } from '../../../functions/aws/index.ts';
 import { refusalOf } from '../../../functions/aws/lambda/guard.ts';
 
 const real = 'sqs.eu-central-1.amazonaws.com';
@@ -136,10 +136,10 @@ describe('this test', () => {
 
   it('cannot touch a real bucket', async () => {
     for (const options of [{ region }, { client: new S3Client(own) }]) {
-      const claims = s3Claims({ bucket: 'claims', ...options });
-      await expect(claims.put('a', new Uint8Array(1))).rejects.toMatchObject(refused);
-      await expect(claims.get('a', 1)).rejects.toMatchObject(refused);
-      await expect(claims.delete('a')).rejects.toMatchObject(refused);
+      const payloads = s3Payloads({ bucket: 'payloads', ...options });
+      await expect(payloads.put('a', new Uint8Array(1))).rejects.toMatchObject(refused);
+      await expect(payloads.get('a', 1)).rejects.toMatchObject(refused);
+      await expect(payloads.delete('a')).rejects.toMatchObject(refused);
     }
   });
 

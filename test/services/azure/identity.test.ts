@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { identityEndpoint, managedIdentity } from '../../../functions/azure/identity.ts';
-import { blobClaims, tableStore } from '../../../functions/azure/index.ts';
+import { blobPayloads, tableStore } from '../../../functions/azure/index.ts';
 import { accessFrom } from '../../../functions/azure/settings.ts';
 
 let server: Server;
@@ -93,7 +93,7 @@ describe('storage', () => {
   const endpoint = 'https://127.0.0.1:1';
   it.each([
     ['a table', () => tableStore({ table: 'jobs', endpoint }).records.get('id')],
-    ['blobs', () => blobClaims({ container: 'claims', endpoint }).get('key', 1)],
+    ['blobs', () => blobPayloads({ container: 'claims', endpoint }).get('key', 1)],
   ])('of %s is reached with the identity of the app', async (_, use) => {
     vi.stubEnv('IDENTITY_ENDPOINT', url);
     vi.stubEnv('IDENTITY_HEADER', 'proof');

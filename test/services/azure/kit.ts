@@ -4,7 +4,7 @@ import * as z from 'zod';
 import type { HandlerContext } from '../../../core/app/job.ts';
 import type { Schedule } from '../../../core/app/schedule.ts';
 import type { LongshoreEvent } from '../../../core/base/events.ts';
-import type { ClaimStore } from '../../../core/contract/store.ts';
+import type { PayloadStore } from '../../../core/contract/store.ts';
 import { type Client, connect, createApp, defineJob, fixed, keyRing } from '../../../core/index.ts';
 import {
   type AzureOptions,
@@ -60,11 +60,11 @@ export interface KitOptions extends Partial<Omit<AzureOptions, 'log'>> {
   readonly newId?: () => string;
   readonly functionTimeoutMs?: number;
   readonly log?: AzureOptions['log'] | 'of the call';
-  readonly claims?: ClaimStore;
+  readonly payloads?: PayloadStore;
 }
 
 export async function openFunctionApp(options: KitOptions = {}): Promise<FunctionAppKit> {
-  const { schedules, newId, log = false, claims, ...rest } = options;
+  const { schedules, newId, log = false, payloads, ...rest } = options;
   const clock = createVirtualClock();
   const server = await startServiceBus({ clock });
   for (const queue of ['mail', 'mail-failed'])
@@ -82,7 +82,7 @@ export async function openFunctionApp(options: KitOptions = {}): Promise<Functio
     on: (event) => events.push(event),
     ...(newId && { newId }),
   });
-  const store = { ...memoryStore({ clock }), ...(claims && { claims }) };
+  const store = { ...memoryStore({ clock }), ...(payloads && { payloads }) };
   const { connectionString } = server;
   process.env.TEST_SERVICEBUS = connectionString;
   const shared = { connection: 'TEST_SERVICEBUS', store, functionTimeoutMs: 10 * minute };

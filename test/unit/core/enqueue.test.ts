@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { withContext } from '../../../core/app/context.ts';
 import { defineJob, type Job } from '../../../core/app/job.ts';
-import type { OutgoingMessage } from '../../../core/contract/queue.ts';
 import { connect } from '../../../core/enqueue/connect.ts';
 import { refused, sent } from './enqueue-kit.ts';
 import { bench, job, refusalText, startMs } from './kit.ts';

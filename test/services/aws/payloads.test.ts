@@ -11,10 +11,10 @@ import { ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { connect, createApp, defineJob, keyRing, PermanentError } from '../../../core/index.ts';
-import { lambda, s3Claims } from '../../../functions/aws/index.ts';
+import { lambda, s3Payloads } from '../../../functions/aws/index.ts';
 import { memoryStore } from '../../../local/backends/memory/index.ts';
 import { createPoller } from '../../../local/simulate/lambda/poller.ts';
-import { describeClaims } from '../../testing/laws/claims.ts';
+import { describePayloads } from '../../testing/laws/payload-store.ts';
 import { openBench, type SqsBench } from './bench.ts';
 import { type Endpoint, openEndpoint } from './endpoint.ts';
 
@@ -58,9 +58,9 @@ async function openBucket() {
   };
   return {
     bucket,
-    claims: s3Claims({ bucket, prefix, client }),
-    peer: s3Claims({ bucket, prefix, client }),
-    unreachable: s3Claims({ bucket, prefix, client: cut }),
+    payloads: s3Payloads({ bucket, prefix, client }),
+    peer: s3Payloads({ bucket, prefix, client }),
+    unreachable: s3Payloads({ bucket, prefix, client: cut }),
     keys: async () => (await list()).map((key) => key.slice(prefix.length)),
     async close() {
       for (const Key of await list()) await client.send(new DeleteObjectCommand({ Bucket: bucket, Key }));
@@ -70,7 +70,7 @@ async function openBucket() {
   };
 }
 
-describeClaims('s3Claims()', { open: openBucket }, { describe, it });
+describePayloads('s3Payloads()', { open: openBucket }, { describe, it });
 
 async function open() {
   const bucket = await openBucket();
@@ -93,7 +93,7 @@ async function open() {
     signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]),
     clock,
   });
-  const store = { ...memoryStore({ clock }), claims: bucket.claims };
+  const store = { ...memoryStore({ clock }), payloads: bucket.payloads };
   const { worker } = lambda(app, { backend: sqs.backend, store, log: false });
   const { url, arn } = sqs;
   const poller = createPoller({ client: endpoint.client, url, arn, clock, batchSize: 10, invoke: worker });
@@ -150,20 +150,20 @@ describe('a job that is too large for SQS', () => {
   });
 });
 
-describe('what s3Claims() is given', () => {
+describe('what s3Payloads() is given', () => {
   it.each([
     [{}, /bucket to be the name of a bucket, got undefined/],
     [{ bucket: 'a b' }, /got "a b"/],
     [{ bucket: 'claims', prefix: '/x' }, /prefix to be text that does not begin with "\/"/],
   ])('is refused with CONFIG: %o', (options, message) => {
-    expect(() => s3Claims(options as never)).toThrow(
+    expect(() => s3Payloads(options as never)).toThrow(
       expect.objectContaining({ code: 'CONFIG', message: expect.stringMatching(message) }),
     );
   });
 
   it('is asked about when it is wrong: a bucket that is not there', async () => {
-    const claims = s3Claims({ bucket: 'nowhere-at-all', client });
-    await expect(claims.put('a', new Uint8Array(1))).rejects.toMatchObject({
+    const payloads = s3Payloads({ bucket: 'nowhere-at-all', client });
+    await expect(payloads.put('a', new Uint8Array(1))).rejects.toMatchObject({
       code: 'CONFIG',
       message: expect.stringMatching(/bucket nowhere-at-all.*Create the bucket/),
     });

@@ -1,4 +1,4 @@
-/** What an envelope says of a payload that is kept elsewhere; test/testing/laws/claims.ts has the rest. */
+/** What an envelope says of a payload that is kept elsewhere; test/testing/laws/payload-store.ts has the rest. */
 
 import { describe, expect, it } from 'vitest';
 import { readEnvelope, writeEnvelope } from '../../../core/envelope/envelope.ts';
@@ -54,6 +54,6 @@ describe('the claim in an envelope', () => {
     await t.backend.enqueue([{ ...facts, body, group: null, tenantId: null }]);
     const result = await t.run(await t.take());
     expect(result).toMatchObject({ outcome: 'requeued', error: { code: 'CONFIG' } });
-    expect(result.error!.message).toMatch(/Give the worker a store with claims/);
+    expect(result.error!.message).toMatch(/Give the worker a store with payloads/);
   });
 });

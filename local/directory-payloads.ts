@@ -5,12 +5,12 @@ import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { config, LongshoreError, shown } from '../core/base/errors.ts';
 import { toError } from '../core/base/failure.ts';
-import type { ClaimStore } from '../core/contract/store.ts';
+import type { PayloadStore } from '../core/contract/store.ts';
 
 /** The folder is made when it is needed. Files that are left over are for a cron job to remove. */
-export function directoryClaims(path: string): ClaimStore {
+export function directoryPayloads(path: string): PayloadStore {
   if (typeof path !== 'string' || path === '') {
-    throw config(`directoryClaims() expects the path of a folder, got ${shown(path)}.`);
+    throw config(`directoryPayloads() expects the path of a folder, got ${shown(path)}.`);
   }
   const folder = resolve(path);
   return {
@@ -54,7 +54,7 @@ export function directoryClaims(path: string): ClaimStore {
       const { message } = toError(cause);
       throw new LongshoreError(
         'BACKEND',
-        `The claim store failed while ${during} in ${folder}: ${message}.`,
+        `The payload store failed while ${during} in ${folder}: ${message}.`,
         {
           cause,
         },

@@ -1,4 +1,4 @@
-/** The laws of a claim store: bytes by key, and what becomes of them with their job. */
+/** The laws of a payload store: bytes by key, and what becomes of them with their job. */
 
 import assert from 'node:assert/strict';
 import { createApp } from '../../../core/app/app.ts';
@@ -7,7 +7,7 @@ import { fixed } from '../../../core/app/retry.ts';
 import type { StandardSchema } from '../../../core/app/schema.ts';
 import { createRun } from '../../../core/attempt/run.ts';
 import { LongshoreError, PermanentError } from '../../../core/base/errors.ts';
-import type { ClaimStore } from '../../../core/contract/store.ts';
+import type { PayloadStore } from '../../../core/contract/store.ts';
 import { connect } from '../../../core/enqueue/connect.ts';
 import { keyRing } from '../../../core/envelope/signing.ts';
 import { attempt } from '../../../core/flow.ts';
@@ -16,27 +16,27 @@ import { createVirtualClock } from '../virtual-clock.ts';
 import type { Runner } from './harness.ts';
 
 /** One empty place, used by one law. */
-export interface ClaimsBench {
-  readonly claims: ClaimStore;
+export interface PayloadsBench {
+  readonly payloads: PayloadStore;
   /** The same place opened once more, as another process would have it. */
-  readonly peer: ClaimStore;
+  readonly peer: PayloadStore;
   /** One that cannot be reached. */
-  readonly unreachable: ClaimStore;
+  readonly unreachable: PayloadStore;
   /** Keys that are there now. */
   keys(): Promise<string[]>;
   close(): Promise<void>;
 }
 
-export interface ClaimsHarness {
-  open(): Promise<ClaimsBench>;
+export interface PayloadsHarness {
+  open(): Promise<PayloadsBench>;
 }
 
 const large = 2_000_000;
 const bytesOf = (length: number, salt = 0): Uint8Array =>
   Uint8Array.from({ length }, (_, i) => (i * 31 + (i >> 8) + salt) & 255);
 
-export function describeClaims(name: string, harness: ClaimsHarness, { describe, it }: Runner): void {
-  const law = (what: string, body: (bench: ClaimsBench) => Promise<void>) =>
+export function describePayloads(name: string, harness: PayloadsHarness, { describe, it }: Runner): void {
+  const law = (what: string, body: (bench: PayloadsBench) => Promise<void>) =>
     it(what, async () => {
       const bench = await harness.open();
       try {
@@ -46,44 +46,44 @@ export function describeClaims(name: string, harness: ClaimsHarness, { describe,
       }
     });
 
-  describe(`${name} keeps the laws of a claim store`, () => {
-    law('gives every byte back, in another process too', async ({ claims, peer }) => {
+  describe(`${name} keeps the laws of a payload store`, () => {
+    law('gives every byte back, in another process too', async ({ payloads, peer }) => {
       for (const length of [0, 1, 256, 65_537, large]) {
         const key = `k.${length}-Z_9`;
-        await claims.put(key, bytesOf(length));
-        for (const store of [claims, peer]) {
+        await payloads.put(key, bytesOf(length));
+        for (const store of [payloads, peer]) {
           const found = await store.get(key, length);
           assert.deepEqual(Buffer.from(found!), Buffer.from(bytesOf(length)));
         }
       }
     });
 
-    law('answers null for a key that was never there, or is there no more', async ({ claims, peer }) => {
-      assert.equal(await claims.get('nobody', 10), null);
-      await claims.put('short-lived', bytesOf(10));
+    law('answers null for a key that was never there, or is there no more', async ({ payloads, peer }) => {
+      assert.equal(await payloads.get('nobody', 10), null);
+      await payloads.put('short-lived', bytesOf(10));
       await peer.delete('short-lived');
-      assert.equal(await claims.get('short-lived', 10), null);
-      await claims.delete('short-lived');
+      assert.equal(await payloads.get('short-lived', 10), null);
+      await payloads.delete('short-lived');
     });
 
-    law('puts the same key twice', async ({ claims }) => {
-      for (let i = 0; i < 2; i++) await claims.put('again', bytesOf(500));
-      assert.deepEqual(Buffer.from((await claims.get('again', 500))!), Buffer.from(bytesOf(500)));
+    law('puts the same key twice', async ({ payloads }) => {
+      for (let i = 0; i < 2; i++) await payloads.put('again', bytesOf(500));
+      assert.deepEqual(Buffer.from((await payloads.get('again', 500))!), Buffer.from(bytesOf(500)));
     });
 
-    law('keeps keys apart that differ in a letter', async ({ claims }) => {
+    law('keeps keys apart that differ in a letter', async ({ payloads }) => {
       const names = ['a', 'a.', 'aa', 'a-a', 'a_a', 'x'.repeat(160)];
-      await Promise.all(names.map((key, salt) => claims.put(key, bytesOf(100, salt))));
+      await Promise.all(names.map((key, salt) => payloads.put(key, bytesOf(100, salt))));
       for (const [salt, key] of names.entries()) {
-        assert.deepEqual(Buffer.from((await claims.get(key, 100))!), Buffer.from(bytesOf(100, salt)));
+        assert.deepEqual(Buffer.from((await payloads.get(key, 100))!), Buffer.from(bytesOf(100, salt)));
       }
-      await claims.delete('a');
-      assert.deepEqual((await Promise.all(names.map((key) => claims.get(key, 100)))).indexOf(null), 0);
+      await payloads.delete('a');
+      assert.deepEqual((await Promise.all(names.map((key) => payloads.get(key, 100)))).indexOf(null), 0);
     });
 
-    law('passes no other bytes off as those that were asked for', async ({ claims }) => {
-      await claims.put('grown', bytesOf(1_001));
-      const found = await claims.get('grown', 1_000);
+    law('passes no other bytes off as those that were asked for', async ({ payloads }) => {
+      await payloads.put('grown', bytesOf(1_001));
+      const found = await payloads.get('grown', 1_000);
       assert.notDeepEqual(found && Buffer.from(found), Buffer.from(bytesOf(1_000)));
     });
 
@@ -97,7 +97,7 @@ export function describeClaims(name: string, harness: ClaimsHarness, { describe,
     });
 
     law('carries a job that is too large for its queue, and is empty afterwards', async (bench) => {
-      const t = shop(bench.claims);
+      const t = shop(bench.payloads);
       await t.enqueue({ text: 'ü'.repeat(large), end: 'return' });
       assert.equal((await bench.keys()).length, 1);
       assert.deepEqual(await t.run(), ['acked', null]);
@@ -106,7 +106,7 @@ export function describeClaims(name: string, harness: ClaimsHarness, { describe,
     });
 
     law('keeps a payload over retries and with a dead letter, which can then be retried', async (bench) => {
-      const t = shop(bench.claims);
+      const t = shop(bench.payloads);
       await t.enqueue({ text: 'x'.repeat(large), end: 'throw, die, return' });
       assert.deepEqual(await t.run(), ['requeued', 'HANDLER']);
       assert.deepEqual(await t.run(), ['dead-lettered', 'HANDLER']);
@@ -117,27 +117,27 @@ export function describeClaims(name: string, harness: ClaimsHarness, { describe,
     });
 
     law('sends a job to the dead letters whose payload was changed or is missing', async (bench) => {
-      const t = shop(bench.claims);
+      const t = shop(bench.payloads);
       await t.enqueue({ text: 'x'.repeat(large), end: 'return' });
       const [key] = await bench.keys();
-      const original = await bench.claims.get(key!, large + 1_000);
+      const original = await bench.payloads.get(key!, large + 1_000);
       for (const change of [
-        () => bench.claims.put(key!, Buffer.from(original!).fill('y', 100, 101)),
-        () => bench.claims.put(key!, original!.subarray(1)),
-        () => bench.claims.put(key!, Buffer.concat([original!, Buffer.from(' ')])),
-        () => bench.claims.delete(key!),
+        () => bench.payloads.put(key!, Buffer.from(original!).fill('y', 100, 101)),
+        () => bench.payloads.put(key!, original!.subarray(1)),
+        () => bench.payloads.put(key!, Buffer.concat([original!, Buffer.from(' ')])),
+        () => bench.payloads.delete(key!),
       ]) {
         await change();
-        assert.deepEqual(await t.run(), ['rejected', 'CLAIM']);
+        assert.deepEqual(await t.run(), ['rejected', 'PAYLOAD_STORE']);
         await t.retryDead();
       }
-      await bench.claims.put(key!, original!);
+      await bench.payloads.put(key!, original!);
       assert.deepEqual(await t.run(), ['acked', null]);
       assert.equal(t.seen.length, 1);
     });
 
     law('has a job wait while it cannot be reached, and loses nothing', async (bench) => {
-      const t = shop(bench.claims);
+      const t = shop(bench.payloads);
       await t.enqueue({ text: 'x'.repeat(large), end: 'return' });
       const [outcome, code] = (await t.run(bench.unreachable))!;
       assert.equal(outcome, 'requeued');
@@ -167,7 +167,7 @@ interface Payload {
 }
 
 /** A queue in memory that takes a megabyte, and a job that takes more. */
-function shop(claims: ClaimStore) {
+function shop(payloads: PayloadStore) {
   const clock = createVirtualClock();
   const backend = memory({ clock });
   const seen: string[] = [];
@@ -192,14 +192,14 @@ function shop(claims: ClaimStore) {
     clock,
     signing: keyRing([{ kid: 'k', secret: new Uint8Array(32).fill(1) }]),
   });
-  const clientWith = (store: ClaimStore) => connect(app, backend, { store: { claims: store } });
-  const client = clientWith(claims);
+  const clientWith = (store: PayloadStore) => connect(app, backend, { store: { payloads: store } });
+  const client = clientWith(payloads);
   return {
     seen,
     enqueue: (value: Payload) => client.enqueue(job, value),
     enqueueMany: (values: Payload[]) => client.enqueueMany(job, values),
     /** Outcome and code of one attempt; `null` = nothing was ready. */
-    async run(store = claims) {
+    async run(store = payloads) {
       clock.advance(60_000);
       const [lease] = await backend.fetch({ queues: ['default'], max: 1, leaseMs: 60_000, waitMs: 0 });
       if (!lease) return null;

@@ -2,9 +2,9 @@
 
 import { BlobServiceClient } from '@azure/storage-blob';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { blobClaims } from '../../../functions/azure/index.ts';
+import { blobPayloads } from '../../../functions/azure/index.ts';
 import { type Azurite, startAzurite } from '../../kit/servers/azurite.ts';
-import { describeClaims } from '../../testing/laws/claims.ts';
+import { describePayloads } from '../../testing/laws/payload-store.ts';
 import { openFunctionApp } from './kit.ts';
 
 let azurite: Azurite;
@@ -29,9 +29,9 @@ async function openContainer() {
   const nobody = connectionString.replace(/BlobEndpoint=[^;]*/, 'BlobEndpoint=http://127.0.0.1:1/longshore');
   return {
     container,
-    claims: blobClaims({ ...where, connectionString }),
-    peer: blobClaims({ ...where, connectionString }),
-    unreachable: blobClaims({ ...where, connectionString: nobody }),
+    payloads: blobPayloads({ ...where, connectionString }),
+    peer: blobPayloads({ ...where, connectionString }),
+    unreachable: blobPayloads({ ...where, connectionString: nobody }),
     async keys() {
       const names: string[] = [];
       for await (const { name } of client.listBlobsFlat()) names.push(name.slice(prefix.length));
@@ -43,12 +43,12 @@ async function openContainer() {
   };
 }
 
-describeClaims('blobClaims()', { open: openContainer }, { describe, it });
+describePayloads('blobPayloads()', { open: openContainer }, { describe, it });
 
 describe('a job that is too large for Service Bus', () => {
   it('travels through a function with a key and a digest, and leaves nothing behind', async () => {
     const bench = await openContainer();
-    const t = await openFunctionApp({ claims: bench.claims });
+    const t = await openFunctionApp({ payloads: bench.payloads });
     const name = 'ü'.repeat(200_000);
     const id = await t.enqueue(name);
     expect(await bench.keys()).toEqual([expect.stringMatching(`^${id}\\.[0-9a-f]{16}$`)]);
@@ -63,7 +63,7 @@ describe('a job that is too large for Service Bus', () => {
 
   it('keeps its payload over a retry and with a dead letter', async () => {
     const bench = await openContainer();
-    const t = await openFunctionApp({ claims: bench.claims });
+    const t = await openFunctionApp({ payloads: bench.payloads });
     const name = 'x'.repeat(400_000);
     t.behaviour.set(name, () => {
       throw new Error('no');
@@ -91,7 +91,7 @@ describe('a job that is too large for Service Bus', () => {
   });
 });
 
-describe('what blobClaims() is given', () => {
+describe('what blobPayloads() is given', () => {
   it.each([
     [{}, /container to be 3 to 63 small letters.*got undefined/],
     [{ container: 'Claims' }, /got "Claims"/],
@@ -99,16 +99,16 @@ describe('what blobClaims() is given', () => {
     [{ container: 'claims', prefix: '/x' }, /prefix to be text that does not begin with "\/"/],
     [{ container: 'claims' }, /either connectionString or endpoint, got neither/],
   ])('is refused with CONFIG: %o', (options, message) => {
-    expect(() => blobClaims(options as never)).toThrow(
+    expect(() => blobPayloads(options as never)).toThrow(
       expect.objectContaining({ code: 'CONFIG', message: expect.stringMatching(message) }),
     );
   });
 
   it('is asked about when it is wrong: a container that is not there', async () => {
-    const claims = blobClaims({ container: 'nowhere-at-all', connectionString });
+    const payloads = blobPayloads({ container: 'nowhere-at-all', connectionString });
     const expected = { code: 'CONFIG', message: /container nowhere-at-all.*Create the container/ };
-    await expect(claims.put('a', new Uint8Array(1))).rejects.toMatchObject(expected);
-    await expect(claims.get('a', 1)).rejects.toMatchObject(expected);
-    await expect(claims.delete('a')).rejects.toMatchObject(expected);
+    await expect(payloads.put('a', new Uint8Array(1))).rejects.toMatchObject(expected);
+    await expect(payloads.get('a', 1)).rejects.toMatchObject(expected);
+    await expect(payloads.delete('a')).rejects.toMatchObject(expected);
   });
 });
