@@ -15,7 +15,7 @@ export function directoryPayloads(path: string): PayloadStore {
   const folder = resolve(path);
   return {
     put: (key, bytes) =>
-      told(`keeping ${key}`, async () => {
+      call(`keeping ${key}`, async () => {
         await mkdir(folder, { recursive: true });
         const draft = join(folder, `.${randomUUID()}`);
         try {
@@ -34,7 +34,7 @@ export function directoryPayloads(path: string): PayloadStore {
         }
       }),
     get: (key, maxBytes) =>
-      told(`reading ${key}`, async () => {
+      call(`reading ${key}`, async () => {
         try {
           const file = join(folder, key);
           if ((await stat(file)).size > maxBytes) return new Uint8Array();
@@ -44,10 +44,10 @@ export function directoryPayloads(path: string): PayloadStore {
           throw error;
         }
       }),
-    delete: (key) => told(`removing ${key}`, () => rm(join(folder, key), { force: true })),
+    delete: (key) => call(`removing ${key}`, () => rm(join(folder, key), { force: true })),
   };
 
-  async function told<T>(during: string, work: () => Promise<T>): Promise<T> {
+  async function call<T>(during: string, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (cause) {

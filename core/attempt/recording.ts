@@ -26,7 +26,7 @@ export function createRecording(app: App, writer: RecordWriter, owner: string): 
     async started(envelope, attempt, at) {
       begun = true;
       const job = jobOf(envelope);
-      const answer = await told(app, 'recording a start', [job.id], () =>
+      const answer = await reportingFailures(app, 'recording a start', [job.id], () =>
         writer.started(job, { owner, attempt, at }),
       );
       begun = !answer?.cancelled;
@@ -37,7 +37,7 @@ export function createRecording(app: App, writer: RecordWriter, owner: string): 
       // What was given back or cancelled before it began has left its record as it was.
       if (!begun && (end.reason === 'cancelled' || !end.counted)) return;
       const job = jobOf(envelope);
-      await told(app, 'recording an end', [job.id], () => writer.settled(job, owner, end));
+      await reportingFailures(app, 'recording an end', [job.id], () => writer.settled(job, owner, end));
     },
   };
 }
@@ -47,7 +47,7 @@ function jobOf({ identifier, queue, job, context, priority, issuedAt, schedule }
   return { id: identifier, queue, job, tenantId, priority, createdAt: issuedAt, runAt: schedule ?? issuedAt };
 }
 
-export async function told<T>(
+export async function reportingFailures<T>(
   app: App,
   during: string,
   ids: readonly string[],

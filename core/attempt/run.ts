@@ -10,8 +10,8 @@ export interface Run {
   readonly lease: JobLease;
   /** The lease's own end, until it is renewed. */
   expiresAt: number;
-  /** Where it stands among those that are with it. */
-  place: number;
+  /** Its index in the list that holds it. */
+  index: number;
   /** Known once the envelope is verified. */
   id: string | null;
   /** The idempotency key this run holds, which must be extended with the lease. */
@@ -41,7 +41,7 @@ export function createRun(lease: JobLease): Run {
 class LeaseRun implements Run {
   readonly lease: JobLease;
   expiresAt: number;
-  place = -1;
+  index = -1;
   id: string | null = null;
   key: string | null = null;
   tx: JobTransaction | null = null;

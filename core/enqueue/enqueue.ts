@@ -12,9 +12,9 @@ export type Sending = Pick<Client, 'enqueue' | 'enqueueMany'>;
 
 interface Slice {
   readonly messages: OutgoingMessage[];
-  /** For each message where it stands among the payloads. */
-  readonly places: number[];
-  /** `null`: there is no place for payloads that are too large. */
+  /** For each message its index among the payloads. */
+  readonly indexes: number[];
+  /** `null`: no payload store is given. */
   readonly uploads: Upload[] | null;
 }
 /** Each is signed while the one before is on its way. Small, because the queue waits for the first, and the caller for the last. */
@@ -65,12 +65,12 @@ export function createSending(client: Pick<Client, 'app' | 'backend' | 'stores'>
     how: EnqueueOptions,
     results: SendResult[],
   ): Promise<Slice> {
-    const slice: Slice = { messages: [], places: [], uploads: stores.payloads ? [] : null };
+    const slice: Slice = { messages: [], indexes: [], uploads: stores.payloads ? [] : null };
     for (let i = from; i < payloads.length && i < from + sliceSize; i++) {
       try {
         const pending = prepare(app, backend.limits, job, payloads[i], how, slice.uploads);
         slice.messages.push(pending instanceof Promise ? await pending : pending);
-        slice.places.push(i);
+        slice.indexes.push(i);
       } catch (error) {
         if (!(error instanceof LongshoreError)) throw error;
         results[i] = { ok: false, id: '', error };
@@ -95,7 +95,7 @@ export function createSending(client: Pick<Client, 'app' | 'backend' | 'stores'>
         await underWay;
         // One slice is sent while the next one is signed; one at a time, because they shall arrive in this order.
         underWay = sendWith(slice.uploads, slice.messages, how.tx).then((sent) => {
-          for (let i = 0; i < sent.length; i++) results[slice.places[i]!] = sent[i]!;
+          for (let i = 0; i < sent.length; i++) results[slice.indexes[i]!] = sent[i]!;
         });
         underWay.catch(() => {}); // it is awaited below
         if (from + sliceSize < payloads.length) await twoTurns();

@@ -6,7 +6,7 @@ import type { Job } from '../app/job.ts';
 import type { EnqueueOptions } from '../app/options.ts';
 import { priorityOf } from '../app/options.ts';
 import { validate } from '../app/schema.ts';
-import { told } from '../attempt/recording.ts';
+import { reportingFailures } from '../attempt/recording.ts';
 import { checkQueue } from '../base/checks.ts';
 import { LongshoreError, shown } from '../base/errors.ts';
 import { toError } from '../base/failure.ts';
@@ -138,7 +138,7 @@ async function sendAndRecord(
       return { id, queue, job, tenantId, priority, createdAt: at, runAt: notBefore ?? at };
     });
   const ids = jobs.map(({ id }) => id);
-  if (ids.length > 0) await told(app, 'recording new jobs', ids, () => writer.enqueued(jobs));
+  if (ids.length > 0) await reportingFailures(app, 'recording new jobs', ids, () => writer.enqueued(jobs));
   return results;
 }
 

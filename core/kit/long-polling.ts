@@ -8,12 +8,12 @@ import type { Clock } from '../base/clock.ts';
 import type { FetchRequest, JobLease } from '../contract/queue.ts';
 
 /** Where one receive call looks. A queue may have several. */
-export interface Place {
+export interface QueueAddress {
   /** The queue's. */
   readonly name: string;
 }
 
-export interface PollPorts<P extends Place> {
+export interface PollPorts<P extends QueueAddress> {
   readonly clock: Clock;
   /** How long one receive call may wait, ms. */
   readonly longPollMs: number;
@@ -21,10 +21,10 @@ export interface PollPorts<P extends Place> {
   readonly mostPerCall: number;
   /** What one that waits asks for. Some services answer only when they have so much, or their time is over. */
   readonly mostPerPoll: number;
-  /** The places of a queue, always the same objects, in the order in which they are looked at this time. */
-  placesOf(queue: string): readonly P[];
+  /** The addresses of a queue, always the same objects, in the order in which they are looked at this time. */
+  addressesOf(queue: string): readonly P[];
   /** One receive call. `waitMs` 0 = look once. */
-  receive(place: P, max: number, leaseMs: number, waitMs: number): Promise<JobLease[]>;
+  receive(address: P, max: number, leaseMs: number, waitMs: number): Promise<JobLease[]>;
   release(leases: readonly JobLease[]): Promise<void>;
 }
 
@@ -34,8 +34,8 @@ export interface Polling {
   close(): Promise<void>;
 }
 
-export function createPolling<P extends Place>(ports: PollPorts<P>): Polling {
-  const { clock, longPollMs, mostPerCall, mostPerPoll, placesOf, receive, release } = ports;
+export function createPolling<P extends QueueAddress>(ports: PollPorts<P>): Polling {
+  const { clock, longPollMs, mostPerCall, mostPerPoll, addressesOf, receive, release } = ports;
   /** Received, not yet fetched. */
   let inbox: JobLease[] = [];
   const polls = new Map<P, Promise<void>>();
@@ -64,9 +64,9 @@ export function createPolling<P extends Place>(ports: PollPorts<P>): Polling {
     timers.clear();
   }
 
-  function startPoll(place: P, max: number, leaseMs: number, waitMs: number): void {
-    if (polls.has(place)) return;
-    const poll = receive(place, max, leaseMs, waitMs)
+  function startPoll(address: P, max: number, leaseMs: number, waitMs: number): void {
+    if (polls.has(address)) return;
+    const poll = receive(address, max, leaseMs, waitMs)
       .then(
         (leases) => keep(leases, leaseMs),
         (error) => {
@@ -74,10 +74,10 @@ export function createPolling<P extends Place>(ports: PollPorts<P>): Polling {
         },
       )
       .finally(() => {
-        polls.delete(place);
+        polls.delete(address);
         wake();
       });
-    polls.set(place, poll);
+    polls.set(address, poll);
   }
 
   function keep(leases: readonly JobLease[], leaseMs: number): void {
@@ -112,16 +112,16 @@ export function createPolling<P extends Place>(ports: PollPorts<P>): Polling {
     });
   }
 
-  /** Looks once, place by place, so that no more is taken than asked for. */
-  async function look(places: readonly P[], max: number, leaseMs: number): Promise<JobLease[]> {
+  /** Looks once, queue by queue, so that no more is taken than asked for. */
+  async function look(addresses: readonly P[], max: number, leaseMs: number): Promise<JobLease[]> {
     const leases: JobLease[] = [];
-    for (const place of places) {
+    for (const address of addresses) {
       const left = max - leases.length;
       if (left <= 0) break;
       try {
-        const batch = await receive(place, Math.min(mostPerCall, left), leaseMs, 0);
+        const batch = await receive(address, Math.min(mostPerCall, left), leaseMs, 0);
         leases.push(...batch);
-        if (batch.length === mostPerCall) leases.push(...(await more(place, left - batch.length, leaseMs)));
+        if (batch.length === mostPerCall) leases.push(...(await more(address, left - batch.length, leaseMs)));
       } catch (error) {
         if (leases.length === 0) throw error;
         break; // what came from the queues before must not be lost
@@ -130,11 +130,11 @@ export function createPolling<P extends Place>(ports: PollPorts<P>): Polling {
     return leases;
   }
 
-  /** The place has just given all that was asked for: the rest is fetched in one go. */
-  async function more(place: P, max: number, leaseMs: number): Promise<JobLease[]> {
+  /** The address has just given all that was asked for: the rest is fetched in one go. */
+  async function more(address: P, max: number, leaseMs: number): Promise<JobLease[]> {
     const calls: Promise<JobLease[]>[] = [];
     for (let left = max; left > 0; left -= mostPerCall) {
-      calls.push(receive(place, Math.min(mostPerCall, left), leaseMs, 0));
+      calls.push(receive(address, Math.min(mostPerCall, left), leaseMs, 0));
     }
     const results = await Promise.allSettled(calls); // what one of them got must not be lost to the failure of another
     return results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
@@ -149,30 +149,30 @@ export function createPolling<P extends Place>(ports: PollPorts<P>): Polling {
   return {
     async fetch({ queues: named, max, leaseMs, waitMs, signal }) {
       const queues = inTurn(named);
-      const places = queues.flatMap(placesOf);
+      const addresses = queues.flatMap(addressesOf);
       const until = clock.now() + waitMs;
       let leases = take(queues, max);
       if (leases.length > 0 || max <= 0) return leases;
       failure = null;
-      // Long polls ask all places at the same time, which is for quiet hours: while there is work, urgent lanes are looked at first.
-      if (waitMs <= 0 || places.length > queues.length) {
-        leases = await look(places, max, leaseMs);
+      // Long polls ask all addresses at the same time, which is for quiet hours: while there is work, urgent lanes are looked at first.
+      if (waitMs <= 0 || addresses.length > queues.length) {
+        leases = await look(addresses, max, leaseMs);
         // A poll that is still under way may have been faster.
         if (leases.length === 0) leases = take(queues, max);
         if (leases.length > 0 || waitMs <= 0) return leases;
       }
       while (open && !signal?.aborted && clock.now() < until) {
         const leftMs = Math.min(longPollMs, until - clock.now());
-        for (const place of places) startPoll(place, Math.min(mostPerPoll, max), leaseMs, leftMs);
+        for (const address of addresses) startPoll(address, Math.min(mostPerPoll, max), leaseMs, leftMs);
         await happening(until, signal);
         leases = take(queues, max);
         if (leases.length > 0) break;
         if (failure) throw (failure as { readonly error: unknown }).error;
       }
       const [lease] = leases;
-      const [place, ...others] = places.filter(({ name }) => name === lease?.queue);
+      const [address, ...others] = addresses.filter(({ name }) => name === lease?.queue);
       if (leases.length >= mostPerPoll && leases.length < max && others.length === 0) {
-        leases.push(...(await more(place!, max - leases.length, leaseMs)));
+        leases.push(...(await more(address!, max - leases.length, leaseMs)));
       }
       return leases;
     },

@@ -1,20 +1,20 @@
-/** Sends messages place by place, where a broker's call goes to one queue. */
+/** Sends messages queue by queue, where a broker's call goes to one queue. */
 
 import type { LongshoreError } from '../base/errors.ts';
 import type { OutgoingMessage, SendResult } from '../contract/queue.ts';
 
-export interface Sending<Place> {
+export interface PerQueue<Address> {
   /** Why a message cannot be sent at all, told without a call. */
   refusal(message: OutgoingMessage): LongshoreError | null;
-  placeOf(message: OutgoingMessage): Place;
+  addressOf(message: OutgoingMessage): Address;
   /** One result per message. Throws when the call as a whole fails. */
-  send(place: Place, messages: readonly OutgoingMessage[]): Promise<SendResult[]>;
+  send(address: Address, messages: readonly OutgoingMessage[]): Promise<SendResult[]>;
 }
 
-/** One result per message, in order. Throws only when no place could be reached. */
-export async function sendPlaced<Place>(
+/** One result per message, in order. Throws only when no address could be reached. */
+export async function sendPerQueue<Address>(
   messages: readonly OutgoingMessage[],
-  { refusal, placeOf, send }: Sending<Place>,
+  { refusal, addressOf, send }: PerQueue<Address>,
 ): Promise<SendResult[]> {
   const results = new Map<OutgoingMessage, SendResult>();
   const ready = messages.filter((message) => {
@@ -23,9 +23,9 @@ export async function sendPlaced<Place>(
     return !error;
   });
   const failed: LongshoreError[] = [];
-  const groups = Map.groupBy(ready, placeOf);
-  for (const [place, group] of groups) {
-    const sent = await send(place, group).catch((error: LongshoreError) => {
+  const groups = Map.groupBy(ready, addressOf);
+  for (const [address, group] of groups) {
+    const sent = await send(address, group).catch((error: LongshoreError) => {
       failed.push(error);
       return group.map(({ id }): SendResult => ({ ok: false, id, error }));
     });

@@ -19,7 +19,7 @@ export interface Invocation {
 /** A job that is cancelled while it runs is told within this. */
 const cancelPollMs = 2_000;
 
-export function startUpkeep(invocation: Invocation): { stop(): void } {
+export function startMaintenance(invocation: Invocation): { stop(): void } {
   const { client, settler, running, endAt, leaseMs, failed } = invocation;
   const { stores, app } = client;
   const { clock } = app;

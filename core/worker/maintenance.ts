@@ -3,7 +3,7 @@
 import { hostname } from 'node:os';
 import type { Run } from '../attempt/run.ts';
 import { backendError } from '../base/failure.ts';
-import { type Renewal, renew } from './renew-leases.ts';
+import { type RenewPorts, renew } from './renew-leases.ts';
 import type { WorkerState } from './state.ts';
 
 const cancelPollMs = 1_000;
@@ -14,11 +14,11 @@ const longestReapMs = 5_000;
 const growthFactor = 2;
 const growthBytes = 100 * 1024 * 1024;
 
-export interface Upkeep {
+export interface Maintenance {
   stop(): void;
 }
 
-export function startUpkeep(state: WorkerState): Upkeep {
+export function startMaintenance(state: WorkerState): Maintenance {
   const { app, settings, client, running } = state;
   const { backend, leaseMs } = settings;
   const { records, keys, workers } = client.stores;
@@ -59,8 +59,8 @@ export function startUpkeep(state: WorkerState): Upkeep {
     for (const run of [...running, ...state.buffer]) if (tokens.has(run.lease.token)) lose(run);
   });
 
-  const renewal: Renewal = { settler: backend, keys, clock, leaseMs, lose };
-  const renewHeld = () => renew([...running, ...state.settling, ...state.buffer], renewal);
+  const ports: RenewPorts = { settler: backend, keys, clock, leaseMs, lose };
+  const renewHeld = () => renew([...running, ...state.settling, ...state.buffer], ports);
 
   async function cancelAsked(): Promise<void> {
     const byId = new Map<string, Run>();

@@ -1,11 +1,11 @@
-/** Renewal of the leases of jobs that run: what has not been renewed by its end is lost, whatever the backend answered. */
+/** Renews the leases of jobs that run: what has not been renewed by its end is lost, whatever the backend answered. */
 
 import type { Run } from '../attempt/run.ts';
 import type { Clock } from '../base/clock.ts';
 import type { JobSettler } from '../contract/queue.ts';
 import type { KeyStore } from '../contract/store.ts';
 
-export interface Renewal {
+export interface RenewPorts {
   readonly settler: Pick<JobSettler, 'renew'>;
   readonly keys: Pick<KeyStore, 'extend'>;
   readonly clock: Clock;
@@ -13,8 +13,8 @@ export interface Renewal {
   lose(run: Run): void;
 }
 
-export async function renew(held: readonly Run[], renewal: Renewal): Promise<void> {
-  const { settler, keys, clock, leaseMs, lose } = renewal;
+export async function renew(held: readonly Run[], ports: RenewPorts): Promise<void> {
+  const { settler, keys, clock, leaseMs, lose } = ports;
   if (held.length === 0) return;
   try {
     const now = clock.now(); // a lease counts from the question, not from the answer

@@ -14,20 +14,20 @@ export class RunList implements Iterable<Run> {
   }
 
   has(run: Run): boolean {
-    return this.#runs[run.place] === run;
+    return this.#runs[run.index] === run;
   }
 
   /** One that is in none yet. */
   add(run: Run): void {
-    run.place = this.#runs.push(run) - 1;
+    run.index = this.#runs.push(run) - 1;
   }
 
   delete(run: Run): void {
     if (!this.has(run)) return;
     const last = this.#runs.pop()!;
     if (last !== run) {
-      this.#runs[run.place] = last;
-      last.place = run.place;
+      this.#runs[run.index] = last;
+      last.index = run.index;
     }
   }
 

@@ -18,7 +18,7 @@ export interface Worker {
   readonly done: Promise<WorkerSummary>;
 }
 
-/** What the loop and its upkeep share. */
+/** What the loop and its maintenance share. */
 export interface WorkerState {
   readonly id: string;
   readonly app: App;

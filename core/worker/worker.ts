@@ -13,7 +13,7 @@ import { connect } from '../enqueue/connect.ts';
 import { attempt } from '../flow.ts';
 import { endIsolates, refuseInsideIsolate } from '../sandbox/run-isolated.ts';
 import { groupAcks } from './ack-groups.ts';
-import { startUpkeep } from './maintenance.ts';
+import { startMaintenance } from './maintenance.ts';
 import { settingsOf, type WorkerOptions, type WorkerSummary } from './options.ts';
 import { RunList } from './run-list.ts';
 import type { Worker, WorkerState } from './state.ts';
@@ -253,7 +253,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
     await allEnded(graceMs); // only a backend that does not answer can use this up
     acks.stop();
     await endIsolates(app);
-    upkeep.stop();
+    maintenance.stop();
     // After a signal the listeners stay: its second copy may arrive when the drain is already over.
     if (signalledAt === null) for (const signal of settings.signals) process.off(signal, onSignal);
     await client.stores.workers.remove(state.id).catch(() => {});
@@ -296,7 +296,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
   for (const signal of settings.signals) process.on(signal, onSignal);
 
   events.emit({ type: 'worker.started', worker: state.id, backend: backend.name, queues, concurrency });
-  const upkeep = startUpkeep(state);
+  const maintenance = startMaintenance(state);
   const feeding = feed();
   const done = feeding.then(drain);
   return { id: state.id, running: () => running.size, stop: (why = 'stopped') => stop(why), done };

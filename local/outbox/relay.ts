@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../../core/base/clock.ts';
 import { LongshoreError } from '../../core/base/errors.ts';
 import type { EventListener } from '../../core/base/events.ts';
 import { backendError } from '../../core/base/failure.ts';
-import { createBell } from '../backends/shared/bell.ts';
+import { createWaiters } from '../backends/shared/waiters.ts';
 import type { Outbox } from './outbox.ts';
 import { messageOf } from './row.ts';
 import { longestBatchMs, sendBatch } from './send.ts';
@@ -50,7 +50,7 @@ export function startRelay(outbox: Outbox, options: RelayOptions = {}): Relay {
   const table = source.outbox;
   const stopping = new AbortController();
   const { signal } = stopping;
-  const pause = createBell(clock);
+  const pause = createWaiters(clock);
   const counts = { sent: 0, refused: 0 };
   const tries = new Map<string, number>();
   const sourceHealth = createHealth(source.name);

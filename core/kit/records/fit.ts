@@ -1,4 +1,4 @@
-/** A table holds only so much in one place: a record that grows beyond it loses what is missed least. */
+/** A table holds only so much in one address: a record that grows beyond it loses what is missed least. */
 
 import type { RecordRow } from './row.ts';
 

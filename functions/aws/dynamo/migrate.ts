@@ -6,7 +6,7 @@ import type { DynamoTableOptions } from './options.ts';
 import { dynamoTable, indexName } from './table.ts';
 
 const version = 1;
-const wanted = ['table.pk', `${indexName}.shelf`, `${indexName}.place`];
+const wanted = ['table.pk', `${indexName}.shelf`, `${indexName}.address`];
 
 /** Throws `CONFIG` for a table of another kind. */
 export async function migrateTable(

@@ -7,7 +7,7 @@ import type { RecordRow } from '../../../core/kit/records/row.ts';
 import { isDead, type Past, type RecordTable, type Versioned } from '../../../core/kit/records/store.ts';
 import type { Dynamo } from './api.ts';
 import type { Item } from './sdk.ts';
-import { expiry, placeOf, shelvesPerStatus } from './table.ts';
+import { addressOf, expiry, shelvesPerStatus } from './table.ts';
 
 const ended = ['completed', 'cancelled'] as const;
 const dead = ['failed', 'expired'] as const;
@@ -30,7 +30,7 @@ export function dynamoRecords(dynamo: Dynamo, retention: Retention): RecordTable
       pk: pkOf(id),
       version: randomUUID(),
       shelf: shelfOf(status, shelfNumber(id)),
-      place: placeOf(createdAt, id),
+      address: addressOf(createdAt, id),
       queue,
       job,
       finishedAt,
@@ -77,13 +77,13 @@ export function dynamoRecords(dynamo: Dynamo, retention: Retention): RecordTable
       );
       const ids = found
         .flat()
-        .sort((a, b) => (a.place! < b.place! ? 1 : -1))
+        .sort((a, b) => (a.address! < b.address! ? 1 : -1))
         .map(({ pk }) => (pk as string).slice(pkOf('').length));
       // One that changes its status just now may stand on two shelves, or on one that it has left.
       const rows = (await read([...new Set(ids)].slice(0, max))).map(({ row }) => row);
       return rows
         .filter((row) => status === undefined || row.status === status)
-        .sort((a, b) => (placeOf(a.createdAt, a.id) < placeOf(b.createdAt, b.id) ? 1 : -1));
+        .sort((a, b) => (addressOf(a.createdAt, a.id) < addressOf(b.createdAt, b.id) ? 1 : -1));
     },
 
     // Keys, and what is past the store's own retention, are removed by DynamoDB itself.

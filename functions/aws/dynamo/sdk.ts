@@ -26,7 +26,7 @@ type Attributes = Record<string, AttributeValue>;
 
 export interface ShelfQuery {
   readonly shelf: string;
-  /** The first place. */
+  /** The first address. */
   readonly from?: string;
   /** A condition on what the index holds, with names like `#queue` and values like `:queue`. */
   readonly where?: string;
@@ -44,7 +44,7 @@ export interface DynamoApi {
   /** Whatever is there. */
   replace(item: Item): Promise<void>;
   remove(pk: string, version?: string): Promise<boolean>;
-  /** What the index holds, last place first. */
+  /** What the index holds, last address first. */
   shelf(query: ShelfQuery): Promise<Item[]>;
   /** Waits until it can be used. `shared`: another process may be making it too. */
   create(definition: DynamoTable, shared: boolean): Promise<void>;
@@ -113,19 +113,19 @@ export function openApi({
       ),
     async shelf({ shelf, from = '', where, values = {}, max }) {
       const found: Item[] = [];
-      const names = { '#shelf': 'shelf', '#place': 'place', ...namesIn(where ?? '') };
+      const names = { '#shelf': 'shelf', '#address': 'address', ...namesIn(where ?? '') };
       let ExclusiveStartKey: Attributes | undefined;
       do {
         const answer = await client.send(
           new QueryCommand({
             TableName,
             IndexName: indexName,
-            KeyConditionExpression: '#shelf = :shelf AND #place >= :from',
+            KeyConditionExpression: '#shelf = :shelf AND #address >= :from',
             ...(where ? { FilterExpression: where } : {}),
             // Counted before the condition: a small page that nothing fits would cost as much time as a large one.
             Limit: where ? Math.max(1_000, max) : max - found.length,
             ExpressionAttributeNames: names,
-            // A key must not be empty: this is the place before all others.
+            // A key must not be empty: this is the address before all others.
             ExpressionAttributeValues: attributesOf({ ':shelf': shelf, ':from': from || '0', ...values }),
             ScanIndexForward: false,
             ...(ExclusiveStartKey ? { ExclusiveStartKey } : {}),

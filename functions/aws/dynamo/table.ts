@@ -1,19 +1,19 @@
 /**
  * The one table. Every item has the key `pk`, a `version` that is new at every write, and `expiresAt` once it may go:
  *
- * | pk            | what                 | shelf             | place              |
+ * | pk            | what                 | shelf             | address              |
  * |---------------|----------------------|-------------------|--------------------|
  * | `job#<id>`    | record of a job      | `<status>#<0…7>`  | `<createdAt>#<id>` |
  * | `key#<key>`   | idempotency key      |                   |                    |
  * | `worker#<id>` | a worker's heartbeat | `workers`         | `<seenAt>#<id>`    |
  *
- * Lists read the index `shelves`, whose key is `shelf` and `place`. A status has eight shelves, because one takes only
+ * Lists read the index `shelves`, whose key is `shelf` and `address`. A status has eight shelves, because one takes only
  * 1,000 writes a second. The index lags some milliseconds behind the table; what is found in it is read from the table.
  */
 
 export const indexName = 'shelves';
 export const shelvesPerStatus = 8;
-const attributes = ['pk', 'shelf', 'place'];
+const attributes = ['pk', 'shelf', 'address'];
 /** What narrows a list before items are read. */
 const indexed = ['queue', 'job', 'finishedAt', 'guardedUntil'];
 
@@ -45,7 +45,7 @@ export function dynamoTable(name: string): DynamoTable {
         IndexName: indexName,
         KeySchema: [
           { AttributeName: 'shelf', KeyType: 'HASH' },
-          { AttributeName: 'place', KeyType: 'RANGE' },
+          { AttributeName: 'address', KeyType: 'RANGE' },
         ],
         Projection: { ProjectionType: 'INCLUDE', NonKeyAttributes: indexed },
       },
@@ -55,7 +55,8 @@ export function dynamoTable(name: string): DynamoTable {
 }
 
 /** Sorts as text like the moment does as a number. */
-export const placeOf = (at: number, id = ''): string => `${String(Math.max(0, at)).padStart(16, '0')}#${id}`;
+export const addressOf = (at: number, id = ''): string =>
+  `${String(Math.max(0, at)).padStart(16, '0')}#${id}`;
 
 /** Whole seconds, as DynamoDB wants it; never early. */
 export const expiry = (at: number): number => Math.ceil(at / 1000);

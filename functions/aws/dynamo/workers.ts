@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { WorkerBeat, WorkerRegistry } from '../../../core/contract/store.ts';
 import type { Dynamo } from './api.ts';
-import { expiry, placeOf } from './table.ts';
+import { addressOf, expiry } from './table.ts';
 
 const shelf = 'workers';
 /** A worker not seen for a day is gone. */
@@ -15,13 +15,13 @@ export function dynamoWorkers(dynamo: Dynamo): WorkerRegistry {
     heartbeat: (beat) =>
       dynamo.call('writing a heartbeat', async (api) => {
         const { id, seenAt } = beat;
-        const place = { shelf, place: placeOf(seenAt, id), expiresAt: expiry(seenAt + forgetMs) };
-        const item = { pk: pkOf(id), version: randomUUID(), beat: JSON.stringify(beat), ...place };
+        const address = { shelf, address: addressOf(seenAt, id), expiresAt: expiry(seenAt + forgetMs) };
+        const item = { pk: pkOf(id), version: randomUUID(), beat: JSON.stringify(beat), ...address };
         await api.replace(item);
       }),
     list: (seenSince) =>
       dynamo.call('listing workers', async (api) => {
-        const found = await api.shelf({ shelf, from: placeOf(seenSince), max: most });
+        const found = await api.shelf({ shelf, from: addressOf(seenSince), max: most });
         if (found.length === 0) return [];
         const items = await api.read(found.map(({ pk }) => pk as string));
         const beats = items.map(({ beat }) => JSON.parse(beat as string) as WorkerBeat);

@@ -7,7 +7,7 @@ import { config } from '../../../core/base/errors.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Set by the places where containers run; a worker there needs no ceremony. */
+/** Set by the addresses where containers run; a worker there needs no ceremony. */
 const cloudMarks = [
   'AWS_EXECUTION_ENV',
   'ECS_CONTAINER_METADATA_URI_V4',

@@ -7,11 +7,11 @@ import type { Run } from '../../../core/attempt/run.ts';
 import { config } from '../../../core/base/errors.ts';
 import { backendError } from '../../../core/base/failure.ts';
 import type { Client } from '../../../core/enqueue/client.ts';
-import { startUpkeep } from '../../../core/serverless/invocation.ts';
-import { placeOfArn } from '../sqs/arns.ts';
+import { startMaintenance } from '../../../core/serverless/invocation.ts';
+import { addressOfArn } from '../sqs/arns.ts';
 import type { SqsBackend } from '../sqs/index.ts';
 import type { Delivery } from '../sqs/message.ts';
-import type { Place } from '../sqs/queues.ts';
+import type { QueueAddress } from '../sqs/queues.ts';
 import { type Batch, createBatch, type Item } from './batch.ts';
 import { deliveryOf, recordsOf, type SqsRecord } from './events.ts';
 import type { Worker, WorkerOptions } from './options.ts';
@@ -34,13 +34,13 @@ export function createWorker(client: Client, backend: SqsBackend, options: Worke
   return async (event, context) => {
     const startedAt = clock.now();
     const records = recordsOf(event);
-    const places = deliveriesOf(backend, records);
+    const addresses = deliveriesOf(backend, records);
     const deadlineAt = startedAt + context.getRemainingTimeInMillis();
     const endAt = Math.max(startedAt, deadlineAt - marginMs);
     const expiresAt = visibilityMs === undefined ? deadlineAt : startedAt + visibilityMs;
     const running = new Set<Run>();
     const batch = createBatch({ client, backend, startedAt, endAt, running, failed });
-    const upkeep = startUpkeep({
+    const maintenance = startMaintenance({
       client,
       settler: backend,
       running,
@@ -52,11 +52,11 @@ export function createWorker(client: Client, backend: SqsBackend, options: Worke
     const done = new Set<string>();
     try {
       const lanes: Item[][] = [];
-      for (const [place, deliveries] of places) {
-        const accepted = await backend.accept(place, deliveries, expiresAt);
+      for (const [address, deliveries] of addresses) {
+        const accepted = await backend.accept(address, deliveries, expiresAt);
         for (const { messageId } of accepted.postponed) done.add(messageId);
         for (const { error } of accepted.failed) failed('receiving', error);
-        lanes.push(...lanesOf(accepted.leases, place.fifo));
+        lanes.push(...lanesOf(accepted.leases, address.fifo));
       }
       const next = lanes.values();
       const workers = Array.from({ length: Math.min(concurrency, lanes.length) }, () =>
@@ -64,7 +64,7 @@ export function createWorker(client: Client, backend: SqsBackend, options: Worke
       );
       await Promise.all(workers);
     } finally {
-      upkeep.stop();
+      maintenance.stop();
     }
     const open = records.filter(({ messageId }) => !done.has(messageId));
     return { batchItemFailures: open.map(({ messageId }) => ({ itemIdentifier: messageId })) };
@@ -97,16 +97,16 @@ function lanesOf(items: readonly Item[], fifo: boolean): Item[][] {
 }
 
 /** By queue. Throws `CONFIG` for a queue that is none of ours. */
-function deliveriesOf({ queues }: SqsBackend, records: readonly SqsRecord[]): Map<Place, Delivery[]> {
-  const deliveries = new Map<Place, Delivery[]>();
+function deliveriesOf({ queues }: SqsBackend, records: readonly SqsRecord[]): Map<QueueAddress, Delivery[]> {
+  const deliveries = new Map<QueueAddress, Delivery[]>();
   for (const [arn, group] of Map.groupBy(records, ({ eventSourceARN }) => eventSourceARN)) {
-    const place = placeOfArn(queues, arn);
-    if (!place) {
+    const address = addressOfArn(queues, arn);
+    if (!address) {
       throw config(
         `Expected messages of a queue that sqs() was given, got some of ${arn}. Add its URL to queues.`,
       );
     }
-    deliveries.set(place, [...(deliveries.get(place) ?? []), ...group.map(deliveryOf)]);
+    deliveries.set(address, [...(deliveries.get(address) ?? []), ...group.map(deliveryOf)]);
   }
   return deliveries;
 }

@@ -37,7 +37,7 @@ export function s3Payloads(options: S3PayloadsOptions): PayloadStore {
   }
   const api = onDemand(async () => (await import('./sdk.ts')).openS3(options));
 
-  async function told<T>(during: string, work: (api: S3Api) => Promise<T>): Promise<T> {
+  async function call<T>(during: string, work: (api: S3Api) => Promise<T>): Promise<T> {
     try {
       return await work(await api());
     } catch (error) {
@@ -46,8 +46,8 @@ export function s3Payloads(options: S3PayloadsOptions): PayloadStore {
   }
 
   return {
-    put: (key, bytes) => told('keeping a payload', (s3) => s3.put(prefix + key, bytes)),
-    get: (key, maxBytes) => told('fetching a payload', (s3) => s3.get(prefix + key, maxBytes)),
-    delete: (key) => told('removing a payload', (s3) => s3.delete(prefix + key)),
+    put: (key, bytes) => call('keeping a payload', (s3) => s3.put(prefix + key, bytes)),
+    get: (key, maxBytes) => call('fetching a payload', (s3) => s3.get(prefix + key, maxBytes)),
+    delete: (key) => call('removing a payload', (s3) => s3.delete(prefix + key)),
   };
 }

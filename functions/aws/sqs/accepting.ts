@@ -4,7 +4,7 @@ import type { JobLease } from '../../../core/contract/queue.ts';
 import type { Connection } from './connection.ts';
 import { leaseFrom } from './leases.ts';
 import { type Delivery, tagsOf } from './message.ts';
-import type { Place } from './queues.ts';
+import type { QueueAddress } from './queues.ts';
 import type { Settling } from './settling.ts';
 import type { Uncounted } from './uncounted.ts';
 
@@ -19,9 +19,9 @@ export interface Accepted {
 
 export interface Accepting {
   /** Of messages that were received elsewhere, and may be held until `expiresAt`. */
-  accept(place: Place, deliveries: readonly Delivery[], expiresAt: number): Promise<Accepted>;
+  accept(address: QueueAddress, deliveries: readonly Delivery[], expiresAt: number): Promise<Accepted>;
   admit(
-    place: Place,
+    address: QueueAddress,
     deliveries: readonly Delivery[],
     receivedAt: number,
     expiresAt: number,
@@ -37,19 +37,19 @@ export function createAccepting(
   uncounted: Uncounted | null,
 ): Accepting {
   async function admit(
-    place: Place,
+    address: QueueAddress,
     deliveries: readonly Delivery[],
     receivedAt: number,
     expiresAt: number,
   ): Promise<Accepted> {
-    const { fifo } = place;
+    const { fifo } = address;
     const leases: { delivery: Delivery; lease: JobLease }[] = [];
     const postponed: Delivery[] = [];
     const failed: { delivery: Delivery; error: unknown }[] = [];
     for (const delivery of deliveries) {
       try {
         const refunded = fifo && delivery.receiveCount > 1 ? await uncounted?.of(delivery.messageId) : 0;
-        const lease = leaseFrom(delivery, { place, receivedAt, expiresAt, uncounted: refunded ?? 0 });
+        const lease = leaseFrom(delivery, { address, receivedAt, expiresAt, uncounted: refunded ?? 0 });
         const { notBefore } = tagsOf(delivery);
         if (fifo || notBefore === null || notBefore <= clock.now()) leases.push({ delivery, lease });
         else if (await (await settling()).sendOn(lease, lease.attempt - 1, notBefore))
@@ -63,6 +63,6 @@ export function createAccepting(
 
   return {
     admit,
-    accept: (place, deliveries, expiresAt) => admit(place, deliveries, clock.now() - pushedMs, expiresAt),
+    accept: (address, deliveries, expiresAt) => admit(address, deliveries, clock.now() - pushedMs, expiresAt),
   };
 }

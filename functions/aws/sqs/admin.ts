@@ -13,7 +13,7 @@ export function adminOf(connection: Connection): Admin {
     async know(names) {
       for (const name of names) {
         try {
-          connection.placeOf(name); // behind a prefix a name is as good as a URL
+          connection.addressOf(name); // behind a prefix a name is as good as a URL
         } catch {
           // A list of URLs has said which queues there are, and this is none of them.
         }

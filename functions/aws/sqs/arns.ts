@@ -1,13 +1,13 @@
 /** Lambda names queues by their ARN. */
 
-import type { Place, Queues } from './queues.ts';
+import type { QueueAddress, Queues } from './queues.ts';
 
 /** The queue that an ARN names; `null` when it is none of ours. */
-export function placeOfArn(queues: Queues, arn: string): Place | null {
+export function addressOfArn(queues: Queues, arn: string): QueueAddress | null {
   const [, , service, , account = '', name = ''] = arn.split(':');
   if (service !== 'sqs' || name === '') return null;
-  const places = queues.all().flatMap((place) => queues.lanesOf(place.name));
-  const found = places.find(({ url }) => isSame(endOf(url), account, name));
+  const addresses = queues.all().flatMap((address) => queues.lanesOf(address.name));
+  const found = addresses.find(({ url }) => isSame(endOf(url), account, name));
   if (found || queues.prefix === null) return found ?? null;
   const prefix = endOf(queues.prefix);
   const rest = name.startsWith(prefix.name) ? name.slice(prefix.name.length) : '';

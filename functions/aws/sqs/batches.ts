@@ -45,7 +45,7 @@ export async function inBatches<T>(items: readonly T[], rules: BatchRules<T>): P
     const width = rules.inOrder ? 1 : lanes;
     const next = requests.values();
     const lane = async () => {
-      for (const places of next) await sendOne(items, places, rules, answers);
+      for (const addresses of next) await sendOne(items, addresses, rules, answers);
     };
     await Promise.all(Array.from({ length: Math.min(width, requests.length) }, lane));
     if (rules.inOrder) break;
@@ -63,36 +63,36 @@ export function thrownByAll(answers: (Failure | null)[]): (Failure | null)[] {
 
 async function sendOne<T>(
   items: readonly T[],
-  places: readonly number[],
+  addresses: readonly number[],
   { request }: BatchRules<T>,
   answers: (Failure | null)[],
 ): Promise<void> {
-  for (const place of places) answers[place] = null;
+  for (const address of addresses) answers[address] = null;
   try {
     const failed = await request(
-      places.map((i) => items[i]!),
-      places.map(String),
+      addresses.map((i) => items[i]!),
+      addresses.map(String),
     );
     for (const { Id, Code = 'Unknown', Message = 'no reason given', SenderFault = false } of failed) {
       answers[Number(Id)] = { code: Code, message: Message, senderFault: SenderFault };
     }
   } catch (cause) {
     const failure = { code: 'RequestFailed', message: String(cause), senderFault: false, cause };
-    for (const place of places) answers[place] = failure;
+    for (const address of addresses) answers[address] = failure;
   }
 }
 
-function split(places: readonly number[], bytesOf: (place: number) => number): number[][] {
+function split(addresses: readonly number[], bytesOf: (address: number) => number): number[][] {
   const requests: number[][] = [];
   let bytes = 0;
-  for (const place of places) {
-    const own = bytesOf(place);
+  for (const address of addresses) {
+    const own = bytesOf(address);
     const last = requests.at(-1);
     if (last && last.length < mostEntries && bytes + own <= largestRequest) {
-      last.push(place);
+      last.push(address);
       bytes += own;
     } else {
-      requests.push([place]);
+      requests.push([address]);
       bytes = own;
     }
   }

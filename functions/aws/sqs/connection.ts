@@ -5,7 +5,7 @@ import { config, shown } from '../../../core/base/errors.ts';
 import type { KeyStore } from '../../../core/contract/store.ts';
 import { onDemand } from '../../../core/kit/lazy.ts';
 import type { SqsApi } from './api.ts';
-import { type Place, type QueueOptions, type Queues, resolveQueues } from './queues.ts';
+import { type QueueAddress, type QueueOptions, type Queues, resolveQueues } from './queues.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /** An `SQSClient`. Described by its shape, so that a program without its types compiles. */
@@ -47,13 +47,13 @@ export interface Connection {
   readonly clock: Clock;
   readonly queues: Queues;
   /** Throws `CONFIG` for a queue that is not known. */
-  placeOf(queue: string): Place;
+  addressOf(queue: string): QueueAddress;
   readonly region: string | undefined;
   api(): Promise<SqsApi>;
   /** `null`: none is configured. */
   scheduler(): Promise<Scheduler | null>;
   /** Runs `work`; what the SDK throws comes out as a LongshoreError. `during` is for people. */
-  told<T>(during: string, work: (api: SqsApi) => Promise<T>): Promise<T>;
+  call<T>(during: string, work: (api: SqsApi) => Promise<T>): Promise<T>;
   onClose(close: () => void): void;
   close(): Promise<void>;
 }
@@ -61,7 +61,7 @@ export interface Connection {
 export function createConnection(options: ConnectionOptions): Connection {
   const { clock = systemClock, keys } = options;
   const queues = resolveQueues(options);
-  for (const place of queues.all()) checkPlace(place);
+  for (const address of queues.all()) checkPlace(address);
   const { roleArn } = options.scheduler ?? {};
   if (options.scheduler && !/^arn:[\w-]+:iam::\d{12}:role\/./.test(String(roleArn))) {
     throw config(
@@ -70,10 +70,10 @@ export function createConnection(options: ConnectionOptions): Connection {
   }
   let opening: Promise<SqsApi> | null = null;
 
-  function checkPlace(place: Place): Place {
-    if (!place.fifo || keys) return place;
+  function checkPlace(address: QueueAddress): QueueAddress {
+    if (!address.fifo || keys) return address;
     throw config(
-      `FIFO queue "${place.name}" needs keys: sqs({ keys: store.keys }). Its messages cannot be released uncounted without.`,
+      `FIFO queue "${address.name}" needs keys: sqs({ keys: store.keys }). Its messages cannot be released uncounted without.`,
     );
   }
 
@@ -90,12 +90,12 @@ export function createConnection(options: ConnectionOptions): Connection {
   const connection: Connection = {
     clock,
     queues,
-    placeOf: (queue) => checkPlace(queues.of(queue)),
+    addressOf: (queue) => checkPlace(queues.of(queue)),
     region: regionOf(options, queues),
     api,
     scheduler: async () => (options.scheduler ? scheduler() : null),
     onClose: (close) => void closing.push(close),
-    async told(during, work) {
+    async call(during, work) {
       try {
         return await work(await api());
       } catch (error) {

@@ -40,7 +40,7 @@ export async function createSqsQueues(options: SqsQueuesOptions): Promise<Record
   try {
     const made = queues.map(async (name) => {
       const own = `${prefix}${name}`;
-      const url = await connection.told(`creating queue "${own}"`, async (api) => {
+      const url = await connection.call(`creating queue "${own}"`, async (api) => {
         const urls = [await api.create(own), await api.create(`${own}-dlq`)];
         if (empty) for (const one of urls) await api.purge(one);
         return urls[0]!;

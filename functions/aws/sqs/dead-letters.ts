@@ -10,7 +10,7 @@ import { inBatches, mostEntries } from './batches.ts';
 import type { Connection } from './connection.ts';
 import { maxBodyBytes } from './limits.ts';
 import { type Delivery, tagsOf } from './message.ts';
-import type { Place } from './queues.ts';
+import type { QueueAddress } from './queues.ts';
 import { parcelOf, send } from './sending.ts';
 import { unwrapped } from './undelivered.ts';
 
@@ -20,20 +20,23 @@ const hiddenSeconds = 60;
 const mostScanned = 10_000;
 
 interface Found {
-  readonly place: Place;
+  readonly address: QueueAddress;
   readonly delivery: Delivery;
   readonly letter: DeadLetter;
 }
 
 export function deadLettersOf(connection: Connection): DeadLetters {
   /** Takes every dead letter, lets `use` choose, then gives back what was not chosen. */
-  async function scan(places: readonly Place[], use: (found: readonly Found[]) => Promise<readonly Found[]>) {
+  async function scan(
+    addresses: readonly QueueAddress[],
+    use: (found: readonly Found[]) => Promise<readonly Found[]>,
+  ) {
     const found: Found[] = [];
     let gone: readonly Found[] = [];
     try {
-      for (const place of places) {
-        const during = `looking through the dead letters of queue "${place.name}"`;
-        await connection.told(during, () => collect(connection, place, found));
+      for (const address of addresses) {
+        const during = `looking through the dead letters of queue "${address.name}"`;
+        await connection.call(during, () => collect(connection, address, found));
       }
       gone = await use(found);
     } finally {
@@ -46,12 +49,12 @@ export function deadLettersOf(connection: Connection): DeadLetters {
 
   async function remove(found: readonly Found[]): Promise<void> {
     const api = await connection.api();
-    for (const [place, letters] of Map.groupBy(found, (one) => one.place)) {
-      await connection.told(`deleting dead letters of queue "${place.name}"`, () =>
+    for (const [address, letters] of Map.groupBy(found, (one) => one.address)) {
+      await connection.call(`deleting dead letters of queue "${address.name}"`, () =>
         inBatches(letters, {
           request: (batch, ids) =>
             api.delete(
-              place.deadLetterUrl,
+              address.deadLetterUrl,
               batch.map(({ delivery }, i) => ({ Id: ids[i]!, ReceiptHandle: delivery.receiptHandle })),
             ),
         }),
@@ -63,7 +66,7 @@ export function deadLettersOf(connection: Connection): DeadLetters {
     async list({ queue, max = 100 }) {
       const letters: DeadLetter[] = [];
       await scan(
-        queue === undefined ? connection.queues.all() : [connection.placeOf(queue)],
+        queue === undefined ? connection.queues.all() : [connection.addressOf(queue)],
         async (found) => {
           letters.push(...found.map(({ letter }) => letter));
           return [];
@@ -95,9 +98,9 @@ export function deadLettersOf(connection: Connection): DeadLetters {
   };
 }
 
-async function collect(connection: Connection, place: Place, found: Found[]): Promise<void> {
+async function collect(connection: Connection, address: QueueAddress, found: Found[]): Promise<void> {
   const api = await connection.api();
-  const url = place.deadLetterUrl;
+  const url = address.deadLetterUrl;
   const look = (WaitTimeSeconds: number) =>
     api.receive({
       QueueUrl: url,
@@ -116,12 +119,12 @@ async function collect(connection: Connection, place: Place, found: Found[]): Pr
     }
     for (const message of messages) {
       const delivery = unwrapped(deliveryOf(message));
-      found.push({ place, delivery, letter: letterOf(place, delivery, connection.clock.now()) });
+      found.push({ address, delivery, letter: letterOf(address, delivery, connection.clock.now()) });
     }
   }
 }
 
-function letterOf(place: Place, delivery: Delivery, now: number): DeadLetter {
+function letterOf(address: QueueAddress, delivery: Delivery, now: number): DeadLetter {
   const { id, job } = tagsOf(delivery);
   const { attributes, receiveCount, body, firstReceivedAt } = delivery;
   const given = attributes['longshore.reason'] as AbandonReason | undefined;
@@ -132,7 +135,7 @@ function letterOf(place: Place, delivery: Delivery, now: number): DeadLetter {
         ({ reason: 'crash-loop', error: movedBySqs } as const);
   return {
     id,
-    queue: place.name,
+    queue: address.name,
     job,
     ...(given === undefined ? why : { reason: given, error: attributes['longshore.error'] ?? '' }),
     attempt: Number(attributes['longshore.attempt'] ?? receiveCount),
@@ -150,13 +153,13 @@ async function resend(connection: Connection, letters: readonly Found[]): Promis
   const api = await connection.api();
   const now = connection.clock.now();
   const sent: Found[] = [];
-  for (const [place, group] of Map.groupBy(letters, (one) => laneOf(connection, one))) {
+  for (const [address, group] of Map.groupBy(letters, (one) => laneOf(connection, one))) {
     const parcels = group.map(({ letter, delivery }) => {
       const tags = { id: letter.id, job: letter.job, group: delivery.group, attempts: 0, notBefore: null };
       return { ...parcelOf(letter.body, tags, now), dedupId: `${delivery.messageId}-retry` };
     });
-    const failures = await connection.told(`sending dead letters back to queue "${place.name}"`, () =>
-      send(api, place.url, place.fifo, parcels),
+    const failures = await connection.call(`sending dead letters back to queue "${address.name}"`, () =>
+      send(api, address.url, address.fifo, parcels),
     );
     sent.push(...group.filter((_, i) => failures[i] === null));
   }
@@ -164,19 +167,19 @@ async function resend(connection: Connection, letters: readonly Found[]): Promis
 }
 
 /** Where it came from; what SQS moved itself does not say so. */
-function laneOf({ queues }: Connection, { place, delivery }: Found): Place {
+function laneOf({ queues }: Connection, { address, delivery }: Found): QueueAddress {
   const lane = delivery.attributes['longshore.lane'];
-  return queues.lanesOf(place.name).find((one) => one.lane === lane) ?? place;
+  return queues.lanesOf(address.name).find((one) => one.lane === lane) ?? address;
 }
 
 async function release(connection: Connection, found: readonly Found[]): Promise<void> {
   const api = await connection.api();
-  for (const [place, letters] of Map.groupBy(found, (one) => one.place)) {
+  for (const [address, letters] of Map.groupBy(found, (one) => one.address)) {
     const handles = letters.map(({ delivery }) => delivery.receiptHandle);
     await inBatches(handles, {
       request: (batch, ids) =>
         api.hide(
-          place.deadLetterUrl,
+          address.deadLetterUrl,
           batch.map((ReceiptHandle, i) => ({ Id: ids[i]!, ReceiptHandle, VisibilityTimeout: 0 })),
         ),
     }).catch(() => {}); // then SQS shows them again by itself, in a minute

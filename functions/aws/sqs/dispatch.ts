@@ -2,21 +2,21 @@
 
 import { type Failure, thrownByAll } from './batches.ts';
 import type { Connection } from './connection.ts';
-import type { Place } from './queues.ts';
+import type { QueueAddress } from './queues.ts';
 import { type Parcel, send } from './sending.ts';
 
 /** One answer per parcel: `null` = it is on its way. Rejects when none could be sent. */
 export async function dispatch(
   connection: Connection,
-  place: Place,
+  address: QueueAddress,
   parcels: readonly Parcel[],
 ): Promise<(Failure | null)[]> {
   const far = parcels.some(({ dueAt }) => dueAt !== null) ? await connection.scheduler() : null;
-  const scheduled = new Set(far ? parcels.filter((parcel) => far.takes(place, parcel)) : []);
+  const scheduled = new Set(far ? parcels.filter((parcel) => far.takes(address, parcel)) : []);
   const direct = parcels.filter((parcel) => !scheduled.has(parcel));
   const [sent, planned] = await Promise.all([
-    failing(direct, async () => send(await connection.api(), place.url, place.fifo, direct)),
-    failing([...scheduled], () => far!.schedule(place, [...scheduled])),
+    failing(direct, async () => send(await connection.api(), address.url, address.fifo, direct)),
+    failing([...scheduled], () => far!.schedule(address, [...scheduled])),
   ]);
   const answers = { sent: sent.values(), planned: planned.values() };
   return thrownByAll(

@@ -73,7 +73,7 @@ export function sqs(options: SqsOptions): SqsBackend {
       longPollMs,
       mostPerCall: mostEntries,
       mostPerPoll: mostEntries,
-      placesOf: (queue) => turns.next(queues.lanesOf(queue)),
+      addressesOf: (queue) => turns.next(queues.lanesOf(queue)),
       receive,
       async release(leases) {
         const { nack } = await settling();

@@ -4,24 +4,24 @@
  */
 
 import { priorities } from '../../../core/app/options.ts';
-import type { LaneName, Place } from './queues.ts';
+import type { LaneName, QueueAddress } from './queues.ts';
 
 /** How often a lane is the first to be looked at. */
 const weights: Readonly<Record<LaneName, number>> = { critical: 8, high: 4, normal: 2, low: 1 };
 
 /** The lane of a message: its own, or the next one towards `normal`, which always is. */
-export function laneOf(lanes: readonly Place[], priority: number): Place {
+export function laneOf(lanes: readonly QueueAddress[], priority: number): QueueAddress {
   const { high, normal } = priorities;
   // 0 to 1, 2 to 4, 5 to 7, 8 to 9
   const name =
     priority < high ? 'critical' : priority < normal ? 'high' : priority < priorities.low ? 'normal' : 'low';
   const towards: readonly LaneName[] = name === 'critical' ? [name, 'high', 'normal'] : [name, 'normal'];
-  return towards.flatMap((lane) => lanes.find((place) => place.lane === lane) ?? [])[0]!;
+  return towards.flatMap((lane) => lanes.find((address) => address.lane === lane) ?? [])[0]!;
 }
 
 export interface Turns {
   /** The lanes of a queue in the order in which they are looked at this time. */
-  next(lanes: readonly Place[]): Place[];
+  next(lanes: readonly QueueAddress[]): QueueAddress[];
 }
 
 /** Smooth weighted round robin: over 15 turns `low` is first once and `critical` eight times, evenly spread. */
@@ -32,12 +32,12 @@ export function createTurns(): Turns {
       if (lanes.length === 1) return [...lanes];
       const total = lanes.reduce((sum, { lane }) => sum + weights[lane], 0);
       let first = lanes[0]!;
-      for (const place of lanes) {
-        credit.set(place.url, (credit.get(place.url) ?? 0) + weights[place.lane]);
-        if (credit.get(place.url)! > credit.get(first.url)!) first = place;
+      for (const address of lanes) {
+        credit.set(address.url, (credit.get(address.url) ?? 0) + weights[address.lane]);
+        if (credit.get(address.url)! > credit.get(first.url)!) first = address;
       }
       credit.set(first.url, credit.get(first.url)! - total);
-      return [first, ...lanes.filter((place) => place !== first)];
+      return [first, ...lanes.filter((address) => address !== first)];
     },
   };
 }

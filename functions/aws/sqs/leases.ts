@@ -6,7 +6,7 @@
 import { LongshoreError } from '../../../core/base/errors.ts';
 import type { JobLease } from '../../../core/contract/queue.ts';
 import { type Delivery, tagsOf } from './message.ts';
-import type { LaneName, Place } from './queues.ts';
+import type { LaneName, QueueAddress } from './queues.ts';
 
 export interface Ticket {
   readonly handle: string;
@@ -20,19 +20,22 @@ export interface Ticket {
 }
 
 export interface Terms {
-  readonly place: Place;
+  readonly address: QueueAddress;
   readonly receivedAt: number;
   readonly expiresAt: number;
   /** Deliveries of this message that were released and do not count. */
   readonly uncounted: number;
 }
 
-export function leaseFrom(delivery: Delivery, { place, receivedAt, expiresAt, uncounted }: Terms): JobLease {
+export function leaseFrom(
+  delivery: Delivery,
+  { address, receivedAt, expiresAt, uncounted }: Terms,
+): JobLease {
   const { id, job, group, attempts } = tagsOf(delivery);
   const { receiptHandle: handle, messageId } = delivery;
-  const ticket: Ticket = { handle, messageId, id, job, group, lane: place.lane, receivedAt };
+  const ticket: Ticket = { handle, messageId, id, job, group, lane: address.lane, receivedAt };
   return {
-    queue: place.name,
+    queue: address.name,
     body: delivery.body,
     attempt: Math.max(1, attempts + delivery.receiveCount - uncounted),
     token: JSON.stringify(ticket),
@@ -80,7 +83,7 @@ export function createLeaseBook(now: () => number): LeaseBook {
   }
 
   function note({ token, expiresAt }: JobLease, endsAt: number, settled: boolean): void {
-    // Oldest first, and only as far as there is something to forget: renewals keep their place and wait their turn.
+    // Oldest first, and only as far as there is something to forget: renewals keep their address and wait their turn.
     for (const [old, { forgetAt }] of entries) {
       if (forgetAt > now()) break;
       entries.delete(old);

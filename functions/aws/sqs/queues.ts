@@ -23,7 +23,7 @@ export interface QueueOptions {
   >;
 }
 
-export interface Place {
+export interface QueueAddress {
   readonly name: string;
   readonly lane: LaneName;
   readonly url: string;
@@ -34,13 +34,13 @@ export interface Place {
 
 export interface Queues {
   /** Throws `CONFIG` for a name without a URL. */
-  of(name: string): Place;
+  of(name: string): QueueAddress;
   /** All lanes of a queue by rank, the queue itself among them. */
-  lanesOf(name: string): readonly Place[];
+  lanesOf(name: string): readonly QueueAddress[];
   /** What stands before every name; `null` where each queue has a URL of its own. */
   readonly prefix: string | null;
   /** Every queue that is configured or was used. */
-  all(): Place[];
+  all(): QueueAddress[];
 }
 
 export function resolveQueues({ queues, queueUrl, deadLetterUrls = {}, lanes = {} }: QueueOptions): Queues {
@@ -50,7 +50,7 @@ export function resolveQueues({ queues, queueUrl, deadLetterUrls = {}, lanes = {
     );
   }
   if (queueUrl !== undefined) checkUrl('queueUrl', queueUrl);
-  const places = new Map<string, Place[]>();
+  const addresses = new Map<string, QueueAddress[]>();
   const urls = queues ?? {};
   for (const [option, named] of Object.entries({ deadLetterUrls, lanes })) {
     for (const name of Object.keys(named)) {
@@ -60,8 +60,8 @@ export function resolveQueues({ queues, queueUrl, deadLetterUrls = {}, lanes = {
     }
   }
 
-  function lanesOf(name: string): readonly Place[] {
-    const known = places.get(name);
+  function lanesOf(name: string): readonly QueueAddress[] {
+    const known = addresses.get(name);
     if (known) return known;
     checkQueue(name);
     const url = queueUrl === undefined ? own(urls, name) : queueUrl + name;
@@ -78,38 +78,38 @@ export function resolveQueues({ queues, queueUrl, deadLetterUrls = {}, lanes = {
     if (deadLetterUrl.endsWith('.fifo') !== fifo) {
       throw config(`SQS wants the dead-letter queue of a FIFO queue to be one too, and no other: "${name}".`);
     }
-    const place: Place = { name, lane: 'normal', url, deadLetterUrl, fifo };
-    const found = [place, ...besides(place)].sort(
+    const address: QueueAddress = { name, lane: 'normal', url, deadLetterUrl, fifo };
+    const found = [address, ...besides(address)].sort(
       (a, b) => laneNames.indexOf(a.lane) - laneNames.indexOf(b.lane),
     );
-    places.set(name, found);
+    addresses.set(name, found);
     return found;
   }
 
-  function besides(place: Place): Place[] {
-    const given = own(lanes, place.name) ?? [];
-    const base = place.fifo ? place.url.slice(0, -5) : place.url;
+  function besides(address: QueueAddress): QueueAddress[] {
+    const given = own(lanes, address.name) ?? [];
+    const base = address.fifo ? address.url.slice(0, -5) : address.url;
     const named: [LaneName, string][] = Array.isArray(given)
-      ? given.map((lane) => [lane, `${base}-${lane}${place.fifo ? '.fifo' : ''}`])
+      ? given.map((lane) => [lane, `${base}-${lane}${address.fifo ? '.fifo' : ''}`])
       : (Object.entries(given) as [LaneName, string][]);
     return named.map(([lane, url]) => {
       if (!laneNames.includes(lane) || lane === 'normal') {
         throw config(
-          `Expected the lanes of queue "${place.name}" to be of critical, high and low, got ${shown(lane)}.`,
+          `Expected the lanes of queue "${address.name}" to be of critical, high and low, got ${shown(lane)}.`,
         );
       }
-      checkUrl(`the URL of lane "${lane}" of queue "${place.name}"`, url);
-      return { ...place, lane, url };
+      checkUrl(`the URL of lane "${lane}" of queue "${address.name}"`, url);
+      return { ...address, lane, url };
     });
   }
 
-  const of = (name: string): Place => lanesOf(name).find(({ lane }) => lane === 'normal')!;
+  const of = (name: string): QueueAddress => lanesOf(name).find(({ lane }) => lane === 'normal')!;
   for (const name of [...Object.keys(urls), ...Object.keys(lanes)]) lanesOf(name);
   return {
     of,
     lanesOf,
     prefix: queueUrl ?? null,
-    all: () => [...places.keys()].map(of),
+    all: () => [...addresses.keys()].map(of),
   };
 }
 

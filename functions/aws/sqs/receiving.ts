@@ -4,17 +4,17 @@ import type { JobLease } from '../../../core/contract/queue.ts';
 import type { Accepting } from './accepting.ts';
 import { deliveryOf } from './attributes.ts';
 import type { Connection } from './connection.ts';
-import type { Place } from './queues.ts';
+import type { QueueAddress } from './queues.ts';
 
 export interface Receiving {
   /** One receive call, at most ten leases. `waitMs` 0 = look once. */
-  receive(place: Place, max: number, leaseMs: number, waitMs: number): Promise<JobLease[]>;
+  receive(address: QueueAddress, max: number, leaseMs: number, waitMs: number): Promise<JobLease[]>;
   /** Throws `CONFIG` unless the queue and its dead-letter queue exist. Asks once. */
   check(queue: string): Promise<void>;
 }
 
 export function createReceiving(
-  { clock, queues, placeOf, told }: Connection,
+  { clock, queues, addressOf, call }: Connection,
   { admit }: Accepting,
 ): Receiving {
   const checks = new Map<string, Promise<void>>();
@@ -22,12 +22,12 @@ export function createReceiving(
   function check(queue: string): Promise<void> {
     const known = checks.get(queue);
     if (known) return known;
-    const { deadLetterUrl } = placeOf(queue);
+    const { deadLetterUrl } = addressOf(queue);
     const begun = (async () => {
       for (const { url } of queues.lanesOf(queue)) {
-        await told(`looking for queue "${queue}" at ${url}`, (api) => api.attributes(url, ['QueueArn']));
+        await call(`looking for queue "${queue}" at ${url}`, (api) => api.attributes(url, ['QueueArn']));
       }
-      await told(`looking for the dead-letter queue of "${queue}" at ${deadLetterUrl}`, (api) =>
+      await call(`looking for the dead-letter queue of "${queue}" at ${deadLetterUrl}`, (api) =>
         api.attributes(deadLetterUrl, ['QueueArn']),
       );
     })();
@@ -38,11 +38,11 @@ export function createReceiving(
 
   return {
     check,
-    async receive(place, max, leaseMs, waitMs) {
-      const { name: queue, url } = place;
-      await check(queue); // before the first job is taken: a job that dies must have a place to go
+    async receive(address, max, leaseMs, waitMs) {
+      const { name: queue, url } = address;
+      await check(queue); // before the first job is taken: a job that dies must have a address to go
       const sentAt = clock.now();
-      const messages = await told(`receiving from queue "${queue}"`, (api) =>
+      const messages = await call(`receiving from queue "${queue}"`, (api) =>
         api.receive({
           QueueUrl: url,
           MaxNumberOfMessages: max,
@@ -52,7 +52,7 @@ export function createReceiving(
       );
       // Hidden since some moment while the call waited; a second is for the way back.
       const receivedAt = Math.max(sentAt, clock.now() - 1_000);
-      const { leases } = await admit(place, messages.map(deliveryOf), receivedAt, receivedAt + leaseMs);
+      const { leases } = await admit(address, messages.map(deliveryOf), receivedAt, receivedAt + leaseMs);
       return leases.map(({ lease }) => lease);
     },
   };

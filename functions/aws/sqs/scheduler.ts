@@ -9,15 +9,15 @@ import { toError } from '../../../core/base/failure.ts';
 import { onDemand } from '../../../core/kit/lazy.ts';
 import type { Failure } from './batches.ts';
 import type { Connection, SchedulerOptions } from './connection.ts';
-import type { Place } from './queues.ts';
+import type { QueueAddress } from './queues.ts';
 import type { SchedulerApi } from './scheduler-sdk.ts';
 import type { Parcel } from './sending.ts';
 
 export interface Scheduler {
   /** Whether it can carry this message. What it cannot goes in hops. */
-  takes(place: Place, parcel: Parcel): boolean;
+  takes(address: QueueAddress, parcel: Parcel): boolean;
   /** One answer per parcel: `null` = it is scheduled. */
-  schedule(place: Place, parcels: readonly Parcel[]): Promise<(Failure | null)[]>;
+  schedule(address: QueueAddress, parcels: readonly Parcel[]): Promise<(Failure | null)[]>;
 }
 
 /** EventBridge Scheduler takes 256 KB of input. */
@@ -30,10 +30,10 @@ export function createScheduler(connection: Connection, options: SchedulerOption
   const deadLetterArns = new Map<string, Promise<string>>();
 
   /** Where EventBridge puts what it could not send within a day. */
-  function deadLetterArnOf({ name, deadLetterUrl }: Place): Promise<string> {
+  function deadLetterArnOf({ name, deadLetterUrl }: QueueAddress): Promise<string> {
     const known = deadLetterArns.get(name);
     if (known) return known;
-    const asked = connection.told(`looking for the dead-letter queue of "${name}"`, async (sqs) => {
+    const asked = connection.call(`looking for the dead-letter queue of "${name}"`, async (sqs) => {
       const { QueueArn } = await sqs.attributes(deadLetterUrl, ['QueueArn']);
       return QueueArn!;
     });
@@ -42,30 +42,34 @@ export function createScheduler(connection: Connection, options: SchedulerOption
     return asked;
   }
 
-  async function one(place: Place, parcel: Parcel, scheduler: SchedulerApi): Promise<Failure | null> {
+  async function one(
+    address: QueueAddress,
+    parcel: Parcel,
+    scheduler: SchedulerApi,
+  ): Promise<Failure | null> {
     try {
       await scheduler.create({
         name: nameOf(parcel),
         at: parcel.dueAt!,
-        input: inputOf(place, parcel),
-        deadLetterArn: await deadLetterArnOf(place),
+        input: inputOf(address, parcel),
+        deadLetterArn: await deadLetterArnOf(address),
       });
       return null;
     } catch (error) {
-      const cause = schedulerError(place.name, error);
+      const cause = schedulerError(address.name, error);
       return { code: cause.code, message: cause.message, senderFault: false, cause };
     }
   }
 
   return {
-    takes: (place, parcel) =>
-      parcel.dueAt !== null && !place.fifo && Buffer.byteLength(inputOf(place, parcel)) <= mostInputBytes,
-    async schedule(place, parcels) {
+    takes: (address, parcel) =>
+      parcel.dueAt !== null && !address.fifo && Buffer.byteLength(inputOf(address, parcel)) <= mostInputBytes,
+    async schedule(address, parcels) {
       const scheduler = await api();
       const answers: (Failure | null)[] = new Array(parcels.length).fill(null);
       const rest = parcels.entries();
       const lane = async (): Promise<void> => {
-        for (const [i, parcel] of rest) answers[i] = await one(place, parcel, scheduler);
+        for (const [i, parcel] of rest) answers[i] = await one(address, parcel, scheduler);
       };
       await Promise.all(Array.from({ length: Math.min(lanes, parcels.length) }, lane));
       return answers;
@@ -74,7 +78,7 @@ export function createScheduler(connection: Connection, options: SchedulerOption
 }
 
 /** The request that EventBridge makes of SQS. */
-function inputOf({ url }: Place, { body, attributes, group }: Parcel): string {
+function inputOf({ url }: QueueAddress, { body, attributes, group }: Parcel): string {
   return JSON.stringify({
     QueueUrl: url,
     MessageBody: body,

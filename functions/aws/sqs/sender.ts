@@ -1,27 +1,27 @@
 /** Messages of the app on their way to their queues. */
 
 import type { JobSender, OutgoingMessage, SendResult } from '../../../core/contract/queue.ts';
-import { sendPlaced } from '../../../core/kit/per-queue.ts';
+import { sendPerQueue } from '../../../core/kit/per-queue.ts';
 import type { Connection } from './connection.ts';
 import { dispatch } from './dispatch.ts';
 import { failedEntry, sqsError } from './errors.ts';
 import { laneOf } from './lanes.ts';
 import { maxBodyBytes } from './limits.ts';
-import type { Place } from './queues.ts';
+import type { QueueAddress } from './queues.ts';
 import { parcelOf, unsendable } from './sending.ts';
 
 export function createSender(connection: Connection): JobSender {
-  const { clock, queues, placeOf, told } = connection;
+  const { clock, queues, addressOf, call } = connection;
 
-  async function sendAll(place: Place, messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
+  async function sendAll(address: QueueAddress, messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
     const now = clock.now();
     const parcels = messages.map(({ id, job, group, notBefore, body, hints }) => {
       const parcel = parcelOf(body, { id, job, group, attempts: 0, notBefore }, now);
       // A name of its own: under the one that it had here before, a FIFO queue would drop it as a duplicate.
       return hints?.move ? { ...parcel, dedupId: `${id}:${hints.move}`.slice(-128) } : parcel;
     });
-    const during = `sending to queue "${place.name}"`;
-    const failures = await told(during, () => dispatch(connection, place, parcels));
+    const during = `sending to queue "${address.name}"`;
+    const failures = await call(during, () => dispatch(connection, address, parcels));
     return messages.map(({ id }, i) => {
       const failure = failures[i];
       if (!failure) return { ok: true, id, duplicate: false };
@@ -33,9 +33,9 @@ export function createSender(connection: Connection): JobSender {
   return {
     enqueue(messages) {
       const now = clock.now();
-      return sendPlaced(messages, {
-        refusal: (message) => unsendable(message, placeOf(message.queue).fifo, maxBodyBytes, now),
-        placeOf: ({ queue, priority }) => laneOf(queues.lanesOf(queue), priority),
+      return sendPerQueue(messages, {
+        refusal: (message) => unsendable(message, addressOf(message.queue).fifo, maxBodyBytes, now),
+        addressOf: ({ queue, priority }) => laneOf(queues.lanesOf(queue), priority),
         send: sendAll,
       });
     },

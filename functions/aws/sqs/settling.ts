@@ -9,7 +9,7 @@ import { dispatch } from './dispatch.ts';
 import { failedEntry } from './errors.ts';
 import { createLeaseBook, ticketOf } from './leases.ts';
 import { longestHiddenMs } from './limits.ts';
-import type { Place } from './queues.ts';
+import type { QueueAddress } from './queues.ts';
 import { parcelOf, send } from './sending.ts';
 import type { Uncounted } from './uncounted.ts';
 
@@ -23,12 +23,12 @@ export interface Settling {
 }
 
 export function createSettling(connection: Connection, uncounted: Uncounted | null): Settling {
-  const { clock, queues, told } = connection;
+  const { clock, queues, call } = connection;
   const book = createLeaseBook(clock.now);
 
-  const placeOf = (lease: JobLease): Place => {
+  const addressOf = (lease: JobLease): QueueAddress => {
     const { lane } = ticketOf(lease);
-    return queues.lanesOf(lease.queue).find((place) => place.lane === lane) ?? queues.of(lease.queue);
+    return queues.lanesOf(lease.queue).find((address) => address.lane === lane) ?? queues.of(lease.queue);
   };
 
   const hideableMs = (lease: JobLease): number =>
@@ -65,9 +65,9 @@ export function createSettling(connection: Connection, uncounted: Uncounted | nu
     ) => ReturnType<SqsApi['delete']>,
   ): Promise<boolean[]> {
     const done = new Map<JobLease, boolean>();
-    const groups = Map.groupBy(leases, placeOf);
+    const groups = Map.groupBy(leases, addressOf);
     const work = [...groups].map(([{ name, url }, group]) =>
-      told(`${during} in queue "${name}"`, async (api) => {
+      call(`${during} in queue "${name}"`, async (api) => {
         const failures = await inBatches(group, { request: (batch, ids) => request(api, url, batch, ids) });
         for (const [i, lease] of group.entries()) done.set(lease, failures[i] === null);
       }),
@@ -102,18 +102,18 @@ export function createSettling(connection: Connection, uncounted: Uncounted | nu
 
   /** First the copy, then the end of the old one: the worst that can happen is one too many. */
   function sendOn(lease: JobLease, attempts: number, notBefore: number | null): Promise<boolean> {
-    const place = placeOf(lease);
+    const address = addressOf(lease);
     const { id, job, group } = ticketOf(lease);
     return settleOne(lease, async (mine) => {
       const parcel = parcelOf(lease.body, { id, job, group, attempts, notBefore }, clock.now());
-      await sendOne(`sending back to queue "${lease.queue}"`, () => dispatch(connection, place, [parcel]));
+      await sendOne(`sending back to queue "${lease.queue}"`, () => dispatch(connection, address, [parcel]));
       await drop(mine);
       return [true];
     });
   }
 
   async function sendOne(during: string, work: (api: SqsApi) => Promise<(Failure | null)[]>): Promise<void> {
-    const [failure] = await told(during, work);
+    const [failure] = await call(during, work);
     if (failure) throw failedEntry(during, failure);
   }
 
@@ -121,8 +121,8 @@ export function createSettling(connection: Connection, uncounted: Uncounted | nu
     ack: (leases) => settle(leases, drop),
     sendOn,
     async nack(lease, { delayMs, countAttempt }) {
-      const { fifo } = placeOf(lease);
-      // SQS counts every delivery. A copy starts at none; on a FIFO queue it would lose its place, so a note is made there.
+      const { fifo } = addressOf(lease);
+      // SQS counts every delivery. A copy starts at none; on a FIFO queue it would lose its address, so a note is made there.
       if (!fifo && (!countAttempt || delayMs > hideableMs(lease))) {
         const attempts = countAttempt ? lease.attempt : lease.attempt - 1;
         return sendOn(lease, attempts, delayMs > 0 ? clock.now() + delayMs : null);
@@ -133,7 +133,7 @@ export function createSettling(connection: Connection, uncounted: Uncounted | nu
       });
     },
     abandon(lease, why) {
-      const { deadLetterUrl, fifo } = placeOf(lease);
+      const { deadLetterUrl, fifo } = addressOf(lease);
       return settleOne(lease, async (mine) => {
         if (why.reason !== 'cancelled') {
           const parcel = deadParcel(lease, ticketOf(lease), why, clock.now());

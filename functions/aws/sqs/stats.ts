@@ -5,17 +5,17 @@ import type { Connection } from './connection.ts';
 
 export async function statsOf(connection: Connection, only?: string): Promise<QueueStats[]> {
   const api = await connection.api();
-  const places = only === undefined ? connection.queues.all() : [connection.placeOf(only)];
+  const addresses = only === undefined ? connection.queues.all() : [connection.addressOf(only)];
   return Promise.all(
-    places.map(async ({ name, deadLetterUrl }) => {
+    addresses.map(async ({ name, deadLetterUrl }) => {
       const [dead, ...lanes] = await Promise.all([
-        connection.told(`counting the dead letters of queue "${name}" at ${deadLetterUrl}`, () =>
+        connection.call(`counting the dead letters of queue "${name}" at ${deadLetterUrl}`, () =>
           api.attributes(deadLetterUrl, ['ApproximateNumberOfMessages']),
         ),
         ...connection.queues
           .lanesOf(name)
           .map(({ url }) =>
-            connection.told(`counting the messages of queue "${name}" at ${url}`, () =>
+            connection.call(`counting the messages of queue "${name}" at ${url}`, () =>
               api.attributes(url, [
                 'ApproximateNumberOfMessages',
                 'ApproximateNumberOfMessagesDelayed',

@@ -1,5 +1,5 @@
 /**
- * A standard queue hands a message back by sending a fresh copy. On a FIFO queue that would lose its place, so there the
+ * A standard queue hands a message back by sending a fresh copy. On a FIFO queue that would lose its address, so there the
  * message itself comes back, counted by SQS; how often that was no attempt is remembered in a key store.
  */
 

@@ -8,7 +8,7 @@ import { checkInteger } from '../../../core/base/checks.ts';
 import type { Clock } from '../../../core/base/clock.ts';
 import { LongshoreError } from '../../../core/base/errors.ts';
 import { attempt } from '../../../core/flow.ts';
-import { startUpkeep } from '../../../core/serverless/invocation.ts';
+import { startMaintenance } from '../../../core/serverless/invocation.ts';
 import type { HostContext } from './host.ts';
 import type { Running, Started } from './running.ts';
 import { deliveryFrom } from './trigger.ts';
@@ -50,7 +50,7 @@ export function createWorker(running: Running, queue: string, clock: Clock, opti
     const run = createRun(lease);
     const endAt = startedAt + Math.max(0, functionTimeoutMs - marginMs);
     running.jobs.add(run);
-    const upkeep = startUpkeep({
+    const maintenance = startMaintenance({
       client,
       running: new Set([run]),
       endAt,
@@ -62,7 +62,7 @@ export function createWorker(running: Running, queue: string, clock: Clock, opti
       const { settled } = await attempt(client.app, { client, settler: backend.pushed }, run);
       if (!settled) throw lost(queue);
     } finally {
-      upkeep.stop();
+      maintenance.stop();
       running.jobs.delete(run);
     }
   }

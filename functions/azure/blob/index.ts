@@ -33,12 +33,12 @@ export function blobPayloads(options: BlobPayloadsOptions): PayloadStore {
   checkStorage(options, 'blobPayloads()');
   const failure = {
     service: 'Blob storage',
-    place: `container ${container}`,
+    address: `container ${container}`,
     sdk: '@azure/storage-blob',
   };
   const api = onDemand(async () => (await import('./sdk.ts')).openBlobs(options));
 
-  async function told<T>(during: string, work: (api: BlobApi) => Promise<T>): Promise<T> {
+  async function call<T>(during: string, work: (api: BlobApi) => Promise<T>): Promise<T> {
     try {
       return await work(await api());
     } catch (error) {
@@ -47,8 +47,8 @@ export function blobPayloads(options: BlobPayloadsOptions): PayloadStore {
   }
 
   return {
-    put: (key, bytes) => told('keeping a payload', (blobs) => blobs.put(prefix + key, bytes)),
-    get: (key, maxBytes) => told('fetching a payload', (blobs) => blobs.get(prefix + key, maxBytes)),
-    delete: (key) => told('removing a payload', (blobs) => blobs.delete(prefix + key)),
+    put: (key, bytes) => call('keeping a payload', (blobs) => blobs.put(prefix + key, bytes)),
+    get: (key, maxBytes) => call('fetching a payload', (blobs) => blobs.get(prefix + key, maxBytes)),
+    delete: (key) => call('removing a payload', (blobs) => blobs.delete(prefix + key)),
   };
 }

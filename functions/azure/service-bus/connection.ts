@@ -7,7 +7,7 @@ import type { KeyStore } from '../../../core/contract/store.ts';
 import type { Administration, Prepare } from './administration.ts';
 import type { ServiceBusApi } from './api.ts';
 import { serviceBusError } from './errors.ts';
-import { type Place, type QueueOptions, type Queues, resolveQueues } from './queues.ts';
+import { type QueueAddress, type QueueOptions, type Queues, resolveQueues } from './queues.ts';
 
 /** A `TokenCredential` of `@azure/identity`. Described by its shape, so that a program without its types compiles. */
 export interface Credential {
@@ -42,10 +42,10 @@ export interface Connection {
   readonly clock: Clock;
   readonly queues: Queues;
   /** Throws `CONFIG` for a queue that is not known. */
-  placeOf(queue: string): Place;
+  addressOf(queue: string): QueueAddress;
   api(): Promise<ServiceBusApi>;
   /** Runs `work`; what the SDK throws comes out as a LongshoreError. `during` is for people. */
-  told<T>(during: string, work: (api: ServiceBusApi) => Promise<T>): Promise<T>;
+  call<T>(during: string, work: (api: ServiceBusApi) => Promise<T>): Promise<T>;
   /** `null` for an emulator. */
   administration(): Promise<Administration | null>;
   close(): Promise<void>;
@@ -105,9 +105,9 @@ export function createConnection(
     clock,
     queues,
     administration,
-    placeOf: queues.of,
+    addressOf: queues.of,
     api,
-    async told(during, work) {
+    async call(during, work) {
       try {
         return await work(await api());
       } catch (error) {

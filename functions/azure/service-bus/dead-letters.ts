@@ -1,5 +1,5 @@
 /**
- * Dead letters are in two places: those that Service Bus keeps beside every queue, and the `-failed` queue of a function.
+ * Dead letters are in two addresses: those that Service Bus keeps beside every queue, and the `-failed` queue of a function.
  * Looking takes nothing. To take one, all before it are taken too, and given back.
  */
 
@@ -9,7 +9,7 @@ import type { Connection } from './connection.ts';
 import { isMissingQueue } from './errors.ts';
 import { letterOf } from './letters.ts';
 import { deliveryOf, parcelOf, type Tags } from './message.ts';
-import type { Place } from './queues.ts';
+import type { QueueAddress } from './queues.ts';
 
 /** A queue that is longer is looked through in part. */
 const mostScanned = 10_000;
@@ -17,13 +17,13 @@ const mostScanned = 10_000;
 const pageSize = 250;
 
 interface Found {
-  readonly place: Place;
+  readonly address: QueueAddress;
   readonly entity: Entity;
   readonly message: ReceivedMessage;
   readonly letter: DeadLetter;
 }
 
-const entitiesOf = ({ entity, failedEntity }: Place): Entity[] => [
+const entitiesOf = ({ entity, failedEntity }: QueueAddress): Entity[] => [
   { name: entity, deadLetters: true },
   { name: failedEntity },
 ];
@@ -45,14 +45,14 @@ async function lookThrough(api: ServiceBusApi, entity: Entity): Promise<Received
   return found;
 }
 
-export function deadLettersOf({ clock, queues, placeOf, told }: Connection): DeadLetters {
-  async function find(places: readonly Place[]): Promise<Found[]> {
+export function deadLettersOf({ clock, queues, addressOf, call }: Connection): DeadLetters {
+  async function find(addresses: readonly QueueAddress[]): Promise<Found[]> {
     const found: Found[] = [];
-    for (const place of places) {
-      await told(`looking through the dead letters of queue "${place.name}"`, async (api) => {
-        for (const entity of entitiesOf(place)) {
+    for (const address of addresses) {
+      await call(`looking through the dead letters of queue "${address.name}"`, async (api) => {
+        for (const entity of entitiesOf(address)) {
           for (const message of await lookThrough(api, entity)) {
-            found.push({ place, entity, message, letter: letterOf(message, place.name, clock.now()) });
+            found.push({ address, entity, message, letter: letterOf(message, address.name, clock.now()) });
           }
         }
       });
@@ -64,12 +64,12 @@ export function deadLettersOf({ clock, queues, placeOf, told }: Connection): Dea
   async function take(ids: readonly string[], use: (api: ServiceBusApi, found: Found) => Promise<void>) {
     const chosen = (await find(queues.all())).filter(({ letter }) => ids.includes(letter.id));
     const done = new Set<string>();
-    for (const [, group] of Map.groupBy(chosen, ({ entity, place }) =>
-      JSON.stringify([place.name, entity]),
+    for (const [, group] of Map.groupBy(chosen, ({ entity, address }) =>
+      JSON.stringify([address.name, entity]),
     )) {
       const wanted = new Map(group.map((one) => [String(one.message.sequenceNumber), one]));
-      const { entity, place } = group[0]!;
-      await told(`taking dead letters of queue "${place.name}"`, async (api) => {
+      const { entity, address } = group[0]!;
+      await call(`taking dead letters of queue "${address.name}"`, async (api) => {
         const others: ReceivedMessage[] = [];
         try {
           while (wanted.size > 0) {
@@ -98,19 +98,19 @@ export function deadLettersOf({ clock, queues, placeOf, told }: Connection): Dea
 
   return {
     async list({ queue, max = 100 }) {
-      const found = await find(queue === undefined ? queues.all() : [placeOf(queue)]);
+      const found = await find(queue === undefined ? queues.all() : [addressOf(queue)]);
       return found
         .map(({ letter }) => letter)
         .sort((a, b) => b.diedAt - a.diedAt)
         .slice(0, max);
     },
     retry: (ids) =>
-      take(ids, async (api, { place, letter, message, entity }) => {
+      take(ids, async (api, { address, letter, message, entity }) => {
         const { tags } = deliveryOf(message);
         // Under its old id it would be taken for a duplicate; under this one a second retry of it is one.
         const series = `${letter.id}:retry-${entity.deadLetters ? '' : 'failed-'}${message.sequenceNumber}`;
         const fresh: Tags = { ...tags, series, attempts: 0, copies: 0, interrupted: false };
-        const [failure] = await api.send(place.entity, [parcelOf(letter.body, fresh, null, clock.now())]);
+        const [failure] = await api.send(address.entity, [parcelOf(letter.body, fresh, null, clock.now())]);
         if (failure) throw failure;
       }),
     discard: (ids) => take(ids, async () => {}),
@@ -118,19 +118,19 @@ export function deadLettersOf({ clock, queues, placeOf, told }: Connection): Dea
 }
 
 export async function statsOf(
-  { clock, queues, placeOf, told }: Connection,
+  { clock, queues, addressOf, call }: Connection,
   only?: string,
 ): Promise<QueueStats[]> {
-  const places = only === undefined ? queues.all() : [placeOf(only)];
+  const addresses = only === undefined ? queues.all() : [addressOf(only)];
   return Promise.all(
-    places.map((place) =>
-      told(`counting the messages of queue "${place.name}"`, async (api) => {
-        const own = await lookThrough(api, { name: place.entity });
-        const dead = await Promise.all(entitiesOf(place).map((entity) => lookThrough(api, entity)));
+    addresses.map((address) =>
+      call(`counting the messages of queue "${address.name}"`, async (api) => {
+        const own = await lookThrough(api, { name: address.entity });
+        const dead = await Promise.all(entitiesOf(address).map((entity) => lookThrough(api, entity)));
         const active = own.filter(({ state }) => state === 'active');
         const oldest = active[0]?.enqueuedTimeUtc?.getTime();
         return {
-          queue: place.name,
+          queue: address.name,
           // Whoever looks is not told which ones are locked.
           ready: active.length,
           delayed: own.filter(({ state }) => state === 'scheduled').length,

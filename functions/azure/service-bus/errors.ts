@@ -9,29 +9,31 @@ export function serviceBusError(during: string, error: unknown): LongshoreError 
   const { message } = toError(error);
   const code = codeOf(error);
   const failed = `Service Bus failed while ${during}`;
-  const told = (what: string, kind: 'CONFIG' | 'LIMIT' | 'BACKEND' = 'CONFIG') =>
+  const explained = (what: string, kind: 'CONFIG' | 'LIMIT' | 'BACKEND' = 'CONFIG') =>
     new LongshoreError(kind, `${failed}: ${what}`, { cause: error });
   switch (code) {
     case 'MessagingEntityNotFound':
-      return told('the queue does not exist in this namespace. Create it, or correct its name.');
+      return explained('the queue does not exist in this namespace. Create it, or correct its name.');
     case 'MessagingEntityDisabled':
-      return told('the queue is disabled. Enable it in the portal, or with az servicebus queue update.');
+      return explained('the queue is disabled. Enable it in the portal, or with az servicebus queue update.');
     case 'UnauthorizedAccess':
-      return told(
+      return explained(
         `${message} Grant it: sending needs the Send claim (role Azure Service Bus Data Sender), also on the -failed queue; running jobs needs Listen (Azure Service Bus Data Receiver).`,
       );
     case 'MessageSizeExceeded':
-      return told(`${message} Store the data elsewhere and send its id.`, 'LIMIT');
+      return explained(`${message} Store the data elsewhere and send its id.`, 'LIMIT');
     default:
       if (sessionsWanted.test(message)) {
-        return told(
+        return explained(
           'the queue requires sessions, which Longshore does not use. Create it with requiresSession off.',
         );
       }
       if (isMissingPackage(error)) {
-        return told('the package @azure/service-bus is not installed. Run npm install @azure/service-bus.');
+        return explained(
+          'the package @azure/service-bus is not installed. Run npm install @azure/service-bus.',
+        );
       }
-      return told(`${code ?? toError(error).name}: ${message}`, 'BACKEND');
+      return explained(`${code ?? toError(error).name}: ${message}`, 'BACKEND');
   }
 }
 

@@ -5,7 +5,7 @@ import { config, LongshoreError } from '../../../core/base/errors.ts';
 import type { JobSettler, OutgoingMessage, QueueBackend, SendResult } from '../../../core/contract/queue.ts';
 import { verbsOf } from '../../../core/kit/lazy.ts';
 import type { Polling } from '../../../core/kit/long-polling.ts';
-import { sendPlaced } from '../../../core/kit/per-queue.ts';
+import { sendPerQueue } from '../../../core/kit/per-queue.ts';
 import type { Prepare } from './administration.ts';
 import { type Access, accessOf, type ConnectionOptions, createConnection } from './connection.ts';
 import { serviceBusError } from './errors.ts';
@@ -65,7 +65,7 @@ export function openServiceBusBackend(
     throw config(`Expected longPollMs of serviceBus() to be at most 60000, got ${longPollMs}.`);
   checkInteger('maxBodyBytes of serviceBus()', maxBodyBytes, 1_024);
   const connection = createConnection(options, access, prepare);
-  const { clock, queues, placeOf, told } = connection;
+  const { clock, queues, addressOf, call } = connection;
   const locks = createLocks(connection);
   const moves = keys ? createMoves(keys, clock.now) : null;
   const settling = createSettling(connection, locks, moves);
@@ -79,7 +79,7 @@ export function openServiceBusBackend(
         longPollMs,
         mostPerCall,
         mostPerPoll: 1, // the SDK waits a second for more
-        placesOf: (queue) => [placeOf(queue)],
+        addressesOf: (queue) => [addressOf(queue)],
         receive,
         async release(leases) {
           for (const lease of leases) await settling.own.nack(lease, { delayMs: 0, countAttempt: false });
@@ -99,7 +99,7 @@ export function openServiceBusBackend(
       return parcelOf(body, tags, notBefore, now);
     });
     const during = `sending to queue "${queue}"`;
-    const failures = await told(during, (api) => api.send(placeOf(queue).entity, parcels));
+    const failures = await call(during, (api) => api.send(addressOf(queue).entity, parcels));
     return messages.map(({ id }, i) =>
       failures[i] === null
         ? { ok: true, id, duplicate: false }
@@ -114,13 +114,13 @@ export function openServiceBusBackend(
     accept,
     pushed: settling.pushed,
     async check(names = queues.all().map(({ name }) => name)) {
-      for (const { name, entity, failedEntity } of names.map(placeOf)) {
+      for (const { name, entity, failedEntity } of names.map(addressOf)) {
         for (const one of [entity, failedEntity])
-          await told(`looking for "${one}", which queue "${name}" needs`, (api) =>
+          await call(`looking for "${one}", which queue "${name}" needs`, (api) =>
             api.peek({ name: one }, '1', 1),
           );
       }
-      const entities = names.map(placeOf).flatMap(({ entity, failedEntity }) => [entity, failedEntity]);
+      const entities = names.map(addressOf).flatMap(({ entity, failedEntity }) => [entity, failedEntity]);
       const administration = await connection.administration();
       const tier = (await administration?.tier()) as Checked['tier'] | undefined;
       const unknown: string[] = [];
@@ -129,12 +129,12 @@ export function openServiceBusBackend(
     },
 
     enqueue: (messages) =>
-      sendPlaced(messages, {
+      sendPerQueue(messages, {
         refusal(message) {
-          placeOf(message.queue);
+          addressOf(message.queue);
           return tooLarge(message, maxBodyBytes);
         },
-        placeOf: ({ queue }) => queue,
+        addressOf: ({ queue }) => queue,
         send: sendAll,
       }),
     async fetch(request) {
@@ -152,7 +152,7 @@ export function openServiceBusBackend(
     admin: {
       async know(names) {
         // Where names are mapped, whoever has made the map knows which queues are meant.
-        if (options.queues === undefined) for (const name of names) placeOf(name);
+        if (options.queues === undefined) for (const name of names) addressOf(name);
       },
       stats: async (queue) => (await import('./dead-letters.ts')).statsOf(connection, queue),
       deadLetters: verbsOf(['list', 'retry', 'discard'], letters),

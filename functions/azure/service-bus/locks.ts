@@ -40,12 +40,12 @@ interface Held {
 const soonestRenewalMs = 1_000;
 const latestRenewalMs = 30_000;
 
-export function createLocks({ clock, placeOf, api }: Connection): Locks {
+export function createLocks({ clock, addressOf, api }: Connection): Locks {
   /** By lock token. */
   const all = new Map<string, Held>();
   const returning = new Set<Promise<void>>();
 
-  const entityOf = ({ queue }: Held) => ({ name: placeOf(queue).entity });
+  const entityOf = ({ queue }: Held) => ({ name: addressOf(queue).entity });
 
   function add(lease: JobLease, holding: Holding, lockedUntil: number): Held {
     const { queue, expiresAt: endsAt } = lease;

@@ -8,7 +8,7 @@ export interface QueueOptions {
   readonly queues?: readonly string[] | Readonly<Record<string, string>>;
 }
 
-export interface Place {
+export interface QueueAddress {
   readonly name: string;
   /** In the namespace. */
   readonly entity: string;
@@ -18,9 +18,9 @@ export interface Place {
 
 export interface Queues {
   /** Throws `CONFIG` for a name that is not among `queues`. */
-  of(name: string): Place;
+  of(name: string): QueueAddress;
   /** Every queue that is configured or was used. */
-  all(): Place[];
+  all(): QueueAddress[];
 }
 
 export function resolveQueues({ queues }: QueueOptions): Queues {
@@ -32,10 +32,10 @@ export function resolveQueues({ queues }: QueueOptions): Queues {
   const listed = Array.isArray(queues)
     ? Object.fromEntries(queues.map((name) => [name, name]))
     : ((queues as Readonly<Record<string, string>> | undefined) ?? null);
-  const places = new Map<string, Place>();
+  const addresses = new Map<string, QueueAddress>();
 
-  function of(name: string): Place {
-    const known = places.get(name);
+  function of(name: string): QueueAddress {
+    const known = addresses.get(name);
     if (known) return known;
     const entity = listed === null ? name : Object.hasOwn(listed, name) ? listed[name] : undefined;
     if (entity === undefined) {
@@ -44,13 +44,13 @@ export function resolveQueues({ queues }: QueueOptions): Queues {
       );
     }
     checkEntity(name, entity);
-    const place = { name, entity, failedEntity: `${entity}-failed` };
-    places.set(name, place);
-    return place;
+    const address = { name, entity, failedEntity: `${entity}-failed` };
+    addresses.set(name, address);
+    return address;
   }
   for (const name of Object.keys(listed ?? {})) of(name);
 
-  return { of, all: () => [...places.values()] };
+  return { of, all: () => [...addresses.values()] };
 }
 
 /** What Service Bus allows, less the letters that end in a `-failed` too long. */

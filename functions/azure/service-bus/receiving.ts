@@ -6,12 +6,12 @@ import { leaseFrom } from './leases.ts';
 import type { Locks } from './locks.ts';
 import { type Delivery, deliveryOf } from './message.ts';
 import type { Moves } from './moves.ts';
-import type { Place } from './queues.ts';
+import type { QueueAddress } from './queues.ts';
 import type { Settling } from './settling.ts';
 
 export interface Receiving {
   /** One receive call. `waitMs` 0 = look once. */
-  receive(place: Place, max: number, leaseMs: number, waitMs: number): Promise<JobLease[]>;
+  receive(address: QueueAddress, max: number, leaseMs: number, waitMs: number): Promise<JobLease[]>;
   /** A message that a host holds. `null` = it was given back before, and is done. */
   accept(queue: string, delivery: Delivery, expiresAt: number): Promise<JobLease | null>;
 }
@@ -22,11 +22,12 @@ export function createReceiving(
   settling: Settling,
   moves: Moves | null,
 ): Receiving {
-  const { clock, placeOf, told } = connection;
+  const { clock, addressOf, call } = connection;
 
   async function accept(queue: string, delivery: Delivery, expiresAt: number): Promise<JobLease | null> {
     const { tags, body, lockToken, deliveryCount } = delivery;
-    const begun = deliveryCount > 1 ? await moves?.recall(placeOf(queue).entity, tags, lockToken) : undefined;
+    const begun =
+      deliveryCount > 1 ? await moves?.recall(addressOf(queue).entity, tags, lockToken) : undefined;
     if (!begun) return leaseFrom(delivery, queue, expiresAt);
     await settling.repeat(queue, body, tags, begun);
     return null;
@@ -36,7 +37,7 @@ export function createReceiving(
     accept,
     async receive({ name: queue, entity: name }, max, leaseMs, waitMs) {
       const entity = { name };
-      const messages = await told(`receiving from queue "${queue}"`, (api) =>
+      const messages = await call(`receiving from queue "${queue}"`, (api) =>
         api.receive(entity, max, waitMs),
       );
       const leases: JobLease[] = [];

@@ -87,7 +87,7 @@ export function openServiceBus(
     async send(queue, parcels) {
       const sender = senderOf(queue);
       const answers: (unknown | null)[] = new Array(parcels.length).fill(null);
-      for (const places of groupsOf(parcels)) await sendGroup(sender, parcels, places, answers);
+      for (const addresses of groupsOf(parcels)) await sendGroup(sender, parcels, addresses, answers);
       return answers;
     },
     async receive(entity, max, waitMs) {
@@ -156,7 +156,7 @@ function groupsOf(parcels: readonly OutgoingParcel[]): number[][] {
 async function sendGroup(
   sender: ServiceBusSender,
   parcels: readonly OutgoingParcel[],
-  places: readonly number[],
+  addresses: readonly number[],
   answers: (unknown | null)[],
 ): Promise<void> {
   let batch: number[] = [];
@@ -165,18 +165,18 @@ async function sendGroup(
     if (batch.length > 0) await sendBatch(sender, parcels, batch, open, answers);
     batch = [];
   };
-  for (const place of places) {
-    const message: ServiceBusMessage = parcels[place]!;
+  for (const address of addresses) {
+    const message: ServiceBusMessage = parcels[address]!;
     if (!open.tryAddMessage(message)) {
       await flush();
       open = await sender.createMessageBatch();
       // Alone in a batch it is larger than on its own: then let Service Bus decide.
       if (!open.tryAddMessage(message)) {
-        answers[place] = await sender.sendMessages(message).then(() => null, causeOf);
+        answers[address] = await sender.sendMessages(message).then(() => null, causeOf);
         continue;
       }
     }
-    batch.push(place);
+    batch.push(address);
   }
   await flush();
 }
@@ -184,13 +184,13 @@ async function sendGroup(
 async function sendBatch(
   sender: ServiceBusSender,
   parcels: readonly OutgoingParcel[],
-  places: readonly number[],
+  addresses: readonly number[],
   batch: Awaited<ReturnType<ServiceBusSender['createMessageBatch']>>,
   answers: (unknown | null)[],
 ): Promise<void> {
-  const message = places.length === 1 ? parcels[places[0]!]! : batch;
+  const message = addresses.length === 1 ? parcels[addresses[0]!]! : batch;
   const answer = await sender.sendMessages(message).then(() => null, causeOf);
-  for (const place of places) answers[place] = answer;
+  for (const address of addresses) answers[address] = answer;
 }
 
 const causeOf = (error: unknown): unknown => error ?? new Error('Service Bus gave no reason.');

@@ -23,21 +23,21 @@ export interface Settling {
 }
 
 export function createSettling(connection: Connection, locks: Locks, moves: Moves | null): Settling {
-  const { clock, placeOf, told } = connection;
+  const { clock, addressOf, call } = connection;
 
   function sendCopy(queue: string, body: string, tags: Tags, move: Move): Promise<void> {
     const copy = parcelOf(body, copyOf(tags, move), move.notBefore, clock.now());
-    return sendOne(placeOf(queue).entity, copy, `sending back to queue "${queue}"`);
+    return sendOne(addressOf(queue).entity, copy, `sending back to queue "${queue}"`);
   }
 
   function sendLetter(queue: string, body: string, tags: Tags, letter: Letter): Promise<void> {
-    const { failedEntity } = placeOf(queue);
+    const { failedEntity } = addressOf(queue);
     const during = `sending to the queue of dead letters "${failedEntity}"`;
     return sendOne(failedEntity, letterParcel(body, tags, letter), during);
   }
 
   async function sendOne(entity: string, parcel: OutgoingParcel, during: string): Promise<void> {
-    const [failure] = await told(during, (api) => api.send(entity, [parcel]));
+    const [failure] = await call(during, (api) => api.send(entity, [parcel]));
     if (failure) throw serviceBusError(during, failure);
   }
 
@@ -59,7 +59,7 @@ export function createSettling(connection: Connection, locks: Locks, moves: Move
     }
   }
 
-  const nameOf = ({ queue }: JobLease) => ({ name: placeOf(queue).entity });
+  const nameOf = ({ queue }: JobLease) => ({ name: addressOf(queue).entity });
 
   async function complete(lease: JobLease, holding: Holding): Promise<void> {
     await (await connection.api()).complete(nameOf(lease), holding);
@@ -80,7 +80,7 @@ export function createSettling(connection: Connection, locks: Locks, moves: Move
           notBefore: delayMs > 0 ? clock.now() + delayMs : null,
         };
         await prove(lease, holding);
-        await moves?.note(placeOf(lease.queue).entity, tags, lockToken, move);
+        await moves?.note(addressOf(lease.queue).entity, tags, lockToken, move);
         await sendCopy(lease.queue, lease.body, tags, move);
         if (completes) await complete(lease, holding).catch(unlessLost);
       });
@@ -92,7 +92,7 @@ export function createSettling(connection: Connection, locks: Locks, moves: Move
   ): Promise<boolean[]> {
     const results = await Promise.allSettled(leases.map(work));
     const failed = results.filter((result) => result.status === 'rejected');
-    // Where some could be told, the others have had their tries: they come back when their locks end.
+    // Where some could be call, the others have had their tries: they come back when their locks end.
     if (failed.length > 0 && failed.length === results.length) throw failed[0]!.reason;
     return results.map((result) => result.status === 'fulfilled' && result.value);
   }
@@ -138,7 +138,7 @@ export function createSettling(connection: Connection, locks: Locks, moves: Move
           await prove(lease, holding);
           await sendLetter(lease.queue, lease.body, tags, letter);
           // Not before: a job whose letter could not be sent runs once more. Without the note one that was sent does so too.
-          await moves?.note(placeOf(lease.queue).entity, tags, lockToken, move).catch(() => {});
+          await moves?.note(addressOf(lease.queue).entity, tags, lockToken, move).catch(() => {});
         }),
       renew,
     },

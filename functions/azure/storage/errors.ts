@@ -20,14 +20,14 @@ export interface StorageFailure {
   /** For people: `Table storage`. */
   readonly service: string;
   /** `table jobs` */
-  readonly place: string;
+  readonly address: string;
   /** To be installed where it is missing. */
   readonly sdk: string;
 }
 
 /** @param during for people: `reading` */
 export function storageError(
-  { service, place, sdk }: StorageFailure,
+  { service, address, sdk }: StorageFailure,
   during: string,
   cause: unknown,
 ): LongshoreError {
@@ -35,7 +35,7 @@ export function storageError(
   const code = codeOf(cause);
   const remedy = code === 'ERR_MODULE_NOT_FOUND' ? `Run npm install ${sdk}.` : remedies[code ?? ''];
   const message = messageOf(cause);
-  const failed = `${service} failed while ${during} (${place}): ${code === null || message.includes(code) ? '' : `${code}: `}${message}.`;
+  const failed = `${service} failed while ${during} (${address}): ${code === null || message.includes(code) ? '' : `${code}: `}${message}.`;
   if (remedy === undefined) return new LongshoreError('BACKEND', failed, { cause });
   return new LongshoreError('CONFIG', `${failed} ${remedy}`, { cause });
 }

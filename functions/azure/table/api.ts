@@ -10,7 +10,7 @@ export interface Table {
 }
 
 export function openTable(options: TableStoreOptions): Table {
-  const failure = { service: 'Table storage', place: `table ${options.table}`, sdk: '@azure/data-tables' };
+  const failure = { service: 'Table storage', address: `table ${options.table}`, sdk: '@azure/data-tables' };
   let opening: Promise<TableApi> | null = null;
   const open = async (): Promise<TableApi> => (await import('./sdk.ts')).openApi(options);
   return {

@@ -111,7 +111,7 @@ export function tableRecords(table: Table): RecordTable {
       if (over === null) return commit(partition, created(row));
       const { etag, ...before } = JSON.parse(over) as Version;
       const { job, listed, past } = entitiesOf(row);
-      // A living job's place in the lists says nothing that changes: progress is one entity, and no transaction.
+      // A living job's address in the lists says nothing that changes: progress is one entity, and no transaction.
       const moved =
         listed.rowKey === before.listed && isLiving(listed.rowKey) ? [] : replaced(before.listed, listed);
       return commit(partition, [{ update: job, over: etag }, ...moved, ...replaced(before.past, past)]);
@@ -119,15 +119,15 @@ export function tableRecords(table: Table): RecordTable {
 
     async list({ queue, job, status }, max, past) {
       const equal = { ...(queue === undefined ? {} : { queue }), ...(job === undefined ? {} : { job }) };
-      const places = (status === undefined ? statuses : [status]).flatMap((each) =>
+      const addresses = (status === undefined ? statuses : [status]).flatMap((each) =>
         jobPartitions.map((partition) => ({ partition, status: each })),
       );
       const found: Found[] = [];
       await table.call('listing', (api) =>
-        forEach(places, async (place) => {
-          const shown = shownSince(place.status, past);
+        forEach(addresses, async (address) => {
+          const shown = shownSince(address.status, past);
           const above = shown === null ? {} : { above: ['finished', momentText(shown)] as const };
-          const range = { partition: place.partition, ...within(place.status), equal, ...above, max };
+          const range = { partition: address.partition, ...within(address.status), equal, ...above, max };
           found.push(...(await api.range(range)));
         }),
       );
@@ -137,7 +137,7 @@ export function tableRecords(table: Table): RecordTable {
         .map(([id]) => id)
         .slice(0, max);
       const rows = new Map((await read(ids)).map(({ row }) => [row.id, row]));
-      // One that changes its status just now may have been found in two places, or in one that it has left.
+      // One that changes its status just now may have been found in two addresses, or in one that it has left.
       return ids
         .flatMap((id) => rows.get(id) ?? [])
         .filter((row) => status === undefined || row.status === status);
@@ -158,7 +158,7 @@ export function tableRecords(table: Table): RecordTable {
             atMost: ['guarded', momentText(now)] as const,
             max: stepSize,
           };
-          // Whoever reopens a record takes its place away, and with it the right to remove it.
+          // Whoever reopens a record takes its address away, and with it the right to remove it.
           const gone = (found: readonly Found[]) =>
             api.commit(
               partition,

@@ -6,8 +6,8 @@ import { LongshoreError } from '../../../core/base/errors.ts';
 import type { AbandonReason, AttemptReport } from '../../../core/contract/outcome.ts';
 import type { JobLease, QueueBackend, SendResult } from '../../../core/contract/queue.ts';
 import type { Retention } from '../../../core/contract/store.ts';
-import { createBell } from '../shared/bell.ts';
 import { backendDefaults, lostAttempt } from '../shared/defaults.ts';
+import { createWaiters } from '../shared/waiters.ts';
 import { memoryAdmin } from './admin.ts';
 import { before, type Entry } from './entry.ts';
 import { createLine, type Line } from './line.ts';
@@ -42,7 +42,7 @@ export interface MemoryState {
 export function memory(options: MemoryOptions = {}): QueueBackend {
   const { clock = systemClock, ageingMs = backendDefaults.ageingMs } = options;
   const maxBodyBytes = options.maxBodyBytes ?? backendDefaults.maxBodyBytes;
-  const bell = createBell(clock);
+  const waiters = createWaiters(clock);
   const leased = new Map<string, Entry>();
   let seq = 0;
   let open = true;
@@ -61,14 +61,14 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
       }
       return line;
     },
-    wake: () => bell.ring(),
+    wake: () => waiters.wake(),
     nextSeq: () => seq++,
     place(entry, readyAt) {
       entry.readyAt = readyAt;
       entry.rank = readyAt + entry.message.priority * ageingMs;
       entry.state = readyAt > clock.now() ? 'delayed' : 'ready';
       state.lineOf(entry.message.queue).push(entry);
-      bell.ring();
+      waiters.wake();
     },
     finish(entry, ended, reason, error) {
       entry.state = ended;
@@ -160,7 +160,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
         }
         if (leases.length > 0 || now >= until || signal?.aborted || !open) return leases;
         const due = Math.min(...unpaused.map((queue) => state.lineOf(queue).nextDue() ?? until), until);
-        await bell.wait(Math.max(1, due - now), signal);
+        await waiters.wait(Math.max(1, due - now), signal);
       }
     },
 
@@ -217,7 +217,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
 
     async close() {
       open = false;
-      bell.ring();
+      waiters.wake();
     },
   };
 

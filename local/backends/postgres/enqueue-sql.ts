@@ -121,13 +121,13 @@ export const enqueueFunctions = (s: string): string => `${enqueueNew(s)} ${enque
  */
 export function insertOne(s: string, ageingMs: number, told: boolean, rings: boolean): string {
   const now = told ? '$7::bigint' : databaseTime;
-  const rung = `, rung AS MATERIALIZED (SELECT pg_notify($${told ? 8 : 7}, $2))`;
+  const notified = `, notified AS MATERIALIZED (SELECT pg_notify($${told ? 8 : 7}, $2))`;
   return `
   WITH stored AS (
     INSERT INTO ${s}.jobs (${jobNames})
     SELECT seq, seq, $1, $2, $3, $4, $5::smallint, now, now, now + $5::smallint * ${ageingMs}::bigint, 0, false, false, '', $6
     FROM (SELECT nextval('${s}.turns') AS seq, ${now} AS now) new
-    RETURNING ${readyNames})${rings ? rung : ''}
+    RETURNING ${readyNames})${rings ? notified : ''}
   INSERT INTO ${s}.ready (${readyNames})
-  SELECT ${readyNames} FROM stored${rings ? ', (SELECT count(*) FROM rung) told' : ''}`;
+  SELECT ${readyNames} FROM stored${rings ? ', (SELECT count(*) FROM notified) told' : ''}`;
 }

@@ -25,7 +25,7 @@ interface Queues {
   /** Those that may not be known yet. */
   readonly fresh: readonly string[];
   /** Those whose idle workers are told. */
-  readonly rung: readonly string[];
+  readonly notified: readonly string[];
 }
 
 const none: ReadonlySet<number> = new Set();
@@ -54,15 +54,15 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
       queues.add(queue);
       if (!knownQueues.has(queue)) fresh.add(queue);
     }
-    const rung: string[] = [];
+    const notified: string[] = [];
     const unrung: string[] = [];
-    for (const queue of queues) (state.ringer.due(queue) ? rung : unrung).push(queue);
-    const copies = await write(batch, { fresh: [...fresh], rung }).catch((error) => {
-      for (const queue of rung) state.ringer.owe(queue);
+    for (const queue of queues) (state.notifier.mayNotify(queue) ? notified : unrung).push(queue);
+    const copies = await write(batch, { fresh: [...fresh], notified }).catch((error) => {
+      for (const queue of notified) state.notifier.owe(queue);
       throw error;
     });
     for (const queue of fresh) knownQueues.add(queue);
-    for (const queue of unrung) state.ringer.owe(queue);
+    for (const queue of unrung) state.notifier.owe(queue);
     state.wake();
     return copies;
   }
@@ -89,9 +89,9 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
       return;
     }
     const [{ queue, job, tenantId, priority }] = batch.messages as [OutgoingMessage];
-    const { fresh, rung } = queues;
+    const { fresh, notified } = queues;
     const common = [queue, job, tenantId, priority];
-    const told = [state.channel, textArray(rung)];
+    const told = [state.channel, textArray(notified)];
     const { ids, bodies } = batch.alike;
     await send(someAlike, [state.at(), ageingMs, textArray(fresh), ids, ...common, bodies, ...told]);
   }
@@ -109,7 +109,7 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
     );
   }
 
-  function valuesOf({ messages }: Batch, { fresh, rung }: Queues): unknown[] {
+  function valuesOf({ messages }: Batch, { fresh, notified }: Queues): unknown[] {
     return [
       textArray(fresh),
       textArray(messages.map(({ id }) => id)),
@@ -120,7 +120,7 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
       bigintArray(messages.map((message) => state.delayOf(message))),
       textArray(messages.map(({ body }) => body)),
       state.channel,
-      textArray(rung),
+      textArray(notified),
     ];
   }
 
@@ -167,7 +167,7 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
     const { id, queue, job, tenantId, priority, body } = message;
     const error = refusal(message, maxBodyBytes);
     if (error) return [{ ok: false, id, error }];
-    const rings = state.ringer.due(queue);
+    const rings = state.notifier.mayNotify(queue);
     const values: unknown[] = [id, queue, job, tenantId, priority, body];
     if (told) values.push(state.at());
     if (rings) values.push(state.channel);
@@ -175,11 +175,11 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
       await db.ready();
       await send(rings ? oneRung : one, values);
     } catch (cause) {
-      if (rings) state.ringer.owe(queue);
+      if (rings) state.notifier.owe(queue);
       const error = postgresError('enqueueing', cause);
       return isCopy(error.cause) ? store(batchOf([message])) : [{ ok: false, id, error }];
     }
-    if (!rings) state.ringer.owe(queue);
+    if (!rings) state.notifier.owe(queue);
     state.wake();
     return [{ ok: true, id, duplicate: false }];
   }

@@ -9,14 +9,14 @@ import { config } from '../../../core/base/errors.ts';
 import type { OutgoingMessage } from '../../../core/contract/queue.ts';
 import type { Retention } from '../../../core/contract/store.ts';
 import type { OutboxSource } from '../../outbox/outbox.ts';
-import { createBell } from '../shared/bell.ts';
 import { backendDefaults } from '../shared/defaults.ts';
-import { createRinger, type Ringer, silence } from '../shared/ringer.ts';
+import { createNotifier, type Notifier, noNotifier } from '../shared/notifier.ts';
+import { createWaiters } from '../shared/waiters.ts';
 import { postgresAdmin } from './admin.ts';
 import { type Database, openDatabase, type PostgresPool } from './database.ts';
 import { createEnqueue } from './enqueue.ts';
 import { postgresKeys } from './keys.ts';
-import { channelOf, createListener, ringGapMs } from './listen.ts';
+import { channelOf, createListener, notifyGapMs } from './listen.ts';
 import { createOutbox } from './outbox.ts';
 import { postgresRecords } from './records.ts';
 import { createTransactions } from './transactions.ts';
@@ -69,7 +69,7 @@ export interface PostgresState {
   /** In how many ms a message may run; 0 = now. */
   delayOf(message: OutgoingMessage): number;
   /** Decides which queues an enqueue has to name in a NOTIFY. */
-  readonly ringer: Ringer;
+  readonly notifier: Notifier;
   /** Lets waiting fetches of this process look again. */
   wake(): void;
 }
@@ -91,11 +91,11 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
   checkInteger('pollMs of postgres()', pollMs, 1);
   checkInteger('ageingMs of postgres()', ageingMs, 0);
 
-  const bell = createBell(clock);
+  const waiters = createWaiters(clock);
   const db = openDatabase({ ...(pool ? { pool } : { url: url! }), schema, migrate });
   const channel = channelOf(schema);
-  const listener = createListener(db, channel, bell);
-  const ringer = createRinger(ringGapMs, (queues) => {
+  const listener = createListener(db, channel, waiters);
+  const notifier = createNotifier(notifyGapMs, (queues) => {
     const sql = 'SELECT pg_notify($1, queue) FROM unnest($2::text[]) queue';
     return db.query('waking', sql, [channel, queues]);
   });
@@ -113,8 +113,8 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
     knownQueues: new Set(),
     at: () => (options.clock ? clock.now() : null),
     delayOf: ({ notBefore }) => (notBefore === null ? 0 : Math.max(0, Math.ceil(notBefore - clock.now()))),
-    ringer: listen ? ringer : silence,
-    wake: () => bell.ring(),
+    notifier: listen ? notifier : noNotifier,
+    wake: () => waiters.wake(),
   };
   const worker = createWorker(state);
   const outboxRows = createOutbox(state, { schema, listens, pollMs });
@@ -144,7 +144,7 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
       const until = clock.now() + waitMs;
       for (;;) {
         const now = clock.now();
-        const rung = bell.rings;
+        const wakes = waiters.wakes;
         const claimed = await worker.claim({ queues, max, leaseMs }).catch((error) => {
           if (open) throw error;
         });
@@ -154,7 +154,7 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
         if (listens) listener.start();
         const due = nextDueMs === null ? until : now + Math.max(1, nextDueMs);
         const poll = clock.now() + (listener.hears ? safetyPollMs : pollMs);
-        if (bell.rings === rung) await bell.wait(Math.min(poll, due, until) - clock.now(), signal);
+        if (waiters.wakes === wakes) await waiters.wait(Math.min(poll, due, until) - clock.now(), signal);
         if (!open) return [];
       }
     },
@@ -162,8 +162,8 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
     async close() {
       if (!open) return;
       open = false;
-      bell.ring();
-      await ringer.close();
+      waiters.wake();
+      await notifier.close();
       await outboxRows.close();
       await listener.close();
       await db.close();

@@ -1,7 +1,7 @@
 /** LISTEN and NOTIFY: a waiting worker hears of a job at once. Where that does not work, it looks again and again. */
 
 import { randomBytes } from 'node:crypto';
-import type { Bell } from '../shared/bell.ts';
+import type { Waiters } from '../shared/waiters.ts';
 import type { Database, PostgresClient } from './database.ts';
 
 export interface Listener {
@@ -27,7 +27,7 @@ const usualTimes = {
 export function createListener(
   db: Database,
   channel: string,
-  bell: Bell,
+  waiters: Waiters,
   timesMs: typeof usualTimes = usualTimes,
 ): Listener {
   let client: PostgresClient | null = null;
@@ -59,14 +59,14 @@ export function createListener(
     mine.on('notification', ({ channel: from, payload }) => {
       if (from !== channel) return;
       if (payload === echo) heard(mine);
-      if (!payload?.startsWith('echo ')) bell.ring();
+      if (!payload?.startsWith('echo ')) waiters.wake();
     });
     try {
       await mine.query({ text: `LISTEN "${channel}"`, query_timeout: listenTimeoutMs });
     } catch {
       return lost();
     }
-    bell.ring(); // whatever was sent while nobody listened
+    waiters.wake(); // whatever was sent while nobody listened
     await beat(mine);
   }
 
@@ -105,7 +105,7 @@ export function createListener(
     // An event after this one must find a listener, or it would end the process.
     mine.removeAllListeners('notification');
     mine.release(true);
-    bell.ring(); // who waits does so for as long as one who hears
+    waiters.wake(); // who waits does so for as long as one who hears
     later(retryInMs, connect);
   }
 
@@ -130,7 +130,7 @@ export function createListener(
 }
 
 /** Of one queue to another NOTIFY of it. */
-export const ringGapMs = 5;
+export const notifyGapMs = 5;
 
 /** A channel's name has at most 63 bytes. */
 export const channelOf = (schema: string): string => `longshore ${schema}`;

@@ -1,7 +1,7 @@
 /** The outbox's rows in Postgres. */
 
 import type { OutboxTable, RefusedRow } from '../../outbox/table.ts';
-import { createBell } from '../shared/bell.ts';
+import { createWaiters } from '../shared/waiters.ts';
 import { postgresError } from './errors.ts';
 import type { PostgresState } from './index.ts';
 import { createJoin } from './joining.ts';
@@ -34,8 +34,8 @@ export function createOutbox(state: PostgresState, options: PostgresOutboxOption
   const now = timeOf('$1');
   // Not the channel of the jobs: workers need not look when the outbox has something, nor a relay when there are jobs.
   const channel = `longshore outbox ${schema}`;
-  const bell = createBell(clock);
-  const listener = createListener(db, channel, bell);
+  const waiters = createWaiters(clock);
+  const listener = createListener(db, channel, waiters);
   const join = createJoin(db);
   const move = createMove(state, channel);
   let open = true;
@@ -51,7 +51,7 @@ export function createOutbox(state: PostgresState, options: PostgresOutboxOption
       const sql = `SELECT ${s}.write_outbox($1) AS written`;
       if (tx === null) {
         await query('enqueueing', sql, [JSON.stringify(request)]);
-        bell.ring();
+        waiters.wake();
         return;
       }
       await join(tx);
@@ -73,9 +73,10 @@ export function createOutbox(state: PostgresState, options: PostgresOutboxOption
 
     watch() {
       if (listens) listener.start();
-      const rung = bell.rings;
+      const wakes = waiters.wakes;
       return async (signal) => {
-        if (open && bell.rings === rung) await bell.wait(listener.hears ? safetyPollMs : pollMs, signal);
+        if (open && waiters.wakes === wakes)
+          await waiters.wait(listener.hears ? safetyPollMs : pollMs, signal);
       };
     },
 
@@ -108,7 +109,7 @@ export function createOutbox(state: PostgresState, options: PostgresOutboxOption
           SELECT $2, ${now}, message FROM back ORDER BY seq RETURNING 1)
         SELECT count(*) FROM lined`;
       const [row] = await query('retrying', sql, [state.at(), target, ids]);
-      bell.ring(); // a relay in another process looks by itself, too
+      waiters.wake(); // a relay in another process looks by itself, too
       return Number(row![0]);
     },
 
@@ -122,7 +123,7 @@ export function createOutbox(state: PostgresState, options: PostgresOutboxOption
     table,
     async close() {
       open = false;
-      bell.ring();
+      waiters.wake();
       await listener.close();
     },
   };

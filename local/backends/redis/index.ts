@@ -9,8 +9,8 @@ import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import { config, shown } from '../../../core/base/errors.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import type { Retention } from '../../../core/contract/store.ts';
-import { createBell } from '../shared/bell.ts';
 import { backendDefaults } from '../shared/defaults.ts';
+import { createWaiters } from '../shared/waiters.ts';
 import { redisAdmin } from './admin.ts';
 import { createLink, type Link, type RedisConnectionOptions } from './connection.ts';
 import { createEnqueue } from './enqueue.ts';
@@ -70,7 +70,7 @@ export interface RedisState {
   at(): string;
   /** What the keys of a queue begin with. */
   base(queue: string): string;
-  /** Where its workers listen; '' = nobody shall be rung. */
+  /** Where its workers listen; '' = nobody shall be notified. */
   channel(queue: string): string;
   /** Where an idempotency key is stored. */
   key(key: string): string;
@@ -120,7 +120,7 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
     checkInteger(`${name}.bytes of redis()`, budget.bytes, 1);
   }
 
-  const bell = createBell(clock);
+  const waiters = createWaiters(clock);
   const place = { ...connection, url, silenceMs };
   let known = new Set<string>();
   let knownAt = Number.NEGATIVE_INFINITY;
@@ -165,7 +165,7 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
       if (known.has(queue)) return null;
       return link.send('enqueueing', ['SADD', list, queue]).then(() => void known.add(queue));
     },
-    wake: () => bell.ring(),
+    wake: () => waiters.wake(),
     dropped(queue) {
       const now = performance.now();
       if (now - (droppedAt.get(queue) ?? Number.NEGATIVE_INFINITY) < repeatWarningMs) return;
@@ -184,9 +184,9 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
     listener: () => listener,
     decline,
     leave: async (queue, seat) => (await state.manage('leaving', queue, 'leave', [seat])) === 1,
-    lookAgain: () => bell.ring(),
+    lookAgain: () => waiters.wake(),
   });
-  const listener = createListener(place, bell, seats.hear);
+  const listener = createListener(place, waiters, seats.hear);
 
   return {
     name: 'redis',
@@ -209,7 +209,7 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
       try {
         for (;;) {
           const now = clock.now();
-          const rung = bell.rings;
+          const wakes = waiters.wakes;
           const listens = listen && now < until && !signal?.aborted;
           const seating =
             guest && listens && listener.hears(channels)
@@ -228,9 +228,9 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
           const due = nextDueMs === null ? until : now + Math.max(1, nextDueMs);
           const poll = clock.now() + (hears ? safetyPollMs : pollMs);
           const next = Math.min(poll, due, until);
-          if (bell.rings === rung) await bell.wait(next - clock.now(), signal);
+          if (waiters.wakes === wakes) await waiters.wait(next - clock.now(), signal);
           if (guest?.leases.length) return guest.leases.splice(0);
-          unheard = hears && bell.rings === rung && clock.now() >= poll;
+          unheard = hears && waiters.wakes === wakes && clock.now() >= poll;
           if (!open) return [];
         }
       } finally {
@@ -245,7 +245,7 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
     async close() {
       if (!open) return;
       open = false;
-      bell.ring();
+      waiters.wake();
       await briefly(seats.close());
       await listener.close();
       await link.close();

@@ -1,9 +1,9 @@
 /**
- * Who waits for work is rung by PUBLISH, or handed a job. A message can be lost with its connection, so idle workers also look now
+ * Who waits for work is notified by PUBLISH, or handed a job. A message can be lost with its connection, so idle workers also look now
  * and then.
  */
 
-import type { Bell } from '../shared/bell.ts';
+import type { Waiters } from '../shared/waiters.ts';
 import { createLink, type LinkOptions } from './connection.ts';
 
 export interface Listener {
@@ -25,7 +25,7 @@ const beatMs = 5_000;
 /** @param hear told of each message, before those who wait are woken */
 export function createListener(
   options: LinkOptions,
-  bell: Bell,
+  waiters: Waiters,
   hear: (message: string, channel: string) => void,
 ): Listener {
   const link = createLink({ ...options, lost: () => deaf() });
@@ -39,7 +39,7 @@ export function createListener(
   function deaf(): void {
     heard.clear();
     clearInterval(beating);
-    bell.ring(); // who waits does so for as long as one who hears
+    waiters.wake(); // who waits does so for as long as one who hears
     later();
   }
 
@@ -50,7 +50,7 @@ export function createListener(
 
   function heardOf(message: string, channel: string): void {
     hear(message, channel);
-    bell.ring();
+    waiters.wake();
   }
 
   async function listen(): Promise<void> {
@@ -63,7 +63,7 @@ export function createListener(
       for (const channel of missing) heard.add(channel);
       clearInterval(beating);
       beating = setInterval(() => link.send('listening', ['PING']).catch(() => {}), beatMs).unref();
-      bell.ring(); // whatever was sent while nobody listened
+      waiters.wake(); // whatever was sent while nobody listened
     } catch {
       later();
     } finally {

@@ -1,6 +1,6 @@
 /**
  * Whose worker waits with nothing to do has a seat, and whoever brings the next job hands it over, with a lease in the worker's name:
- * so the worker need not be rung and come for it. docs/decisions.md says what can go wrong, and what then happens.
+ * so the worker need not be notified and come for it. docs/decisions.md says what can go wrong, and what then happens.
  */
 
 import { randomBytes } from 'node:crypto';

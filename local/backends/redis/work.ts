@@ -41,7 +41,7 @@ export interface Worker
   extends JobSettler,
     Pick<JobSource, 'reapExpired'>,
     Required<Pick<BackendHints, 'ackAndFetch'>> {
-  /** @param listens whether who finds nothing waits to be rung */
+  /** @param listens whether who finds nothing waits to be notified */
   claim(request: Request, listens?: boolean, seating?: Seating | null): Promise<Claimed>;
   /** Hands back what was handed over, and has not begun. */
   decline(lease: JobLease): Promise<void>;

@@ -9,8 +9,8 @@ import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import { config, shown } from '../../../core/base/errors.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import type { Retention } from '../../../core/contract/store.ts';
-import { createBell } from '../shared/bell.ts';
 import { backendDefaults } from '../shared/defaults.ts';
+import { createWaiters } from '../shared/waiters.ts';
 import { sqliteAdmin } from './admin.ts';
 import { createClaims } from './claims.ts';
 import { type Database, openDatabase } from './database.ts';
@@ -68,7 +68,7 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
   checkInteger('ageingMs of sqlite()', ageingMs, 0);
   checkInteger('busyTimeoutMs of sqlite()', busyTimeoutMs, 0);
 
-  const bell = createBell(clock);
+  const waiters = createWaiters(clock);
   const db = openDatabase({ path, synchronous, busyTimeoutMs });
   const retention = { ...backendDefaults.retention, ...options.retention };
   const state: SqliteState = {
@@ -77,7 +77,7 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
     retention,
     ageingMs,
     places: createPlaces(db, retention, ageingMs),
-    wake: () => bell.ring(),
+    wake: () => waiters.wake(),
   };
   const keys = sqliteKeys(state);
   const claims = createClaims(state, () => randomBytes(12).toString('base64url'));
@@ -100,8 +100,8 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
         const leases = claims.claim(queues, max, leaseMs, now);
         if (leases.length > 0 || now >= until || signal?.aborted || !open) return leases;
         const due = claims.nextDue(queues) ?? until;
-        // The bell rings for this process; other processes are noticed by looking.
-        await bell.wait(Math.max(1, Math.min(pollMs, due - now, until - now)), signal);
+        // The waiters rings for this process; other processes are noticed by looking.
+        await waiters.wait(Math.max(1, Math.min(pollMs, due - now, until - now)), signal);
         if (!open) return [];
       }
     },
@@ -109,7 +109,7 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
     async close() {
       if (!open) return;
       open = false;
-      bell.ring();
+      waiters.wake();
       db.close();
     },
   };

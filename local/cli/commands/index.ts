@@ -8,13 +8,13 @@ import { enqueue } from './enqueue.ts';
 import { health } from './health.ts';
 import { jobsCommands } from './jobs.ts';
 import { keysCommands } from './keys.ts';
+import { maintenanceCommands } from './maintenance.ts';
 import { move } from './move.ts';
 import { queueCommands } from './queues.ts';
 import { scheduleCommands } from './schedule.ts';
 import { simulateFunctions } from './simulate-functions.ts';
 import { simulateLambda } from './simulate-lambda.ts';
 import { status } from './status.ts';
-import { upkeepCommands } from './upkeep.ts';
 import { work } from './work.ts';
 import { workers } from './workers.ts';
 
@@ -27,7 +27,7 @@ export const commands: readonly Command[] = [
   ...deadCommands,
   ...queueCommands,
   move,
-  ...upkeepCommands,
+  ...maintenanceCommands,
   workers,
   ...scheduleCommands,
   ...keysCommands,

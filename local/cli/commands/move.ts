@@ -98,7 +98,7 @@ async function moveAlone(
     } finally {
       bar.stop();
     }
-    return told(from, to, moved, await statsOf(from, queues), stop.signal.aborted);
+    return report(from, to, moved, await statsOf(from, queues), stop.signal.aborted);
   } finally {
     for (const signal of io.signals) process.off(signal, onSignal);
     await alone.end();
@@ -147,7 +147,7 @@ async function tellOfWorkers(
   note(`${count(workers.length, 'worker')} may still run at the source (${who}). What they take runs there.`);
 }
 
-function told(
+function report(
   from: QueueBackend,
   to: QueueBackend,
   moved: Moved,

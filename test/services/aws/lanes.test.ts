@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { connect, createApp, defineJob, keyRing, PermanentError } from '../../../core/index.ts';
 import { lambda, type SqsBackend, sqs } from '../../../functions/aws/index.ts';
 import { createTurns, laneOf } from '../../../functions/aws/sqs/lanes.ts';
-import type { LaneName, Place } from '../../../functions/aws/sqs/queues.ts';
+import type { LaneName, QueueAddress } from '../../../functions/aws/sqs/queues.ts';
 import { memoryStore } from '../../../local/backends/memory/index.ts';
 import { createPoller } from '../../../local/simulate/lambda/poller.ts';
 import { openBench, type SqsBench } from './bench.ts';
@@ -57,7 +57,13 @@ async function open() {
   return { ...opened, backend: backend as SqsBackend, fetch, ready };
 }
 
-const place = (lane: LaneName): Place => ({ name: 'q', lane, url: lane, deadLetterUrl: 'dlq', fifo: false });
+const place = (lane: LaneName): QueueAddress => ({
+  name: 'q',
+  lane,
+  url: lane,
+  deadLetterUrl: 'dlq',
+  fifo: false,
+});
 
 describe('a message', () => {
   it.each([

@@ -1,7 +1,7 @@
 import { ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { sqs } from '../../../functions/aws/index.ts';
-import { placeOfArn } from '../../../functions/aws/sqs/arns.ts';
+import { addressOfArn } from '../../../functions/aws/sqs/arns.ts';
 import { type BenchOptions, openBench, type SqsBench } from './bench.ts';
 import { type Endpoint, openEndpoint, refuseRemote, timeIsOurs } from './endpoint.ts';
 
@@ -311,10 +311,10 @@ describe('what sqs() is given', () => {
     const byPrefix = sqs({ queueUrl: url.slice(0, -4) }).queues;
     for (const queues of [byName, byPrefix]) {
       expect(queues.of('mail')).toMatchObject({ url, deadLetterUrl: `${url}-dlq`, fifo: false });
-      expect(placeOfArn(queues, 'arn:aws:sqs:eu-central-1:123456789012:shop-mail')?.name).toBe('mail');
-      expect(placeOfArn(queues, 'arn:aws:sqs:eu-central-1:999999999999:shop-mail')).toBeNull();
-      expect(placeOfArn(queues, 'arn:aws:sns:eu-central-1:123456789012:shop-mail')).toBeNull();
-      expect(placeOfArn(queues, '')).toBeNull();
+      expect(addressOfArn(queues, 'arn:aws:sqs:eu-central-1:123456789012:shop-mail')?.name).toBe('mail');
+      expect(addressOfArn(queues, 'arn:aws:sqs:eu-central-1:999999999999:shop-mail')).toBeNull();
+      expect(addressOfArn(queues, 'arn:aws:sns:eu-central-1:123456789012:shop-mail')).toBeNull();
+      expect(addressOfArn(queues, '')).toBeNull();
     }
     expect(() => byName.of('reports')).toThrow(
       /"reports" to be among those given to sqs\(\), which are mail/,

@@ -177,7 +177,7 @@ describe('schemas', () => {
       state: 'claimed',
     });
 
-    // A bell of the one is none of the other.
+    // A waiters of the one is none of the other.
     const heard: string[] = [];
     const listener = new pg.Client(database.url);
     await listener.connect();

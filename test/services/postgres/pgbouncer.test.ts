@@ -9,7 +9,7 @@ import { connect, createApp, defineJob, keyRing, startWorker } from '../../../co
 import { openDatabase } from '../../../local/backends/postgres/database.ts';
 import { postgres } from '../../../local/backends/postgres/index.ts';
 import { channelOf, createListener } from '../../../local/backends/postgres/listen.ts';
-import { createBell } from '../../../local/backends/shared/bell.ts';
+import { createWaiters } from '../../../local/backends/shared/waiters.ts';
 import { until } from '../../kit/until.ts';
 import { describeBackend } from '../../testing/laws/backend.ts';
 import type { Harness } from '../../testing/laws/harness.ts';
@@ -84,10 +84,10 @@ describe('behind pgbouncer', () => {
     const schema = await schemas.take();
     const db = openDatabase({ url: bouncer.url, schema, migrate: false });
     const times = { retry: 20, echo: 150, beat: 50, longestRetry: 100 };
-    const listener = createListener(db, channelOf(schema), createBell(systemClock), times);
+    const listener = createListener(db, channelOf(schema), createWaiters(systemClock), times);
     const heard: boolean[] = [];
     const direct = openDatabase({ url: schemas.url, schema, migrate: false });
-    const hearing = createListener(direct, channelOf(schema), createBell(systemClock), times);
+    const hearing = createListener(direct, channelOf(schema), createWaiters(systemClock), times);
     listener.start();
     hearing.start();
     for (let i = 0; i < 40; i++) {

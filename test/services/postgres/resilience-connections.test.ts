@@ -9,7 +9,7 @@ import { connect, createApp, defineJob, fixed, keyRing, startWorker } from '../.
 import { openDatabase } from '../../../local/backends/postgres/database.ts';
 import { postgres } from '../../../local/backends/postgres/index.ts';
 import { channelOf, createListener } from '../../../local/backends/postgres/listen.ts';
-import { createBell } from '../../../local/backends/shared/bell.ts';
+import { createWaiters } from '../../../local/backends/shared/waiters.ts';
 import { keepBusy } from '../../kit/busy.ts';
 import { until } from '../../kit/until.ts';
 import { message } from '../sqlite/messages.ts';
@@ -54,17 +54,17 @@ describe('the connection that listens', () => {
   it('is replaced when the network swallows all that it carries', async () => {
     const proxy = await startProxy(database.url);
     const db = openDatabase({ url: proxy.url, schema: 'longshore', migrate: true });
-    const bell = createBell(systemClock);
+    const waiters = createWaiters(systemClock);
     const times = { retry: 50, echo: 300, beat: 100, longestRetry: 50 };
-    const listener = createListener(db, channelOf('longshore'), bell, times);
+    const listener = createListener(db, channelOf('longshore'), waiters, times);
     listener.start();
     await until(() => listener.hears);
     expect(proxy.silence('LISTEN')).toBe(1);
     await until(() => !listener.hears, 2_000);
     await until(() => listener.hears, 2_000);
-    const { rings } = bell;
+    const { rings } = waiters;
     await runSql(database.url, `SELECT pg_notify($1, 'default')`, [channelOf('longshore')]);
-    await until(() => bell.rings > rings, 2_000);
+    await until(() => waiters.wakes > rings, 2_000);
     await listener.close();
     await proxy.close();
     await db.close();
@@ -85,7 +85,7 @@ describe('the connection that listens', () => {
       },
     };
     const times = { retry: 3_600_000, echo: 40, beat: 1, longestRetry: 3_600_000 };
-    const listener = createListener(busy, channelOf('longshore'), createBell(systemClock), times);
+    const listener = createListener(busy, channelOf('longshore'), createWaiters(systemClock), times);
     listener.start();
     await until(() => beats >= 40); // a connection that was given up would send no more
     expect(listener.hears).toBe(true);

@@ -82,7 +82,7 @@ describe('a job for an idle worker', () => {
   it.each<[what: string, parts: object]>([
     ['may begin only once', { repeatable: false }],
     ['has an id that may have come before', { hints: {} }],
-  ])('is only rung for when it %s', async (_what, parts) => {
+  ])('is only notified for when it %s', async (_what, parts) => {
     const { sender, fetched, seat } = await idleWorker();
     await sender.enqueue([fresh(parts)]);
     const [lease] = await fetched;
@@ -102,7 +102,7 @@ describe('a job for an idle worker', () => {
     const { waiter, sender, prefix, fetched } = await idleWorker();
     const { backend: silent } = open({ prefix, listen: false });
     const [first, second] = [fresh(), fresh({ priority: 0 })];
-    await silent.enqueue([first]); // nobody is rung
+    await silent.enqueue([first]); // nobody is notified
     await sender.enqueue([fresh({ priority: 9 })]);
     expect((await fetched).map(idOf)).toEqual([first.id]);
     await sender.enqueue([second]);

@@ -29,7 +29,7 @@ describe('an idle worker', () => {
     await sender.close();
   });
 
-  it('is rung for the first of many jobs, and nobody for those that come while it is at work', async () => {
+  it('is notified for the first of many jobs, and nobody for those that come while it is at work', async () => {
     const { backend: waiter, prefix } = open();
     const { backend: sender } = open({ prefix });
     const channel = `${prefix}:{default}:ring`;

@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createRinger } from '../../../local/backends/shared/ringer.ts';
+import { createNotifier } from '../../../local/backends/shared/notifier.ts';
 
 const gapMs = 5;
 
-describe('a ringer', () => {
+describe('a notifier', () => {
   const rings: string[][] = [];
-  let ringer: ReturnType<typeof createRinger>;
+  let notifier: ReturnType<typeof createNotifier>;
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     rings.length = 0;
-    ringer = createRinger(gapMs, async (names) => rings.push([...names]));
+    notifier = createNotifier(gapMs, async (names) => rings.push([...names]));
   });
   afterEach(() => {
     vi.useRealTimers();
@@ -17,8 +17,8 @@ describe('a ringer', () => {
 
   /** One call that ends well; returns whether it rang itself. */
   function call(name: string): boolean {
-    const due = ringer.due(name);
-    if (!due) ringer.owe(name);
+    const due = notifier.mayNotify(name);
+    if (!due) notifier.owe(name);
     return due;
   }
 
@@ -30,7 +30,7 @@ describe('a ringer', () => {
     expect(rings).toEqual([['a']]);
   });
 
-  it('needs no ring of its own where calls go on: the next one due rings for what is owed', async () => {
+  it('needs none of its own where calls go on: the next call that may notify does so for what is owed', async () => {
     let own = 0;
     for (let at = 0; at < 20 * gapMs; at++) {
       if (call('a')) own++;
@@ -51,10 +51,10 @@ describe('a ringer', () => {
   });
 
   it('rings what is owed when it closes, and takes no harm from a failure', async () => {
-    ringer = createRinger(gapMs, () => Promise.reject(new Error('away')));
+    notifier = createNotifier(gapMs, () => Promise.reject(new Error('away')));
     call('a');
     call('a');
-    await ringer.close();
-    await ringer.close();
+    await notifier.close();
+    await notifier.close();
   });
 });

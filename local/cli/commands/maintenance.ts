@@ -171,4 +171,4 @@ function migratedText(name: string, { how, from, to }: Migrated): string {
   return `${name} went from version ${from ?? 'none'} to ${to}.`;
 }
 
-export const upkeepCommands: readonly Command[] = [reap, purge, migrate];
+export const maintenanceCommands: readonly Command[] = [reap, purge, migrate];

@@ -1,0 +1,59 @@
+/**
+ * When to notify waiting workers of new jobs. It costs something (a NOTIFY serialises the commits of the whole database), so each
+ * queue is notified at most once per gap: by the first call, and once more at the end of the gap for all calls in it.
+ */
+
+export interface Notifier {
+  /**
+   * Whether the call at hand shall notify, for itself and for all that is owed. If not, it calls `owe` when it has ended well; if so,
+   * when it has failed.
+   */
+  mayNotify(queue: string): boolean;
+  owe(queue: string): void;
+  /** Sends what is still owed. */
+  close(): Promise<void>;
+}
+
+/** Where nobody shall be notified. */
+export const noNotifier: Notifier = { mayNotify: () => false, owe() {}, close: async () => {} };
+
+/** @param notify may fail: workers look by themselves, too */
+export function createNotifier(
+  gapMs: number,
+  notify: (queues: readonly string[]) => Promise<unknown>,
+): Notifier {
+  const notifiedAt = new Map<string, number>();
+  const owed = new Set<string>();
+  let timer: NodeJS.Timeout | null = null;
+
+  function stopTimer(): void {
+    if (timer) clearTimeout(timer);
+    timer = null;
+  }
+
+  async function flush(): Promise<void> {
+    stopTimer();
+    if (owed.size === 0) return;
+    const queues = [...owed];
+    owed.clear();
+    const now = performance.now();
+    for (const queue of queues) notifiedAt.set(queue, now);
+    await notify(queues).catch(() => {});
+  }
+
+  return {
+    mayNotify(queue) {
+      const now = performance.now();
+      if (now - (notifiedAt.get(queue) ?? Number.NEGATIVE_INFINITY) < gapMs) return false;
+      notifiedAt.set(queue, now);
+      // One of its own would be a transaction of its own: where calls come all the time, none is needed.
+      if (owed.delete(queue) && owed.size === 0) stopTimer();
+      return true;
+    },
+    owe(queue) {
+      owed.add(queue);
+      timer ??= setTimeout(flush, gapMs);
+    },
+    close: flush,
+  };
+}

@@ -1,0 +1,39 @@
+/** Fetches of this process that wait for work. */
+
+import type { Clock } from '../../../core/base/clock.ts';
+
+export interface Waiters {
+  wake(): void;
+  /** How often they were woken: a fetch that looks for work before it waits compares, so that it misses no wake. */
+  readonly wakes: number;
+  /** Resolves at the next wake, after `waitMs`, or when `signal` aborts, whichever is first. Never rejects. */
+  wait(waitMs: number, signal?: AbortSignal): Promise<void>;
+}
+
+export function createWaiters(clock: Clock): Waiters {
+  const waiting = new Set<() => void>();
+  let wakes = 0;
+  return {
+    get wakes() {
+      return wakes;
+    },
+    wake() {
+      wakes++;
+      for (const end of waiting) end();
+    },
+    wait(waitMs, signal) {
+      if (signal?.aborted || waitMs <= 0) return Promise.resolve();
+      return new Promise((resolve) => {
+        const end = () => {
+          waiting.delete(end);
+          cancel();
+          signal?.removeEventListener('abort', end);
+          resolve();
+        };
+        const cancel = clock.after(waitMs, end);
+        waiting.add(end);
+        signal?.addEventListener('abort', end);
+      });
+    },
+  };
+}
