@@ -25,6 +25,7 @@ function levelOf(event: LongshoreEvent): 'debug' | 'info' | 'warn' | 'error' {
       if (event.outcome === 'acked' || event.outcome === 'skipped-idempotent') return 'info';
       return event.outcome === 'requeued' ? 'warn' : 'error';
     case 'job.warning':
+    case 'backend.warning':
     case 'worker.memory':
     case 'worker.reaped':
     case 'key.development':
@@ -48,6 +49,7 @@ function textOf(event: LongshoreEvent): string {
       return event.settled ? `${event.job || 'message'} ${event.outcome}` : `${event.job} lost its lease`;
     case 'job.log':
     case 'job.warning':
+    case 'backend.warning':
       return event.message;
     case 'key.development':
       return 'signing with a development key; set LONGSHORE_SIGNING_KEYS in production';

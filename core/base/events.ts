@@ -69,6 +69,12 @@ export type LongshoreEvent =
       readonly queue: string;
       readonly error: LongshoreError;
     }
+  | {
+      /** What endangers jobs: a server that evicts, dead letters over their budget, a missing store. */
+      readonly type: 'backend.warning';
+      readonly backend: string;
+      readonly message: string;
+    }
   | { readonly type: 'backend.recovered'; readonly backend: string; readonly afterMs: number }
   | {
       readonly type: 'worker.started';

@@ -9,6 +9,11 @@ import { storesOf } from './stores.ts';
 export function connect(app: App, backend: QueueBackend, options: ConnectOptions = {}): Client {
   app.keyRing(); // a missing key must stop the start, not the first job
   const stores = storesOf(backend, options.store);
+  const stopListening = backend.onWarning?.((message) => {
+    if (app.events.active) app.events.emit({ type: 'backend.warning', backend: backend.name, message });
+    // Nobody listens to this app, and somebody should know.
+    else process.emitWarning(message, { code: 'LONGSHORE_BACKEND' });
+  });
   let sending: Sending | null = null;
   /** With the first job that is enqueued: what only runs jobs, or only asks about them, starts without. */
   async function load(): Promise<Sending> {
@@ -30,6 +35,7 @@ export function connect(app: App, backend: QueueBackend, options: ConnectOptions
     status: (id) => stores.records.get(id),
     cancel: (id) => stores.records.cancel(id),
     async close() {
+      stopListening?.();
       await backend.close();
       await options.store?.close?.();
     },

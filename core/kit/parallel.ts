@@ -1,8 +1,12 @@
-/** Runs `work` for every item, a few at a time: more would only wait in the SDK for a connection. */
-export async function forEach<T>(items: readonly T[], work: (item: T) => Promise<unknown>): Promise<void> {
-  const rest = items.values();
-  const lane = async (): Promise<void> => {
-    for (const item of rest) await work(item);
-  };
-  await Promise.all(Array.from({ length: Math.min(32, items.length) }, lane));
+/** Runs `work` for every item, some at a time: more would only wait for a connection. Rejects with the first failure. */
+export async function forEach<T>(
+  items: Iterable<T>,
+  work: (item: T) => Promise<unknown>,
+  mostAtOnce = 32,
+): Promise<void> {
+  const rest = items[Symbol.iterator]();
+  async function workThrough(): Promise<void> {
+    for (let next = rest.next(); !next.done; next = rest.next()) await work(next.value);
+  }
+  await Promise.all(Array.from({ length: mostAtOnce }, workThrough));
 }

@@ -55,12 +55,10 @@ function flushed(stream: NodeJS.WriteStream): Promise<void> {
 
 /** Node's own announcements say nothing about the user's program, and stderr belongs to the error object. */
 function quietWarnings(): void {
-  const original = process.emitWarning as (warning: string | Error, ...rest: unknown[]) => void;
-  process.emitWarning = ((warning: string | Error, ...rest: unknown[]) => {
-    const [first] = rest;
-    const type = typeof first === 'object' && first !== null ? (first as { type?: string }).type : first;
-    if (type !== 'ExperimentalWarning') original.call(process, warning, ...rest);
-  }) as typeof process.emitWarning;
+  process.removeAllListeners('warning'); // Node's own, which prints them all
+  process.on('warning', ({ name, message }) => {
+    if (name !== 'ExperimentalWarning') process.stderr.write(`${name}: ${message}\n`);
+  });
 }
 
 /** Node restarts the program when a file it has imported changes, and lets it drain before. */

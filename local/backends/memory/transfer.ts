@@ -1,8 +1,8 @@
 /** Hands waiting jobs over to another backend, and takes them from one. A held entry counts as leased, to nobody. */
 
 import type { SendResult } from '../../../core/contract/queue.ts';
+import { tooLarge } from '../../../core/kit/body-limit.ts';
 import type { MovedJob, QueueTransfer } from '../../move/contract.ts';
-import { tooLarge } from '../shared/defaults.ts';
 import { before, type Entry } from './entry.ts';
 import type { MemoryState } from './index.ts';
 

@@ -2,8 +2,8 @@
 
 import { LongshoreError } from '../../../core/base/errors.ts';
 import type { SendResult } from '../../../core/contract/queue.ts';
+import { tooLarge } from '../../../core/kit/body-limit.ts';
 import type { MovedJob, QueueTransfer } from '../../move/contract.ts';
-import { tooLarge } from '../shared/defaults.ts';
 import type { RedisState } from './index.ts';
 import { type Found, heldOf, jobText, nextPlace } from './rows.ts';
 import { scripts } from './scripts.ts';

@@ -1,4 +1,3 @@
-import { LongshoreError } from '../../../core/base/errors.ts';
 import type { AttemptReport } from '../../../core/contract/outcome.ts';
 
 /** Defaults that all backends of this folder share. */
@@ -14,12 +13,4 @@ export const backendDefaults = {
 export function lostAttempt(attempt: number): Omit<AttemptReport, 'startedAt' | 'endedAt'> {
   const message = 'The worker vanished or its lease ended before it reported a result.';
   return { attempt, outcome: 'interrupted', error: { code: 'LEASE_LOST', message }, output: null };
-}
-
-/** What is wrong with a body that takes more than `maxBodyBytes`. */
-export function tooLarge(body: string, maxBodyBytes: number): LongshoreError | null {
-  if (body.length * 3 <= maxBodyBytes) return null;
-  const got = Buffer.byteLength(body);
-  if (got <= maxBodyBytes) return null;
-  return new LongshoreError('LIMIT', `Expected a body of at most ${maxBodyBytes} bytes, got ${got}.`);
 }

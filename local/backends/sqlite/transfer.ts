@@ -1,8 +1,8 @@
 /** Hands waiting jobs over to another backend, and takes them from one. A held job is a lease that never ends. */
 
 import type { SendResult } from '../../../core/contract/queue.ts';
+import { tooLarge } from '../../../core/kit/body-limit.ts';
 import type { MovedJob, QueueTransfer } from '../../move/contract.ts';
-import { tooLarge } from '../shared/defaults.ts';
 import type { SqliteState } from './index.ts';
 import { type JobRow, recordColumns, recordOf, reportLine } from './rows.ts';
 import { State } from './schema.ts';

@@ -53,6 +53,8 @@ function partsOf(event: LongshoreEvent): Line | null {
       return ['↻', 'yellow', event.queue, `${count(event.count, 'job')} of a vanished worker may run again`];
     case 'worker.memory':
       return ['!', 'yellow', 'worker', 'memory has grown; look for a handler that keeps what it loads'];
+    case 'backend.warning':
+      return ['!', 'yellow', event.backend, event.message];
     case 'key.development':
       return ['!', 'yellow', 'signing', `with the development key in ${event.path}`];
     default:

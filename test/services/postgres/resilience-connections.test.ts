@@ -62,9 +62,9 @@ describe('the connection that listens', () => {
     expect(proxy.silence('LISTEN')).toBe(1);
     await until(() => !listener.hears, 2_000);
     await until(() => listener.hears, 2_000);
-    const { rings } = waiters;
+    const { wakes } = waiters;
     await runSql(database.url, `SELECT pg_notify($1, 'default')`, [channelOf('longshore')]);
-    await until(() => waiters.wakes > rings, 2_000);
+    await until(() => waiters.wakes > wakes, 2_000);
     await listener.close();
     await proxy.close();
     await db.close();
