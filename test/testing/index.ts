@@ -21,6 +21,7 @@ import { memory } from '../../local/backends/memory/index.ts';
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 
 export type { AttemptResult } from '../../core/attempt/attempt.ts';
+export { type ExampleBackend, exampleBackend } from './example-backend.ts';
 export { describeBackend } from './laws/backend.ts';
 export { describeEntrypoint } from './laws/entrypoint.ts';
 export type { Bench, Harness, Runner } from './laws/harness.ts';

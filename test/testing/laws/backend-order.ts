@@ -77,19 +77,23 @@ export function orderLaws(law: Law): void {
     assert.deepEqual(bodiesOf(await t.takeAll()), bodiesOf([high, normal, low]));
   });
 
-  law('a retried dead letter takes its place by its priority and the moment of the retry', async (t) => {
-    const dead = await t.put({ priority: 5 });
-    await t.backend.abandon(await t.take(), { reason: 'exhausted', error: 'HANDLER: no' });
-    await t.advance(minute);
-    const before = await t.put({ priority: 5 });
-    await t.advance(minute);
-    await t.admin.deadLetters.retry([dead.id]);
-    await t.advance(minute);
-    const after = await t.put({ priority: 5 });
-    const high = await t.put({ priority: 2 });
-    const retried = t.lacks('place of the retried') ? [dead, before] : [before, dead];
-    assert.deepEqual(bodiesOf(await t.takeAll()), bodiesOf([high, ...retried, after]));
-  });
+  law(
+    'a retried dead letter takes its place by its priority and the moment of the retry',
+    async (t) => {
+      const dead = await t.put({ priority: 5 });
+      await t.backend.abandon(await t.take(), { reason: 'exhausted', error: 'HANDLER: no' });
+      await t.advance(minute);
+      const before = await t.put({ priority: 5 });
+      await t.advance(minute);
+      await t.admin.deadLetters.retry([dead.id]);
+      await t.advance(minute);
+      const after = await t.put({ priority: 5 });
+      const high = await t.put({ priority: 2 });
+      const retried = t.lacks('place of the retried') ? [dead, before] : [before, dead];
+      assert.deepEqual(bodiesOf(await t.takeAll()), bodiesOf([high, ...retried, after]));
+    },
+    { needs: 'dead letters' },
+  );
 
   law('a fetch from several queues goes by rank, not by queue', async (t) => {
     const normalLetter = await t.put({ queue: mail, priority: 5 });

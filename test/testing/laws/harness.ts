@@ -70,7 +70,9 @@ export interface LawOptions extends OpenOptions {
    * The record must know what only a queue can tell: that a lease has run out, that a dead letter waits again. A store that
    * stands alone hears of it when the next attempt begins; store-writing.ts has the laws of that.
    */
-  readonly toldByQueue?: true;
+  readonly knownByQueue?: true;
+  /** Says nothing of a queue that is without this topic, too. */
+  readonly needs?: Lack;
 }
 
 /** Defines one law: its name says what must hold, `check` proves it on a bench of its own. */
@@ -86,8 +88,9 @@ export function declarer({ it }: Runner, possible: boolean): Declare {
 }
 
 export function lawsOf(harness: Harness, runner: Runner): Law {
-  return (name, check, { toldByQueue, takesTime, ...options } = {}) => {
-    if (toldByQueue && harness.storeStandsAlone) return;
+  return (name, check, { knownByQueue, takesTime, needs, ...options } = {}) => {
+    if (knownByQueue && harness.storeStandsAlone) return;
+    if (needs && harness.lacks?.includes(needs)) return;
     declarer(runner, harness.timeIsOurs !== false || !takesTime)(name, async () => {
       const bench = await harness.open(options);
       try {

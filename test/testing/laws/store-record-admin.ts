@@ -127,7 +127,7 @@ export function cancelLaws(law: Law): void {
       );
       await t.nothingEverComes();
     },
-    { toldByQueue: true },
+    { knownByQueue: true },
   );
 
   law('a job that ended by itself after it was asked to stop keeps that end', async (t) => {

@@ -167,7 +167,7 @@ export function recordLaws(law: Law): void {
       assert.ok(attempt.startedAt >= claimedFrom && attempt.startedAt <= claimedBy);
       assert.ok(attempt.endedAt > attempt.startedAt && attempt.endedAt <= t.now());
     },
-    { toldByQueue: true },
+    { knownByQueue: true },
   );
 
   law('a stale settlement leaves no trace in the record', async (t) => {
@@ -216,7 +216,7 @@ export function recordLaws(law: Law): void {
       assert.equal(await records.progress('unknown', owner.token, progress), false);
       assert.equal((await recordOf(t, id)).progress, null);
     },
-    { toldByQueue: true },
+    { knownByQueue: true },
   );
 
   law(
@@ -230,6 +230,6 @@ export function recordLaws(law: Law): void {
       await t.ack(await t.take());
       assert.equal((await recordOf(t, id)).status, 'completed');
     },
-    { toldByQueue: true },
+    { knownByQueue: true },
   );
 }
