@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { Argument, Command as Commander, type CommanderError, Option } from 'commander';
-import { type Command, exitsOf, type Flag } from './command.ts';
 import { hint } from './config/nearest.ts';
+import { type Command, exitsOf, type Flag } from './definition.ts';
 import { usage } from './errors.ts';
 import type { Io } from './io.ts';
 

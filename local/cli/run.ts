@@ -1,8 +1,8 @@
 /** One command line from argv to exit code. Knows nothing of the process, so that a test can run many. */
 
 import { CommanderError } from 'commander';
-import type { Command, Input, Result } from './command.ts';
 import { commands } from './commands/index.ts';
+import type { Command, Input, Result } from './definition.ts';
 import { CliError, type Explained, explain, usage } from './errors.ts';
 import type { Io } from './io.ts';
 import { createUi, plain, type Ui } from './output/ui.ts';

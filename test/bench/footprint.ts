@@ -5,7 +5,7 @@ import { existsSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
-import { type Bench, limitRow, median, type Row } from './bench.ts';
+import { type Bench, limitRow, median, type Row } from './kit/bench.ts';
 
 export async function rss(bench: Bench): Promise<Row[]> {
   const samples: number[] = [];

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { memory } from '../../local/backends/memory/index.ts';
 import { sqlite } from '../../local/backends/sqlite/index.ts';
-import { load } from './load.ts';
+import { load } from './kit/load.ts';
 
 const [perSecond = 2_000, seconds = 30] = process.argv.slice(2, 4).map(Number);
 const kind = process.argv[4] ?? 'sqlite';

@@ -10,11 +10,11 @@ import { copyFileSync, existsSync, readdirSync, readFileSync, symlinkSync } from
 import { join, resolve } from 'node:path';
 import { parseArgs, stripVTControlCharacters, styleText } from 'node:util';
 import { buildSync } from 'esbuild';
-import { createBench, type Row, type Suite } from './bench.ts';
+import { createBench, type Row, type Suite } from './kit/bench.ts';
 
 /** Loaded when asked for: what one measures with need not be there for another. */
 const suites: Record<string, () => Promise<Suite>> = {
-  sqlite: async () => (await import('./sqlite-suite.ts')).sqlite,
+  sqlite: async () => (await import('./sqlite/suite.ts')).sqlite,
   postgres: async () => (await import('./postgres/suite.ts')).postgres,
   redis: async () => (await import('./redis/suite.ts')).redis,
   beanstalkd: async () => (await import('./beanstalkd/suite.ts')).beanstalkd,
@@ -101,7 +101,7 @@ function isInstalled(folder: string): boolean {
 /** Plain JavaScript: the children must not carry the compiler in their memory. */
 function compileChild(folder: string): string {
   buildSync({
-    entryPoints: [join(import.meta.dirname, 'child.ts')],
+    entryPoints: [join(import.meta.dirname, 'kit/child.ts')],
     outdir: folder,
     bundle: true,
     splitting: true, // so that a suite is loaded alone

@@ -2,7 +2,7 @@
 
 import { config, shown } from '../../../core/base/errors.ts';
 import type { Stores } from '../../../core/contract/store.ts';
-import { lazyStores } from '../../../core/kit/lazy-stores.ts';
+import { lazyStores } from '../../../core/kit/records/lazy-stores.ts';
 import type { DynamoStoreOptions, DynamoTableOptions } from './options.ts';
 import { dynamoTable } from './table.ts';
 

@@ -1,8 +1,8 @@
 /** What is loaded with the first key, record or heartbeat. */
 
 import { systemClock } from '../../../core/base/clock.ts';
-import type { OpenStores } from '../../../core/kit/lazy-stores.ts';
 import { keyStore } from '../../../core/kit/records/keys.ts';
+import type { OpenStores } from '../../../core/kit/records/lazy-stores.ts';
 import { defaultRetention, type RecordTable, recordStore } from '../../../core/kit/records/store.ts';
 import { openTable } from './api.ts';
 import { tableKeys } from './keys.ts';

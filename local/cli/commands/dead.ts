@@ -1,6 +1,6 @@
 import type { DeadLetter, DeadLetters, QueueAdmin } from '../../../core/contract/admin.ts';
-import { type Command, defineCommand, type Input, type Result } from '../command.ts';
 import { id, integer, name } from '../config/values.ts';
+import { type Command, defineCommand, type Input, type Result } from '../definition.ts';
 import { notFound, usage } from '../errors.ts';
 import { canAsk, confirm, yesFlag } from '../output/ask.ts';
 import { startProgress } from '../output/progress.ts';

@@ -1,5 +1,5 @@
-import { defineCommand } from '../command.ts';
 import { integer, name } from '../config/values.ts';
+import { defineCommand } from '../definition.ts';
 import { logFlag, runWorker } from './work.ts';
 
 export const dev = defineCommand({

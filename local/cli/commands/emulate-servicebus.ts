@@ -1,8 +1,8 @@
 import { aborted } from '../../waiting.ts';
-import { defineCommand } from '../command.ts';
 import { checkPackages } from '../config/packages.ts';
 import { lock, maxDeliveries } from '../config/service-bus-flags.ts';
 import { integer, name } from '../config/values.ts';
+import { defineCommand } from '../definition.ts';
 import { stopOn } from './stopping.ts';
 
 export const emulateServiceBus = defineCommand({

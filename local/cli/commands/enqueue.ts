@@ -1,9 +1,9 @@
 import { text as textOf } from 'node:stream/consumers';
 import type { EnqueueOptions } from '../../../core/app/options.ts';
 import { LongshoreError } from '../../../core/base/errors.ts';
-import { defineCommand, type Input } from '../command.ts';
 import { hint } from '../config/nearest.ts';
 import { duration, idempotencyKey, integer, moment, name, priority } from '../config/values.ts';
+import { defineCommand, type Input } from '../definition.ts';
 import { usage } from '../errors.ts';
 import { when } from '../output/ui.ts';
 

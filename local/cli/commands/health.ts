@@ -1,5 +1,5 @@
-import { defineCommand, type Input } from '../command.ts';
 import { duration, integer } from '../config/values.ts';
+import { defineCommand, type Input } from '../definition.ts';
 import { CliError, explain } from '../errors.ts';
 import { count, span } from '../output/ui.ts';
 

@@ -1,6 +1,6 @@
 /** All commands, in the order in which the help lists them. */
 
-import type { Command } from '../command.ts';
+import type { Command } from '../definition.ts';
 import { deadCommands } from './dead.ts';
 import { dev } from './dev.ts';
 import { emulateServiceBus } from './emulate-servicebus.ts';

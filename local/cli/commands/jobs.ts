@@ -1,7 +1,7 @@
 import type { AttemptReport, JobStatus } from '../../../core/contract/outcome.ts';
 import type { CancelResult, JobRecord } from '../../../core/contract/store.ts';
-import { type Command, defineCommand, type Input } from '../command.ts';
 import { id, integer, name, oneOf } from '../config/values.ts';
+import { type Command, defineCommand, type Input } from '../definition.ts';
 import { type ExitCode, notFound } from '../errors.ts';
 import { type Column, count, type Style, span, type Ui, when } from '../output/ui.ts';
 

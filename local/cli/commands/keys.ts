@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { type Command, defineCommand } from '../command.ts';
 import { kid } from '../config/values.ts';
+import { type Command, defineCommand } from '../definition.ts';
 
 const make = defineCommand({
   path: 'keys new',

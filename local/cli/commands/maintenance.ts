@@ -1,8 +1,8 @@
 import type { JobStatus } from '../../../core/contract/outcome.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import type { RecordStore, Retention } from '../../../core/contract/store.ts';
-import { type Command, defineCommand } from '../command.ts';
 import { duration, name } from '../config/values.ts';
+import { type Command, defineCommand } from '../definition.ts';
 import { usage } from '../errors.ts';
 import { canAsk, confirm, yesFlag } from '../output/ask.ts';
 import { startProgress } from '../output/progress.ts';

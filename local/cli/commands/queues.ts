@@ -1,5 +1,5 @@
-import { type Command, defineCommand } from '../command.ts';
 import { name } from '../config/values.ts';
+import { type Command, defineCommand } from '../definition.ts';
 import { canAsk, confirm, yesFlag } from '../output/ask.ts';
 import { startProgress } from '../output/progress.ts';
 import { count } from '../output/ui.ts';

@@ -1,7 +1,7 @@
 import { tick as tickOnce } from '../../../core/scheduler/tick.ts';
-import { type Command, defineCommand } from '../command.ts';
 import { hint } from '../config/nearest.ts';
 import { name } from '../config/values.ts';
+import { type Command, defineCommand } from '../definition.ts';
 import { notFound } from '../errors.ts';
 import { type Column, count, span, when } from '../output/ui.ts';
 

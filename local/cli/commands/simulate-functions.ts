@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { defineCommand, type Input } from '../command.ts';
 import { checkPackages } from '../config/packages.ts';
 import { lock, maxDeliveries } from '../config/service-bus-flags.ts';
 import { integer } from '../config/values.ts';
+import { defineCommand, type Input } from '../definition.ts';
 import { CliError } from '../errors.ts';
 import { createReporter, summaryLines } from '../output/simulation-lines.ts';
 import { stopOn } from './stopping.ts';

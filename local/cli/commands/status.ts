@@ -1,6 +1,6 @@
 import type { QueueStats } from '../../../core/contract/admin.ts';
-import { defineCommand } from '../command.ts';
 import { name } from '../config/values.ts';
+import { defineCommand } from '../definition.ts';
 import { type Column, span } from '../output/ui.ts';
 
 const columns: readonly Column<QueueStats>[] = [

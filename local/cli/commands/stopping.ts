@@ -1,6 +1,6 @@
 /** How somebody ends a command that stays until it is told to go. */
 
-import type { Input } from '../command.ts';
+import type { Input } from '../definition.ts';
 
 /** `npm exec` passes a Ctrl-C on that the terminal has delivered already: within so long it is the same. */
 const sameKeyPressMs = 250;

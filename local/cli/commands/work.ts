@@ -3,11 +3,11 @@ import type { LongshoreEvent } from '../../../core/base/events.ts';
 import { tick } from '../../../core/scheduler/tick.ts';
 import type { WorkerSummary } from '../../../core/worker/options.ts';
 import { logTo } from '../../log.ts';
-import { defineCommand, type Input, type Result } from '../command.ts';
 import { nearest } from '../config/nearest.ts';
 import { duration, integer, name, oneOf, size } from '../config/values.ts';
+import { defineCommand, type Input, type Result } from '../definition.ts';
 import type { ExitCode } from '../errors.ts';
-import { lineOf } from '../output/lines.ts';
+import { eventLine } from '../output/lines.ts';
 import { startProgress } from '../output/progress.ts';
 import { count, span } from '../output/ui.ts';
 
@@ -181,7 +181,7 @@ async function startLog(
       return () => {};
     case 'pretty':
       return app.events.on((event) => {
-        const line = lineOf(event, ui, io.clock.now());
+        const line = eventLine(event, ui, io.clock.now());
         if (line !== null) out.write(`${line}\n`);
       });
     case 'json': {

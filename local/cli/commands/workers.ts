@@ -1,6 +1,6 @@
 import type { WorkerBeat } from '../../../core/contract/store.ts';
-import { defineCommand } from '../command.ts';
 import { duration } from '../config/values.ts';
+import { defineCommand } from '../definition.ts';
 import { type Column, megabytes, span } from '../output/ui.ts';
 
 const columnsAt = (now: number): readonly Column<WorkerBeat>[] => [

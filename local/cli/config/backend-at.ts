@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
-import type { Input } from '../command.ts';
+import type { Input } from '../definition.ts';
 import { CliError, longshoreCode, messageOf, usage } from '../errors.ts';
 import { loadConfig } from './config.ts';
 import { hint } from './nearest.ts';

@@ -1,7 +1,7 @@
 /** Asks before something is gone for good. */
 
 import { createInterface } from 'node:readline/promises';
-import type { Input } from '../command.ts';
+import type { Input } from '../definition.ts';
 import { CliError } from '../errors.ts';
 
 export const yesFlag = { flags: '--yes', text: 'do not ask' } as const;

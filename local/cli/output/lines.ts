@@ -5,7 +5,7 @@ import { count, plain, type Style, span, type Ui } from './ui.ts';
 
 type Line = readonly [sign: string, style: Style, what: string, detail: string];
 
-export function lineOf(event: LongshoreEvent, ui: Ui, now: number): string | null {
+export function eventLine(event: LongshoreEvent, ui: Ui, now: number): string | null {
   const line = partsOf(event);
   if (line === null) return null;
   const [sign, style, what, detail] = line;

@@ -3,7 +3,7 @@
 import type { LongshoreEvent } from '../../../core/base/events.ts';
 import type { SimulationEvent, SimulationSummary } from '../../simulate/events.ts';
 import type { Io } from '../io.ts';
-import { lineOf } from './lines.ts';
+import { eventLine } from './lines.ts';
 import { count, plain, type Style, span, type Ui } from './ui.ts';
 
 /** How a cloud calls its things. */
@@ -83,7 +83,7 @@ function linesOf(event: Exclude<SimulationEvent, { type: 'printed' }>, words: Wo
 function printedLine(text: string, ui: Ui, now: number): string | null {
   const event = eventOf(text);
   if (event === 'silent') return null;
-  return (event && lineOf(event, ui, now)) ?? `          ${ui.paint('dim', plain(text))}`;
+  return (event && eventLine(event, ui, now)) ?? `          ${ui.paint('dim', plain(text))}`;
 }
 
 const told = ['job.settled', 'job.log', 'job.warning', 'schedule.enqueued'];

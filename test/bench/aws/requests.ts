@@ -4,7 +4,7 @@ import { connect, createApp, keyRing } from '../../../core/index.ts';
 import { sqs } from '../../../functions/aws/index.ts';
 import { memoryStore } from '../../../local/backends/memory/index.ts';
 import { openEndpoint } from '../../services/aws/endpoint.ts';
-import { type Bench, limitRow, type Row } from '../bench.ts';
+import { type Bench, limitRow, type Row } from '../kit/bench.ts';
 import { job } from './entries/functions.ts';
 
 const jobs = 1_000;

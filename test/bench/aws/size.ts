@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundleFunction } from '../../../infra/aws/bundle.ts';
-import { type Bench, limitRow, median, type Row } from '../bench.ts';
+import { type Bench, limitRow, median, type Row } from '../kit/bench.ts';
 
 /** Imports are timed so often, in a new process each time. */
 const starts = 20;

@@ -1,4 +1,4 @@
-import { suite } from '../bench.ts';
+import { suite } from '../kit/bench.ts';
 import { requests } from './requests.ts';
 import { size } from './size.ts';
 

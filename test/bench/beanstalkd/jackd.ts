@@ -2,9 +2,9 @@
 
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { payload } from '../app.ts';
-import type { Opened, Place } from '../contender.ts';
-import type { Host } from '../task.ts';
+import { payload } from '../kit/app.ts';
+import type { Opened, Place } from '../kit/contender.ts';
+import type { Host } from '../kit/task.ts';
 
 interface Client {
   connect(place: { host: string; port: number }): Promise<unknown>;

@@ -1,6 +1,6 @@
 import { beanstalkd } from '../../../local/backends/beanstalkd/index.ts';
-import type { Opened, Place } from '../contender.ts';
-import { ours } from '../ours.ts';
+import type { Opened, Place } from '../kit/contender.ts';
+import { ours } from '../kit/ours.ts';
 
 /** Without a store. */
 export async function longshore({ url, schema }: Place): Promise<Opened> {

@@ -4,8 +4,8 @@
  */
 
 import { type Connection, openConnection } from '../../../local/backends/beanstalkd/connection.ts';
-import { payload, sampleBody } from '../app.ts';
-import type { Opened, Place } from '../contender.ts';
+import { payload, sampleBody } from '../kit/app.ts';
+import type { Opened, Place } from '../kit/contender.ts';
 
 const connectionTo = (url: string): Promise<Connection> => {
   const { hostname: host, port } = new URL(url);

@@ -1,8 +1,8 @@
 /** beanstalkd with a binlog that is fsynced every 50 ms, as its service is usually run. */
 
 import { startBeanstalkd } from '../../services/beanstalkd/server.ts';
-import { type Bench, type Row, suite } from '../bench.ts';
-import { type BenchServer, drainRows, latencyRows, memoryRows, sendRows } from '../network.ts';
+import { type Bench, type Row, suite } from '../kit/bench.ts';
+import { type BenchServer, drainRows, latencyRows, memoryRows, sendRows } from '../kit/network.ts';
 
 async function startServer(): Promise<BenchServer> {
   const server = await startBeanstalkd({ binlog: true, args: ['-f', '50'] });

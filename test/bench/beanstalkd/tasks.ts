@@ -1,4 +1,4 @@
-import { type Contender, tasksOf } from '../contender.ts';
+import { type Contender, tasksOf } from '../kit/contender.ts';
 import { jackd } from './jackd.ts';
 import { longshore } from './longshore.ts';
 import { raw } from './raw.ts';

@@ -1,6 +1,6 @@
-import { type Bench, count, type Pair, pairs, type Row, ratioRow } from '../bench.ts';
-import type { Drained, Place } from '../contender.ts';
-import { type BenchServer, fill, rate } from '../network.ts';
+import { type Bench, count, type Pair, pairs, type Row, ratioRow } from '../kit/bench.ts';
+import type { Drained, Place } from '../kit/contender.ts';
+import { type BenchServer, fill, rate } from '../kit/network.ts';
 
 const taken = 10_000;
 const pending = 500_000;

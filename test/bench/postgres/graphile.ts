@@ -8,9 +8,9 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Pool } from 'pg';
-import { nowMs, type Payload, payload } from '../app.ts';
-import type { Opened, Place } from '../contender.ts';
-import type { Host } from '../task.ts';
+import { nowMs, type Payload, payload } from '../kit/app.ts';
+import type { Opened, Place } from '../kit/contender.ts';
+import type { Host } from '../kit/task.ts';
 
 interface Graphile {
   readonly Logger: new (factory: () => () => void) => object;

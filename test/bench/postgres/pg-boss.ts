@@ -6,9 +6,9 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { payload } from '../app.ts';
-import type { Opened, Place } from '../contender.ts';
-import type { Host } from '../task.ts';
+import { payload } from '../kit/app.ts';
+import type { Opened, Place } from '../kit/contender.ts';
+import type { Host } from '../kit/task.ts';
 
 interface Boss {
   on(event: 'error', listener: (error: Error) => void): void;

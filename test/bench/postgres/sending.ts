@@ -1,5 +1,5 @@
-import type { Bench, Row } from '../bench.ts';
-import { type BenchServer, latencyRows, sendRows } from '../network.ts';
+import type { Bench, Row } from '../kit/bench.ts';
+import { type BenchServer, latencyRows, sendRows } from '../kit/network.ts';
 
 export function bulk(bench: Bench, server: BenchServer): Promise<Row[]> {
   const against = { raw: 0.65, 'graphile-worker': 1.4, 'pg-boss': 1.4 };

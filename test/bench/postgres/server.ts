@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { startCluster } from '../../services/postgres/cluster.ts';
-import type { BenchServer } from '../network.ts';
+import type { BenchServer } from '../kit/network.ts';
 
 /** What the tests' server has otherwise than Postgres is shipped. */
 const shipped = { max_connections: '100', wal_level: 'replica', max_wal_senders: '10' };

@@ -1,4 +1,4 @@
-import { suite } from '../bench.ts';
+import { suite } from '../kit/bench.ts';
 import { backlog } from './backlog.ts';
 import { bulk, latency, single } from './sending.ts';
 import { startServer } from './server.ts';

@@ -1,5 +1,5 @@
-import { type Contender, drain, receive, send, sendSpaced } from '../contender.ts';
-import type { Host } from '../task.ts';
+import { type Contender, drain, receive, send, sendSpaced } from '../kit/contender.ts';
+import type { Host } from '../kit/task.ts';
 import { graphile } from './graphile.ts';
 import { longshore } from './longshore.ts';
 import { pgBoss } from './pg-boss.ts';

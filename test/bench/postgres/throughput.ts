@@ -1,7 +1,7 @@
-import { type Bench, contest, type Row, ratioRow, type Task } from '../bench.ts';
-import type { Drained } from '../contender.ts';
-import { type BenchServer, drainRows, fill, drained as jobs, memoryRows } from '../network.ts';
-import { perSecond } from '../task.ts';
+import { type Bench, contest, type Row, ratioRow, type Task } from '../kit/bench.ts';
+import type { Drained } from '../kit/contender.ts';
+import { type BenchServer, drainRows, fill, drained as jobs, memoryRows } from '../kit/network.ts';
+import { perSecond } from '../kit/task.ts';
 import type { Name } from './tasks.ts';
 
 export async function drain(bench: Bench, server: BenchServer): Promise<Row[]> {

@@ -1,6 +1,6 @@
 import { redis } from '../../../local/backends/redis/index.ts';
-import type { Opened, Place } from '../contender.ts';
-import { dayMs, ours } from '../ours.ts';
+import type { Opened, Place } from '../kit/contender.ts';
+import { dayMs, ours } from '../kit/ours.ts';
 
 export async function longshore({ url, schema, history = false }: Place): Promise<Opened> {
   const backend = redis({ url, prefix: schema, retention: { completedMs: history ? dayMs : 0 } });

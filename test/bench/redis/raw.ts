@@ -5,8 +5,8 @@
 
 import { createHash } from 'node:crypto';
 import { RedisClient } from '@redis/client';
-import { payload, sampleBody } from '../app.ts';
-import type { Opened, Place } from '../contender.ts';
+import { payload, sampleBody } from '../kit/app.ts';
+import type { Opened, Place } from '../kit/contender.ts';
 
 interface RawOptions {
   /** Jobs per claim. @default as many as there are slots */

@@ -1,6 +1,6 @@
-import { payload, sampleBody } from '../app.ts';
-import { type Bench, contest, type Row, ratioRow } from '../bench.ts';
-import { fill, latencyRows, sendRows } from '../network.ts';
+import { payload, sampleBody } from '../kit/app.ts';
+import { type Bench, contest, type Row, ratioRow } from '../kit/bench.ts';
+import { fill, latencyRows, sendRows } from '../kit/network.ts';
 import type { Server } from './server.ts';
 
 const cpu = ['raw'];

@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { startRedis } from '../../services/redis/server.ts';
-import type { BenchServer } from '../network.ts';
+import type { BenchServer } from '../kit/network.ts';
 
 export interface Server extends BenchServer {
   /** In bytes. */

@@ -1,4 +1,4 @@
-import { suite } from '../bench.ts';
+import { suite } from '../kit/bench.ts';
 import { bulk, latency, pending, single } from './sending.ts';
 import { startServer } from './server.ts';
 import { backlog, drain, history, memory } from './throughput.ts';

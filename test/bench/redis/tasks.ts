@@ -1,4 +1,4 @@
-import { type Contender, tasksOf } from '../contender.ts';
+import { type Contender, tasksOf } from '../kit/contender.ts';
 import { beeQueue } from './bee-queue.ts';
 import { bullmq } from './bullmq.ts';
 import { longshore } from './longshore.ts';

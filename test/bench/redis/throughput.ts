@@ -1,6 +1,6 @@
-import { type Bench, count, pairs, type Row, ratioRow } from '../bench.ts';
-import type { Drained, Place } from '../contender.ts';
-import { drainRows, fill, memoryRows, rate } from '../network.ts';
+import { type Bench, count, pairs, type Row, ratioRow } from '../kit/bench.ts';
+import type { Drained, Place } from '../kit/contender.ts';
+import { drainRows, fill, memoryRows, rate } from '../kit/network.ts';
 import type { Server } from './server.ts';
 
 const cpu = ['raw', 'BullMQ'];

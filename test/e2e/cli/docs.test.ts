@@ -2,8 +2,8 @@
 
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Argument, exitsOf, type Flag } from '../../../local/cli/command.ts';
 import { commands } from '../../../local/cli/commands/index.ts';
+import { type Argument, exitsOf, type Flag } from '../../../local/cli/definition.ts';
 import { cliCodes } from '../../../local/cli/errors.ts';
 import { cli, json, project } from './kit.ts';
 import { docs, keysOf, type Told, tellStory } from './story.ts';

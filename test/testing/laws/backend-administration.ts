@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { QueueStats } from '../../../core/contract/admin.ts';
 import { startWaiting } from './backend-waiting.ts';
-import type { Law } from './harness.ts';
 import { bodiesOf, hour, type Kit, mail, minute, reports, second } from './kit.ts';
+import type { Law } from './law.ts';
 
 async function statsOf(t: Kit, queue: string = mail): Promise<QueueStats> {
   const [stats, ...others] = await t.admin.stats(queue);

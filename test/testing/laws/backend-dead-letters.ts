@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { AbandonReason } from '../../../core/contract/outcome.ts';
-import type { Law } from './harness.ts';
 import { bodiesOf, type Kit, mail, minute, reports, second } from './kit.ts';
+import type { Law } from './law.ts';
 
 /** Puts one message and lets it die. */
 async function die(t: Kit, queue: string = mail, reason: AbandonReason = 'exhausted') {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Law } from './harness.ts';
 import { bodiesOf, mail, minute, reports, second } from './kit.ts';
+import type { Law } from './law.ts';
 
 const awkwardBodies: readonly string[] = [
   '{}',

@@ -1,8 +1,8 @@
 /** Rank = the moment a message became ready + one hour per priority level; the lowest rank goes first. */
 
 import assert from 'node:assert/strict';
-import type { Law } from './harness.ts';
 import { bodiesOf, hour, mail, minute, reports, second } from './kit.ts';
+import type { Law } from './law.ts';
 
 export function orderLaws(law: Law): void {
   law('a lower priority number goes first', async (t) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { JobLease } from '../../../core/contract/queue.ts';
-import type { Law } from './harness.ts';
 import { bodiesOf, hour, type Kit, minute, second } from './kit.ts';
+import type { Law } from './law.ts';
 
 /** The four ways to use a lease, each so that its effect would show. */
 export const verbs: Readonly<Record<string, (t: Kit, lease: JobLease) => Promise<boolean>>> = {

@@ -6,8 +6,8 @@
 import assert from 'node:assert/strict';
 import type { JobLease } from '../../../core/contract/queue.ts';
 import { verbs } from './backend-settling.ts';
-import type { Law } from './harness.ts';
 import { type Kit, minute, second } from './kit.ts';
+import type { Law } from './law.ts';
 
 /** The ways in which another worker comes to own the message. */
 const losses: Readonly<Record<string, (t: Kit, lease: JobLease) => Promise<void>>> = {

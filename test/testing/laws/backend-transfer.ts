@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type MovedJob, movable, type QueueTransfer } from '../../../local/move/contract.ts';
-import type { Law } from './harness.ts';
 import { bodiesOf, day, hour, type Kit, mail, minute, reports, second } from './kit.ts';
+import type { Law } from './law.ts';
 
 function transferOf(t: Kit): QueueTransfer {
   const { transfer } = movable(t.backend);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FetchRequest, JobLease } from '../../../core/contract/queue.ts';
-import type { Law } from './harness.ts';
 import { bodiesOf, type Kit, mail, minute, second } from './kit.ts';
+import type { Law } from './law.ts';
 
 const longWait = { queues: [mail], max: 10, leaseMs: minute, waitMs: minute };
 const stepMs = 20;

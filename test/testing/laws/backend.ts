@@ -8,7 +8,8 @@ import { settlingLaws } from './backend-settling.ts';
 import { staleLeaseLaws } from './backend-stale.ts';
 import { transferLaws } from './backend-transfer.ts';
 import { waitingLaws } from './backend-waiting.ts';
-import { type Harness, type Lack, type Law, lawsOf, type Runner } from './harness.ts';
+import type { Harness, Lack, Runner } from './harness.ts';
+import { type Law, lawsOf } from './law.ts';
 
 const topics: readonly (readonly [topic: string, define: (law: Law) => void])[] = [
   ['delivery', deliveryLaws],

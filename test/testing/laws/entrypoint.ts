@@ -8,7 +8,8 @@ import type { EntrypointHarness, EntrypointLaw } from './entrypoint-kit.ts';
 import { createEntrypointKit } from './entrypoint-kit.ts';
 import { entrypointSafetyLaws } from './entrypoint-safety.ts';
 import { entrypointTimeLaws } from './entrypoint-time.ts';
-import { declarer, type Runner } from './harness.ts';
+import type { Runner } from './harness.ts';
+import { declarer } from './law.ts';
 
 export type { EntrypointBench, EntrypointHarness } from './entrypoint-kit.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Law } from './harness.ts';
 import { day, hour, type Kit, minute, second } from './kit.ts';
+import type { Law } from './law.ts';
 
 const key = 'job:invoice.send:1042';
 const ours = { state: 'claimed', value: null } as const;

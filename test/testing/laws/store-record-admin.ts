@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import type { JobStatus } from '../../../core/contract/outcome.ts';
-import type { Law } from './harness.ts';
 import { hour, type Kit, mail, minute, reportOf, reports, second } from './kit.ts';
+import type { Law } from './law.ts';
 
 const statusOf = async (t: Kit, id: string): Promise<JobStatus | null> =>
   (await t.stores.records.get(id))?.status ?? null;

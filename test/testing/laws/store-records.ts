@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { JobRecord } from '../../../core/contract/store.ts';
-import type { Law } from './harness.ts';
 import { hour, type Kit, minute, reportOf, second } from './kit.ts';
+import type { Law } from './law.ts';
 
 async function recordOf(t: Kit, id: string): Promise<JobRecord> {
   const record = await t.stores.records.get(id);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Retention } from '../../../core/contract/store.ts';
-import type { Law } from './harness.ts';
 import { day, type Kit, minute, reportOf, reports, second } from './kit.ts';
+import type { Law } from './law.ts';
 
 async function purgeAll(t: Kit, olderThan?: Retention): Promise<number> {
   let total = 0;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { WorkerBeat } from '../../../core/contract/store.ts';
-import type { Law } from './harness.ts';
 import { hour, type Kit, mail, minute, reports, second } from './kit.ts';
+import type { Law } from './law.ts';
 
 function beatOf(t: Kit, id: string, change: Partial<WorkerBeat> = {}): WorkerBeat {
   return {

@@ -1,8 +1,8 @@
 /** Cancelling where the queue cannot be asked to give a message up: the next attempt is told that it must not run. */
 
 import assert from 'node:assert/strict';
-import type { Law } from './harness.ts';
 import { day, hour, minute, second } from './kit.ts';
+import type { Law } from './law.ts';
 import { outcomesOf, reportAt, tell } from './store-writing-kit.ts';
 
 export function writtenCancelLaws(law: Law): void {

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import type { Retention } from '../../../core/contract/store.ts';
-import type { Law } from './harness.ts';
 import { day, type Kit, minute, second } from './kit.ts';
+import type { Law } from './law.ts';
 import { reportAt, type Telling, tell } from './store-writing-kit.ts';
 
 async function purgeAll(t: Kit, olderThan?: Retention): Promise<void> {

@@ -1,8 +1,8 @@
 /** Records of a queue that keeps none: what they say, whatever order they are told in. */
 
 import assert from 'node:assert/strict';
-import type { Law } from './harness.ts';
 import { hour, minute, second } from './kit.ts';
+import type { Law } from './law.ts';
 import { about, outcomesOf, reportAt, tell } from './store-writing-kit.ts';
 
 export function writingLaws(law: Law): void {

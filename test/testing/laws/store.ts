@@ -1,6 +1,7 @@
 /** The laws of what is remembered beside the queue: keys, records of jobs, workers. */
 
-import { type Harness, lawsOf, type Runner } from './harness.ts';
+import type { Harness, Runner } from './harness.ts';
+import { lawsOf } from './law.ts';
 import { besideAQueue, type StoreHarness } from './store-alone.ts';
 import { ackedKeyLaws, keyLaws } from './store-keys.ts';
 import { cancelLaws, recordListLaws } from './store-record-admin.ts';

@@ -1,61 +1,22 @@
 /** The house rules that a compiler does not know: who may import whom, how long a file may be, what is public. */
 
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join, posix, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import {
+  files,
+  type Import,
+  imports,
+  importsOf,
+  inside,
+  manifest,
+  read,
+  sources,
+} from '../../kit/source-tree.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
-const read = (path: string): string => readFileSync(join(root, path), 'utf8');
-const manifest = JSON.parse(read('package.json')) as {
-  exports: Record<string, string>;
-  dependencies: Record<string, string>;
-  devDependencies: Record<string, string>;
-  optionalDependencies: Record<string, string>;
-  peerDependencies?: Record<string, string>;
-};
-
-const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: root, encoding: 'utf8' })
-  .split('\n')
-  .filter((path) => path !== '' && existsSync(join(root, path)))
-  .sort();
-const sources = files.filter((path) => /\.m?ts$/.test(path));
-
-interface Import {
-  readonly from: string;
-  /** A path in the repository, a `node:` module or the name of a package. */
-  readonly to: string;
-  /** Erased before the program runs. */
-  readonly typeOnly: boolean;
-}
-
-const statement =
-  /^\s*(?:import|export)\b(?<type>\s+type\b)?(?:[\w\s{},*$]*?\bfrom)?\s*(?<quote>['"])(?<to>[\w@.:/-]+)\k<quote>/gm;
-const expression =
-  /(?<type>\btypeof\s+)?\bimport(?:\.meta\.resolve)?\(\s*(?<quote>['"])(?<to>[\w@.:/-]+)\k<quote>\s*\)/g;
-
-function importsOf(from: string, text: string): Import[] {
-  return [...text.matchAll(statement), ...text.matchAll(expression)].map(({ groups }) => ({
-    from,
-    to: target(from, groups!.to!),
-    typeOnly: groups!.type !== undefined,
-  }));
-}
-
-function target(from: string, specifier: string): string {
-  if (specifier.startsWith('.')) return posix.join(posix.dirname(from), specifier);
-  if (specifier.startsWith('node:')) return specifier;
-  const [first = '', second = ''] = specifier.split('/');
-  const name = first.startsWith('@') ? `${first}/${second}` : first;
-  if (name !== 'longshore') return name;
-  return posix.normalize(manifest.exports[specifier.replace('longshore', '.')] ?? specifier);
-}
-
-const imports: Import[] = sources.flatMap((from) => importsOf(from, read(from)));
-
 const isFile = (to: string): boolean => sources.includes(to) || /\.\w+$/.test(to);
 const isPackage = (to: string): boolean => !to.startsWith('node:') && !isFile(to);
-const inside = (folder: string) => (path: string) => path.startsWith(`${folder}/`);
 /** The backend that a file belongs to; `null` for what backends share. */
 const backendOf = (path: string): string | null =>
   /^local\/backends\/(?!shared\/)([\w-]+)/.exec(path)?.[1] ?? null;
@@ -132,23 +93,6 @@ describe('imports', () => {
       ['local/f.ts', true],
       ['fauxqs', false],
     ]);
-  });
-
-  it('form no cycle at run time', () => {
-    const next = Map.groupBy(
-      imports.filter(({ typeOnly }) => !typeOnly),
-      ({ from }) => from,
-    );
-    const done = new Set<string>();
-    const cycles: string[] = [];
-    function walk(path: string, trail: readonly string[]): void {
-      if (trail.includes(path)) cycles.push([...trail.slice(trail.indexOf(path)), path].join(' → '));
-      if (done.has(path) || trail.includes(path)) return;
-      for (const { to } of next.get(path) ?? []) walk(to, [...trail, path]);
-      done.add(path);
-    }
-    for (const path of sources) walk(path, []);
-    expect(cycles).toEqual([]);
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
-import { load } from '../../bench/load.ts';
+import { load } from '../../bench/kit/load.ts';
 
 describe('two seconds of requests', () => {
   it.each([

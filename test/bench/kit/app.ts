@@ -4,12 +4,12 @@
  */
 
 import * as z from 'zod/mini';
-import { type App, createApp } from '../../core/app/app.ts';
-import { defineJob, type Job } from '../../core/app/job.ts';
-import type { Client } from '../../core/enqueue/client.ts';
-import { connect } from '../../core/enqueue/connect.ts';
-import { keyRing } from '../../core/envelope/signing.ts';
-import { memory } from '../../local/backends/memory/index.ts';
+import { type App, createApp } from '../../../core/app/app.ts';
+import { defineJob, type Job } from '../../../core/app/job.ts';
+import type { Client } from '../../../core/enqueue/client.ts';
+import { connect } from '../../../core/enqueue/connect.ts';
+import { keyRing } from '../../../core/envelope/signing.ts';
+import { memory } from '../../../local/backends/memory/index.ts';
 
 export interface Payload {
   readonly n: number;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
+import type { Driver } from '../sqlite/plainjob.ts';
 import { type Bench, count, limitRow, type Pair, pairs, type Row, ratioRow } from './bench.ts';
 import type { DrainInput } from './longshore.ts';
-import type { Driver } from './plainjob.ts';
 
 const jobs = 20_000;
 

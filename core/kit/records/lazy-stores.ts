@@ -1,7 +1,7 @@
 /** Stores whose code, and the SDK it needs, is loaded with the first key, record or heartbeat. */
 
-import type { KeyStore, RecordStore, RecordWriter, Stores, WorkerRegistry } from '../contract/store.ts';
-import { verbsOf } from './lazy.ts';
+import type { KeyStore, RecordStore, RecordWriter, Stores, WorkerRegistry } from '../../contract/store.ts';
+import { verbsOf } from '../lazy.ts';
 
 export interface OpenStores {
   readonly keys: KeyStore;

@@ -7,10 +7,10 @@ type Tasks = Record<string, (input: never, host: Host) => Promise<unknown>>;
 
 /** Loaded when asked for: no suite pays memory for the drivers of another. */
 const suites: Record<string, () => Promise<{ tasks: Tasks }>> = {
-  sqlite: () => import('./sqlite-tasks.ts'),
-  postgres: () => import('./postgres/tasks.ts'),
-  redis: () => import('./redis/tasks.ts'),
-  beanstalkd: () => import('./beanstalkd/tasks.ts'),
+  sqlite: () => import('../sqlite/tasks.ts'),
+  postgres: () => import('../postgres/tasks.ts'),
+  redis: () => import('../redis/tasks.ts'),
+  beanstalkd: () => import('../beanstalkd/tasks.ts'),
 };
 
 process.once('disconnect', () => process.exit(1)); // never outlive the parent

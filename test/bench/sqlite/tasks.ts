@@ -1,4 +1,4 @@
-import * as longshore from './longshore.ts';
+import * as longshore from '../kit/longshore.ts';
 import { plainjob } from './plainjob.ts';
 import { rawBulk, rawSingle } from './raw.ts';
 

@@ -2,8 +2,8 @@
 
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { sampleBody } from './app.ts';
-import { perSecond, warmUpJobs } from './task.ts';
+import { sampleBody } from '../kit/app.ts';
+import { perSecond, warmUpJobs } from '../kit/task.ts';
 
 interface RawInput {
   readonly folder: string;

@@ -3,9 +3,9 @@
 import { Agent, request } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import * as z from 'zod';
-import type { QueueBackend } from '../../core/contract/queue.ts';
-import { createApp, defineJob, keyRing } from '../../core/index.ts';
-import { startLocal } from '../../local/start.ts';
+import type { QueueBackend } from '../../../core/contract/queue.ts';
+import { createApp, defineJob, keyRing } from '../../../core/index.ts';
+import { startLocal } from '../../../local/start.ts';
 
 export interface LoadOptions {
   readonly backend: QueueBackend;

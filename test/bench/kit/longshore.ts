@@ -1,11 +1,11 @@
 /** The measured side. Everything here goes through the public verbs: signature, schema check and fencing are on. */
 
 import { join } from 'node:path';
-import type { QueueBackend } from '../../core/contract/queue.ts';
-import { connect } from '../../core/enqueue/connect.ts';
-import { startWorker } from '../../core/worker/worker.ts';
-import { memory } from '../../local/backends/memory/index.ts';
-import { sqlite } from '../../local/backends/sqlite/index.ts';
+import type { QueueBackend } from '../../../core/contract/queue.ts';
+import { connect } from '../../../core/enqueue/connect.ts';
+import { startWorker } from '../../../core/worker/worker.ts';
+import { memory } from '../../../local/backends/memory/index.ts';
+import { sqlite } from '../../../local/backends/sqlite/index.ts';
 import { benchApp, enqueueAll, nowMs, payload } from './app.ts';
 import { type Host, perSecond, warmUpJobs } from './task.ts';
 

@@ -10,8 +10,8 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-import { payload } from './app.ts';
-import { type Host, perSecond, warmUpJobs } from './task.ts';
+import { payload } from '../kit/app.ts';
+import { type Host, perSecond, warmUpJobs } from '../kit/task.ts';
 
 export type Driver = 'better-sqlite3' | 'node:sqlite';
 
