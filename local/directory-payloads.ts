@@ -19,7 +19,7 @@ export function directoryPayloads(path: string): PayloadStore {
         await mkdir(folder, { recursive: true });
         const draft = join(folder, `.${randomUUID()}`);
         try {
-          // Payloads are nobody else's business, and a file is there whole or not at all.
+          // Only the owner may read payloads, and a file exists whole or not at all.
           const file = await open(draft, 'wx', 0o600);
           try {
             await file.writeFile(bytes);

@@ -50,7 +50,7 @@ export async function serveHttp(handler: HttpHandler, options: ServeOptions): Pr
     hostname: host,
     silent: true,
     manual: true,
-    gracefulShutdown: false, // whoever owns the process handles its signals
+    gracefulShutdown: false, // the owner of the process handles its signals
     async fetch(request) {
       const response = await handler(request);
       const { req, res } = request.runtime!.node!;
@@ -122,7 +122,7 @@ function settingsOf(handler: HttpHandler, options: ServeOptions): Required<Serve
       'Expected headersTimeoutMs to be at most requestTimeoutMs: the headers are part of the request.',
     );
   }
-  // Also refuses a function that is not made by createHttpHandler(): nobody knows whether that one asks for a credential.
+  // Also refuses a function that is not made by createHttpHandler(): it might not ask for a credential.
   if (!loopback.includes(host) && handler.developmentToken !== null) {
     throw config(
       `Expected a loopback host for a handler in development, got ${shown(host)}. Give createHttpHandler() apiKeys or authorize to serve others.`,

@@ -17,7 +17,7 @@ export interface LocalOptions extends WorkerOptions {
   readonly schedules?: boolean;
   /** `false`: no log lines; listen to `app.events` instead. @default pino, JSON lines on stdout */
   readonly logger?: Logger | false;
-  /** Serves the jobs over HTTP too: a port, and who may call. @default none */
+  /** Serves the jobs over HTTP too: the port and who may call. @default no HTTP */
   readonly http?: HttpOptions & ServeOptions;
 }
 
@@ -30,7 +30,7 @@ export interface Local {
   readonly http: LocalHttp | null;
   /** Drains the worker and the HTTP server, stops the tick and closes the backend. */
   stop(): Promise<WorkerSummary>;
-  /** Resolves after everything has stopped, whoever asked for it. */
+  /** Resolves after everything has stopped, for whatever reason. */
   readonly done: Promise<WorkerSummary>;
 }
 
@@ -105,7 +105,7 @@ async function startHttp(
   return { ...server, developmentToken };
 }
 
-/** A pattern that is none is told when a process starts that would tick, and not by its first tick. */
+/** Finds a wrong pattern when the process starts, not at its first tick. */
 async function checkSchedules({ schedules, clock }: App): Promise<void> {
   for (const schedule of schedules) await schedule.nextAfter(clock.now());
 }

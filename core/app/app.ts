@@ -13,15 +13,15 @@ export interface AppOptions {
   readonly jobs: readonly Job[];
   readonly schedules?: readonly Schedule[];
   /**
-   * @default the keys in LONGSHORE_SIGNING_KEYS; without it a key kept under `.longshore/` in development,
-   * and a refusal to start in production.
+   * @default the keys in LONGSHORE_SIGNING_KEYS. Without them development makes a key and keeps it under `.longshore/`, and
+   * production refuses to start.
    */
   readonly signing?: KeyRing;
-  /** Restricts a queue to these jobs; anything else found in it is rejected. A queue not named takes every job. */
+  /** Restricts a queue to these jobs: any other job in it is rejected. A queue that is not named takes every job. */
   readonly accepts?: Readonly<Record<string, readonly Job[]>>;
-  /** A message whose job is not known is given back so long after it was enqueued (a roll-out may be under way). @default 300_000 */
+  /** A message with an unknown job is released until it is this old, because a roll-out may be under way. ms. @default 300_000 */
   readonly unknownJobGraceMs?: number;
-  /** Largest envelope in bytes, enqueued or read; a backend may set less. @default 1_048_576 */
+  /** The largest envelope in bytes that is sent or read. A backend may set less. @default 1_048_576 */
   readonly maxBodyBytes?: number;
   readonly on?: EventListener;
   readonly clock?: Clock;
@@ -34,7 +34,7 @@ export interface AppOptions {
 export interface App {
   readonly jobs: ReadonlyMap<string, Job>;
   readonly schedules: readonly Schedule[];
-  /** Every queue some job names, in order of first mention. */
+  /** The queues that jobs name, in the order of their first mention. */
   readonly queues: readonly string[];
   readonly accepts: ReadonlyMap<string, ReadonlySet<string>>;
   readonly unknownJobGraceMs: number;

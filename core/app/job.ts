@@ -8,7 +8,7 @@ import { priorityOf } from './options.ts';
 import { exponential, type RetryPolicy } from './retry.ts';
 import type { SchemaInput, SchemaOutput, StandardSchema } from './schema.ts';
 
-/** What a handler is told about its run: plain data. */
+/** Facts about one run, as plain data. */
 export interface RunFacts {
   readonly id: string;
   readonly job: string;
@@ -19,30 +19,30 @@ export interface RunFacts {
   /** The attempt before this one ended without a result: its worker died or lost the lease. */
   readonly previouslyCrashed: boolean;
   readonly idempotencyKey: string | null;
-  /** Tenant, actor, request and trace of whoever enqueued the job. */
+  /** Tenant, actor, request and trace of the code that enqueued the job. */
   readonly context: JobContext;
-  /** Epoch ms at which the attempt is over, whatever the handler does. */
+  /** Epoch ms. The attempt ends then, even when the handler is still at work. */
   readonly deadlineAt: number;
 }
 
-/** What a handler gets beside its payload. */
+/** The second argument of a handler. */
 export interface HandlerContext extends RunFacts {
-  /** Aborts at the timeout, on cancel, at the end of a shutdown and when the lease is lost. */
+  /** Aborts on timeout, on cancel, when a shutdown has waited `drainMs`, and when the lease is lost. */
   readonly signal: AbortSignal;
-  /** Shown by `status()`. Resolves to `false` when this run no longer owns the job. */
+  /** `status()` shows it. Resolves to `false` when this run no longer owns the job. */
   progress(done: number, total?: number, message?: string): Promise<boolean>;
-  /** Goes to the log with the job's facts; values of fields that look like secrets are masked. */
+  /** Writes a log line with the job's facts. Values of fields that look like secrets are masked. */
   log(message: string, fields?: Readonly<Record<string, unknown>>): void;
   /**
-   * For a job with `transaction: true`: what is written here is committed together with the ack and the idempotency key, or not
-   * at all, so its effect happens exactly once. Throws `CONFIG` for other jobs. `enqueue(…, { tx })` joins it.
+   * For a job with `transaction: true`. What you write here commits together with the ack and the idempotency key, or not at all:
+   * the effect happens exactly once. `enqueue(…, { tx })` joins it. Throws `CONFIG` for other jobs.
    */
   readonly tx: SqlTransaction;
-  /** Enqueues another job on the same backend, with this job's context unless `options` names another. */
+  /** Enqueues another job on the same backend. It carries this job's context unless `options.context` is given. */
   enqueue<Input>(job: Job<Input>, payload: NoInfer<Input>, options?: EnqueueOptions): Promise<EnqueuedJob>;
 }
 
-/** A job as the rest of the code sees it; `Input` is what may be enqueued. */
+/** A defined job. `Input` is the type of payload that may be enqueued. */
 export interface Job<Input = unknown> {
   readonly name: string;
   readonly queue: string;
@@ -51,27 +51,27 @@ export interface Job<Input = unknown> {
   readonly retry: RetryPolicy;
   readonly timeoutMs: number;
   readonly priority: number;
-  /** A job not begun so long after it was enqueued is not run any more; `null` = always. */
+  /** A job that has not begun this many ms after it was enqueued expires; `null` = never. */
   readonly expiresInMs: number | null;
-  /** How long a finished idempotency key is remembered. */
+  /** How long a completed idempotency key is remembered, ms. */
   readonly idempotencyKeepMs: number;
-  /** Both take the schema's output; `defineJob` has checked the types. */
+  /** `keyOf` and `run` take the schema's output; `defineJob` has checked the types. */
   readonly keyOf: ((payload: unknown) => string | null) | null;
   readonly run: (payload: unknown, ctx: HandlerContext) => unknown;
-  /** Its handler writes in a transaction of the queue's database. */
+  /** The handler writes in a transaction of the queue's database. */
   readonly transaction: boolean;
   /** The thread or process that `run` is called in; `null` = the worker's own event loop. */
   readonly isolation: Isolation | null;
 }
 
 export interface JobDefinition<S extends StandardSchema<unknown, unknown>> {
-  /** 1 to 128 of `A-Z a-z 0-9 . _ -`; part of the stored message, so renaming a job orphans what is queued. */
+  /** 1 to 128 of `A-Z a-z 0-9 . _ -`. It is part of every stored message: rename a job only when none is queued. */
   readonly name: string;
   /** @default 'default' */
   readonly queue?: string;
-  /** Any Standard Schema (zod, valibot, arktype). Checked when enqueued and again before the run. */
+  /** Any Standard Schema (zod, valibot, arktype). Payloads are checked when enqueued and again before the run. */
   readonly payload: S;
-  /** Runs after the first. @default 3 */
+  /** How often a failed job runs again. @default 3 */
   readonly maxRetries?: number;
   /** @default exponential(): 30 s, doubling, at most 1 h */
   readonly retry?: RetryPolicy;
@@ -79,14 +79,14 @@ export interface JobDefinition<S extends StandardSchema<unknown, unknown>> {
   readonly timeoutMs?: number;
   /** @default 'normal' */
   readonly priority?: Priority;
-  /** Two jobs of one tenant with the same key have one effect. `null` = no key for this payload. */
+  /** Jobs of one tenant with the same key have one effect. `null` = no key for this payload. */
   readonly idempotencyKey?: (payload: SchemaOutput<S>) => string | null;
   /** @default 86_400_000 (a day) */
   readonly idempotencyKeepMs?: number;
   readonly expiresInMs?: number;
   /**
-   * Gives the handler `ctx.tx`, a transaction in the queue's database that also holds the ack. It is open while the handler runs, so
-   * such a handler should be short. Needs a backend with transactions. @default false
+   * Gives the handler `ctx.tx`: a transaction in the queue's database that also holds the ack. It stays open while the handler runs,
+   * so keep the handler short. Needs a backend with transactions. @default false
    */
   readonly transaction?: boolean;
   readonly handle: (payload: SchemaOutput<S>, ctx: HandlerContext) => unknown;

@@ -1,22 +1,22 @@
-/** What may be said of one job when it is enqueued. */
+/** Options of one `enqueue` call. */
 
 import { config, shown } from '../base/errors.ts';
 import type { SqlTransaction } from '../contract/queue.ts';
 import type { JobContext } from '../envelope/envelope.ts';
 
-/** Lower runs first. A job waits as if it had come one hour earlier or later per level, so nothing starves. */
+/** A lower number runs first. One level counts as much as one hour of waiting, so no job starves. */
 export const priorities = { critical: 0, high: 2, normal: 5, low: 8 } as const;
 export type Priority = keyof typeof priorities | number;
 
 export interface EnqueueOptions {
-  /** Not before so many ms from now. Not together with `runAt`. */
+  /** Runs this many ms from now at the earliest. Give either this or `runAt`. */
   readonly delayMs?: number;
-  /** Not before this moment; a past one runs at once. */
+  /** Runs at this moment at the earliest; a moment in the past runs at once. */
   readonly runAt?: Date;
   readonly priority?: Priority;
-  /** Instead of the job's own queue. */
+  /** @default the job's own queue */
   readonly queue?: string;
-  /** Instead of the job's own `idempotencyKey(payload)`. At most 256 characters. */
+  /** 1 to 256 characters. @default the job's own `idempotencyKey(payload)` */
   readonly idempotencyKey?: string;
   readonly maxRetries?: number;
   /** A label for people. */
@@ -24,8 +24,8 @@ export interface EnqueueOptions {
   /** Order and fairness per key, on backends that have it. */
   readonly group?: string;
   /**
-   * Enqueues as a part of this transaction: the job comes to be when it commits, or never. A client of `pg` between BEGIN and
-   * COMMIT, or an adapter around another library's transaction; for backends that live in a database.
+   * Enqueues in this transaction: the job exists when it commits, and never if it rolls back. Takes a client of `pg` between BEGIN
+   * and COMMIT, or an adapter around another library's transaction. For backends that live in a database.
    */
   readonly tx?: SqlTransaction;
   /** @default the context of the job or request that is running now */

@@ -1,4 +1,4 @@
-/** Schedules as an app defines them; due.ts enqueues what they owe. */
+/** Schedules as an app defines them; scheduler/ enqueues their jobs. */
 
 import { checkInteger, isName, namePattern } from '../base/checks.ts';
 import { config, shown } from '../base/errors.ts';
@@ -21,7 +21,7 @@ export interface Schedule {
 }
 
 export interface ScheduleDefinition<Input> {
-  /** 1 to 128 of `A-Z a-z 0-9 . _ -`; also names the schedule's place in the store. */
+  /** 1 to 128 of `A-Z a-z 0-9 . _ -`; also the schedule's key in the store. */
   readonly name: string;
   /** Five fields, or six with seconds first. Either this or `everyMs`. */
   readonly cron?: string;
@@ -33,7 +33,7 @@ export interface ScheduleDefinition<Input> {
   readonly payload: NoInfer<Input>;
   /** `skip`: not enqueued while the job of the last due moment is unfinished. @default 'allow' */
   readonly overlap?: 'skip' | 'allow';
-  /** After a pause of the tick: run none, the last or all of the moments that passed. @default 'one' */
+  /** Moments that passed while nothing ticked: run none, the last one or all of them. @default 'one' */
   readonly missed?: 'skip' | 'one' | 'all';
 }
 

@@ -45,7 +45,7 @@ export interface PayloadIssue {
  */
 export class LongshoreError extends Error {
   readonly code: ErrorCode;
-  /** With `PAYLOAD`, when a schema has refused: what is wrong, place by place. */
+  /** With `PAYLOAD`, when a schema has refused: what is wrong, path by path. */
   declare readonly issues?: readonly PayloadIssue[];
 
   constructor(

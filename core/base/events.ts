@@ -1,4 +1,4 @@
-/** Everything Longshore has to say leaves as one of these plain objects; payloads are never part of one. */
+/** Everything Longshore reports is one of these plain objects. None of them holds a payload. */
 
 import type { Outcome } from '../contract/outcome.ts';
 import type { LongshoreError } from './errors.ts';
@@ -110,7 +110,7 @@ export type LongshoreEvent =
     }
   | { readonly type: 'key.development'; readonly path: string }
   | {
-      /** A request was answered with a 5xx; the caller was not told why. */
+      /** A request was answered with a 5xx. The answer does not say why; this event does. */
       readonly type: 'http.failed';
       readonly method: string;
       readonly status: number;
@@ -121,7 +121,7 @@ export type LongshoreEvent =
 export type EventListener = (event: LongshoreEvent) => void;
 
 export interface Events {
-  /** Whether anybody listens; hot paths ask before they build an event. */
+  /** `false` when there is no listener: hot paths ask before they build an event. */
   readonly active: boolean;
   emit(event: LongshoreEvent): void;
   /** Returns a function that ends the subscription. */

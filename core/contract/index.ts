@@ -1,4 +1,4 @@
-/** All seams, for whoever writes a backend or a store. */
+/** All seams, for authors of backends and stores. */
 
 export type * from './admin.ts';
 export type * from './outcome.ts';

@@ -10,7 +10,7 @@
  * - attempt      one run of a job, counted when the lease is given out, so a run that kills its worker counts too
  * - settle       to end a lease: `ack` (done), `nack` (again, later) or `abandon` (never again)
  * - release      to give a lease, a key or a held job up unfinished, without an attempt being spent
- * - dead letter  an abandoned message, kept with its reason until somebody retries or discards it.
+ * - dead letter  an abandoned message, kept with its reason until it is retried or discarded.
  *                Azure Service Bus says "abandon" for "release now": that is our `nack` with delay 0
  * - payload      what a handler is given; one that is too large for the queue is kept in a payload store
  * - record       what is known of a job for people: status, attempts, output
@@ -189,7 +189,7 @@ export interface JobTransaction {
   readonly sql: SqlTransaction;
   /**
    * Settles inside the transaction and commits. `false`: the lease was lost, and all was rolled back. Rejects with `HANDLER` when
-   * what the handler wrote cannot be committed: all was rolled back, and the lease is still held. After another error nobody knows.
+   * what the handler wrote cannot be committed: all was rolled back, and the lease is still held. After any other error the outcome is unknown.
    */
   ack(ack: Ack): Promise<boolean>;
   /** Undoes everything. Never rejects: a broken connection has undone it already. */

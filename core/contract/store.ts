@@ -63,9 +63,9 @@ export interface RecordStore {
   list(filter: RecordFilter): Promise<JobRecord[]>;
   /** Only the run that holds the lease may report; `false` = it no longer does. */
   progress(id: string, token: string, progress: Progress): Promise<boolean>;
-  /** A waiting job is cancelled at once; a running one is marked and told by its worker. */
+  /** Cancels a waiting job at once. A running one is marked; its worker sees the mark and aborts it. */
   cancel(id: string): Promise<CancelResult>;
-  /** Which of these running jobs somebody has asked to cancel. */
+  /** Those of the given running jobs that are marked for cancelling. */
   cancelRequested(ids: readonly string[]): Promise<string[]>;
   /**
    * Removes finished records older than given (without it: than the store's own retention), and keys past their time.
@@ -120,7 +120,7 @@ export interface Begun {
 export interface RecordWriter {
   /** The queue has taken them. A job that is known already stays as it is. */
   enqueued(jobs: readonly RecordedJob[]): Promise<void>;
-  /** An attempt begins, unless somebody has asked to cancel the job: then it has ended with this call, and must not run. */
+  /** An attempt begins. A job that is marked for cancelling ends with this call instead, and must not run. */
   started(job: RecordedJob, start: AttemptStart): Promise<Begun>;
   /** The queue has settled the attempt. */
   settled(job: RecordedJob, owner: string, end: AttemptEnd): Promise<void>;

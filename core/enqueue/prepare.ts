@@ -161,7 +161,7 @@ function notBeforeOf(options: EnqueueOptions, now: number, limits: BackendLimits
   }
   const at = delayMs !== undefined ? now + Math.ceil(delayMs) : runAt!.getTime();
   if (!Number.isSafeInteger(at))
-    throw option(`delayMs to end in a time that can be told, got ${shown(delayMs)}`);
+    throw option(`delayMs to end in a representable time, got ${shown(delayMs)}`);
   if (at <= now) return null;
   if (limits.maxDelayMs !== null && at - now > limits.maxDelayMs) {
     throw new LongshoreError(

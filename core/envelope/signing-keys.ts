@@ -1,4 +1,4 @@
-/** Where the signing keys come from when the app does not bring a ring. */
+/** Where the signing keys come from when the app brings no key ring. */
 
 import { dirname, join } from 'node:path';
 import { crypto } from '../base/crypto.ts';

@@ -1,4 +1,4 @@
-/** Who calls. There is no way to be nobody: a handler without credentials is not built. */
+/** Finds out who calls. Every caller needs a credential: a handler without any is not built. */
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { App } from '../app/app.ts';

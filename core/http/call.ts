@@ -14,11 +14,11 @@ export interface Endpoint {
   readonly stacks: boolean;
   /** Throws 429. */
   takeTokens(caller: Caller, cost: number): void;
-  /** Tells the log what a caller is not told. */
+  /** Logs what the answer leaves out. */
   report(refusal: Refusal): void;
 }
 
-/** One request whose sender is known. */
+/** One request after its sender was identified. */
 export interface Call {
   readonly request: Request;
   readonly url: URL;

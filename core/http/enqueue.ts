@@ -55,7 +55,7 @@ export async function enqueueMany(endpoint: Endpoint, call: Call): Promise<Answe
   return answerOf(endpoint, results);
 }
 
-/** 202 when all were accepted, 207 when some were; none is a problem, so that a caller who only looks at the status sees it. */
+/** 202 when all were accepted, 207 when some were. None accepted is an error status, so that a caller who reads only the status sees it. */
 function answerOf(endpoint: Endpoint, results: readonly (OutgoingMessage | Refusal)[]): Answer {
   const refused = results.filter((one) => one instanceof Refusal);
   const shownResults = results.map((one) =>

@@ -9,7 +9,7 @@ export function exampleFor(job: Job, schema: Schema): { readonly value: unknown 
   const value = JSON.parse(JSON.stringify(made ?? null)) as unknown;
   try {
     const result = job.schema['~standard'].validate(value);
-    // A schema that asks somebody else is not asked for the sake of documentation.
+    // An asynchronous schema may call a service; documentation must not.
     if (result instanceof Promise) {
       result.catch(() => {});
       return null;

@@ -26,7 +26,7 @@ import { decoded, match } from './routes.ts';
 
 export type { ApiKey, Authorization, Authorize, RateLimit };
 
-/** Exactly one of `apiKeys`, `authorize` and `development` says who may call. */
+/** Give exactly one of `apiKeys`, `authorize` and `development`: it decides who may call. */
 export interface HttpOptions {
   readonly apiKeys?: readonly ApiKey[];
   readonly authorize?: Authorize;
@@ -49,13 +49,13 @@ export interface HttpOptions {
 }
 
 export interface HttpHandler {
-  /** Never rejects: what fails is answered with a 5xx and told to `app.events`. */
+  /** Never rejects. A failure is answered with a 5xx and emitted as an event of the app. */
   (request: Request): Promise<Response>;
-  /** The credential of a handler in development, to be shown to whoever started it; `null` otherwise. */
+  /** The credential of a handler in development, to be printed where it was started; `null` otherwise. */
   readonly developmentToken: string | null;
 }
 
-/** Throws `CONFIG` unless it is told who may call. */
+/** Throws `CONFIG` unless exactly one way to decide who may call is given. */
 export function createHttpHandler(client: Client, options: HttpOptions): HttpHandler {
   const { app, backend } = client;
   const { maxBodyBytes = Math.min(app.maxBodyBytes, backend.limits.maxBodyBytes), maxBatch = 1_000 } =

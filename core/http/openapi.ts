@@ -54,7 +54,7 @@ export function openApiOf(jobs: readonly Job[], basePath: string): Json {
           summary: 'Cancel a job',
           responses: {
             200: { description: 'Cancelled before it ran', content: content(ref('Cancelled')) },
-            202: { description: 'It runs, and its worker is told', content: content(ref('Cancelled')) },
+            202: { description: 'It runs, and its worker will abort it', content: content(ref('Cancelled')) },
             ...refusals(401, 404, 409, 429, 503),
           },
         },

@@ -44,7 +44,7 @@ const storageFaults: readonly ErrorCode[] = [
   'SCHEMA_VERSION',
 ];
 
-/** Whatever was thrown, as an answer. What went wrong inside is not told: paths and hosts are nobody's business. */
+/** Any thrown value as an answer. Internal causes stay out of it, because they name paths and hosts. */
 export function refusalOf(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
   if (!(error instanceof LongshoreError)) return internal(error);

@@ -21,7 +21,7 @@ export async function cancelJob(endpoint: Endpoint, call: Call, id: string): Pro
   switch (status) {
     case 'cancelled':
       return { status: 200, body: { id, status } };
-    case 'cancelling': // its worker is told, and may still finish first
+    case 'cancelling': // its worker will see the mark, and may finish first
       return { status: 202, body: { id, status } };
     case 'finished': {
       const detail = `Expected a job that waits or runs, got one that has ended. GET ${endpoint.basePath}/jobs/${id} says how.`;
@@ -66,13 +66,13 @@ function viewOf(record: JobRecord, stacks: boolean): Record<string, unknown> {
 
 function attemptOf(report: AttemptReport, stacks: boolean): Record<string, unknown> {
   const { attempt, startedAt, endedAt, outcome, error } = report;
-  const { stack, ...told } = error ?? {};
+  const { stack, ...rest } = error ?? {};
   return {
     attempt,
     startedAt: iso(startedAt),
     endedAt: iso(endedAt),
     outcome,
-    error: error && (stacks && stack !== undefined ? error : told),
+    error: error && (stacks && stack !== undefined ? error : rest),
   };
 }
 

@@ -1,6 +1,6 @@
 /**
  * Which IP addresses a job may call. The table follows IANA's special-purpose registries; IPv6 is refused unless it is
- * global unicast, so a range that IANA opens tomorrow is closed until somebody reads about it.
+ * global unicast, so a range that IANA opens tomorrow stays closed until it is added here.
  */
 
 import { isIPv4, isIPv6 } from 'node:net';

@@ -21,7 +21,7 @@ const commonOptions = [
   'expiresInMs',
 ] as const;
 
-/** Refuses what is no object, and options that nobody reads: they are typing errors. */
+/** Refuses values that are no object, and unknown options: they are typing errors. */
 export function checkOptions(factory: string, definition: unknown, own: readonly string[]): void {
   if (!isRecord(definition))
     throw config(`${factory}() expects an object of options, got ${shown(definition)}.`);

@@ -74,7 +74,7 @@ function isCanonicalHost(host: string): boolean {
 
 /** The URL, its fragment and the root dot of its host removed; or what is wrong with it, without its text. */
 export function parseTarget(text: string, base?: URL): URL | string {
-  // The parser would drop line breaks and tabs in silence; whoever sends them is not writing a URL.
+  // The parser would drop line breaks and tabs in silence, and no URL contains them.
   if (text.length > 8192) return 'expected a URL of at most 8192 characters';
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
   if (/[\u0000-\u0020\u007f]/.test(text)) return 'expected a URL without spaces and control characters';
@@ -103,7 +103,7 @@ function matches(rule: string, hostname: string): boolean {
 }
 
 /**
- * The addresses to connect to. ALL addresses of the host must be allowed: whoever mixes a public with a private one
+ * The addresses to connect to. ALL addresses of the host must be allowed: a name that mixes public with private ones
  * is hoping that the client picks the second. Resolves with the reason when one is not.
  */
 export async function addressesOf(

@@ -1,5 +1,5 @@
 /**
- * A job that calls a URL which somebody else may have chosen. It goes to public addresses only, to exactly those it has
+ * A job that calls a URL from an untrusted source. It goes to public addresses only, to exactly those it has
  * checked, and through every redirect anew. `docs/jobs.md` says what that protects from.
  */
 
@@ -35,7 +35,7 @@ export interface UrlJobDefinition extends CommonOptions<UrlPayload> {
   readonly allowHosts?: readonly string[];
   /**
    * For development and tests: `host:port` that may have a loopback or private address. Dangerous in production, where
-   * whoever can enqueue could reach that service. Metadata and link-local addresses stay refused.
+   * anybody who can enqueue could reach that service. Metadata and link-local addresses stay refused.
    */
   readonly allowPrivate?: readonly string[];
   /** @default 3 */

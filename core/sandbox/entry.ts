@@ -23,7 +23,7 @@ interface Channel {
 
 const channel = isMainThread ? processChannel() : threadChannel();
 const loading = load(channel.module);
-loading.catch(() => {}); // told to the first job
+loading.catch(() => {}); // the first job reports it
 
 function threadChannel(): Channel {
   return {

@@ -1,4 +1,4 @@
-/** One attempt in an isolate, from the worker's side: start, answer what the handler asks, stop it when told to. */
+/** One attempt in an isolate, from the worker's side: start it, answer the handler's questions, stop it. */
 
 import type { App } from '../app/app.ts';
 import type { Isolation } from '../app/isolation.ts';
@@ -109,7 +109,7 @@ function grant(app: App, ctx: HandlerContext, question: Question): Promise<unkno
 function warnWhenStuck(app: App, isolate: Isolate, ctx: HandlerContext): void {
   const timer = setTimeout(() => {
     const { id, job, queue, attempt, context } = ctx;
-    const message = `The ${isolate.isolation.kind} of this attempt was told to end ${stuckMs} ms ago and still runs: its code cannot be interrupted. Use isolate: 'process' for this job.`;
+    const message = `The ${isolate.isolation.kind} of this attempt was asked to end ${stuckMs} ms ago and still runs: its code cannot be interrupted. Use isolate: 'process' for this job.`;
     const tenantId = context.tenantId ?? null;
     app.events.emit({ type: 'job.warning', id, job, queue, attempt, tenantId, message });
   }, stuckMs).unref();

@@ -18,7 +18,7 @@ export interface Isolate {
   /** Resolves when it is gone. */
   readonly gone: Promise<void>;
   onMessage: (message: FromIsolate) => void;
-  /** It ended without being told to. */
+  /** It ended by itself. */
   onCrash: (error: Error) => void;
 }
 
@@ -108,11 +108,11 @@ function startProcess(isolation: Isolation): Isolate {
   let lastWords: Error | null = null;
   const gone = new Promise<void>((resolve) => {
     const end = (why: Error) => {
-      const told = killed;
+      const wasKilled = killed;
       killed = true;
       killGroup(child); // also when it ended by itself: what it had started goes with it
       resolve();
-      if (!told) isolate.onCrash(why);
+      if (!wasKilled) isolate.onCrash(why);
     };
     child.on('exit', (code, signal) => end(lastWords ?? endOf(isolation, code, signal)));
     child.on('error', (error) => {
@@ -128,7 +128,7 @@ function startProcess(isolation: Isolation): Isolate {
     pid: child.pid ?? 0,
     gone,
     send: (message) => {
-      child.send(message, () => {}); // one that is ending anyway has its end told by onCrash
+      child.send(message, () => {}); // onCrash reports the end of one that is ending anyway
     },
     hold(yes) {
       const what = yes ? 'ref' : 'unref';
@@ -197,12 +197,12 @@ function overMemory({ kind, maxMemoryMb }: Isolation, what: string): Error {
 
 function uncaught(thrown: unknown): Error {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-  const told = new Error(`Uncaught beside the handler: ${error.message}`);
-  if (error.stack !== undefined) told.stack = error.stack;
-  return told;
+  const beside = new Error(`Uncaught beside the handler: ${error.message}`);
+  if (error.stack !== undefined) beside.stack = error.stack;
+  return beside;
 }
 
-/** Where in this file the error was made helps nobody. */
+/** The place in this file where the error was made is of no use. */
 function withoutStack(message: string): Error {
   const error = new Error(message);
   delete error.stack;

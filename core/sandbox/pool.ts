@@ -6,7 +6,7 @@ import { type Isolate, startIsolate } from './isolate.ts';
 export interface Pool {
   /** A warm isolate for this module, or a new one. */
   take(isolation: Isolation): Isolate;
-  /** It has been told to stop: whoever needs one gets another, until `give` brings it back or it is gone. */
+  /** It is stopping. The next job gets another one, until `give` brings this one back or it is gone. */
   ending(isolate: Isolate): void;
   /** Its job has ended. */
   give(isolate: Isolate, healthy: boolean): void;

@@ -18,7 +18,7 @@ export function insideIsolate(): boolean {
   return mark in globalThis;
 }
 
-/** Called where a worker starts: in an isolate it would take jobs that nobody renews or drains. */
+/** Called where a worker starts: a worker in an isolate would lease jobs and never renew or drain them. */
 export function refuseInsideIsolate(what: string): void {
   if (!insideIsolate()) return;
   throw config(
@@ -42,7 +42,7 @@ export async function runIsolated(
   return host.runIn(app, job, isolation, input, ctx);
 }
 
-/** Ends what is idle or has been told to stop; isolates at work are left alone. */
+/** Ends isolates that are idle or stopping. Those at work are left alone. */
 export async function endIsolates(app: App): Promise<void> {
   if (loading) await (await loading.catch(() => null))?.endIsolates(app);
 }

@@ -8,14 +8,14 @@ export interface Io {
   readonly stdin: NodeJS.ReadableStream;
   readonly stdout: NodeJS.WritableStream;
   readonly stderr: NodeJS.WritableStream;
-  /** Which of the three somebody looks at. */
+  /** Which of the three streams are a terminal. */
   readonly isTTY: { readonly stdin: boolean; readonly stdout: boolean; readonly stderr: boolean };
   /** Width of the terminal; tables are only cut where there is one. */
   readonly columns: number;
   readonly clock: Clock;
   /** Process signals at which a worker drains. */
   readonly signals: readonly NodeJS.Signals[];
-  /** Aborts when nobody reads stdout any more. */
+  /** Aborts when the reader of stdout has gone. */
   readonly hungUp: AbortSignal;
   /** Runs this program again under `node --watch`, and resolves with its exit code. `null`: it cannot. */
   readonly watched: ((argv: readonly string[]) => Promise<number>) | null;

@@ -1,6 +1,6 @@
 /**
  * `longshore/testing`: an app on a queue in memory with a clock of its own, so that a two-day retry story is a
- * test of milliseconds; and the law suites, for whoever writes a backend.
+ * test of milliseconds; and the law suites, for authors of backends.
  */
 
 import { type App, createApp } from '../../core/app/app.ts';
@@ -59,7 +59,7 @@ export function testApp(app: App): TestApp {
   };
   const backend = memory({ clock });
   const client = connect(own, backend);
-  // The longest a job may run: nobody renews leases here, and time moves only between attempts.
+  // The longest a job may run: leases are not renewed here, and time moves only between attempts.
   const leaseMs = Math.max(60_000, ...[...app.jobs.values()].map((job) => job.timeoutMs + 1));
   return {
     app: own,

@@ -1,4 +1,4 @@
-/** A clock that stands still until it is told to move. */
+/** A clock that stands still until `advance` moves it. */
 
 import type { Clock } from '../../core/base/clock.ts';
 

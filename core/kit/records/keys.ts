@@ -22,7 +22,7 @@ export interface VersionedKey {
 
 export interface KeyTable {
   read(key: string): Promise<VersionedKey | null>;
-  /** Writes over the version that was read, `null` = there is none yet. `false`: somebody else was first, nothing changed. */
+  /** Writes over the version that was read, `null` = there is none yet. `false`: another writer was first, nothing changed. */
   write(key: string, stored: StoredKey, over: string | null): Promise<boolean>;
   remove(key: string, version: string): Promise<boolean>;
 }
@@ -33,7 +33,7 @@ interface Decision<T> {
   readonly write?: StoredKey | 'remove';
 }
 
-/** Two that want the same key meet once or twice; who loses so often does not lose to others. */
+/** Competing writers meet once or twice. After so many lost races something else is wrong. */
 const mostTries = 50;
 
 /** When nothing of it counts any more. */

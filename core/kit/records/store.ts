@@ -20,11 +20,11 @@ export interface Past {
 }
 
 export interface RecordTable {
-  /** Those whose ids are there stay as they are. */
+  /** Adds rows. A row whose id is known stays as it is. */
   add(rows: readonly RecordRow[]): Promise<void>;
   /** In any order; ids that are not there are left out. */
   read(ids: readonly string[]): Promise<Versioned[]>;
-  /** Writes over the version that was read, `null` = there is none yet. `false`: somebody else was first, nothing changed. */
+  /** Writes over the version that was read, `null` = there is none yet. `false`: another writer was first, nothing changed. */
   write(row: RecordRow, over: string | null): Promise<boolean>;
   /** By `createdAt`, newest first; without those that are past their time. */
   list(filter: RecordFilter, max: number, past: Past): Promise<RecordRow[]>;
@@ -42,7 +42,7 @@ export interface RecordStoreOptions {
 /** As long as the queues that keep records. */
 export const defaultRetention: Retention = { completedMs: 7 * 86_400_000, deadMs: 90 * 86_400_000 };
 
-/** Two that want the same row meet once or twice; who loses so often does not lose to others. */
+/** Competing writers meet once or twice. After so many lost races something else is wrong. */
 const mostTries = 50;
 
 export function isDead({ status }: Pick<RecordRow, 'status'>): boolean {
@@ -63,7 +63,7 @@ export function recordStore(
     return row.finishedAt === null || row.finishedAt > (isDead(row) ? dead : ended);
   }
 
-  /** Applies `change` to the row as it is, again whenever somebody else was faster. */
+  /** Applies `change` to the row as it is, and again after each lost race. */
   async function update<T>(id: string, change: (row: RecordRow | null) => Change<T>): Promise<T> {
     for (let tries = 0; tries < mostTries; tries++) {
       const [found] = await table.read([id]);

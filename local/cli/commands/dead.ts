@@ -63,7 +63,7 @@ const columnsAt = (now: number): readonly Column<DeadLetter>[] => [
   { title: 'error', value: (row) => row.error },
 ];
 
-/** The stored text holds the payload, which is nobody's business in a listing. */
+/** The stored text holds the payload, which does not belong into a listing. */
 function withoutBody({ body, ...letter }: DeadLetter): Omit<DeadLetter, 'body'> & { bytes: number } {
   return { ...letter, bytes: Buffer.byteLength(body) };
 }

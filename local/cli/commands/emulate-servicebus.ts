@@ -47,10 +47,10 @@ export const emulateServiceBus = defineCommand({
         const { connectionString } = server;
         note(`Service Bus for development on ${host}, port ${server.port}, until Ctrl-C. Nothing is kept.`);
         note(`Queues: ${queues.join(', ')}`);
-        const told = json
+        const text = json
           ? JSON.stringify({ port: server.port, connectionString, queues })
           : connectionString;
-        io.stdout.write(`${told}\n`);
+        io.stdout.write(`${text}\n`);
         await aborted(stopping.signal);
       } finally {
         await server.stop();

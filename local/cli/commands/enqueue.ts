@@ -58,7 +58,7 @@ export const enqueue = defineCommand({
     }
     const payload = parsed(json === '-' ? await fromStdin(input) : json, json === '-');
     const client = await session.client();
-    // As a moment, so that what is told is what was sent.
+    // As a moment, so that the printed time is the one that was sent.
     const now = app.clock.now();
     const at = flags.delay === undefined ? flags.runAt?.getTime() : now + flags.delay;
     const later = at !== undefined && at > now ? at : null;
@@ -87,7 +87,7 @@ async function fromStdin({ io: { stdin, isTTY, stderr } }: Pick<Input, 'io'>): P
   return textOf(stdin);
 }
 
-/** The text itself stays out of the message: it may be somebody's data. */
+/** The text stays out of the message: it may be personal data. */
 function parsed(text: string, piped: boolean): unknown {
   try {
     return JSON.parse(text);

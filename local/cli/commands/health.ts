@@ -103,8 +103,8 @@ async function age({ session }: Pick<Input, 'session'>, maxAgeMs: number): Promi
   const oldest = open.toSorted((a, b) => (b.oldestReadyMs ?? -1) - (a.oldestReadyMs ?? -1))[0];
   if (oldest == null || oldest.oldestReadyMs === null) return [true, 'no job is waiting'];
   const ok = oldest.oldestReadyMs <= maxAgeMs;
-  const told = `the oldest ready job waits ${span(oldest.oldestReadyMs)} in ${oldest.queue}`;
-  return [ok, ok ? told : `${told}, longer than ${span(maxAgeMs)}`];
+  const text = `the oldest ready job waits ${span(oldest.oldestReadyMs)} in ${oldest.queue}`;
+  return [ok, ok ? text : `${text}, longer than ${span(maxAgeMs)}`];
 }
 
 const seenWithinMs = 30_000;
@@ -112,8 +112,8 @@ const seenWithinMs = 30_000;
 async function seen({ session, io }: Pick<Input, 'session' | 'io'>, least: number): Promise<Answer> {
   const { stores } = await session.client();
   const found = (await stores.workers.list(io.clock.now() - seenWithinMs)).length;
-  const told = `${count(found, 'worker')} seen within ${span(seenWithinMs)}`;
-  return found >= least ? [true, told] : [false, `${told}, expected ${least}. Start one with longshore work`];
+  const text = `${count(found, 'worker')} seen within ${span(seenWithinMs)}`;
+  return found >= least ? [true, text] : [false, `${text}, expected ${least}. Start one with longshore work`];
 }
 
 async function within<T>({ io }: Pick<Input, 'io'>, ms: number, ask: () => Promise<T>): Promise<T> {

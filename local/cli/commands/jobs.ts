@@ -132,7 +132,7 @@ const attemptColumns: readonly Column<AttemptReport>[] = [
   { title: 'error', value: (row) => (row.error === null ? '' : `${row.error.code}: ${row.error.message}`) },
 ];
 
-/** A stack trace names folders and says little to whoever asks what became of a job; LONGSHORE_DEBUG=1 keeps it. */
+/** A stack trace names folders and says little about what became of a job; LONGSHORE_DEBUG=1 keeps it. */
 function shown(record: JobRecord, env: Input['io']['env']): JobRecord {
   if (env.LONGSHORE_DEBUG === '1') return record;
   const attempts = record.attempts.map((report) => {
@@ -146,7 +146,7 @@ function shown(record: JobRecord, env: Input['io']['env']): JobRecord {
 const cancel = defineCommand({
   path: 'jobs cancel',
   summary: 'cancel jobs that wait or run',
-  about: 'A waiting job is cancelled at once. A running one is told, and ends within about a second.',
+  about: 'A waiting job is cancelled at once. A running one is aborted by its worker within about a second.',
   args: [{ name: '<id...>', text: 'ids of jobs', parse: id }],
   flags: {},
   examples: ['longshore jobs cancel 0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b'],
@@ -173,7 +173,7 @@ const cancel = defineCommand({
 
 const saying: Readonly<Record<CancelResult, string>> = {
   cancelled: 'cancelled',
-  cancelling: 'runs, and was told to end',
+  cancelling: 'runs, and will be aborted',
   finished: 'has already ended',
   unknown: 'is not known, or no longer kept',
 };

@@ -25,7 +25,7 @@ const reap = defineCommand({
   },
 });
 
-/** One kind is left alone by asking for those that ended before anybody could have enqueued them. */
+/** One kind is left alone by asking for those that ended before any job was enqueued. */
 const keepAllMs = 100 * 365 * 86_400_000;
 
 const purge = defineCommand({

@@ -1,4 +1,4 @@
-/** Dead letters in bulk: which ones are meant, each once, and no faster than somebody wants. */
+/** Dead letters in bulk: which ones are meant, each once, and at the wanted rate. */
 
 import type { Clock } from '../../../core/base/clock.ts';
 import type { DeadLetter, DeadLetters } from '../../../core/contract/admin.ts';

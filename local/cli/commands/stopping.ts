@@ -1,4 +1,4 @@
-/** How somebody ends a command that stays until it is told to go. */
+/** Signals that end a command which otherwise goes on for ever. */
 
 import type { Input } from '../definition.ts';
 

@@ -22,7 +22,7 @@ export const logFlag = {
 
 export const work = defineCommand({
   path: 'work',
-  summary: 'run a worker until it is told to stop',
+  summary: 'run a worker until it is stopped',
   about:
     'Takes jobs from the queues and enqueues what the schedules owe. The first Ctrl-C or SIGTERM drains: running jobs may end, the rest is released; a second one ends at once.',
   args: [{ name: '[queues...]', text: 'by default every queue that some job of the app names', parse: name }],
@@ -154,7 +154,7 @@ export async function runWorker(
   };
 }
 
-/** A job that somebody has cancelled is rejected too, but it is not a dead letter. */
+/** A cancelled job is rejected too, but it is not a dead letter. */
 function isDead(event: Extract<LongshoreEvent, { type: 'job.settled' }>): boolean {
   return (
     event.settled && ['dead-lettered', 'rejected'].includes(event.outcome) && event.reason !== 'cancelled'

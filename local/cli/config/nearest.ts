@@ -1,4 +1,4 @@
-/** The name somebody most likely meant; `null` when none is close. */
+/** The name that was most likely meant; `null` when none is close. */
 export function nearest(given: string, names: Iterable<string>): string | null {
   let best: string | null = null;
   let least = Math.max(1, Math.floor(given.length / 3)) + 1;

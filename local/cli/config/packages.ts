@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { CliError } from '../errors.ts';
 
 /**
- * Throws `CONFIG` unless all are installed. Each is looked for with `import.meta.resolve` of a literal, so that whoever
+ * Throws `CONFIG` unless all are installed. Each is looked for with `import.meta.resolve` of a literal, so that the one who
  * reads the code, a test included, sees what is needed.
  */
 export function checkPackages(

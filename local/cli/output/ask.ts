@@ -6,7 +6,7 @@ import { CliError } from '../errors.ts';
 
 export const yesFlag = { flags: '--yes', text: 'do not ask' } as const;
 
-/** Where nobody can be asked, `--yes` is needed. Called before anything is loaded, so that it fails at once. */
+/** Without a terminal `--yes` is needed. Called before anything is loaded, so that it fails at once. */
 export function canAsk({ io, json }: Input, yes: boolean | undefined, what: string): void {
   if (yes || (io.isTTY.stdin && io.isTTY.stderr && !json)) return;
   throw new CliError('CONFIRM', 2, `This would ${what} for good. Add --yes if that is what you want.`);

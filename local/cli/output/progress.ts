@@ -1,4 +1,4 @@
-/** A bar for long work. On stderr, and only where somebody looks at it. */
+/** A progress bar for long work: on stderr, and only on a terminal. */
 
 import type { Io } from '../io.ts';
 

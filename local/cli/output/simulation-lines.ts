@@ -47,16 +47,16 @@ function linesOf(event: Exclude<SimulationEvent, { type: 'printed' }>, words: Wo
     }
     case 'answered': {
       const { done, failed, durationMs } = event;
-      const told = `${done} done${failed > 0 ? `, ${failed} reported as failed` : ''}, ${span(durationMs)}`;
-      return [['←', failed > 0 ? 'yellow' : 'green', event.queue, told]];
+      const text = `${done} done${failed > 0 ? `, ${failed} reported as failed` : ''}, ${span(durationMs)}`;
+      return [['←', failed > 0 ? 'yellow' : 'green', event.queue, text]];
     }
     case 'failed': {
-      const told = `the function failed, ${count(event.messages, 'message')} will come again: ${event.error.message}`;
-      return [['←', 'red', event.queue, told]];
+      const text = `the function failed, ${count(event.messages, 'message')} will come again: ${event.error.message}`;
+      return [['←', 'red', event.queue, text]];
     }
     case 'redriven': {
-      const told = `${count(event.messages, 'message')} came too often: ${words.broker} moves it to ${words.deadLettersOf(event.queue)}`;
-      return [['✗', 'red', event.queue, told]];
+      const text = `${count(event.messages, 'message')} came too often: ${words.broker} moves it to ${words.deadLettersOf(event.queue)}`;
+      return [['✗', 'red', event.queue, text]];
     }
     case 'ticked':
       if (event.error) return [['✗', 'red', 'schedule', event.error.message]];
@@ -79,14 +79,14 @@ function linesOf(event: Exclude<SimulationEvent, { type: 'printed' }>, words: Wo
   }
 }
 
-/** Longshore's own lines are told as everywhere else; what else the functions print is shown as it is. */
+/** Longshore's own events are printed as everywhere else; what else the functions print is shown as it is. */
 function printedLine(text: string, ui: Ui, now: number): string | null {
   const event = eventOf(text);
   if (event === 'silent') return null;
   return (event && eventLine(event, ui, now)) ?? `          ${ui.paint('dim', plain(text))}`;
 }
 
-const told = ['job.settled', 'job.log', 'job.warning', 'schedule.enqueued'];
+const shownTypes = ['job.settled', 'job.log', 'job.warning', 'schedule.enqueued'];
 const silent = ['job.started'];
 
 function eventOf(text: string): LongshoreEvent | 'silent' | null {
@@ -95,7 +95,9 @@ function eventOf(text: string): LongshoreEvent | 'silent' | null {
     const { event: type, ...facts } = JSON.parse(text) as { event?: string };
     if (silent.includes(type ?? '')) return 'silent';
     const absent = { tenantId: null, error: null, reason: null, delayMs: null, fields: {} };
-    return told.includes(type ?? '') ? ({ ...absent, ...facts, type } as unknown as LongshoreEvent) : null;
+    return shownTypes.includes(type ?? '')
+      ? ({ ...absent, ...facts, type } as unknown as LongshoreEvent)
+      : null;
   } catch {
     return null;
   }

@@ -1,4 +1,4 @@
-/** A function app behind Service Bus on this machine, until it is told to stop or nothing is left to do. */
+/** A function app behind Service Bus on this machine, until it is stopped or nothing is left to do. */
 
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';

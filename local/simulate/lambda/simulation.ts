@@ -1,4 +1,4 @@
-/** Lambda and SQS on this machine, until it is told to stop or nothing is left to do. */
+/** Lambda and SQS on this machine, until it is stopped or nothing is left to do. */
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** The event source of one queue: polls until it is told to stop, and tells what came of each batch. */
+/** The event source of one queue: polls until it is stopped, and tells what came of each batch. */
 
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import { systemClock } from '../../../core/base/clock.ts';

@@ -112,7 +112,7 @@ export function settlingLaws(law: Law): void {
     assert.equal(await t.ack(lease), true);
   });
 
-  law('an interruption is told to the attempt after it, and to that one only', async (t) => {
+  law('an interruption is reported to the attempt after it, and to that one only', async (t) => {
     await t.put();
     await t.take({ leaseMs: second });
     await t.advance(second);
@@ -123,7 +123,7 @@ export function settlingLaws(law: Law): void {
     assert.equal((await t.take()).interrupted, false);
   });
 
-  law('an attempt released uncounted leaves the interruption before it to be told', async (t) => {
+  law('an attempt released uncounted leaves the interruption before it to be reported', async (t) => {
     await t.put();
     await t.take({ leaseMs: second });
     await t.advance(second);

@@ -1,4 +1,4 @@
-/** The laws of a queue: whoever keeps them all can carry Longshore's jobs. */
+/** The laws of a queue: a backend that keeps them all can carry Longshore's jobs. */
 
 import { administrationLaws } from './backend-administration.ts';
 import { deadLetterLaws } from './backend-dead-letters.ts';

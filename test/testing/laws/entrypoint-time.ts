@@ -3,7 +3,7 @@ import type { HandlerContext } from '../../../core/app/job.ts';
 import { type EntrypointLaw, takesTime } from './entrypoint-kit.ts';
 import { hour, mail, minute, second } from './kit.ts';
 
-/** Ends when it is told to, as a good handler does. */
+/** Ends when its signal aborts, as a good handler does. */
 const untilAborted = ({ signal }: HandlerContext) =>
   new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
 

@@ -64,13 +64,13 @@ function recorded(queue: QueueBackend, stores: Stores, now: () => number): Queue
     stores,
     async enqueue(messages) {
       const at = now();
-      const told = messages.map(({ body, notBefore, group: _, ...facts }) => {
+      const recorded = messages.map(({ body, notBefore, group: _, ...facts }) => {
         const job = { ...facts, createdAt: at, runAt: notBefore ?? at };
         jobs.set(body, job);
         return job;
       });
       const results = await queue.enqueue(messages);
-      await writer.enqueued(told);
+      await writer.enqueued(recorded);
       return results;
     },
     async fetch(request) {

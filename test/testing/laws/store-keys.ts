@@ -13,7 +13,7 @@ export function keyLaws(law: Law): void {
     assert.deepEqual(await keys.claim(key, 'ben', t.now() + hour), { state: 'running', until });
   });
 
-  law('keys are told apart to the last character', async (t) => {
+  law('keys differ to the last character', async (t) => {
     const { keys } = t.stores;
     for (const other of [key, `${key} `, key.toUpperCase(), `${key}é`, `${key}e\u0301`, '%', '_']) {
       assert.deepEqual(await keys.claim(other, `owner of ${other}`, t.now() + minute), ours);

@@ -59,7 +59,7 @@ export function retentionLaws(law: Law): void {
   });
 
   law(
-    'purge without arguments keeps what the store was told to keep',
+    'purge without arguments keeps what the store was asked to keep',
     async (t) => {
       const { ended, dead, live } = await oneOfEach(t);
       await t.advance(day - minute);

@@ -1,13 +1,13 @@
-/** Cancelling where the queue cannot be asked to give a message up: the next attempt is told that it must not run. */
+/** Cancelling where the queue cannot be asked to give a message up: the next attempt learns that it must not run. */
 
 import assert from 'node:assert/strict';
 import { day, hour, minute, second } from './kit.ts';
 import type { Law } from './law.ts';
-import { outcomesOf, reportAt, tell } from './store-writing-kit.ts';
+import { outcomesOf, recorder, reportAt } from './store-writing-kit.ts';
 
 export function writtenCancelLaws(law: Law): void {
   law('a job cancelled while it waits is not begun, however often its message comes', async (t) => {
-    const { job, enqueued, started, record } = tell(t);
+    const { job, enqueued, started, record } = recorder(t);
     await enqueued();
     assert.equal(await t.stores.records.cancel(job.id), 'cancelled');
     const before = await record();
@@ -20,7 +20,7 @@ export function writtenCancelLaws(law: Law): void {
   });
 
   law('a job cancelled between two attempts is not begun again', async (t) => {
-    const { job, enqueued, started, settled, record } = tell(t);
+    const { job, enqueued, started, settled, record } = recorder(t);
     await enqueued();
     const at = t.now();
     await started(1);
@@ -28,15 +28,15 @@ export function writtenCancelLaws(law: Law): void {
     assert.equal(await t.stores.records.cancel(job.id), 'cancelled');
     await t.advance(hour);
     assert.equal(await started(2), true);
-    const told = await record();
-    assert.deepEqual([told.status, outcomesOf(told)], ['cancelled', ['1 requeued']]);
+    const found = await record();
+    assert.deepEqual([found.status, outcomesOf(found)], ['cancelled', ['1 requeued']]);
   });
 
   law(
     'that a waiting job was cancelled is remembered until its message comes, past its retention and every purge',
     async (t) => {
       const { records } = t.stores;
-      const { job, enqueued, started } = tell(t, { notBefore: t.now() + 40 * day });
+      const { job, enqueued, started } = recorder(t, { notBefore: t.now() + 40 * day });
       await enqueued();
       await records.cancel(job.id);
       await t.advance(41 * day);
@@ -50,7 +50,7 @@ export function writtenCancelLaws(law: Law): void {
 
   law('a running job that is asked to stop hears of it, and ends as it ends', async (t) => {
     const { records } = t.stores;
-    const [done, back] = [tell(t), tell(t)];
+    const [done, back] = [recorder(t), recorder(t)];
     const at = t.now();
     for (const { enqueued, started, job } of [done, back]) {
       await enqueued();
@@ -73,15 +73,15 @@ export function writtenCancelLaws(law: Law): void {
     'a job that is asked to stop and loses its worker is not begun again',
     async (t) => {
       const { records } = t.stores;
-      const { job, enqueued, started, record } = tell(t);
+      const { job, enqueued, started, record } = recorder(t);
       await enqueued();
       await started(1);
       await records.cancel(job.id);
       await t.advance(hour);
       assert.equal(await started(2), true);
-      const told = await record();
-      assert.deepEqual([told.status, told.finishedAt], ['cancelled', t.now()]);
-      assert.deepEqual(outcomesOf(told), ['1 interrupted']);
+      const found = await record();
+      assert.deepEqual([found.status, found.finishedAt], ['cancelled', t.now()]);
+      assert.deepEqual(outcomesOf(found), ['1 interrupted']);
       await t.advance(10 * day);
       await records.purge();
       await records.purge({ completedMs: 0, deadMs: 0 });
@@ -91,7 +91,7 @@ export function writtenCancelLaws(law: Law): void {
   );
 
   law('an attempt that stops because it was asked to ends as cancelled', async (t) => {
-    const { job, enqueued, started, settled, record } = tell(t);
+    const { job, enqueued, started, settled, record } = recorder(t);
     await enqueued();
     const at = t.now();
     await started(1);
@@ -104,8 +104,8 @@ export function writtenCancelLaws(law: Law): void {
   });
 
   law('a cancelled job that ran because nobody could tell it is what it became', async (t) => {
-    const ran = tell(t);
-    const failed = tell(t);
+    const ran = recorder(t);
+    const failed = recorder(t);
     for (const { enqueued, job } of [ran, failed]) {
       await enqueued();
       await t.stores.records.cancel(job.id);
@@ -121,7 +121,7 @@ export function writtenCancelLaws(law: Law): void {
   });
 
   law('a failed job that was once asked to stop runs normally when its dead letter is retried', async (t) => {
-    const { job, enqueued, started, settled, record } = tell(t);
+    const { job, enqueued, started, settled, record } = recorder(t);
     await enqueued();
     const at = t.now();
     await started(1);

@@ -1,4 +1,4 @@
-/** The verbs of the laws about what is written, told without a queue: late, twice or out of order, as a law needs it. */
+/** The verbs of the laws about what is written, without a queue: late, twice or out of order, as a law needs it. */
 
 import assert from 'node:assert/strict';
 import type { AbandonReason, AttemptReport, Outcome } from '../../../core/contract/outcome.ts';
@@ -6,11 +6,11 @@ import type { OutgoingMessage } from '../../../core/contract/queue.ts';
 import type { JobRecord, RecordedJob, RecordWriter } from '../../../core/contract/store.ts';
 import type { Kit } from './kit.ts';
 
-export interface Telling {
+export interface Recorder {
   readonly writer: RecordWriter;
   readonly job: RecordedJob;
   enqueued(): Promise<void>;
-  /** Answers whether the job was cancelled. The owner is `lease <attempt>`, unless told otherwise. */
+  /** Answers whether the job was cancelled. The owner is `lease <attempt>`, unless another is given. */
   started(attempt: number, at?: number, owner?: string): Promise<boolean>;
   settled(report: AttemptReport, rest?: EndOptions): Promise<void>;
   record(): Promise<JobRecord>;
@@ -24,16 +24,16 @@ export interface EndOptions {
   readonly error?: string;
 }
 
-/** @param opening which opening of the storage is told */
-export function tell(t: Kit, change: Partial<OutgoingMessage> = {}, opening = 0): Telling {
+/** @param opening which opening of the storage is written to */
+export function recorder(t: Kit, change: Partial<OutgoingMessage> = {}, opening = 0): Recorder {
   const { id, queue, job: name, tenantId, priority, notBefore } = t.message(change);
   const createdAt = t.now();
   const job = { id, queue, job: name, tenantId, priority, createdAt, runAt: notBefore ?? createdAt };
   return about(t, job, opening);
 }
 
-/** The same job, told over another opening. */
-export function about(t: Kit, job: RecordedJob, opening: number): Telling {
+/** The same job, written over another opening. */
+export function about(t: Kit, job: RecordedJob, opening: number): Recorder {
   const { records } = t.openings[opening % t.openings.length]!.stores!;
   assert.ok(records.writer, 'the store offers no write side');
   const { writer } = records;

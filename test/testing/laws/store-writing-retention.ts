@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import type { Retention } from '../../../core/contract/store.ts';
 import { day, type Kit, minute, second } from './kit.ts';
 import type { Law } from './law.ts';
-import { reportAt, type Telling, tell } from './store-writing-kit.ts';
+import { type Recorder, recorder, reportAt } from './store-writing-kit.ts';
 
 async function purgeAll(t: Kit, olderThan?: Retention): Promise<void> {
   for (let step = 0; step < 1_000; step++) {
@@ -15,17 +15,17 @@ async function purgeAll(t: Kit, olderThan?: Retention): Promise<void> {
 
 /** One job in every state that attempts bring about, all of them now. */
 async function oneOfEach(t: Kit) {
-  const told = async (...end: Partial<Parameters<Telling['settled']>>[1][]) => {
-    const one = tell(t);
+  const ended = async (...end: Partial<Parameters<Recorder['settled']>>[1][]) => {
+    const one = recorder(t);
     await one.enqueued();
     if (end.length > 0) await one.started(1);
     if (end[0]) await one.settled(reportAt(t, 1, t.now(), end[0].reason ? 'rejected' : 'acked'), end[0]);
     return one.job.id;
   };
   return {
-    ended: [await told({}), await told({ reason: 'cancelled', error: '' })],
-    dead: [await told({ reason: 'permanent', error: '' }), await told({ reason: 'expired', error: '' })],
-    live: [await told(undefined), await told({ runAt: t.now() + 500 * day }), await told()],
+    ended: [await ended({}), await ended({ reason: 'cancelled', error: '' })],
+    dead: [await ended({ reason: 'permanent', error: '' }), await ended({ reason: 'expired', error: '' })],
+    live: [await ended(undefined), await ended({ runAt: t.now() + 500 * day }), await ended()],
   };
 }
 
@@ -45,7 +45,7 @@ async function assertGone(t: Kit, ids: readonly string[]): Promise<void> {
 
 export function writtenRetentionLaws(law: Law): void {
   law(
-    'a record is shown as long as the store was told to, a live one always',
+    'a record is shown as long as the store was asked to, a live one always',
     async (t) => {
       const { ended, dead, live } = await oneOfEach(t);
       await t.advance(day - second);
@@ -85,7 +85,7 @@ export function writtenRetentionLaws(law: Law): void {
   law(
     'with a retention of 0 a record goes when the job ends, and a late word of its sender does not bring it back',
     async (t) => {
-      const { job, enqueued, started, settled } = tell(t);
+      const { job, enqueued, started, settled } = recorder(t);
       const at = t.now();
       await started(1);
       await settled(reportAt(t, 1, at, 'acked'));
@@ -104,7 +104,7 @@ export function writtenRetentionLaws(law: Law): void {
     await t.advance(minute);
     await purgeAll(t, { completedMs: 0, deadMs: 0 });
     await assertGone(t, [...ended, ...dead]);
-    const again = tell(t, { id: ended[0]! });
+    const again = recorder(t, { id: ended[0]! });
     await again.enqueued();
     assert.deepEqual([(await again.record()).status, (await again.record()).attempts], ['pending', []]);
   });

@@ -1,13 +1,13 @@
-/** Records of a queue that keeps none: what they say, whatever order they are told in. */
+/** Records of a queue that keeps none: what they say, in whatever order they are written. */
 
 import assert from 'node:assert/strict';
 import { hour, minute, second } from './kit.ts';
 import type { Law } from './law.ts';
-import { about, outcomesOf, reportAt, tell } from './store-writing-kit.ts';
+import { about, outcomesOf, recorder, reportAt } from './store-writing-kit.ts';
 
 export function writingLaws(law: Law): void {
   law('a job goes from pending over processing and retrying to completed, with all attempts', async (t) => {
-    const { enqueued, started, settled, record } = tell(t, { tenantId: 'açme', priority: 2 });
+    const { enqueued, started, settled, record } = recorder(t, { tenantId: 'açme', priority: 2 });
     await enqueued();
     const { status, tenantId, priority } = await record();
     assert.deepEqual([status, tenantId, priority], ['pending', 'açme', 2]);
@@ -36,8 +36,8 @@ export function writingLaws(law: Law): void {
     assert.deepEqual([done.tenantId, done.reason, done.error], ['açme', null, null]);
   });
 
-  law('many jobs are told at once', async (t) => {
-    const jobs = Array.from({ length: 600 }, () => tell(t).job);
+  law('many jobs are reported at once', async (t) => {
+    const jobs = Array.from({ length: 600 }, () => recorder(t).job);
     const { writer, record } = about(t, jobs[599]!, 0);
     await writer.enqueued(jobs);
     assert.equal((await record()).status, 'pending');
@@ -45,8 +45,8 @@ export function writingLaws(law: Law): void {
     assert.deepEqual(listed.map(({ id }) => id).sort(), jobs.map(({ id }) => id).sort());
   });
 
-  law('a job that is told as new once more stays as it is', async (t) => {
-    const { enqueued, started, settled, record } = tell(t);
+  law('a job that is reported as new once more stays as it is', async (t) => {
+    const { enqueued, started, settled, record } = recorder(t);
     const at = t.now();
     const steps = [
       enqueued,
@@ -65,7 +65,7 @@ export function writingLaws(law: Law): void {
   });
 
   law('a sender that reports late, after the start or the end, changes nothing', async (t) => {
-    const { job, enqueued, started, settled, record } = tell(t, { tenantId: 'acme' });
+    const { job, enqueued, started, settled, record } = recorder(t, { tenantId: 'acme' });
     await started(1);
     const running = await record();
     const { status, tenantId, queue, createdAt } = running;
@@ -77,8 +77,8 @@ export function writingLaws(law: Law): void {
     assert.equal((await record()).status, 'completed');
   });
 
-  law('a start that is told twice is one attempt', async (t) => {
-    const { started, record } = tell(t);
+  law('a start that is reported twice is one attempt', async (t) => {
+    const { started, record } = recorder(t);
     await started(1);
     const before = await record();
     assert.equal(await started(1), false);
@@ -86,7 +86,7 @@ export function writingLaws(law: Law): void {
   });
 
   law('an attempt that never reported is listed as interrupted when the next one begins', async (t) => {
-    const { enqueued, started, record } = tell(t);
+    const { enqueued, started, record } = recorder(t);
     await enqueued();
     const startedAt = t.now();
     await started(1);
@@ -100,12 +100,12 @@ export function writingLaws(law: Law): void {
     assert.deepEqual([lost?.startedAt, lost?.endedAt], [startedAt, t.now()]);
   });
 
-  law('an attempt is told when the one before it never reported, and only then', async (t) => {
-    const { writer, job, settled } = tell(t);
+  law('an attempt learns when the one before it never reported, and only then', async (t) => {
+    const { writer, job, settled } = recorder(t);
     const begin = (attempt: number, owner = `lease ${attempt}`) =>
       writer.started(job, { owner, attempt, at: t.now() });
     assert.deepEqual(await begin(1), { cancelled: false, interrupted: false });
-    assert.deepEqual(await begin(1), { cancelled: false, interrupted: false }); // told twice
+    assert.deepEqual(await begin(1), { cancelled: false, interrupted: false }); // reported twice
     await t.advance(hour);
     const secondAt = t.now();
     assert.deepEqual(await begin(2), { cancelled: false, interrupted: true });
@@ -119,7 +119,7 @@ export function writingLaws(law: Law): void {
   });
 
   law('a start of an older attempt changes nothing, whatever became of the newer one', async (t) => {
-    const { enqueued, started, settled, record } = tell(t);
+    const { enqueued, started, settled, record } = recorder(t);
     await enqueued();
     const staleAt = t.now();
     await t.advance(minute);
@@ -134,7 +134,7 @@ export function writingLaws(law: Law): void {
   });
 
   law('a late report of an older attempt fills in its own line and changes nothing else', async (t) => {
-    const { enqueued, started, settled, record } = tell(t);
+    const { enqueued, started, settled, record } = recorder(t);
     await enqueued();
     const firstAt = t.now();
     await started(1);
@@ -157,7 +157,7 @@ export function writingLaws(law: Law): void {
 
   law('a late report never moves a job that has ended, nor one that waits again', async (t) => {
     for (const runAt of [null, t.now() + hour]) {
-      const { enqueued, started, settled, record } = tell(t);
+      const { enqueued, started, settled, record } = recorder(t);
       await enqueued();
       const firstAt = t.now();
       await started(1);
@@ -181,7 +181,7 @@ export function writingLaws(law: Law): void {
   });
 
   law('a stale owner of the same attempt changes nothing', async (t) => {
-    const { enqueued, started, settled, record } = tell(t);
+    const { enqueued, started, settled, record } = recorder(t);
     await enqueued();
     const firstAt = t.now();
     await started(1, firstAt, 'anna');
@@ -198,7 +198,7 @@ export function writingLaws(law: Law): void {
   });
 
   law('progress is taken from the run that goes on, and from nobody else', async (t) => {
-    const { job, enqueued, started, settled } = tell(t);
+    const { job, enqueued, started, settled } = recorder(t);
     const { records } = t.stores;
     const progress = { done: 1, total: 2, message: null, at: t.now() };
     const by = (owner: string) => records.progress(job.id, owner, progress);
@@ -213,8 +213,8 @@ export function writingLaws(law: Law): void {
     assert.equal(await by('lease 1'), false);
   });
 
-  law('an end that is told twice is one end, and a second one of the same owner is none', async (t) => {
-    const { enqueued, started, settled, record } = tell(t);
+  law('an end that is reported twice is one end, and a second one of the same owner is none', async (t) => {
+    const { enqueued, started, settled, record } = recorder(t);
     await enqueued();
     const at = t.now();
     await started(1);
@@ -227,9 +227,9 @@ export function writingLaws(law: Law): void {
     assert.deepEqual(await record(), before);
   });
 
-  law('an end whose start was never told counts, also of a job that was never told', async (t) => {
+  law('an end whose start was never reported counts, also of a job that was never reported', async (t) => {
     for (const known of [true, false]) {
-      const { enqueued, settled, record } = tell(t, { tenantId: 'acme' });
+      const { enqueued, settled, record } = recorder(t, { tenantId: 'acme' });
       if (known) await enqueued();
       const report = reportAt(t, 1, t.now(), 'acked', { output: '"done"' });
       await settled(report);
@@ -238,20 +238,20 @@ export function writingLaws(law: Law): void {
     }
   });
 
-  law('an end whose start was never told lists the attempt before it as interrupted', async (t) => {
-    const { enqueued, started, settled, record } = tell(t);
+  law('an end whose start was never reported lists the attempt before it as interrupted', async (t) => {
+    const { enqueued, started, settled, record } = recorder(t);
     await enqueued();
     await started(1);
     await t.advance(minute);
     const report = reportAt(t, 2, t.now(), 'rejected');
     await settled(report, { reason: 'crash-loop', error: 'CRASH_LOOP: all 1' });
-    const told = await record();
-    assert.deepEqual([told.status, told.reason], ['failed', 'crash-loop']);
-    assert.deepEqual(outcomesOf(told), ['1 interrupted', '2 rejected']);
+    const found = await record();
+    assert.deepEqual([found.status, found.reason], ['failed', 'crash-loop']);
+    assert.deepEqual(outcomesOf(found), ['1 interrupted', '2 rejected']);
   });
 
   law('hosts whose clocks disagree still write the newer attempt over the older', async (t) => {
-    const { enqueued, started, settled, record } = tell(t);
+    const { enqueued, started, settled, record } = recorder(t);
     await enqueued();
     const behindMs = 30 * second;
     const at = t.now();
@@ -266,7 +266,7 @@ export function writingLaws(law: Law): void {
   });
 
   law('an attempt that was released is not listed, and may begin again', async (t) => {
-    const { enqueued, started, settled, record } = tell(t);
+    const { enqueued, started, settled, record } = recorder(t);
     await enqueued();
     const at = t.now();
     for (const owner of ['anna', 'ben']) {
@@ -277,12 +277,12 @@ export function writingLaws(law: Law): void {
     }
     await started(1, at, 'carl');
     await settled(reportAt(t, 1, at, 'acked'), { owner: 'carl' });
-    const told = await record();
-    assert.deepEqual([told.status, outcomesOf(told)], ['completed', ['1 acked']]);
+    const found = await record();
+    assert.deepEqual([found.status, outcomesOf(found)], ['completed', ['1 acked']]);
   });
 
   law('a dead letter that is retried begins anew, and keeps what it went through', async (t) => {
-    const { enqueued, started, settled, record } = tell(t);
+    const { enqueued, started, settled, record } = recorder(t);
     await enqueued();
     for (const attempt of [1, 2]) {
       const at = t.now();
@@ -301,13 +301,13 @@ export function writingLaws(law: Law): void {
       ['processing', null, null, null],
     );
     await settled(reportAt(t, 1, at, 'acked'), { owner: 'again' });
-    const told = await record();
-    assert.deepEqual(outcomesOf(told), ['1 requeued', '2 dead-lettered', '1 acked']);
-    assert.equal(told.status, 'completed');
+    const found = await record();
+    assert.deepEqual(outcomesOf(found), ['1 requeued', '2 dead-lettered', '1 acked']);
+    assert.equal(found.status, 'completed');
   });
 
   law('of writes that race over all openings none is lost', async (t) => {
-    const { job, enqueued } = tell(t);
+    const { job, enqueued } = recorder(t);
     await enqueued();
     const at = t.now();
     await t.advance(minute);
@@ -322,9 +322,9 @@ export function writingLaws(law: Law): void {
         await settled(report, done ? {} : { runAt: t.now() });
       }),
     );
-    const told = await about(t, job, 0).record();
-    assert.equal(told.status, 'completed');
+    const found = await about(t, job, 0).record();
+    assert.equal(found.status, 'completed');
     const expected = attempts.map((attempt) => `${attempt} ${attempt === 12 ? 'acked' : 'requeued'}`);
-    assert.deepEqual(outcomesOf(told), expected);
+    assert.deepEqual(outcomesOf(found), expected);
   });
 }

@@ -26,7 +26,7 @@ export function describeStore(name: string, harness: Harness, runner: Runner): v
   });
 }
 
-/** For a store without a queue of its own: records are what the sending side and the attempts have told it. */
+/** For a store without a queue of its own: records are what the sending side and the attempts have reported. */
 export function describeStoreAlone(name: string, stores: StoreHarness, runner: Runner): void {
   const law = lawsOf(besideAQueue(stores), runner);
   runner.describe(`${name} keeps the laws of a store that stands alone`, () => {
