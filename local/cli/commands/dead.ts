@@ -29,7 +29,7 @@ const list = defineCommand({
     ...filterFlags,
     max: {
       flags: '--max <n>',
-      text: 'at most so many, up to 10000',
+      text: 'at most this many, up to 10000',
       parse: integer(1, 10_000),
       fallback: 20,
     },
@@ -72,7 +72,7 @@ const show = defineCommand({
   path: 'dead show',
   summary: 'show one dead letter',
   about:
-    'With --body also the stored text as it is, payload and signature included: handle it like the data in it.',
+    'With --body it prints the stored text too, payload and signature included: handle it like the data in it.',
   args: [{ name: '<id>', text: 'id of the job', parse: id }],
   flags: { body: { flags: '--body', text: 'print the stored text too' } },
   examples: ['longshore dead show 0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b --body'],
@@ -118,7 +118,7 @@ const retry = defineCommand({
   path: 'dead retry',
   summary: 'run dead letters again',
   about:
-    'They become ready at once, with their attempts forgotten. Correct what killed them first. With --rate they go out over time; Ctrl-C ends it between two pieces.',
+    'They become ready at once and count their attempts from 1. Correct the cause first. With --rate they go out over time; Ctrl-C stops between two groups.',
   args: selected,
   flags: { ...selection, rate: rateFlag },
   examples: [
@@ -143,7 +143,7 @@ const retry = defineCommand({
 const discard = defineCommand({
   path: 'dead discard',
   summary: 'remove dead letters for good',
-  about: 'The job and what is known about it are gone afterwards.',
+  about: 'The jobs and their records are gone afterwards.',
   args: selected,
   flags: { ...selection, yes: yesFlag },
   examples: [

@@ -6,8 +6,8 @@ export const dev = defineCommand({
   path: 'dev',
   summary: 'run a worker for development: readable logs, restarts on change',
   about:
-    'A worker with the schedules. When a file that the config imports is saved it drains and starts again with the new code (node --watch). With --json it runs once, without watching.',
-  args: [{ name: '[queues...]', text: 'by default every queue that some job of the app names', parse: name }],
+    'The worker runs the schedules too. When you save a file that the config imports, it drains and starts again with the new code (node --watch). With --json it runs once, without watching.',
+  args: [{ name: '[queues...]', text: 'by default every queue that a job of the app names', parse: name }],
   flags: {
     concurrency: {
       flags: '--concurrency <n>',

@@ -9,7 +9,7 @@ export const emulateServiceBus = defineCommand({
   path: 'emulate servicebus',
   summary: 'run a Service Bus for development on this machine',
   about:
-    'Prints its connection string, and stays until Ctrl-C. The queues are those of the app, each with its `-failed`, with duplicate detection, locks, scheduled messages and `$DeadLetterQueue`, for the real @azure/service-bus. Nothing is kept when it ends, and whoever reaches the port may do everything: it is a tool for development. No topics, no sessions. Needs the package rhea. With --json the object is printed when it listens.',
+    'Prints its connection string, and stays until Ctrl-C. The queues are those of the app, each with its `-failed`, with duplicate detection, locks, scheduled messages and `$DeadLetterQueue`, for the real @azure/service-bus. Nothing is kept when it ends. Anybody who reaches the port may do everything, so use it for development only. No topics, no sessions. Needs the package rhea. With --json the object is printed when it listens.',
   args: [{ name: '[queues...]', text: 'names of the queues; by default those of the app', parse: name }],
   flags: {
     port: {

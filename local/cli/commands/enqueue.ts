@@ -19,7 +19,7 @@ export const enqueue = defineCommand({
   flags: {
     delay: {
       flags: '--delay <duration>',
-      text: 'not before so long from now',
+      text: 'run it after this time',
       parse: duration(),
       conflicts: ['runAt'],
     },

@@ -12,9 +12,9 @@ interface Check {
 
 export const health = defineCommand({
   path: 'health',
-  summary: 'say whether jobs can be sent and are being done',
+  summary: 'check that jobs can be sent and are being run',
   about:
-    'For a container or a monitor. A check that a backend cannot answer counts as neither good nor bad; paused queues do not count for the age.',
+    'A health check for a container or a monitor. A check that the backend cannot answer counts as neither good nor bad. The age ignores paused queues.',
   args: [],
   flags: {
     maxAge: {

@@ -40,7 +40,7 @@ const list = defineCommand({
     },
     max: {
       flags: '--max <n>',
-      text: 'at most so many, up to 10000',
+      text: 'at most this many, up to 10000',
       parse: integer(1, 10_000),
       fallback: 20,
     },
@@ -86,7 +86,7 @@ const progressText = ({ done, total, message }: NonNullable<JobRecord['progress'
 const show = defineCommand({
   path: 'jobs show',
   summary: 'show one job with all its attempts',
-  about: 'Payloads are not part of a record; `longshore dead show --body` has that of a dead letter.',
+  about: 'A record has no payload; `longshore dead show --body` prints that of a dead letter.',
   args: [{ name: '<id>', text: 'id of the job', parse: id }],
   flags: {},
   examples: ['longshore jobs show 0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b'],
@@ -146,7 +146,7 @@ function shown(record: JobRecord, env: Input['io']['env']): JobRecord {
 const cancel = defineCommand({
   path: 'jobs cancel',
   summary: 'cancel jobs that wait or run',
-  about: 'A waiting job is cancelled at once. A running one is aborted by its worker within about a second.',
+  about: 'A waiting job is cancelled at once. The signal of a running one aborts within about a second.',
   args: [{ name: '<id...>', text: 'ids of jobs', parse: id }],
   flags: {},
   examples: ['longshore jobs cancel 0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b'],

@@ -11,7 +11,7 @@ import { count } from '../output/ui.ts';
 const reap = defineCommand({
   path: 'reap',
   summary: 'take back the jobs of workers that died',
-  about: 'Workers do this by themselves every few seconds; it is for a machine on which none runs.',
+  about: 'Workers do this by themselves every few seconds. Use it where no worker runs.',
   args: [{ name: '[queues...]', text: 'by default all', parse: name }],
   flags: {},
   examples: ['longshore reap', 'longshore reap mail --json'],
@@ -32,17 +32,17 @@ const purge = defineCommand({
   path: 'purge',
   summary: 'remove records of jobs that ended long ago',
   about:
-    "Workers do this by themselves with the store's own retention, which is also used here without a flag. With one of the two flags only that kind of record is removed. Idempotency keys past their time always go too.",
+    "Workers do this by themselves with the store's own retention. Without a flag this command uses that retention too. With one of the two ages it removes only that kind of record. It always removes idempotency keys that are past their time.",
   args: [],
   flags: {
     olderThan: {
       flags: '--older-than <duration>',
-      text: 'completed and cancelled jobs that ended so long ago',
+      text: 'completed and cancelled jobs that ended at least this long ago',
       parse: duration(),
     },
     deadOlderThan: {
       flags: '--dead-older-than <duration>',
-      text: 'dead letters that died so long ago',
+      text: 'dead letters that died at least this long ago',
       parse: duration(),
     },
     dryRun: { flags: '--dry-run', text: 'count only, remove nothing; needs one of the two above' },
@@ -138,7 +138,7 @@ const migrate = defineCommand({
   path: 'migrate',
   summary: 'bring the tables of the backend and its store up to date',
   about:
-    'For deployments that want it done before the first worker starts. SQLite does it whenever it is opened, so this only opens it and says what happened. For dynamoStore() and tableStore() it makes the table when it is missing. A backend without this verb has no tables.',
+    'Run it in a deployment, before the first worker starts. SQLite migrates whenever it is opened, so the command only opens it and says what happened. For dynamoStore() and tableStore() it makes a missing table. A backend without tables has nothing to do.',
   args: [],
   flags: {},
   examples: ['longshore migrate'],

@@ -20,7 +20,7 @@ export const move = defineCommand({
   args: [],
   flags: {
     from: { flags: '--from <backend>', text: 'where the jobs are', parse: text },
-    to: { flags: '--to <backend>', text: 'where they shall be', parse: text },
+    to: { flags: '--to <backend>', text: 'where they go', parse: text },
     queue: { flags: '--queue <name>', text: 'only this queue', parse: name },
   },
   examples: [

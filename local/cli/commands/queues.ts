@@ -30,7 +30,7 @@ const pause = defineCommand({
 const resume = defineCommand({
   path: 'resume',
   summary: 'give out jobs of a paused queue again',
-  about: 'A queue that is not paused stays as it is.',
+  about: 'Does nothing to a queue that is not paused.',
   args: [queue],
   flags: {},
   examples: ['longshore resume mail'],

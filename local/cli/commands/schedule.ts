@@ -54,7 +54,7 @@ const list = defineCommand({
 const runNow = defineCommand({
   path: 'schedule run',
   summary: 'enqueue the job of a schedule now',
-  about: 'Beside its due moments, which stay as they are.',
+  about: 'Its planned times stay as they are.',
   args: [{ name: '<name>', text: 'name of a schedule', parse: name }],
   flags: {},
   examples: ['longshore schedule run nightly-report'],
@@ -78,9 +78,9 @@ const runNow = defineCommand({
 
 const tick = defineCommand({
   path: 'tick',
-  summary: 'enqueue what the schedules owe since the last tick',
+  summary: 'enqueue the jobs of schedules whose time has come since the last tick',
   about:
-    'Workers tick by themselves. This is for a cron job or a timer on a machine without one; a moment is enqueued once, whoever ticks.',
+    'Workers tick by themselves. Use it from a cron job or a timer where no worker runs. Each moment is enqueued once, however many processes tick.',
   args: [],
   flags: {},
   examples: ['longshore tick --json'],

@@ -23,10 +23,14 @@ export const filterFlags = {
   },
   olderThan: {
     flags: '--older-than <duration>',
-    text: 'only those that died so long ago',
+    text: 'only those that died at least this long ago',
     parse: duration(),
   },
-  newerThan: { flags: '--newer-than <duration>', text: 'only those that died since', parse: duration() },
+  newerThan: {
+    flags: '--newer-than <duration>',
+    text: 'only those that died within this time',
+    parse: duration(),
+  },
 } as const;
 
 export const rateFlag = {

@@ -18,7 +18,7 @@ export const simulateLambda = defineCommand({
   path: 'simulate lambda',
   summary: 'run your Lambda functions on this machine, behind SQS, as AWS would',
   about:
-    "Bundles the file that exports `worker` and `schedule` (what lambda() gives), starts it in AWS's own runtime client, and feeds it from SQS by the rules of AWS: batches, partial failures, visibility, redrive, timeouts. The queues are those of the app, on SQS_ENDPOINT (LocalStack, ElasticMQ) or in this process. The functions get QUEUE_URL, SQS_ENDPOINT and credentials of nobody; no call of theirs reaches AWS. Ctrl-C ends it. Needs esbuild, aws-lambda-ric, @aws-sdk/client-sqs and, without SQS_ENDPOINT, fauxqs.",
+    "Bundles the file that exports `worker` and `schedule` (what lambda() gives), starts it in AWS's own runtime client, and feeds it from SQS by the rules of AWS: batches, partial failures, visibility, redrive, timeouts. The queues are those of the app, on SQS_ENDPOINT (LocalStack, ElasticMQ) or in this process. The functions get QUEUE_URL, SQS_ENDPOINT and no real credentials; no call of theirs reaches AWS. Ctrl-C ends it. Needs esbuild, aws-lambda-ric, @aws-sdk/client-sqs and, without SQS_ENDPOINT, fauxqs.",
   args: [
     { name: '[entry]', text: 'file with the functions; by default the entry of `simulation` in the config' },
   ],

@@ -26,7 +26,7 @@ export const status = defineCommand({
   path: 'status',
   summary: 'show every queue with its counts',
   about:
-    'Queues that some job names are listed even when they were never used. `oldest ready` is how late the workers are.',
+    'Lists every queue that a job of the app names, used or not. `oldest ready` shows how late the workers are.',
   args: [{ name: '[queues...]', text: 'only these', parse: name }],
   flags: {},
   examples: ['longshore status', "longshore status mail --json | jq '.queues[0].ready'"],

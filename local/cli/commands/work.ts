@@ -24,8 +24,8 @@ export const work = defineCommand({
   path: 'work',
   summary: 'run a worker until it is stopped',
   about:
-    'Takes jobs from the queues and enqueues what the schedules owe. The first Ctrl-C or SIGTERM drains: running jobs may end, the rest is released; a second one ends at once.',
-  args: [{ name: '[queues...]', text: 'by default every queue that some job of the app names', parse: name }],
+    'Takes jobs from the queues and enqueues the jobs of schedules. The first Ctrl-C or SIGTERM drains: running jobs may end, and the rest is released. A second one ends the worker at once.',
+  args: [{ name: '[queues...]', text: 'by default every queue that a job of the app names', parse: name }],
   flags: {
     once: {
       flags: '--once',
@@ -39,12 +39,12 @@ export const work = defineCommand({
       parse: integer(1, 10_000),
       fallback: 10,
     },
-    maxJobs: { flags: '--max-jobs <n>', text: 'stop after so many jobs', parse: integer(1) },
+    maxJobs: { flags: '--max-jobs <n>', text: 'stop after this many jobs', parse: integer(1) },
     maxRuntime: { flags: '--max-runtime <duration>', text: 'stop after this time', parse: duration(1) },
     maxMemory: { flags: '--max-memory <size>', text: 'stop when the process is larger', parse: size },
     lease: {
       flags: '--lease <duration>',
-      text: 'how soon the jobs of a dead worker are given to another (30s)',
+      text: 'when the jobs of a dead worker go to another one (30s)',
       parse: duration(100),
     },
     schedules: { flags: '--no-schedules', text: 'enqueue nothing by schedule' },

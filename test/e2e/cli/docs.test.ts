@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { withCommands } from '../../../infra/docs/cli.ts';
 import { commands } from '../../../local/cli/commands/index.ts';
-import { type Argument, exitsOf, type Flag } from '../../../local/cli/definition.ts';
+import { exitsOf, type Flag } from '../../../local/cli/definition.ts';
 import { cliCodes } from '../../../local/cli/errors.ts';
 import { cli, json, project } from './kit.ts';
 import { docs, keysOf, type Told, tellStory } from './story.ts';
