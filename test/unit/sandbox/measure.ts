@@ -1,4 +1,4 @@
-/** Prints what isolation costs on this machine: `node test/unit/sandbox/measure.ts`. The numbers in docs/sandbox.md. */
+/** Prints what isolation costs on this machine: `node test/unit/sandbox/measure.ts`. docs/decisions/isolated-handlers.md has some numbers. */
 
 import { readFileSync } from 'node:fs';
 import { createRun } from '../../../core/attempt/run.ts';
