@@ -1,8 +1,9 @@
-/** What is known of one attempt. */
+/** One attempt, and the steps that stand around its run and its end. */
 
+import type { App } from '../app/app.ts';
 import type { Job } from '../app/job.ts';
-import type { AbandonReason, AttemptError, Outcome } from '../contract/outcome.ts';
-import type { Ack, JobSettler } from '../contract/queue.ts';
+import type { AbandonReason, AttemptError, AttemptReport, Outcome } from '../contract/outcome.ts';
+import type { Ack, JobSettler, KeyCompletion } from '../contract/queue.ts';
 import type { Client } from '../enqueue/client.ts';
 import type { Envelope } from '../envelope/envelope.ts';
 import type { Run } from './run.ts';
@@ -12,7 +13,7 @@ export interface AttemptPorts {
   readonly settler: Pick<JobSettler, 'ack' | 'nack' | 'abandon'>;
   /** Instead of the settler's `ack`, where the acks of several attempts are grouped. */
   readonly ack?: (ack: Ack) => Promise<boolean>;
-  /** Called when the handler has ended and what is left is to settle. */
+  /** Called when the handler has ended and only settling is left. */
   readonly handled?: (run: Run) => void;
 }
 
@@ -28,13 +29,66 @@ export interface AttemptResult {
   readonly error: AttemptError | null;
 }
 
-/** A message that may run here. */
-export interface Admitted {
+/** What is known of one attempt. */
+export interface Attempt {
+  readonly app: App;
+  readonly ports: AttemptPorts;
   readonly run: Run;
-  readonly envelope: Envelope;
-  readonly job: Job;
-  /** 1 = first run, over all copies of the message. */
-  readonly attempt: number;
   /** When the attempt began, epoch ms. */
   readonly startedAt: number;
+  /** 1 = first run, over all copies of the message. */
+  readonly number: number;
+  /** `null` for a message that is not this job's own: forged, or copied from another queue. */
+  readonly envelope: Envelope | null;
+  /** `null` for a job that is not known or not accepted here. */
+  readonly job: Job | null;
+  /** Why it may not run here and now; `null` = it may. */
+  readonly refusal: Verdict | null;
+  /** What the handler gets: the payload as its schema returned it. */
+  payload: unknown;
+}
+
+/** An attempt that may run. */
+export interface Admitted extends Attempt {
+  readonly envelope: Envelope;
+  readonly job: Job;
+}
+
+/** How an attempt shall end; each kind maps to one settle verb. */
+export type Verdict =
+  | { readonly verb: 'ack'; readonly outcome: 'acked' | 'skipped-idempotent'; readonly output: string | null }
+  | {
+      readonly verb: 'nack';
+      readonly outcome: 'requeued';
+      readonly delayMs: number;
+      readonly countAttempt: boolean;
+      readonly error: unknown;
+    }
+  | {
+      readonly verb: 'abandon';
+      readonly outcome: 'dead-lettered' | 'rejected';
+      readonly reason: AbandonReason;
+      readonly error: unknown;
+    }
+  | { readonly verb: 'nothing'; readonly outcome: 'requeued'; readonly error: unknown };
+
+/** How an attempt ends: what the queue, the record and the key are told. */
+export interface End {
+  readonly verdict: Verdict;
+  readonly report: AttemptReport;
+  /** Is done in the same transaction as the ack. */
+  readonly complete?: KeyCompletion;
+}
+
+/** A promise only where something has to be waited for: most jobs then run without a further one. */
+export type Maybe<T> = T | Promise<T>;
+
+/** Stands around the run, around the settlement, or around both. */
+export interface Step {
+  /** Whether this attempt needs it; the others do not pass it. */
+  for(it: Attempt): boolean;
+  /** May answer instead of the handler. */
+  run?(it: Admitted, next: () => Maybe<Verdict>): Maybe<Verdict>;
+  /** Resolves with `false` when the lease or the key was lost: then nothing was settled. */
+  settle?(it: Attempt, end: End, next: (end: End) => Maybe<boolean>): Maybe<boolean>;
 }

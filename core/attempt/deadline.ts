@@ -3,26 +3,19 @@
  * made before the turn of the event loop is over in which the handler began: what ends within that turn needs none.
  */
 
-import type { App } from '../app/app.ts';
 import type { Admitted } from './attempt.ts';
 
-interface Begun {
-  readonly app: App;
-  readonly admitted: Admitted;
-}
-
-let begun: Begun[] = [];
+let begun: Admitted[] = [];
 
 /** Ends the run at its deadline, unless it has let go by the end of this turn. */
-export function endInTime(app: App, admitted: Admitted): void {
-  if (begun.push({ app, admitted }) === 1) setImmediate(startTimers);
+export function endInTime(it: Admitted): void {
+  if (begun.push(it) === 1) setImmediate(startTimers);
 }
 
 function startTimers(): void {
   const all = begun;
   begun = [];
-  for (const { app, admitted } of all) {
-    const { run, job, startedAt } = admitted;
+  for (const { app, run, job, startedAt } of all) {
     if (run.onEnd === null) continue;
     // Counted from startedAt: a slow key store or schema must not move the end past `deadlineAt`.
     const leftMs = startedAt + job.timeoutMs - app.clock.now();

@@ -8,42 +8,37 @@ import type { SqlTransaction } from '../contract/queue.ts';
 import type { Client } from '../enqueue/client.ts';
 import type { JobContext } from '../envelope/envelope.ts';
 import { insideIsolate, runIsolated } from '../sandbox/run-isolated.ts';
-import type { Admitted } from './attempt.ts';
+import type { Admitted, Maybe, Verdict } from './attempt.ts';
 import { endInTime } from './deadline.ts';
 import { type Output, outputOf } from './output.ts';
 import { abortReason, type Run } from './run.ts';
-import { afterFailure, rejected, release, type Verdict } from './verdict.ts';
+import { afterFailure, rejected, release } from './verdict.ts';
 
 /** Never throws or rejects. Settles when the handler ends or the run is ended from outside, whichever is first. */
-export function execute(
-  app: App,
-  client: Client,
-  admitted: Admitted,
-  payload: unknown,
-): Verdict | Promise<Verdict> {
-  const { run, job, envelope } = admitted;
-  if (run.cause) return afterEnd(app, admitted, abortReason(run.cause));
+export function execute(it: Admitted): Maybe<Verdict> {
+  const { app, run, job } = it;
+  if (run.cause) return afterEnd(it, abortReason(run.cause));
   try {
-    const ctx = new AttemptContext(app, client, admitted);
+    const ctx = new AttemptContext(it);
     const isolation = insideIsolate() ? null : job.isolation;
     // The payload as it travelled: a schema's output may be something that cannot cross to another thread.
     const returned = isolation
-      ? runIsolated(app, job, isolation, envelope.payload, ctx)
-      : runInContext(admitted, payload, ctx);
+      ? runIsolated(app, job, isolation, it.envelope.payload, ctx)
+      : runInContext(it, ctx);
     if (!isThenable(returned)) return acked(app, ctx, outputOf(returned));
     // Not an asynchronous function: what that keeps for each job is half as much again.
-    return untilEnded(app, admitted, returned).then(
+    return untilEnded(it, returned).then(
       (value) => {
         letGo(run);
         return acked(app, ctx, isolation ? (value as Output) : outputOf(value));
       },
       (error) => {
         letGo(run);
-        return thrown(app, admitted, error);
+        return thrown(it, error);
       },
     );
   } catch (error) {
-    return thrown(app, admitted, error);
+    return thrown(it, error);
   }
 }
 
@@ -52,13 +47,13 @@ function acked(app: App, ctx: HandlerContext, output: Output): Verdict {
 }
 
 /** `null` stands for "no error" in a verdict, so what was thrown must not be it. */
-function thrown(app: App, admitted: Admitted, error: unknown): Verdict {
-  return afterEnd(app, admitted, error ?? new Error(`The handler threw ${String(error)}.`));
+function thrown(it: Admitted, error: unknown): Verdict {
+  return afterEnd(it, error ?? new Error(`The handler threw ${String(error)}.`));
 }
 
 /** The run failed, or was ended from outside. */
-function afterEnd(app: App, { run, job, envelope, attempt }: Admitted, error: unknown): Verdict {
-  switch (run.cause) {
+function afterEnd(it: Admitted, error: unknown): Verdict {
+  switch (it.run.cause) {
     case 'lease-lost':
       return { verb: 'nothing', outcome: 'requeued', error };
     case 'cancelled':
@@ -66,26 +61,26 @@ function afterEnd(app: App, { run, job, envelope, attempt }: Admitted, error: un
     case 'shutdown':
       return release(0, error);
     default:
-      return afterFailure(app, job, envelope, attempt, error);
+      return afterFailure(it, error);
   }
 }
 
 /** Most jobs have no context, and nothing to be shielded from: they are spared the storage. */
-function runInContext({ job, envelope }: Admitted, payload: unknown, ctx: HandlerContext): unknown {
+function runInContext({ job, envelope, payload }: Admitted, ctx: HandlerContext): unknown {
   if (envelope.context == null && currentContext() === undefined) return job.run(payload, ctx);
   return withContext(ctx.context, () => job.run(payload, ctx));
 }
 
 /** Settles like `returned`, or rejects when the run is ended. */
-function untilEnded<T>(app: App, admitted: Admitted, returned: PromiseLike<T>): Promise<T> {
-  const { run } = admitted;
+function untilEnded<T>(it: Admitted, returned: PromiseLike<T>): Promise<T> {
+  const { run } = it;
   return new Promise((resolve, reject) => {
     // The function itself, not one around it: with a closure here all that an attempt touches outlives the young
     // generation (50 of 190 MB over 20,000 jobs instead of 4), and the garbage collector costs as much as the job.
     run.onEnd = reject;
     if (run.ended) reject(abortReason(run.cause!)); // by the handler's own doing, before it first waited
     returned.then(resolve, reject);
-    endInTime(app, admitted);
+    endInTime(it);
   });
 }
 
@@ -115,14 +110,14 @@ class AttemptContext implements HandlerContext {
   readonly #client: Client;
   readonly #run: Run;
 
-  constructor(app: App, client: Client, { run, envelope, job, attempt, startedAt }: Admitted) {
+  constructor({ app, ports, run, envelope, job, number, startedAt }: Admitted) {
     this.#app = app;
-    this.#client = client;
+    this.#client = ports.client;
     this.#run = run;
     this.id = envelope.identifier;
     this.job = job.name;
     this.queue = run.lease.queue;
-    this.attempt = attempt;
+    this.attempt = number;
     this.maxAttempts = envelope.maxRetries + 1;
     // Some queues cannot tell; then the record of the attempt before may.
     this.previouslyCrashed = run.lease.interrupted || run.recording?.interrupted === true;

@@ -2,9 +2,16 @@
 
 import { LongshoreError } from '../base/errors.ts';
 import type { JobLease, JobTransaction } from '../contract/queue.ts';
-import type { Recording } from './recording.ts';
 
 export type EndCause = 'timeout' | 'cancelled' | 'shutdown' | 'lease-lost';
+
+/** The record's side of one attempt. */
+export interface Recording {
+  /** `false`: the job was cancelled while it waited. */
+  readonly begun: boolean;
+  /** The attempt before this one never reported its end, as far as the store knows. */
+  readonly interrupted: boolean;
+}
 
 export interface Run {
   readonly lease: JobLease;
@@ -18,7 +25,7 @@ export interface Run {
   key: string | null;
   /** Open while a handler with a transaction of its own runs. */
   tx: JobTransaction | null;
-  /** Where the queue keeps no records itself. */
+  /** Set when the start was recorded, where the queue keeps no records itself. */
   recording: Recording | null;
   readonly cause: EndCause | null;
   readonly ended: boolean;

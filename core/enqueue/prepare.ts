@@ -6,11 +6,11 @@ import type { Job } from '../app/job.ts';
 import type { EnqueueOptions } from '../app/options.ts';
 import { priorityOf } from '../app/options.ts';
 import { validate } from '../app/schema.ts';
-import { reportingFailures } from '../attempt/recording.ts';
 import { checkQueue } from '../base/checks.ts';
 import { LongshoreError, shown } from '../base/errors.ts';
 import { toError } from '../base/failure.ts';
 import { assertJson } from '../base/json.ts';
+import { reportingFailures } from '../base/store-failures.ts';
 import type {
   BackendLimits,
   MessageHints,
@@ -138,7 +138,8 @@ async function sendAndRecord(
       return { id, queue, job, tenantId, priority, createdAt: at, runAt: notBefore ?? at };
     });
   const ids = jobs.map(({ id }) => id);
-  if (ids.length > 0) await reportingFailures(app, 'recording new jobs', ids, () => writer.enqueued(jobs));
+  if (ids.length > 0)
+    await reportingFailures(app.events, 'recording new jobs', ids, () => writer.enqueued(jobs));
   return results;
 }
 

@@ -1,0 +1,80 @@
+/** Verifies, then parses, then decides whether this message may run here and now. */
+
+import type { App } from '../app/app.ts';
+import { LongshoreError } from '../base/errors.ts';
+import { type Envelope, readEnvelope } from '../envelope/envelope.ts';
+import type { Attempt, AttemptPorts, Verdict } from './attempt.ts';
+import { abortReason, type Run } from './run.ts';
+import { crashLoop, rejected, release, releaseDelayMs } from './verdict.ts';
+
+type Draft = { -readonly [Name in keyof Attempt]: Attempt[Name] };
+
+export function admit(app: App, ports: AttemptPorts, run: Run): Attempt {
+  const it: Draft = {
+    app,
+    ports,
+    run,
+    startedAt: app.clock.now(),
+    number: run.lease.attempt,
+    envelope: null,
+    job: null,
+    refusal: null,
+    payload: undefined,
+  };
+  it.refusal = notHere(it) ?? notNow(it);
+  return it;
+}
+
+function notHere(it: Draft): Verdict | null {
+  const { app, run, startedAt: now } = it;
+  const { lease } = run;
+  let envelope: Envelope;
+  try {
+    envelope = readEnvelope(lease.body, { ring: app.keyRing(), now, maxBytes: app.maxBodyBytes });
+  } catch (error) {
+    if (error instanceof LongshoreError) return rejected('rejected', error);
+    throw error; // a fault of the key ring is no fault of the message
+  }
+  run.id = envelope.identifier;
+  if (envelope.queue !== lease.queue) {
+    return refused(
+      'WRONG_QUEUE',
+      `The envelope is signed for queue "${envelope.queue}" but came from "${lease.queue}": it was copied.`,
+    );
+  }
+  it.envelope = envelope;
+  const job = app.jobs.get(envelope.job);
+  if (!job) {
+    const isYoung = now - (envelope.schedule ?? envelope.issuedAt) < app.unknownJobGraceMs;
+    const next = isYoung ? 'It is given back: a newer worker may know it.' : 'Deploy the job, then retry it.';
+    const error = new LongshoreError('UNKNOWN_JOB', `No job "${envelope.job}" is defined here. ${next}`);
+    return isYoung ? release(releaseDelayMs, error) : rejected('rejected', error);
+  }
+  if (app.accepts.get(lease.queue)?.has(job.name) === false) {
+    return refused('UNKNOWN_JOB', `Queue "${lease.queue}" does not accept job "${job.name}".`);
+  }
+  it.job = job;
+  it.number = envelope.attempts + lease.attempt;
+  return null;
+}
+
+function notNow(it: Attempt): Verdict | null {
+  const { run, startedAt: now } = it;
+  const { schedule, expiresAt, idempotencyKey } = it.envelope!;
+  // It waited here without being renewed, in a process that got no time to do so. Another worker may run it already.
+  if (now >= run.expiresAt) return { verb: 'nothing', outcome: 'requeued', error: abortReason('lease-lost') };
+  // A queue is trusted to keep a message, not to keep its time: anybody who can write to it could deliver early.
+  if (schedule != null && now < schedule) return release(schedule - now, null);
+  if (expiresAt != null && now >= expiresAt) {
+    const before = new Date(expiresAt).toISOString();
+    return rejected('expired', new LongshoreError('EXPIRED', `The job was to begin before ${before}.`));
+  }
+  // A job with a key is asked for later: its key may say that the work was done.
+  return idempotencyKey == null && isOneTooMany(it) ? crashLoop(it.envelope!) : null;
+}
+
+/** All its attempts began, and none of them ended. */
+export const isOneTooMany = ({ envelope, number }: Attempt): boolean => number > envelope!.maxRetries + 1;
+
+const refused = (code: 'WRONG_QUEUE' | 'UNKNOWN_JOB', message: string): Verdict =>
+  rejected('rejected', new LongshoreError(code, message));

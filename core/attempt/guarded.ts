@@ -1,0 +1,83 @@
+/** The idempotency key around an attempt: claimed before the run, completed with the ack, released after anything else. */
+
+import { toError } from '../base/failure.ts';
+import type { Envelope } from '../envelope/envelope.ts';
+import { isOneTooMany } from './admit.ts';
+import type { Attempt, End, Maybe, Step } from './attempt.ts';
+import { crashLoop, release, releaseDelayMs } from './verdict.ts';
+
+const shortestBusyMs = 1_000;
+const longestBusyMs = 5_000;
+
+export const guarded: Step = {
+  for: ({ envelope }) => envelope?.idempotencyKey != null,
+
+  async run(it, next) {
+    const { keys } = it.ports.client.stores;
+    const { run, startedAt } = it;
+    const key = guardKey(it.job.name, it.envelope);
+    // Until the run's end, not the lease's: a job that waited in a worker's buffer was renewed there.
+    const claim = await keys.claim(key, run.lease.token, run.expiresAt).catch(toError);
+    if (claim instanceof Error) return release(releaseDelayMs, claim); // not run unguarded, and no attempt spent
+    if (claim.state === 'completed')
+      return { verb: 'ack', outcome: 'skipped-idempotent', output: claim.value };
+    if (claim.state === 'running') {
+      const busyMs = Math.max(shortestBusyMs, claim.until - startedAt);
+      return release(Math.min(longestBusyMs, busyMs), null);
+    }
+    run.key = key;
+    // Only now: if the last attempt completed its key and could not ack, the job is done and not in a loop.
+    return isOneTooMany(it) ? crashLoop(it.envelope) : next();
+  },
+
+  settle(it, end, next) {
+    if (it.run.key === null) return next(end);
+    return end.verdict.verb === 'ack' ? complete(it, end, it.run.key, next) : releaseFirst(it, end, next);
+  },
+};
+
+async function complete(
+  it: Attempt,
+  end: End,
+  key: string,
+  next: (end: End) => Maybe<boolean>,
+): Promise<boolean> {
+  const { stores, backend } = it.ports.client;
+  const { tx, lease } = it.run;
+  const { output: value, endedAt } = end.report;
+  const done = { value, keepUntil: endedAt + it.job!.idempotencyKeepMs };
+  // Where queue and keys share a database, both are one transaction.
+  if (stores.keys === backend.stores?.keys) {
+    return next({ ...end, complete: { key, owner: lease.token, ...done } });
+  }
+  // A transaction comes first: when it does not commit, its writes are gone, and the key must not be done.
+  if (tx) {
+    const settled = await next(end);
+    if (settled) await stores.keys.complete(key, lease.token, done).catch(() => false);
+    return settled;
+  }
+  // Elsewhere the key comes first: a message that returns with its key done is skipped, while one that was acked with
+  // its key open is not protected.
+  return (await stores.keys.complete(key, lease.token, done)) && next(end);
+}
+
+/**
+ * A failed attempt must never block its own retry, so its key is released before its message comes back. If this write
+ * fails, the hold ends with the lease. After a lost lease nothing is settled and the hold is left to end by itself: the
+ * handler may still be at work.
+ */
+async function releaseFirst(it: Attempt, end: End, next: (end: End) => Maybe<boolean>): Promise<boolean> {
+  const { key, lease } = it.run;
+  await it.ports.client.stores.keys.release(key!, lease.token).catch(() => false);
+  return next(end);
+}
+
+/** A tenant's keys are its own: else two tenants with the same invoice number would share one effect, and its output. */
+export function guardKey(
+  job: string,
+  { idempotencyKey, context }: Pick<Envelope, 'idempotencyKey' | 'context'>,
+): string {
+  const tenantId = context?.tenantId;
+  const key = `job:${job}:${idempotencyKey}`;
+  return tenantId === undefined ? key : `tenant:${tenantId.length}:${tenantId}:${key}`;
+}

@@ -1,0 +1,77 @@
+/** The record of an attempt, for queues that keep none themselves. Never fails an attempt: records only describe. */
+
+import { LongshoreError } from '../base/errors.ts';
+import { errorText } from '../base/failure.ts';
+import { reportingFailures } from '../base/store-failures.ts';
+import type { RecordedJob } from '../contract/store.ts';
+import type { Envelope } from '../envelope/envelope.ts';
+import type { Attempt, End, Step } from './attempt.ts';
+import { rejected } from './verdict.ts';
+
+/** Only for this job's own message: a forged or copied one could write over the record of the real job. */
+const needsRecord = ({ envelope, ports }: Attempt): boolean =>
+  envelope !== null && ports.client.stores.records.writer !== undefined;
+
+export const recorded: Step = {
+  for: needsRecord,
+
+  async run({ app, run, ports, envelope, number, startedAt }, next) {
+    const job = jobOf(envelope);
+    const start = { owner: run.lease.token, attempt: number, at: startedAt };
+    const answer = await reportingFailures(app.events, 'recording a start', [job.id], () =>
+      ports.client.stores.records.writer!.started(job, start),
+    );
+    run.recording = { begun: !answer?.cancelled, interrupted: answer?.interrupted === true };
+    if (run.recording.begun) return next();
+    const error = new LongshoreError('CANCELLED', 'The job was cancelled before this attempt began.');
+    return rejected('cancelled', error);
+  },
+
+  /**
+   * The record comes before the queue. If a worker died between the two, a record that is behind would never be moved on; one that is
+   * ahead is moved on by the next attempt. Where the lease is over as far as we know, the queue comes first: the lease
+   * may just have been renewed, and only a settlement that took effect is recorded.
+   */
+  async settle(it, end, next) {
+    if (it.run.tx) return next(end);
+    const isOurs = it.app.clock.now() < it.run.expiresAt;
+    if (isOurs) await record(it, end);
+    const settled = await next(end);
+    if (settled && !isOurs) await record(it, end);
+    return settled;
+  },
+};
+
+/** Nothing that a transaction wrote is true before it has committed. */
+export const recordedAfterCommit: Step = {
+  for: (it) => it.run.tx !== null && needsRecord(it),
+
+  async settle(it, end, next) {
+    const settled = await next(end);
+    if (settled) await record(it, end);
+    return settled;
+  },
+};
+
+async function record(it: Attempt, { verdict, report }: End): Promise<void> {
+  const { app, run, ports } = it;
+  const isCounted = verdict.verb !== 'nack' || verdict.countAttempt;
+  const reason = verdict.verb === 'abandon' ? verdict.reason : null;
+  // A job that was released or cancelled before it began has left its record as it was.
+  if (!run.recording?.begun && (reason === 'cancelled' || !isCounted)) return;
+  const job = jobOf(it.envelope!);
+  await reportingFailures(app.events, 'recording an end', [job.id], () =>
+    ports.client.stores.records.writer!.settled(job, run.lease.token, {
+      report,
+      counted: isCounted,
+      runAt: verdict.verb === 'nack' ? report.endedAt + verdict.delayMs : null,
+      reason,
+      error: verdict.verb === 'abandon' ? errorText(report.error) : null,
+    }),
+  );
+}
+
+function jobOf({ identifier, queue, job, context, priority, issuedAt, schedule }: Envelope): RecordedJob {
+  const tenantId = context?.tenantId ?? null;
+  return { id: identifier, queue, job, tenantId, priority, createdAt: issuedAt, runAt: schedule ?? issuedAt };
+}

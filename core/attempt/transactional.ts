@@ -1,0 +1,33 @@
+/** A handler with a transaction of its own: it begins before the run, and the ack commits it. */
+
+import { noTransaction } from '../app/job.ts';
+import { LongshoreError } from '../base/errors.ts';
+import type { Admitted, Attempt, Step, Verdict } from './attempt.ts';
+import { afterFailure } from './verdict.ts';
+
+export const transactional: Step = {
+  for: ({ job }) => job?.transaction === true,
+
+  async run({ run, job, ports }, next) {
+    const { backend } = ports.client;
+    // A backend that cannot begin has failed like one that cannot settle: the lease runs out and the message comes back.
+    if (!backend.begin) throw noTransaction(job, backend);
+    run.tx = await backend.begin();
+    const verdict = await next();
+    if (verdict.verb !== 'ack') await run.tx.rollback();
+    return verdict;
+  },
+
+  settle({ run }, end, next) {
+    if (!run.tx || end.verdict.verb !== 'ack') return next(end);
+    const { report, complete } = end;
+    return run.tx.ack({ lease: run.lease, report, ...(complete && { complete }) });
+  },
+};
+
+/** What the handler wrote could not be committed: nothing is settled, and the attempt has failed. Throws other errors. */
+export function failedCommit(it: Attempt, error: unknown): Verdict {
+  const isRefused = it.run.tx !== null && error instanceof LongshoreError && error.code === 'HANDLER';
+  if (!isRefused) throw error;
+  return afterFailure(it as Admitted, error);
+}
