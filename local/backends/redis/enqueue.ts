@@ -10,8 +10,6 @@ import { scripts } from './scripts.ts';
 /** A longer call would keep everybody else waiting for more than some 5 ms. Lua cannot take more than some 8,000 values at once. */
 const mostMessages = 1_000;
 const mostBytes = 2 * 1024 * 1024;
-/** Instead of the number of a message that is known: the only one was handed over to a worker, so nobody need look for it. */
-const handedOver = -1;
 /** Script calls of one group that are under way. */
 const mostUnderWay = 2;
 
@@ -32,23 +30,21 @@ export function createEnqueue(state: RedisState, maxBodyBytes: number): JobSende
   async function storePlain(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
     const now = clock.now();
     const { queue } = messages[0]!;
-    const handover = '';
-    const args = [state.at(), `${ageingMs}`, state.channel(queue), handover, `${messages.length}`];
+    const args = [state.at(), `${ageingMs}`, state.channel(queue), `${messages.length}`];
     for (const message of messages) {
       const place = nextPlace(message.priority);
       args.push(place + message.id, jobText(message, place, now, now));
     }
-    let found: number[];
     try {
-      found = await insertAll(queue, args);
+      await insertAll(queue, args);
     } catch (error) {
       return messages.map(({ id }) => ({ ok: false, id, error: error as LongshoreError }));
     }
-    if (found[0] !== handedOver) state.wake();
+    state.wake();
     return messages.map(({ id }) => ({ ok: true, id, duplicate: false }));
   }
 
-  /** Answers with the numbers of the careful ones that were there, or with `handedOver`. */
+  /** Answers with the indexes of the careful ones that were there. */
   async function insertAll(queue: string, args: readonly string[]): Promise<number[]> {
     const run = state.link.run('enqueueing', scripts.enqueue, state.base(queue), args);
     const knowing = state.know(queue);
@@ -108,7 +104,7 @@ export function createEnqueue(state: RedisState, maxBodyBytes: number): JobSende
 
   async function insert(queue: string, parcels: readonly Parcel[], results: SendResult[]): Promise<void> {
     const now = clock.now();
-    const args = [state.at(), `${ageingMs}`, state.channel(queue), '', ''];
+    const args = [state.at(), `${ageingMs}`, state.channel(queue), ''];
     const careful: string[] = [];
     const carefulParcels: Parcel[] = [];
     for (const parcel of parcels) {
@@ -123,7 +119,7 @@ export function createEnqueue(state: RedisState, maxBodyBytes: number): JobSende
         careful.push(place + id, text, `${waitMs}`, hints?.isNew ? '1' : '0');
       }
     }
-    args[4] = `${parcels.length - carefulParcels.length}`;
+    args[3] = `${parcels.length - carefulParcels.length}`;
     for (const value of careful) args.push(value);
     let found: number[];
     try {

@@ -3,7 +3,6 @@
  * append-only file.
  */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import { checkInteger } from '../../../core/base/checks.ts';
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import { config, shown } from '../../../core/base/errors.ts';
@@ -18,7 +17,6 @@ import { redisKeys } from './keys.ts';
 import { redisRecords } from './records.ts';
 import { createListener } from './ring.ts';
 import { scripts } from './scripts.ts';
-import { createSeats } from './seats.ts';
 import { createServerCheck } from './server.ts';
 import { createWorker } from './work.ts';
 import { redisWorkers } from './workers.ts';
@@ -81,8 +79,6 @@ export interface RedisState {
   queues(recently?: boolean): Promise<string[]>;
   /** Enters the queue into the list of all; `null` = it is there. */
   know(queue: string): Promise<void> | null;
-  /** What the channels begin with on which jobs are handed over; '' = none shall be. */
-  readonly handoverChannels: string;
   /** Lets waiting fetches of this process look again. */
   wake(): void;
   /** Old dead letters had to go for a new one. */
@@ -92,10 +88,6 @@ export interface RedisState {
 /** Though it listens, an idle worker looks this often: a message can be lost with its connection. */
 const safetyPollMs = 2_000;
 const repeatWarningMs = 60_000;
-/** What the text of a seat has digits for: 115 days. */
-const longestHandedMs = 1e10;
-/** Jobs that were handed over to a worker that stops are not waited for any longer. */
-const briefly = (work: Promise<void>) => Promise.race([work, delay(1_000, undefined, { ref: false })]);
 const mebibyte = 1024 * 1024;
 const completedDefault = { count: 100_000, bytes: 64 * mebibyte };
 const deadDefault = { count: 100_000, bytes: 256 * mebibyte };
@@ -149,7 +141,6 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
     at: () => (options.clock ? `${Math.floor(clock.now())}` : ''),
     base: (queue) => `${prefix}:{${queue}}`,
     channel: (queue) => (listen ? `${prefix}:{${queue}}:ring` : ''),
-    handoverChannels: listen ? `${prefix}:hand:` : '',
     key: (key) => `${prefix}:key:${key}`,
     common: () => [state.at(), ...settings],
     manage: (during, queue, what, args) =>
@@ -176,17 +167,8 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
       );
     },
   };
-  const { ack, nack, abandon, renew, reapExpired, ackAndFetch, claim, decline } = createWorker(state);
-  const seats = createSeats({
-    channels: state.handoverChannels,
-    now: clock.now,
-    queueOf: (key) => key.slice(prefix.length + 2, key.indexOf('}', prefix.length)),
-    listener: () => listener,
-    decline,
-    leave: async (queue, seat) => (await state.manage('leaving', queue, 'leave', [seat])) === 1,
-    lookAgain: () => waiters.wake(),
-  });
-  const listener = createListener(place, waiters, seats.hear);
+  const { ack, nack, abandon, renew, reapExpired, ackAndFetch, claim } = createWorker(state);
+  const listener = createListener(place, waiters);
 
   return {
     name: 'redis',
@@ -203,42 +185,27 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
 
     async fetch({ queues, max, leaseMs, waitMs, signal }) {
       const until = clock.now() + waitMs;
-      const channels = [...queues.map(state.channel), seats.channel];
-      const guest = listen && waitMs > 0 && leaseMs < longestHandedMs ? seats.enter(queues, max) : null;
-      let unheard = false;
-      try {
-        for (;;) {
-          const now = clock.now();
-          const wakes = waiters.wakes;
-          const listens = listen && now < until && !signal?.aborted;
-          const seating =
-            guest && listens && listener.hears(channels)
-              ? seats.seating(Math.min(safetyPollMs, until - now))
-              : null;
-          const claimed = await claim({ queues, max, leaseMs }, listens, seating).catch((error) => {
-            if (open && !guest?.leases.length) throw error;
-          });
-          if (!claimed) return guest?.leases.splice(0) ?? [];
-          const { leases, nextDueMs } = claimed;
-          if (unheard && leases.length > 0) listener.doubt();
-          if (guest?.leases.length) leases.push(...guest.leases.splice(0, max - leases.length));
-          if (leases.length > 0 || clock.now() >= until || signal?.aborted || !open) return leases;
-          if (listen) listener.start(channels);
-          const hears = listen && listener.hears(channels);
-          const due = nextDueMs === null ? until : now + Math.max(1, nextDueMs);
-          const poll = clock.now() + (hears ? safetyPollMs : pollMs);
-          const next = Math.min(poll, due, until);
-          if (waiters.wakes === wakes) await waiters.wait(next - clock.now(), signal);
-          if (guest?.leases.length) return guest.leases.splice(0);
-          unheard = hears && waiters.wakes === wakes && clock.now() >= poll;
-          if (!open) return [];
-        }
-      } finally {
-        if (guest) {
-          const gone = seats.exit(guest);
-          // Whoever stops may end its process next.
-          if (gone && (signal?.aborted || !open)) await briefly(gone);
-        }
+      const channels = queues.map(state.channel);
+      let missed = false;
+      for (;;) {
+        const now = clock.now();
+        const wakes = waiters.wakes;
+        const listens = listen && now < until && !signal?.aborted;
+        const claimed = await claim({ queues, max, leaseMs }, listens).catch((error) => {
+          if (open) throw error;
+        });
+        if (!claimed) return [];
+        const { leases, nextDueMs } = claimed;
+        if (missed && leases.length > 0) listener.doubt();
+        if (leases.length > 0 || clock.now() >= until || signal?.aborted || !open) return leases;
+        if (listen) listener.start(channels);
+        const hears = listen && listener.hears(channels);
+        const due = nextDueMs === null ? until : now + Math.max(1, nextDueMs);
+        const poll = clock.now() + (hears ? safetyPollMs : pollMs);
+        const next = Math.min(poll, due, until);
+        if (waiters.wakes === wakes) await waiters.wait(next - clock.now(), signal);
+        missed = hears && waiters.wakes === wakes && clock.now() >= poll;
+        if (!open) return [];
       }
     },
 
@@ -246,7 +213,6 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
       if (!open) return;
       open = false;
       waiters.wake();
-      await briefly(seats.close());
       await listener.close();
       await link.close();
     },

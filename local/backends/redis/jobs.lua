@@ -10,8 +10,7 @@
 --   :ended    hash   id      -> `end finishedAt attempts readyAt reason`, error, progress, reports, then the job's text
 --   :done     zset   moment  -> id                completed and cancelled
 --   :dead     zset   moment  -> id                failed and expired
---   :info     hash   paused, bytes of done, bytes of dead; idle = '1' (a worker found nothing, and listens) and the seats of those whose
---                               worker has nothing else to do, and takes a job that is handed over: end (13), ms of the lease (10), process (11)
+--   :info     hash   paused, bytes of done, bytes of dead; idle (any text): a worker found nothing, and listens
 -- A place has 12 characters that sort by arrival: a counter, and at last the priority.
 --
 -- ARGV[1] epoch ms, '' = this server's clock   [2] ms of ageing per priority level
@@ -27,8 +26,6 @@ end
 
 -- Beside its text, an ended job costs about so many bytes.
 local overhead = 250
--- Further workers are rung.
-local mostSeats = 100
 -- `unpack` has a limit of some 8,000.
 local page = 1000
 
@@ -58,48 +55,14 @@ local function report(state, line)
   state.reports = state.reports == '' and line or state.reports .. ',' .. line
 end
 
--- Told at a claim that finds nothing. A server that is full or a replica does not take it: the worker then looks by itself.
+-- Called when a worker finds nothing and listens. A full server or a replica refuses the mark: the worker then polls.
 local function markIdle()
   if redis.call('HEXISTS', info, 'idle') == 0 then redis.pcall('HSET', info, 'idle', '1') end
 end
 
--- Without the seats of this process, and without those that have ended.
-local function others(idle, process)
-  local kept = { '1' }
-  for i = 2, #idle, 34 do
-    local seat = string.sub(idle, i, i + 33)
-    if string.sub(seat, 24) ~= process and tonumber(string.sub(seat, 1, 13)) > at then kept[#kept + 1] = seat end
-  end
-  return table.concat(kept), #kept
-end
-
--- Who finds nothing has a seat for so many ms, but not longer than until something is due. `believes` = '1': it believes that it has
--- one. If that is gone, somebody has taken it, and it gets no other before it knows why. Answers 0 = none, 1 = it has one, 2 = gone.
-local function takeSeat(process, seatMs, leaseMs, believes, due)
-  local idle = redis.call('HGET', info, 'idle') or '1'
-  if believes == '1' and not string.find(idle, process, 1, true) then return 2 end
-  local rest, count = others(idle, process)
-  if count > mostSeats then return 0 end
-  local till = at + math.min(seatMs, due or seatMs)
-  redis.pcall('HSET', info, 'idle', rest .. string.format('%013.0f%010.0f', till, leaseMs) .. process)
-  return 1
-end
-
--- Answers whether the process had one.
-local function leaveSeat(process)
-  local idle = redis.call('HGET', info, 'idle')
-  if not idle or not string.find(idle, process, 1, true) then return false end
-  redis.pcall('HSET', info, 'idle', (others(idle, process)))
-  return true
-end
-
--- Whoever brings work rings if somebody is idle: who is at work looks again before waiting, and need not be told.
-local function ring(channel)
-  if channel ~= '' then
-    if redis.call('HDEL', info, 'idle') == 1 then redis.call('PUBLISH', channel, '') end
-  elseif redis.call('HSTRLEN', info, 'idle') > 1 then
-    redis.call('HSET', info, 'idle', '1') -- no seat outlives what may be due before its end
-  end
+-- Wakes the idle workers, if there are any. A worker that is busy looks again before it waits, and needs no message.
+local function notify(channel)
+  if channel ~= '' and redis.call('HDEL', info, 'idle') == 1 then redis.call('PUBLISH', channel, '') end
 end
 
 -- In line again, to be ready then.

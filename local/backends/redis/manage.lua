@@ -38,23 +38,9 @@ function does.nack()
     report(state, ARGV[12])
   end
   again(id, text, state, at + ARGV[10])
-  ring(ARGV[13])
+  notify(ARGV[13])
   return 1
 end
-
--- [9] token   [10] channel. A job that was handed over goes back into line: it never began, so the end of the lease does not matter
--- as long as nobody has counted it.
-function does.decline()
-  local id = string.sub(ARGV[9], 25)
-  local text = redis.call('ZREM', leases, ARGV[9]) == 1 and redis.call('HGET', jobs, id)
-  if not text then return 0 end
-  again(id, text, stateOf(redis.call('HGET', states, id)), at)
-  ring(ARGV[10])
-  return 1
-end
-
--- [9] whose seat. Answers 1 if it was free: nobody has been handed a job.
-function does.leave() return leaveSeat(ARGV[9]) and 1 or 0 end
 
 -- [9] token   [10] end   [11] reason   [12] error   [13] report. Answers { 1, how many older dead letters had to go }.
 function does.abandon()
@@ -96,22 +82,18 @@ function does.reap()
       count = count + 1
     end
   end
-  if count > 0 then ring(ARGV[11]) end
+  if count > 0 then notify(ARGV[11]) end
   return { count, #tokens }
 end
 
--- [9] at most so many   [10] '1' = who finds nothing listens   [11] whose seat it takes then, '' = none   [12] for how many ms
--- [13] '1' = it believes that it has one   [14] ms of the lease.
--- Ranks and members of the first in line, so that a claim can be shared out among several queues, the moment, and its seat as in work.lua.
+-- [9] at most so many   [10] '1' = a worker that finds nothing listens. Answers ms until the next delayed job is ready, and the
+-- first ready jobs with their ranks, so that a fetch from several queues knows how many to lease from each.
 function does.heads()
-  if redis.call('HGET', info, 'paused') == '1' then return { false, {}, number(at), 0 } end
+  if redis.call('HGET', info, 'paused') == '1' then return { false, {} } end
   promote()
   local first = redis.call('ZRANGE', ready, 0, ARGV[9] - 1, 'WITHSCORES')
   if #first == 0 and ARGV[10] == '1' then markIdle() end
-  local due = nextDue()
-  local seat = 0
-  if #first == 0 and ARGV[11] ~= '' then seat = takeSeat(ARGV[11], ARGV[12], ARGV[14], ARGV[13], due) end
-  return { due, first, number(at), seat }
+  return { nextDue(), first }
 end
 
 -- [9] id
@@ -169,7 +151,7 @@ function does.retry()
       count = count + 1
     end
   end
-  if count > 0 then ring(ARGV[9]) end
+  if count > 0 then notify(ARGV[9]) end
   return count
 end
 

@@ -65,7 +65,7 @@ function does.release()
       end
     end
   end
-  if count > 0 then ring(ARGV[9]) end
+  if count > 0 then notify(ARGV[9]) end
   return count
 end
 

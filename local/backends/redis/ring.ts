@@ -1,7 +1,4 @@
-/**
- * Who waits for work is notified by PUBLISH, or handed a job. A message can be lost with its connection, so idle workers also look now
- * and then.
- */
+/** Idle workers are woken by PUBLISH. A message can be lost with its connection, so idle workers also poll now and then. */
 
 import type { Waiters } from '../shared/waiters.ts';
 import { createLink, type LinkOptions } from './connection.ts';
@@ -13,8 +10,6 @@ export interface Listener {
   hears(channels: readonly string[]): boolean;
   /** Work was found of which nothing was heard: the connection may be dead. */
   doubt(): void;
-  /** Resolves when all that was sent before has been heard; rejects if that cannot be known. */
-  heardAll(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -22,12 +17,7 @@ const retryMs = 500;
 /** A connection can die without a word from anybody: this asks whether it still lives. */
 const beatMs = 5_000;
 
-/** @param hear told of each message, before those who wait are woken */
-export function createListener(
-  options: LinkOptions,
-  waiters: Waiters,
-  hear: (message: string, channel: string) => void,
-): Listener {
+export function createListener(options: LinkOptions, waiters: Waiters): Listener {
   const link = createLink({ ...options, lost: () => deaf() });
   const wanted = new Set<string>();
   const heard = new Set<string>();
@@ -48,18 +38,13 @@ export function createListener(
     if (!closed) timer = setTimeout(listen, retryMs).unref();
   }
 
-  function heardOf(message: string, channel: string): void {
-    hear(message, channel);
-    waiters.wake();
-  }
-
   async function listen(): Promise<void> {
     if (working || closed) return;
     working = true;
     try {
       await link.client();
       const missing = [...wanted].filter((channel) => !heard.has(channel));
-      if (missing.length > 0) await link.subscribe(missing, heardOf);
+      if (missing.length > 0) await link.subscribe(missing, waiters.wake);
       for (const channel of missing) heard.add(channel);
       clearInterval(beating);
       beating = setInterval(() => link.send('listening', ['PING']).catch(() => {}), beatMs).unref();
@@ -80,7 +65,6 @@ export function createListener(
     },
     hears: (channels) => channels.every((channel) => heard.has(channel)),
     doubt: () => link.drop(),
-    heardAll: () => link.send('listening', ['PING']).then(() => {}),
     async close() {
       closed = true;
       clearTimeout(timer);

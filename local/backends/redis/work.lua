@@ -1,9 +1,7 @@
 -- Settles what a worker has done, and takes what it does next. Answers with
--- { '' = all were settled, else a character per ack ('1' = settled), ms until the next delayed job is due, moment of the claim, ids, texts, states,
--- its seat: 0 = none, 1 = it has one, 2 = gone }.
+-- { '' = all were settled, else a character per ack ('1' = settled), ms until the next delayed job is due, moment of the claim, ids, texts, states }.
 --
--- ARGV[8] nonce of the claim   [9] at most so many jobs   [10] ms of the lease   [11] how many acks   [12] '1' = who finds nothing listens
--- [13] whose seat it takes then, '' = none   [14] for how many ms   [15] '1' = it believes that it has one;
+-- ARGV[8] nonce of the claim   [9] at most so many jobs   [10] ms of the lease   [11] how many acks   [12] '1' = who finds nothing listens;
 -- then the tokens; then, where what is completed is kept, the reports; then five of each key to complete: number of its ack, key, owner,
 -- value ('' = none, else behind a '='), ms to keep it
 local sub = string.sub
@@ -51,7 +49,7 @@ end
 local flags = {}
 if acks > 0 then
   local tokens = {}
-  for i = 1, acks do tokens[i] = ARGV[15 + i] end
+  for i = 1, acks do tokens[i] = ARGV[12 + i] end
   local ends = redis.call('ZMSCORE', leases, unpack(tokens))
   local gone, ids, reports, seen = {}, {}, {}, {}
   for i = 1, acks do
@@ -61,7 +59,7 @@ if acks > 0 then
       local n = #gone + 1
       gone[n] = token
       ids[n] = sub(token, 25)
-      if keep then reports[n] = ARGV[15 + acks + i] end
+      if keep then reports[n] = ARGV[12 + acks + i] end
     else
       flags[i] = '0'
     end
@@ -73,7 +71,7 @@ if acks > 0 then
     redis.call('HDEL', jobs, unpack(ids))
     if redis.call('EXISTS', states) == 1 then redis.call('HDEL', states, unpack(ids)) end
   end
-  completeKeys(16 + acks + (keep and acks or 0), flags)
+  completeKeys(13 + acks + (keep and acks or 0), flags)
   if #gone == acks then
     flags = {}
   else
@@ -81,7 +79,7 @@ if acks > 0 then
   end
 end
 
-local ids, texts, known, due, seat = {}, {}, {}, false, 0
+local ids, texts, known, due = {}, {}, {}, false
 if max > 0 and redis.call('HGET', info, 'paused') ~= '1' then
   promote()
   local members = redis.call('ZRANGE', ready, 0, max - 1)
@@ -94,13 +92,11 @@ if max > 0 and redis.call('HGET', info, 'paused') ~= '1' then
       taken[2 * i - 1], taken[2 * i] = till, claim .. id
     end
     redis.call('ZADD', leases, unpack(taken))
-    if ARGV[13] ~= '' then leaveSeat(ARGV[13]) end
     texts = redis.call('HMGET', jobs, unpack(ids))
     if redis.call('EXISTS', states) == 1 then known = redis.call('HMGET', states, unpack(ids)) end
   else
     due = nextDue()
     if ARGV[12] == '1' then markIdle() end
-    if ARGV[13] ~= '' then seat = takeSeat(ARGV[13], ARGV[14], ARGV[10], ARGV[15], due) end
   end
 end
-return { table.concat(flags), due, number(at), ids, texts, known, seat }
+return { table.concat(flags), due, number(at), ids, texts, known }

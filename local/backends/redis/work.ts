@@ -21,30 +21,12 @@ export interface Claimed {
   readonly nextDueMs: number | null;
 }
 
-/** A seat for each queue in which nothing is found. */
-export interface Seating {
-  /** Whose it is (11 characters), for how many ms, and whether the process believes that it has it. */
-  args(queue: string): string[];
-  told(queue: string, seat: SeatAnswer, at: Moment): void;
-}
-
-/** Epoch ms: by our clock when the question was asked, and by the server's in its answer, which was the same moment or a later one. */
-export interface Moment {
-  readonly ours: number;
-  readonly server: number;
-}
-
-/** 0 = it has none, 1 = it has one, 2 = the one that it believed to have is gone. */
-type SeatAnswer = 0 | 1 | 2;
-
 export interface Worker
   extends JobSettler,
     Pick<JobSource, 'reapExpired'>,
     Required<Pick<BackendHints, 'ackAndFetch'>> {
   /** @param listens whether who finds nothing waits to be notified */
-  claim(request: Request, listens?: boolean, seating?: Seating | null): Promise<Claimed>;
-  /** Hands back what was handed over, and has not begun. */
-  decline(lease: JobLease): Promise<void>;
+  claim(request: Request, listens?: boolean): Promise<Claimed>;
 }
 
 type Request = Pick<FetchRequest, 'queues' | 'max' | 'leaseMs'>;
@@ -55,14 +37,12 @@ type WorkAnswer = [
   ids: string[],
   texts: (string | null)[],
   states: (string | null)[],
-  seat: SeatAnswer,
 ];
-type HeadsAnswer = [nextDueMs: number | null, membersAndRanks: string[], at: string, seat: SeatAnswer];
+type HeadsAnswer = [nextDueMs: number | null, membersAndRanks: string[]];
 
 /** A script may not run for long, and Lua cannot take more than some 8,000 values at once. */
 const mostPerCall = 1_000;
 const mostReaped = 200;
-const noSeat = ['', '0', '0'];
 
 export function createWorker(state: RedisState): Worker {
   const { clock, link } = state;
@@ -74,12 +54,10 @@ export function createWorker(state: RedisState): Worker {
     max: number,
     leaseMs: number,
     listens = false,
-    seating: Seating | null = null,
   ): Promise<Claimed & { flags: string }> {
     // 88 random bits, and never an id of a claim that was: the moment follows.
     const nonce = max > 0 ? randomBytes(9).toString('base64url').slice(0, 11) : '';
     const args = [...state.common(), nonce, `${max}`, `${leaseMs}`, `${acks.length}`, listens ? '1' : '0'];
-    args.push(...(seating?.args(queue) ?? noSeat));
     // Not by iterators, which make an object per job: what is called once per batch is long not compiled in full.
     for (let i = 0; i < acks.length; i++) args.push(acks[i]!.lease.token);
     for (let i = 0; i < acks.length && state.keep; i++) args.push(reportText(acks[i]!.report));
@@ -90,12 +68,10 @@ export function createWorker(state: RedisState): Worker {
       const keepMs = Math.ceil(keepUntil - clock.now());
       args.push(`${i + 1}`, state.key(key), owner, value === null ? '' : `=${value}`, `${keepMs}`);
     }
-    const askedAt = clock.now();
-    const expiresAt = askedAt + leaseMs;
+    const expiresAt = clock.now() + leaseMs;
     const during = acks.length === 0 ? 'claiming' : max > 0 ? 'settling and claiming' : 'settling';
     const answer = await link.run(during, scripts.work, state.base(queue), args);
-    const [flags, nextDueMs, at, ids, texts, states, seat] = answer as WorkAnswer;
-    seating?.told(queue, seat, { ours: askedAt, server: Number(at) });
+    const [flags, nextDueMs, at, ids, texts, states] = answer as WorkAnswer;
     const claim = nonce + at.padStart(13, '0');
     const leases: JobLease[] = [];
     for (let i = 0; i < ids.length; i++) {
@@ -114,20 +90,10 @@ export function createWorker(state: RedisState): Worker {
     max: number,
     leaseMs: number,
     listens: boolean,
-    seating: Seating | null,
   ): Promise<Claimed> {
-    const askedAt = clock.now();
-    const seatArgs = (queue: string) => seating?.args(queue) ?? noSeat;
-    const argsOf = (queue: string) => [`${max}`, listens ? '1' : '0', ...seatArgs(queue), `${leaseMs}`];
     const heads = (await Promise.all(
-      queues.map((queue) => state.manage('claiming', queue, 'heads', argsOf(queue))),
+      queues.map((queue) => state.manage('claiming', queue, 'heads', [`${max}`, listens ? '1' : '0'])),
     )) as HeadsAnswer[];
-    if (seating) {
-      for (const [q, [, members, at, seat]] of heads.entries()) {
-        if (members.length > 0) continue;
-        seating.told(queues[q]!, seat, { ours: askedAt, server: Number(at) });
-      }
-    }
     const places = heads.flatMap(([, list], q) =>
       Array.from({ length: list.length / 2 }, (_, i) => ({
         queue: queues[q]!,
@@ -141,7 +107,7 @@ export function createWorker(state: RedisState): Worker {
     const claims = await Promise.all(
       queues.map((queue) => {
         const share = wanted.filter((place) => place.queue === queue).length;
-        return share === 0 ? null : work(queue, [], share, leaseMs, false, seating);
+        return share === 0 ? null : work(queue, [], share, leaseMs);
       }),
     );
     const dues = heads.flatMap(([due]) => due ?? []);
@@ -152,15 +118,11 @@ export function createWorker(state: RedisState): Worker {
     return { leases, nextDueMs: dues.length > 0 ? Math.min(...dues) : null };
   }
 
-  async function claim(
-    { queues, max: wanted, leaseMs }: Request,
-    listens = false,
-    seating: Seating | null = null,
-  ): Promise<Claimed> {
+  async function claim({ queues, max: wanted, leaseMs }: Request, listens = false): Promise<Claimed> {
     const max = Math.min(wanted, mostPerCall);
     const distinct = [...new Set(queues)];
-    if (distinct.length === 1) return work(distinct[0]!, [], max, leaseMs, listens, seating);
-    return claimFromMany(distinct, max, leaseMs, listens, seating);
+    if (distinct.length === 1) return work(distinct[0]!, [], max, leaseMs, listens);
+    return claimFromMany(distinct, max, leaseMs, listens);
   }
 
   /** Settles queue by queue; the answers in the order of the acks. */
@@ -216,11 +178,6 @@ export function createWorker(state: RedisState): Worker {
 
     nack,
 
-    async decline({ queue, token }) {
-      await state.manage('settling', queue, 'decline', [token, state.channel(queue)]);
-      state.wake();
-    },
-
     async abandon({ queue, token }, { reason, error, report }) {
       const end = reason === 'cancelled' || reason === 'expired' ? reason : 'failed';
       const args = [token, end, reason, JSON.stringify(error), reportText(report)];
@@ -244,8 +201,6 @@ export function createWorker(state: RedisState): Worker {
     },
 
     async reapExpired(queue) {
-      // A process that was asleep reads its letters first: what it was handed has not begun, and goes back uncounted.
-      await new Promise(setImmediate);
       const args = [lost, `${mostReaped}`, state.channel(queue)];
       for (let total = 0; ; ) {
         const answer = await state.manage('reaping', queue, 'reap', args);

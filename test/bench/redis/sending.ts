@@ -19,7 +19,7 @@ export async function single(bench: Bench, server: Server): Promise<Row[]> {
 }
 
 export const latency = (bench: Bench, server: Server): Promise<Row[]> =>
-  latencyRows(bench, server, { 'raw with PUBLISH': { most: 1.2 }, 'bee-queue': null, BullMQ: null });
+  latencyRows(bench, server, { 'raw with PUBLISH': { most: 1.6 }, 'bee-queue': null, BullMQ: null });
 
 /** What the server needs for a job that waits, beside the job's own text. */
 export async function pending(bench: Bench, server: Server): Promise<Row[]> {
