@@ -1,8 +1,9 @@
 import type { QueueAdmin, QueueStats } from '../../../core/contract/admin.ts';
 import type { MovableAdmin } from '../../move/contract.ts';
-import type { RedisState } from './index.ts';
 import { readJobs } from './records.ts';
 import { deadLetterOf, peekedOf } from './rows.ts';
+import { slices } from './slices.ts';
+import type { RedisState } from './state.ts';
 import { redisTransfer } from './transfer.ts';
 
 type StatsAnswer = [
@@ -14,10 +15,9 @@ type StatsAnswer = [
   oldest: string | null,
 ];
 
-/** A script may not run for long. */
 const mostPerCall = 1_000;
 
-export function redisAdmin(state: RedisState, maxBodyBytes: number): QueueAdmin & MovableAdmin {
+export function redisAdmin(state: RedisState): QueueAdmin & MovableAdmin {
   const { link } = state;
 
   async function statsOf(queue: string): Promise<QueueStats> {
@@ -27,15 +27,14 @@ export function redisAdmin(state: RedisState, maxBodyBytes: number): QueueAdmin 
     return { queue, ready, delayed, leased, dead, paused: paused === 1, oldestReadyMs };
   }
 
-  /** In every queue, because an id does not tell its own. */
-  async function inAll(during: string, what: string, ids: readonly string[]): Promise<number> {
+  /** In every queue: an id does not say which one has the dead letter. */
+  async function inAll(during: string, action: string, ids: readonly string[]): Promise<number> {
     const queues = await state.queues();
     const wanted = [...new Set(ids)];
     let total = 0;
-    for (let from = 0; from < wanted.length; from += mostPerCall) {
-      const some = wanted.slice(from, from + mostPerCall);
+    for (const some of slices(wanted, mostPerCall)) {
       const counts = await Promise.all(
-        queues.map((queue) => state.manage(during, queue, what, [state.channel(queue), ...some])),
+        queues.map((queue) => state.manage(during, queue, action, [state.channel(queue), ...some])),
       );
       for (const count of counts as number[]) total += count;
     }
@@ -43,7 +42,7 @@ export function redisAdmin(state: RedisState, maxBodyBytes: number): QueueAdmin 
   }
 
   return {
-    transfer: redisTransfer(state, maxBodyBytes),
+    transfer: redisTransfer(state),
     async stats(only) {
       const queues = only === undefined ? await state.queues() : [only];
       return Promise.all(queues.map(statsOf));
@@ -60,11 +59,11 @@ export function redisAdmin(state: RedisState, maxBodyBytes: number): QueueAdmin 
       }
     },
     async pause(queue) {
-      await state.know(queue);
+      await state.register(queue);
       await link.send('pausing', ['HSET', `${state.base(queue)}:info`, 'paused', '1']);
     },
     async resume(queue) {
-      await state.know(queue);
+      await state.register(queue);
       await link.send('resuming', ['HDEL', `${state.base(queue)}:info`, 'paused']);
       const channel = state.channel(queue);
       if (channel !== '') await link.send('resuming', ['PUBLISH', channel, '']);
@@ -79,9 +78,9 @@ export function redisAdmin(state: RedisState, maxBodyBytes: number): QueueAdmin 
             return readJobs(state, name, (await link.send('listing', range)) as string[], 'whole');
           }),
         );
-        const letters = lists.flat().filter(({ finishedAt }) => finishedAt !== null);
-        letters.sort((a, b) => b.finishedAt! - a.finishedAt! || (a.order < b.order ? 1 : -1));
-        return letters.slice(0, max).map(deadLetterOf);
+        const found = lists.flat().filter(({ finishedAt }) => finishedAt !== null);
+        found.sort((a, b) => b.finishedAt! - a.finishedAt! || (a.arrival < b.arrival ? 1 : -1));
+        return found.slice(0, max).map(deadLetterOf);
       },
       async retry(ids) {
         const count = await inAll('retrying', 'retry', ids);

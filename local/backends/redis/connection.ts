@@ -1,6 +1,6 @@
 /**
- * Connections to one server. A broken one is never mended: it is thrown away, and the next call makes another, so there is no
- * state of reconnecting in which a worker could be stuck. One that owes answers and is silent counts as broken.
+ * Connections to one server. A broken connection is never repaired: it is dropped, and the next call opens another, so no worker
+ * can be stuck while reconnecting. A connection that owes answers and stays silent counts as broken.
  */
 
 import { RedisClient as Client } from '@redis/client';
@@ -9,7 +9,7 @@ import { createWatch } from '../../watch.ts';
 import { isReadOnly, isUnknownScript, redisError } from './errors.ts';
 import type { Script } from './scripts.ts';
 
-/** What is used of a client of `@redis/client`. */
+/** What this backend uses of a client of `@redis/client`. */
 export interface RedisClient {
   readonly isReady: boolean;
   connect(): Promise<unknown>;
@@ -20,7 +20,7 @@ export interface RedisClient {
   destroy(): void;
 }
 
-/** What `createClient` of `@redis/client` takes beside the URL, such as `{ username, password, socket: { tls: true, ca } }`. */
+/** What `createClient` of `@redis/client` takes besides the URL, such as `{ username, password, socket: { tls: true, ca } }`. */
 export interface RedisConnectionOptions {
   readonly username?: string;
   readonly password?: string;
@@ -30,29 +30,29 @@ export interface RedisConnectionOptions {
 
 export interface LinkOptions extends RedisConnectionOptions {
   readonly url: string;
-  /** A server that has not answered for so long is given up. */
+  /** A server that owes an answer for so long is given up. */
   readonly silenceMs: number;
-  /** Follows every new connection, before anybody uses it. */
+  /** Runs on every new connection before it is used. */
   greet?(client: RedisClient): Promise<void>;
-  /** The connection is gone, wanted or not. */
+  /** The connection was dropped. */
   lost?(): void;
 }
 
 export interface Link {
-  /** A client that is connected; rejects at once when the server cannot be reached. */
+  /** A connected client; rejects at once when the server cannot be reached. */
   client(): Promise<RedisClient>;
-  /** `during` is for the error. */
+  /** `during` names the work in the error. */
   send(during: string, args: readonly string[]): Promise<unknown>;
-  /** For its own connection: one that listens is asked nothing else but whether it lives. */
+  /** Needs a connection of its own, which can then only PING. */
   subscribe(channels: string[], listener: (message: string, channel: string) => void): Promise<void>;
   run(during: string, script: Script, key: string, args: readonly string[]): Promise<unknown>;
-  /** Throws the connection away; what is under way fails. */
+  /** Drops the connection; calls under way fail. */
   drop(): void;
   close(): Promise<void>;
 }
 
 const connectTimeoutMs = 5_000;
-/** For the answers that are still owed. */
+/** How long to wait for answers that are still owed. */
 const closeTimeoutMs = 1_000;
 
 export function createLink(options: LinkOptions): Link {
@@ -63,31 +63,32 @@ export function createLink(options: LinkOptions): Link {
     RESP: 2 as const,
     maintNotifications: 'disabled' as const,
     disableOfflineQueue: true,
-    // By default every command gets an AbortSignal with a timer of its own: half of what a small command costs.
+    // By default every command gets an AbortSignal with a timer: half of the cost of a small command.
     commandOptions: { timeout: 0 },
     socket: { connectTimeout: connectTimeoutMs, ...socket, reconnectStrategy: false as const },
   };
-  // Not `createClient`: its class with a method for every command takes 25 MB and 90 ms, and none of them is called here.
+  // Not `createClient`: its class with a method per command takes 25 MB and 90 ms, and none of them is used here.
   const make = (): RedisClient => new Client(settings) as unknown as RedisClient;
   check(make, url);
-  /** Why a client was given up. */
+  /** Why a client was dropped. */
   const reasons = new WeakMap<RedisClient, Error>();
   let current: RedisClient | null = null;
   let connecting: Promise<RedisClient> | null = null;
   let closed = false;
-  /** Commands that wait for their answer, and since which tick none has come. */
+  /** Commands without an answer yet, and the tick of the last answer. */
   let owed = 0;
   let silentSince = 0;
   const watch = createWatch(silenceMs, (lateBefore) => {
     const isSilent = owed > 0 && silentSince < lateBefore;
-    if (isSilent && current) gone(current, new Error(`the server has not answered for ${silenceMs} ms`));
+    if (isSilent && current)
+      dropClient(current, new Error(`the server has not answered for ${silenceMs} ms`));
     return owed > 0;
   });
 
   async function connect(): Promise<RedisClient> {
     const client = make();
-    client.on('error', (error) => gone(client, error)); // also keeps the error from ending the process
-    // A server that takes connections and then says nothing would be waited for for ever.
+    client.on('error', (error) => dropClient(client, error)); // without a listener the error would end the process
+    // A server may accept the connection and then stay silent.
     const late = setTimeout(discard, silenceMs, client);
     try {
       await client.connect();
@@ -103,7 +104,7 @@ export function createLink(options: LinkOptions): Link {
     return client;
   }
 
-  function gone(client: RedisClient, reason: Error): void {
+  function dropClient(client: RedisClient, reason: Error): void {
     if (current !== client) return;
     reasons.set(client, reason);
     current = null;
@@ -127,8 +128,8 @@ export function createLink(options: LinkOptions): Link {
     try {
       return await question(client);
     } catch (error) {
-      if (isReadOnly(error)) gone(client, error as Error);
-      // To commands that were under way the driver only says that it has disconnected.
+      if (isReadOnly(error)) dropClient(client, error as Error);
+      // The driver rejects commands under way with "disconnected" only, so the reason is kept here.
       throw redisError(during, reasons.get(client) ?? error);
     } finally {
       answered();
@@ -155,7 +156,7 @@ export function createLink(options: LinkOptions): Link {
       }
     },
     drop() {
-      if (current) gone(current, new Error('the connection was thrown away'));
+      if (current) dropClient(current, new Error('the connection was dropped'));
     },
     async close() {
       closed = true;
@@ -176,11 +177,11 @@ function discard(client: RedisClient): void {
   try {
     client.destroy();
   } catch {
-    // It is closed already.
+    // already closed
   }
 }
 
-/** The driver reads the URL when a client is made. Its own message may repeat it, and with it the password. */
+/** Making a client parses the URL. The driver's own error is dropped: it may repeat the URL with its password. */
 function check(make: () => RedisClient, url: string): void {
   try {
     if (!/^rediss?:\/\/[^#]*$/.test(url)) throw new Error();

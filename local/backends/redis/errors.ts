@@ -1,12 +1,12 @@
 import { type ErrorCode, LongshoreError } from '../../../core/base/errors.ts';
 import { toError } from '../../../core/base/failure.ts';
 
-/** What the first word of Redis's answers, or the code of a broken connection, means here. */
+/** Signs in errors of Redis or of its connection, and what they mean. */
 const meanings: readonly (readonly [sign: RegExp, code: ErrorCode, advice: string])[] = [
   [
     /\bOOM\b/,
     'STORAGE_FULL',
-    'Raise maxmemory, or let workers drain the queue: claims and settlements go on.',
+    'Raise maxmemory, or let workers drain the queue: workers still fetch and settle.',
   ],
   [/\bMISCONF\b/, 'STORAGE_FULL', 'Redis cannot write to its disk: free space there, and read its log.'],
   [/\bREADONLY\b/, 'READ_ONLY', 'Connect to the primary, not to a replica.'],
@@ -14,7 +14,7 @@ const meanings: readonly (readonly [sign: RegExp, code: ErrorCode, advice: strin
   [/\bNOPERM\b/, 'CONFIG', 'Grant this user the keys, channels and commands that docs/backends.md lists.'],
   [/\b(CROSSSLOT|MOVED|CLUSTERDOWN)\b/, 'CONFIG', 'Connect to a server that is not part of a Redis Cluster.'],
   [/\bWRONGTYPE\b/, 'CORRUPT', 'Something else writes to these keys: give each program a prefix of its own.'],
-  [/\bBUSY\b/, 'BACKEND', 'A script of somebody else keeps Redis busy; SCRIPT KILL ends it.'],
+  [/\bBUSY\b/, 'BACKEND', 'A script of another program keeps Redis busy; SCRIPT KILL ends it.'],
   [/\bLOADING\b/, 'BACKEND', 'Redis is reading its data and will be ready soon.'],
   [/\bECONNREFUSED\b/, 'BACKEND', 'Check that the server runs, and its host and port.'],
   [/\bENOTFOUND\b/, 'BACKEND', 'Check the name of the host.'],
@@ -36,8 +36,8 @@ function textOf(cause: unknown): string {
   return message || (typeof code === 'string' ? code : 'the connection was lost');
 }
 
-/** Redis does not know the script any more: it was restarted, or somebody has flushed its scripts. */
+/** Redis has lost the script: it was restarted, or its scripts were flushed. */
 export const isUnknownScript = (error: unknown): boolean => /^NOSCRIPT\b/.test(textOf(error));
 
-/** Another server has become the primary: only a new connection finds it. */
+/** The server has become a replica: only a new connection finds the primary. */
 export const isReadOnly = (error: unknown): boolean => /\bREADONLY\b/.test(textOf(error));

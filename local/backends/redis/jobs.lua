@@ -1,20 +1,20 @@
--- What work.lua and manage.lua share; it is loaded in front of each.
+-- What lease.lua, manage.lua and transfer.lua share; it is loaded in front of each.
 --
 -- KEYS[1] is `prefix:{queue}`: all keys of a queue begin with it, so they live in one hash slot.
---   :ready    zset   rank    -> place and id      rank = the moment it became ready + priority * ageing
---   :delayed  zset   due     -> place and id
---   :leases   zset   end     -> token             token = nonce (11), moment of the claim (13), id
---   :jobs     hash   id      -> the job's text    `place createdAt readyAt` (the last if it is another), `[job, tenant]`, body
---   :states   hash   id      -> what has happened to a living job; missing while that is nothing
---                               `attempts interrupted cancelRequested readyAt`, progress, reports: a line each
+--   :ready    zset   rank    -> sort key and id   rank = the time since which it is ready + priority * ageing
+--   :delayed  zset   time    -> sort key and id   time = when it becomes ready
+--   :leases   zset   end     -> token             token = nonce (11), time of leasing (13), id
+--   :jobs     hash   id      -> the job's text    `sortKey createdAt readyAt` (the last only if it differs), `[job, tenant]`, body
+--   :states   hash   id      -> what has happened to a job that has not ended; missing while that is nothing:
+--                               `attempts interrupted cancelRequested readyAt`, progress, reports, one line each
 --   :ended    hash   id      -> `end finishedAt attempts readyAt reason`, error, progress, reports, then the job's text
---   :done     zset   moment  -> id                completed and cancelled
---   :dead     zset   moment  -> id                failed and expired
---   :info     hash   paused, bytes of done, bytes of dead; idle (any text): a worker found nothing, and listens
--- A place has 12 characters that sort by arrival: a counter, and at last the priority.
+--   :done     zset   time    -> id                completed and cancelled
+--   :dead     zset   time    -> id                failed and expired
+--   :info     hash   paused; done and dead: bytes of each; idle (any text): a worker has found nothing, and listens
+-- A sort key has 12 characters: 11 that count arrivals, then the priority. Times are epoch ms.
 --
 -- ARGV[1] epoch ms, '' = this server's clock   [2] ms of ageing per priority level
--- ARGV[3] '1' = what is completed is kept   [4] [5] at most so many, and bytes   [6] [7] the same for dead letters
+-- ARGV[3] '1' = completed jobs are kept   [4] [5] how many, and how many bytes, at most   [6] [7] the same for dead letters
 local base = KEYS[1]
 local ready, delayed, leases = base .. ':ready', base .. ':delayed', base .. ':leases'
 local jobs, states, ended, info = base .. ':jobs', base .. ':states', base .. ':ended', base .. ':info'
@@ -24,9 +24,9 @@ if not at then
   at = time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
--- Beside its text, an ended job costs about so many bytes.
+-- Bytes that an ended job costs besides its text, about.
 local overhead = 250
--- `unpack` has a limit of some 8,000.
+-- `unpack` takes some 8,000 values at most.
 local page = 1000
 
 local function number(n) return string.format('%.0f', n) end
@@ -37,22 +37,22 @@ local function owned(token)
 end
 
 local function stateOf(text)
-  local attempt, interrupted, asked, readyAt, progress, reports =
+  local attempt, interrupted, cancelRequested, readyAt, progress, reports =
     string.match(text or '0 0 0 \n\n', '^(%d+) (%d) (%d) (%d*)\n([^\n]*)\n(.*)$')
   return {
-    attempt = tonumber(attempt), interrupted = interrupted, asked = asked, readyAt = readyAt,
-    progress = progress, reports = reports,
+    attempt = tonumber(attempt), interrupted = interrupted, cancelRequested = cancelRequested,
+    readyAt = readyAt, progress = progress, reports = reports,
   }
 end
 
 local function textOf(state)
-  local head = state.attempt .. ' ' .. state.interrupted .. ' ' .. state.asked .. ' ' .. state.readyAt
+  local head = state.attempt .. ' ' .. state.interrupted .. ' ' .. state.cancelRequested .. ' ' .. state.readyAt
   return head .. '\n' .. state.progress .. '\n' .. state.reports
 end
 
-local function report(state, line)
-  if line == '' then return end
-  state.reports = state.reports == '' and line or state.reports .. ',' .. line
+local function addReport(state, report)
+  if report == '' then return end
+  state.reports = state.reports == '' and report or state.reports .. ',' .. report
 end
 
 -- Called when a worker finds nothing and listens. A full server or a replica refuses the mark: the worker then polls.
@@ -65,29 +65,30 @@ local function notify(channel)
   if channel ~= '' and redis.call('HDEL', info, 'idle') == 1 then redis.call('PUBLISH', channel, '') end
 end
 
--- In line again, to be ready then.
-local function line(place, id, readyAt)
+-- Makes a job wait again, to be ready at that time.
+local function wait(sortKey, id, readyAt)
   if readyAt > at then
-    redis.call('ZADD', delayed, number(readyAt), place .. id)
+    redis.call('ZADD', delayed, number(readyAt), sortKey .. id)
   else
-    redis.call('ZADD', ready, number(readyAt + string.sub(place, 12, 12) * ageing), place .. id)
+    redis.call('ZADD', ready, number(readyAt + string.sub(sortKey, 12, 12) * ageing), sortKey .. id)
   end
 end
 
--- What is due, in line by the moment it became so.
+-- Moves delayed jobs whose time has come to the ready ones, ranked by that time.
 local function promote()
   local due = redis.call('ZRANGEBYSCORE', delayed, '-inf', number(at), 'WITHSCORES', 'LIMIT', 0, page)
   if #due == 0 then return end
   redis.call('ZREMRANGEBYRANK', delayed, 0, #due / 2 - 1)
-  local places = {}
+  local ranked = {}
   for i = 1, #due, 2 do
-    places[i] = number(due[i + 1] + string.sub(due[i], 12, 12) * ageing)
-    places[i + 1] = due[i]
+    ranked[i] = number(due[i + 1] + string.sub(due[i], 12, 12) * ageing)
+    ranked[i + 1] = due[i]
   end
-  redis.call('ZADD', ready, unpack(places))
+  redis.call('ZADD', ready, unpack(ranked))
 end
 
-local function nextDue()
+-- ms until the next delayed job is ready, or false.
+local function nextDelayedMs()
   local first = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')
   return first[2] and math.max(0, math.ceil(first[2] - at)) or false
 end
@@ -102,7 +103,7 @@ local function forget(index, ids)
   return redis.call('HINCRBY', info, index, -bytes)
 end
 
--- Keeps the ended within their budgets: the oldest go. Bounded, as any script must be. Answers how many went.
+-- Removes the oldest ended jobs above the budget, up to a limit: no script may run for long. Answers how many.
 local function trim(index, added, mostCount, mostBytes)
   local bytes = redis.call('HINCRBY', info, index, added)
   local gone = 0
@@ -122,13 +123,13 @@ local function endedText(code, state, reason, problem, text)
   return head .. '\n' .. problem .. '\n' .. state.progress .. '\n' .. state.reports .. '\n' .. text
 end
 
--- Without the body, which nobody needs any more.
+-- The text without the body, which a completed job needs no more.
 local function headOf(text)
   local first = string.find(text, '\n', 1, true)
   return string.sub(text, 1, string.find(text, '\n', first + 1, true))
 end
 
--- The job has left its place already. Answers how many older dead letters had to go.
+-- Ends a job that is in no set any more. Answers how many older dead letters were removed.
 local function finish(id, code, state, reason, problem, text)
   redis.call('HDEL', jobs, id)
   redis.call('HDEL', states, id)

@@ -1,8 +1,8 @@
--- A key that one owner at a time holds. The server forgets it by itself a minute after it has lost its meaning.
+-- An idempotency key, which one owner at a time holds. It expires a minute after it has lost its meaning.
 --
--- KEYS[1] the key: a hash of owner, hold (epoch ms), done, value ('' = none, else behind a '='), keep (epoch ms)
--- ARGV[1] epoch ms, '' = this server's clock   [2] what to do   [3] owner   [4] ms to hold or keep it   [5] value
-local key, what, owner = KEYS[1], ARGV[2], ARGV[3]
+-- KEYS[1] the key: a hash of owner, hold (epoch ms), done, value ('' = none, else '=' and the value), keep (epoch ms)
+-- ARGV[1] epoch ms, '' = this server's clock   [2] action   [3] owner   [4] ms to hold or keep it   [5] value
+local key, action, owner = KEYS[1], ARGV[2], ARGV[3]
 local at = tonumber(ARGV[1])
 if not at then
   local time = redis.call('TIME')
@@ -15,12 +15,12 @@ local till = at + tonumber(ARGV[4] or 0)
 
 local function write(newOwner, newHold, newDone, newValue, newKeep)
   local function number(n) return string.format('%.0f', n) end
-  redis.call('DEL', key) -- to begin with, so that a server that is full takes the rest too
+  redis.call('DEL', key) -- first: after it, a full server takes the other writes too
   redis.call('HSET', key, 'owner', newOwner, 'hold', number(newHold), 'done', newDone, 'value', newValue, 'keep', number(newKeep))
   redis.call('PEXPIRE', key, number(math.max(1, newHold - at, newKeep - at) + 60000))
 end
 
-if what == 'claim' then
+if action == 'claim' then
   local kept = keep > at
   if kept and done then return { 'completed', value } end
   if holder ~= '' and holder ~= owner and hold > at then
@@ -32,9 +32,9 @@ if what == 'claim' then
 end
 
 if holder == '' or holder ~= owner or hold <= at then return 0 end
-if what == 'extend' then
+if action == 'extend' then
   write(owner, till, 0, value, keep)
-elseif what == 'complete' then
+elseif action == 'complete' then
   write('', 0, 1, ARGV[5], till)
 elseif ARGV[5] ~= '' then
   write('', 0, 0, ARGV[5], till)

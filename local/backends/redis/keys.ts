@@ -1,22 +1,22 @@
 import type { KeyClaim, KeyStore } from '../../../core/contract/store.ts';
-import type { RedisState } from './index.ts';
 import { scripts } from './scripts.ts';
+import type { RedisState } from './state.ts';
 
 type ClaimAnswer = ['claimed' | 'completed', value: string] | ['running', remainingMs: string];
 
-/** A value is stored behind a '=', so that an empty one is told from none. */
+/** '=' in front of a value: an empty value differs from none. */
 const stored = (value: string | null): string => (value === null ? '' : `=${value}`);
 
 export function redisKeys(state: RedisState): KeyStore {
   const { clock, link } = state;
 
-  const call = (what: string, key: string, owner: string, until: number, value: string) => {
-    const awayMs = Math.ceil(until - clock.now());
-    return link.run(`${what} of a key`, scripts.keys, state.key(key), [
+  const call = (action: string, key: string, owner: string, until: number, value: string) => {
+    const holdMs = Math.ceil(until - clock.now());
+    return link.run(`${action} of a key`, scripts.keys, state.key(key), [
       state.at(),
-      what,
+      action,
       owner,
-      `${awayMs}`,
+      `${holdMs}`,
       value,
     ]);
   };

@@ -1,8 +1,8 @@
--- Everything that is done more rarely than a claim: ARGV[8] says what, the rest is told at each.
-local does = {}
+-- All that is done less often than leasing. ARGV[8] names the action; each action lists its own arguments.
+local actions = {}
 
--- Gives a lease up; `nil` = it is not held any more. Answers with the job's text, state and place.
-local function release(token)
+-- Answers with the job's id, text and state; nil = the lease is not held any more.
+local function endLease(token)
   if not owned(token) then return end
   redis.call('ZREM', leases, token)
   local id = string.sub(token, 25)
@@ -11,14 +11,15 @@ local function release(token)
   return id, text, stateOf(redis.call('HGET', states, id))
 end
 
-local function again(id, text, state, readyAt)
+-- The job may run again then, unless somebody has asked to cancel it.
+local function retryAt(id, text, state, readyAt)
   state.readyAt = number(readyAt)
-  if state.asked == '1' then return finish(id, 'cancelled', state, 'cancelled', '', text) end
+  if state.cancelRequested == '1' then return finish(id, 'cancelled', state, 'cancelled', '', text) end
   redis.call('HSET', states, id, textOf(state))
-  line(string.sub(text, 1, 12), id, readyAt)
+  wait(string.sub(text, 1, 12), id, readyAt)
 end
 
--- Where a living job is: its score, and whether it waits in `ready`, in `delayed` or in neither, because it is leased.
+-- Where a job is that has not ended, its score, and its member of that set.
 local function whereIs(id, text)
   local member = string.sub(text, 1, 12) .. id
   local score = redis.call('ZSCORE', delayed, member)
@@ -29,35 +30,35 @@ local function whereIs(id, text)
 end
 
 -- [9] token   [10] ms until it may run again   [11] '1' = the attempt counts   [12] report   [13] channel, '' = none
-function does.nack()
-  local id, text, state = release(ARGV[9])
+function actions.nack()
+  local id, text, state = endLease(ARGV[9])
   if not id then return 0 end
   if ARGV[11] == '1' then
     state.attempt = state.attempt + 1
     state.interrupted = '0'
-    report(state, ARGV[12])
+    addReport(state, ARGV[12])
   end
-  again(id, text, state, at + ARGV[10])
+  retryAt(id, text, state, at + ARGV[10])
   notify(ARGV[13])
   return 1
 end
 
--- [9] token   [10] end   [11] reason   [12] error   [13] report. Answers { 1, how many older dead letters had to go }.
-function does.abandon()
-  local id, text, state = release(ARGV[9])
+-- [9] token   [10] end   [11] reason   [12] error   [13] report. Answers { 1, how many older dead letters were removed }.
+function actions.abandon()
+  local id, text, state = endLease(ARGV[9])
   if not id then return { 0, 0 } end
   state.attempt = state.attempt + 1
-  report(state, ARGV[13])
+  addReport(state, ARGV[13])
   return { 1, finish(id, ARGV[10], state, ARGV[11], ARGV[12], text) }
 end
 
 -- [9] ms of the lease, then tokens
-function does.renew()
+function actions.renew()
   local flags = {}
   for i = 10, #ARGV do
     local held = owned(ARGV[i])
     if held then
-      redis.call('ZREM', leases, ARGV[i]) -- to begin with, so that a server that is full takes the rest too
+      redis.call('ZREM', leases, ARGV[i]) -- first: after it, a full server takes the other writes of the script too
       redis.call('ZADD', leases, number(at + ARGV[9]), ARGV[i])
     end
     flags[#flags + 1] = held and '1' or '0'
@@ -65,8 +66,8 @@ function does.renew()
   return table.concat(flags)
 end
 
--- [9] report of a lost attempt, to be filled in   [10] at most so many   [11] channel
-function does.reap()
+-- [9] report of a lost attempt, a format   [10] at most so many   [11] channel
+function actions.reap()
   local tokens = redis.call('ZRANGEBYSCORE', leases, '-inf', number(at), 'LIMIT', 0, ARGV[10])
   local count = 0
   for _, token in ipairs(tokens) do
@@ -77,8 +78,8 @@ function does.reap()
       local state = stateOf(redis.call('HGET', states, id))
       state.attempt = state.attempt + 1
       state.interrupted = '1'
-      report(state, string.format(ARGV[9], number(state.attempt), string.sub(token, 12, 24), number(at)))
-      again(id, text, state, at)
+      addReport(state, string.format(ARGV[9], number(state.attempt), string.sub(token, 12, 24), number(at)))
+      retryAt(id, text, state, at)
       count = count + 1
     end
   end
@@ -88,43 +89,43 @@ end
 
 -- [9] at most so many   [10] '1' = a worker that finds nothing listens. Answers ms until the next delayed job is ready, and the
 -- first ready jobs with their ranks, so that a fetch from several queues knows how many to lease from each.
-function does.heads()
+function actions.heads()
   if redis.call('HGET', info, 'paused') == '1' then return { false, {} } end
   promote()
   local first = redis.call('ZRANGE', ready, 0, ARGV[9] - 1, 'WITHSCORES')
   if #first == 0 and ARGV[10] == '1' then markIdle() end
-  return { nextDue(), first }
+  return { nextDelayedMs(), first }
 end
 
 -- [9] id
-function does.cancel()
+function actions.cancel()
   local id = ARGV[9]
   local text = redis.call('HGET', jobs, id)
   if not text then return redis.call('HEXISTS', ended, id) == 1 and 'finished' or 'unknown' end
   local state = stateOf(redis.call('HGET', states, id))
-  local place, _, member = whereIs(id, text)
-  if place == 'leased' then
-    state.asked = '1'
+  local where, _, member = whereIs(id, text)
+  if where == 'leased' then
+    state.cancelRequested = '1'
     redis.call('HSET', states, id, textOf(state))
     return 'cancelling'
   end
-  redis.call('ZREM', base .. ':' .. place, member)
+  redis.call('ZREM', base .. ':' .. where, member)
   finish(id, 'cancelled', state, 'cancelled', '', text)
   return 'cancelled'
 end
 
 -- [9]... ids
-function does.asked()
+function actions.cancelRequested()
   local found = {}
   for i = 9, #ARGV do
     local text = redis.call('HGET', states, ARGV[i])
-    if text and stateOf(text).asked == '1' then found[#found + 1] = ARGV[i] end
+    if text and stateOf(text).cancelRequested == '1' then found[#found + 1] = ARGV[i] end
   end
   return found
 end
 
 -- [9] id   [10] token   [11] progress
-function does.progress()
+function actions.progress()
   if string.sub(ARGV[10], 25) ~= ARGV[9] or not owned(ARGV[10]) then return 0 end
   local state = stateOf(redis.call('HGET', states, ARGV[9]))
   state.progress = ARGV[11]
@@ -137,7 +138,7 @@ local function deadText(id)
 end
 
 -- [9] channel, then ids of dead letters
-function does.retry()
+function actions.retry()
   local count = 0
   for i = 10, #ARGV do
     local id = ARGV[i]
@@ -146,8 +147,8 @@ function does.retry()
       local progress, reports, text = string.match(kept, '^[^\n]*\n[^\n]*\n([^\n]*)\n([^\n]*)\n(.*)$')
       forget('dead', { id })
       redis.call('HSET', jobs, id, text)
-      local state = { attempt = 0, interrupted = '0', asked = '0', progress = progress, reports = reports }
-      again(id, text, state, at)
+      local state = { attempt = 0, interrupted = '0', cancelRequested = '0', progress = progress, reports = reports }
+      retryAt(id, text, state, at)
       count = count + 1
     end
   end
@@ -156,7 +157,7 @@ function does.retry()
 end
 
 -- [9] unused, then ids of dead letters
-function does.discard()
+function actions.discard()
   local count = 0
   for i = 10, #ARGV do
     if deadText(ARGV[i]) then
@@ -167,15 +168,15 @@ function does.discard()
   return count
 end
 
--- A step; to be called until it answers 0.
-function does.clear()
+-- One step: call it until it answers 0.
+function actions.clear()
   local count = 0
-  for _, place in ipairs({ ready, delayed }) do
-    local members = redis.call('ZRANGE', place, 0, page - 1)
+  for _, set in ipairs({ ready, delayed }) do
+    local members = redis.call('ZRANGE', set, 0, page - 1)
     if #members > 0 then
       local ids = {}
       for i, member in ipairs(members) do ids[i] = string.sub(member, 13) end
-      redis.call('ZREMRANGEBYRANK', place, 0, #members - 1)
+      redis.call('ZREMRANGEBYRANK', set, 0, #members - 1)
       redis.call('HDEL', jobs, unpack(ids))
       redis.call('HDEL', states, unpack(ids))
       count = count + #members
@@ -184,8 +185,8 @@ function does.clear()
   return count
 end
 
--- [9] [10] moments before which completed jobs and dead letters go. A step; to be called until it answers 0.
-function does.purge()
+-- [9] [10] ms for which completed jobs and dead letters are kept. One step: call it until it answers 0.
+function actions.purge()
   local count = 0
   for index, before in pairs({ done = ARGV[9], dead = ARGV[10] }) do
     local since = number(at - before)
@@ -196,14 +197,14 @@ function does.purge()
   return count
 end
 
--- The age of the oldest is that of the oldest among the first in line: others of its priority are younger.
-function does.stats()
+-- The oldest job is looked for among the first ones: later ones of the same priority are younger.
+function actions.stats()
   local function count(key) return redis.call('ZCARD', base .. key) end
   local oldest
-  for _, place in ipairs({ { ready, ageing }, { delayed, 0 } }) do
-    local first = redis.call('ZRANGE', place[1], 0, page - 1, 'WITHSCORES')
+  for _, set in ipairs({ { ready, ageing }, { delayed, 0 } }) do
+    local first = redis.call('ZRANGE', set[1], 0, page - 1, 'WITHSCORES')
     for i = 1, #first, 2 do
-      local since = first[i + 1] - string.sub(first[i], 12, 12) * place[2]
+      local since = first[i + 1] - string.sub(first[i], 12, 12) * set[2]
       if since <= at and (not oldest or since < oldest) then oldest = since end
     end
   end
@@ -215,12 +216,12 @@ function does.stats()
   }
 end
 
--- [9] at most so many. Ids of what would be fetched next, ready before delayed.
-function does.peek()
+-- [9] at most so many. Ids in the order of fetching, ready before delayed.
+function actions.peek()
   promote()
   local ids = {}
-  for _, place in ipairs({ ready, delayed }) do
-    local members = redis.call('ZRANGE', place, 0, ARGV[9] - 1)
+  for _, set in ipairs({ ready, delayed }) do
+    local members = redis.call('ZRANGE', set, 0, ARGV[9] - 1)
     for _, member in ipairs(members) do
       if #ids < tonumber(ARGV[9]) then ids[#ids + 1] = string.sub(member, 13) end
     end
@@ -228,8 +229,8 @@ function does.peek()
   return ids
 end
 
--- [9]... ids. A character of each: '1' = this queue has it.
-function does.known()
+-- [9]... ids. One character each: '1' = this queue knows it.
+function actions.known()
   local flags = {}
   for i = 9, #ARGV do
     local found = redis.call('HEXISTS', jobs, ARGV[i]) == 1 or redis.call('HEXISTS', ended, ARGV[i]) == 1
@@ -250,9 +251,9 @@ local function read(textLines, endedLines)
   for i = 9, #ARGV do
     local text = redis.call('HGET', jobs, ARGV[i])
     if text then
-      local place, score = whereIs(ARGV[i], text)
+      local where, score = whereIs(ARGV[i], text)
       local shown = textLines and cut(text, textLines) or text
-      found[#found + 1] = { false, shown, redis.call('HGET', states, ARGV[i]), place, score or false }
+      found[#found + 1] = { false, shown, redis.call('HGET', states, ARGV[i]), where, score or false }
     else
       text = redis.call('HGET', ended, ARGV[i])
       found[#found + 1] = { endedLines and cut(text, endedLines) or text }
@@ -261,10 +262,10 @@ local function read(textLines, endedLines)
   return found
 end
 
--- [9]... ids. Of each: { text of the ended, text of the job, state, place, score }.
-function does.whole() return read() end
+-- [9]... ids. Each: { text of an ended job }, or { false, text, state, where it is, score }.
+function actions.whole() return read() end
 
 -- The same without the bodies.
-function does.facts() return read(2, 6) end
+function actions.facts() return read(2, 6) end
 
-return does[ARGV[8]]()
+return actions[ARGV[8]]()

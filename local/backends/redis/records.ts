@@ -1,21 +1,20 @@
 import type { JobStatus } from '../../../core/contract/outcome.ts';
 import type { CancelResult, JobRecord, RecordStore } from '../../../core/contract/store.ts';
-import type { RedisState } from './index.ts';
-import { type Found, idOf, publicRecord, wholeOf } from './rows.ts';
+import { type Found, leasedId, publicRecord, type Whole, wholeOf } from './rows.ts';
+import { idOf } from './sort-key.ts';
+import type { RedisState } from './state.ts';
 
-type Whole = NonNullable<ReturnType<typeof wholeOf>>;
-
-/** Where jobs of a status are, and how an id is read from a member there. */
-const places = {
+/** The sorted sets of a queue, and how to read an id from a member of each. */
+const sets = {
   ready: idOf,
   delayed: idOf,
-  leases: (token: string) => token.slice(24),
+  leases: leasedId,
   done: (id: string) => id,
   dead: (id: string) => id,
 } as const;
-type PlaceName = keyof typeof places;
-const waiting: readonly PlaceName[] = ['ready', 'delayed'];
-const placesOf: Readonly<Record<JobStatus, readonly PlaceName[]>> = {
+type SetName = keyof typeof sets;
+const waiting: readonly SetName[] = ['ready', 'delayed'];
+const setsOf: Readonly<Record<JobStatus, readonly SetName[]>> = {
   pending: waiting,
   retrying: waiting,
   processing: ['leases'],
@@ -26,14 +25,14 @@ const placesOf: Readonly<Record<JobStatus, readonly PlaceName[]>> = {
 };
 
 const pageSize = 200;
-/** How far a list looks into each place: the newest of a filter that hardly anything matches may lie deeper. */
+/** How far a list looks into each set. Jobs that a narrow filter matches may lie deeper, and are then not found. */
 const deepest = 10_000;
 
 /** By creation, the newest first. */
 export const newestFirst = (a: Whole, b: Whole): number =>
-  b.createdAt - a.createdAt || (a.order < b.order ? 1 : -1);
+  b.createdAt - a.createdAt || (a.arrival < b.arrival ? 1 : -1);
 
-/** Bodies can be long: they only come with `whole`. */
+/** Bodies can be long: only `whole` brings them. */
 export async function readJobs(
   state: RedisState,
   queue: string,
@@ -46,25 +45,25 @@ export async function readJobs(
 }
 
 export function redisRecords(state: RedisState): RecordStore {
-  /** Asks every queue; a job is in one of them. */
-  async function everywhere(during: string, what: string, args: readonly string[]): Promise<unknown[]> {
+  /** Asks every queue: an id does not say which one has the job. */
+  async function everywhere(during: string, action: string, args: readonly string[]): Promise<unknown[]> {
     const queues = await state.queues();
-    return Promise.all(queues.map((queue) => state.manage(during, queue, what, args)));
+    return Promise.all(queues.map((queue) => state.manage(during, queue, action, args)));
   }
 
-  /** The matches of one place, from its end. */
+  /** The matches of one set, from its end. */
   async function newestIn(
     queue: string,
-    place: PlaceName,
+    set: SetName,
     matches: (one: Whole) => boolean,
     max: number,
   ): Promise<Whole[]> {
     const chosen: Whole[] = [];
     for (let from = 0; from < deepest && chosen.length < max; from += pageSize) {
-      const key = `${state.base(queue)}:${place}`;
+      const key = `${state.base(queue)}:${set}`;
       const range = ['ZRANGE', key, `${from}`, `${from + pageSize - 1}`, 'REV'];
       const members = (await state.link.send('listing', range)) as string[];
-      const jobs = await readJobs(state, queue, members.map(places[place]));
+      const jobs = await readJobs(state, queue, members.map(sets[set]));
       chosen.push(...jobs.filter(matches));
       if (members.length < pageSize) break;
     }
@@ -81,13 +80,13 @@ export function redisRecords(state: RedisState): RecordStore {
     },
     async list({ queue, job, status, max = 100 }): Promise<JobRecord[]> {
       const queues = queue === undefined ? await state.queues() : [queue];
-      const names = status === undefined ? (Object.keys(places) as PlaceName[]) : placesOf[status];
+      const names = status === undefined ? (Object.keys(sets) as SetName[]) : setsOf[status];
       const matches = (one: Whole) =>
         (job === undefined || one.job === job) && (status === undefined || one.status === status);
       const lists = await Promise.all(
-        queues.flatMap((name) => names.map((place) => newestIn(name, place, matches, max))),
+        queues.flatMap((name) => names.map((set) => newestIn(name, set, matches, max))),
       );
-      // A job that moved meanwhile can have been met twice.
+      // A job that has changed its set meanwhile can be there twice.
       const byId = new Map(lists.flat().map((one) => [one.id, one]));
       return [...byId.values()].sort(newestFirst).slice(0, max).map(publicRecord);
     },
@@ -97,12 +96,11 @@ export function redisRecords(state: RedisState): RecordStore {
     },
     async cancel(id) {
       const answers = (await everywhere('cancelling', 'cancel', [id])) as CancelResult[];
-      const told = answers.find((answer) => answer !== 'unknown') ?? 'unknown';
-      return told;
+      return answers.find((answer) => answer !== 'unknown') ?? 'unknown';
     },
     async cancelRequested(ids) {
       if (ids.length === 0) return [];
-      return ((await everywhere('reading', 'asked', ids)) as string[][]).flat();
+      return ((await everywhere('reading', 'cancelRequested', ids)) as string[][]).flat();
     },
     async purge(olderThan) {
       const { completedMs, deadMs } = olderThan ?? state.retention;

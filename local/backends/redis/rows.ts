@@ -1,4 +1,4 @@
-/** The texts that Redis keeps of a job, as jobs.lua describes them, and what callers see. */
+/** Reads and writes the texts that Redis keeps of a job. jobs.lua describes them. */
 
 import { LongshoreError } from '../../../core/base/errors.ts';
 import { quoted } from '../../../core/base/json.ts';
@@ -7,51 +7,30 @@ import type { AbandonReason, AttemptReport, JobStatus } from '../../../core/cont
 import type { OutgoingMessage } from '../../../core/contract/queue.ts';
 import type { JobRecord } from '../../../core/contract/store.ts';
 import type { MovedJob } from '../../move/contract.ts';
-
-/** Sorts by arrival. Microseconds, so that processes agree about the order as far as their clocks do. */
-let lastPlace = 0;
-const placeLength = 11;
-/** The first digits change every 1.7 s. */
-const lowDigits = 4;
-const lowEnd = 36 ** lowDigits;
-let high = -1;
-let highText = '';
-
-/** 12 characters: in which order it came, and its priority. */
-export function nextPlace(priority: number): string {
-  lastPlace = Math.max(lastPlace + 1, Date.now() * 1000);
-  const low = lastPlace % lowEnd;
-  const first = (lastPlace - low) / lowEnd;
-  if (first !== high) {
-    high = first;
-    highText = first.toString(36).padStart(placeLength - lowDigits, '0');
-  }
-  return highText + low.toString(36).padStart(lowDigits, '0') + priority;
-}
-
-/** What orders members of equal rank, of different queues too. */
-export const orderOf = (member: string): string => member.slice(0, placeLength);
-export const idOf = (member: string): string => member.slice(placeLength + 1);
+import { arrivalOf, priorityOf } from './sort-key.ts';
 
 export function jobText(
   { job, tenantId, body }: OutgoingMessage,
-  place: string,
+  sortKey: string,
   createdAt: number,
   readyAt: number,
 ): string {
   const facts = tenantId === null ? `[${quoted(job)}]` : JSON.stringify([job, tenantId]);
   const times = readyAt === createdAt ? createdAt : `${createdAt} ${readyAt}`;
-  return `${place} ${times}\n${facts}\n${body}`;
+  return `${sortKey} ${times}\n${facts}\n${body}`;
 }
+
+/** The id of the job that a token belongs to. */
+export const leasedId = (token: string): string => token.slice(24);
 
 export function bodyOf(text: string): string {
   return text.slice(text.indexOf('\n', text.indexOf('\n') + 1) + 1);
 }
 
 interface Before {
-  /** Attempts that have begun. */
+  /** How many attempts have begun. */
   readonly before: number;
-  /** The last of them did not end. */
+  /** The last one did not end. */
   readonly interrupted: boolean;
 }
 
@@ -66,25 +45,25 @@ export function attemptOf(state: string | null | undefined): Before {
 export const reportText = (report: AttemptReport | undefined): string =>
   report ? JSON.stringify(report) : '';
 
-/** The answer of `facts` and `whole`: of the living also its text, state, place and score. */
+/** The answer of `facts` and `whole`. All but the first are of a job that has not ended. */
 export type Found = readonly [
   ended: string | null,
   text?: string | null,
   state?: string | null,
-  place?: 'ready' | 'delayed' | 'leased',
+  where?: 'ready' | 'delayed' | 'leased',
   score?: string | null,
 ];
 
-interface Whole extends JobRecord {
-  readonly order: string;
+export interface Whole extends JobRecord {
+  readonly arrival: string;
   readonly body: string;
   readonly attempt: number;
 }
 
 export function wholeOf(queue: string, id: string, found: Found): Whole | null {
-  const [ended, text, state, place, score] = found;
+  const [ended, text, state, where, score] = found;
   try {
-    if (text) return livingOf(queue, id, text, state ?? null, place!, score ?? null);
+    if (text) return livingOf(queue, id, text, state ?? null, where!, score ?? null);
     return ended ? endedOf(queue, id, ended) : null;
   } catch (cause) {
     throw new LongshoreError(
@@ -100,19 +79,19 @@ function livingOf(
   id: string,
   text: string,
   state: string | null,
-  place: string,
+  where: string,
   score: string | null,
 ): Whole {
   const [head, progress, reports] = state ? lines(state, 3) : ['0 0 0 ', '', ''];
   const [attempts, , , readyAt] = head!.split(' ');
   const facts = factsOf(text);
   const before = Number(attempts);
-  const leased = place === 'leased';
-  const due = place === 'delayed' && score ? Number(score) : Number(readyAt || facts.readyAt);
+  const leased = where === 'leased';
+  const runAt = where === 'delayed' && score ? Number(score) : Number(readyAt || facts.readyAt);
   return {
     ...recordOf(queue, id, facts, progress!, reports!),
     status: leased ? 'processing' : before > 0 ? 'retrying' : 'pending',
-    runAt: due,
+    runAt,
     finishedAt: null,
     output: null,
     reason: null,
@@ -140,7 +119,7 @@ function endedOf(queue: string, id: string, ended: string): Whole {
 }
 
 interface Facts {
-  readonly place: string;
+  readonly sortKey: string;
   readonly createdAt: number;
   readonly readyAt: number;
   readonly job: string;
@@ -150,10 +129,10 @@ interface Facts {
 
 function factsOf(text: string): Facts {
   const [head, names, body] = lines(text, 3);
-  const [place, createdAt, readyAt = createdAt] = head!.split(' ');
+  const [sortKey, createdAt, readyAt = createdAt] = head!.split(' ');
   const [job, tenantId = null] = JSON.parse(names!) as [string, string?];
   return {
-    place: place!,
+    sortKey: sortKey!,
     createdAt: Number(createdAt),
     readyAt: Number(readyAt),
     job,
@@ -163,23 +142,23 @@ function factsOf(text: string): Facts {
 }
 
 function recordOf(queue: string, id: string, facts: Facts, progress: string, reports: string) {
-  const { place, createdAt, job, tenantId, body } = facts;
+  const { sortKey, createdAt, job, tenantId, body } = facts;
   return {
     id,
     queue,
     job,
     tenantId,
-    priority: Number(place[placeLength]),
+    priority: priorityOf(sortKey),
     createdAt,
     attempts: JSON.parse(`[${reports}]`) as AttemptReport[],
     progress: progress === '' ? null : JSON.parse(progress),
-    order: orderOf(place),
+    arrival: arrivalOf(sortKey),
     body,
   };
 }
 
-/** The last one is the rest, whatever it holds. */
-export function lines(text: string, count: number): string[] {
+/** The first lines, one by one, and then the rest as one text. */
+function lines(text: string, count: number): string[] {
   const parts: string[] = [];
   let from = 0;
   while (parts.length < count - 1) {
@@ -192,11 +171,11 @@ export function lines(text: string, count: number): string[] {
   return parts;
 }
 
-export function publicRecord({ order: _, body: __, attempt: ___, ...record }: Whole): JobRecord {
+export function publicRecord({ arrival: _, body: __, attempt: ___, ...record }: Whole): JobRecord {
   return record;
 }
 
-/** `null` = nobody holds it any more. */
+/** `null` = it is no longer held. */
 export function heldOf(queue: string, id: string, found: Found): MovedJob | null {
   const whole = wholeOf(queue, id, found);
   if (whole?.status !== 'processing') return null;

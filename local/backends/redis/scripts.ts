@@ -1,11 +1,11 @@
-/** The Lua scripts. Redis compiles each once and keeps it; a server that has forgotten one is given it again. */
+/** The Lua scripts. Redis compiles a script once and keeps it; a server that has lost one is sent the text again. */
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
 export interface Script {
   readonly text: string;
-  /** By which EVALSHA calls it. */
+  /** For EVALSHA. */
   readonly sha: string;
 }
 
@@ -14,13 +14,13 @@ function load(...files: readonly URL[]): Script {
   return { text, sha: createHash('sha1').update(text).digest('hex') };
 }
 
-// Written out, so that bundlers see which files to take along.
+// Each URL is written out, so that bundlers see which files they need.
 const jobs = new URL('./jobs.lua', import.meta.url);
 
 export const scripts = {
   enqueue: load(new URL('./enqueue.lua', import.meta.url)),
-  work: load(jobs, new URL('./work.lua', import.meta.url)),
+  lease: load(jobs, new URL('./lease.lua', import.meta.url)),
   manage: load(jobs, new URL('./manage.lua', import.meta.url)),
-  move: load(jobs, new URL('./move.lua', import.meta.url)),
+  transfer: load(jobs, new URL('./transfer.lua', import.meta.url)),
   keys: load(new URL('./keys.lua', import.meta.url)),
 };

@@ -1,22 +1,22 @@
-/** What a server must be for a queue: new enough, and one that does not throw keys away when its memory is full. */
+/** Checks a server: it must be new enough, and should not evict keys when its memory is full. */
 
 import { config, LongshoreError } from '../../../core/base/errors.ts';
 import type { RedisClient } from './connection.ts';
 
 export interface ServerCheck {
   readonly prefix: string;
-  /** Told once of each thing that is wrong, and does not keep the queue from working. */
+  /** Called once for each thing that is wrong and still lets the queue work. */
   warn(message: string): void;
 }
 
 /** 6.2 is the first with ZMSCORE. Valkey says 7.2 or more here. */
 const oldest = [6, 2] as const;
 
-/** Of what is stored. A later release counts it up when it stores something else. */
+/** Version of what is stored. A release that stores something else raises it. */
 const storedVersion = 1;
 
 export function createServerCheck({ prefix, warn }: ServerCheck): (client: RedisClient) => Promise<void> {
-  const told = new Set<string>();
+  const warned = new Set<string>();
   return async (client) => {
     await checkVersion(client, prefix);
     const sections = await Promise.all(
@@ -24,7 +24,7 @@ export function createServerCheck({ prefix, warn }: ServerCheck): (client: Redis
         client.sendCommand(['INFO', section]).then(String, () => ''),
       ),
     );
-    const info = sections.join('\n'); // a server that may not be asked is believed
+    const info = sections.join('\n'); // a user without the right to INFO: the server is trusted
     const value = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
     const version = value('redis_version');
     if (version && isOlder(version)) {
@@ -33,8 +33,8 @@ export function createServerCheck({ prefix, warn }: ServerCheck): (client: Redis
       );
     }
     const policy = value('maxmemory_policy');
-    if (policy && policy !== 'noeviction' && !told.has(policy)) {
-      told.add(policy);
+    if (policy && policy !== 'noeviction' && !warned.has(policy)) {
+      warned.add(policy);
       warn(
         `Redis has maxmemory-policy ${policy}: when its memory is full it throws jobs away without a word. ` +
           'Set maxmemory-policy noeviction on the server that holds the queues.',
@@ -45,7 +45,7 @@ export function createServerCheck({ prefix, warn }: ServerCheck): (client: Redis
 
 async function checkVersion(client: RedisClient, prefix: string): Promise<void> {
   const key = `${prefix}:version`;
-  // A server that is full or a replica does not take it, and may be used for what it can.
+  // A full server or a replica refuses the write. It may be used for what it can do.
   const [, found] = await Promise.all([
     client.sendCommand(['SETNX', key, `${storedVersion}`]).catch(() => null),
     client.sendCommand(['GET', key]).catch(() => null),

@@ -1,44 +1,38 @@
-/** Hands waiting jobs over to another backend, and takes them from one; move.lua tells how they are held. */
+/** Moves waiting jobs to and from another backend; transfer.lua says how they are held. */
 
 import { LongshoreError } from '../../../core/base/errors.ts';
 import type { SendResult } from '../../../core/contract/queue.ts';
 import { tooLarge } from '../../../core/kit/body-limit.ts';
 import type { MovedJob, QueueTransfer } from '../../move/contract.ts';
-import type { RedisState } from './index.ts';
-import { type Found, heldOf, jobText, nextPlace } from './rows.ts';
+import { knownElsewhere } from './known.ts';
+import { type Found, heldOf, jobText } from './rows.ts';
 import { scripts } from './scripts.ts';
+import { slices } from './slices.ts';
+import { nextSortKey } from './sort-key.ts';
+import type { RedisState } from './state.ts';
 
-/** A script may not run for long. */
 const mostPerCall = 500;
 
-export function redisTransfer(state: RedisState, maxBodyBytes: number): QueueTransfer {
-  const run = (during: string, queue: string, what: string, args: readonly string[]): Promise<unknown> =>
-    state.link.run(during, scripts.move, state.base(queue), [...state.common(), what, ...args]);
+export function redisTransfer(state: RedisState): QueueTransfer {
+  const run = (during: string, queue: string, action: string, args: readonly string[]): Promise<unknown> =>
+    state.link.run(during, scripts.transfer, state.base(queue), [...state.common(), action, ...args]);
 
   async function read(queue: string, ids: readonly string[]): Promise<MovedJob[]> {
     const jobs: MovedJob[] = [];
-    for (let from = 0; from < ids.length; from += mostPerCall) {
-      const some = ids.slice(from, from + mostPerCall);
+    for (const some of slices(ids, mostPerCall)) {
       const found = (await state.manage('reading', queue, 'whole', some)) as Found[];
       jobs.push(...found.flatMap((one, i) => heldOf(queue, some[i]!, one) ?? []));
     }
     return jobs;
   }
 
-  /** Ids that another queue knows. */
-  async function elsewhere(queue: string, ids: readonly string[]): Promise<Set<string>> {
-    const others = (await state.queues()).filter((other) => other !== queue);
-    const flags = await Promise.all(others.map((other) => state.manage('moving', other, 'known', ids)));
-    return new Set(ids.filter((_, i) => (flags as string[]).some((flag) => flag[i] === '1')));
-  }
-
   /** The answers for jobs of one queue. */
   async function store(queue: string, jobs: readonly MovedJob[]): Promise<SendResult[]> {
     const ids = jobs.map(({ message }) => message.id);
-    const known = await elsewhere(queue, ids);
-    const fresh = jobs.filter(({ message }) => !known.has(message.id));
-    await state.know(queue);
-    const answer = fresh.length > 0 ? await run('moving', queue, 'put', fresh.flatMap(putArguments)) : '';
+    const known = await knownElsewhere(state, queue, ids);
+    const unknown = jobs.filter(({ message }) => !known.has(message.id));
+    await state.register(queue);
+    const answer = unknown.length > 0 ? await run('moving', queue, 'put', unknown.flatMap(putArguments)) : '';
     const flags = [...(answer as string)];
     return ids.map((id): SendResult => {
       const flag = known.has(id) ? '0' : flags.shift();
@@ -57,45 +51,40 @@ export function redisTransfer(state: RedisState, maxBodyBytes: number): QueueTra
     },
     async put(jobs) {
       const results: SendResult[] = jobs.map(({ message: { id, body } }) => {
-        const error = tooLarge(body, maxBodyBytes);
+        const error = tooLarge(body, state.maxBodyBytes);
         return error ? { ok: false, id, error } : { ok: true, id, duplicate: true };
       });
       const good = [...jobs.keys()].filter((i) => results[i]!.ok);
       for (const [queue, mine] of Map.groupBy(good, (i) => jobs[i]!.message.queue)) {
-        for (let from = 0; from < mine.length; from += mostPerCall) {
-          const places = mine.slice(from, from + mostPerCall);
-          const stored = await store(
-            queue,
-            places.map((i) => jobs[i]!),
-          );
-          for (const [n, i] of places.entries()) results[i] = stored[n]!;
+        for (const indexes of slices(mine, mostPerCall)) {
+          const some = indexes.map((i) => jobs[i]!);
+          const stored = await store(queue, some);
+          for (const [n, i] of indexes.entries()) results[i] = stored[n]!;
         }
       }
       return results;
     },
     async release(queue, ids) {
       let count = 0;
-      for (let from = 0; from < ids.length; from += mostPerCall) {
-        const args = [state.channel(queue), ...ids.slice(from, from + mostPerCall)];
-        count += (await run('releasing', queue, 'release', args)) as number;
-      }
+      for (const some of slices(ids, mostPerCall))
+        count += (await run('releasing', queue, 'release', [state.channel(queue), ...some])) as number;
       if (count > 0) state.wake();
       return count;
     },
     async remove(queue, ids) {
       let flags = '';
-      for (let from = 0; from < ids.length; from += mostPerCall)
-        flags += (await run('removing', queue, 'remove', ids.slice(from, from + mostPerCall))) as string;
+      for (const some of slices(ids, mostPerCall))
+        flags += (await run('removing', queue, 'remove', some)) as string;
       return ids.map((_, i) => flags[i] === '1');
     },
   };
 }
 
-/** The five of each job that `put` of move.lua takes. */
+/** The five arguments per job that `put` of transfer.lua takes. */
 function putArguments(job: MovedJob): string[] {
   const { message, createdAt, attempts, interrupted, progress, death } = job;
   const readyAt = message.notBefore ?? createdAt;
-  const text = jobText(message, nextPlace(message.priority), createdAt, readyAt);
+  const text = jobText(message, nextSortKey(message.priority), createdAt, readyAt);
   const known = progress ? JSON.stringify(progress) : '';
   const reports = job.reports.map((report) => JSON.stringify(report)).join(',');
   if (!death) {

@@ -1,41 +1,47 @@
-import type { WorkerBeat, WorkerRegistry } from '../../../core/contract/store.ts';
-import type { RedisState } from './index.ts';
+import type { WorkerRegistry } from '../../../core/contract/store.ts';
+import { workerRegistry } from '../../../core/kit/worker-registry.ts';
+import type { RedisState } from './state.ts';
 
-/** A worker not seen for a day is gone; it is forgotten at the next heartbeat of another. */
-const forgetMs = 86_400_000;
+/** At one heartbeat. */
 const mostForgotten = 100;
 
 export function redisWorkers({ link, prefix }: Pick<RedisState, 'link' | 'prefix'>): WorkerRegistry {
   const beats = `${prefix}:{workers}:beats`;
   const seen = `${prefix}:{workers}:seen`;
 
-  return {
-    async heartbeat(beat) {
+  const remove = (...ids: string[]) => {
+    const during = 'removing a worker';
+    return Promise.all([
+      link.send(during, ['HDEL', beats, ...ids]),
+      link.send(during, ['ZREM', seen, ...ids]),
+    ]);
+  };
+
+  return workerRegistry({
+    async write({ id, seenAt }, text, goneBefore) {
       const during = 'writing a heartbeat';
-      const since = `(${beat.seenAt - forgetMs}`;
-      const [, , old] = (await Promise.all([
-        link.send(during, ['HSET', beats, beat.id, JSON.stringify(beat)]),
-        link.send(during, ['ZADD', seen, `${beat.seenAt}`, beat.id]),
-        link.send(during, ['ZRANGEBYSCORE', seen, '-inf', since, 'LIMIT', '0', `${mostForgotten}`]),
-      ])) as [unknown, unknown, string[]];
-      if (old.length === 0) return;
-      await Promise.all([
-        link.send(during, ['HDEL', beats, ...old]),
-        link.send(during, ['ZREM', seen, ...old]),
+      const [, , gone] = await Promise.all([
+        link.send(during, ['HSET', beats, id, text]),
+        link.send(during, ['ZADD', seen, `${seenAt}`, id]),
+        link.send(during, [
+          'ZRANGEBYSCORE',
+          seen,
+          '-inf',
+          `(${goneBefore}`,
+          'LIMIT',
+          '0',
+          `${mostForgotten}`,
+        ]),
       ]);
+      if ((gone as string[]).length > 0) await remove(...(gone as string[]));
     },
-    async list(seenSince) {
+    async read(seenSince) {
       const during = 'listing workers';
       const ids = (await link.send(during, ['ZRANGEBYSCORE', seen, `${seenSince}`, '+inf'])) as string[];
       if (ids.length === 0) return [];
       const texts = (await link.send(during, ['HMGET', beats, ...ids])) as (string | null)[];
-      return texts
-        .flatMap((text) => (text === null ? [] : [JSON.parse(text) as WorkerBeat]))
-        .sort((a, b) => a.startedAt - b.startedAt);
+      return texts.filter((text) => text !== null);
     },
-    async remove(id) {
-      const during = 'removing a worker';
-      await Promise.all([link.send(during, ['HDEL', beats, id]), link.send(during, ['ZREM', seen, id])]);
-    },
-  };
+    remove,
+  });
 }

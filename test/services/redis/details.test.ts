@@ -18,7 +18,8 @@ describe('a server that evicts', () => {
   it('is warned of once, however often it is connected to', async () => {
     await server.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
     const warnings: string[] = [];
-    const { backend } = open({ warn: (text) => warnings.push(text) });
+    const { backend } = open();
+    backend.onWarning!((text) => warnings.push(text));
     await backend.admin!.stats();
     await server.command('CLIENT', 'KILL', 'TYPE', 'normal');
     await until(() => backend.admin!.stats().then(Boolean, () => false));
@@ -29,7 +30,8 @@ describe('a server that evicts', () => {
 
   it('is not warned of when it has noeviction', async () => {
     const warnings: string[] = [];
-    const { backend } = open({ warn: (text) => warnings.push(text) });
+    const { backend } = open();
+    backend.onWarning!((text) => warnings.push(text));
     await backend.admin!.stats();
     expect(warnings).toEqual([]);
     await backend.close();
@@ -81,7 +83,8 @@ describe('budgets', () => {
 
   it('drop the oldest dead letters, and say so', async () => {
     const warnings: string[] = [];
-    const { backend } = open({ deadBudget: { count: 3 }, warn: (text) => warnings.push(text) });
+    const { backend } = open({ deadBudget: { count: 3 } });
+    backend.onWarning!((text) => warnings.push(text));
     await backend.enqueue(many(5));
     for (const lease of await backend.fetch(take)) {
       await backend.abandon(lease, { reason: 'permanent', error: 'HANDLER: no' });
@@ -148,7 +151,7 @@ describe('a large enqueue', () => {
     const proxied = redis({ url: proxy.url, prefix });
     await proxied.admin!.stats();
     // Stored by calls of at most 1,000 messages; the connection is cut while they are on their way.
-    const sending = proxied.enqueue(many(20_000, { fresh: true }));
+    const sending = proxied.enqueue(many(20_000, { hints: { isNew: true } }));
     await until(async () => (await backend.admin!.stats('default'))[0]!.ready > 0);
     proxy.cut('EVAL');
     const results = await sending;

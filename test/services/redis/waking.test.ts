@@ -211,7 +211,7 @@ describe('an idle worker', () => {
     expect(proxy.silence('EVAL')).toBe(1);
     await expect(backend.fetch(take)).rejects.toMatchObject({
       code: 'BACKEND',
-      message: 'Redis failed during claiming: the server has not answered for 300 ms.',
+      message: 'Redis failed during leasing: the server has not answered for 300 ms.',
     });
     expect(await backend.fetch(take)).toHaveLength(1);
     await backend.close();

@@ -1,17 +1,17 @@
--- Hands waiting jobs over to another backend, and takes them from one: ARGV[8] says what.
+-- Moves waiting jobs to and from another backend. ARGV[8] names the action.
 --
--- A held job is a lease that never ends; its token begins with a nonce that no claim makes. Its state tells `readyAt`.
-local does = {}
+-- A held job has a lease that never ends. Its token begins with a nonce that leasing never makes, and its state has `readyAt`.
+local actions = {}
 local nonce = '~move~~~~~~'
 local forever = '9007199254740991'
 local never = string.rep('0', 13)
 
 local function tokenOf(id) return nonce .. never .. id end
 
-local function take(place, weight, max)
-  local members = redis.call('ZRANGE', place, 0, max - 1, 'WITHSCORES')
+local function take(set, weight, max)
+  local members = redis.call('ZRANGE', set, 0, max - 1, 'WITHSCORES')
   if #members == 0 then return {} end
-  redis.call('ZREMRANGEBYRANK', place, 0, #members / 2 - 1)
+  redis.call('ZREMRANGEBYRANK', set, 0, #members / 2 - 1)
   local ids, holds = {}, {}
   for i = 1, #members, 2 do
     local id = string.sub(members[i], 13)
@@ -29,7 +29,7 @@ local function take(place, weight, max)
 end
 
 -- [9] at most so many. Ids, in their order.
-function does.hold()
+function actions.hold()
   promote()
   local ids = take(ready, ageing, ARGV[9])
   if #ids > 0 then return ids end
@@ -37,7 +37,7 @@ function does.hold()
 end
 
 -- [9] at most so many. Ids.
-function does.held()
+function actions.held()
   local tokens = redis.call('ZRANGEBYSCORE', leases, forever, forever, 'LIMIT', 0, ARGV[9])
   local ids = {}
   for i, token in ipairs(tokens) do ids[i] = string.sub(token, 25) end
@@ -51,17 +51,17 @@ local function free(id)
 end
 
 -- [9] channel, '' = none; then ids
-function does.release()
+function actions.release()
   local count = 0
   for i = 10, #ARGV do
     local id = ARGV[i]
     local text, state = free(id)
     if text then
       count = count + 1
-      if state.asked == '1' then
+      if state.cancelRequested == '1' then
         finish(id, 'cancelled', state, 'cancelled', '', text)
       else
-        line(string.sub(text, 1, 12), id, tonumber(state.readyAt))
+        wait(string.sub(text, 1, 12), id, tonumber(state.readyAt))
       end
     end
   end
@@ -69,13 +69,13 @@ function does.release()
   return count
 end
 
--- [9]... ids. A character of each: '1' = it was removed.
-function does.remove()
+-- [9]... ids. One character each: '1' = it was removed.
+function actions.remove()
   local flags = {}
   for i = 9, #ARGV do
     local id = ARGV[i]
     local text, state = free(id)
-    if text and state.asked == '1' then
+    if text and state.cancelRequested == '1' then
       finish(id, 'cancelled', state, 'cancelled', '', text)
       text = nil
     elseif text then
@@ -87,9 +87,9 @@ function does.remove()
   return table.concat(flags)
 end
 
--- Of each job id, text, state; then, of a dead letter, what is kept of the ended and when it died, else ''.
--- Answers with a character of each: '1' = stored, '0' = it was known, 'f' = there is no room for more dead letters.
-function does.put()
+-- Five arguments per job: id; text and state of a waiting job; text in `ended` and time of death of a dead letter. The others are ''.
+-- One character each: '1' = stored, '0' = it was known, 'f' = the dead letters fill their budget.
+function actions.put()
   local flags = {}
   for i = 9, #ARGV, 5 do
     local id, text, state, kept, diedAt = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
@@ -117,4 +117,4 @@ function does.put()
   return table.concat(flags)
 end
 
-return does[ARGV[8]]()
+return actions[ARGV[8]]()

@@ -1,9 +1,9 @@
--- Settles what a worker has done, and takes what it does next. Answers with
--- { '' = all were settled, else a character per ack ('1' = settled), ms until the next delayed job is due, moment of the claim, ids, texts, states }.
+-- Settles what a worker has done, and leases what it does next. Answers with { '' = all were settled, else one character per ack
+-- ('1' = settled), ms until the next delayed job is ready, time of leasing, ids, texts, states }.
 --
--- ARGV[8] nonce of the claim   [9] at most so many jobs   [10] ms of the lease   [11] how many acks   [12] '1' = who finds nothing listens;
--- then the tokens; then, where what is completed is kept, the reports; then five of each key to complete: number of its ack, key, owner,
--- value ('' = none, else behind a '='), ms to keep it
+-- ARGV[8] nonce of the tokens   [9] at most so many jobs   [10] ms of the lease   [11] how many acks   [12] '1' = a worker that finds nothing
+-- listens; then the tokens of the acks; then their reports, if completed jobs are kept; then five per key to complete: number of its
+-- ack, key, owner, value ('' = none, else '=' and the value), ms to keep it
 local sub = string.sub
 local acks, max = tonumber(ARGV[11]), tonumber(ARGV[9])
 
@@ -18,31 +18,31 @@ local function completeKeys(from, flags)
   end
 end
 
--- The history of all that are completed at once.
+-- Keeps the history of completed jobs.
 local function remember(ids, reports)
   local texts, known = redis.call('HMGET', jobs, unpack(ids)), {}
   if redis.call('EXISTS', states) == 1 then known = redis.call('HMGET', states, unpack(ids)) end
-  local kept, moments, bytes = {}, {}, 0
-  local first = 'completed ' .. number(at) .. ' 1  \n\n\n' -- of those to which nothing else has happened
+  local kept, times, bytes = {}, {}, 0
+  local first = 'completed ' .. number(at) .. ' 1  \n\n\n' -- nothing else has happened to the job
   for i, id in ipairs(ids) do
     if texts[i] then
       local text
       if known[i] then
         local state = stateOf(known[i])
         state.attempt = state.attempt + 1
-        report(state, reports[i])
+        addReport(state, reports[i])
         text = endedText('completed', state, '', '', headOf(texts[i]))
       else
         text = first .. reports[i] .. '\n' .. headOf(texts[i])
       end
       bytes = bytes + #text + overhead
       kept[#kept + 1], kept[#kept + 2] = id, text
-      moments[#moments + 1], moments[#moments + 2] = number(at), id
+      times[#times + 1], times[#times + 2] = number(at), id
     end
   end
   if #kept == 0 then return end
   redis.call('HSET', ended, unpack(kept))
-  redis.call('ZADD', base .. ':done', unpack(moments))
+  redis.call('ZADD', base .. ':done', unpack(times))
   trim('done', bytes, tonumber(ARGV[4]), tonumber(ARGV[5]))
 end
 
@@ -65,7 +65,7 @@ if acks > 0 then
     end
   end
   if #gone > 0 then
-    -- First what makes room: after that a server that is full takes the rest too.
+    -- First a write that frees memory: after it, a full server takes the other writes too.
     redis.call('ZREM', leases, unpack(gone))
     if keep then remember(ids, reports) end
     redis.call('HDEL', jobs, unpack(ids))
@@ -79,24 +79,24 @@ if acks > 0 then
   end
 end
 
-local ids, texts, known, due = {}, {}, {}, false
+local ids, texts, known, delayMs = {}, {}, {}, false
 if max > 0 and redis.call('HGET', info, 'paused') ~= '1' then
   promote()
   local members = redis.call('ZRANGE', ready, 0, max - 1)
   if #members > 0 then
     redis.call('ZREMRANGEBYRANK', ready, 0, #members - 1)
-    local claim, till, taken = ARGV[8] .. string.format('%013.0f', at), number(at + ARGV[10]), {}
+    local tokenStart, till, leased = ARGV[8] .. string.format('%013.0f', at), number(at + ARGV[10]), {}
     for i, member in ipairs(members) do
       local id = sub(member, 13)
       ids[i] = id
-      taken[2 * i - 1], taken[2 * i] = till, claim .. id
+      leased[2 * i - 1], leased[2 * i] = till, tokenStart .. id
     end
-    redis.call('ZADD', leases, unpack(taken))
+    redis.call('ZADD', leases, unpack(leased))
     texts = redis.call('HMGET', jobs, unpack(ids))
     if redis.call('EXISTS', states) == 1 then known = redis.call('HMGET', states, unpack(ids)) end
   else
-    due = nextDue()
+    delayMs = nextDelayedMs()
     if ARGV[12] == '1' then markIdle() end
   end
 end
-return { table.concat(flags), due, number(at), ids, texts, known }
+return { table.concat(flags), delayMs, number(at), ids, texts, known }

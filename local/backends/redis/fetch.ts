@@ -1,0 +1,52 @@
+/** A fetch leases what is ready. If nothing is, it waits to be woken, for the next delayed job, or for the next poll. */
+
+import type { JobSource } from '../../../core/contract/queue.ts';
+import type { Waiters } from '../shared/waiters.ts';
+import type { Leased, Leases } from './leases.ts';
+import type { Listener } from './listener.ts';
+import type { RedisState } from './state.ts';
+
+export interface FetchParts {
+  readonly state: RedisState;
+  readonly lease: Leases['lease'];
+  readonly waiters: Waiters;
+  /** `null` = this process polls. */
+  readonly listener: Listener | null;
+  readonly pollMs: number;
+  isOpen(): boolean;
+}
+
+/** A worker that listens polls too: a message can be lost with its connection. */
+const safetyPollMs = 2_000;
+const nothing: Leased = { leases: [], nextDelayedMs: null };
+
+export function createFetch(parts: FetchParts): JobSource['fetch'] {
+  const { state, lease, waiters, listener, pollMs, isOpen } = parts;
+  const { clock } = state;
+
+  return async ({ queues, max, leaseMs, waitMs, signal }) => {
+    const until = clock.now() + waitMs;
+    const channels = queues.map(state.channel);
+    /** Nothing was heard for a whole poll. A job that is ready all the same was sent unheard. */
+    let silent = false;
+    while (isOpen()) {
+      const now = clock.now();
+      const wakes = waiters.wakes;
+      const listens = listener !== null && now < until && !signal?.aborted;
+      const { leases, nextDelayedMs } = await lease({ queues, max, leaseMs }, listens).catch((error) => {
+        if (isOpen()) throw error;
+        return nothing;
+      });
+      if (silent && leases.length > 0) listener?.reconnect();
+      if (leases.length > 0 || clock.now() >= until || signal?.aborted) return leases;
+      listener?.start(channels);
+      const hears = listener?.hears(channels) ?? false;
+      const delayedAt = nextDelayedMs === null ? until : now + Math.max(1, nextDelayedMs);
+      const pollAt = clock.now() + (hears ? safetyPollMs : pollMs);
+      const lookAt = Math.min(pollAt, delayedAt, until);
+      if (waiters.wakes === wakes) await waiters.wait(lookAt - clock.now(), signal);
+      silent = hears && waiters.wakes === wakes && clock.now() >= pollAt;
+    }
+    return [];
+  };
+}

@@ -1,0 +1,75 @@
+/** PUBLISH wakes idle workers, by a connection of its own. */
+
+import type { Waiters } from '../shared/waiters.ts';
+import { createLink, type LinkOptions } from './connection.ts';
+
+export interface Listener {
+  /** Listens to these channels from now on. */
+  start(channels: readonly string[]): void;
+  /** Whether it listens to all of them. */
+  hears(channels: readonly string[]): boolean;
+  /** A message was missed, so the connection may be dead: listens on a new one. */
+  reconnect(): void;
+  close(): Promise<void>;
+}
+
+const retryMs = 500;
+/** A connection can die unnoticed. A PING asks whether it still lives. */
+const pingMs = 5_000;
+
+export function createListener(options: LinkOptions, waiters: Waiters): Listener {
+  const link = createLink({ ...options, lost });
+  const wanted = new Set<string>();
+  const heard = new Set<string>();
+  let retrying: NodeJS.Timeout | undefined;
+  let pinging: NodeJS.Timeout | undefined;
+  let subscribing = false;
+  let closed = false;
+
+  function lost(): void {
+    heard.clear();
+    clearInterval(pinging);
+    waiters.wake(); // a fetch that relied on this connection must poll more often
+    retryLater();
+  }
+
+  function retryLater(): void {
+    clearTimeout(retrying);
+    if (!closed) retrying = setTimeout(subscribe, retryMs).unref();
+  }
+
+  async function subscribe(): Promise<void> {
+    if (subscribing || closed) return;
+    subscribing = true;
+    try {
+      await link.client();
+      const missing = [...wanted].filter((channel) => !heard.has(channel));
+      if (missing.length > 0) await link.subscribe(missing, waiters.wake);
+      for (const channel of missing) heard.add(channel);
+      clearInterval(pinging);
+      pinging = setInterval(() => link.send('listening', ['PING']).catch(() => {}), pingMs).unref();
+      waiters.wake(); // jobs may have come before the subscription
+    } catch {
+      retryLater();
+    } finally {
+      subscribing = false;
+    }
+    if (!closed && [...wanted].some((channel) => !heard.has(channel))) retryLater();
+  }
+
+  return {
+    start(channels) {
+      const before = wanted.size;
+      for (const channel of channels) wanted.add(channel);
+      if (wanted.size > before) void subscribe();
+    },
+    hears: (channels) => channels.every((channel) => heard.has(channel)),
+    reconnect: link.drop,
+    async close() {
+      closed = true;
+      clearTimeout(retrying);
+      clearInterval(pinging);
+      await link.close();
+    },
+  };
+}
