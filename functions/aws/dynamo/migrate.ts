@@ -1,12 +1,12 @@
-/** `longshore migrate`: makes the table when it is missing. One that is there is looked at and left alone: its owner is a template. */
+/** `longshore migrate`: creates a missing table. An existing one is checked and not changed: it belongs to a template. */
 
 import { config } from '../../../core/base/errors.ts';
 import { openDynamo } from './api.ts';
 import type { DynamoTableOptions } from './options.ts';
-import { dynamoTable, indexName } from './table.ts';
+import { dynamoTable, indexName, partitionKey, sortKey } from './table.ts';
 
 const version = 1;
-const wanted = ['table.pk', `${indexName}.shelf`, `${indexName}.address`];
+const wanted = ['table.pk', `${indexName}.${partitionKey}`, `${indexName}.${sortKey}`];
 
 /** Throws `CONFIG` for a table of another kind. */
 export async function migrateTable(

@@ -7,13 +7,13 @@ import type { RecordRow } from '../../../core/kit/records/row.ts';
 import { isDead, type Past, type RecordTable, type Versioned } from '../../../core/kit/records/store.ts';
 import type { Dynamo } from './api.ts';
 import type { Item } from './sdk.ts';
-import { addressOf, expiry, shelvesPerStatus } from './table.ts';
+import { expiry, partitionKey, partitionsPerStatus, sortKey, sortKeyOf } from './table.ts';
 
 const ended = ['completed', 'cancelled'] as const;
 const dead = ['failed', 'expired'] as const;
 const statuses: readonly JobStatus[] = ['pending', 'processing', 'retrying', ...ended, ...dead];
 
-/** One purge call removes at most so many records of a shelf. */
+/** One purge call removes at most so many records of one index partition. */
 const stepSize = 100;
 
 /** An item holds 400 KB at most; leaves room for the other attributes, and their copies in the index. */
@@ -29,8 +29,8 @@ export function dynamoRecords(dynamo: Dynamo, retention: Retention): RecordTable
     return {
       pk: pkOf(id),
       version: randomUUID(),
-      shelf: shelfOf(status, shelfNumber(id)),
-      address: addressOf(createdAt, id),
+      [partitionKey]: partitionOf(status, shardOf(id)),
+      [sortKey]: sortKeyOf(createdAt, id),
       queue,
       job,
       finishedAt,
@@ -55,19 +55,19 @@ export function dynamoRecords(dynamo: Dynamo, retention: Retention): RecordTable
     write: (row, over) => dynamo.call('recording', (api) => api.write(itemOf(row), over)),
 
     async list({ queue, job, status }, max, past) {
-      const shelves = (status === undefined ? statuses : [status]).flatMap(shelvesOf);
+      const partitions = (status === undefined ? statuses : [status]).flatMap(partitionsOf);
       const narrow = { ...(queue === undefined ? {} : { queue }), ...(job === undefined ? {} : { job }) };
       const found = await dynamo.call('listing', (api) =>
         Promise.all(
-          shelves.map((shelf) => {
-            const shown = shownSince(shelf, past);
+          partitions.map((partition) => {
+            const shown = shownSince(partition, past);
             const where = [
               ...Object.keys(narrow).map((name) => `#${name} = :${name}`),
               ...(shown === null ? [] : ['#finishedAt > :shown']),
             ].join(' AND ');
             const values = Object.entries(narrow).map(([name, value]) => [`:${name}`, value]);
-            return api.shelf({
-              shelf,
+            return api.query({
+              partition,
               max,
               ...(where === '' ? {} : { where }),
               values: { ...Object.fromEntries(values), ':shown': shown },
@@ -77,24 +77,24 @@ export function dynamoRecords(dynamo: Dynamo, retention: Retention): RecordTable
       );
       const ids = found
         .flat()
-        .sort((a, b) => (a.address! < b.address! ? 1 : -1))
+        .sort((a, b) => (a[sortKey]! < b[sortKey]! ? 1 : -1))
         .map(({ pk }) => (pk as string).slice(pkOf('').length));
-      // One that changes its status just now may stand on two shelves, or on one that it has left.
+      // A job that changes its status meanwhile may be in two partitions, or still in the one it has left.
       const rows = (await read([...new Set(ids)].slice(0, max))).map(({ row }) => row);
       return rows
         .filter((row) => status === undefined || row.status === status)
-        .sort((a, b) => (addressOf(a.createdAt, a.id) < addressOf(b.createdAt, b.id) ? 1 : -1));
+        .sort((a, b) => (sortKeyOf(a.createdAt, a.id) < sortKeyOf(b.createdAt, b.id) ? 1 : -1));
     },
 
-    // Keys, and what is past the store's own retention, are removed by DynamoDB itself.
+    // DynamoDB itself removes keys, and what is past the store's own retention.
     async purge(past, now) {
       const where = '#finishedAt <= :past AND #guardedUntil <= :now';
       let count = 0;
       await dynamo.call('purging', (api) =>
-        forEach([...ended, ...dead].flatMap(shelvesOf), async (shelf) => {
-          const values = { ':past': shownSince(shelf, past), ':now': now };
-          const items = await api.shelf({ shelf, where, values, max: stepSize });
-          // By the version it has now: a dead letter may be retried this moment.
+        forEach([...ended, ...dead].flatMap(partitionsOf), async (partition) => {
+          const values = { ':past': shownSince(partition, past), ':now': now };
+          const items = await api.query({ partition, where, values, max: stepSize });
+          // Removes only the version just read: somebody may be retrying the dead letter.
           const ids = items.map(({ pk }) => (pk as string).slice(pkOf('').length));
           await forEach(await read(ids), async ({ row, version }) => {
             if (row.finishedAt !== null && (await api.remove(pkOf(row.id), version))) count++;
@@ -106,20 +106,20 @@ export function dynamoRecords(dynamo: Dynamo, retention: Retention): RecordTable
   };
 }
 
-const shelfOf = (status: JobStatus, number: number): string => `${status}#${number}`;
-const shelvesOf = (status: JobStatus): string[] =>
-  Array.from({ length: shelvesPerStatus }, (_, number) => shelfOf(status, number));
+const partitionOf = (status: JobStatus, shard: number): string => `${status}#${shard}`;
+const partitionsOf = (status: JobStatus): string[] =>
+  Array.from({ length: partitionsPerStatus }, (_, shard) => partitionOf(status, shard));
 
 /** Spreads ids evenly, always the same way. */
-function shelfNumber(id: string): number {
+function shardOf(id: string): number {
   let sum = 0;
   for (let i = 0; i < id.length; i++) sum = (sum * 31 + id.charCodeAt(i)) >>> 0;
-  return sum % shelvesPerStatus;
+  return sum % partitionsPerStatus;
 }
 
-/** What finished then or before is past its time; `null` on a shelf of living jobs. */
-function shownSince(shelf: string, past: Past): number | null {
-  const status = shelf.slice(0, shelf.indexOf('#'));
+/** Records that finished then or before are past their time; `null` for a partition of living jobs. */
+function shownSince(partition: string, past: Past): number | null {
+  const status = partition.slice(0, partition.indexOf('#'));
   if (dead.some((each) => each === status)) return past.dead;
   return ended.some((each) => each === status) ? past.ended : null;
 }

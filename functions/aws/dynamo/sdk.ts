@@ -1,4 +1,4 @@
-/** The only file that imports the SDK, and it is imported on first use: loading it takes ten times as long as all the rest. */
+/** The only file that imports the SDK. It is loaded on first use: that takes ten times as long as all the rest. */
 
 import {
   type AttributeValue,
@@ -18,35 +18,35 @@ import { isOnThisMachine } from '../../../core/base/loopback.ts';
 import { guarded } from '../lambda/guard.ts';
 import { localAccess } from '../local-access.ts';
 import type { DynamoTableOptions } from './options.ts';
-import { type DynamoTable, indexName } from './table.ts';
+import { type DynamoTable, indexName, partitionKey, sortKey } from './table.ts';
 
 /** An item without the types of DynamoDB; attributes without a value are left out. */
 export type Item = Readonly<Record<string, string | number | null>>;
 type Attributes = Record<string, AttributeValue>;
 
-export interface ShelfQuery {
-  readonly shelf: string;
-  /** The first address. */
+export interface IndexQuery {
+  readonly partition: string;
+  /** The first sort key. */
   readonly from?: string;
-  /** A condition on what the index holds, with names like `#queue` and values like `:queue`. */
+  /** A condition on attributes of the index, with names like `#queue` and values like `:queue`. */
   readonly where?: string;
   readonly values?: Item;
-  /** Stops after so many that fit. */
+  /** Stops after so many matches. */
   readonly max: number;
 }
 
 /** The requests Longshore makes. */
 export interface DynamoApi {
-  /** As they are now; those that are not there are left out. */
+  /** Consistent reads. Missing items are left out. */
   read(pks: readonly string[]): Promise<Item[]>;
   /** `over`: the version that was read, `null` = there is none. `false`: somebody else was first. */
   write(item: Item, over: string | null): Promise<boolean>;
-  /** Whatever is there. */
+  /** Overwrites any version. */
   replace(item: Item): Promise<void>;
   remove(pk: string, version?: string): Promise<boolean>;
-  /** What the index holds, last address first. */
-  shelf(query: ShelfQuery): Promise<Item[]>;
-  /** Waits until it can be used. `shared`: another process may be making it too. */
+  /** Items of one index partition, last sort key first. */
+  query(query: IndexQuery): Promise<Item[]>;
+  /** Waits until the table can be used. `shared`: another process may be creating it too. */
   create(definition: DynamoTable, shared: boolean): Promise<void>;
   /** Its keys and its indexes' keys, like `table.pk` and `shelves.shelf`; `null` = there is no table. */
   keys(): Promise<readonly string[] | null>;
@@ -111,22 +111,26 @@ export function openApi({
           }),
         ),
       ),
-    async shelf({ shelf, from = '', where, values = {}, max }) {
+    async query({ partition, from = '', where, values = {}, max }) {
       const found: Item[] = [];
-      const names = { '#shelf': 'shelf', '#address': 'address', ...namesIn(where ?? '') };
+      const names = { '#partition': partitionKey, '#sort': sortKey, ...namesIn(where ?? '') };
       let ExclusiveStartKey: Attributes | undefined;
       do {
         const answer = await client.send(
           new QueryCommand({
             TableName,
             IndexName: indexName,
-            KeyConditionExpression: '#shelf = :shelf AND #address >= :from',
+            KeyConditionExpression: '#partition = :partition AND #sort >= :from',
             ...(where ? { FilterExpression: where } : {}),
-            // Counted before the condition: a small page that nothing fits would cost as much time as a large one.
+            // DynamoDB counts before it filters: a small page without a match costs as much time as a large one.
             Limit: where ? Math.max(1_000, max) : max - found.length,
             ExpressionAttributeNames: names,
-            // A key must not be empty: this is the address before all others.
-            ExpressionAttributeValues: attributesOf({ ':shelf': shelf, ':from': from || '0', ...values }),
+            // A key must not be empty. '0' sorts before all others.
+            ExpressionAttributeValues: attributesOf({
+              ':partition': partition,
+              ':from': from || '0',
+              ...values,
+            }),
             ScanIndexForward: false,
             ...(ExclusiveStartKey ? { ExclusiveStartKey } : {}),
           }),

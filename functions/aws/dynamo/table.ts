@@ -1,20 +1,23 @@
 /**
  * The one table. Every item has the key `pk`, a `version` that is new at every write, and `expiresAt` once it may go:
  *
- * | pk            | what                 | shelf             | address              |
+ * | pk            | what                 | shelf             | place              |
  * |---------------|----------------------|-------------------|--------------------|
  * | `job#<id>`    | record of a job      | `<status>#<0…7>`  | `<createdAt>#<id>` |
  * | `key#<key>`   | idempotency key      |                   |                    |
  * | `worker#<id>` | a worker's heartbeat | `workers`         | `<seenAt>#<id>`    |
  *
- * Lists read the index `shelves`, whose key is `shelf` and `address`. A status has eight shelves, because one takes only
- * 1,000 writes a second. The index lags some milliseconds behind the table; what is found in it is read from the table.
+ * Lists read the index `shelves`: its partition key is `shelf`, its sort key is `place`. Each status has eight partitions, because
+ * one takes only 1,000 writes a second. The index lags some milliseconds behind the table, so a list reads what it finds there
+ * from the table.
  */
 
 export const indexName = 'shelves';
-export const shelvesPerStatus = 8;
-const attributes = ['pk', 'shelf', 'address'];
-/** What narrows a list before items are read. */
+/** Names of stored attributes: existing tables and templates have them. */
+export const partitionKey = 'shelf';
+export const sortKey = 'place';
+export const partitionsPerStatus = 8;
+/** Attributes that narrow a list before items are read. */
 const indexed = ['queue', 'job', 'finishedAt', 'guardedUntil'];
 
 type Keys = { AttributeName: string; KeyType: 'HASH' | 'RANGE' }[];
@@ -38,14 +41,17 @@ export function dynamoTable(name: string): DynamoTable {
   return {
     TableName: name,
     BillingMode: 'PAY_PER_REQUEST',
-    AttributeDefinitions: attributes.map((each) => ({ AttributeName: each, AttributeType: 'S' })),
+    AttributeDefinitions: ['pk', partitionKey, sortKey].map((name) => ({
+      AttributeName: name,
+      AttributeType: 'S',
+    })),
     KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }],
     GlobalSecondaryIndexes: [
       {
         IndexName: indexName,
         KeySchema: [
-          { AttributeName: 'shelf', KeyType: 'HASH' },
-          { AttributeName: 'address', KeyType: 'RANGE' },
+          { AttributeName: partitionKey, KeyType: 'HASH' },
+          { AttributeName: sortKey, KeyType: 'RANGE' },
         ],
         Projection: { ProjectionType: 'INCLUDE', NonKeyAttributes: indexed },
       },
@@ -54,9 +60,9 @@ export function dynamoTable(name: string): DynamoTable {
   };
 }
 
-/** Sorts as text like the moment does as a number. */
-export const addressOf = (at: number, id = ''): string =>
+/** Sorts as text as the moment sorts as a number. */
+export const sortKeyOf = (at: number, id = ''): string =>
   `${String(Math.max(0, at)).padStart(16, '0')}#${id}`;
 
-/** Whole seconds, as DynamoDB wants it; never early. */
+/** DynamoDB wants whole seconds. Rounded up, so that nothing expires early. */
 export const expiry = (at: number): number => Math.ceil(at / 1000);
