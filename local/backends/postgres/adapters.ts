@@ -1,6 +1,6 @@
 /**
- * Transactions of query builders and ORMs, as the `tx` of `enqueue()`. Their libraries are described by their shape, so
- * that nobody needs one of them who does not use it.
+ * Transactions of query builders and ORMs, as the `tx` of `enqueue()`. The libraries are described by their shape, so that none has
+ * to be installed.
  */
 
 import { LongshoreError, shown } from '../../../core/base/errors.ts';

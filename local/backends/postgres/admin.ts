@@ -1,8 +1,8 @@
 import type { QueueAdmin, QueueStats } from '../../../core/contract/admin.ts';
 import type { MovableAdmin } from '../../move/contract.ts';
-import type { PostgresState } from './index.ts';
 import { deadColumns, deadLetterOf, peekedOf } from './rows.ts';
 import { timeOf } from './sql.ts';
+import type { PostgresState } from './state.ts';
 import { postgresTransfer } from './transfer.ts';
 
 export function postgresAdmin(state: PostgresState, maxBodyBytes: number): QueueAdmin & MovableAdmin {
@@ -10,24 +10,19 @@ export function postgresAdmin(state: PostgresState, maxBodyBytes: number): Queue
   const s = db.schema;
   const now = timeOf('$1');
 
-  async function query(during: string, sql: string, values: unknown[]) {
-    await db.ready();
-    return db.query(during, sql, values);
-  }
-
   async function setPaused(queue: string, paused: boolean): Promise<void> {
     const sql = `
-      WITH told AS (SELECT pg_notify($3, $1) WHERE $3::text IS NOT NULL AND NOT $2)
-      INSERT INTO ${s}.queues (name, paused) SELECT $1, $2 FROM (SELECT count(*) FROM told) t
+      WITH notified AS (SELECT pg_notify($3, $1) WHERE $3::text IS NOT NULL AND NOT $2)
+      INSERT INTO ${s}.queues (name, paused) SELECT $1, $2 FROM (SELECT count(*) FROM notified) t
       ON CONFLICT (name) DO UPDATE SET paused = excluded.paused`;
-    await query(paused ? 'pausing' : 'resuming', sql, [queue, paused, state.channel]);
+    await db.query(paused ? 'pausing' : 'resuming', sql, [queue, paused, state.channel]);
   }
 
   return {
     transfer: postgresTransfer(state, maxBodyBytes),
     async stats(only) {
       const sql = `SELECT * FROM ${s}.stats($1, $2)`;
-      const rows = await query('counting', sql, [state.at(), only ?? null]);
+      const rows = await db.query('counting', sql, [state.at(), only ?? null]);
       return rows.map(
         ([queue, ready, delayed, leased, dead, paused, oldest]): QueueStats => ({
           queue: queue as string,
@@ -41,21 +36,21 @@ export function postgresAdmin(state: PostgresState, maxBodyBytes: number): Queue
       );
     },
     async peek(queue, max) {
-      // The time is asked for once: compared with a clock that runs, no index could be used. OFFSET 0 keeps the planner from
-      // reading all jobs to join them with a few. Of the delayed that are due as many count as a claim puts in line.
+      // The time is a query of its own: compared with a running clock, no index could be used. OFFSET 0 keeps the planner from
+      // reading all jobs to join them with a few. 1000 is how many delayed jobs a fetch makes ready at most.
       const due = `(SELECT ${now})`;
       const sql = `
         SELECT j.id, j.queue, j.job, j.priority, j.ready_at, j.attempt FROM (
           SELECT * FROM (
-            (SELECT id, true AS due, rank AS place, seq FROM ${s}.ready WHERE queue = $2 ORDER BY queue, rank, seq LIMIT $3)
+            (SELECT id, true AS due, rank AS position, seq FROM ${s}.ready WHERE queue = $2 ORDER BY queue, rank, seq LIMIT $3)
             UNION ALL (SELECT id, true, rank, seq FROM ${s}.delayed WHERE queue = $2 AND ready_at <= ${due}
               ORDER BY queue, ready_at, seq LIMIT $3 + 1000)
             UNION ALL (SELECT id, false, ready_at, seq FROM ${s}.delayed WHERE queue = $2 AND ready_at > ${due}
-              ORDER BY queue, ready_at, seq LIMIT $3)) places
-          ORDER BY NOT due, place, seq LIMIT $3) i
+              ORDER BY queue, ready_at, seq LIMIT $3)) waiting
+          ORDER BY NOT due, position, seq LIMIT $3) i
         CROSS JOIN LATERAL (SELECT * FROM ${s}.jobs WHERE id = i.id OFFSET 0) j
-        ORDER BY NOT i.due, i.place, i.seq`;
-      return (await query('peeking', sql, [state.at(), queue, max])).map(peekedOf);
+        ORDER BY NOT i.due, i.position, i.seq`;
+      return (await db.query('peeking', sql, [state.at(), queue, max])).map(peekedOf);
     },
     async clear(queue) {
       const sql = `
@@ -63,7 +58,7 @@ export function postgresAdmin(state: PostgresState, maxBodyBytes: number): Queue
         d AS (DELETE FROM ${s}.delayed WHERE queue = $1 RETURNING id),
         gone AS (DELETE FROM ${s}.jobs WHERE id IN (SELECT id FROM r UNION ALL SELECT id FROM d) RETURNING 1)
         SELECT count(*) FROM gone`;
-      return Number((await query('clearing', sql, [queue]))[0]![0]);
+      return Number((await db.query('clearing', sql, [queue]))[0]![0]);
     },
     pause: (queue) => setPaused(queue, true),
     async resume(queue) {
@@ -75,16 +70,16 @@ export function postgresAdmin(state: PostgresState, maxBodyBytes: number): Queue
         const where = queue === undefined ? '' : 'WHERE queue = $2';
         const sql = `SELECT ${deadColumns} FROM ${s}.dead ${where} ORDER BY finished_at DESC, seq DESC LIMIT $1`;
         const values = queue === undefined ? [max] : [max, queue];
-        return (await query('listing', sql, values)).map(deadLetterOf);
+        return (await db.query('listing', sql, values)).map(deadLetterOf);
       },
       async retry(ids) {
         const sql = `SELECT revived_queue FROM ${s}.revive($1, $2, $3)`;
-        const rows = await query('retrying', sql, [state.at(), ageingMs, [...new Set(ids)]]);
+        const rows = await db.query('retrying', sql, [state.at(), ageingMs, [...new Set(ids)]]);
         if (rows.length === 0) return 0;
         state.wake();
         const queues = [...new Set(rows.map(([queue]) => queue as string))];
         if (state.channel !== null)
-          await query('waking', 'SELECT pg_notify($1, queue) FROM unnest($2::text[]) queue', [
+          await db.query('waking', 'SELECT pg_notify($1, queue) FROM unnest($2::text[]) queue', [
             state.channel,
             queues,
           ]);
@@ -92,7 +87,7 @@ export function postgresAdmin(state: PostgresState, maxBodyBytes: number): Queue
       },
       async discard(ids) {
         const sql = `DELETE FROM ${s}.dead WHERE id = ANY ($1) RETURNING 1`;
-        return (await query('discarding', sql, [ids])).length;
+        return (await db.query('discarding', sql, [ids])).length;
       },
     },
   };

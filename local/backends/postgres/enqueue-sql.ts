@@ -1,6 +1,6 @@
 /**
- * How jobs are written. Finding out whether a job is there already costs as much as its place in the line, so jobs that
- * are new for certain have ways of their own; there a copy is an error (23505), after which the careful way is taken.
+ * How jobs are written. Looking for a copy costs as much as writing a job's narrow row, so jobs with a fresh id skip it: a copy among
+ * them fails with 23505, and the call is repeated with the look.
  */
 
 import { clock, databaseTime, hot } from './sql.ts';
@@ -9,7 +9,7 @@ const jobNames = `seq, turn, id, queue, job, tenant_id, priority, created_at, re
   cancel_requested, reports, body`;
 const readyNames = 'queue, rank, seq, ready_at, id';
 
-/** Writes the jobs as `stored`. The careful way leaves out what is there or has ended. */
+/** Writes the jobs as `stored`; when `careful`, without those that are there or have ended. */
 const stored = (s: string, careful: boolean): string => `
       WITH stored AS (
         INSERT INTO ${s}.jobs AS j (${jobNames})
@@ -21,9 +21,9 @@ const stored = (s: string, careful: boolean): string => `
         ) g ${careful ? 'WHERE ended IS NULL OR NOT (id = ANY (ended)) ON CONFLICT (id) DO NOTHING' : ''}
         RETURNING j.id, j.queue, j.rank, j.seq, j.ready_at)`;
 
-const line = (s: string, where: string): string =>
+const makeReady = (s: string, where: string): string =>
   `INSERT INTO ${s}.ready (${readyNames}) SELECT ${readyNames} FROM stored ${where}`;
-const putOff = (s: string): string =>
+const delay = (s: string): string =>
   `INSERT INTO ${s}.delayed (queue, ready_at, seq, rank, id)
         SELECT queue, ready_at, seq, rank, id FROM stored WHERE ready_at > now`;
 
@@ -35,7 +35,7 @@ const addQueues = (s: string): string => `
       INSERT INTO ${s}.queues (name) SELECT * FROM unnest(fresh) ON CONFLICT DO NOTHING;
     END IF;`;
 
-const ring = `
+const notify = `
     IF cardinality(rings) > 0 THEN
       PERFORM pg_notify(channel, ring) FROM unnest(rings) ring;
     END IF;`;
@@ -48,29 +48,11 @@ const enqueueNew = (s: string): string => `
   BEGIN
     ${addQueues(s)}
     IF 0 = ALL (delays) THEN
-      ${stored(s, false)} ${line(s, '')};
+      ${stored(s, false)} ${makeReady(s, '')};
     ELSE
-      ${stored(s, false)}, lined AS (${line(s, 'WHERE ready_at <= now')}) ${putOff(s)};
+      ${stored(s, false)}, lined AS (${makeReady(s, 'WHERE ready_at <= now')}) ${delay(s)};
     END IF;
-    ${ring}
-  END $$;`;
-
-/** For jobs that are new, are ready at once and have all but their ids and bodies in common, as those of one call mostly have. */
-const enqueueAlike = (s: string): string => `
-  CREATE FUNCTION ${s}.enqueue_alike(at bigint, ageing bigint, fresh text[], ids text[], the_queue text, the_job text, the_tenant text,
-    the_priority int, bodies text[], channel text, rings text[]) RETURNS void LANGUAGE plpgsql AS $$
-  DECLARE
-    now bigint := ${clock};
-    the_rank bigint := now + the_priority * ageing;
-  BEGIN
-    ${addQueues(s)}
-    WITH stored AS (
-      INSERT INTO ${s}.jobs AS j (${jobNames})
-      SELECT seq, seq, id, the_queue, the_job, the_tenant, the_priority, now, now, the_rank, 0, false, false, '', body
-      FROM (SELECT nextval('${s}.turns') AS seq, g.* FROM unnest(ids, bodies) g (id, body)) g
-      RETURNING j.seq, j.id)
-    INSERT INTO ${s}.ready (${readyNames}) SELECT the_queue, the_rank, seq, now, id FROM stored;
-    ${ring}
+    ${notify}
   END $$;`;
 
 /**
@@ -95,10 +77,10 @@ const enqueue = (s: string): string => `
       ended := ${s}.ended_ids(since, ids);
     END IF;
     ${stored(s, true)},
-      lined AS (${line(s, 'WHERE ready_at <= now')}),
-      put_off AS (${putOff(s)})
+      lined AS (${makeReady(s, 'WHERE ready_at <= now')}),
+      put_off AS (${delay(s)})
       SELECT array_agg(id) INTO stored_ids FROM stored;
-    ${ring}
+    ${notify}
     IF cardinality(stored_ids) = cardinality(ids) THEN
       RETURN NULL;
     END IF;
@@ -110,24 +92,28 @@ const enqueue = (s: string): string => `
   END $$;`;
 
 /** @param s the schema's name, quoted */
-export const enqueueFunctions = (s: string): string => `${enqueueNew(s)} ${enqueueAlike(s)} ${enqueue(s)}`;
+export const enqueueFunctions = (s: string): string => `${enqueueNew(s)} ${enqueue(s)}`;
 
 /**
- * One new job that is ready at once, into a queue that is known: no function to call, no arrays to take apart, no answer to read. It
- * is for connections that keep statements, because planning it takes longer than running it. What is the same for every job is in
- * the text: reading it from a parameter, and a NOTIFY that is not sent, made up a fifth of the server's time.
+ * One new job that is ready at once, into a known queue: no function to call, no arrays to take apart, no answer to read. It is for
+ * connections that keep statements, because planning it takes longer than running it. What is the same for every job is in the text:
+ * reading it from a parameter, and a NOTIFY that is not sent, made up a fifth of the server's time.
  *
- * Parameters: id, queue, job, tenant, priority, body; then the time, if it is `told`; then the channel to ring, if it `rings`.
+ * Parameters: id, queue, job, tenant, priority, body; then the time, if it `hasTime`; then the channel, if it `notifies`.
  */
-export function insertOne(s: string, ageingMs: number, told: boolean, rings: boolean): string {
-  const now = told ? '$7::bigint' : databaseTime;
-  const notified = `, notified AS MATERIALIZED (SELECT pg_notify($${told ? 8 : 7}, $2))`;
+export function insertOne(
+  s: string,
+  ageingMs: number,
+  { hasTime, notifies }: { readonly hasTime: boolean; readonly notifies: boolean },
+): string {
+  const now = hasTime ? '$7::bigint' : databaseTime;
+  const notified = `, notified AS MATERIALIZED (SELECT pg_notify($${hasTime ? 8 : 7}, $2))`;
   return `
   WITH stored AS (
     INSERT INTO ${s}.jobs (${jobNames})
     SELECT seq, seq, $1, $2, $3, $4, $5::smallint, now, now, now + $5::smallint * ${ageingMs}::bigint, 0, false, false, '', $6
     FROM (SELECT nextval('${s}.turns') AS seq, ${now} AS now) new
-    RETURNING ${readyNames})${rings ? notified : ''}
+    RETURNING ${readyNames})${notifies ? notified : ''}
   INSERT INTO ${s}.ready (${readyNames})
-  SELECT ${readyNames} FROM stored${rings ? ', (SELECT count(*) FROM notified) told' : ''}`;
+  SELECT ${readyNames} FROM stored${notifies ? ', (SELECT count(*) FROM notified) calls' : ''}`;
 }

@@ -2,29 +2,21 @@
 
 import { LongshoreError } from '../../../core/base/errors.ts';
 import type { JobSender, OutgoingMessage, SendResult } from '../../../core/contract/queue.ts';
+import { tooLarge } from '../../../core/kit/body-limit.ts';
 import { sharing } from '../shared/sharing.ts';
 import { bigintArray, intArray, textArray } from './arrays.ts';
 import { insertOne } from './enqueue-sql.ts';
 import { isAboutData, isCopy, postgresError } from './errors.ts';
-import type { PostgresState } from './index.ts';
+import type { PostgresState } from './state.ts';
 
 /** A longer statement would keep other writers waiting for more than some 10 ms. */
 const chunkSize = 1000;
-
-/** One statement's worth of messages. */
-interface Batch {
-  readonly messages: readonly OutgoingMessage[];
-  /** As `sinceOf` says. */
-  readonly since: number | null;
-  /** What is sent of new messages that have all else in common; `null` = they have not. */
-  readonly alike: { readonly ids: Buffer; readonly bodies: Buffer } | null;
-}
 
 /** Queues by name. */
 interface Queues {
   /** Those that may not be known yet. */
   readonly fresh: readonly string[];
-  /** Those whose idle workers are told. */
+  /** Those whose idle workers are notified. */
   readonly notified: readonly string[];
 }
 
@@ -33,83 +25,47 @@ const none: ReadonlySet<number> = new Set();
 export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSender['enqueue'] {
   const { db, ageingMs, knownQueues } = state;
   const s = db.schema;
-  const told = state.at() !== null;
-  const one = insertOne(s, ageingMs, told, false);
-  const oneRung = insertOne(s, ageingMs, told, true);
+  const hasTime = state.at() !== null;
+  const one = insertOne(s, ageingMs, { hasTime, notifies: false });
+  const oneNotifying = insertOne(s, ageingMs, { hasTime, notifies: true });
   const someNew = `SELECT ${s}.enqueue_new($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`;
-  const someAlike = `SELECT ${s}.enqueue_alike($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`;
   const some = `SELECT ${s}.enqueue($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`;
   const send = (sql: string, values: unknown[]) => db.prepared('enqueueing', sql, values);
 
-  function batchOf(messages: readonly OutgoingMessage[]): Batch {
-    const since = sinceOf(messages);
-    return { messages, since, alike: since === null && areAlike(messages) ? idsAndBodies(messages) : null };
-  }
-
-  /** Which of the messages were copies, by their places counted from 1. */
-  async function insert(batch: Batch): Promise<ReadonlySet<number>> {
-    const fresh = new Set<string>();
-    const queues = new Set<string>();
-    for (const { queue } of batch.alike ? batch.messages.slice(0, 1) : batch.messages) {
-      queues.add(queue);
-      if (!knownQueues.has(queue)) fresh.add(queue);
-    }
+  /** Which of the messages were copies, by their positions counted from 1. */
+  async function insert(messages: readonly OutgoingMessage[]): Promise<ReadonlySet<number>> {
+    const queues = new Set(messages.map(({ queue }) => queue));
+    const fresh = [...queues].filter((queue) => !knownQueues.has(queue));
     const notified: string[] = [];
-    const unrung: string[] = [];
-    for (const queue of queues) (state.notifier.mayNotify(queue) ? notified : unrung).push(queue);
-    const copies = await write(batch, { fresh: [...fresh], notified }).catch((error) => {
+    const owed: string[] = [];
+    for (const queue of queues) (state.notifier.mayNotify(queue) ? notified : owed).push(queue);
+    const copies = await write(messages, { fresh, notified }).catch((error) => {
       for (const queue of notified) state.notifier.owe(queue);
       throw error;
     });
     for (const queue of fresh) knownQueues.add(queue);
-    for (const queue of unrung) state.notifier.owe(queue);
+    for (const queue of owed) state.notifier.owe(queue);
     state.wake();
     return copies;
   }
 
-  async function write(batch: Batch, queues: Queues): Promise<ReadonlySet<number>> {
-    const { since } = batch;
+  async function write(messages: readonly OutgoingMessage[], queues: Queues): Promise<ReadonlySet<number>> {
+    const since = sinceOf(messages);
+    const values = valuesOf(messages, queues);
     if (since === null) {
       try {
-        await writeNew(batch, queues);
+        await send(someNew, [state.at(), ageingMs, ...values]);
         return none;
       } catch (error) {
         if (!isCopy((error as LongshoreError).cause)) throw error; // else nothing was written
       }
     }
-    const [row] = await send(some, [state.at(), ageingMs, since, ...valuesOf(batch, queues)]);
-    const places = row![0] as number[] | null;
-    return places === null ? none : new Set(places);
+    const [row] = await send(some, [state.at(), ageingMs, since, ...values]);
+    const positions = row![0] as number[] | null;
+    return positions === null ? none : new Set(positions);
   }
 
-  /** Fails if there is a copy among them. */
-  async function writeNew(batch: Batch, queues: Queues): Promise<void> {
-    if (!batch.alike) {
-      await send(someNew, [state.at(), ageingMs, ...valuesOf(batch, queues)]);
-      return;
-    }
-    const [{ queue, job, tenantId, priority }] = batch.messages as [OutgoingMessage];
-    const { fresh, notified } = queues;
-    const common = [queue, job, tenantId, priority];
-    const told = [state.channel, textArray(notified)];
-    const { ids, bodies } = batch.alike;
-    await send(someAlike, [state.at(), ageingMs, textArray(fresh), ids, ...common, bodies, ...told]);
-  }
-
-  /** Ready at once, and the same but for id and body. */
-  function areAlike(messages: readonly OutgoingMessage[]): boolean {
-    const [first] = messages as [OutgoingMessage];
-    return messages.every(
-      (message) =>
-        message.queue === first.queue &&
-        message.job === first.job &&
-        message.tenantId === first.tenantId &&
-        message.priority === first.priority &&
-        state.delayOf(message) === 0,
-    );
-  }
-
-  function valuesOf({ messages }: Batch, { fresh, notified }: Queues): unknown[] {
+  function valuesOf(messages: readonly OutgoingMessage[], { fresh, notified }: Queues): unknown[] {
     return [
       textArray(fresh),
       textArray(messages.map(({ id }) => id)),
@@ -124,30 +80,19 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
     ];
   }
 
-  /** Checks and encodes; the function returned sends. It never rejects. */
-  function pack(messages: readonly OutgoingMessage[]): () => Promise<SendResult[]> {
-    const results: SendResult[] = new Array(messages.length);
-    const good: OutgoingMessage[] = [];
-    const places: number[] = [];
-    for (let i = 0; i < messages.length; i++) {
-      const message = messages[i]!;
-      const error = refusal(message, maxBodyBytes);
-      if (error) results[i] = { ok: false, id: message.id, error };
-      else places[good.push(message) - 1] = i;
-    }
-    const batch = good.length > 0 ? batchOf(good) : null;
-    return async () => {
-      const stored = batch ? await store(batch) : [];
-      for (let i = 0; i < stored.length; i++) results[places[i]!] = stored[i]!;
-      return results;
-    };
+  /** Never rejects. */
+  async function storeValid(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
+    const { results, good, indexes } = sorted(messages, maxBodyBytes);
+    if (good.length === 0) return results;
+    const stored = await store(good);
+    for (let i = 0; i < stored.length; i++) results[indexes[i]!] = stored[i]!;
+    return results;
   }
 
-  async function store(batch: Batch): Promise<SendResult[]> {
-    const { messages } = batch;
+  async function store(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
     try {
       await db.ready();
-      const copies = await insert(batch);
+      const copies = await insert(messages);
       return messages.map(({ id }, i) => ({ ok: true, id, duplicate: copies.has(i + 1) }));
     } catch (cause) {
       const error = postgresError('enqueueing', cause);
@@ -155,7 +100,7 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
       // One bad message must not take its neighbours with it.
       const alone = messages.length > 1 && isAboutData(error.cause);
       for (const message of messages) {
-        const [own] = alone ? await store(batchOf([message])) : [];
+        const [own] = alone ? await store([message]) : [];
         results.push(own ?? { ok: false, id: message.id, error });
       }
       return results;
@@ -167,19 +112,19 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
     const { id, queue, job, tenantId, priority, body } = message;
     const error = refusal(message, maxBodyBytes);
     if (error) return [{ ok: false, id, error }];
-    const rings = state.notifier.mayNotify(queue);
+    const notifies = state.notifier.mayNotify(queue);
     const values: unknown[] = [id, queue, job, tenantId, priority, body];
-    if (told) values.push(state.at());
-    if (rings) values.push(state.channel);
+    if (hasTime) values.push(state.at());
+    if (notifies) values.push(state.channel);
     try {
       await db.ready();
-      await send(rings ? oneRung : one, values);
+      await send(notifies ? oneNotifying : one, values);
     } catch (cause) {
-      if (rings) state.notifier.owe(queue);
+      if (notifies) state.notifier.owe(queue);
       const error = postgresError('enqueueing', cause);
-      return isCopy(error.cause) ? store(batchOf([message])) : [{ ok: false, id, error }];
+      return isCopy(error.cause) ? store([message]) : [{ ok: false, id, error }];
     }
-    if (!rings) state.notifier.owe(queue);
+    if (!notifies) state.notifier.owe(queue);
     state.wake();
     return [{ ok: true, id, duplicate: false }];
   }
@@ -190,7 +135,7 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
   }
 
   const { together } = sharing(chunkSize, (messages) =>
-    messages.length === 1 && isForOne(messages[0]!) ? storeOne(messages[0]!) : pack(messages)(),
+    messages.length === 1 && isForOne(messages[0]!) ? storeOne(messages[0]!) : storeValid(messages),
   );
   async function enqueue(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
     if (messages.length <= chunkSize) return together(messages);
@@ -202,16 +147,23 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
   return enqueue;
 }
 
-const idsAndBodies = (messages: readonly OutgoingMessage[]) => ({
-  ids: textArray(messages.map(({ id }) => id)),
-  bodies: textArray(messages.map(({ body }) => body)),
-});
+/** The messages that can be stored with their indexes, and the results of the others. */
+export function sorted(messages: readonly OutgoingMessage[], maxBodyBytes: number) {
+  const results: SendResult[] = new Array(messages.length);
+  const good: OutgoingMessage[] = [];
+  const indexes: number[] = [];
+  for (let i = 0; i < messages.length; i++) {
+    const message = messages[i]!;
+    const error = refusal(message, maxBodyBytes);
+    if (error) results[i] = { ok: false, id: message.id, error };
+    else indexes[good.push(message) - 1] = i;
+  }
+  return { results, good, indexes };
+}
 
 export function refusal({ id, body }: OutgoingMessage, maxBodyBytes: number): LongshoreError | null {
-  if (body.length * 3 > maxBodyBytes && Buffer.byteLength(body) > maxBodyBytes) {
-    const got = Buffer.byteLength(body);
-    return new LongshoreError('LIMIT', `Expected a body of at most ${maxBodyBytes} bytes, got ${got}.`);
-  }
+  const error = tooLarge(body, maxBodyBytes);
+  if (error) return error;
   if (body.includes('\0') || id.includes('\0')) {
     return new LongshoreError(
       'OPTION',

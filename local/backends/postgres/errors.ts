@@ -32,12 +32,12 @@ export function postgresError(during: string, cause: unknown): LongshoreError {
   return new LongshoreError(code, advice === '' ? sentence : `${sentence} ${advice}`, { cause });
 }
 
-/** The server has taken the statement back, because it and another could not both be done: it may be tried again. */
+/** The server has undone the statement because of a conflict with another: it may be repeated. */
 export function isUndone(error: unknown): boolean {
   return /^40(001|P01)$/.test(sqlState(error));
 }
 
-/** The statement was not found under its name, or another one was: it has not run. */
+/** No statement has that name, or another one has: it has not run. */
 export function isUnprepared(error: unknown): boolean {
   return ['26000', '42P05'].includes(sqlState(error));
 }
@@ -52,7 +52,7 @@ export function sqlState(error: unknown): string {
   return typeof code === 'string' ? code : '';
 }
 
-/** The statement itself was refused because of what it holds, so its neighbours may be fine without it. */
+/** The statement was refused because of its data, so it may work without the bad message. */
 export function isAboutData(error: unknown): boolean {
   return /^2[23]/.test(sqlState(error));
 }

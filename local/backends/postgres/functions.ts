@@ -1,17 +1,19 @@
 /**
- * What happens to a job, as functions inside the database: one round trip per step, whatever it decides on the way, and
- * plans that live with the connection, so that it also works where prepared statements do not (pgbouncer).
+ * The steps of a job as functions inside the database: each takes one round trip, and its plans live with the connection, so that it
+ * also works where prepared statements do not (pgbouncer).
  *
- * `at` is the caller's time in epoch ms, for tests; NULL = the database's clock, which rules in production: what
- * callers give and get are lengths of time, so that the clocks of the hosts may differ.
+ * `at` is the caller's time in epoch ms, for tests; NULL = the database's clock. Callers give and get lengths of time, so the clocks
+ * of hosts may differ.
+ *
+ * SQL that is stored keeps its words: a `claim` is a batch of leases, a `turn` is a job's version.
  */
 
 import { enqueueFunctions } from './enqueue-sql.ts';
 import { clock, hot } from './sql.ts';
 
 /**
- * Whether a claim still holds a turn. A renewal, which may also shorten a lease, counts instead of the claim's own end.
- * `+ 0` keeps the planner from the index by time: nearly every claim is alive.
+ * Whether a batch still holds a job. A renewal, which may also shorten a lease, replaces the batch's own end.
+ * `+ 0` keeps the planner from the index by time: nearly every batch is alive.
  */
 const alive = (s: string, claim: string, id: string): string => `coalesce(
   (SELECT r.until > now FROM ${s}.renewals r WHERE r.id = ${id} AND r.claim = ${claim}),
@@ -65,7 +67,7 @@ const settleArguments = `
   at bigint, p_ids text[], p_turns bigint[], p_which int[], p_claims text[], p_reports text[], p_renewed text[], p_finished text[],
   p_keys text[], p_owners text[], p_vals text[], p_keeps bigint[], p_places int[]`;
 
-/** Deletes the narrow rows that are taken; `spots` gives their ctids. */
+/** Leases the jobs of these narrow rows and deletes the rows; `spots` gives their ctids. */
 const take = (s: string, spots: string): string => `
   RETURN QUERY WITH picked AS (
     DELETE FROM ${s}.ready WHERE ctid = ANY (ARRAY(${spots})) RETURNING rank, seq, id),
@@ -78,8 +80,8 @@ const take = (s: string, spots: string): string => `
   SELECT t.id, t.turn, t.attempt, t.interrupted, t.queue, t.body FROM taken t;`;
 
 /**
- * Settles the acks and claims the next, in one step. The first row is no job: its `turn` is in how many ms the next delayed
- * job is due, its `body` what was settled, as text; NULL = all.
+ * Settles the acks and leases the next jobs, in one step. The first row is no job: its `turn` is in how many ms the next delayed job
+ * is ready, its `body` what was settled, as text; NULL = all.
  */
 const work = (s: string): string => `
   CREATE FUNCTION ${s}.work(${settleArguments}, wanted text[], most int, lease_ms bigint, nonce text)
@@ -143,7 +145,7 @@ const work = (s: string): string => `
     RETURN settled;
   END $$;`;
 
-/** Puts a job whose turn has ended back in line, or ends it when somebody asked for that meanwhile. */
+/** `line` requeues a job whose lease has ended, or ends it if it was cancelled meanwhile. */
 const again = (s: string): string => `
   CREATE FUNCTION ${s}.line(now bigint, keep boolean, the_id text) RETURNS void LANGUAGE plpgsql ${hot} AS $$
   DECLARE
@@ -212,7 +214,7 @@ const again = (s: string): string => `
     RETURN true;
   END $$;`;
 
-/** Returns which of the leases were renewed. Their rows are locked, so that no reaper takes them at this moment. */
+/** Returns which leases were renewed. Their rows are locked against the reaper. */
 const renew = (s: string): string => `
   CREATE FUNCTION ${s}.renew(at bigint, p_ids text[], p_turns bigint[], p_which int[], p_claims text[], lease_ms bigint)
   RETURNS int[] LANGUAGE plpgsql ${hot} AS $$
@@ -235,7 +237,7 @@ const renew = (s: string): string => `
     RETURN renewed;
   END $$;`;
 
-/** Takes back what has ended. `lost` is the report's JSON around the numbers that only the row knows. */
+/** Requeues jobs whose lease has expired. `lost` is the report's JSON, to be filled with numbers of the row. */
 const reap = (s: string): string => `
   CREATE FUNCTION ${s}.reap(at bigint, ageing bigint, keep boolean, the_queue text, lost text)
   RETURNS int LANGUAGE plpgsql ${hot} AS $$

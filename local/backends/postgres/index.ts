@@ -6,21 +6,22 @@
 import { checkInteger } from '../../../core/base/checks.ts';
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import { config } from '../../../core/base/errors.ts';
-import type { OutgoingMessage } from '../../../core/contract/queue.ts';
 import type { Retention } from '../../../core/contract/store.ts';
 import type { OutboxSource } from '../../outbox/outbox.ts';
 import { backendDefaults } from '../shared/defaults.ts';
-import { createNotifier, type Notifier, noNotifier } from '../shared/notifier.ts';
+import { createNotifier, noNotifier } from '../shared/notifier.ts';
 import { createWaiters } from '../shared/waiters.ts';
 import { postgresAdmin } from './admin.ts';
-import { type Database, openDatabase, type PostgresPool } from './database.ts';
+import type { PostgresPool } from './client.ts';
+import { openDatabase } from './database.ts';
 import { createEnqueue } from './enqueue.ts';
 import { postgresKeys } from './keys.ts';
+import { createLeases } from './leases.ts';
 import { channelOf, createListener, notifyGapMs } from './listen.ts';
 import { createOutbox } from './outbox.ts';
 import { postgresRecords } from './records.ts';
+import type { PostgresState } from './state.ts';
 import { createTransactions } from './transactions.ts';
-import { createWorker } from './work.ts';
 import { postgresWorkers } from './workers.ts';
 
 export { type Outbox, type OutboxOptions, outbox } from '../../outbox/outbox.ts';
@@ -53,31 +54,10 @@ export interface PostgresOptions {
 /** Its database has an outbox, for `outbox(postgres(url), { to })`. */
 export interface PostgresBackend extends OutboxSource {}
 
-/** What the parts of the backend share. */
-export interface PostgresState {
-  readonly db: Database;
-  readonly clock: Clock;
-  readonly retention: Retention;
-  /** Whether completed jobs are kept at all. */
-  readonly keep: boolean;
-  readonly ageingMs: number;
-  /** Of NOTIFY; `null` = nobody shall be notified. */
-  readonly channel: string | null;
-  readonly knownQueues: Set<string>;
-  /** Epoch ms for a test; `null` = the database's clock rules. */
-  at(): number | null;
-  /** In how many ms a message may run; 0 = now. */
-  delayOf(message: OutgoingMessage): number;
-  /** Decides which queues an enqueue has to name in a NOTIFY. */
-  readonly notifier: Notifier;
-  /** Lets waiting fetches of this process look again. */
-  wake(): void;
-}
-
-/** One hears, one is for a job's transaction, and one must be left for renewals: with fewer an idle worker polls. */
+/** One listens, one is for a job's transaction, one renews leases: with fewer an idle worker polls. */
 const fewestToListen = 3;
 
-/** Though it listens, an idle worker looks this often: a notification can be lost with its connection. */
+/** An idle worker that listens still looks this often: a notification can be lost with its connection. */
 const safetyPollMs = 2_000;
 
 export function postgres(urlOrOptions: string | PostgresOptions): PostgresBackend {
@@ -116,9 +96,9 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
     notifier: listen ? notifier : noNotifier,
     wake: () => waiters.wake(),
   };
-  const worker = createWorker(state);
+  const leases = createLeases(state);
   const outboxRows = createOutbox(state, { schema, listens, pollMs });
-  const { ack, nack, abandon, renew, ackAndFetch, reapExpired } = worker;
+  const { ack, nack, abandon, renew, ackAndFetch, reapExpired } = leases;
 
   return {
     name: 'postgres',
@@ -136,7 +116,7 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
     reapExpired,
     hints: { ackAndFetch },
     enqueue: createEnqueue(state, maxBodyBytes),
-    ...createTransactions(state, worker, maxBodyBytes),
+    ...createTransactions(state, leases, maxBodyBytes),
     outbox: outboxRows.table,
     migrate: () => db.migrate(),
 
@@ -145,16 +125,16 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
       for (;;) {
         const now = clock.now();
         const wakes = waiters.wakes;
-        const claimed = await worker.claim({ queues, max, leaseMs }).catch((error) => {
+        const leased = await leases.lease({ queues, max, leaseMs }).catch((error) => {
           if (open) throw error;
         });
-        if (!claimed) return [];
-        const { leases, nextDueMs } = claimed;
-        if (leases.length > 0 || clock.now() >= until || signal?.aborted || !open) return leases;
+        if (!leased) return [];
+        const { leases: found, nextReadyMs } = leased;
+        if (found.length > 0 || clock.now() >= until || signal?.aborted || !open) return found;
         if (listens) listener.start();
-        const due = nextDueMs === null ? until : now + Math.max(1, nextDueMs);
+        const readyAt = nextReadyMs === null ? until : now + Math.max(1, nextReadyMs);
         const poll = clock.now() + (listener.hears ? safetyPollMs : pollMs);
-        if (waiters.wakes === wakes) await waiters.wait(Math.min(poll, due, until) - clock.now(), signal);
+        if (waiters.wakes === wakes) await waiters.wait(Math.min(poll, readyAt, until) - clock.now(), signal);
         if (!open) return [];
       }
     },

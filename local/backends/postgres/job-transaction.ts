@@ -3,20 +3,21 @@
 import { LongshoreError } from '../../../core/base/errors.ts';
 import { toError } from '../../../core/base/failure.ts';
 import type { JobTransaction, SqlTransaction } from '../../../core/contract/queue.ts';
-import { type PostgresClient, queryTimeoutMs } from './database.ts';
+import type { PostgresClient } from './client.ts';
+import { queryTimeoutMs } from './database.ts';
 import { postgresError, sqlState } from './errors.ts';
-import type { Worker } from './work.ts';
+import type { Leases } from './leases.ts';
 
 export interface Surroundings {
-  readonly worker: Worker;
-  /** The connection is the pool's again, or gone. */
+  readonly leases: Leases;
+  /** The connection is back in the pool, or closed. */
   released(): void;
-  /** Stops the statement of a connection that was left alone. */
+  /** Stops the statement that a closed connection has left running. */
   cancel(pid: number): void;
 }
 
-/** What newer versions of `pg` tell besides. */
-interface TellingClient extends PostgresClient {
+/** What newer versions of `pg` know besides. */
+interface InformedClient extends PostgresClient {
   readonly processID?: number | null;
   /** I = in no transaction. */
   getTransactionStatus?(): string | null;
@@ -29,18 +30,18 @@ const rollbackTimeoutMs = 5_000;
 const ending =
   /^(?:\s|--[^\n]*\n|\/\*.*?\*\/)*(begin|start\s+transaction|commit|end|abort|prepare\s+transaction|rollback(?!(\s+(work|transaction))?\s+to\b))\b/is;
 
-/** Keeps hold of the client: a handler that goes on after its attempt has ended must not write in somebody else's transaction. */
+/** Never gives the client to the handler: one that goes on after its attempt must not write in somebody else's transaction. */
 export async function openTransaction(
-  client: TellingClient,
-  { worker, released, cancel }: Surroundings,
+  client: InformedClient,
+  { leases, released, cancel }: Surroundings,
 ): Promise<JobTransaction> {
   let over = false;
   /** Statements of the handler that have not been answered. */
   let open = 0;
-  /** Settles with the last of them. One is sent at a time, because `pg` is giving up to line them up itself. */
+  /** Ends with the last of them. One is sent at a time, because `pg` will no longer queue them itself. */
   let last: Promise<unknown> = Promise.resolve();
 
-  /** Why the connection was lost: the statement after that says only that it was. */
+  /** Why the connection was lost: the next statement's error only says that it was. */
   let loss: Error | undefined;
   const broken = (error?: Error) => {
     loss ??= error;
@@ -53,7 +54,7 @@ export async function openTransaction(
     released();
   }
 
-  /** One statement of our own. After an error the connection goes, and with it whatever the transaction has written. */
+  /** One statement of our own. An error closes the connection, which rolls the transaction back. */
   async function run<T>(during: string, statement: () => Promise<T>): Promise<T> {
     try {
       return await statement();
@@ -94,11 +95,11 @@ export async function openTransaction(
   return {
     sql,
     async ack(ack) {
-      await last; // also of a statement that the handler did not wait for
+      await last; // also for a statement that the handler did not await
       over = true; // before anything is sent: what a handler writes now could fail, and undo an ack that was answered
       const { settled, committed } = await run('settling', async () => {
         if (sql.getTransactionStatus() === 'I') throw refused('the handler has ended it by itself');
-        return worker.ackIn(client, ack);
+        return leases.ackIn(client, ack);
       });
       const { command } = await run('committing', () => send(settled ? 'COMMIT' : 'ROLLBACK'));
       end(false);
@@ -109,7 +110,7 @@ export async function openTransaction(
     async rollback() {
       if (over) return;
       over = true;
-      // A statement under way may hold the connection for long, and its locks; without us it would go on in the server.
+      // A running statement may hold the connection and its locks for long; the server would go on with it.
       if (open > 0) {
         const pid = client.processID;
         end(true);
@@ -127,8 +128,8 @@ export async function openTransaction(
 }
 
 /**
- * The server has answered that what the handler wrote cannot be committed, so all of it is undone for sure. Not where the
- * server itself is at fault, or the connection: after those nobody knows.
+ * The server has answered that what the handler wrote cannot be committed, so all of it is rolled back for sure. After a fault of
+ * the server or the connection that is unknown.
  */
 function isRefusal(cause: unknown): boolean {
   return (

@@ -1,8 +1,8 @@
 import type { KeyStore } from '../../../core/contract/store.ts';
-import type { PostgresState } from './index.ts';
 import { timeOf } from './sql.ts';
+import type { PostgresState } from './state.ts';
 
-/** What Postgres cannot store, or would store alike for different keys: U+0000 and halves of a character. */
+/** What Postgres cannot store, or would store alike for different keys: U+0000 and lone surrogates. */
 const unstorable = /[\\\0\p{Surrogate}]/u;
 
 /** A key as it is stored; different keys stay different. */
@@ -14,7 +14,7 @@ export function storedKey(key: string): string {
   );
 }
 
-/** Callers name moments of their own clock; only how far off they are goes to the database, whose clock rules. */
+/** Callers give moments of their own clock. The database gets how far away these are, and applies its own clock. */
 export function postgresKeys(state: Pick<PostgresState, 'db' | 'clock' | 'at'>): KeyStore {
   const { db, clock } = state;
   const s = db.schema;
@@ -23,13 +23,11 @@ export function postgresKeys(state: Pick<PostgresState, 'db' | 'clock' | 'at'>):
   const away = (moment: number): number => Math.ceil(moment - clock.now());
 
   async function write(sql: string, values: unknown[]): Promise<boolean> {
-    await db.ready();
     return (await db.query('writing a key', `${sql} RETURNING 1`, values)).length === 1;
   }
 
   return {
     async claim(key, owner, holdUntil) {
-      await db.ready();
       const calledAt = clock.now();
       const sql = `SELECT state, value, remaining FROM ${s}.claim_key($1, $2, $3, $4)`;
       const [row] = await db.query('claiming a key', sql, [

@@ -1,125 +1,263 @@
-/** Tokens, and what this process still owes of each claim. */
+/** Leases jobs and settles them: the calls of the hot path. */
 
-import type { JobLease } from '../../../core/contract/queue.ts';
+import { randomBytes } from 'node:crypto';
+import type {
+  Ack,
+  BackendHints,
+  FetchRequest,
+  JobLease,
+  JobSettler,
+  JobSource,
+} from '../../../core/contract/queue.ts';
+import { lostAttempt } from '../shared/defaults.ts';
+import { bigintArray, intArray, textArray } from './arrays.ts';
+import type { PostgresClient } from './client.ts';
+import { queryTimeoutMs } from './database.ts';
+import { Ended } from './ended.ts';
+import { storedKey } from './keys.ts';
+import {
+  createLeaseTable,
+  type LeaseRow,
+  type Leftovers,
+  leaseOf,
+  type Ownership,
+  ownership,
+} from './lease-table.ts';
+import { reportLine } from './rows.ts';
+import type { PostgresState } from './state.ts';
 
-/** What a token says. One that is none of ours names turn -1, which no job has. */
-export interface Ownership {
-  readonly claim: string;
-  readonly turn: number;
-  readonly id: string;
+export interface Leased {
+  readonly leases: JobLease[];
+  /** In how many ms the next delayed job is ready. */
+  readonly nextReadyMs: number | null;
 }
 
-const tokenOf = ({ claim, turn, id }: Ownership): string => `${claim}.${turn}.${id}`;
-
-/** A job as `work()` of the database gives it out. */
-export type ClaimRow = readonly [
-  id: string,
-  turn: string,
-  attempt: number,
-  interrupted: boolean,
-  queue: string,
-  body: string,
-];
-
-export function leaseOf(row: ClaimRow, claim: string, expiresAt: number): JobLease {
-  // By place: taking an array apart by a pattern costs an iterator per job.
-  const owner = { claim, turn: Number(row[1]), id: row[0] };
-  return {
-    queue: row[4],
-    body: row[5],
-    attempt: row[2],
-    token: tokenOf(owner),
-    expiresAt,
-    interrupted: row[3],
-  };
+export interface Leases
+  extends JobSettler,
+    Pick<JobSource, 'reapExpired'>,
+    Required<Pick<BackendHints, 'ackAndFetch'>> {
+  lease(request: Pick<FetchRequest, 'queues' | 'max' | 'leaseMs'>): Promise<Leased>;
+  /** Settles on a connection that has a transaction open. `committed` is to be called when it has ended well. */
+  ackIn(client: PostgresClient, ack: Ack): Promise<{ settled: boolean; committed(): void }>;
 }
 
-export function ownership({ token }: Pick<JobLease, 'token'>): Ownership {
-  const first = token.indexOf('.');
-  const second = token.indexOf('.', first + 1);
-  const turn = Number(token.slice(first + 1, second));
-  return first > 0 && second > 0 && Number.isSafeInteger(turn) && turn >= 0
-    ? { claim: token.slice(0, first), turn, id: token.slice(second + 1) }
-    : { claim: '', turn: -1, id: '' };
-}
+const columns = '$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13';
+const nothing = { text: textArray([]), int: intArray([]), bigint: bigintArray([]) };
 
-interface Batch {
-  /** How many turns are not settled yet. */
-  left: number;
-  /** Ids with an end of their own. */
-  readonly renewed: Set<string>;
-  expiresAt: number;
-}
+export function createLeases(state: PostgresState): Leases {
+  const { db, clock, keep, ageingMs } = state;
+  const s = db.schema;
+  const table = createLeaseTable(clock.now);
+  const workSql = `SELECT * FROM ${s}.work(${columns}, $14, $15, $16, $17)`;
+  const settleSql = `SELECT ${s}.settle(${columns})`;
+  // `startedAt` is when the lease was given out: whether the handler ever began is unknown.
+  const lost = lostReport();
 
-/** What a settlement has to tell the database beside its leases. */
-export interface Leftovers {
-  /** Claims of which nothing is left after it. */
-  readonly finished: string[];
-  /** Ids that were renewed. */
-  readonly renewed: string[];
-}
+  async function work(
+    acks: readonly Ack[],
+    { queues, max, leaseMs }: Pick<FetchRequest, 'queues' | 'max' | 'leaseMs'>,
+  ): Promise<Leased & { settled: boolean[] }> {
+    await db.ready();
+    const batch = randomBytes(12).toString('base64url');
+    const expiresAt = clock.now() + leaseMs;
+    const during = acks.length > 0 ? 'settling and leasing' : 'leasing';
+    const wanted = textArray([...new Set(queues)]);
+    const owners = acks.map(({ lease }) => ownership(lease));
+    const planned = table.plan(owners);
+    const values = [...ackValues(acks, owners, planned), wanted, max, leaseMs, batch];
+    const rows = await db.prepared(during, workSql, values);
+    const head = rows.shift()!;
+    const settled = answers(acks.length, head[5]);
+    confirm(owners, settled, planned);
+    const leases = (rows as unknown as LeaseRow[]).map((row) => leaseOf(row, batch, expiresAt));
+    if (leases.length > 0) table.open(batch, leases.length, expiresAt);
+    return { leases, nextReadyMs: numberOrNull(head[1]), settled };
+  }
 
-/**
- * The row of a claim can go when its last job is settled. Who knows that without asking is the process that claimed it;
- * what a dead process leaves, the reaper finds. Nothing counts before the database has said so: a row that went too early
- * would leave a job that nobody holds and nobody finds. So it is enough to count: the database settles a turn once, and keeps
- * the rows when one of a call was not settled, such as a lease that is named twice.
- */
-export interface Batches {
-  open(claim: string, jobs: number, expiresAt: number): void;
-  renewed(owner: Ownership, expiresAt: number): void;
-  /** Before a settlement is sent. */
-  plan(owners: readonly Ownership[]): Leftovers;
-  /** After it has been answered, with those that were settled. A lease that was lost stays open: the reaper needs its row. */
-  confirm(owners: readonly Ownership[], planned: Leftovers): void;
-}
+  function ackValues(acks: readonly Ack[], owners: readonly Ownership[], planned: Leftovers): unknown[] {
+    const at = state.at();
+    const finished = textArray(planned.finished);
+    if (acks.length === 0) {
+      const { text, int, bigint } = nothing;
+      return [at, text, bigint, int, text, null, text, finished, text, text, text, bigint, int];
+    }
+    const { batches, which } = batchesOf(owners);
+    const done = acks.flatMap(({ complete }, i) => (complete ? [{ ...complete, position: i + 1 }] : []));
+    return [
+      at,
+      textArray(owners.map(({ id }) => id)),
+      bigintArray(owners.map(({ version }) => version)),
+      intArray(which),
+      textArray(batches),
+      keep ? textArray(acks.map(({ report }) => reportLine(report))) : null,
+      textArray(planned.renewed),
+      finished,
+      textArray(done.map(({ key }) => storedKey(key))),
+      textArray(done.map(({ owner }) => owner)),
+      textArray(done.map(({ value }) => value)),
+      bigintArray(done.map(({ keepUntil }) => Math.ceil(keepUntil - clock.now()))),
+      intArray(done.map(({ position }) => position)),
+    ];
+  }
 
-export function createBatches(now: () => number): Batches {
-  const batches = new Map<string, Batch>();
-  /** Ended by several settlements that were under way together: told with the next one. */
-  let untold: string[] = [];
+  /** Settles one lease. */
+  async function settleOne(
+    owner: Ownership,
+    call: string,
+    values: (finished: Buffer) => unknown[],
+  ): Promise<boolean> {
+    const planned = table.plan([owner]);
+    const settled = await one('settling', call, values(textArray(planned.finished)));
+    confirm([owner], [settled as boolean], planned);
+    return settled as boolean;
+  }
 
-  /** Leases that were lost are never settled: their claims are forgotten when they have ended. */
-  function forgetEnded(): void {
-    for (const [claim, { expiresAt }] of batches) if (expiresAt < now()) batches.delete(claim);
+  function confirm(owners: readonly Ownership[], settled: readonly boolean[], planned: Leftovers): void {
+    table.confirm(settled.includes(false) ? owners.filter((_, i) => settled[i]) : owners, planned);
+  }
+
+  async function one(during: string, call: string, values: unknown[]): Promise<unknown> {
+    await db.ready();
+    return (await db.prepared(during, `SELECT ${s}.${call}`, values))[0]![0];
   }
 
   return {
-    open(claim, jobs, expiresAt) {
-      if (batches.size >= 1000 && batches.size % 1000 === 0) forgetEnded();
-      batches.set(claim, { left: jobs, renewed: new Set(), expiresAt });
+    lease: (request) => work([], request),
+    ackAndFetch: (acks, request) => work(acks, request),
+
+    async ack(acks) {
+      if (acks.length === 0) return [];
+      await db.ready();
+      const owners = acks.map(({ lease }) => ownership(lease));
+      const planned = table.plan(owners);
+      const [row] = await db.prepared('settling', settleSql, ackValues(acks, owners, planned));
+      const settled = answers(acks.length, row![0]);
+      confirm(owners, settled, planned);
+      return settled;
     },
-    renewed({ claim, id }, expiresAt) {
-      const batch = batches.get(claim);
-      if (!batch) return;
-      batch.renewed.add(id);
-      batch.expiresAt = expiresAt;
+
+    async ackIn(client, ack) {
+      const owners = [ownership(ack.lease)];
+      const planned = { finished: [], renewed: [owners[0]!.id] };
+      const values = ackValues([ack], owners, planned);
+      const { rows } = await client.query({
+        text: settleSql,
+        values,
+        rowMode: 'array',
+        query_timeout: queryTimeoutMs,
+      });
+      const [settled] = answers(1, rows[0]![0]);
+      return { settled: settled!, committed: () => table.confirm(owners, planned) };
     },
-    plan(owners) {
-      const renewed: string[] = [];
-      const ending = new Map<string, number>();
-      for (let i = 0; i < owners.length; i++) {
-        const { claim, id } = owners[i]!;
-        const batch = batches.get(claim);
-        // Of a claim of another process, or one forgotten here, the database may know a renewal.
-        if (!batch || (batch.renewed.size > 0 && batch.renewed.has(id))) renewed.push(id);
-        if (batch) ending.set(claim, (ending.get(claim) ?? 0) + 1);
-      }
-      const finished = untold;
-      untold = [];
-      for (const [claim, count] of ending) if (count >= batches.get(claim)!.left) finished.push(claim);
-      return { finished, renewed };
+
+    async nack(lease, { delayMs, countAttempt, report }) {
+      const owner = ownership(lease);
+      const settled = await settleOne(
+        owner,
+        'nack($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)',
+        (finished) => [
+          state.at(),
+          ageingMs,
+          keep,
+          owner.id,
+          owner.version,
+          owner.batch,
+          Math.ceil(delayMs),
+          countAttempt,
+          countAttempt ? reportLine(report) : '',
+          state.channel,
+          finished,
+        ],
+      );
+      if (settled) state.wake();
+      return settled;
     },
-    confirm(owners, { finished }) {
-      for (let i = 0; i < owners.length; i++) {
-        const { claim, id } = owners[i]!;
-        const batch = batches.get(claim);
-        if (!batch) continue;
-        if (batch.renewed.size > 0) batch.renewed.delete(id);
-        if (--batch.left > 0) continue;
-        batches.delete(claim);
-        if (!finished.includes(claim)) untold.push(claim);
-      }
+
+    async abandon(lease, { reason, error, report }) {
+      const owner = ownership(lease);
+      const end = reason === 'cancelled' || reason === 'expired' ? Ended[reason] : Ended.failed;
+      return settleOne(owner, 'abandon($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)', (finished) => [
+        state.at(),
+        keep,
+        owner.id,
+        owner.version,
+        owner.batch,
+        end,
+        reason,
+        text(error),
+        reportLine(report),
+        finished,
+      ]);
+    },
+
+    async renew(leases, leaseMs) {
+      if (leases.length === 0) return [];
+      const owners = leases.map(ownership);
+      const { batches, which } = batchesOf(owners);
+      const renewed = (await one('renewing', 'renew($1, $2, $3, $4, $5, $6)', [
+        state.at(),
+        textArray(owners.map(({ id }) => id)),
+        bigintArray(owners.map(({ version }) => version)),
+        intArray(which),
+        textArray(batches),
+        leaseMs,
+      ])) as number[];
+      const positions = new Set(renewed);
+      const expiresAt = clock.now() + leaseMs;
+      return owners.map((owner, i) => {
+        const held = positions.has(i + 1);
+        if (held) table.renewed(owner, expiresAt);
+        return held;
+      });
+    },
+
+    async reapExpired(queue) {
+      return (await one('reaping', 'reap($1, $2, $3, $4, $5)', [
+        state.at(),
+        ageingMs,
+        keep,
+        queue,
+        lost,
+      ])) as number;
     },
   };
+}
+
+/** Each batch once, and for each lease the position of its batch, counted from 1 as in SQL. */
+function batchesOf(owners: readonly Ownership[]): { batches: string[]; which: number[] } {
+  const batches: string[] = [];
+  const positions = new Map<string, number>();
+  const which = owners.map(({ batch }) => {
+    const position = positions.get(batch) ?? batches.push(batch);
+    positions.set(batch, position);
+    return position;
+  });
+  return { batches, which };
+}
+
+/** @param settled the positions that were settled, as `{1,3}`; `null` = all */
+function answers(length: number, settled: unknown): boolean[] {
+  if (settled === null) return new Array(length).fill(true);
+  const positions = new Set(
+    Array.isArray(settled) ? settled : String(settled).slice(1, -1).split(',').map(Number),
+  );
+  return Array.from({ length }, (_, i) => positions.has(i + 1));
+}
+
+const numberOrNull = (value: unknown): number | null => (value === null ? null : Number(value));
+
+/** For `format()` of Postgres: attempt, start and end are filled in there. */
+function lostReport(): string {
+  const [number, start, end] = [-1, -2, -3];
+  const text = JSON.stringify({ ...lostAttempt(number), startedAt: start, endedAt: end });
+  return text
+    .replaceAll('%', '%%')
+    .replace(`:${number},`, ':%1$s,')
+    .replace(`:${start},`, ':%2$s,')
+    .replace(`:${end}`, ':%3$s');
+}
+
+/** Text without the one character that Postgres cannot store. */
+function text(value: string): string {
+  return value.replaceAll('\0', '\uFFFD');
 }

@@ -1,13 +1,14 @@
-/** LISTEN and NOTIFY: a waiting worker hears of a job at once. Where that does not work, it looks again and again. */
+/** LISTEN and NOTIFY wake a waiting worker at once. Where they do not work, it polls. */
 
 import { randomBytes } from 'node:crypto';
 import type { Waiters } from '../shared/waiters.ts';
-import type { Database, PostgresClient } from './database.ts';
+import type { PostgresClient } from './client.ts';
+import type { Database } from './database.ts';
 
 export interface Listener {
   /** Starts to listen, if it does not yet. */
   start(): void;
-  /** Whether notifications were seen to arrive since the connection was made. */
+  /** Whether notifications have arrived on this connection. */
   readonly hears: boolean;
   close(): Promise<void>;
 }
@@ -16,11 +17,11 @@ const listenTimeoutMs = 5_000;
 /** In ms. */
 const usualTimes = {
   retry: 1_000,
-  /** A pooler that shares connections takes LISTEN and delivers nothing: so what was sent must come back within this. */
+  /** A pooler that shares connections accepts LISTEN and delivers nothing, so an echo must come back within this. */
   echo: 2_000,
-  /** A connection can also die without a word from anybody: so it is tried again and again. */
+  /** A connection can die silently, so the echo is repeated this often. */
   beat: 10_000,
-  /** Where nothing ever comes back, there is no use in trying often. */
+  /** Where no echo ever comes back, trying often is useless. */
   longestRetry: 60_000,
 };
 
@@ -35,7 +36,7 @@ export function createListener(
   let closed = false;
   let hears = false;
   let timer: NodeJS.Timeout | undefined;
-  /** What was sent and has not come back. */
+  /** The echo that was sent and has not come back. */
   let echo: string | null = null;
   let deafMs = timesMs.retry;
 
@@ -66,11 +67,11 @@ export function createListener(
     } catch {
       return lost();
     }
-    waiters.wake(); // whatever was sent while nobody listened
+    waiters.wake(); // for jobs that came before LISTEN
     await beat(mine);
   }
 
-  /** Sent on another connection: where connections are shared, this one might well hear itself, and nobody else. */
+  /** Sent on another connection: a shared one may hear its own notifications and no others. */
   async function beat(mine: PostgresClient): Promise<void> {
     const sent = `echo ${randomBytes(9).toString('base64url')}`;
     echo = sent;
@@ -102,10 +103,10 @@ export function createListener(
     client = null;
     hears = false;
     echo = null;
-    // An event after this one must find a listener, or it would end the process.
+    // The 'error' listener stays: an error event without one would end the process.
     mine.removeAllListeners('notification');
     mine.release(true);
-    waiters.wake(); // who waits does so for as long as one who hears
+    waiters.wake(); // a waiting fetch must switch to polling
     later(retryInMs, connect);
   }
 
@@ -129,7 +130,7 @@ export function createListener(
   };
 }
 
-/** Of one queue to another NOTIFY of it. */
+/** Between two NOTIFYs of one queue. */
 export const notifyGapMs = 5;
 
 /** A channel's name has at most 63 bytes. */

@@ -1,4 +1,4 @@
-/** The functions of the seldom steps: keys, cancelling, and the days of the history. */
+/** The functions of rare steps: keys, cancelling, counting, and the days of the history. */
 
 import { recordFunction } from './rows.ts';
 import { clock } from './sql.ts';
@@ -78,7 +78,7 @@ const cancel = (s: string): string => `
     INSERT INTO ${s}.ready (queue, rank, seq, ready_at, id) SELECT queue, rank, seq, ready_at, id FROM back RETURNING queue
   $$;`;
 
-/** A member of a claim counts while its job has still the turn that was claimed, and no renewal of its own. */
+/** A member of a batch counts as leased while its job has the same `turn` and no renewal of its own. */
 const stats = (s: string): string => `
   CREATE FUNCTION ${s}.stats(at bigint, only_queue text) RETURNS TABLE (
     name text, ready bigint, delayed bigint, leased bigint, dead bigint, paused boolean, oldest bigint
@@ -108,9 +108,8 @@ const daysAhead = 7;
 const mostCounted = 1_000_000;
 
 /**
- * Days are UTC. What is written for a day without a table (nobody ran for a week) goes to `history_other`, and that day
- * then stays there. What would have to wait for a long reader (a backup) is put off: waiting, it would hold up every ack
- * and every enqueue.
+ * Days are UTC. A day without a table (no worker ran for a week) is written to `history_other`, and stays there. A step that would have
+ * to wait for a long reader such as a backup is postponed: while it waited, it would block every ack and enqueue.
  */
 const days = (s: string): string => `
   CREATE FUNCTION ${s}.make_days(at bigint) RETURNS void LANGUAGE plpgsql AS $$

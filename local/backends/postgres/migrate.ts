@@ -1,7 +1,7 @@
 /** Brings the schema to the version this code knows. Any number of processes may start together: one does it. */
 
 import { LongshoreError } from '../../../core/base/errors.ts';
-import type { Pool, PostgresClient } from './database.ts';
+import type { Pool, PostgresClient } from './client.ts';
 import { migrations } from './schema.ts';
 
 export interface MigrationResult {
@@ -13,8 +13,8 @@ export interface MigrationResult {
 const latest = migrations.length;
 
 /**
- * Within a transaction a session may go on believing that a schema is missing which it has looked for in vain, although another
- * one has made it since: it hears of that when it takes a lock on a table, and reading one takes one.
+ * A session that has looked for a schema in vain may go on believing so within its transaction, although another session has made
+ * it since. Taking a lock on a table corrects that, and reading one takes a lock.
  */
 export const seeNewSchemas = 'SELECT FROM pg_catalog.pg_namespace LIMIT 0';
 
@@ -27,7 +27,7 @@ export async function migrate(pool: Pool, schema: string): Promise<MigrationResu
   return onClient(pool, async (client) => {
     const run = (text: string, values?: unknown[]) =>
       client.query({ text, ...(values && { values }), query_timeout: migrationTimeoutMs });
-    // What is read after waiting for the lock must be what the other process has left there.
+    // After waiting for the lock it must read what the other process has committed.
     await run('BEGIN ISOLATION LEVEL READ COMMITTED');
     for (const name of ['statement', 'lock', 'idle_in_transaction_session'])
       await run(`SET LOCAL ${name}_timeout = 0`);
@@ -53,10 +53,10 @@ export async function versionOf(pool: Pool, schema: string): Promise<MigrationRe
   });
 }
 
-/** After an error the connection is ended, and with it whatever transaction it was in. */
+/** An error closes the connection, and with it the transaction that it was in. */
 async function onClient<T>(pool: Pool, use: (client: PostgresClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();
-  const broken = () => {}; // the statement at hand, or the next one, reports it; without a listener the process would end
+  const broken = () => {}; // the current or the next statement fails; without a listener the process would end
   client.on('error', broken);
   try {
     const result = await use(client);

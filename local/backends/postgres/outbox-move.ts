@@ -1,15 +1,15 @@
-/** One step of a relay: rows are read, sent and done away with in one transaction, which also holds the relays' lock. */
+/** One step of a relay: rows are read, sent and deleted in one transaction, which also holds the relays' lock. */
 
 import type { Fate, OutboxTable } from '../../outbox/table.ts';
 import { bigintArray, textArray } from './arrays.ts';
-import type { PostgresClient } from './database.ts';
+import type { PostgresClient } from './client.ts';
 import { postgresError } from './errors.ts';
-import type { PostgresState } from './index.ts';
 import { timeOf } from './sql.ts';
+import type { PostgresState } from './state.ts';
 
 /** A batch of the largest bodies must not fill the memory. */
 const batchBytes = 8 * 1024 * 1024;
-/** A relay whose host has gone without a word is ended by the server so long after its time was over. */
+/** The server ends the transaction of a relay whose host has vanished so long after `withinMs`. */
 const graceMs = 45_000;
 
 type Send = Parameters<OutboxTable['move']>[3];
@@ -26,7 +26,6 @@ export function createMove(state: PostgresState, lockName: string) {
     send: Send,
   ): Promise<'moved' | 'empty' | 'busy'> {
     const sql = `SELECT EXISTS (SELECT FROM ${s}.outbox WHERE target = $1)`;
-    await db.ready();
     const [row] = await db.query('looking into the outbox', sql, [target]);
     if (!row![0]) return 'empty';
     let client: PostgresClient;
@@ -35,7 +34,7 @@ export function createMove(state: PostgresState, lockName: string) {
     } catch (cause) {
       throw postgresError('relaying', cause);
     }
-    const broken = () => {}; // the statement at hand, or the next one, reports it
+    const broken = () => {}; // the current or the next statement fails
     client.on('error', broken);
     try {
       // Named, because the database's default may be another, whose snapshot would be older than the lock.
@@ -63,7 +62,7 @@ export function createMove(state: PostgresState, lockName: string) {
     const lock = 'SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS locked';
     const { rows: answer } = await client.query(lock, [`${lockName} ${target}`]);
     if (!answer[0]!.locked) return 'busy';
-    // A statement of its own: one that began before the lock was had would still see what the last relay has moved.
+    // A statement of its own: one that began before it had the lock would still see rows that the last relay has moved.
     const text = `
       SELECT seq, message FROM (
         SELECT seq, message, sum(octet_length(message)) OVER (ORDER BY seq) - octet_length(message) AS bytes_before

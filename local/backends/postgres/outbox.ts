@@ -3,13 +3,13 @@
 import type { OutboxTable, RefusedRow } from '../../outbox/table.ts';
 import { createWaiters } from '../shared/waiters.ts';
 import { postgresError } from './errors.ts';
-import type { PostgresState } from './index.ts';
-import { createJoin } from './joining.ts';
 import { createListener } from './listen.ts';
 import { createMove } from './outbox-move.ts';
 import { timeOf } from './sql.ts';
+import type { PostgresState } from './state.ts';
+import { createTransactionCheck } from './transaction-check.ts';
 
-/** Though it listens, a relay looks this often: a notification can be lost with its connection. */
+/** A relay that listens still looks this often: a notification can be lost with its connection. */
 const safetyPollMs = 2_000;
 
 /** The backend's outbox, and what ends it with the backend. */
@@ -21,9 +21,9 @@ export interface PostgresOutbox {
 export interface PostgresOutboxOptions {
   /** The schema's name, as the user wrote it. */
   readonly schema: string;
-  /** Whether a relay may keep a connection to hear of rows. */
+  /** Whether a relay may keep a connection for LISTEN. */
   readonly listens: boolean;
-  /** How often a relay looks for rows while it cannot hear. */
+  /** How often a relay looks for rows while it cannot listen. */
   readonly pollMs: number;
 }
 
@@ -32,29 +32,24 @@ export function createOutbox(state: PostgresState, options: PostgresOutboxOption
   const { db, clock } = state;
   const s = db.schema;
   const now = timeOf('$1');
-  // Not the channel of the jobs: workers need not look when the outbox has something, nor a relay when there are jobs.
+  // Apart from the jobs' channel: new rows in the outbox do not concern workers, nor new jobs a relay.
   const channel = `longshore outbox ${schema}`;
   const waiters = createWaiters(clock);
   const listener = createListener(db, channel, waiters);
-  const join = createJoin(db);
+  const check = createTransactionCheck(db);
   const move = createMove(state, channel);
   let open = true;
-
-  async function query(during: string, sql: string, values: unknown[]) {
-    await db.ready();
-    return db.query(during, sql, values);
-  }
 
   const table: OutboxTable = {
     async write(target, messages, tx) {
       const request = { at: state.at(), target, channel: state.channel === null ? null : channel, messages };
       const sql = `SELECT ${s}.write_outbox($1) AS written`;
       if (tx === null) {
-        await query('enqueueing', sql, [JSON.stringify(request)]);
+        await db.query('enqueueing', sql, [JSON.stringify(request)]);
         waiters.wake();
         return;
       }
-      await join(tx);
+      await check(tx);
       try {
         await tx.query(sql, [JSON.stringify(request)]);
       } catch (cause) {
@@ -84,7 +79,7 @@ export function createOutbox(state: PostgresState, options: PostgresOutboxOption
       const sql = `SELECT (SELECT count(*) FROM ${s}.outbox WHERE target = $2),
         (SELECT ${now} - written_at FROM ${s}.outbox WHERE target = $2 ORDER BY target, seq LIMIT 1),
         (SELECT count(*) FROM ${s}.outbox_refused WHERE target = $2)`;
-      const [row] = await query('counting', sql, [state.at(), target]);
+      const [row] = await db.query('counting', sql, [state.at(), target]);
       const [waiting, oldestMs, refused] = row!;
       return {
         waiting: Number(waiting),
@@ -96,7 +91,7 @@ export function createOutbox(state: PostgresState, options: PostgresOutboxOption
     async refused(target, queue, most) {
       const sql = `SELECT id, queue, error, refused_at, message FROM ${s}.outbox_refused
         WHERE target = $1 AND ($2::text IS NULL OR queue = $2) ORDER BY refused_at DESC, seq DESC LIMIT $3`;
-      return (await query('listing', sql, [target, queue, most])).map((row): RefusedRow => {
+      return (await db.query('listing', sql, [target, queue, most])).map((row): RefusedRow => {
         const [id, queue, error, refusedAt, text] = row as string[];
         return { id: id!, queue: queue!, error: error!, refusedAt: Number(refusedAt), text: text! };
       });
@@ -105,17 +100,17 @@ export function createOutbox(state: PostgresState, options: PostgresOutboxOption
     async retry(target, ids) {
       const sql = `
         WITH back AS (DELETE FROM ${s}.outbox_refused WHERE target = $2 AND id = ANY ($3) RETURNING seq, message),
-        lined AS (INSERT INTO ${s}.outbox (target, written_at, message)
+        again AS (INSERT INTO ${s}.outbox (target, written_at, message)
           SELECT $2, ${now}, message FROM back ORDER BY seq RETURNING 1)
-        SELECT count(*) FROM lined`;
-      const [row] = await query('retrying', sql, [state.at(), target, ids]);
+        SELECT count(*) FROM again`;
+      const [row] = await db.query('retrying', sql, [state.at(), target, ids]);
       waiters.wake(); // a relay in another process looks by itself, too
       return Number(row![0]);
     },
 
     async discard(target, ids) {
       const sql = `DELETE FROM ${s}.outbox_refused WHERE target = $1 AND id = ANY ($2) RETURNING 1`;
-      return (await query('discarding', sql, [target, ids])).length;
+      return (await db.query('discarding', sql, [target, ids])).length;
     },
   };
 

@@ -1,8 +1,8 @@
 import type { CancelResult, RecordStore, Retention } from '../../../core/contract/store.ts';
-import type { PostgresState } from './index.ts';
-import { ownership } from './leases.ts';
+import { ownership } from './lease-table.ts';
 import { any, recordOf, selectRecords, statusWhere } from './rows.ts';
 import { timeOf } from './sql.ts';
+import type { PostgresState } from './state.ts';
 
 /** One purge call removes at most so many rows of a kind, to keep its transaction short. */
 const stepSize = 1000;
@@ -15,15 +15,10 @@ export function postgresRecords(state: PostgresState): RecordStore {
   const wheres = statusWhere(s);
   const keptSince = (at: string) => `${timeOf(at)} - ${state.retention.completedMs}`;
 
-  async function query(during: string, sql: string, values: unknown[]) {
-    await db.ready();
-    return db.query(during, sql, values);
-  }
-
   return {
     async get(id) {
       const sql = `SELECT * FROM ${s}.record($1, ${keptSince('$2')})`;
-      const rows = await query('reading', sql, [id, state.at()]);
+      const rows = await db.query('reading', sql, [id, state.at()]);
       return rows[0] ? recordOf(rows[0]) : null;
     },
 
@@ -32,37 +27,37 @@ export function postgresRecords(state: PostgresState): RecordStore {
       const values: unknown[] = [max];
       if (queue !== undefined) where.push(`queue = $${values.push(queue)}`);
       if (job !== undefined) where.push(`job = $${values.push(job)}`);
-      const places = status === undefined ? any : wheres[status];
-      const kept = places.ended === null ? '0' : keptSince(`$${values.push(state.at())}`);
-      const sql = selectRecords(s, where.join(' AND '), places, '$1', kept);
-      const rows = await query('listing', sql, values);
+      const states = status === undefined ? any : wheres[status];
+      const kept = states.ended === null ? '0' : keptSince(`$${values.push(state.at())}`);
+      const sql = selectRecords(s, where.join(' AND '), states, '$1', kept);
+      const rows = await db.query('listing', sql, values);
       return rows.map(recordOf);
     },
 
     async progress(id, token, progress) {
-      const { claim, turn } = ownership({ token });
+      const { batch, version } = ownership({ token });
       const sql = `UPDATE ${s}.jobs SET progress = $2 WHERE id = $3 AND turn = $4 AND coalesce(
           (SELECT until > ${now} FROM ${s}.renewals WHERE id = $3 AND claim = $5),
           EXISTS (SELECT FROM ${s}.leases WHERE claim = $5 AND until > ${now})) RETURNING 1`;
-      const values = [state.at(), JSON.stringify(progress), id, turn, claim];
-      return (await query('writing progress', sql, values)).length === 1;
+      const values = [state.at(), JSON.stringify(progress), id, version, batch];
+      return (await db.query('writing progress', sql, values)).length === 1;
     },
 
     async cancel(id) {
-      const [row] = await query('cancelling', `SELECT ${s}.cancel($1, $2, $3)`, [state.at(), keep, id]);
+      const [row] = await db.query('cancelling', `SELECT ${s}.cancel($1, $2, $3)`, [state.at(), keep, id]);
       return row![0] as CancelResult;
     },
 
     async cancelRequested(ids) {
       if (ids.length === 0) return [];
       const sql = `SELECT id FROM ${s}.jobs WHERE id = ANY ($1) AND cancel_requested`;
-      return (await query('reading', sql, [ids])).map(([id]) => id as string);
+      return (await db.query('reading', sql, [ids])).map(([id]) => id as string);
     },
 
     async purge(olderThan?: Retention) {
       const { completedMs, deadMs } = olderThan ?? state.retention;
       const at = state.at();
-      // Asked for once, as a query of its own: compared with a clock that runs, no index could be used.
+      // A query of its own: compared with a running clock, no index could be used.
       const before = `(SELECT ${now} - $2::bigint)`;
       const step = (table: string, key: string, end: string, order: string) => `
         WITH gone AS (
@@ -70,7 +65,7 @@ export function postgresRecords(state: PostgresState): RecordStore {
             SELECT ${key} FROM ${s}.${table} WHERE ${end} <= ${before} ORDER BY ${order} LIMIT ${stepSize} FOR UPDATE SKIP LOCKED))
           RETURNING 1)
         SELECT count(*) FROM gone`;
-      // Of one day at a time, because a row is found at once by its place in the table of that day.
+      // One day at a time, because a row's `ctid` finds it at once within the table of that day.
       const stepOfDay = (table: string) => `
         WITH day AS (SELECT tableoid AS oid FROM ${s}.${table} WHERE finished_at <= ${before} LIMIT 1),
         gone AS (
@@ -79,9 +74,9 @@ export function postgresRecords(state: PostgresState): RecordStore {
             LIMIT ${stepSize} FOR UPDATE SKIP LOCKED))
           RETURNING 1)
         SELECT count(*) FROM gone`;
-      await query('purging', `SELECT ${s}.make_days($1)`, [at]);
-      // Whole days go at once. Of the day in which the retention ends the rows are hidden until it goes; they are only
-      // removed one by one when somebody asks for it, or where they have no day (nobody has worked for a week).
+      await db.query('purging', `SELECT ${s}.make_days($1)`, [at]);
+      // Whole days are dropped at once. Rows past their time in the oldest day stay hidden until it is dropped. They are removed one by
+      // one only on request, or when they have no day, because no worker has run for a week.
       const rest = olderThan ? 'history' : 'history_other';
       const steps: [sql: string, values: unknown[]][] = [
         [`SELECT ${s}.drop_days($1, $2)`, [at, completedMs]],
@@ -90,7 +85,7 @@ export function postgresRecords(state: PostgresState): RecordStore {
         [step('keys', 'key', keyEnd, keyEnd), [at, 0]],
       ];
       let removed = 0;
-      for (const [sql, values] of steps) removed += Number((await query('purging', sql, values))[0]![0]);
+      for (const [sql, values] of steps) removed += Number((await db.query('purging', sql, values))[0]![0]);
       return removed;
     },
   };

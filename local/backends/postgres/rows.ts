@@ -3,7 +3,7 @@
 import type { DeadLetter, PeekedMessage } from '../../../core/contract/admin.ts';
 import type { AbandonReason, AttemptReport, JobStatus } from '../../../core/contract/outcome.ts';
 import type { JobRecord } from '../../../core/contract/store.ts';
-import type { Row } from './database.ts';
+import type { Row } from './client.ts';
 import { Ended } from './ended.ts';
 
 /** `reports` grows by one line of JSON per attempt; text is appended, never read back to be changed. */
@@ -17,7 +17,7 @@ const shared = 'seq, id, queue, job, tenant_id, priority, created_at, ready_at, 
 const recordColumns =
   'id, queue, job, tenant_id, state, priority, created_at, ready_at, attempt, finished_at, reason, error, progress, reports';
 
-/** The same as a function that finds one by its id: planning for all days again and again would take longer than looking. */
+/** The same as a function that finds one by its id: planning the query for all days takes longer than running it. */
 export const recordFunction = (s: string): string => `
   CREATE FUNCTION ${s}.record(the_id text, since bigint) RETURNS TABLE (
     id text, queue text, job text, tenant_id text, state int, priority smallint, created_at bigint, ready_at bigint, attempt int,
@@ -28,16 +28,15 @@ export const recordFunction = (s: string): string => `
     RETURN QUERY ${selectRecords(s, 'id = the_id', any, null, 'since')};
   END $$;`;
 
-/** A condition that only the living and one that only the ended have; `null` = none of them. */
+/** One condition for living jobs and one for ended ones; `null` = none of them. */
 interface Where {
   readonly living: string | null;
   readonly ended: string | null;
 }
 
-/** Of any state. */
 export const any: Where = { living: 'true', ended: 'true' };
 
-/** `state` of a living job: where it is. */
+/** `state` of a living job. */
 const waiting = 0;
 const leased = 1;
 
@@ -54,11 +53,11 @@ const ended = (table: string, where: string): string => `
   SELECT ${shared}, attempt, ended AS state, finished_at, reason, error FROM ${table} WHERE ${where}`;
 
 /**
- * Records of all places. Each place gives at most `limit`, so that a long history is not sorted for a short list.
+ * Records of all tables. Each table gives at most `limit`, so that a long history is not sorted for a short list.
  *
- * @param where a condition on the columns that all places have
- * @param limit `null`: one, where the condition leaves so few that they are better sorted than looked for in order
- * @param since what ended in the history before that is past its time: its day has yet to be dropped
+ * @param where a condition on the columns that all tables have
+ * @param limit `null` = one record, and so few to choose from that sorting them is quicker than reading them in order
+ * @param since what ended before that is past its retention, though its day is not dropped yet
  */
 export function selectRecords(
   s: string,
@@ -90,15 +89,15 @@ const statusOfEnd: Readonly<Record<number, JobStatus>> = {
   [Ended.expired]: 'expired',
 };
 
-/** Those that may be leased, of which there are few: to look for them among all that wait would take long. */
-const claimed = (s: string): string =>
+/** Those that may be leased, of which there are few. Searching all living jobs would take long. */
+const maybeLeased = (s: string): string =>
   `id IN (SELECT unnest(ids) FROM ${s}.leases UNION ALL SELECT id FROM ${s}.renewals)`;
 
 /** The records that have a status, as conditions for `selectRecords`. */
 export const statusWhere = (s: string): Record<JobStatus, Where> => ({
   pending: { living: 'NOT leased AND attempt = 0', ended: null },
   retrying: { living: 'NOT leased AND attempt > 0', ended: null },
-  processing: { living: `leased AND ${claimed(s)}`, ended: null },
+  processing: { living: `leased AND ${maybeLeased(s)}`, ended: null },
   completed: { living: null, ended: `ended = ${Ended.completed}` },
   failed: { living: null, ended: `ended = ${Ended.failed}` },
   cancelled: { living: null, ended: `ended = ${Ended.cancelled}` },

@@ -28,9 +28,9 @@ const busy = `WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_thr
   autovacuum_analyze_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0)`;
 
 /**
- * A job is one wide row of `jobs`, which a claim does not touch: copying it would be the dearest part of a claim. A narrow row
- * says where the job waits: in `ready` or `delayed`. A claim deletes its narrow rows and writes ONE row of `leases`
- * for all it took. A job's `turn` is a new number whenever it is put in line, so an owner of an earlier turn finds nothing.
+ * A job is one wide row of `jobs`, which a fetch does not touch: copying it would be the most expensive part. A narrow row in `ready` or
+ * `delayed` says where the job waits. A fetch deletes narrow rows and writes ONE row of `leases` for all jobs that it leases. A job's
+ * `turn` is its version: a new number each time it is queued, so that an owner of an earlier lease finds nothing.
  */
 const tables = (s: string): string => `
   CREATE SEQUENCE ${s}.turns;

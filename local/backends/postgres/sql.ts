@@ -1,8 +1,8 @@
 /** Pieces that several functions of the database share. */
 
 /**
- * Tables that were empty when a plan was made, and are not any more, must still be read by their indexes. Without
- * these settings a worker that had polled an empty queue would scan all of a backlog at every claim.
+ * Tables that were empty when a plan was made must still be read by their indexes later. Without these settings a worker that has
+ * polled an empty queue would scan the whole backlog at every fetch.
  */
 export const hot = `SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
   SET plan_cache_mode = force_generic_plan SET jit = off`;

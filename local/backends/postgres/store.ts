@@ -7,11 +7,12 @@ import type { Retention, Stores } from '../../../core/contract/store.ts';
 import type { RecordRow } from '../../../core/kit/records/row.ts';
 import { type RecordTable, recordStore } from '../../../core/kit/records/store.ts';
 import { backendDefaults } from '../shared/defaults.ts';
-import { openDatabase, type PostgresPool } from './database.ts';
-import type { PostgresState } from './index.ts';
+import type { PostgresPool } from './client.ts';
+import { openDatabase } from './database.ts';
 import { postgresKeys } from './keys.ts';
 import type { MigrationResult } from './migrate.ts';
 import { timeOf } from './sql.ts';
+import type { PostgresState } from './state.ts';
 import { postgresWorkers } from './workers.ts';
 
 export interface PostgresStoreOptions {
@@ -25,7 +26,7 @@ export interface PostgresStoreOptions {
   readonly migrate?: boolean;
   /** @default 7 days for completed, 90 days for dead */
   readonly retention?: Partial<Retention>;
-  /** For tests: then it rules the keys too. @default the process's for records, the database's for keys */
+  /** For tests, also of the keys. @default the process's for records, the database's for keys */
   readonly clock?: Clock;
 }
 
@@ -75,14 +76,9 @@ function postgresTable(state: State): RecordTable {
   const arrays = types.map((type, i) => `$${i + 1}::${type}[]`).join(', ');
   const insert = `INSERT INTO ${s}.records (${columns}) SELECT * FROM unnest(${arrays})
     ON CONFLICT (id) DO NOTHING RETURNING 1`;
-  const places = types.map((_, i) => `$${i + 1}`).join(', ');
-  const replace = `UPDATE ${s}.records SET (${columns}) = (${places}) WHERE id = $1 AND version = $10 RETURNING 1`;
+  const values = types.map((_, i) => `$${i + 1}`).join(', ');
+  const replace = `UPDATE ${s}.records SET (${columns}) = (${values}) WHERE id = $1 AND version = $10 RETURNING 1`;
   const isDead = `status IN ('failed', 'expired')`;
-
-  async function query(during: string, sql: string, values: unknown[]) {
-    await db.ready();
-    return db.query(during, sql, values);
-  }
 
   function valuesOf(row: RecordRow): unknown[] {
     const { id, queue, job, status, createdAt, finishedAt, guardedUntil } = row;
@@ -91,7 +87,7 @@ function postgresTable(state: State): RecordTable {
   }
   const add = (rows: readonly RecordRow[]) => {
     const values = rows.map(valuesOf);
-    return query(
+    return db.query(
       'recording',
       insert,
       types.map((_, i) => values.map((one) => one[i])),
@@ -110,11 +106,11 @@ function postgresTable(state: State): RecordTable {
     },
     async read(ids) {
       const sql = `SELECT "row", version FROM ${s}.records WHERE id = ANY ($1)`;
-      const rows = (await query('reading', sql, [ids])) as [string, string][];
+      const rows = (await db.query('reading', sql, [ids])) as [string, string][];
       return rows.map(([row, version]) => ({ row: JSON.parse(row) as RecordRow, version }));
     },
     async write(row, over) {
-      const written = over === null ? add([row]) : query('recording', replace, [...valuesOf(row), over]);
+      const written = over === null ? add([row]) : db.query('recording', replace, [...valuesOf(row), over]);
       return (await written).length === 1;
     },
     async list({ queue, job, status }, max, { dead, ended }) {
@@ -126,15 +122,15 @@ function postgresTable(state: State): RecordTable {
       if (job !== undefined) where.push(`job = $${values.push(job)}`);
       if (status !== undefined) where.push(`status = $${values.push(status)}`);
       const sql = `SELECT "row" FROM ${s}.records WHERE ${where.join(' AND ')} ORDER BY created_at DESC, seq DESC LIMIT $1`;
-      return (await query('listing', sql, values)).map(([row]) => JSON.parse(row as string) as RecordRow);
+      return (await db.query('listing', sql, values)).map(([row]) => JSON.parse(row as string) as RecordRow);
     },
     async purge({ dead, ended }, now) {
       const past = `finished_at <= $4 AND guarded_until <= $1
         AND finished_at <= CASE WHEN ${isDead} THEN $2::bigint ELSE $3::bigint END`;
       const over = `greatest(hold_until, keep_until) <= ${timeOf('$1')}`;
       const latest = Math.max(dead, ended); // for the index
-      const [rows] = await query('purging', step('records', 'seq', past), [now, dead, ended, latest]);
-      const [keys] = await query('purging', step('keys', 'key', over), [state.at()]);
+      const [rows] = await db.query('purging', step('records', 'seq', past), [now, dead, ended, latest]);
+      const [keys] = await db.query('purging', step('keys', 'key', over), [state.at()]);
       return Number(rows![0]) + Number(keys![0]);
     },
   };

@@ -1,32 +1,32 @@
 /** The queue inside transactions: the application's own, and those that a handler's writes and its ack share. */
 
-import type { OutgoingMessage, QueueBackend, SendResult } from '../../../core/contract/queue.ts';
-import type { PostgresClient } from './database.ts';
-import { refusal, sinceOf } from './enqueue.ts';
+import type { OutgoingMessage, QueueBackend } from '../../../core/contract/queue.ts';
+import type { PostgresClient } from './client.ts';
+import { sinceOf, sorted } from './enqueue.ts';
 import { postgresError } from './errors.ts';
-import type { PostgresState } from './index.ts';
 import { openTransaction } from './job-transaction.ts';
-import { createJoin } from './joining.ts';
-import type { Worker } from './work.ts';
+import type { Leases } from './leases.ts';
+import type { PostgresState } from './state.ts';
+import { createTransactionCheck } from './transaction-check.ts';
 
 type Transactions = Required<Pick<QueueBackend, 'enqueueIn' | 'begin'>>;
 
 /**
- * Connections that handlers' transactions leave to the rest: one hears of new jobs, and on one leases are renewed and the
- * handlers enqueue. With all of them taken, every handler that needs one more would wait for the others.
+ * Connections that handlers' transactions leave free: one listens, and one renews leases and serves the handlers' other queries.
+ * With all of them taken, every handler that needs another one would wait for the others.
  */
 const sparedConnections = 2;
 
-export function createTransactions(state: PostgresState, worker: Worker, maxBodyBytes: number): Transactions {
+export function createTransactions(state: PostgresState, leases: Leases, maxBodyBytes: number): Transactions {
   const { db, ageingMs, channel } = state;
   const s = db.schema;
   // One parameter of text, so that the transaction may be any driver's, whatever it does to arrays.
   const sql = `
     SELECT ${s}.enqueue(r.at, r.ageing, r.since, '{}', r.ids, r.queues, r.names, r.tenants, r.priorities, r.delays, r.bodies,
-      r.channel, r.bells) AS copies
+      r.channel, r.notified) AS copies
     FROM json_to_record($1::text::json) AS r (at bigint, ageing bigint, since bigint, ids text[], queues text[], names text[],
-      tenants text[], priorities int[], delays bigint[], bodies text[], channel text, bells text[])`;
-  const join = createJoin(db);
+      tenants text[], priorities int[], delays bigint[], bodies text[], channel text, notified text[])`;
+  const check = createTransactionCheck(db);
   const slots = createSlots(Math.max(1, db.connections - sparedConnections));
 
   function requestOf(messages: readonly OutgoingMessage[], queues: readonly string[]): string {
@@ -42,13 +42,13 @@ export function createTransactions(state: PostgresState, worker: Worker, maxBody
       delays: messages.map((message) => state.delayOf(message)),
       bodies: messages.map(({ body }) => body),
       channel,
-      bells: channel === null ? [] : queues,
+      notified: channel === null ? [] : queues,
     });
   }
 
   /**
-   * Lists queues that are new. Not in the caller's transaction: until it ended, everybody else who enqueues there would wait,
-   * a handler that does so outside of `ctx.tx` even for itself. Nor is it waited for, because it takes another connection.
+   * Lists new queues, outside the caller's transaction: a row that it has not committed would block every other enqueue to that
+   * queue, also one of the same handler outside of `ctx.tx`. It is not awaited, because it takes another connection.
    */
   function list(queues: readonly string[]): void {
     const fresh = queues.filter((queue) => !state.knownQueues.has(queue));
@@ -62,23 +62,16 @@ export function createTransactions(state: PostgresState, worker: Worker, maxBody
 
   return {
     async enqueueIn(tx, messages) {
-      const results: SendResult[] = new Array(messages.length);
-      const good: OutgoingMessage[] = [];
-      const places: number[] = [];
-      for (const [i, message] of messages.entries()) {
-        const error = refusal(message, maxBodyBytes);
-        if (error) results[i] = { ok: false, id: message.id, error };
-        else places[good.push(message) - 1] = i;
-      }
+      const { results, good, indexes } = sorted(messages, maxBodyBytes);
       if (good.length === 0) return results;
-      await join(tx);
+      await check(tx);
       try {
         const queues = [...new Set(good.map(({ queue }) => queue))];
         const { rows } = await tx.query(sql, [requestOf(good, queues)]);
         list(queues);
         const copies = new Set((rows[0] as { copies: number[] | null }).copies);
         for (const [i, { id }] of good.entries())
-          results[places[i]!] = { ok: true, id, duplicate: copies.has(i + 1) };
+          results[indexes[i]!] = { ok: true, id, duplicate: copies.has(i + 1) };
       } catch (cause) {
         throw postgresError('enqueueing in your transaction', cause);
       }
@@ -87,33 +80,33 @@ export function createTransactions(state: PostgresState, worker: Worker, maxBody
 
     async begin() {
       await db.ready();
-      await slots.take();
+      await slots.acquire();
       let client: PostgresClient;
       try {
         client = await db.pool.connect();
       } catch (cause) {
-        slots.give();
+        slots.release();
         throw postgresError('beginning a transaction', cause);
       }
       return openTransaction(client, {
-        worker,
-        released: slots.give,
+        leases,
+        released: slots.release,
         cancel: (pid) => void db.query('cancelling', 'SELECT pg_cancel_backend($1)', [pid]).catch(() => {}),
       });
     },
   };
 }
 
-/** Lets so many pass at a time, in the order in which they came. */
+/** At most `count` at a time, in the order in which they came. */
 function createSlots(count: number) {
   const waiting: (() => void)[] = [];
   let free = count;
   return {
-    async take(): Promise<void> {
+    async acquire(): Promise<void> {
       if (free > 0) free--;
       else await new Promise<void>((resolve) => void waiting.push(resolve));
     },
-    give(): void {
+    release(): void {
       const next = waiting.shift();
       if (next) next();
       else free++;

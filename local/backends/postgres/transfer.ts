@@ -1,17 +1,17 @@
-/** Hands waiting jobs over to another backend, and takes them from one. A held job is a member of a lease that never ends. */
+/** Transfers waiting jobs to and from another backend. A held job belongs to a batch of leases that never ends. */
 
 import { randomBytes } from 'node:crypto';
 import type { SendResult } from '../../../core/contract/queue.ts';
 import type { MovedJob, QueueTransfer } from '../../move/contract.ts';
 import { bigintArray, intArray, textArray } from './arrays.ts';
-import type { Row } from './database.ts';
+import type { Row } from './client.ts';
 import { Ended } from './ended.ts';
 import { refusal } from './enqueue.ts';
-import type { PostgresState } from './index.ts';
 import { reportLine } from './rows.ts';
 import { timeOf } from './sql.ts';
+import type { PostgresState } from './state.ts';
 
-/** What the claims of held jobs begin with; no other claim does. */
+/** What the batches of held jobs begin with, and no others. */
 const prefix = '~move.';
 const forever = Number.MAX_SAFE_INTEGER;
 const columns = [
@@ -34,26 +34,21 @@ export function postgresTransfer(state: PostgresState, maxBodyBytes: number): Qu
   const s = db.schema;
   const now = timeOf('$1');
   const wanted = columns.map((column) => `j.${column}`).join(', ');
-  const claimOf = (): string => prefix + randomBytes(12).toString('base64url');
-  /** The held among the ids $2 of the queue $1. A job has another turn when it is held no more. */
+  const newBatch = (): string => prefix + randomBytes(12).toString('base64url');
+  /** The held among the ids $2 of the queue $1. A job that is no longer held has another `turn`. */
   const mine = `
     SELECT j.id FROM ${s}.jobs j WHERE j.id = ANY ($2::text[]) AND EXISTS (
       SELECT FROM ${s}.leases l WHERE l.queue = $1 AND l.claim LIKE '${prefix}%' AND j.turn = ANY (l.turns))`;
-  /** A lease of which nothing is left. The statement before it must have ended: it sees its own snapshot. */
+  /** Removes batches of which nothing is left. A statement of its own, because it must see what the one before has done. */
   const tidy = `
     DELETE FROM ${s}.leases l WHERE l.queue = $1 AND l.claim LIKE '${prefix}%'
       AND NOT EXISTS (SELECT FROM ${s}.jobs j JOIN unnest(l.ids, l.turns) m (id, turn) ON j.id = m.id AND j.turn = m.turn)`;
 
-  async function query(during: string, sql: string, values: unknown[]): Promise<Row[]> {
-    await db.ready();
-    return db.query(during, sql, values);
-  }
-
-  async function holdFrom(place: string, order: string, queue: string, max: number): Promise<MovedJob[]> {
+  async function holdFrom(table: string, order: string, queue: string, max: number): Promise<MovedJob[]> {
     const sql = `
       WITH picked AS (
-        DELETE FROM ${s}.${place} WHERE ctid = ANY (ARRAY(
-          SELECT ctid FROM ${s}.${place} WHERE queue = $2 ORDER BY queue, ${order}, seq LIMIT $3 FOR UPDATE SKIP LOCKED))
+        DELETE FROM ${s}.${table} WHERE ctid = ANY (ARRAY(
+          SELECT ctid FROM ${s}.${table} WHERE queue = $2 ORDER BY queue, ${order}, seq LIMIT $3 FOR UPDATE SKIP LOCKED))
         RETURNING id),
       taken AS MATERIALIZED (
         SELECT j.seq, j.rank, j.turn, ${wanted} FROM picked p JOIN ${s}.jobs j ON j.id = p.id),
@@ -61,7 +56,7 @@ export function postgresTransfer(state: PostgresState, maxBodyBytes: number): Qu
         INSERT INTO ${s}.leases (claim, queue, claimed_at, until, ids, turns)
         SELECT $4, $2, ${now}, ${forever}, array_agg(id), array_agg(turn) FROM taken HAVING count(*) > 0)
       SELECT ${columns.join(', ')} FROM taken ORDER BY ${order}, seq`;
-    return (await query('holding', sql, [state.at(), queue, max, claimOf()])).map(movedOf);
+    return (await db.query('holding', sql, [state.at(), queue, max, newBatch()])).map(movedOf);
   }
 
   async function store(jobs: readonly MovedJob[], queue: string): Promise<Set<string>> {
@@ -87,7 +82,7 @@ export function postgresTransfer(state: PostgresState, maxBodyBytes: number): Qu
         SELECT seq, id, $2, job, tenant_id, priority, created_at, ready_at, attempt, progress, reports, ended, died_at, reason, error, body
         FROM given g WHERE ended > 0 AND NOT EXISTS (SELECT FROM ${s}.jobs j WHERE j.id = g.id) ON CONFLICT (id) DO NOTHING RETURNING id)
       SELECT id FROM held UNION ALL SELECT id FROM buried`;
-    const rows = await query('moving', sql, [
+    const rows = await db.query('moving', sql, [
       state.at(),
       queue,
       textArray(jobs.map(({ message }) => message.id)),
@@ -105,7 +100,7 @@ export function postgresTransfer(state: PostgresState, maxBodyBytes: number): Qu
       bigintArray(jobs.map(({ death }) => death?.at ?? 0)),
       textArray(jobs.map(({ death }) => death?.reason ?? null)),
       textArray(jobs.map(({ death }) => death?.error ?? null)),
-      claimOf(),
+      newBatch(),
       ageingMs,
     ]);
     return new Set(rows.map(([id]) => id as string));
@@ -114,12 +109,12 @@ export function postgresTransfer(state: PostgresState, maxBodyBytes: number): Qu
   async function release(queue: string, ids: readonly string[]): Promise<number> {
     const sql = `
       WITH freed AS (UPDATE ${s}.jobs SET turn = nextval('${s}.turns') WHERE id IN (${mine}) RETURNING id),
-      lined AS (SELECT ${s}.line(${timeOf('$3')}, $4, id) FROM freed),
-      told AS (SELECT pg_notify($5, $1) WHERE $5::text IS NOT NULL)
-      SELECT (SELECT count(*) FROM lined), (SELECT count(*) FROM told)`;
+      again AS (SELECT ${s}.line(${timeOf('$3')}, $4, id) FROM freed),
+      notified AS (SELECT pg_notify($5, $1) WHERE $5::text IS NOT NULL)
+      SELECT (SELECT count(*) FROM again), (SELECT count(*) FROM notified)`;
     const values = [queue, textArray(ids), state.at(), state.keep, state.channel];
-    const [row] = await query('releasing', sql, values);
-    await query('releasing', tidy, [queue]);
+    const [row] = await db.query('releasing', sql, values);
+    await db.query('releasing', tidy, [queue]);
     state.wake();
     return Number(row![0]);
   }
@@ -134,7 +129,7 @@ export function postgresTransfer(state: PostgresState, maxBodyBytes: number): Qu
         SELECT ${wanted} FROM ${s}.leases l CROSS JOIN LATERAL unnest(l.ids, l.turns) m (id, turn)
         JOIN ${s}.jobs j ON j.id = m.id AND j.turn = m.turn
         WHERE l.queue = $1 AND l.claim LIKE '${prefix}%' ORDER BY j.rank, j.seq LIMIT $2`;
-      return (await query('listing', sql, [queue, max])).map(movedOf);
+      return (await db.query('listing', sql, [queue, max])).map(movedOf);
     },
     async put(jobs) {
       const refused = new Map(jobs.map((job) => [job, refusal(job.message, maxBodyBytes)]));
@@ -151,11 +146,11 @@ export function postgresTransfer(state: PostgresState, maxBodyBytes: number): Qu
     release,
     async remove(queue, ids) {
       const sql = `DELETE FROM ${s}.jobs WHERE id IN (${mine}) AND NOT cancel_requested RETURNING id`;
-      const gone = new Set((await query('removing', sql, [queue, textArray(ids)])).map(([id]) => id));
+      const gone = new Set((await db.query('removing', sql, [queue, textArray(ids)])).map(([id]) => id));
       const others = ids.filter((id) => !gone.has(id));
-      // Of the others those that are held were cancelled: releasing is their end.
+      // Those still held were cancelled meanwhile: releasing ends them.
       if (others.length > 0) await release(queue, others);
-      else await query('removing', tidy, [queue]);
+      else await db.query('removing', tidy, [queue]);
       return ids.map((id) => gone.delete(id));
     },
   };

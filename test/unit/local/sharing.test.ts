@@ -10,7 +10,7 @@ const mostMessages = 1_000;
 /** A store that answers when it is told to, and what it was given. */
 function open() {
   const groups: { ids: string[]; answer(): void }[] = [];
-  const { together: enqueue, alone } = sharing(mostMessages, (messages: readonly OutgoingMessage[]) => {
+  const { together: enqueue } = sharing(mostMessages, (messages: readonly OutgoingMessage[]) => {
     const { promise, resolve } = Promise.withResolvers<SendResult[]>();
     const ids = messages.map(({ id }) => id);
     groups.push({ ids, answer: () => resolve(ids.map((id) => ({ ok: true, id, duplicate: false }))) });
@@ -19,7 +19,7 @@ function open() {
   const sizes = () => groups.map(({ ids }) => ids.length);
   const send = (from: number, count: number) =>
     Array.from({ length: count }, (_, i) => enqueue([message({ id: `${from + i}` })]));
-  return { groups, sizes, send, enqueue, alone };
+  return { groups, sizes, send, enqueue };
 }
 
 describe('calls of enqueue', () => {
@@ -42,7 +42,7 @@ describe('calls of enqueue', () => {
     expect(sizes()).toEqual([25, 25]);
     groups[0]!.answer();
     await turn();
-    void send(50, 25); // they fill the place that is free: nothing is to be halved
+    void send(50, 25); // they fill the free slot: nothing is to be halved
     await turn();
     expect(sizes()).toEqual([25, 25, 25]);
     expect(groups.flatMap(({ ids }) => ids)).toEqual(Array.from({ length: 75 }, (_, i) => `${i}`));
@@ -60,28 +60,6 @@ describe('calls of enqueue', () => {
     groups[1]!.answer();
     await turn();
     expect(sizes()).toEqual([25, 25, 50]);
-  });
-
-  it('wait for the turn of one that leaves alone, as that does for theirs', async () => {
-    const { groups, sizes, send, alone } = open();
-    const order: string[] = [];
-    const packed = Promise.withResolvers<SendResult[]>();
-    const own: SendResult[] = [{ ok: true, id: 'own', duplicate: false }];
-    void send(0, 3);
-    const sent = alone(() => {
-      order.push(`own, after ${sizes()}`);
-      return packed.promise;
-    });
-    void send(3, 3);
-    await turn();
-    expect([order, sizes()]).toEqual([['own, after 3'], [3]]); // with it two are under way
-    packed.resolve(own);
-    expect(await sent).toBe(own);
-    await turn();
-    expect(groups.map(({ ids }) => ids)).toEqual([
-      ['0', '1', '2'],
-      ['3', '4', '5'],
-    ]);
   });
 
   it('grow no further than a group may', async () => {

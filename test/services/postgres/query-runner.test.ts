@@ -3,8 +3,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { createAsking } from '../../../local/backends/postgres/asking.ts';
-import type { Pool } from '../../../local/backends/postgres/database.ts';
+import type { Pool } from '../../../local/backends/postgres/client.ts';
+import { createQueryRunner } from '../../../local/backends/postgres/query-runner.ts';
 import { keepBusy } from '../../kit/busy.ts';
 import { until } from '../../kit/until.ts';
 import { terminate } from './load.ts';
@@ -22,8 +22,8 @@ function open(options: pg.PoolConfig = {}, silenceMs = 30_000) {
     checkouts++;
     last = client;
   });
-  const { ask } = createAsking(pool as unknown as Pool, silenceMs);
-  return (text: string, ...values: unknown[]) => ask({ text, rowMode: 'array' }, values);
+  const runQuery = createQueryRunner(pool as unknown as Pool, silenceMs);
+  return (text: string, ...values: unknown[]) => runQuery({ text, rowMode: 'array' }, values);
 }
 
 const backendOf = 'SELECT pg_backend_pid()';

@@ -1,4 +1,4 @@
-/** What has to be true of a caller's transaction before anything is written in it. */
+/** What must be true of a caller's transaction before anything is written in it. */
 
 import { LongshoreError } from '../../../core/base/errors.ts';
 import type { SqlTransaction } from '../../../core/contract/queue.ts';
@@ -18,14 +18,14 @@ interface KnowsItsStatus {
  * Throws `OPTION` for a `tx` outside a transaction, because there each statement commits by itself; and what
  * `Database.ready` throws.
  */
-export function createJoin(db: Database): (tx: SqlTransaction & KnowsItsStatus) => Promise<void> {
+export function createTransactionCheck(db: Database): (tx: SqlTransaction & KnowsItsStatus) => Promise<void> {
   const s = db.schema;
   let ready = false;
 
-  /** Asked in the transaction itself: when all connections of the pool are in transactions that wait here, none is left. */
+  /** Reads the version in the transaction itself: the pool may have no connection left, when all are in transactions that wait here. */
   async function current(tx: SqlTransaction): Promise<boolean> {
-    const asked = await tx.query('SELECT to_regclass($1) IS NOT NULL AS found', [`${s}.longshore`]);
-    if (!(asked.rows[0] as { found: boolean }).found) return false;
+    const found = await tx.query('SELECT to_regclass($1) IS NOT NULL AS found', [`${s}.longshore`]);
+    if (!(found.rows[0] as { found: boolean }).found) return false;
     const { rows } = await tx.query(`SELECT version FROM ${s}.longshore`);
     return Number((rows[0] as { version: number } | undefined)?.version) === migrations.length;
   }
@@ -37,7 +37,7 @@ export function createJoin(db: Database): (tx: SqlTransaction & KnowsItsStatus) 
         await tx.query(seeNewSchemas);
       }
       ready = true;
-      // To be in a transaction is what LOCK TABLE asks for, and this lock hinders nothing but dropping the table.
+      // LOCK TABLE works in a transaction only, and this lock blocks nothing but dropping the table.
       if (tx.getTransactionStatus?.() !== 'T')
         await tx.query(`LOCK TABLE ${s}.longshore IN ACCESS SHARE MODE`);
     } catch (cause) {

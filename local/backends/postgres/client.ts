@@ -1,0 +1,50 @@
+/** What is used of `pg`: connections, pools and prepared statements, described by their shape. */
+
+/** Rows as arrays, in the order of the columns. */
+export type Row = readonly unknown[];
+
+interface Answer {
+  rows: Record<string, unknown>[];
+}
+
+export interface Statement {
+  /** Of a prepared statement. */
+  readonly name?: string;
+  readonly text: string;
+  readonly rowMode: 'array';
+}
+
+/** What is used of a `pg.PoolClient`. */
+export interface PostgresClient {
+  query(query: { text: string; values: unknown[]; rowMode: 'array'; query_timeout?: number }): Promise<{
+    rows: Row[];
+  }>;
+  query(query: { text: string; values?: unknown[]; query_timeout: number }): Promise<Answer>;
+  query(
+    statement: Statement,
+    values: unknown[],
+    done: (error: Error | null, answer?: { rows: Row[] }) => void,
+  ): void;
+  query(text: string, values?: unknown[]): Promise<Answer>;
+  on(event: 'error' | 'end', listener: (error?: Error) => void): unknown;
+  on(event: 'notification', listener: (message: { channel: string; payload?: string }) => void): unknown;
+  removeListener(event: 'error', listener: (error?: Error) => void): unknown;
+  removeAllListeners(event: string): unknown;
+  release(destroy?: boolean | Error): void;
+}
+
+/** A `pg.Pool`. Described by its shape, so that a program without its types compiles. */
+export interface PostgresPool {
+  connect(): Promise<unknown>;
+  end(): Promise<void>;
+}
+
+/** What is used of one. */
+export interface Pool {
+  connect(): Promise<PostgresClient>;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  end(): Promise<void>;
+  /** How many wait for a connection. */
+  readonly waitingCount?: number;
+  readonly options?: { readonly max?: number };
+}

@@ -1,0 +1,98 @@
+/**
+ * Single statements over a pool. Around a statement the driver and its pool cost the client more than the statement does: checking a
+ * connection out and in with its timers, copying the statement's description, a timer for an answer that nearly always comes.
+ */
+
+import { createWatch } from '../../watch.ts';
+import type { Pool, PostgresClient, Row, Statement } from './client.ts';
+
+export type RunQuery = (statement: Statement, values: unknown[]) => Promise<Row[]>;
+
+interface Running {
+  /** Tick of the watch when it began. */
+  readonly tick: number;
+  fail(error: Error): void;
+}
+
+/** After so many statements in a row the pool gets a connection back: it may want to replace or to close it. */
+const mostInARow = 100;
+
+/** A broken connection is replaced at the next query; but without a listener its error would end the process. */
+const broken = new WeakSet<Pool | PostgresClient>();
+const guarded = new WeakSet<Pool | PostgresClient>();
+
+function guard(one: Pool | PostgresClient): void {
+  if (guarded.has(one)) return;
+  one.on('error', () => broken.add(one)); // what was under way fails by itself
+  guarded.add(one);
+}
+
+/** @param silenceMs a server that has not answered for so long, or up to a quarter longer, is away */
+export function createQueryRunner(pool: Pool, silenceMs: number): RunQuery {
+  guard(pool);
+  const running: Running[] = [];
+  /** A connection that was answered in this turn of the event loop: the next statement of the same turn reuses it. */
+  let spare: PostgresClient | null = null;
+  let inARow = 0;
+
+  const watch = createWatch(silenceMs, (lateBefore) => {
+    const late = running.filter(({ tick }) => tick < lateBefore);
+    for (const { fail } of late) fail(new Error(`the server has not answered for ${silenceMs} ms`));
+    return running.length > 0;
+  });
+
+  function keepOrRelease(client: PostgresClient): void {
+    // Not while others wait for one, nor in a pool that does not say so.
+    if (spare || pool.waitingCount !== 0 || inARow >= mostInARow) {
+      inARow = 0;
+      client.release();
+      return;
+    }
+    spare = client;
+    setImmediate(releaseSpare);
+  }
+
+  function releaseSpare(): void {
+    if (!spare) return;
+    const client = spare;
+    spare = null;
+    inARow = 0;
+    client.release(broken.has(client));
+  }
+
+  function runOn(client: PostgresClient, statement: Statement, values: unknown[]): Promise<Row[]> {
+    return new Promise((resolve, reject) => {
+      let isOver = false;
+      const end = (error: Error | null, rows: Row[]): void => {
+        if (isOver) return;
+        isOver = true;
+        const last = running.pop()!;
+        if (last !== query) running[running.indexOf(query)] = last;
+        if (error) {
+          client.release(error); // which closes it
+          reject(error);
+        } else {
+          keepOrRelease(client);
+          resolve(rows);
+        }
+      };
+      const query: Running = { tick: watch.tick, fail: (error) => end(error, []) };
+      running.push(query);
+      watch.start();
+      client.query(statement, values, (error, answer) => end(error, answer?.rows ?? []));
+    });
+  }
+
+  return (statement, values) => {
+    if (spare && !broken.has(spare)) {
+      const client = spare;
+      spare = null;
+      inARow++;
+      return runOn(client, statement, values);
+    }
+    return pool.connect().then((client) => {
+      guard(client);
+      return runOn(client, statement, values);
+    });
+  };
+}
