@@ -1,15 +1,25 @@
 import { defineConfig } from 'vitest/config';
+import { type Extent, projects } from './test/kit/projects.ts';
+
+const extent = (process.env.LONGSHORE_TESTS ?? 'all') as Extent;
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    exclude: ['test/bench/**', '**/node_modules/**', 'dist/**'],
-    globalSetup: ['test/services/postgres/setup.ts'],
-    testTimeout: 20_000,
+    projects: projects(extent),
+    globalSetup: ['test/kit/shared/setup.ts'],
+    provide: { sequences: process.env.LONG ? 20_000 : extent === 'quick' ? 200 : 1_000 },
+    // No test is about time that passes: this only ends what hangs, also on a machine with eight other things to do.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     // As long as a test may take: a machine that is busy is no fault of what is waited for.
-    expect: { poll: { timeout: 20_000 } },
+    expect: { poll: { timeout: 120_000 } },
+    // What one test sets, the next one must not find, whoever runs in its process.
+    unstubEnvs: true,
+    unstubGlobals: true,
+    restoreMocks: true,
     pool: 'forks',
     // Most files wait for servers and for other processes. On two cores they would run one after the other by default.
     maxWorkers: 2,
+    allowOnly: false,
   },
 });

@@ -9,6 +9,7 @@ import { build } from 'esbuild';
 import { publint } from 'publint';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundleFunction } from '../../infra/aws/bundle.ts';
+import { shared } from '../kit/shared/shared.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const { exports, engines, devDependencies, peerDependencies } = JSON.parse(
@@ -25,10 +26,10 @@ const drivers = Object.fromEntries(
 const subpaths = Object.keys(exports).map((subpath) => subpath.replace('.', 'longshore'));
 
 const temporary = mkdtempSync(join(tmpdir(), 'longshore-package-'));
-const packed = join(temporary, 'package');
+let packed = '';
 const consumer = join(temporary, 'consumer');
 let tarball = '';
-let files: string[] = [];
+let files: readonly string[] = [];
 
 const env = { ...process.env, LONGSHORE_SIGNING_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}` };
 const execute = promisify(execFile);
@@ -47,11 +48,7 @@ const runModule = (text: string): Promise<string> =>
   run(process.execPath, ['--input-type=module', '--eval', text], consumer);
 
 beforeAll(async () => {
-  await run(process.execPath, ['infra/release/build.ts', packed], root);
-  const pack = ['pack', '--json', '--pack-destination', temporary, packed];
-  const [release] = JSON.parse(await run('npm', pack, temporary));
-  tarball = join(temporary, release.filename);
-  files = release.files.map((file: { path: string }) => file.path);
+  ({ folder: packed, tarball, files } = await shared('release'));
 
   const project = {
     name: 'consumer',

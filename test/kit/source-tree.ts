@@ -1,8 +1,8 @@
 /** The files of this repository, and who imports whom, for the tests of the house rules. */
 
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join, posix, resolve } from 'node:path';
+import { repositoryFiles } from './files.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -16,13 +16,7 @@ export const manifest = JSON.parse(read('package.json')) as {
   peerDependencies?: Record<string, string>;
 };
 
-export const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], {
-  cwd: root,
-  encoding: 'utf8',
-})
-  .split('\n')
-  .filter((path) => path !== '' && existsSync(join(root, path)))
-  .sort();
+export const files = repositoryFiles();
 
 export const sources = files.filter((path) => /\.m?ts$/.test(path));
 

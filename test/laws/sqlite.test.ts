@@ -1,34 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, it } from 'vitest';
-import { sqlite } from '../../local/backends/sqlite/index.ts';
 import { describeBackend } from '../testing/laws/backend.ts';
-import type { Harness } from '../testing/laws/harness.ts';
-import { describeModel } from '../testing/laws/model.ts';
 import { describeStore } from '../testing/laws/store.ts';
-import { createVirtualClock } from '../testing/virtual-clock.ts';
-
-const harness: Harness = {
-  async open(options) {
-    const folder = await mkdtemp(join(tmpdir(), 'longshore-'));
-    const clock = createVirtualClock();
-    const path = join(folder, 'jobs.db');
-    const [backend, peer] = [sqlite({ path, clock, ...options }), sqlite({ path, clock, ...options })];
-    return {
-      backend,
-      peer,
-      now: clock.now,
-      advance: clock.advance,
-      async close() {
-        await backend.close();
-        await peer.close();
-        await rm(folder, { recursive: true });
-      },
-    };
-  },
-};
+import { sqliteHarness as harness } from './sqlite-harness.ts';
 
 describeBackend('sqlite()', harness, { describe, it });
 describeStore('sqlite()', harness, { describe, it });
-describeModel('sqlite()', harness, { describe, it: (name, body) => it(name, body, 600_000) });

@@ -1,21 +1,20 @@
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { beforeAll, describe, it } from 'vitest';
 import { tableStore } from '../../functions/azure/table/index.ts';
-import { type Azurite, startAzurite } from '../kit/servers/azurite.ts';
+import { shared } from '../kit/shared/shared.ts';
 import { pair } from '../kit/stores.ts';
 import { describeStoreAlone } from '../testing/laws/store.ts';
 import type { StoreHarness } from '../testing/laws/store-alone.ts';
 
-let azurite: Azurite;
+let connectionString: string;
 let tables = 0;
 
 beforeAll(async () => {
-  azurite = await startAzurite();
+  ({ connectionString } = await shared('azurite'));
 });
-afterAll(() => azurite.close());
 
 const harness: StoreHarness = {
   async open(clock, options) {
-    const where = { table: `laws${++tables}`, connectionString: azurite.connectionString };
+    const where = { table: `laws${++tables}`, connectionString };
     await tableStore({ ...where, clock, ...options }).migrate();
     return pair(() => tableStore({ ...where, clock, ...options }));
   },

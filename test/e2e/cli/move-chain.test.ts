@@ -16,11 +16,11 @@ import { sqlite, sqliteStore } from '../../../local/backends/sqlite/index.ts';
 import { movable } from '../../../local/move/contract.ts';
 import { startBeanstalkd } from '../../services/beanstalkd/server.ts';
 import { freshDatabase } from '../../services/postgres/schemas.ts';
-import { startRedis } from '../../services/redis/server.ts';
+import { freshRedis } from '../../services/redis/database.ts';
 import { json, makeProject, root } from './kit.ts';
 
 const database = await freshDatabase();
-const server = await startRedis();
+const redisUrl = await freshRedis();
 const tubes = await startBeanstalkd();
 const imported = (path: string): string => JSON.stringify(join(root, path));
 const folder = makeProject({
@@ -33,7 +33,6 @@ const folder = makeProject({
       beanstalkd({ url: '${tubes.url}', store: sqliteStore(import.meta.dirname + '/state.db') });`,
 });
 afterAll(async () => {
-  await server.remove();
   await tubes.remove();
   await database.drop();
   rmSync(folder, { recursive: true, force: true });
@@ -54,7 +53,7 @@ const first = file('first.db');
 const chain: readonly Stop[] = [
   first,
   { address: database.url, open: () => postgres(database.url) },
-  { address: server.url, open: () => redis(server.url) },
+  { address: redisUrl, open: () => redis(redisUrl) },
   {
     modest: true,
     address: './beanstalkd.config.ts',

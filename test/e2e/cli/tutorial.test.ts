@@ -1,11 +1,12 @@
 /** Runs the tutorial as it stands, in an empty folder, with the packed tarball beside it. */
 
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { basename, delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { shared } from '../../kit/shared/shared.ts';
 import { root } from './kit.ts';
 
 const execute = promisify(execFile);
@@ -51,9 +52,8 @@ async function bash(script: string): Promise<string> {
 let outputs: readonly string[] = [];
 
 beforeAll(async () => {
-  const built = join(temporary, 'package');
-  await execute(process.execPath, [join(root, 'infra/release/build.ts'), built]);
-  await bash(`npm pack --pack-destination . ./package`);
+  const { tarball } = await shared('release');
+  copyFileSync(tarball, join(temporary, basename(tarball)));
   // With this repository's lock as a start, npm finds all it needs in the cache that `npm ci` filled.
   const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
   lock.packages[''] = { name: 'hello-jobs' };

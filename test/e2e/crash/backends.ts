@@ -2,11 +2,6 @@
 
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import type { Stores } from '../../../core/contract/store.ts';
-import { sqs } from '../../../functions/aws/index.ts';
-import { beanstalkd } from '../../../local/backends/beanstalkd/index.ts';
-import { postgres } from '../../../local/backends/postgres/index.ts';
-import { redis } from '../../../local/backends/redis/index.ts';
-import { sqlite, sqliteStore } from '../../../local/backends/sqlite/index.ts';
 
 interface Opened {
   readonly backend: QueueBackend;
@@ -14,22 +9,38 @@ interface Opened {
   readonly store?: Stores;
 }
 
-/** Each takes its address: a path or a URL. */
+/** Each takes its address: a path or a URL. A worker loads its own alone, because many are started. */
 export const openers = {
-  sqlite: (path: string): Opened => ({ backend: sqlite(path) }),
-  postgres: (url: string): Opened => ({ backend: postgres(url) }),
+  async sqlite(path: string): Promise<Opened> {
+    const { sqlite } = await import('../../../local/backends/sqlite/index.ts');
+    return { backend: sqlite(path) };
+  },
+  async postgres(url: string): Promise<Opened> {
+    const { postgres } = await import('../../../local/backends/postgres/index.ts');
+    return { backend: postgres(url) };
+  },
   /** Endpoint, queue and the file of the store that stands beside it, as JSON. */
-  sqs: (address: string): Opened => {
+  async sqs(address: string): Promise<Opened> {
+    const { sqs } = await import('../../../functions/aws/index.ts');
     const { endpoint, url, state } = JSON.parse(address) as Record<'endpoint' | 'url' | 'state', string>;
     const backend = sqs({ endpoint, queues: { default: url }, longPollMs: 1_000 });
-    return { backend, store: sqliteStore(state) };
+    return { backend, store: await storeAt(state) };
   },
   /** URL and the file of the store that stands beside it, as JSON. */
-  beanstalkd: (address: string): Opened => {
+  async beanstalkd(address: string): Promise<Opened> {
+    const { beanstalkd } = await import('../../../local/backends/beanstalkd/index.ts');
     const { url, state } = JSON.parse(address) as Record<'url' | 'state', string>;
-    return { backend: beanstalkd({ url, store: sqliteStore(state) }) };
+    return { backend: beanstalkd({ url, store: await storeAt(state) }) };
   },
-  redis: (url: string): Opened => ({ backend: redis(url) }),
+  async redis(url: string): Promise<Opened> {
+    const { redis } = await import('../../../local/backends/redis/index.ts');
+    return { backend: redis(url) };
+  },
 };
 
 export type BackendName = keyof typeof openers;
+
+async function storeAt(path: string): Promise<Stores> {
+  const { sqliteStore } = await import('../../../local/backends/sqlite/index.ts');
+  return sqliteStore(path);
+}

@@ -7,15 +7,22 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { connect } from '../../../core/index.ts';
 import { crashApp, openEffects, payloads } from './app.ts';
 import { type BackendName, openers } from './backends.ts';
-import { expectEffects, startWorkers, type Workers } from './workers.ts';
+import { countEffects, expectEffects, startWorkers, type Workers } from './workers.ts';
 
-const workers = 4;
 /** Jobs that one of them runs at a time, see worker.ts. */
 const slots = 10;
-const plainJobs = 1_000;
-const keys = 500; // each enqueued twice
 /** Long enough for a worker on a busy machine to renew it. */
-const leaseMs = 2_000;
+const leaseMs = 4_000;
+
+export interface Extent {
+  readonly workers: number;
+  readonly kills: number;
+  readonly plainJobs: number;
+  /** Each is enqueued twice. */
+  readonly keys: number;
+}
+
+const whole: Extent = { workers: 4, kills: 15, plainJobs: 1_000, keys: 500 };
 
 export interface CrashSite {
   /** A queue that is empty: its path or URL, as the backend takes it. `folder` is for whoever needs one. */
@@ -26,7 +33,8 @@ export interface CrashSite {
   clear?(): Promise<void>;
 }
 
-export function describeCrash(name: BackendName, site: CrashSite): void {
+export function describeCrash(name: BackendName, site: CrashSite, extent: Extent = whole): void {
+  const { workers, kills, plainJobs, keys } = extent;
   describe(`workers on ${name} that are killed again and again`, () => {
     const folder = mkdtempSync(join(tmpdir(), 'longshore-crash-'));
     const effectsPath = join(folder, 'effects.db');
@@ -43,7 +51,7 @@ export function describeCrash(name: BackendName, site: CrashSite): void {
     }, async () => {
       const effects = openEffects(effectsPath);
       const address = await site.address(folder);
-      const { backend, ...state } = openers[name](address);
+      const { backend, ...state } = await openers[name](address);
       const { app, plain, keyed } = crashApp(null, leaseMs);
       const client = connect(app, backend, state);
       const charges = payloads(keys);
@@ -57,12 +65,12 @@ export function describeCrash(name: BackendName, site: CrashSite): void {
         const { ready, delayed, leased } = await stats();
         return ready + delayed + leased === 0;
       };
-      const kills = await crew.killUntil(isOver, 240_000);
+      const progress = () => countEffects(effects);
+      await crew.killAll({ kills, effects: plainJobs + keys, progress, isOver });
       // First, because workers that ended by themselves leave the queue as they found it.
       expect(crew.trouble()).toEqual({ failures: '', gone: 0 });
       expect(await stats()).toMatchObject({ ready: 0, delayed: 0, leased: 0 });
       crew.end();
-      expect(kills).toBeGreaterThan(10);
       expect(await backend.admin!.deadLetters.list({})).toEqual([]);
 
       expectEffects(effects, plainIds, keys);

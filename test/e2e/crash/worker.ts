@@ -16,7 +16,7 @@ app.events.on((event) => {
   process.stdout.write('at work\n'); // to kill it before would prove nothing
 });
 startWorker(app, {
-  ...openers[name as BackendName](address!),
+  ...(await openers[name as BackendName](address!)),
   concurrency: 10,
   prefetch: 4,
   leaseMs,

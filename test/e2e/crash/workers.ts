@@ -6,13 +6,25 @@ import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 
-const killEveryMs = 200;
-/** Then the work may be finished in peace: a slow machine starts workers more slowly than they are killed. */
-const mostKills = 30;
+const lookEveryMs = 10;
+
+/**
+ * When to kill: the kills are spread over the work, so that their number does not depend on how fast a machine starts
+ * workers and runs jobs.
+ */
+export interface Killing {
+  readonly kills: number;
+  /** How many effects the whole work has, if no job ran twice. */
+  readonly effects: number;
+  /** How many of them have happened. */
+  progress(): number;
+  /** Whether nothing is left to do. Asked when the last worker has been killed. */
+  isOver(): boolean | Promise<boolean>;
+}
 
 export interface Workers {
-  /** Kills one after the other and starts another instead, until `isOver`. Returns how many were killed. */
-  killUntil(isOver: () => boolean | Promise<boolean>, withinMs: number): Promise<number>;
+  /** Kills one after the other and starts another instead; then lets the work end. */
+  killAll(killing: Killing): Promise<void>;
   /** What they wrote to standard error, and how many have ended by themselves. */
   trouble(): { readonly failures: string; readonly gone: number };
   end(): void;
@@ -35,37 +47,52 @@ export function startWorkers(count: number, script: string, args: readonly strin
     living.push(child);
   }
 
+  async function killOne(): Promise<void> {
+    const victim = await found(() => living.find((child) => atWork.has(child))); // the one that has worked longest
+    living.splice(living.indexOf(victim), 1);
+    const ended = once(victim, 'exit');
+    victim.kill('SIGKILL');
+    await ended;
+    launch();
+  }
+
   for (let i = 0; i < count; i++) launch();
   return {
-    async killUntil(isOver, withinMs) {
-      let kills = 0;
-      const deadline = Date.now() + withinMs;
-      while (!(await isOver()) && Date.now() < deadline) {
-        await delay(killEveryMs); // the rhythm of the killer: there is nothing to wait for
-        const victim = living.find((child) => atWork.has(child)); // the one that has worked longest
-        if (!victim || kills === mostKills) continue;
-        living.splice(living.indexOf(victim), 1);
-        const ended = once(victim, 'exit');
-        victim.kill('SIGKILL');
-        await ended;
-        kills++;
-        launch();
+    async killAll({ kills, effects, progress, isOver }) {
+      for (let n = 1; n <= kills; n++) {
+        await found(() => progress() >= (n * effects) / (kills + 1));
+        await killOne();
       }
-      return kills;
+      await found(isOver);
     },
     trouble: () => ({ failures, gone: living.filter(({ exitCode }) => exitCode !== null).length }),
     end() {
       for (const child of living) child.kill('SIGKILL');
     },
   };
+
+  /** What workers that end by themselves would never bring is not waited for. */
+  async function found<T>(look: () => T | Promise<T>): Promise<NonNullable<T>> {
+    for (;;) {
+      const seen = await look();
+      if (seen) return seen;
+      if (living.some(({ exitCode }) => exitCode !== null)) throw new Error(`A worker ended: ${failures}`);
+      await delay(lookEveryMs);
+    }
+  }
 }
+
+/** How many effects there have been. */
+export const countEffects = (effects: DatabaseSync): number => countOf(effects, 'effects');
+
+const countOf = (effects: DatabaseSync, table: string): number =>
+  (effects.prepare(`SELECT count(*) AS n FROM ${table}`).get() as { n: number }).n;
 
 /** Every plain job has had its effect, every key exactly one, and no two runs of a key met. */
 export function expectEffects(effects: DatabaseSync, plainIds: readonly string[], keys: number): void {
-  const count = (sql: string) => (effects.prepare(sql).get() as { n: number }).n;
   const rows = effects.prepare('SELECT id FROM effects').all();
   const done = new Set(rows.map(({ id }) => id));
   expect(plainIds.filter((id) => !done.has(id))).toEqual([]);
-  expect(count('SELECT count(*) AS n FROM charges')).toBe(keys);
-  expect(count('SELECT count(*) AS n FROM overlaps')).toBe(0);
+  expect(countOf(effects, 'charges')).toBe(keys);
+  expect(countOf(effects, 'overlaps')).toBe(0);
 }

@@ -1,14 +1,10 @@
-/** Finds the programs that tests need, and installs them where that is ours to do. */
+/** Finds the programs that tests need. */
 
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { promisify } from 'node:util';
-
-const run = promisify(execFile);
 
 /** Where packages put servers that are not on the PATH. */
-const usualFolders = ['/usr/bin', '/usr/sbin', '/usr/local/bin', '/opt/homebrew/bin'];
+const usualFolders = ['/usr/bin', '/usr/sbin', '/usr/local/bin', '/usr/local/sbin', '/opt/homebrew/bin'];
 
 export const foldersOnPath = (): string[] =>
   (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
@@ -23,19 +19,10 @@ export function findProgram(...names: string[]): string | null {
   return null;
 }
 
-/** What `find` finds, if need be after the package of this name has been installed. */
-export async function found<T>(
-  packageName: string,
-  find: () => T | null | Promise<T | null>,
-): Promise<T | null> {
-  const here = await find();
-  if (here !== null) return here;
-  if (process.getuid?.() !== 0 || !existsSync('/etc/debian_version')) return null;
-  process.stderr.write(`Installing ${packageName} for the tests: apt-get install ${packageName}\n`);
-  // RUNLEVEL: the tests need the program, not a server of the system's.
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
-  const maxBuffer = 64 * 1024 * 1024;
-  await run('apt-get', ['update'], { env, maxBuffer });
-  await run('apt-get', ['install', '-y', '--no-install-recommends', packageName], { env, maxBuffer });
-  return find();
+/** What was found; throws when that is nothing, with the way to get it. */
+export function need<T>(what: string, found: T | null, packages: string): T {
+  if (found) return found;
+  throw new Error(
+    `Expected ${what}, got none. npm run test:all gets it on Debian; by hand: apt-get install ${packages}.`,
+  );
 }

@@ -5,50 +5,13 @@ import { join } from 'node:path';
 import { describe, it } from 'vitest';
 import { root } from '../../e2e/cli/kit.ts';
 import { type Around, projects, runCli } from '../../e2e/cli/spawned.ts';
-
-const at = (path: string): string => JSON.stringify(join(root, path));
-
-/** The jobs of test/services/aws/runtime, and somebody who enqueues some of them. */
-const configFor = (hows: readonly string[]): string => `
-  import { connect } from ${at('core/index.ts')};
-  import { sqs } from ${at('functions/aws/index.ts')};
-  import { memory } from ${at('local/backends/memory/index.ts')};
-  import { app } from ${at('test/services/aws/runtime/app.ts')};
-  export { app };
-  export const backend = () => memory();
-  export const simulation = {
-    entry: ${at('test/services/aws/runtime/main.ts')},
-    async start({ sqsEndpoint: endpoint, queueUrl }) {
-      const client = connect(app, sqs({ endpoint, queueUrl }), { store: memory().stores });
-      return {
-        async play() {
-          for (const how of ${JSON.stringify(hows)}) await client.enqueue(app.jobs.get('ends'), { how });
-        },
-        stop: () => client.close(),
-      };
-    },
-  };`;
+import { at, configFor } from './simulate-kit.ts';
 
 const project = projects();
 const simulate = (cwd: string, line: string, around?: Around) =>
   runCli(cwd, `simulate lambda ${line}`, around);
 
 describe('longshore simulate lambda', { timeout: 90_000 }, () => {
-  it('runs jobs until nothing is left, and counts what SQS was told', async ({ expect }) => {
-    const cwd = project({ 'longshore.config.ts': configFor(['end', 'throw', 'permanent']) });
-    const { code, data, stderr } = await simulate(cwd, '--exit-when-idle --json --timeout 5s');
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(data).toMatchObject({
-      reason: 'idle',
-      messages: 5, // one of them is delivered three times
-      done: 3,
-      reportedFailed: 2,
-      failedInvocations: 0,
-      redriven: 0,
-      queues: { mail: { ready: 0, delayed: 0, hidden: 0, dead: 2 } },
-    });
-  });
-
   it('shows the invocations, what failed in them and what comes again', async ({ expect }) => {
     const cwd = project({ 'longshore.config.ts': configFor(['throw', 'block']) });
     // A start after a kill is part of an invocation's time, so that is long enough for one.

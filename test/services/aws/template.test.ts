@@ -1,14 +1,14 @@
 /** What would be deployed, held against the app: names, numbers, permissions. Made by osls, without a network. */
 
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { App } from '../../../core/index.ts';
 import { createExampleApp } from '../../../examples/app/app.ts';
 import { lanes } from '../../../examples/aws/lanes.ts';
 import { dynamoTable } from '../../../functions/aws/index.ts';
+import { shared } from '../../kit/shared/shared.ts';
 
 interface Resource {
   readonly Type: string;
@@ -18,24 +18,15 @@ interface Resource {
 
 const root = resolve(import.meta.dirname, '../../..');
 const prefix = 'longshore-example-dev-';
-let folder: string;
 let resources: Readonly<Record<string, Resource>>;
 let app: App;
 
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'longshore-template-'));
-  // No credentials and no way out: packaging must need neither.
-  const { PATH, HOME } = process.env;
-  execFileSync(process.execPath, [join(root, 'infra/aws/package.ts'), folder], {
-    cwd: root,
-    stdio: 'pipe',
-    env: { PATH, HOME, HTTPS_PROXY: 'http://127.0.0.1:1', HTTP_PROXY: 'http://127.0.0.1:1' },
-  });
+beforeAll(async () => {
+  const { folder } = await shared('aws');
   const text = readFileSync(join(folder, 'cloudformation-template-update-stack.json'), 'utf8');
   ({ Resources: resources } = JSON.parse(text) as { Resources: Record<string, Resource> });
   app = createExampleApp({} as never).app;
-}, 120_000);
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+});
 
 const ofType = (type: string): [string, Resource['Properties']][] =>
   Object.entries(resources)

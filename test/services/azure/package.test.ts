@@ -1,19 +1,17 @@
 /** What is deployed: the bundle in a Functions host, and host.json held against the app. */
 
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { BlobServiceClient } from '@azure/storage-blob';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../core/base/clock.ts';
 import { createExampleApp } from '../../../examples/app/app.ts';
 import { tableStore } from '../../../functions/azure/index.ts';
 import { type FunctionsHost, startFunctionsFrom } from '../../../local/simulate/functions/host.ts';
 import { createServiceBusTrigger } from '../../../local/simulate/functions/service-bus-trigger.ts';
 import { startServiceBus } from '../../../local/simulate/service-bus/server.ts';
-import { startAzurite } from '../../kit/servers/azurite.ts';
+import { shared } from '../../kit/shared/shared.ts';
 import { freshDatabase } from '../postgres/schemas.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
@@ -21,19 +19,8 @@ const read = (path: string) => JSON.parse(readFileSync(join(root, path), 'utf8')
 const { app } = createExampleApp({} as never);
 let folder: string;
 
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'longshore-azure-'));
-  // No way out: packaging needs none.
-  const { PATH, HOME } = process.env;
-  execFileSync(process.execPath, [join(root, 'infra/azure/package.ts'), folder], {
-    cwd: root,
-    stdio: 'pipe',
-    env: { PATH, HOME, HTTPS_PROXY: 'http://127.0.0.1:1', HTTP_PROXY: 'http://127.0.0.1:1' },
-  });
-}, 60_000);
-afterAll(() => {
-  rmSync(folder, { recursive: true, force: true });
-  rmSync(`${folder}.template.json`, { force: true });
+beforeAll(async () => {
+  ({ folder } = await shared('azure'));
 });
 
 describe('the folder that is deployed', () => {
@@ -62,10 +49,10 @@ describe('the folder that is deployed', () => {
         close: drop,
       };
     }
-    const { connectionString, close } = await startAzurite();
+    const { connectionString } = await shared('azurite');
     await tableStore({ table: 'jobs', connectionString }).migrate();
     await BlobServiceClient.fromConnectionString(connectionString).getContainerClient('claims').create();
-    return { settings: { AzureWebJobsStorage: connectionString }, close };
+    return { settings: { AzureWebJobsStorage: connectionString }, close: async () => {} };
   }
 
   it.each(['Postgres', 'Table storage'] as const)(

@@ -1,23 +1,20 @@
 /** Large payloads in Blob storage, on Azurite with the real SDK, and through the functions and Service Bus. */
 
 import { BlobServiceClient } from '@azure/storage-blob';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { blobPayloads } from '../../../functions/azure/index.ts';
-import { type Azurite, startAzurite } from '../../kit/servers/azurite.ts';
+import { shared } from '../../kit/shared/shared.ts';
 import { describePayloads } from '../../testing/laws/payload-store.ts';
 import { openFunctionApp } from './kit.ts';
 
-let azurite: Azurite;
 let connectionString: string;
 let service: BlobServiceClient;
 let count = 0;
 
 beforeAll(async () => {
-  azurite = await startAzurite();
-  ({ connectionString } = azurite);
+  ({ connectionString } = await shared('azurite'));
   service = BlobServiceClient.fromConnectionString(connectionString);
 });
-afterAll(() => azurite.close());
 
 const prefix = 'shop/claims/';
 

@@ -5,52 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'vitest';
 import { from, root } from '../../e2e/cli/kit.ts';
 import { type Around, projects, runCli } from '../../e2e/cli/spawned.ts';
-
-/** A job that ends as it is told. */
-const main = `
-  import { createApp, defineJob, defineSchedule, fixed, PermanentError } from ${from('core/index.ts')};
-  import { azure } from ${from('functions/azure/index.ts')};
-  import { memoryStore } from ${from('local/backends/memory/index.ts')};
-  import * as z from ${from('node_modules/zod/index.js')};
-  export const job = defineJob({
-    name: 'ends', queue: 'mail', payload: z.object({ how: z.string() }), maxRetries: 1, retry: fixed(100),
-    async handle({ how }, ctx) {
-      console.log('job ' + how + ' ' + ctx.attempt);
-      if (how === 'badly') throw new PermanentError('no such order');
-      if (how === 'late' && ctx.attempt === 1) throw new Error('not yet');
-      if (how === 'never') await new Promise((_, reject) => ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason)));
-    },
-  });
-  export const app = createApp({
-    jobs: [job],
-    schedules: [defineSchedule({ name: 'nightly', cron: '0 2 * * *', job, payload: { how: 'well' } })],
-  });
-  export const store = memoryStore();
-  azure(app, { connection: 'SHOP_BUS', store, drainMs: 300, apiKeys: [{ id: 'ops', key: 'k'.repeat(32) }] });`;
-
-const configFor = (hows: readonly string[], entry = './main.ts'): string => `
-  import { connect, createApp, defineJob } from ${from('core/index.ts')};
-  import { serviceBus } from ${from('functions/azure/index.ts')};
-  import { memory, memoryStore } from ${from('local/backends/memory/index.ts')};
-  import * as z from ${from('node_modules/zod/index.js')};
-  const job = defineJob({ name: 'ends', queue: 'mail', payload: z.object({ how: z.string() }), async handle() {} });
-  export const app = createApp({ jobs: [job] });
-  export const backend = () => memory();
-  export const simulation = {
-    functions: {
-      entry: ${JSON.stringify(entry)},
-      async start({ connectionString }) {
-        const bus = serviceBus({ connectionString, queues: ['mail'] });
-        const client = connect(app, bus, { store: memoryStore() });
-        return {
-          async play() {
-            for (const how of ${JSON.stringify(hows)}) await client.enqueue(job, { how });
-          },
-          stop: () => client.close(),
-        };
-      },
-    },
-  };`;
+import { configFor, main } from './simulate-kit.ts';
 
 const newProject = projects();
 const project = (files: Readonly<Record<string, string>>): string =>
@@ -59,24 +14,6 @@ const simulate = (cwd: string, line: string, around?: Around) =>
   runCli(cwd, `simulate functions --port 0 ${line}`, around);
 
 describe.concurrent('longshore simulate functions', { timeout: 60_000 }, () => {
-  it('shows each call, retries by copies, and what is dead at the end', async ({ expect }) => {
-    const cwd = project({ 'longshore.config.ts': configFor(['well', 'late', 'badly']) });
-    const { code, stdout, stderr } = await simulate(cwd, '--exit-when-idle');
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    for (const line of [
-      /▸ servicebus +Endpoint=sb:\/\/127\.0\.0\.1:\d+;/,
-      /▸ functions +no host\.json, so the defaults of the host; 16 calls/,
-      /» schedule +called/,
-      /→ mail +1 message/,
-      / {10}job late 1\n/,
-      /↻ ends +attempt 1, again in 100 ms: not yet/,
-      /✓ ends +.*, attempt 2/,
-      /✗ ends +dead-lettered \(permanent\): no such order/,
-      /idle: 4 invocations in .*, 4 messages, 4 done\.\nqueue +ready +delayed +hidden +dead\nmail +0 +0 +0 +1\n$/,
-    ])
-      expect(stdout).toMatch(line);
-  });
-
   it('tells what throws as often as it is delivered, and where Service Bus puts it', async ({ expect }) => {
     const thrower = `import { createRequire } from 'node:module';
       const { app } = createRequire(${from('package.json')})('@azure/functions');

@@ -2,10 +2,10 @@ import { afterAll, describe, it } from 'vitest';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import { beanstalkd } from '../../../local/backends/beanstalkd/index.ts';
 import { memoryStore } from '../../../local/backends/memory/index.ts';
+import { describeSequences } from '../../laws/sequences.ts';
 import { describeBackend } from '../../testing/laws/backend.ts';
 import type { Harness } from '../../testing/laws/harness.ts';
 import { day, second } from '../../testing/laws/kit.ts';
-import { describeModel } from '../../testing/laws/model.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 import { startBeanstalkd } from './server.ts';
 
@@ -52,10 +52,5 @@ const harness: Harness = {
 
 describeBackend('beanstalkd()', harness, { describe, it });
 /** Each takes tens of ms: its server is told the time through a file. */
-const sequences = process.env.LONG ? 5_000 : 150;
-describeModel(
-  'beanstalkd()',
-  harness,
-  { describe, it: (name, body) => it(name, body, 600_000) },
-  { sequences },
-);
+const share = 0.15;
+describeSequences('beanstalkd()', harness, share);

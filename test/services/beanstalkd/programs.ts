@@ -1,7 +1,7 @@
 /** Finds beanstalkd and the library that gives it a time of the tests' own. */
 
 import { globSync } from 'node:fs';
-import { findProgram, found } from '../../kit/servers/programs.ts';
+import { findProgram, need } from '../../kit/servers/programs.ts';
 
 const usualLibraries = [
   '/usr/lib/*/faketime/libfaketime.so.1',
@@ -10,24 +10,14 @@ const usualLibraries = [
   '/usr/local/lib/faketime/libfaketime.so.1',
 ];
 
-/** The path of a server. BEANSTALKD_SERVER in the environment names another one. Throws with the way to get one when there is none. */
-export async function beanstalkdProgram(): Promise<string> {
+/** The path of a server. BEANSTALKD_SERVER in the environment names another one. */
+export function beanstalkdProgram(): string {
   const { BEANSTALKD_SERVER } = process.env;
-  const program = BEANSTALKD_SERVER || (await found('beanstalkd', () => findProgram('beanstalkd')));
-  if (program) return program;
-  throw new Error(
-    'Expected beanstalkd on the PATH, got none. Install it: apt-get install beanstalkd, or brew install beanstalkd.',
-  );
+  return BEANSTALKD_SERVER || need('beanstalkd on the PATH', findProgram('beanstalkd'), 'beanstalkd');
 }
 
-/** The path of libfaketime, by which a real server runs by a clock of the tests. Throws with the way to get it. */
-export async function faketimeLibrary(): Promise<string> {
-  const library = await found(
-    'libfaketime',
-    () => usualLibraries.flatMap((path) => globSync(path))[0] ?? null,
-  );
-  if (library) return library;
-  throw new Error(
-    'Expected libfaketime, by which the laws move the time of a real beanstalkd, got none. Install it: apt-get install libfaketime.',
-  );
-}
+/** The path of libfaketime, by which a real server runs by a clock of the tests. */
+export const findFaketime = (): string | null => usualLibraries.flatMap((path) => globSync(path))[0] ?? null;
+
+export const faketimeLibrary = (): string =>
+  need('libfaketime, by which the laws move the time of a real beanstalkd', findFaketime(), 'libfaketime');

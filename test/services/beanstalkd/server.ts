@@ -45,13 +45,8 @@ const startedWithinMs = 10_000;
 
 export async function startBeanstalkd(options: BeanstalkdServerOptions = {}): Promise<BeanstalkdServer> {
   const { binlog = false, args = [], stopped = false, memoryKilobytes = 'unlimited' } = options;
-  const program = [
-    '/bin/sh',
-    '-c',
-    `ulimit -v ${memoryKilobytes}; exec "$0" "$@"`,
-    await beanstalkdProgram(),
-  ];
-  const library = stopped ? await faketimeLibrary() : null;
+  const program = ['/bin/sh', '-c', `ulimit -v ${memoryKilobytes}; exec "$0" "$@"`, beanstalkdProgram()];
+  const library = stopped ? faketimeLibrary() : null;
   const folder = await mkdtemp(join(tmpdir(), 'longshore-beanstalkd-'));
   let creepMicros = 0;
   const timeFile = join(folder, 'time');

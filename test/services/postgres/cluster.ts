@@ -10,8 +10,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { need } from '../../kit/servers/programs.ts';
 import { ownServer, started } from '../../kit/servers/server.ts';
-import { type Programs, postgresPrograms } from './programs.ts';
+import { type Programs, postgresPrograms, runnableBy } from './programs.ts';
 
 const run = promisify(execFile);
 
@@ -49,7 +50,6 @@ export interface Cluster {
 
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   const { fsync = true, settings = {}, under = tmpdir(), standbyOf = null } = options;
-  const programs = await postgresPrograms();
   const identity = await serverIdentity();
   const folder = await mkdtemp(join(under, 'longshore-postgres-'));
   const password = standbyOf ? new URL(standbyOf.url).password : randomBytes(12).toString('hex');
@@ -61,10 +61,12 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     ...safety,
     ...settings,
   };
+  let programs: Programs;
   const server = await ownServer(
     folder,
     async () => {
       if (identity) await chown(folder, identity.uid, identity.gid);
+      programs = await runnableBy(await postgresPrograms(), identity, folder);
       if (standbyOf) await copyDataFolder(programs, folder, standbyOf, identity);
       else await makeDataFolder(programs, folder, password, identity);
     },
@@ -77,7 +79,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     url: urlOf('longshore', 'longshore'),
     superuserUrl: urlOf('postgres', 'postgres'),
     port: server.port,
-    version: programs.version,
+    version: programs!.version,
     start: server.start,
     stop,
     async restart(mode) {
@@ -133,7 +135,8 @@ async function copyDataFolder(
 ): Promise<void> {
   const source = ['--dbname', superuserUrl, '--write-recovery-conf', '--wal-method=stream'];
   const target = ['--pgdata', join(folder, 'data'), '--checkpoint=fast', '--no-sync'];
-  await run(basebackup, [...source, ...target], { cwd: folder, ...identity });
+  const program = need('pg_basebackup beside the Postgres server', basebackup, 'postgresql');
+  await run(program, [...source, ...target], { cwd: folder, ...identity });
 }
 
 function launch(

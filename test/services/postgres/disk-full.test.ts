@@ -9,16 +9,13 @@ import { jobsOfLoad, keysOfLoad, runSql, startLoad } from './load.ts';
 import { mountSmallDisk } from './small-disk.ts';
 
 const disk = await mountSmallDisk(160);
-/** Only root may mount a disk. Where all tests must run, being unable to is a failure. */
-const mayRefuse = !process.env.CI;
-const reason = 'refused' in disk ? `not tried, because no disk could be mounted: ${disk.refused}` : '';
 /** What is stored while there is no room. */
 const moreJobs = 300;
 
 let cluster: Cluster | null = null;
 afterAll(async () => {
   await cluster?.remove();
-  if (!('refused' in disk)) await disk.remove();
+  await disk.remove();
 });
 
 /** While there is room for it: so that the server does not need another file of its log as soon as the disk is full. */
@@ -53,9 +50,8 @@ const troubles: Record<string, Trouble> = {
   },
 };
 
-describe.skipIf(mayRefuse && reason !== '')(`a worker whose server has a full disk ${reason}`, () => {
+describe('a worker whose server has a full disk', () => {
   it.for(Object.entries(troubles))('%s, and loses nothing', { timeout: 90_000 }, async ([name, trouble]) => {
-    if ('refused' in disk) throw new Error(disk.refused);
     cluster ??= await startCluster({ under: disk.folder });
     const backend = postgres({ url: cluster.url, schema: `s${Object.keys(troubles).indexOf(name)}` });
     const load = await startLoad(backend);

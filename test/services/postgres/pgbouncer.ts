@@ -2,13 +2,13 @@
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { chown, mkdtemp, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { keep } from '../../kit/servers/keeper.ts';
+import { findProgram, need } from '../../kit/servers/programs.ts';
 
 const run = promisify(execFile);
 
@@ -86,19 +86,7 @@ async function started(stderr: NodeJS.ReadableStream, ended: Promise<unknown>): 
   return Promise.race([up, ended.then(() => log)]);
 }
 
-function bouncerProgram(): string {
-  const folders = [
-    ...(process.env.PATH ?? '').split(delimiter),
-    '/usr/sbin',
-    '/usr/local/sbin',
-    '/opt/homebrew/bin',
-  ];
-  const found = folders.map((folder) => join(folder, 'pgbouncer')).find((path) => existsSync(path));
-  if (found) return found;
-  throw new Error(
-    'Expected pgbouncer on the PATH, got none. Install it: apt-get install pgbouncer, or brew install pgbouncer.',
-  );
-}
+const bouncerProgram = (): string => need('pgbouncer on the PATH', findProgram('pgbouncer'), 'pgbouncer');
 
 async function identityOf(user: string): Promise<{ uid: number; gid: number }> {
   const numberOf = async (part: '-u' | '-g') => Number((await run('id', [part, user])).stdout);

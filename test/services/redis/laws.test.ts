@@ -1,21 +1,20 @@
-import { afterAll, describe, it } from 'vitest';
+import { describe, it } from 'vitest';
 import { redis } from '../../../local/backends/redis/index.ts';
+import { describeSequences } from '../../laws/sequences.ts';
 import { describeBackend } from '../../testing/laws/backend.ts';
 import type { Harness } from '../../testing/laws/harness.ts';
-import { describeModel } from '../../testing/laws/model.ts';
 import { describeStore } from '../../testing/laws/store.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
-import { startRedis } from './server.ts';
+import { freshRedis } from './database.ts';
 
-const server = await startRedis();
-afterAll(() => server.remove());
+const url = await freshRedis();
 let laws = 0;
 
 /** Two openings of one prefix, each with connections of its own. */
 const harness: Harness = {
   async open(options) {
     const clock = createVirtualClock();
-    const place = { url: server.url, prefix: `law-${++laws}`, clock, ...options };
+    const place = { url, prefix: `law-${++laws}`, clock, ...options };
     const [backend, peer] = [redis(place), redis(place)];
     return {
       backend,
@@ -32,4 +31,4 @@ const harness: Harness = {
 
 describeBackend('redis()', harness, { describe, it });
 describeStore('redis()', harness, { describe, it });
-describeModel('redis()', harness, { describe, it: (name, body) => it(name, body, 600_000) });
+describeSequences('redis()', harness);

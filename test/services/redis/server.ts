@@ -36,7 +36,7 @@ export interface RedisServer {
 
 export async function startRedis(options: RedisServerOptions = {}): Promise<RedisServer> {
   const { appendOnly = false, settings = {} } = options;
-  const program = await redisProgram();
+  const program = redisProgram();
   const folder = await mkdtemp(join(tmpdir(), 'longshore-redis-'));
   // Others may use this machine too: so even here a password.
   const password = randomBytes(12).toString('hex');

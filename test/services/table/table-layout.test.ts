@@ -4,10 +4,10 @@ import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { TableClient } from '@azure/data-tables';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { RecordedJob, RecordWriter, Stores } from '../../../core/contract/store.ts';
 import { tableStore } from '../../../functions/azure/table/index.ts';
-import { type Azurite, startAzurite } from '../../kit/servers/azurite.ts';
+import { shared } from '../../kit/shared/shared.ts';
 import { jobMaker } from '../../kit/stores.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 
@@ -15,7 +15,6 @@ const table = 'longshorestate';
 const hour = 3_600_000;
 const clock = createVirtualClock();
 const retention = { completedMs: hour, deadMs: 2 * hour };
-let azurite: Azurite;
 let connectionString: string;
 let client: TableClient;
 let stores: Stores;
@@ -25,14 +24,12 @@ const clientOf = (name: string) =>
   TableClient.fromConnectionString(connectionString, name, { allowInsecureConnection: true });
 
 beforeAll(async () => {
-  azurite = await startAzurite();
-  ({ connectionString } = azurite);
+  ({ connectionString } = await shared('azurite'));
   client = clientOf(table);
   stores = tableStore({ table, connectionString, clock, retention });
   await stores.migrate!();
   writer = stores.records.writer!;
 });
-afterAll(() => azurite.close());
 
 const { newJob, ended } = jobMaker(clock);
 

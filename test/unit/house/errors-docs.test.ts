@@ -1,10 +1,10 @@
 /** docs/errors.md and the code know the same errors, and none of them is invented. */
 
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { errorCodes } from '../../../core/base/errors.ts';
+import { repositoryFiles } from '../../kit/files.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
 const page = readFileSync(join(root, 'docs/errors.md'), 'utf8');
@@ -15,13 +15,8 @@ const sections = new Map(
     .map((section) => [section.slice(0, section.indexOf('\n')).trim(), section]),
 );
 
-const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard', 'core', 'local', 'functions'], {
-  cwd: root,
-  encoding: 'utf8',
-});
 /** What the shipped code says, without comments and without the list of codes itself. */
-const code = files
-  .split('\n')
+const code = repositoryFiles('core', 'local', 'functions')
   .filter((path) => path.endsWith('.ts'))
   .map((path) => readFileSync(join(root, path), 'utf8'))
   .join('\n')

@@ -44,7 +44,7 @@ const borders: readonly { rule: string; part(from: string): boolean; may(edge: I
   },
   {
     rule: 'only tests import tests',
-    part: (from) => !inside('test')(from),
+    part: (from) => !inside('test')(from) && from !== 'vitest.config.ts',
     may: ({ to }) => !inside('test')(to),
   },
   {

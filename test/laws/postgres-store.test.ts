@@ -1,9 +1,9 @@
 import { afterAll, describe, it } from 'vitest';
-import { postgresStore } from '../../../local/backends/postgres/index.ts';
-import { pair } from '../../kit/stores.ts';
-import { describeStoreAlone } from '../../testing/laws/store.ts';
-import type { StoreHarness } from '../../testing/laws/store-alone.ts';
-import { createSchemas } from './schemas.ts';
+import { postgresStore } from '../../local/backends/postgres/index.ts';
+import { pair } from '../kit/stores.ts';
+import { createSchemas } from '../services/postgres/schemas.ts';
+import { describeStoreAlone } from '../testing/laws/store.ts';
+import type { StoreHarness } from '../testing/laws/store-alone.ts';
 
 const schemas = await createSchemas();
 const { url } = schemas;

@@ -1,9 +1,9 @@
-/** One worker on Service Bus, made to be killed: `node crash-worker.ts <connection string> <store file> <effects file> <leaseMs>`. */
+/** One worker on Service Bus, made to be killed: `node service-bus-worker.ts <connection string> <store file> <effects file> <leaseMs>`. */
 
 import { startWorker } from '../../../core/index.ts';
 import { serviceBus } from '../../../functions/azure/index.ts';
 import { sqliteStore } from '../../../local/backends/sqlite/index.ts';
-import { crashApp, openEffects } from '../../e2e/crash/app.ts';
+import { crashApp, openEffects } from './app.ts';
 
 const [connectionString, storePath, effectsPath, lease] = process.argv.slice(2);
 const leaseMs = Number(lease);

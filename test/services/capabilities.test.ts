@@ -1,25 +1,25 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { type Contract, createApp, defineJob } from '../../../core/index.ts';
-import { createSqsQueues, sqs } from '../../../functions/aws/index.ts';
-import { serviceBus } from '../../../functions/azure/index.ts';
-import { beanstalkd } from '../../../local/backends/beanstalkd/index.ts';
-import { memory } from '../../../local/backends/memory/index.ts';
-import { postgres } from '../../../local/backends/postgres/index.ts';
-import { redis } from '../../../local/backends/redis/index.ts';
-import { sqlite } from '../../../local/backends/sqlite/index.ts';
-import { sync } from '../../../local/backends/sync.ts';
-import { movable } from '../../../local/move/contract.ts';
-import { startServiceBus } from '../../../local/simulate/service-bus/server.ts';
-import { openEndpoint } from '../../services/aws/endpoint.ts';
-import { startBeanstalkd } from '../../services/beanstalkd/server.ts';
-import { freshDatabase } from '../../services/postgres/schemas.ts';
-import { startRedis } from '../../services/redis/server.ts';
+import { type Contract, createApp, defineJob } from '../../core/index.ts';
+import { createSqsQueues, sqs } from '../../functions/aws/index.ts';
+import { serviceBus } from '../../functions/azure/index.ts';
+import { beanstalkd } from '../../local/backends/beanstalkd/index.ts';
+import { memory } from '../../local/backends/memory/index.ts';
+import { postgres } from '../../local/backends/postgres/index.ts';
+import { redis } from '../../local/backends/redis/index.ts';
+import { sqlite } from '../../local/backends/sqlite/index.ts';
+import { sync } from '../../local/backends/sync.ts';
+import { movable } from '../../local/move/contract.ts';
+import { startServiceBus } from '../../local/simulate/service-bus/server.ts';
+import { openEndpoint } from './aws/endpoint.ts';
+import { startBeanstalkd } from './beanstalkd/server.ts';
+import { freshDatabase } from './postgres/schemas.ts';
+import { freshRedis } from './redis/database.ts';
 
 /** The capability table as `row → backend → cell`. */
 function readTable(): Map<string, Map<string, string>> {
-  const page = readFileSync(new URL('../../../docs/backends.md', import.meta.url), 'utf8');
+  const page = readFileSync(new URL('../../docs/backends.md', import.meta.url), 'utf8');
   const lines = page.split('\n').filter((line) => line.startsWith('|'));
   const cells = (line: string) =>
     line
@@ -37,7 +37,6 @@ function readTable(): Map<string, Map<string, string>> {
 
 const job = defineJob({ name: 'any', payload: z.null(), async handle() {} });
 const database = await freshDatabase();
-const server = await startRedis();
 const tubes = await startBeanstalkd();
 const endpoint = await openEndpoint();
 const queues = await createSqsQueues({
@@ -50,14 +49,13 @@ broker.createQueue('q', { duplicateWindowMs: 600_000 });
 afterAll(async () => {
   await broker.stop();
   await endpoint.stop();
-  await server.remove();
   await tubes.remove();
   await database.drop();
 });
 const backends: readonly Contract.QueueBackend[] = [
   sqlite(':memory:'),
   postgres(database.url),
-  redis(server.url),
+  redis(await freshRedis()),
   beanstalkd({ url: tubes.url, warn: () => {} }),
   memory(),
   sync(createApp({ jobs: [job] })),

@@ -8,7 +8,7 @@ import * as z from 'zod';
 import { defineJob } from '../../../core/app/job.ts';
 import { readEnvelope } from '../../../core/envelope/envelope.ts';
 import { keyRing, parseSigningKeys } from '../../../core/envelope/signing.ts';
-import { bench, secret } from './kit.ts';
+import { bench, secret } from '../../unit/core/kit.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const program = join(root, 'examples/python/producer.py');

@@ -1,0 +1,56 @@
+/** Which tests there are, by what they need, and which of them `npm test` leaves to `npm run test:all`. */
+
+import type { TestProjectInlineConfiguration } from 'vitest/config';
+
+/**
+ * What a run of tests is for: `quick` is `npm test`, `rest` is what that leaves out, and a run of vitest by hand has all there is.
+ */
+export type Extent = 'quick' | 'rest' | 'all';
+
+const tests = {
+  /** No server, no fixed port, no file that another test may use: they share a process. */
+  unit: 'test/unit/**/*.test.ts',
+  /** The law suites on every backend and store that `npm ci` brings. */
+  laws: 'test/laws/**/*.test.ts',
+  /** Each backend and platform against the real service or its emulator. */
+  services: 'test/services/**/*.test.ts',
+  /** Programs as somebody runs them: the command line, the demo, the package, workers that are killed. */
+  e2e: 'test/e2e/**/*.test.ts',
+} as const;
+
+/** What takes programs that npm does not bring, root, or minutes. */
+const later: Readonly<Record<keyof typeof tests, readonly string[]>> = {
+  unit: [],
+  laws: [],
+  services: [
+    'test/services/{beanstalkd,python,redis}/*.test.ts',
+    'test/services/capabilities.test.ts',
+    'test/services/postgres/{disk-full,failover,pgbouncer,processes,resilience}.test.ts',
+    'test/services/sqlite/file-systems.test.ts',
+    'test/services/{aws,azure}/simulate.test.ts',
+  ],
+  e2e: [
+    'test/e2e/demo.test.ts',
+    'test/e2e/cli/{move,move-chain,process,tutorial}.test.ts',
+    'test/e2e/crash/*.test.ts',
+  ],
+};
+
+/** In `npm test` they are few, so all of them belong to the rest too. */
+const sequences = 'test/laws/sequences-*.test.ts';
+
+export function projects(extent: Extent): TestProjectInlineConfiguration[] {
+  return (Object.keys(tests) as (keyof typeof tests)[]).map((name) => {
+    const rest = name === 'laws' ? [...later.laws, sequences] : later[name];
+    const whole = [tests[name]];
+    return {
+      extends: true,
+      test: {
+        name,
+        include: extent === 'rest' ? [...rest] : whole,
+        exclude: extent === 'quick' ? [...later[name]] : [],
+        isolate: name !== 'unit',
+      },
+    };
+  });
+}

@@ -1,0 +1,72 @@
+/** How what the test files of a run share is made. */
+
+import { execFile } from 'node:child_process';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { startCluster } from '../../services/postgres/cluster.ts';
+import { startRedis } from '../../services/redis/server.ts';
+import { startAzurite } from '../servers/azurite.ts';
+
+const run = promisify(execFile);
+const root = resolve(import.meta.dirname, '../../..');
+
+export interface Shared {
+  readonly postgres: { readonly url: string; readonly superuserUrl: string };
+  /** With so many databases that each test file has one of its own. */
+  readonly redis: { readonly url: string };
+  readonly azurite: { readonly connectionString: string };
+  /** The package as it is released, unpacked and packed. */
+  readonly release: { readonly folder: string; readonly tarball: string; readonly files: readonly string[] };
+  /** The folders that are deployed, with their templates. */
+  readonly aws: { readonly folder: string };
+  readonly azure: { readonly folder: string };
+}
+
+export interface Made<Value> {
+  readonly value: Value;
+  end(): Promise<unknown>;
+}
+
+/** @param folder goes with the run */
+type Maker<Value> = (folder: string) => Promise<Made<Value>>;
+
+const goesWithItsFolder = async (): Promise<void> => {};
+
+export const makers: { readonly [Name in keyof Shared]: Maker<Shared[Name]> } = {
+  async postgres() {
+    const { url, superuserUrl, remove } = await startCluster({ fsync: false });
+    return { value: { url, superuserUrl }, end: remove };
+  },
+
+  async redis() {
+    const { url, remove } = await startRedis({ settings: { databases: '1000' } });
+    return { value: { url }, end: remove };
+  },
+
+  async azurite() {
+    const { connectionString, close } = await startAzurite();
+    return { value: { connectionString }, end: close };
+  },
+
+  async release(temporary) {
+    const folder = join(temporary, 'package');
+    await run(process.execPath, ['infra/release/build.ts', folder], { cwd: root });
+    const pack = ['pack', '--json', '--pack-destination', temporary, folder];
+    const [release] = JSON.parse((await run('npm', pack, { cwd: temporary })).stdout);
+    const files = release.files.map((file: { path: string }) => file.path);
+    return { value: { folder, tarball: join(temporary, release.filename), files }, end: goesWithItsFolder };
+  },
+
+  aws: (temporary) => packaged('aws', join(temporary, 'aws')),
+  azure: (temporary) => packaged('azure', join(temporary, 'azure')),
+};
+
+/** As it is deployed, by a program that finds no way out and no account: packaging needs none. */
+async function packaged(cloud: 'aws' | 'azure', folder: string): Promise<Made<{ folder: string }>> {
+  const { PATH, HOME } = process.env;
+  await run(process.execPath, [join(root, `infra/${cloud}/package.ts`), folder], {
+    cwd: root,
+    env: { PATH, HOME, HTTPS_PROXY: 'http://127.0.0.1:1', HTTP_PROXY: 'http://127.0.0.1:1' },
+  });
+  return { value: { folder }, end: goesWithItsFolder };
+}

@@ -1,0 +1,4 @@
+import { memoryHarness } from './memory-harness.ts';
+import { describeSequences } from './sequences.ts';
+
+describeSequences('memory()', memoryHarness);
