@@ -23,11 +23,14 @@ const recordNames =
   'seq, id, queue, job, tenant_id, priority, created_at, ready_at, attempt, reports, progress';
 const endNames = 'ended, finished_at, reason, error';
 
-/** Acks: each position of the arrays is one lease. Leaves what was settled in `settled`; NULL = all. */
+/**
+ * Acks: each position of the arrays is one lease. Leaves what was settled in `settled`; NULL = all. `OFFSET 0` has each claim looked
+ * up by the index: Postgres 18 would otherwise read all leases that there are.
+ */
 const settle = (s: string): string => `
   IF cardinality(p_ids) > 0 THEN
     alive := ARRAY(
-      SELECT EXISTS (SELECT FROM ${s}.leases l WHERE l.claim = c.claim AND l.until + 0 > now)
+      SELECT EXISTS (SELECT FROM ${s}.leases l WHERE l.claim = c.claim AND l.until + 0 > now OFFSET 0)
       FROM unnest(p_claims) WITH ORDINALITY c (claim, n) ORDER BY n);
     IF p_reports IS NULL THEN
       WITH gone AS (
