@@ -55,7 +55,7 @@ describe('the bundle of a worker', () => {
 
   it('starts without what only some functions or some jobs need', () => {
     const rare =
-      /^(core\/(cron|due|enqueue|flow|http|openapi|polling|schedule|sending|serverless\/(invocation|schedule)|worker|maintenance|sandbox|records)|functions\/aws\/(dynamo\/(?!index|table)|http-event|sqs\/(admin|dead|receiving|sdk|sender|sending|settling))|local)\b/;
+      /^(core\/(flow|app\/(cron|schedule)|attempt|enqueue\/(enqueue|offload|prepare)|envelope\/envelope|http|jobs|kit\/(long|per|parallel|records\/(?!lazy))|sandbox|scheduler\/scheduler|serverless\/(invocation|schedule)|worker)|functions\/aws\/(dynamo\/(?!index|table)|http-event|sqs\/(admin|dead|receiving|sdk|sender|sending|settling))|local)\b/;
     expect(bundled.startInputs.filter((path) => rare.test(path))).toEqual([]);
     expect(bundled.startInputs).toContain('functions/aws/sqs/index.ts'); // the paths are still what the pattern is about
   });

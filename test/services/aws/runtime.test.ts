@@ -14,7 +14,7 @@ import { memory } from '../../../local/backends/memory/index.ts';
 import { createPoller, type Poller } from '../../../local/simulate/lambda/poller.ts';
 import { type Runtime, startRuntime } from '../../../local/simulate/lambda/runtime.ts';
 import { type Endpoint, openEndpoint } from './endpoint.ts';
-import { app } from './runtime/app.ts';
+import { app } from './runtime-app.ts';
 
 let endpoint: Endpoint;
 let folder: string;
@@ -29,7 +29,7 @@ const env = { AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' };
 beforeAll(async () => {
   endpoint = await openEndpoint();
   folder = await mkdtemp(join(tmpdir(), 'longshore-lambda-'));
-  await bundleFunction(join(import.meta.dirname, 'runtime/main.ts'), folder);
+  await bundleFunction(join(import.meta.dirname, 'runtime-main.ts'), folder);
   url = await endpoint.createQueue(`r${process.pid}-mail`, { VisibilityTimeout: '3' });
   await endpoint.createQueue(`r${process.pid}-mail-dlq`);
   queueUrl = url.slice(0, -'mail'.length);

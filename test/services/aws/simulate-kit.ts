@@ -10,11 +10,11 @@ export const configFor = (hows: readonly string[]): string => `
   import { connect } from ${at('core/index.ts')};
   import { sqs } from ${at('functions/aws/index.ts')};
   import { memory } from ${at('local/backends/memory/index.ts')};
-  import { app } from ${at('test/services/aws/runtime/app.ts')};
+  import { app } from ${at('test/services/aws/runtime-app.ts')};
   export { app };
   export const backend = () => memory();
   export const simulation = {
-    entry: ${at('test/services/aws/runtime/main.ts')},
+    entry: ${at('test/services/aws/runtime-main.ts')},
     async start({ sqsEndpoint: endpoint, queueUrl }) {
       const client = connect(app, sqs({ endpoint, queueUrl }), { store: memory().stores });
       return {

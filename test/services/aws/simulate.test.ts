@@ -68,7 +68,7 @@ describe('longshore simulate lambda', { timeout: 90_000 }, () => {
     'ends at %s, and leaves no process and no file',
     async ([, how], { expect }) => {
       // A play of the config belongs to its entry, so this one has to be named there.
-      const config = configFor(['end']).replace(at('test/services/aws/runtime/main.ts'), "'./endless.ts'");
+      const config = configFor(['end']).replace(at('test/services/aws/runtime-main.ts'), "'./endless.ts'");
       const cwd = project({ 'longshore.config.ts': config, 'endless.ts': endless });
       const [pidFile, temporary] = [join(cwd, 'pid'), join(cwd, 'temporary')];
       mkdirSync(temporary);

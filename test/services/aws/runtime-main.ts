@@ -1,8 +1,8 @@
 /** What the tests deploy. */
 
-import { lambda, sqs } from '../../../../functions/aws/index.ts';
-import { memory } from '../../../../local/backends/memory/index.ts';
-import { app } from './app.ts';
+import { lambda, sqs } from '../../../functions/aws/index.ts';
+import { memory } from '../../../local/backends/memory/index.ts';
+import { app } from './runtime-app.ts';
 
 const { QUEUE_URL: queueUrl = '', SQS_ENDPOINT: endpoint = '' } = process.env;
 const backend = sqs({ queueUrl, endpoint, region: 'eu-central-1' });
