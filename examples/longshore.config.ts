@@ -27,10 +27,10 @@ export const { app } = createExampleApp(
   }),
 );
 
-const place = { path: join(home, 'dev.db') };
+const options = { path: join(home, 'dev.db') };
 let opened: ReturnType<typeof exampleStore> | undefined;
-export const store = () => (opened ??= exampleStore(place));
-export const backend = async () => exampleBackend(app, { ...place, keys: (await store())?.keys });
+export const store = () => (opened ??= exampleStore(options));
+export const backend = async () => exampleBackend(app, { ...options, keys: (await store())?.keys });
 
 /** For `longshore simulate lambda` and `longshore simulate functions`: the shop's functions, and some customers. */
 export const simulation = {

@@ -1,11 +1,11 @@
 /** Where keys and records are when the queue keeps none: LONGSHORE_STORE. */
 
 import type { Contract } from '../core/index.ts';
-import { backendName, config, databaseUrl, dropSchema, type Place } from './place.ts';
+import { backendName, config, databaseUrl, dropSchema, type OpenOptions } from './open-options.ts';
 
 type Stores = NonNullable<Contract.QueueBackend['stores']>;
 
-const stores: Readonly<Record<string, (place: Place) => Promise<Stores>>> = {
+const stores: Readonly<Record<string, (options: OpenOptions) => Promise<Stores>>> = {
   sqlite: async ({ path }) => (await import('../local/backends/sqlite/index.ts')).sqliteStore(path),
   memory: async () => (await import('../local/backends/memory/index.ts')).memoryStore(),
   postgres: async ({ schema = 'longshore', fresh = false }) => {
@@ -33,20 +33,20 @@ const keepNone = ['sqs', 'servicebus'];
 
 /** `undefined`: the backend keeps its own, or has been given it. Throws `CONFIG` for a store that the examples do not know. */
 export async function exampleStore(
-  place: Place,
+  options: OpenOptions,
   name: string = process.env.LONGSHORE_STORE || 'sqlite',
   backend: string = backendName(),
 ): Promise<Stores | undefined> {
-  return keepNone.includes(backend) ? openStore(place, name) : undefined;
+  return keepNone.includes(backend) ? openStore(options, name) : undefined;
 }
 
 /** For a backend that takes its store itself. */
 export async function openStore(
-  place: Place,
+  options: OpenOptions,
   name: string = process.env.LONGSHORE_STORE || 'sqlite',
 ): Promise<Stores> {
   const open = Object.hasOwn(stores, name) ? stores[name] : undefined;
-  if (open) return open(place);
+  if (open) return open(options);
   const names = Object.keys(stores).join(', ');
   throw config(`Expected LONGSHORE_STORE to be one of ${names}, got "${name}".`);
 }

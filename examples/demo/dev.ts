@@ -35,9 +35,9 @@ async function dev(): Promise<void> {
     paymentRetry: fixed(5000),
   });
   app.events.on(print);
-  const place = { path: join(home, 'dev.db') };
-  const store = await exampleStore(place);
-  const backend = await exampleBackend(app, { ...place, keys: store?.keys });
+  const options = { path: join(home, 'dev.db') };
+  const store = await exampleStore(options);
+  const backend = await exampleBackend(app, { ...options, keys: store?.keys });
   const local = await startLocal(app, {
     backend,
     ...(store && { store }),

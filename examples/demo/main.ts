@@ -57,14 +57,14 @@ async function play(
   const { app, jobs } = example;
   app.events.on(tally.listener);
   app.events.on((event) => view.event(event, Date.now() - startedAt));
-  const place = {
+  const opening = {
     path: join(stage.folder, 'queue.db'),
     schema: 'longshore_demo',
     prefix: 'longshore-demo-',
     fresh: true,
   };
-  const store = await exampleStore(place);
-  const backend = await exampleBackend(app, { ...place, keys: store?.keys });
+  const store = await exampleStore(opening);
+  const backend = await exampleBackend(app, { ...opening, keys: store?.keys });
   const files = await prepareSamples(stage, expected);
 
   // startLocal closes its backend when it stops, but afterwards we still want to look into the queue.

@@ -104,8 +104,8 @@ export async function sendEverything(
 function askAgainOnceMailed(client: Client, { mailInvoice }: ExampleApp['jobs'], expected: Expected): void {
   let mailed = 0;
   // Keys are kept per tenant, so it is asked in the name of the tenant whose order it is.
-  const place = yesterdaysOrders(expected.invoices).findIndex(({ orderNo }) => orderNo === askedTwice);
-  const context = { tenantId: tenants[place % tenants.length]! };
+  const index = yesterdaysOrders(expected.invoices).findIndex(({ orderNo }) => orderNo === askedTwice);
+  const context = { tenantId: tenants[index % tenants.length]! };
   const off = client.app.events.on((event) => {
     if (event.type !== 'job.settled' || event.job !== mailInvoice.name || event.outcome !== 'acked') return;
     if (++mailed < expected.invoices) return;

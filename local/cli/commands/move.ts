@@ -39,7 +39,7 @@ export const move = defineCommand({
       throw usage(`Expected ${missing}, got none. It is ${addressText}.`);
     }
     const [origin, goal] = [backendAt(input, '--from', from), backendAt(input, '--to', to)];
-    if (origin.place === goal.place) throw same();
+    if (origin.address === goal.address) throw same();
     const opened: QueueBackend[] = [];
     try {
       for (const side of [origin, goal]) opened.push(await side.open());

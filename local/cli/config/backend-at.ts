@@ -28,8 +28,8 @@ export const addressText =
   '`config`, the path of another longshore.config.ts, sqlite:<path>, postgres://…, redis://… or beanstalk://…';
 
 export interface Named {
-  /** Equal for two names of one place, as far as names can tell. */
-  readonly place: string;
+  /** Equal for two names of one queue, as far as names can tell. */
+  readonly address: string;
   /** Without a password. */
   readonly shown: string;
   open(): Promise<QueueBackend>;
@@ -39,7 +39,7 @@ export interface Named {
 export function backendAt(input: Pick<Input, 'io' | 'session'>, flag: string, text: string): Named {
   const { io, session } = input;
   if (text === 'config') {
-    return { place: `config ${session.configPath()}`, shown: 'config', open: () => session.backend() };
+    return { address: `config ${session.configPath()}`, shown: 'config', open: () => session.backend() };
   }
   const [, scheme, rest = ''] = /^([a-z]+):(.*)$/s.exec(text) ?? [];
   if (scheme === undefined) {
@@ -47,7 +47,7 @@ export function backendAt(input: Pick<Input, 'io' | 'session'>, flag: string, te
       throw usage(`Expected ${flag} to be ${addressText}, got "${text}".`);
     const path = resolve(io.cwd, text);
     return {
-      place: `config ${path}`,
+      address: `config ${path}`,
       shown: text,
       async open() {
         const { app, backend } = await loadConfig(io, text);
@@ -74,7 +74,7 @@ export function backendAt(input: Pick<Input, 'io' | 'session'>, flag: string, te
   }
   const url = new URL(text);
   return {
-    place: `${name} ${url.host}${url.pathname}${url.search}`,
+    address: `${name} ${url.host}${url.pathname}${url.search}`,
     shown: `${name}://${url.host}${url.pathname}`,
     open: () => opened(flag, () => open(text)),
   };
@@ -93,7 +93,7 @@ function fileAt(
   // A file that is not there would be made, and then found empty.
   if (flag === '--from' && !existsSync(path)) throw usage(`There is no file ${path}. Correct ${flag}.`);
   return {
-    place: `sqlite ${path}`,
+    address: `sqlite ${path}`,
     shown: `sqlite:${rest}`,
     open: () => opened(flag, () => open(`sqlite:${path}`)),
   };

@@ -3,7 +3,7 @@
 import type { KeyStore } from '../core/contract/store.ts';
 import { LongshoreError } from '../core/index.ts';
 
-export interface Place {
+export interface OpenOptions {
   /** Where a backend that keeps a file puts it. */
   readonly path: string;
   /** Where a backend in a database puts its tables, or what the keys of one in Redis begin with. @default 'longshore' */
