@@ -32,7 +32,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('docs/cli.md', () => {
   it('is what `npm run docs:cli` writes, so arguments, flags, examples and exit codes are those of the help', () => {
-    expect(withCommands(page)).toBe(page);
+    expect(withCommands(page), 'npm run docs:cli writes it').toBe(page);
     const listed = [...page.matchAll(/^### longshore (.*)$/gm)].map(([, path]) => path);
     expect(listed).toEqual(paths);
   });
