@@ -21,7 +21,7 @@ const inFolder = (folder: string): string[] =>
   readdirSync(join(root, folder))
     .filter((name) => name.endsWith('.md'))
     .map((name) => join(folder, name));
-const pages = [...inFolder('.'), ...inFolder('docs')];
+const pages = ['.', 'docs', 'docs/decisions'].flatMap(inFolder);
 
 function blocksOf(page: string, text: string): Block[] {
   const fence = /^```([^\n]*)\n(.*?)^```$/gms;
