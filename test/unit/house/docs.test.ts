@@ -91,6 +91,17 @@ describe('the code in the documentation', () => {
   });
 });
 
+/** The anchors that GitHub gives to the headings of a page. */
+function anchorsOf(page: string): string[] {
+  const text = readFileSync(join(root, page), 'utf8').replace(/^```[^\n]*\n.*?^```$/gms, '');
+  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading]) =>
+    heading!
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
 describe('the links in the documentation', () => {
   it.each(pages)('%s leads only to files that are there', (page) => {
     const text = readFileSync(join(root, page), 'utf8');
@@ -98,5 +109,15 @@ describe('the links in the documentation', () => {
       ([, to]) => to!,
     );
     expect(targets.filter((to) => !existsSync(join(root, dirname(page), to)))).toEqual([]);
+  });
+
+  it.each(pages)('%s leads only to headings that are there', (page) => {
+    const text = readFileSync(join(root, page), 'utf8');
+    const links = [...text.matchAll(/\]\((?!https?:|mailto:)([^)#\s]*)#([^)\s]+)\)/g)];
+    const missing = links.filter(([, to, anchor]) => {
+      const target = to === '' ? page : join(dirname(page), to!);
+      return target.endsWith('.md') && existsSync(join(root, target)) && !anchorsOf(target).includes(anchor!);
+    });
+    expect(missing.map(([link]) => link)).toEqual([]);
   });
 });
