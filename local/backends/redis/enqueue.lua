@@ -2,8 +2,8 @@
 --
 -- KEYS[1] `prefix:{queue}`. jobs.lua describes its keys.
 -- ARGV[1] epoch ms, '' = this server's clock   [2] ms of ageing per priority level   [3] channel of the workers, '' = none
--- ARGV[4] how many messages are plain: ready now, with an id that nobody can have sent before. Two arguments each: sort key and id, text.
--- Then the careful messages, four arguments each: sort key and id, text, ms until it may run, '1' = nobody can have sent this id before.
+-- ARGV[4] how many messages are plain: ready now, with a new id. Two arguments each: sort key and id, text.
+-- Then the careful messages, four arguments each: sort key and id, text, ms until it may run, '1' = the id is new.
 local base = KEYS[1]
 local at, ageing = tonumber(ARGV[1]), tonumber(ARGV[2])
 if not at then

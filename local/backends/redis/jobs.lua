@@ -76,13 +76,13 @@ end
 
 -- Moves delayed jobs whose time has come to the ready ones, ranked by that time.
 local function promote()
-  local due = redis.call('ZRANGEBYSCORE', delayed, '-inf', number(at), 'WITHSCORES', 'LIMIT', 0, page)
-  if #due == 0 then return end
-  redis.call('ZREMRANGEBYRANK', delayed, 0, #due / 2 - 1)
+  local first = redis.call('ZRANGEBYSCORE', delayed, '-inf', number(at), 'WITHSCORES', 'LIMIT', 0, page)
+  if #first == 0 then return end
+  redis.call('ZREMRANGEBYRANK', delayed, 0, #first / 2 - 1)
   local ranked = {}
-  for i = 1, #due, 2 do
-    ranked[i] = number(due[i + 1] + string.sub(due[i], 12, 12) * ageing)
-    ranked[i + 1] = due[i]
+  for i = 1, #first, 2 do
+    ranked[i] = number(first[i + 1] + string.sub(first[i], 12, 12) * ageing)
+    ranked[i + 1] = first[i]
   end
   redis.call('ZADD', ready, unpack(ranked))
 end

@@ -11,7 +11,7 @@ local function endLease(token)
   return id, text, stateOf(redis.call('HGET', states, id))
 end
 
--- The job may run again then, unless somebody has asked to cancel it.
+-- The job may run again then, unless it was asked to be cancelled.
 local function retryAt(id, text, state, readyAt)
   state.readyAt = number(readyAt)
   if state.cancelRequested == '1' then return finish(id, 'cancelled', state, 'cancelled', '', text) end
@@ -208,10 +208,10 @@ function actions.stats()
       if since <= at and (not oldest or since < oldest) then oldest = since end
     end
   end
-  local due = redis.call('ZCOUNT', delayed, '-inf', number(at))
+  local readyNow = redis.call('ZCOUNT', delayed, '-inf', number(at))
   local paused = redis.call('HGET', info, 'paused') == '1' and 1 or 0
   return {
-    count(':ready') + due, count(':delayed') - due, count(':leases'), count(':dead'), paused,
+    count(':ready') + readyNow, count(':delayed') - readyNow, count(':leases'), count(':dead'), paused,
     oldest and number(at - oldest),
   }
 end

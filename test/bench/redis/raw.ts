@@ -1,6 +1,6 @@
 /**
  * The ceiling: a list of ids, a hash of bodies and a sorted set of what is in flight, so that the jobs of a worker that dies come
- * back. One script deletes the last batch and claims the next.
+ * back. One script deletes the last batch and leases the next.
  */
 
 import { createHash } from 'node:crypto';
@@ -9,10 +9,10 @@ import { payload, sampleBody } from '../kit/app.ts';
 import type { Opened, Place } from '../kit/contender.ts';
 
 interface RawOptions {
-  /** Jobs per claim. @default as many as there are slots */
+  /** Jobs per call. @default as many as there are slots */
   readonly batch?: number;
-  /** Tell who listens of each job. */
-  readonly ring?: boolean;
+  /** PUBLISH each job. */
+  readonly notify?: boolean;
 }
 
 const sendScript = `
@@ -43,7 +43,7 @@ const sha = (text: string): string => createHash('sha1').update(text).digest('he
 const [sendSha, workSha] = [sha(sendScript), sha(workScript)];
 
 export const raw =
-  ({ batch, ring = false }: RawOptions) =>
+  ({ batch, notify = false }: RawOptions) =>
   async ({ url, schema }: Place): Promise<Opened> => {
     const client = new RedisClient({ url, RESP: 2, commandOptions: { timeout: 0 } });
     await client.connect();
@@ -54,9 +54,9 @@ export const raw =
       return JSON.stringify({ ...data, text: data.text.padEnd(data.text.length + length - 200, 'x') });
     };
     const key = `${schema}:`;
-    const channel = ring ? `${schema}:ring` : '';
+    const channel = notify ? `${schema}:jobs` : '';
     const send = (parts: string[]) => client.sendCommand(['EVALSHA', sendSha, '1', key, channel, ...parts]);
-    const claim = async (done: readonly string[], max: number) => {
+    const lease = async (done: readonly string[], max: number) => {
       const until = `${Date.now() + 30_000}`;
       const call = ['EVALSHA', workSha, '1', key, until, `${max}`, ...done];
       const [ids = [], bodies = []] = (await client.sendCommand(call)) as unknown as string[][];
@@ -73,7 +73,7 @@ export const raw =
         let done: string[] = [];
         watch.start();
         do {
-          const { ids } = await claim(done, only ? Math.min(max, count - ran) : max);
+          const { ids } = await lease(done, only ? Math.min(max, count - ran) : max);
           done = ids;
           ran += ids.length;
         } while (done.length > 0);
@@ -87,7 +87,7 @@ export const raw =
         const takeAll = async (): Promise<void> => {
           let done: string[] = [];
           do {
-            const { ids, bodies } = await claim(done, 10);
+            const { ids, bodies } = await lease(done, 10);
             for (const body of bodies) handle((JSON.parse(body) as { at: number }).at);
             done = ids;
           } while (done.length > 0);

@@ -8,7 +8,7 @@ const contenders = {
   longshore,
   raw: raw({}),
   'raw, k = 500': raw({ batch: 500 }),
-  'raw with PUBLISH': raw({ ring: true }),
+  'raw with PUBLISH': raw({ notify: true }),
   'bee-queue': beeQueue,
   BullMQ: bullmq,
 } satisfies Record<string, Contender>;

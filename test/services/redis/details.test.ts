@@ -90,9 +90,9 @@ describe('budgets', () => {
       await backend.abandon(lease, { reason: 'permanent', error: 'HANDLER: no' });
       await delay(2); // so that they die in an order
     }
-    const letters = await backend.admin!.deadLetters.list({});
-    expect(letters.map(({ id }) => id)).toEqual(['id-4', 'id-3', 'id-2']);
-    expect(warnings).toEqual([expect.stringContaining('deadBudget')]); // told once, not of each
+    const dead = await backend.admin!.deadLetters.list({});
+    expect(dead.map(({ id }) => id)).toEqual(['id-4', 'id-3', 'id-2']);
+    expect(warnings).toEqual([expect.stringContaining('deadBudget')]); // once, not for each
     await backend.close();
   });
 
@@ -166,8 +166,8 @@ describe('a large enqueue', () => {
   });
 });
 
-describe('acks and a claim of several queues in one step', () => {
-  it('fail together: what was claimed goes back uncounted', async () => {
+describe('acks and a fetch from several queues in one step', () => {
+  it('fail together: what was leased is released uncounted', async () => {
     const { backend, prefix } = open();
     await backend.enqueue([message({ id: 'a', queue: 'broken' }), message({ id: 'b' })]);
     const [lease] = await backend.fetch({ ...take, queues: ['broken'] });
@@ -194,7 +194,7 @@ describe('wrong inputs', () => {
     expect(() => redis(options as string)).toThrow(text);
   });
 
-  it('says so when nobody listens there, without the password', async () => {
+  it('says so when no server listens there, without the password', async () => {
     const backend = redis({ url: 'redis://:secret@127.0.0.1:1' });
     const error = await backend.fetch(take).catch((cause: unknown) => cause);
     expect(error).toMatchObject({ code: 'BACKEND', message: expect.stringMatching(/ECONNREFUSED.*Check/) });

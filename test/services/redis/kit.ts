@@ -1,4 +1,4 @@
-/** What the tests of one file share: a server of their own, and queues on it that nobody else has used. */
+/** What the tests of one file share: a server, and unused queues on it. */
 
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import type { QueueBackend } from '../../../core/contract/queue.ts';

@@ -1,7 +1,4 @@
-/**
- * A Redis server of the tests' own: in a temporary folder, on a free port, gone when the tests are. It never touches a
- * server that the machine runs already.
- */
+/** A Redis server for tests, in a temporary folder and on a free port. A server that the machine runs already is left alone. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -38,7 +35,7 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
   const { appendOnly = false, settings = {} } = options;
   const program = redisProgram();
   const folder = await mkdtemp(join(tmpdir(), 'longshore-redis-'));
-  // Others may use this machine too: so even here a password.
+  // Other users may share this machine.
   const password = randomBytes(12).toString('hex');
   const own = {
     bind: '127.0.0.1',
@@ -75,13 +72,13 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
     start: server.start,
     stop: (signal = 'SIGTERM') => server.stop(signal),
     signal: server.signal,
-    remove: () => server.remove('SIGKILL'), // the folder goes too: to write it would be for nothing
+    remove: () => server.remove('SIGKILL'), // the folder is removed too, so nothing need be written
   };
 }
 
 function launch(program: string, settings: Readonly<Record<string, string>>): Promise<ChildProcess> {
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
-  // In a session of its own, so that Ctrl-C reaches the tests alone and they can still end what they began.
+  // Detached: Ctrl-C must reach the tests only, which then stop the server.
   const server = spawn(program, args, { detached: true, stdio: ['ignore', 'pipe', 'ignore'] });
   return started('Redis', server, server.stdout, /eady to accept connections/);
 }

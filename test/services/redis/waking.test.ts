@@ -42,7 +42,7 @@ describe('an idle worker', () => {
     await sender.close();
   });
 
-  it('is notified for the first of many jobs, and nobody for those that come while it is at work', async () => {
+  it('is notified of the first of many jobs, and not of those that come while it is at work', async () => {
     const { backend: waiter, prefix } = open();
     const { backend: sender } = open({ prefix });
     const before = await publications();
@@ -171,7 +171,7 @@ describe('an idle worker', () => {
     await sender.close();
   });
 
-  it('finds a job although the connection on which it listens is dead and nobody has noticed', async () => {
+  it('finds a job although the connection on which it listens has died unnoticed', async () => {
     const proxy = await startProxy(server.url);
     const { backend: waiter, prefix } = open({ url: proxy.url, silenceMs: 300 }); // it may not have heard yet that it is subscribed
     const { backend: sender } = open({ prefix });
