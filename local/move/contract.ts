@@ -1,9 +1,9 @@
-/** What a backend offers so that a backlog can leave it with its past. */
+/** What a backend offers so that a backlog can move with its history. */
 
 import type { AbandonReason, AttemptReport, Progress } from '../../core/contract/outcome.ts';
 import type { OutgoingMessage, SendResult } from '../../core/contract/queue.ts';
 
-/** A waiting message or a dead letter with all that another backend needs to go on with it as if it had always been there. */
+/** A waiting message or a dead letter, with all that another backend needs to go on with it. */
 export interface MovedJob {
   /** `notBefore` is never null: of a ready message it is the moment since which it has been ready. */
   readonly message: OutgoingMessage;
@@ -18,30 +18,30 @@ export interface MovedJob {
 }
 
 /**
- * How a backlog leaves one backend and comes to another. A held message is out of everybody's reach (workers, `clear`, the
- * reaper) until `release` or `remove`, beyond the end of the process that has taken it, and is counted as leased.
- * The order `hold`, `put` there, `remove` here, `release` there can be broken off anywhere and begun again: nothing runs twice.
+ * How a backlog moves between backends. Workers, `clear` and the reaper cannot reach a held message until `release` or `remove`, even
+ * when the process that took it has ended. It counts as leased. The order is `hold`, `put` there, `remove` here, `release` there: it
+ * can stop anywhere and begin again, and nothing runs twice.
  */
 export interface QueueTransfer {
   /** Takes up to `max` waiting messages in their order, ready before delayed. Their attempts do not count. */
   hold(queue: string, max: number): Promise<MovedJob[]>;
-  /** Those that are held, whoever took or put them. */
+  /** All held messages, of any process. */
   held(queue: string, max: number): Promise<MovedJob[]>;
   /** Stores messages of one queue as they are: waiting ones held, dead ones as dead letters. A known id changes nothing and is a duplicate. */
   put(jobs: readonly MovedJob[]): Promise<SendResult[]>;
-  /** Puts held messages in line as they were; returns how many. One that somebody asked to cancel meanwhile ends here. */
+  /** Requeues held messages as they were; returns how many. One whose cancellation was requested meanwhile is cancelled now. */
   release(queue: string, ids: readonly string[]): Promise<number>;
-  /** Removes held messages and their records. `false`: it is not held, or somebody asked to cancel it: then it has ended so. */
+  /** Removes held messages and their records. `false`: it is not held, or its cancellation was requested: then it is cancelled now. */
   remove(queue: string, ids: readonly string[]): Promise<boolean[]>;
 }
 
-/** What a queue that cannot hold messages may offer instead, so that delayed ones, attempts and dead letters move too. */
+/** What a queue that cannot hold messages may offer, so that delayed ones, attempts and dead letters move too. */
 export interface PartialTransfer {
   /** The next delayed messages, which stay where they are: up to `max`, and at least one if there are any. */
   delayed(queue: string, max: number): Promise<MovedJob[]>;
   /** Removes messages that still wait for their time; `false` for any other. */
   removeDelayed(queue: string, ids: readonly string[]): Promise<boolean[]>;
-  /** Stores messages with their attempts: waiting ones in line at once, dead ones as dead letters. Not offered where neither is kept. */
+  /** Stores messages with their attempts: waiting ones queued at once, dead ones as dead letters. Not offered where neither is kept. */
   put?(jobs: readonly MovedJob[]): Promise<SendResult[]>;
 }
 

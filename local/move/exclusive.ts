@@ -6,13 +6,13 @@ import type { QueueBackend } from '../../core/contract/queue.ts';
 import type { KeyStore } from '../../core/contract/store.ts';
 
 const key = 'longshore:move';
-/** A move that was killed is out of the way after so long. */
+/** A killed move blocks others for so long. */
 const holdMs = 4_000;
 const renewMs = 1_000;
 
 /**
- * Whether both are one queue, whatever their addresses say. Known where both keep keys: else `false`. Backends of two kinds may
- * share a store and are still two.
+ * Whether both are one queue, whatever their addresses say. It can be known when both have a key store, otherwise it is `false`. Backends
+ * of two kinds may share a store and are still two.
  */
 export async function isSame(from: QueueBackend, to: QueueBackend, clock: Clock): Promise<boolean> {
   if (from === to) return true;
@@ -30,7 +30,7 @@ export interface Exclusive {
 }
 
 /**
- * Waits for a move that was killed to be out of the way; `waiting` is called once if that takes time. `null`: another move goes on.
+ * Waits for the lock of a killed move to expire, and calls `waiting` once if that takes time. `null`: another move runs.
  */
 export async function exclusive(
   backends: readonly QueueBackend[],
@@ -40,7 +40,7 @@ export async function exclusive(
   const owner = randomUUID();
   const held: KeyStore[] = [];
   const release = () => Promise.all(held.map((keys) => keys.release(key, owner).catch(() => false)));
-  let told = false;
+  let notified = false;
   for (const { stores } of backends) {
     if (!stores) continue;
     const deadline = clock.now() + 2 * holdMs;
@@ -51,8 +51,8 @@ export async function exclusive(
         await release();
         return null;
       }
-      if (!told) waiting();
-      told = true;
+      if (!notified) waiting();
+      notified = true;
       const waitMs = Math.min(500, Math.max(10, claim.until - clock.now()));
       await new Promise<void>((resolve) => clock.after(waitMs, resolve));
     }
@@ -61,7 +61,7 @@ export async function exclusive(
   let cancel = () => {};
   const renew = () => {
     cancel = clock.after(renewMs, () => {
-      // If it fails the hold ends, and jobs that are held are still in nobody's reach.
+      // If it fails the lock expires; held jobs still stay out of the workers' reach.
       for (const keys of held) keys.extend(key, owner, clock.now() + holdMs).catch(() => false);
       renew();
     });

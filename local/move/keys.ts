@@ -1,10 +1,10 @@
-/** The idempotency keys of what moves: an effect that was done at the origin must not be done again at the goal. */
+/** The idempotency keys of moved jobs: what was done at the origin must not be done again at the goal. */
 
 import { guardKey } from '../../core/attempt/guarded.ts';
 import type { KeyStore } from '../../core/contract/store.ts';
 import type { Envelope } from '../../core/envelope/envelope.ts';
 import type { MovedJob } from './contract.ts';
-import { facts } from './letter.ts';
+import { readEnvelope } from './moved-job.ts';
 
 const holdMs = 30_000;
 const atOnce = 32;
@@ -44,7 +44,7 @@ export function keyCarrier(from: KeyStore, to: KeyStore, owner: string, keepMs: 
 
 function keyOf(body: string): string | null {
   if (!body.includes('"idempotencyKey":"')) return null; // most have none, and need not be parsed
-  const envelope = facts(body) as Envelope | null;
+  const envelope = readEnvelope(body) as Envelope | null;
   if (typeof envelope?.idempotencyKey !== 'string' || typeof envelope.job !== 'string') return null;
   return guardKey(envelope.job, envelope);
 }

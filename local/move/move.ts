@@ -1,7 +1,7 @@
 /**
- * Drains a backlog from one backend into another. Of every job: held at the origin, put at the goal where it is held too, removed
- * at the origin, released at the goal. Whatever ends the process in between, the next move finds what is held on either side
- * and goes on from there: nothing is lost, and no job is in reach of workers on both sides.
+ * Drains a backlog from one backend into another. Each job is held at the origin, put at the goal and held there too, removed at the
+ * origin, and released at the goal. If the process is killed in between, the next move finds the held jobs on both sides and goes on:
+ * no job is lost, and none is available to workers on both sides.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -10,7 +10,7 @@ import type { LongshoreError } from '../../core/base/errors.ts';
 import type { QueueBackend, SendResult } from '../../core/contract/queue.ts';
 import type { MovedJob } from './contract.ts';
 import { type Carrier, keyCarrier } from './keys.ts';
-import { jobOfLetter } from './letter.ts';
+import { jobOfDeadLetter } from './moved-job.ts';
 import { createPages } from './pages.ts';
 import { type Goal, goalOf, type Origin, originOf } from './sides.ts';
 
@@ -21,9 +21,9 @@ export interface MoveOptions {
   readonly clock: Clock;
   /** Ends the move after the jobs that are under way. */
   readonly signal: AbortSignal;
-  /** What runs at the origin, or a killed move had in hand, is waited for: it may come back, for so long at most. */
+  /** The move waits for jobs that run at the origin or that a killed move had taken. They may come back for so long at most. */
   onWaiting(queue: string, longestMs: number): void;
-  /** So many jobs have left the origin. */
+  /** Called with the number of jobs that have left the origin. */
   onMoved(count: number): void;
 }
 
@@ -40,15 +40,15 @@ export interface Moved {
   waiting: number;
   delayed: number;
   dead: number;
-  /** Of those: already known at the goal, as after a move that was killed. */
+  /** Of those: already known at the goal, as after a killed move. */
   known: number;
-  /** Of those: had attempts behind them that the goal cannot know. */
+  /** Of those: whose attempts the goal cannot store. */
   reset: number;
-  /** Of those: were in hand when a move was killed, and the goal cannot tell whether it has them already. */
+  /** Of those: taken by a killed move, and possibly at the goal already. */
   unsure: number;
-  /** Idempotency keys that are done at the goal too now. */
+  /** Idempotency keys that were marked as done at the goal. */
   keys: number;
-  /** Stayed at the origin, because the goal cannot keep dead letters of another queue. */
+  /** Dead letters that stayed, because the goal cannot store those of another queue. */
   deadLeft: number;
   readonly refused: Refused[];
 }
@@ -61,7 +61,7 @@ interface Parts {
   readonly moved: Moved;
 }
 
-/** About one job, and not about the backend: the others go on. */
+/** Errors about one job and not the backend: the others go on. */
 const refusals = ['LIMIT', 'OPTION', 'PAYLOAD', 'ENVELOPE'];
 /** As long as a job keeps its key done unless it says otherwise. */
 const keyKeepMs = 86_400_000;
@@ -98,7 +98,7 @@ export async function move(options: MoveOptions): Promise<Moved> {
   return moved;
 }
 
-/** A queue that somebody has paused must not begin to run because it was moved. */
+/** A paused queue must not start to run because it was moved. */
 async function samePause({ from, to }: MoveOptions, queue: string): Promise<void> {
   const [stats] = (await from.admin?.stats(queue)) ?? [];
   if (stats?.paused) await to.admin?.pause(queue);
@@ -119,7 +119,7 @@ async function moveWaiting(parts: Parts, queue: string): Promise<void> {
     stuck.push(...(await moveSome(parts, queue, left)));
     if (!goal.holds) parts.moved.unsure += left.length;
   }
-  // What is held at the goal now has left its origin.
+  // All that is held at the goal has left its origin.
   if (origin.holds) await goal.releaseAll(queue);
   let waits = false;
   while (!signal.aborted) {
@@ -144,7 +144,7 @@ async function leasedAt({ admin }: QueueBackend, queue: string): Promise<number>
 
 const has = (jobs: readonly MovedJob[], id: string): boolean => jobs.some(({ message }) => message.id === id);
 
-/** Returns those that the goal refuses: they stay held until the others have gone, or they would be taken for ever. */
+/** Returns jobs that the goal refuses. They stay held until the others have moved, or they would be taken again and again. */
 async function moveSome(parts: Parts, queue: string, jobs: readonly MovedJob[]): Promise<MovedJob[]> {
   const { origin, goal, carrier, moved, options } = parts;
   const now = options.clock.now();
@@ -155,7 +155,7 @@ async function moveSome(parts: Parts, queue: string, jobs: readonly MovedJob[]):
     good.map(({ job }) => job),
   );
   const [ours, others] = [good.filter((_, i) => removed[i]), good.filter((_, i) => !removed[i])];
-  // Cancelled meanwhile, or given back by somebody: what becomes of it is decided there.
+  // Cancelled or released meanwhile: the origin decides what becomes of it.
   if (others.length > 0)
     await goal.drop(
       queue,
@@ -175,12 +175,12 @@ async function moveSome(parts: Parts, queue: string, jobs: readonly MovedJob[]):
   return refused;
 }
 
-/** Dead letters do not run by themselves, so they need not be held. */
+/** Dead letters do not run, so they need not be held. */
 async function moveDead(parts: Parts, queue: string): Promise<void> {
   const { goal, moved, options } = parts;
   const { from, signal } = options;
-  const letters = from.admin?.deadLetters;
-  if (!letters) return;
+  const deadLetters = from.admin?.deadLetters;
+  if (!deadLetters) return;
   if (!goal.keepsPast) {
     moved.deadLeft += (await from.admin.stats(queue))[0]?.dead ?? 0;
     return;
@@ -188,15 +188,15 @@ async function moveDead(parts: Parts, queue: string): Promise<void> {
   const stuck = new Set<string>();
   const pages = createPages(goal.mostAtOnce);
   while (!signal.aborted) {
-    const page = await letters.list({ queue, max: pages.size() + stuck.size });
+    const page = await deadLetters.list({ queue, max: pages.size() + stuck.size });
     const fresh = page.filter(({ id }) => !stuck.has(id));
     if (fresh.length === 0) return;
     const jobs: MovedJob[] = [];
     for (let i = 0; i < fresh.length; i += recordsAtOnce) {
       const some = fresh.slice(i, i + recordsAtOnce);
-      const read = some.map(async (letter) => {
-        const record = (await from.stores?.records.get(letter.id)) ?? null;
-        return jobOfLetter(letter, record);
+      const read = some.map(async (dead) => {
+        const record = (await from.stores?.records.get(dead.id)) ?? null;
+        return jobOfDeadLetter(dead, record);
       });
       jobs.push(...(await Promise.all(read)));
     }
@@ -204,9 +204,9 @@ async function moveDead(parts: Parts, queue: string): Promise<void> {
     const { good, refused } = sorted(parts, jobs, await goal.put(jobs));
     for (const { message } of refused) stuck.add(message.id);
     const ids = good.map(({ job }) => job.message.id);
-    const gone = await letters.discard(ids);
+    const gone = await deadLetters.discard(ids);
     if (gone < ids.length) {
-      // Somebody has retried or discarded some at this moment: what becomes of them is decided there.
+      // Some were retried or discarded meanwhile: the origin decides what becomes of them.
       const others = await lost(from, ids);
       await options.to.admin?.deadLetters.discard(others);
       for (const id of others) stuck.add(id);
@@ -217,7 +217,7 @@ async function moveDead(parts: Parts, queue: string): Promise<void> {
   }
 }
 
-/** Those that are no longer dead at the origin, and yet there. */
+/** Those that are at the origin, but no longer dead. */
 async function lost({ stores }: QueueBackend, ids: readonly string[]): Promise<string[]> {
   const found: string[] = [];
   for (const id of ids) if (await stores?.records.get(id)) found.push(id);
@@ -229,7 +229,7 @@ interface Sorted {
   readonly refused: MovedJob[];
 }
 
-/** Throws what is wrong with the goal itself. */
+/** Throws errors of the goal itself. */
 function sorted({ moved }: Parts, jobs: readonly MovedJob[], results: readonly SendResult[]): Sorted {
   const good: { job: MovedJob; known: boolean }[] = [];
   const refused: MovedJob[] = [];

@@ -1,4 +1,4 @@
-/** How many jobs are in hand at once: as many as are quick to move, and not more than fit into memory and into one statement. */
+/** How many jobs are moved at once: many for speed, but no more than fit into memory and into one statement. */
 
 import type { MovedJob } from './contract.ts';
 

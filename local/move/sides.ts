@@ -1,6 +1,6 @@
 /**
- * The two ends of a move. Where a backend offers `admin.transfer`, jobs are held and come with all that belongs to them;
- * from any other the ready ones are fetched like a worker does, and into any other they are enqueued.
+ * The two ends of a move. A backend with `admin.transfer` holds jobs and gives them with their history. From any other the ready
+ * jobs are fetched, and into any other they are enqueued.
  */
 
 import type { Clock } from '../../core/base/clock.ts';
@@ -8,19 +8,19 @@ import { LongshoreError } from '../../core/base/errors.ts';
 import type { JobLease, QueueBackend, SendResult } from '../../core/contract/queue.ts';
 import type { MovedJob } from './contract.ts';
 import { movable } from './contract.ts';
-import { jobOfLease } from './letter.ts';
+import { jobOfLease } from './moved-job.ts';
 
 export interface Origin {
-  /** What is held there now, by a move that was killed or by this one. */
+  /** Jobs that are held there, by this move or a killed one. */
   leftover(queue: string, max: number): Promise<MovedJob[]>;
-  /** The next ones, out of the reach of workers from now on. `[]` = nothing is left that can be taken. */
+  /** The next jobs, which workers cannot get from now on. `[]` = no job is left that can be taken. */
   take(queue: string, max: number): Promise<MovedJob[]>;
-  /** `false` = it is not ours any more, so its copy must go. */
+  /** `false` = the move has lost the job, so its copy must go. */
   remove(queue: string, jobs: readonly MovedJob[]): Promise<boolean[]>;
   release(queue: string, jobs: readonly MovedJob[]): Promise<void>;
-  /** Whether what a killed move had taken is in `leftover`. */
+  /** Whether `leftover` has the jobs that a killed move had taken. */
   readonly holds: boolean;
-  /** Else it comes back by itself, after so long. */
+  /** Otherwise they are ready again after so long. */
   readonly comesBackAfterMs: number;
 }
 
@@ -28,12 +28,12 @@ export interface Goal {
   put(jobs: readonly MovedJob[]): Promise<SendResult[]>;
   /** The copy of these must not run. */
   drop(queue: string, jobs: readonly MovedJob[]): Promise<void>;
-  /** Whether there are copies that a move has put there and not released. */
+  /** Whether there are copies that a move has not released. */
   anyHeld(queue: string): Promise<boolean>;
   release(queue: string, jobs: readonly MovedJob[]): Promise<void>;
-  /** Releases all: nothing of the queue is held at the origin any more. */
+  /** Releases all copies, once no job of the queue is held at the origin. */
   releaseAll(queue: string): Promise<void>;
-  /** `false`: what was put runs at once, so what a killed move had in hand may be there already. */
+  /** `false`: jobs run as soon as they are put, so those of a killed move may be there already. */
   readonly holds: boolean;
   /** `false`: attempts begin anew there, and dead letters cannot be put. */
   readonly keepsPast: boolean;
@@ -42,7 +42,7 @@ export interface Goal {
 }
 
 const pageSize = 500;
-/** Where nothing can be held, a killed move leaves at most so many that may be there twice. */
+/** Where jobs cannot be held, at most so many may run twice after a killed move. */
 const fewAtOnce = 100;
 const ids = (jobs: readonly MovedJob[]): string[] => jobs.map(({ message }) => message.id);
 
@@ -62,7 +62,7 @@ export function originOf(backend: QueueBackend, clock: Clock): Origin {
 }
 
 const leaseMs = 30_000;
-/** A broker of many hosts may answer an empty look though it has something: so often in a row it is believed. */
+/** A broker of many hosts may answer "empty" though it has jobs: it is believed after so many answers in a row. */
 const looks = 2;
 const lookMs = 2_000;
 const mostFetched = 100;
@@ -70,11 +70,11 @@ const mostFetched = 100;
 function fetching(backend: QueueBackend, clock: Clock): Origin {
   const { partialTransfer } = movable(backend);
   const leases = new Map<MovedJob, JobLease>();
-  /** Nothing else tells that two configs name one queue: what is put there comes out here again. */
+  /** Detects two configs that name one queue: a job that was put comes back. */
   const seen = new Set<string>();
 
   async function fetchSome(queue: string, most: number): Promise<MovedJob[]> {
-    // One that knows its delayed jobs is one server, and its answer can be believed at once.
+    // A backend that can list its delayed jobs is one server: its first answer is true.
     const [times, waitMs] = partialTransfer ? [1, 0] : [looks, lookMs];
     for (let look = 0; look < times; look++) {
       const request = { queues: [queue], max: Math.min(most, mostFetched), leaseMs, waitMs };
@@ -91,14 +91,14 @@ function fetching(backend: QueueBackend, clock: Clock): Origin {
 
   return {
     holds: false,
-    // One server notices at once that whoever held a job is gone.
+    // One server requeues a job at once when its holder's connection ends.
     comesBackAfterMs: partialTransfer ? 0 : leaseMs,
     leftover: async () => [],
     async take(queue, most) {
       const ready = await fetchSome(queue, most);
       if (ready.length > 0 && ready.every(({ message }) => seen.has(message.id))) throw goesRound();
       const delayed = ready.length > 0 ? [] : ((await partialTransfer?.delayed(queue, most)) ?? []);
-      // One that the goal has refused is still there.
+      // Jobs that the goal has refused are still there.
       const jobs = [...ready, ...delayed.filter(({ message }) => !seen.has(message.id))];
       for (const { message } of jobs) seen.add(message.id);
       return jobs;
@@ -118,7 +118,7 @@ function fetching(backend: QueueBackend, clock: Clock): Origin {
     },
     async release(_, jobs) {
       for (const job of jobs) {
-        const lease = leases.get(job); // a delayed one was never taken
+        const lease = leases.get(job); // a delayed job was never leased
         if (lease) await backend.nack(lease, { delayMs: 0, countAttempt: false });
         leases.delete(job);
       }
@@ -143,7 +143,7 @@ export function goalOf(backend: QueueBackend, move: string): Goal {
       put: (jobs) =>
         partialTransfer?.put?.(jobs) ??
         backend.enqueue(jobs.map(({ message }) => ({ ...message, hints: { move } }))),
-      drop: async () => {}, // it may run there already: that is what a queue without holding means
+      drop: async () => {}, // it may run there already
       anyHeld: async () => false,
       release: async () => {},
       releaseAll: async () => {},

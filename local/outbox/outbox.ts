@@ -36,7 +36,7 @@ export interface Outbox extends QueueBackend {
   enqueueIn(tx: SqlTransaction, messages: readonly OutgoingMessage[]): Promise<SendResult[]>;
   /** Of this target. */
   backlog(): Promise<OutboxBacklog>;
-  /** What the target will not take. Also among the dead letters of `admin`, where the target has one. */
+  /** Messages that the target refuses. Also among the dead letters of `admin`, where the target has one. */
   readonly refused: DeadLetters;
   /** `stop` is called, and waited for, before `close()` closes anything. Returns a function that takes it back. */
   beforeClose(stop: () => Promise<unknown>): () => void;
@@ -78,7 +78,7 @@ export function outbox(source: OutboxSource, options: OutboxOptions): Outbox {
     refused,
     ...(to.admin ? { admin: withRefused(to.admin, refused) } : {}),
     enqueueIn: (tx, messages) => write(messages, tx),
-    // Through the outbox too, though there is no transaction: passing it by, it would overtake what waits there.
+    // Through the outbox too, though there is no transaction: sent directly, it would overtake what waits there.
     async enqueue(messages) {
       try {
         return await write(messages, null);
@@ -110,14 +110,14 @@ export function outbox(source: OutboxSource, options: OutboxOptions): Outbox {
 function refusedOf(table: OutboxTable, target: string): DeadLetters {
   return {
     async list({ queue = null, max = 100 }) {
-      return (await table.refused(target, queue, max)).map(letterOf);
+      return (await table.refused(target, queue, max)).map(deadLetterOf);
     },
     retry: (ids) => table.retry(target, ids),
     discard: (ids) => table.discard(target, ids),
   };
 }
 
-function letterOf({ id, queue, error, refusedAt, text }: RefusedRow): DeadLetter {
+function deadLetterOf({ id, queue, error, refusedAt, text }: RefusedRow): DeadLetter {
   const message = messageOf(text);
   const { job = '', body = text } = message ?? {};
   return { id, queue, job, reason: 'rejected', error, attempt: 0, diedAt: refusedAt, body };

@@ -14,7 +14,7 @@ import type { Fate } from './table.ts';
 export interface RelayOptions {
   /** Rows moved in one step; fewer when they are large. @default 500 */
   readonly batchSize?: number;
-  /** Is told of failures, recoveries and refused messages: `app.events.emit`, or `logTo(logger)`. @default nobody */
+  /** Called with failures, recoveries and refused messages: `app.events.emit`, or `logTo(logger)`. @default none */
   readonly on?: EventListener;
   /** Stops the relay, as `stop()` does. */
   readonly signal?: AbortSignal;
@@ -30,17 +30,17 @@ export interface RelaySummary {
 }
 
 export interface Relay {
-  /** Lets the call to the target that is under way end and be written down; begins no other. */
+  /** Finishes the call to the target that is under way; begins no other. */
   stop(): Promise<RelaySummary>;
-  /** Resolves after it has stopped, whoever asked for it. Never rejects. */
+  /** Resolves when it has stopped, for whatever reason. Never rejects. */
   readonly done: Promise<RelaySummary>;
 }
 
-/** A target or a database that is back is noticed within this. */
+/** A target or a database that is back is found within this. */
 const longestBackoffMs = 1_000;
-/** How often a relay looks whether the one at work still is. */
+/** How often a waiting relay checks whether the active one still runs. */
 const standbyMs = 500;
-/** A message that fails so often while its neighbours are taken is refused: else enough of its kind would block them all. */
+/** A message that fails so often while others are taken is refused: otherwise enough of its kind would block the outbox. */
 const mostTries = 25;
 
 export function startRelay(outbox: Outbox, options: RelayOptions = {}): Relay {
@@ -56,7 +56,7 @@ export function startRelay(outbox: Outbox, options: RelayOptions = {}): Relay {
   const sourceHealth = createHealth(source.name);
   const targetHealth = createHealth(target.backend.name);
 
-  /** Tells of failures, counts those in a row, and says how long to leave the backend alone. */
+  /** Emits failures and recoveries of a backend, and computes the pause after failures in a row. */
   function createHealth(backend: string) {
     let failures = 0;
     let failedAt = 0;
@@ -83,7 +83,7 @@ export function startRelay(outbox: Outbox, options: RelayOptions = {}): Relay {
     return fates.map((fate, i) => (fate.state === 'kept' && anySent ? triedAgain(fate, texts[i]!) : fate));
   }
 
-  /** The target works, and did not take this one. */
+  /** The target took others, but not this one. */
   function triedAgain(fate: Fate & { state: 'kept' }, text: string): Fate {
     if (fate.error === null) return fate;
     const { id, queue } = messageOf(text)!;
@@ -95,7 +95,7 @@ export function startRelay(outbox: Outbox, options: RelayOptions = {}): Relay {
     return { state: 'refused', id, queue, error };
   }
 
-  /** After the database has it all written down. */
+  /** After the database has committed the fates. */
   function account(texts: readonly string[], fates: readonly Fate[]): void {
     let failure: LongshoreError | null = null;
     let anySent = false;
@@ -135,7 +135,7 @@ export function startRelay(outbox: Outbox, options: RelayOptions = {}): Relay {
         sourceHealth.failed(backendError('relaying', error));
         await pause.wait(sourceHealth.backoffMs, signal);
       }
-      await new Promise(setImmediate); // timers and signals must get their turn
+      await new Promise(setImmediate); // so that timers and signals run
     }
     return counts;
   }

@@ -2,11 +2,12 @@
 
 import { LongshoreError } from '../../core/base/errors.ts';
 import type { BackendLimits, OutgoingMessage } from '../../core/contract/queue.ts';
+import { tooLarge } from '../../core/kit/body-limit.ts';
 
 /** Without hints: a relay may send it more than once. */
 export const rowOf = ({ hints: _, ...message }: OutgoingMessage): string => JSON.stringify(message);
 
-/** `null` for a text that `rowOf` has not made: somebody else can write to the table. */
+/** `null` for a text that is not from `rowOf`: others can write to the table. */
 export function messageOf(text: string): OutgoingMessage | null {
   let message: OutgoingMessage;
   try {
@@ -21,16 +22,14 @@ export function messageOf(text: string): OutgoingMessage | null {
     : null;
 }
 
-/** Why the target would not take the message; `null` = it would. Once it is in the outbox its sender cannot be told. */
+/** Why the target would refuse the message; `null` = it would take it. Checked here, because later the sender cannot be informed. */
 export function refusal(
   { body, notBefore }: OutgoingMessage,
   { maxBodyBytes, maxDelayMs }: BackendLimits,
   now: number,
 ): LongshoreError | null {
-  if (body.length * 3 > maxBodyBytes && Buffer.byteLength(body) > maxBodyBytes) {
-    const got = Buffer.byteLength(body);
-    return new LongshoreError('LIMIT', `Expected a body of at most ${maxBodyBytes} bytes, got ${got}.`);
-  }
+  const error = tooLarge(body, maxBodyBytes);
+  if (error) return error;
   const delayMs = notBefore === null ? 0 : notBefore - now;
   if (maxDelayMs !== null && delayMs > maxDelayMs) {
     return new LongshoreError('LIMIT', `Expected a delay of at most ${maxDelayMs} ms, got ${delayMs}.`);

@@ -9,11 +9,11 @@ import type { Fate } from './table.ts';
 
 /** After this long no further call to the target begins; the rows that are left come with the next batch. */
 const batchMs = 5_000;
-/** A target that does not answer a call within this time is down. */
+/** A target that does not answer a call within this time counts as down. */
 const callMs = 10_000;
 export const longestBatchMs = batchMs + callMs;
 
-/** What a target says of a message, not of itself: sending it again cannot help. */
+/** Errors about the message and not the target: sending it again cannot help. */
 const permanent: ReadonlySet<ErrorCode> = new Set(['LIMIT', 'OPTION', 'PAYLOAD', 'ENVELOPE']);
 
 const untried: Fate = { state: 'kept', error: null };
@@ -32,41 +32,41 @@ export async function sendBatch(
   /** Groups of which a message stays behind. */
   const held = new Set<string | null>();
   for (const wave of wavesOf(messages)) {
-    const places = wave.filter((place) => !held.has(messages[place]!.group));
-    if (places.length === 0) continue;
+    const indexes = wave.filter((index) => !held.has(messages[index]!.group));
+    if (indexes.length === 0) continue;
     if (clock.now() >= until || signal.aborted) break;
-    const some = places.map((place) => messages[place]!);
+    const some = indexes.map((index) => messages[index]!);
     let results: SendResult[];
     try {
       results = await inTime(to.enqueue(some), clock);
     } catch (cause) {
       const error = backendError('relaying', cause);
-      for (const place of places) fates[place] = { state: 'kept', error };
+      for (const index of indexes) fates[index] = { state: 'kept', error };
       break; // it cannot be reached at all
     }
-    for (const [i, place] of places.entries()) {
+    for (const [i, index] of indexes.entries()) {
       const message = some[i]!;
-      fates[place] = fateOf(message, results[i]);
-      if (fates[place].state === 'kept') held.add(message.group); // without a group no later wave has it
+      fates[index] = fateOf(message, results[i]);
+      if (fates[index].state === 'kept') held.add(message.group); // without a group no later wave has it
     }
   }
   return fates;
 }
 
 /**
- * The places of the messages, call by call: of each group one message per call, because a target may take a call in parts
- * and the second of a group must not get there before the first. Messages without a group all go with the first call.
+ * The indexes of the messages, call by call. A call has one message per group: a target may take a call in parts, and the second
+ * message of a group must not overtake the first. Messages without a group all go with the first call.
  */
 function wavesOf(messages: readonly (OutgoingMessage | null)[]): number[][] {
   const waves: number[][] = [];
   const next = new Map<string, number>();
-  for (const [place, message] of messages.entries()) {
+  for (const [index, message] of messages.entries()) {
     if (!message) continue;
     const { group } = message;
     const wave = group === null ? 0 : (next.get(group) ?? 0);
     if (group !== null) next.set(group, wave + 1);
     waves[wave] ??= [];
-    waves[wave].push(place);
+    waves[wave].push(index);
   }
   return waves;
 }

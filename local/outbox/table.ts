@@ -7,7 +7,7 @@ import type { SqlTransaction } from '../../core/contract/queue.ts';
 export type Fate =
   /** The target has it: the row goes. */
   | { readonly state: 'sent' }
-  /** The target will never take it: the row is put aside with its error. `id` and `queue` are for whoever asks for it. */
+  /** The target will never take it: the row is set aside with its error. `id` and `queue` are for listings. */
   | { readonly state: 'refused'; readonly id: string; readonly queue: string; readonly error: LongshoreError }
   /** The row stays where it is; `error` is null when it was not tried. */
   | { readonly state: 'kept'; readonly error: LongshoreError | null };
@@ -24,21 +24,21 @@ export interface RefusedRow {
 export interface OutboxBacklog {
   /** Rows that the relay has still to move. */
   readonly waiting: number;
-  /** How long the first of them has waited; `null` when there is none. Growing means that no relay runs, or that the target is down. */
+  /** How long the oldest has waited; `null` = there is none. If it grows, no relay runs, or the target is down. */
   readonly oldestMs: number | null;
-  /** Rows that the target will not take, kept until somebody retries or discards them. */
+  /** Rows that the target refuses, kept until they are retried or discarded. */
   readonly refused: number;
 }
 
 export interface OutboxTable {
-  /** The rows come to be when `tx` commits, or never; without `tx`, when this resolves. */
+  /** The rows are stored when `tx` commits; without `tx`, when this resolves. */
   write(target: string, texts: readonly string[], tx: SqlTransaction | null): Promise<void>;
   /**
-   * Gives the next rows to `send`, in the order in which they were written, and then does to each what its fate says.
-   * While that lasts no other relay gets rows of this target. A relay that dies meanwhile leaves every row where it was.
+   * Gives the next rows to `send`, in the order in which they were written, and then applies their fates. Meanwhile no other relay
+   * gets rows of this target. If the relay dies, every row stays where it was.
    *
    * @param most rows
-   * @param withinMs how long `send` takes at most; one that takes longer loses its right to the rows
+   * @param withinMs how long `send` takes at most; after that the rows are free for other relays
    */
   move(
     target: string,
@@ -47,14 +47,14 @@ export interface OutboxTable {
     send: (texts: readonly string[]) => Promise<readonly Fate[]>,
   ): Promise<'moved' | 'empty' | 'busy' | 'closed'>;
   /**
-   * To be called before looking for rows. The function it returns resolves when some may have come since, or when it is
-   * time to look anyway; at once when `signal` aborts.
+   * Call it before looking for rows. The function it returns resolves when new rows may have come since, when it is time to look
+   * anyway, or when `signal` aborts.
    */
   watch(): (signal: AbortSignal) => Promise<void>;
   backlog(target: string): Promise<OutboxBacklog>;
   /** Newest first. `queue` null = any. */
   refused(target: string, queue: string | null, most: number): Promise<RefusedRow[]>;
-  /** Puts refused rows in line again, behind those that wait; returns how many were found. */
+  /** Requeues refused rows behind those that wait; returns how many were found. */
   retry(target: string, ids: readonly string[]): Promise<number>;
   discard(target: string, ids: readonly string[]): Promise<number>;
 }

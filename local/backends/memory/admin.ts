@@ -1,7 +1,7 @@
 import type { QueueAdmin } from '../../../core/contract/admin.ts';
 import type { MovableAdmin } from '../../move/contract.ts';
 import { before, deadLetterOf, type Entry, isDead, peekedOf } from './entry.ts';
-import type { MemoryState } from './index.ts';
+import type { MemoryState } from './state.ts';
 import { memoryTransfer } from './transfer.ts';
 
 export function memoryAdmin(state: MemoryState, maxBodyBytes: number): QueueAdmin & MovableAdmin {
@@ -15,7 +15,7 @@ export function memoryAdmin(state: MemoryState, maxBodyBytes: number): QueueAdmi
   return {
     transfer: memoryTransfer(state, maxBodyBytes),
     async stats(only) {
-      const queues = only === undefined ? [...state.lines.keys()] : [only];
+      const queues = only === undefined ? [...state.readyLists.keys()] : [only];
       return queues.map((queue) => {
         const mine = all().filter((entry) => entry.message.queue === queue);
         const ready = mine.filter(isReady);
@@ -41,13 +41,13 @@ export function memoryAdmin(state: MemoryState, maxBodyBytes: number): QueueAdmi
     async clear(queue) {
       const waiting = all().filter((entry) => entry.message.queue === queue && isWaiting(entry));
       for (const entry of waiting) {
-        entry.state = 'cancelled'; // so that its place in line counts as stale
+        entry.state = 'cancelled'; // so that its item in the ready list is stale
         entries.delete(entry.message.id);
       }
       return waiting.length;
     },
     async pause(queue) {
-      state.lineOf(queue);
+      state.readyListOf(queue);
       paused.add(queue);
     },
     async resume(queue) {
@@ -73,7 +73,7 @@ export function memoryAdmin(state: MemoryState, maxBodyBytes: number): QueueAdmi
           entry.finishedAt = null;
           entry.reason = null;
           entry.error = null;
-          state.place(entry, clock.now());
+          state.queue(entry, clock.now());
           count++;
         }
         return count;

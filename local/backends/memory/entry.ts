@@ -18,7 +18,7 @@ export interface Entry {
   attempt: number;
   token: string;
   leaseUntil: number;
-  claimedAt: number;
+  leasedAt: number;
   interrupted: boolean;
   cancelRequested: boolean;
   finishedAt: number | null;
@@ -26,6 +26,28 @@ export interface Entry {
   progress: Progress | null;
   reason: AbandonReason | null;
   error: string | null;
+}
+
+export function newEntry(seq: number, message: OutgoingMessage, now: number): Entry {
+  return {
+    seq,
+    message,
+    createdAt: now,
+    state: 'ready',
+    readyAt: now,
+    rank: 0,
+    attempt: 0,
+    token: '',
+    leaseUntil: 0,
+    leasedAt: 0,
+    interrupted: false,
+    cancelRequested: false,
+    finishedAt: null,
+    reports: [],
+    progress: null,
+    reason: null,
+    error: null,
+  };
 }
 
 export function isLive(entry: Entry): boolean {

@@ -2,15 +2,16 @@
 
 import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
-import { LongshoreError } from '../../../core/base/errors.ts';
-import type { AbandonReason, AttemptReport } from '../../../core/contract/outcome.ts';
+import type { AttemptReport } from '../../../core/contract/outcome.ts';
 import type { JobLease, QueueBackend, SendResult } from '../../../core/contract/queue.ts';
 import type { Retention } from '../../../core/contract/store.ts';
+import { tooLarge } from '../../../core/kit/body-limit.ts';
 import { backendDefaults, lostAttempt } from '../shared/defaults.ts';
 import { createWaiters } from '../shared/waiters.ts';
 import { memoryAdmin } from './admin.ts';
-import { before, type Entry } from './entry.ts';
-import { createLine, type Line } from './line.ts';
+import { before, type Entry, newEntry } from './entry.ts';
+import { createReadyList, type ReadyList } from './ready-list.ts';
+import type { MemoryState } from './state.ts';
 import { memoryKeys, memoryRecords, memoryWorkers } from './stores.ts';
 
 export { type MemoryStoreOptions, memoryStore } from './store.ts';
@@ -21,22 +22,6 @@ export interface MemoryOptions {
   readonly ageingMs?: number;
   readonly retention?: Partial<Retention>;
   readonly maxBodyBytes?: number;
-}
-
-/** What the parts of the memory backend share. */
-export interface MemoryState {
-  readonly clock: Clock;
-  readonly retention: Retention;
-  readonly entries: Map<string, Entry>;
-  readonly lines: Map<string, Line>;
-  readonly paused: Set<string>;
-  lineOf(queue: string): Line;
-  /** Lets waiting fetches look again. */
-  wake(): void;
-  nextSeq(): number;
-  /** Puts an entry (back) in line, to be ready at `readyAt`. */
-  place(entry: Entry, readyAt: number): void;
-  finish(entry: Entry, state: Entry['state'], reason: AbandonReason | null, error: string | null): void;
 }
 
 export function memory(options: MemoryOptions = {}): QueueBackend {
@@ -51,23 +36,23 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
     clock,
     retention: { ...backendDefaults.retention, ...options.retention },
     entries: new Map(),
-    lines: new Map(),
+    readyLists: new Map(),
     paused: new Set(),
-    lineOf(queue) {
-      let line = state.lines.get(queue);
-      if (!line) {
-        line = createLine();
-        state.lines.set(queue, line);
+    readyListOf(queue) {
+      let list = state.readyLists.get(queue);
+      if (!list) {
+        list = createReadyList();
+        state.readyLists.set(queue, list);
       }
-      return line;
+      return list;
     },
     wake: () => waiters.wake(),
     nextSeq: () => seq++,
-    place(entry, readyAt) {
+    queue(entry, readyAt) {
       entry.readyAt = readyAt;
       entry.rank = readyAt + entry.message.priority * ageingMs;
       entry.state = readyAt > clock.now() ? 'delayed' : 'ready';
-      state.lineOf(entry.message.queue).push(entry);
+      state.readyListOf(entry.message.queue).push(entry);
       waiters.wake();
     },
     finish(entry, ended, reason, error) {
@@ -89,9 +74,9 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
     return entry;
   }
 
-  function again(entry: Entry, readyAt: number): void {
+  function requeue(entry: Entry, readyAt: number): void {
     if (entry.cancelRequested) state.finish(entry, 'cancelled', 'cancelled', null);
-    else state.place(entry, readyAt);
+    else state.queue(entry, readyAt);
   }
 
   const keys = memoryKeys(clock);
@@ -105,36 +90,13 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
     async enqueue(messages) {
       return messages.map((message): SendResult => {
         const { id } = message;
-        if (Buffer.byteLength(message.body) > maxBodyBytes) {
-          const error = new LongshoreError(
-            'LIMIT',
-            `Expected a body of at most ${maxBodyBytes} bytes, got more.`,
-          );
-          return { ok: false, id, error };
-        }
+        const error = tooLarge(message.body, maxBodyBytes);
+        if (error) return { ok: false, id, error };
         if (state.entries.has(id)) return { ok: true, id, duplicate: true };
         const now = clock.now();
-        const entry: Entry = {
-          seq: state.nextSeq(),
-          message,
-          createdAt: now,
-          state: 'ready',
-          readyAt: now,
-          rank: 0,
-          attempt: 0,
-          token: '',
-          leaseUntil: 0,
-          claimedAt: 0,
-          interrupted: false,
-          cancelRequested: false,
-          finishedAt: null,
-          reports: [],
-          progress: null,
-          reason: null,
-          error: null,
-        };
+        const entry = newEntry(state.nextSeq(), message, now);
         state.entries.set(id, entry);
-        state.place(entry, Math.max(now, message.notBefore ?? now));
+        state.queue(entry, Math.max(now, message.notBefore ?? now));
         return { ok: true, id, duplicate: false };
       });
     },
@@ -151,7 +113,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
           entry.state = 'leased';
           entry.attempt++;
           entry.token = randomUUID();
-          entry.claimedAt = now;
+          entry.leasedAt = now;
           entry.leaseUntil = now + leaseMs;
           leased.set(entry.token, entry);
           const { queue, body } = entry.message;
@@ -159,8 +121,11 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
           leases.push({ queue, body, attempt, token, expiresAt: entry.leaseUntil, interrupted });
         }
         if (leases.length > 0 || now >= until || signal?.aborted || !open) return leases;
-        const due = Math.min(...unpaused.map((queue) => state.lineOf(queue).nextDue() ?? until), until);
-        await waiters.wait(Math.max(1, due - now), signal);
+        const readyAt = Math.min(
+          ...unpaused.map((queue) => state.readyListOf(queue).nextReadyAt() ?? until),
+          until,
+        );
+        await waiters.wait(Math.max(1, readyAt - now), signal);
       }
     },
 
@@ -171,8 +136,8 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
         if (entry.leaseUntil > now || entry.message.queue !== queue) continue;
         leased.delete(token);
         entry.interrupted = true;
-        entry.reports.push({ ...lostAttempt(entry.attempt), startedAt: entry.claimedAt, endedAt: now });
-        again(entry, now);
+        entry.reports.push({ ...lostAttempt(entry.attempt), startedAt: entry.leasedAt, endedAt: now });
+        requeue(entry, now);
         count++;
       }
       return count;
@@ -193,7 +158,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
       if (!entry) return false;
       if (countAttempt) entry.interrupted = false;
       else entry.attempt--;
-      again(entry, clock.now() + delayMs);
+      requeue(entry, clock.now() + delayMs);
       return true;
     },
 
@@ -222,11 +187,11 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
   };
 
   function next(queues: readonly string[], now: number): Entry | null {
-    let best: Line | null = null;
+    let best: ReadyList | null = null;
     for (const queue of queues) {
-      const line = state.lineOf(queue);
-      const candidate = line.first(now);
-      if (candidate && (!best || before(candidate, best.first(now)!))) best = line;
+      const list = state.readyListOf(queue);
+      const candidate = list.first(now);
+      if (candidate && (!best || before(candidate, best.first(now)!))) best = list;
     }
     return best ? best.take(now) : null;
   }

@@ -1,8 +1,9 @@
 import type { Clock } from '../../../core/base/clock.ts';
 import type { KeyCompletion } from '../../../core/contract/queue.ts';
-import type { KeyStore, RecordStore, WorkerBeat, WorkerRegistry } from '../../../core/contract/store.ts';
+import type { KeyStore, RecordStore, WorkerRegistry } from '../../../core/contract/store.ts';
+import { workerRegistry } from '../../../core/kit/worker-registry.ts';
 import { isDead, isLive, recordOf, statusOf } from './entry.ts';
-import type { MemoryState } from './index.ts';
+import type { MemoryState } from './state.ts';
 
 interface KeyRow {
   /** `null` = released or completed. */
@@ -128,18 +129,10 @@ export function memoryRecords(state: MemoryState, keys: MemoryKeys): RecordStore
 }
 
 export function memoryWorkers(): WorkerRegistry {
-  const beats = new Map<string, WorkerBeat>();
-  return {
-    async heartbeat(beat) {
-      beats.set(beat.id, beat);
-    },
-    async list(seenSince) {
-      return [...beats.values()]
-        .filter((beat) => beat.seenAt >= seenSince)
-        .sort((a, b) => a.startedAt - b.startedAt);
-    },
-    async remove(id) {
-      beats.delete(id);
-    },
-  };
+  const beats = new Map<string, string>();
+  return workerRegistry({
+    write: async ({ id }, text) => beats.set(id, text),
+    read: async () => [...beats.values()],
+    remove: async (id) => beats.delete(id),
+  });
 }

@@ -1,12 +1,12 @@
-/** Hands waiting jobs over to another backend, and takes them from one. A held entry counts as leased, to nobody. */
+/** Transfers waiting jobs to and from another backend. A held entry counts as leased, but has no owner. */
 
 import type { SendResult } from '../../../core/contract/queue.ts';
 import { tooLarge } from '../../../core/kit/body-limit.ts';
 import type { MovedJob, QueueTransfer } from '../../move/contract.ts';
-import { before, type Entry } from './entry.ts';
-import type { MemoryState } from './index.ts';
+import { before, type Entry, newEntry } from './entry.ts';
+import type { MemoryState } from './state.ts';
 
-/** No claim makes such a token. */
+/** No fetch makes such a token. */
 const heldToken = '~move';
 const isHeld = (entry: Entry): boolean => entry.state === 'leased' && entry.token === heldToken;
 
@@ -29,22 +29,20 @@ export function memoryTransfer(state: MemoryState, maxBodyBytes: number): QueueT
     const { id, body, queue } = message;
     const error = tooLarge(body, maxBodyBytes);
     if (error) return { ok: false, id, error };
-    state.lineOf(queue);
+    state.readyListOf(queue);
     if (entries.has(id)) return { ok: true, id, duplicate: true };
     const ended = death?.reason === 'expired' ? 'expired' : 'failed';
+    const now = clock.now();
     entries.set(id, {
-      seq: state.nextSeq(),
-      message,
+      ...newEntry(state.nextSeq(), message, now),
       createdAt: job.createdAt,
       state: death ? ended : 'leased',
-      readyAt: message.notBefore ?? clock.now(),
-      rank: 0,
+      readyAt: message.notBefore ?? now,
       attempt: job.attempts,
       token: heldToken,
       leaseUntil: Number.POSITIVE_INFINITY,
-      claimedAt: clock.now(),
+      leasedAt: now,
       interrupted: job.interrupted,
-      cancelRequested: false,
       finishedAt: death?.at ?? null,
       reports: [...job.reports],
       progress: job.progress,
@@ -76,7 +74,7 @@ export function memoryTransfer(state: MemoryState, maxBodyBytes: number): QueueT
       const held = ids.flatMap((id) => heldOf(queue, id) ?? []);
       for (const entry of held) {
         if (entry.cancelRequested) cancel(entry);
-        else state.place(entry, entry.readyAt);
+        else state.queue(entry, entry.readyAt);
       }
       return held.length;
     },

@@ -1,13 +1,13 @@
 import type { QueueAdmin, QueueStats } from '../../../core/contract/admin.ts';
 import type { MovableAdmin } from '../../move/contract.ts';
-import type { SqliteState } from './index.ts';
 import { deadLetterOf, type JobRow, peekedOf, recordColumns } from './rows.ts';
-import { State } from './schema.ts';
+import { JobState } from './schema.ts';
+import type { SqliteState } from './state.ts';
 import { sqliteTransfer } from './transfer.ts';
 
 export function sqliteAdmin(state: SqliteState, maxBodyBytes: number): QueueAdmin & MovableAdmin {
   const { db, clock } = state;
-  const dead = `ended IN (${State.failed}, ${State.expired})`;
+  const dead = `ended IN (${JobState.failed}, ${JobState.expired})`;
   const names = db.prepare('SELECT name FROM queues ORDER BY name');
   const counts = db.prepare(`
     WITH asked (queue, now) AS (SELECT ?, ?)
@@ -98,7 +98,7 @@ export function sqliteAdmin(state: SqliteState, maxBodyBytes: number): QueueAdmi
         const now = clock.now();
         const reviveOne = (id: string): boolean => {
           const job = revive.get(now, now, id) as { seq: number; queue: string; rank: number } | undefined;
-          if (job) state.places.line({ ...job, readyAt: now, attempt: 0, interrupted: 0 }, now);
+          if (job) state.narrowRows.insert({ ...job, readyAt: now, attempt: 0, interrupted: 0 }, now);
           return job !== undefined;
         };
         const count = db.transaction('retrying', () => ids.filter(reviveOne).length);

@@ -12,13 +12,14 @@ import type { Retention } from '../../../core/contract/store.ts';
 import { backendDefaults } from '../shared/defaults.ts';
 import { createWaiters } from '../shared/waiters.ts';
 import { sqliteAdmin } from './admin.ts';
-import { createClaims } from './claims.ts';
-import { type Database, openDatabase } from './database.ts';
-import { createInsert } from './insert.ts';
+import { openDatabase } from './database.ts';
+import { createEnqueue } from './enqueue.ts';
 import { sqliteKeys } from './keys.ts';
-import { createPlaces, type Places } from './places.ts';
+import { createLeases } from './leases.ts';
+import { createNarrowRows } from './narrow-rows.ts';
 import { sqliteRecords } from './records.ts';
 import { createSettler } from './settle.ts';
+import type { SqliteState } from './state.ts';
 import { sqliteWorkers } from './workers.ts';
 
 export { type SqliteStoreOptions, sqliteStore } from './store.ts';
@@ -43,17 +44,6 @@ export interface SqliteOptions {
   readonly clock?: Clock;
 }
 
-/** What the parts of the backend share. */
-export interface SqliteState {
-  readonly db: Database;
-  readonly clock: Clock;
-  readonly retention: Retention;
-  readonly ageingMs: number;
-  readonly places: Places;
-  /** Lets waiting fetches of this process look again. */
-  wake(): void;
-}
-
 export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
   const options = typeof pathOrOptions === 'string' ? { path: pathOrOptions } : pathOrOptions;
   const { path, synchronous = 'NORMAL', pollMs = 5, busyTimeoutMs = 5_000 } = options;
@@ -76,11 +66,11 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
     clock,
     retention,
     ageingMs,
-    places: createPlaces(db, retention, ageingMs),
+    narrowRows: createNarrowRows(db, retention, ageingMs),
     wake: () => waiters.wake(),
   };
   const keys = sqliteKeys(state);
-  const claims = createClaims(state, () => randomBytes(12).toString('base64url'));
+  const leases = createLeases(state, () => randomBytes(12).toString('base64url'));
   let open = true;
 
   return {
@@ -88,20 +78,20 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
     limits: { maxBodyBytes, maxDelayMs: null, maxLeaseMs: null },
     stores: { keys, records: sqliteRecords(state), workers: sqliteWorkers(state) },
     admin: sqliteAdmin(state, maxBodyBytes),
-    ...createSettler(state, keys, claims),
-    enqueue: createInsert(state, maxBodyBytes),
-    migrate: async () => db.version, // opening the file has done it
-    reapExpired: async (queue) => claims.reap(queue),
+    ...createSettler(state, keys, leases),
+    enqueue: createEnqueue(state, maxBodyBytes),
+    migrate: async () => db.version, // done when the file was opened
+    reapExpired: async (queue) => leases.reap(queue),
 
     async fetch({ queues, max, leaseMs, waitMs, signal }) {
       const until = clock.now() + waitMs;
       for (;;) {
         const now = clock.now();
-        const leases = claims.claim(queues, max, leaseMs, now);
-        if (leases.length > 0 || now >= until || signal?.aborted || !open) return leases;
-        const due = claims.nextDue(queues) ?? until;
-        // The waiters rings for this process; other processes are noticed by looking.
-        await waiters.wait(Math.max(1, Math.min(pollMs, due - now, until - now)), signal);
+        const found = leases.lease(queues, max, leaseMs, now);
+        if (found.length > 0 || now >= until || signal?.aborted || !open) return found;
+        const readyAt = leases.nextReadyAt(queues) ?? until;
+        // Enqueues of this process wake it; those of others it finds by looking.
+        await waiters.wait(Math.max(1, Math.min(pollMs, readyAt - now, until - now)), signal);
         if (!open) return [];
       }
     },

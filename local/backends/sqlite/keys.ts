@@ -1,6 +1,6 @@
 import type { KeyCompletion } from '../../../core/contract/queue.ts';
 import type { KeyStore } from '../../../core/contract/store.ts';
-import type { SqliteState } from './index.ts';
+import type { SqliteState } from './state.ts';
 
 interface KeyRow {
   readonly owner: string | null;

@@ -1,8 +1,8 @@
 import type { RecordStore, Retention } from '../../../core/contract/store.ts';
-import type { SqliteState } from './index.ts';
-import { ownership } from './places.ts';
+import { ownership } from './narrow-rows.ts';
 import { type JobRow, recordColumns, recordOf, statusWhere } from './rows.ts';
-import { State } from './schema.ts';
+import { JobState } from './schema.ts';
+import type { SqliteState } from './state.ts';
 
 interface FoundRow {
   readonly seq: number;
@@ -61,13 +61,13 @@ export function sqliteRecords(state: SqliteState): RecordStore {
         const job = find.get(id) as unknown as FoundRow | undefined;
         if (!job) return 'unknown';
         const { seq, queue, rank, ready_at: readyAt } = job;
-        if (job.state === State.leased) {
+        if (job.state === JobState.leased) {
           ask.run(seq);
           return 'cancelling';
         }
-        if (job.state !== State.waiting) return 'finished';
-        state.places.leave({ seq, queue, rank, readyAt });
-        state.places.cancel(seq, job.attempts, now);
+        if (job.state !== JobState.waiting) return 'finished';
+        state.narrowRows.remove({ seq, queue, rank, readyAt });
+        state.narrowRows.cancel(seq, job.attempts, now);
         return 'cancelled';
       });
     },
@@ -77,8 +77,8 @@ export function sqliteRecords(state: SqliteState): RecordStore {
     },
     async purge({ completedMs, deadMs }: Retention = state.retention) {
       const now = clock.now();
-      const ended = JSON.stringify([State.completed, State.cancelled]);
-      const dead = JSON.stringify([State.failed, State.expired]);
+      const ended = JSON.stringify([JobState.completed, JobState.cancelled]);
+      const dead = JSON.stringify([JobState.failed, JobState.expired]);
       return db.transaction('purging', () => {
         const removed = [
           purgeKeys.run(now),

@@ -3,7 +3,7 @@
 import type { DeadLetter, PeekedMessage } from '../../../core/contract/admin.ts';
 import type { AbandonReason, AttemptReport, JobStatus } from '../../../core/contract/outcome.ts';
 import type { JobRecord } from '../../../core/contract/store.ts';
-import { State } from './schema.ts';
+import { JobState } from './schema.ts';
 
 export interface JobRow {
   readonly seq: number;
@@ -36,10 +36,10 @@ export const recordColumns =
   'seq, id, queue, job, tenant_id, state, priority, created_at, ready_at, attempts, finished_at, reason, error, progress, reports';
 
 const finished: Readonly<Record<number, JobStatus>> = {
-  [State.completed]: 'completed',
-  [State.failed]: 'failed',
-  [State.cancelled]: 'cancelled',
-  [State.expired]: 'expired',
+  [JobState.completed]: 'completed',
+  [JobState.failed]: 'failed',
+  [JobState.cancelled]: 'cancelled',
+  [JobState.expired]: 'expired',
 };
 
 export function recordOf(row: JobRow): JobRecord {
@@ -47,7 +47,7 @@ export function recordOf(row: JobRow): JobRecord {
     .split('\n')
     .slice(0, -1)
     .map((line) => JSON.parse(line) as AttemptReport);
-  const output = row.state === State.completed ? attempts.at(-1)?.output : null;
+  const output = row.state === JobState.completed ? attempts.at(-1)?.output : null;
   return {
     id: row.id,
     queue: row.queue,
@@ -67,19 +67,19 @@ export function recordOf(row: JobRow): JobRecord {
 }
 
 function statusOf({ state, attempts }: JobRow): JobStatus {
-  if (state === State.leased) return 'processing';
+  if (state === JobState.leased) return 'processing';
   return finished[state] ?? (attempts > 0 ? 'retrying' : 'pending');
 }
 
 /** The rows that have a status, as a condition. */
 export const statusWhere: Readonly<Record<JobStatus, string>> = {
-  pending: `state = ${State.waiting} AND attempts = 0`,
-  retrying: `state = ${State.waiting} AND attempts > 0`,
-  processing: `state = ${State.leased}`,
-  completed: `state = ${State.completed}`,
-  failed: `state = ${State.failed}`,
-  cancelled: `state = ${State.cancelled}`,
-  expired: `state = ${State.expired}`,
+  pending: `state = ${JobState.waiting} AND attempts = 0`,
+  retrying: `state = ${JobState.waiting} AND attempts > 0`,
+  processing: `state = ${JobState.leased}`,
+  completed: `state = ${JobState.completed}`,
+  failed: `state = ${JobState.failed}`,
+  cancelled: `state = ${JobState.cancelled}`,
+  expired: `state = ${JobState.expired}`,
 };
 
 export function deadLetterOf(row: JobRow): DeadLetter {

@@ -4,7 +4,7 @@
 export const applicationId = 0x4c475348;
 
 /** `jobs.ended`, and `state` of the view: a job that has not ended is leased or waits. */
-export const State = {
+export const JobState = {
   waiting: 0,
   leased: 1,
   completed: 2,
@@ -18,7 +18,7 @@ export const State = {
  * that was released, and keep reading rows that the version before has written.
  *
  * A job is one row of `jobs`, and while it lives one narrow row that says where it is: in `ready`, `delayed` or `leases`.
- * A claim moves the narrow row and leaves the wide one alone, which makes it half as expensive.
+ * A fetch moves narrow rows and leaves the wide ones alone, which makes it half as expensive.
  */
 export const migrations: readonly string[] = [
   `
@@ -82,7 +82,7 @@ export const migrations: readonly string[] = [
   END;
   CREATE VIEW job_states AS
     SELECT j.*,
-      coalesce(j.ended, CASE WHEN l.seq IS NULL THEN ${State.waiting} ELSE ${State.leased} END) AS state,
+      coalesce(j.ended, CASE WHEN l.seq IS NULL THEN ${JobState.waiting} ELSE ${JobState.leased} END) AS state,
       coalesce(l.attempt, r.attempt, d.attempt, j.attempt) AS attempts
     FROM jobs j
     LEFT JOIN leases l ON l.seq = j.seq

@@ -1,51 +1,50 @@
-/** Ends leases. A lease is released by its row number AND its nonce, so a stale owner finds nothing to settle. */
+/** Ends leases. A lease is found by its row number AND its nonce, so a stale owner finds nothing to settle. */
 
 import type { Ack, BackendHints, JobSettler } from '../../../core/contract/queue.ts';
-import type { Claims } from './claims.ts';
-import type { SqliteState } from './index.ts';
 import type { SqliteKeys } from './keys.ts';
-import { ownership, tokenOf } from './places.ts';
+import type { Leases } from './leases.ts';
+import { ownership, tokenOf } from './narrow-rows.ts';
 import { appendReport, reportLine } from './rows.ts';
-import { State } from './schema.ts';
+import { JobState } from './schema.ts';
+import type { SqliteState } from './state.ts';
 
 type Settler = JobSettler & { readonly hints: Required<Pick<BackendHints, 'ackAndFetch'>> };
 
-export function createSettler(state: SqliteState, keys: SqliteKeys, claims: Claims): Settler {
-  const { db, clock, retention, places } = state;
-  const releaseThese = db.prepare(`
+export function createSettler(state: SqliteState, keys: SqliteKeys, leases: Leases): Settler {
+  const { db, clock, retention, narrowRows } = state;
+  const endThese = db.prepare(`
     DELETE FROM leases WHERE seq IN (SELECT value FROM json_each(?)) AND nonce = ? AND lease_until > ? RETURNING seq`);
-  releaseThese.setReturnArrays(true);
+  endThese.setReturnArrays(true);
   const remove = db.prepare('DELETE FROM jobs WHERE seq = ?');
   const removeThese = db.prepare('DELETE FROM jobs WHERE seq IN (SELECT value FROM json_each(?))');
   // The payload of a completed job is of no further use, so it is not kept.
   const complete = db.prepare(`
-    UPDATE jobs SET ended = ${State.completed}, finished_at = ?, attempt = ?, body = '', ${appendReport} WHERE seq = ?`);
+    UPDATE jobs SET ended = ${JobState.completed}, finished_at = ?, attempt = ?, body = '', ${appendReport} WHERE seq = ?`);
   const end = db.prepare(`
     UPDATE jobs SET ended = ?, finished_at = ?, attempt = ?, reason = ?, error = ?, ${appendReport} WHERE seq = ?`);
   const extend = db.prepare(
     'UPDATE leases SET lease_until = ? WHERE seq = ? AND nonce = ? AND lease_until > ?',
   );
 
-  /** Releases the leases that are still owned, one statement per claim they came from; returns their tokens. */
-  function releaseAll(acks: readonly Ack[], now: number): Map<string, number> {
+  /** Ends the leases that are still owned, one statement per fetch that gave them out; returns their tokens. */
+  function endAll(acks: readonly Ack[], now: number): Map<string, number> {
     const owners = acks.map(({ lease }) => ownership(lease));
-    const released = new Map<string, number>();
+    const ended = new Map<string, number>();
     for (const [nonce, mine] of Map.groupBy(owners, (owner) => owner.nonce)) {
       const seqs = JSON.stringify(mine.map(({ seq }) => seq));
-      const rows = releaseThese.all(seqs, nonce, now) as unknown as [number][];
-      for (const [seq] of rows) released.set(tokenOf(seq, nonce), seq);
+      const rows = endThese.all(seqs, nonce, now) as unknown as [number][];
+      for (const [seq] of rows) ended.set(tokenOf(seq, nonce), seq);
     }
-    return released;
+    return ended;
   }
 
   function ackNow(acks: readonly Ack[], now: number): boolean[] {
-    const released = releaseAll(acks, now);
-    if (retention.completedMs === 0 && released.size > 0)
-      removeThese.run(JSON.stringify([...released.values()]));
+    const ended = endAll(acks, now);
+    if (retention.completedMs === 0 && ended.size > 0) removeThese.run(JSON.stringify([...ended.values()]));
     return acks.map(({ lease, report, complete: key }) => {
-      const seq = released.get(lease.token);
+      const seq = ended.get(lease.token);
       if (seq === undefined) return false;
-      released.delete(lease.token); // so that a lease given twice in one call settles once
+      ended.delete(lease.token); // so that a lease given twice in one call settles once
       if (retention.completedMs > 0) complete.run(now, lease.attempt, reportLine(report), seq);
       if (key) keys.completeNow(key);
       return true;
@@ -60,9 +59,9 @@ export function createSettler(state: SqliteState, keys: SqliteKeys, claims: Clai
     hints: {
       async ackAndFetch(acks, { queues, max, leaseMs }) {
         const now = clock.now();
-        return db.transaction('settling and claiming', () => {
+        return db.transaction('settling and leasing', () => {
           const settled = ackNow(acks, now);
-          return { settled, leases: claims.claimNow(queues, max, leaseMs, now) };
+          return { settled, leases: leases.leaseNow(queues, max, leaseMs, now) };
         });
       },
     },
@@ -71,13 +70,13 @@ export function createSettler(state: SqliteState, keys: SqliteKeys, claims: Clai
       const now = clock.now();
       const readyAt = now + Math.ceil(delayMs);
       const settled = db.transaction('settling', () => {
-        const mine = places.release(lease, now);
+        const mine = narrowRows.endLease(lease, now);
         if (!mine) return false;
         const { seq, queue } = mine;
         const attempt = countAttempt ? mine.attempt : mine.attempt - 1;
         const line = countAttempt ? reportLine(report) : '';
         const interrupted = countAttempt ? 0 : mine.interrupted;
-        places.again({ seq, queue, readyAt, attempt, interrupted }, line, now);
+        narrowRows.requeue({ seq, queue, readyAt, attempt, interrupted }, line, now);
         return true;
       });
       if (settled) state.wake();
@@ -87,11 +86,11 @@ export function createSettler(state: SqliteState, keys: SqliteKeys, claims: Clai
     async abandon(lease, { reason, error, report }) {
       const now = clock.now();
       return db.transaction('settling', () => {
-        const mine = places.release(lease, now);
+        const mine = narrowRows.endLease(lease, now);
         if (!mine) return false;
-        const ended = reason === 'cancelled' || reason === 'expired' ? State[reason] : State.failed;
+        const state = reason === 'cancelled' || reason === 'expired' ? JobState[reason] : JobState.failed;
         if (reason === 'cancelled' && retention.completedMs === 0) remove.run(mine.seq);
-        else end.run(ended, now, mine.attempt, reason, error, reportLine(report), mine.seq);
+        else end.run(state, now, mine.attempt, reason, error, reportLine(report), mine.seq);
         return true;
       });
     },

@@ -1,13 +1,13 @@
-/** Hands waiting jobs over to another backend, and takes them from one. A held job is a lease that never ends. */
+/** Transfers waiting jobs to and from another backend. A held job is a lease that never ends. */
 
 import type { SendResult } from '../../../core/contract/queue.ts';
 import { tooLarge } from '../../../core/kit/body-limit.ts';
 import type { MovedJob, QueueTransfer } from '../../move/contract.ts';
-import type { SqliteState } from './index.ts';
 import { type JobRow, recordColumns, recordOf, reportLine } from './rows.ts';
-import { State } from './schema.ts';
+import { JobState } from './schema.ts';
+import type { SqliteState } from './state.ts';
 
-/** No claim makes such a nonce. */
+/** No fetch makes such a nonce. */
 const nonce = '~move';
 const forever = Number.MAX_SAFE_INTEGER;
 
@@ -22,9 +22,9 @@ interface HeldRow {
 }
 
 export function sqliteTransfer(state: SqliteState, maxBodyBytes: number): QueueTransfer {
-  const { db, clock, places, ageingMs } = state;
-  const next = (place: string, order: string) =>
-    db.prepare(`SELECT seq, queue, rank, ready_at, attempt, interrupted FROM ${place}
+  const { db, clock, narrowRows, ageingMs } = state;
+  const next = (table: string, order: string) =>
+    db.prepare(`SELECT seq, queue, rank, ready_at, attempt, interrupted FROM ${table}
       WHERE queue = ? ORDER BY ${order}, seq LIMIT ?`);
   const nextReady = next('ready', 'rank');
   const nextDelayed = next('delayed', 'ready_at');
@@ -56,14 +56,14 @@ export function sqliteTransfer(state: SqliteState, maxBodyBytes: number): QueueT
     if (error) return { ok: false, id, error };
     const readyAt = message.notBefore ?? now;
     const rank = readyAt + priority * ageingMs;
-    const ended = death && (death.reason === 'expired' ? State.expired : State.failed);
+    const ended = death && (death.reason === 'expired' ? JobState.expired : JobState.failed);
     const row = insert.get(
       ...[id, queue, message.job, message.tenantId, priority, createdAt, readyAt, rank],
       ...[ended, death?.at ?? null, attempts, death?.reason ?? null, death?.error ?? null],
       ...[job.progress && JSON.stringify(job.progress), job.reports.map(reportLine).join('') || null, body],
     ) as { seq: number } | undefined;
     if (!row) return { ok: true, id, duplicate: true };
-    places.leave({ seq: row.seq, queue, rank, readyAt }); // a trigger has put it in line
+    narrowRows.remove({ seq: row.seq, queue, rank, readyAt }); // which a trigger has inserted
     if (!death) lease.run(row.seq, queue, now, attempts, job.interrupted ? 1 : 0);
     return { ok: true, id, duplicate: false };
   }
@@ -79,7 +79,7 @@ export function sqliteTransfer(state: SqliteState, maxBodyBytes: number): QueueT
         const ready = nextReady.all(queue, max) as unknown as HeldRow[];
         const delayed = nextDelayed.all(queue, max - ready.length) as unknown as HeldRow[];
         return [...ready, ...delayed].map(({ seq, rank, ready_at: readyAt, attempt, interrupted }) => {
-          places.leave({ seq, queue, rank, readyAt });
+          narrowRows.remove({ seq, queue, rank, readyAt });
           lease.run(seq, queue, now, attempt, interrupted);
           return movedOf({ ...(read.get(seq) as unknown as JobRow), interrupted });
         });
@@ -101,8 +101,8 @@ export function sqliteTransfer(state: SqliteState, maxBodyBytes: number): QueueT
       const releaseOne = (id: string): boolean => {
         const held = freeOne(queue, id);
         if (!held) return false;
-        if (held.cancel_requested) places.cancel(held.seq, held.attempt, now);
-        else places.line({ ...held, readyAt: held.ready_at }, now);
+        if (held.cancel_requested) narrowRows.cancel(held.seq, held.attempt, now);
+        else narrowRows.insert({ ...held, readyAt: held.ready_at }, now);
         return true;
       };
       const count = db.transaction('releasing', () => ids.filter(releaseOne).length);
@@ -114,7 +114,7 @@ export function sqliteTransfer(state: SqliteState, maxBodyBytes: number): QueueT
       return db.transaction('removing', () =>
         ids.map((id) => {
           const held = freeOne(queue, id);
-          if (held?.cancel_requested) places.cancel(held.seq, held.attempt, now);
+          if (held?.cancel_requested) narrowRows.cancel(held.seq, held.attempt, now);
           else if (held) remove.run(held.seq);
           return held !== null && !held.cancel_requested;
         }),

@@ -1,8 +1,6 @@
-import type { WorkerBeat, WorkerRegistry } from '../../../core/contract/store.ts';
-import type { SqliteState } from './index.ts';
-
-/** A worker not seen for a day is gone; its row goes with the next heartbeat of another. */
-const forgetMs = 86_400_000;
+import type { WorkerRegistry } from '../../../core/contract/store.ts';
+import { workerRegistry } from '../../../core/kit/worker-registry.ts';
+import type { SqliteState } from './state.ts';
 
 export function sqliteWorkers({ db }: Pick<SqliteState, 'db'>): WorkerRegistry {
   const upsert = db.prepare(`
@@ -11,20 +9,14 @@ export function sqliteWorkers({ db }: Pick<SqliteState, 'db'>): WorkerRegistry {
   const forget = db.prepare('DELETE FROM workers WHERE seen_at < ?');
   const select = db.prepare('SELECT beat FROM workers WHERE seen_at >= ?');
   const remove = db.prepare('DELETE FROM workers WHERE id = ?');
-  return {
-    async heartbeat(beat) {
+  return workerRegistry({
+    write: async ({ id, seenAt }, text, goneBefore) =>
       db.transaction('writing a heartbeat', () => {
-        upsert.run(beat.id, beat.seenAt, JSON.stringify(beat));
-        forget.run(beat.seenAt - forgetMs);
-      });
-    },
-    async list(seenSince) {
-      const rows = db.run('listing workers', () => select.all(seenSince));
-      const beats = rows.map((row) => JSON.parse(row.beat as string) as WorkerBeat);
-      return beats.sort((a, b) => a.startedAt - b.startedAt);
-    },
-    async remove(id) {
-      db.run('removing a worker', () => remove.run(id));
-    },
-  };
+        upsert.run(id, seenAt, text);
+        forget.run(goneBefore);
+      }),
+    read: async (seenSince) =>
+      db.run('listing workers', () => select.all(seenSince)).map((row) => row.beat as string),
+    remove: async (id) => db.run('removing a worker', () => remove.run(id)),
+  });
 }

@@ -3,29 +3,29 @@
 import { before, type Entry } from './entry.ts';
 import { createHeap } from './heap.ts';
 
-export interface Line {
+export interface ReadyList {
   push(entry: Entry): void;
   /** The next ready entry, left in place. */
   first(now: number): Entry | undefined;
   take(now: number): Entry | null;
   /** When the next delayed entry becomes ready. */
-  nextDue(): number | null;
+  nextReadyAt(): number | null;
 }
 
-/** Entries that were cancelled or cleared stay in the heaps until they surface: `at` tells a stale place from the real one. */
-interface Place {
+/** Entries that were cancelled or cleared stay in the heaps until they surface: `at` tells a stale item from a current one. */
+interface Item {
   readonly entry: Entry;
   readonly at: number;
   readonly attempt: number;
 }
 
-export function createLine(): Line {
-  const ready = createHeap<Place>((a, b) => before(a.entry, b.entry));
-  const delayed = createHeap<Place>((a, b) => a.at < b.at);
-  const current = ({ entry, at, attempt }: Place, state: Entry['state']) =>
+export function createReadyList(): ReadyList {
+  const ready = createHeap<Item>((a, b) => before(a.entry, b.entry));
+  const delayed = createHeap<Item>((a, b) => a.at < b.at);
+  const current = ({ entry, at, attempt }: Item, state: Entry['state']) =>
     entry.state === state && entry.readyAt === at && entry.attempt === attempt;
 
-  function settle(now: number): void {
+  function promote(now: number): void {
     for (let next = delayed.peek(); next && next.at <= now; next = delayed.peek()) {
       delayed.pop();
       if (!current(next, 'delayed')) continue;
@@ -37,17 +37,17 @@ export function createLine(): Line {
 
   return {
     push(entry) {
-      const place = { entry, at: entry.readyAt, attempt: entry.attempt };
-      (entry.state === 'delayed' ? delayed : ready).push(place);
+      const item = { entry, at: entry.readyAt, attempt: entry.attempt };
+      (entry.state === 'delayed' ? delayed : ready).push(item);
     },
     first(now) {
-      settle(now);
+      promote(now);
       return ready.peek()?.entry;
     },
     take(now) {
-      settle(now);
+      promote(now);
       return ready.pop()?.entry ?? null;
     },
-    nextDue: () => delayed.peek()?.at ?? null,
+    nextReadyAt: () => delayed.peek()?.at ?? null,
   };
 }

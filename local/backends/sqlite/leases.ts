@@ -1,18 +1,18 @@
-/** Gives out leases and takes expired ones back. */
+/** Gives out leases, and requeues jobs whose lease has expired. */
 
 import type { JobLease } from '../../../core/contract/queue.ts';
 import { lostAttempt } from '../shared/defaults.ts';
-import type { SqliteState } from './index.ts';
-import { type Released, tokenOf } from './places.ts';
+import { type EndedLease, tokenOf } from './narrow-rows.ts';
 import { reportLine } from './rows.ts';
+import type { SqliteState } from './state.ts';
 
-export interface Claims {
-  /** Looks first, without a lock, and claims when there is something. */
-  claim(queues: readonly string[], max: number, leaseMs: number, now: number): JobLease[];
+export interface Leases {
+  /** Looks first, without a lock, and leases when there is something. */
+  lease(queues: readonly string[], max: number, leaseMs: number, now: number): JobLease[];
   /** Inside a transaction. */
-  claimNow(queues: readonly string[], max: number, leaseMs: number, now: number): JobLease[];
+  leaseNow(queues: readonly string[], max: number, leaseMs: number, now: number): JobLease[];
   /** When the next delayed job of these queues becomes ready. */
-  nextDue(queues: readonly string[]): number | null;
+  nextReadyAt(queues: readonly string[]): number | null;
   reap(queue: string): number;
 }
 
@@ -26,8 +26,8 @@ interface Ranked {
   readonly lease: JobLease;
 }
 
-export function createClaims(state: SqliteState, newNonce: () => string): Claims {
-  const { db, clock, places } = state;
+export function createLeases(state: SqliteState, newNonce: () => string): Leases {
+  const { db, clock, narrowRows } = state;
   const anyReady = db.prepare('SELECT 1 FROM ready WHERE queue = ? LIMIT 1');
   const firstDelayed = db.prepare('SELECT ready_at FROM delayed WHERE queue = ? ORDER BY ready_at LIMIT 1');
   const due = `FROM delayed WHERE queue = ? AND ready_at <= ? ORDER BY ready_at, seq LIMIT ${stepSize}`;
@@ -52,7 +52,7 @@ export function createClaims(state: SqliteState, newNonce: () => string): Claims
     RETURNING seq, queue, claimed_at, attempt, interrupted`);
   const anyExpired = db.prepare('SELECT 1 FROM leases WHERE queue = ? AND lease_until <= ? LIMIT 1');
 
-  function hasWork(queue: string, now: number): boolean {
+  function hasReady(queue: string, now: number): boolean {
     const delayed = firstDelayed.get(queue) as { ready_at: number } | undefined;
     return (delayed && delayed.ready_at <= now) || anyReady.get(queue) !== undefined;
   }
@@ -66,7 +66,7 @@ export function createClaims(state: SqliteState, newNonce: () => string): Claims
     if (copyDue.run(queue, now).changes > 0) removeDue.run(queue, queue, now);
   }
 
-  function claimFrom(queue: string, max: number, nonce: string, now: number, until: number): Ranked[] {
+  function leaseFrom(queue: string, max: number, nonce: string, now: number, until: number): Ranked[] {
     const rows = readFirst.all(queue, max) as unknown as ReadyRow[];
     const last = rows.at(-1);
     if (!last) return [];
@@ -101,28 +101,28 @@ export function createClaims(state: SqliteState, newNonce: () => string): Claims
     return counts;
   }
 
-  function claimNow(queues: readonly string[], max: number, leaseMs: number, now: number): JobLease[] {
+  function leaseNow(queues: readonly string[], max: number, leaseMs: number, now: number): JobLease[] {
     const open = unpaused(queues);
     for (const queue of open) promote(queue, now);
     const nonce = newNonce();
     const until = now + leaseMs;
     const share = open.length === 1 ? new Map([[open[0]!, max]]) : shares(open, max);
-    const ranked = [...share].flatMap(([queue, count]) => claimFrom(queue, count, nonce, now, until));
+    const ranked = [...share].flatMap(([queue, count]) => leaseFrom(queue, count, nonce, now, until));
     if (share.size > 1) ranked.sort(byRank);
     return ranked.map(({ lease }) => lease);
   }
 
   return {
-    claimNow,
+    leaseNow,
 
-    claim(queues, max, leaseMs, now) {
+    lease(queues, max, leaseMs, now) {
       // Two index look-ups per queue and no lock: all that an idle worker costs.
-      const busy = db.run('looking for work', () => queues.filter((queue) => hasWork(queue, now)));
+      const busy = db.run('looking for work', () => queues.filter((queue) => hasReady(queue, now)));
       if (busy.length === 0) return [];
-      return db.transaction('claiming', () => claimNow(busy, max, leaseMs, now));
+      return db.transaction('leasing', () => leaseNow(busy, max, leaseMs, now));
     },
 
-    nextDue(queues) {
+    nextReadyAt(queues) {
       let next: number | null = null;
       for (const queue of queues) {
         const row = db.run('looking for work', () => firstDelayed.get(queue)) as
@@ -137,10 +137,10 @@ export function createClaims(state: SqliteState, newNonce: () => string): Claims
       const now = clock.now();
       if (db.run('reaping', () => anyExpired.get(queue, now)) === undefined) return 0;
       return db.transaction('reaping', () => {
-        const rows = expired.all(queue, now) as unknown as Released[];
+        const rows = expired.all(queue, now) as unknown as EndedLease[];
         for (const { seq, attempt, claimed_at } of rows) {
           const report = reportLine({ ...lostAttempt(attempt), startedAt: claimed_at, endedAt: now });
-          places.again({ seq, queue, readyAt: now, attempt, interrupted: 1 }, report, now);
+          narrowRows.requeue({ seq, queue, readyAt: now, attempt, interrupted: 1 }, report, now);
         }
         return rows.length;
       });

@@ -1,4 +1,4 @@
-/** What a move reads from an envelope where the queue itself tells nothing but the text. Nothing here is verified: that is for who runs it. */
+/** Makes moved jobs from leases and dead letters. It reads envelopes without verifying them: the worker that runs the job does that. */
 
 import { createHash } from 'node:crypto';
 import type { DeadLetter } from '../../core/contract/admin.ts';
@@ -8,7 +8,7 @@ import type { Envelope } from '../../core/envelope/envelope.ts';
 import type { MovedJob } from './contract.ts';
 
 /** `null` = the text is no envelope. */
-export function facts(body: string): Partial<Envelope> | null {
+export function readEnvelope(body: string): Partial<Envelope> | null {
   try {
     const found: unknown = JSON.parse(body);
     return typeof found === 'object' && found !== null ? found : null;
@@ -21,10 +21,10 @@ const normal = 5;
 
 export function jobOfLease(lease: JobLease, now: number): MovedJob {
   const { queue, body, attempt, interrupted } = lease;
-  const envelope = facts(body) ?? {};
+  const envelope = readEnvelope(body) ?? {};
   return {
     message: {
-      // One that cannot be read must still have the same id when it is met again.
+      // An unreadable one must get the same id each time.
       id: textOr(
         envelope.identifier,
         `unread-${createHash('sha256').update(body).digest('hex').slice(0, 32)}`,
@@ -46,15 +46,15 @@ export function jobOfLease(lease: JobLease, now: number): MovedJob {
   };
 }
 
-/** As far as its sender knew. */
+/** As its sender has said. */
 function readySince({ schedule, issuedAt }: Partial<Envelope>, now: number): number {
   return Math.min(now, momentOr(schedule, momentOr(issuedAt, now)));
 }
 
-/** `record`: what the queue's own records know of it. */
-export function jobOfLetter(letter: DeadLetter, record: JobRecord | null): MovedJob {
-  const { id, queue, job, body, reason, error, attempt, diedAt } = letter;
-  const envelope = facts(body) ?? {};
+/** @param record of the origin's own store */
+export function jobOfDeadLetter(dead: DeadLetter, record: JobRecord | null): MovedJob {
+  const { id, queue, job, body, reason, error, attempt, diedAt } = dead;
+  const envelope = readEnvelope(body) ?? {};
   return {
     message: {
       id,

@@ -1,11 +1,14 @@
-import { LongshoreError } from '../../../core/base/errors.ts';
+/** Writes jobs, in transactions of limited size. */
+
+import type { LongshoreError } from '../../../core/base/errors.ts';
 import type { JobSender, OutgoingMessage, SendResult } from '../../../core/contract/queue.ts';
-import type { SqliteState } from './index.ts';
+import { tooLarge } from '../../../core/kit/body-limit.ts';
+import type { SqliteState } from './state.ts';
 
 /** A longer write transaction would hold up the event loop and other processes for more than about 10 ms. */
 const chunkSize = 1000;
 
-export function createInsert(state: SqliteState, maxBodyBytes: number): JobSender['enqueue'] {
+export function createEnqueue(state: SqliteState, maxBodyBytes: number): JobSender['enqueue'] {
   const { db, clock, ageingMs } = state;
   const insert = db.prepare(`
     INSERT INTO jobs (id, queue, job, priority, created_at, ready_at, rank, tenant_id, body)
@@ -15,14 +18,8 @@ export function createInsert(state: SqliteState, maxBodyBytes: number): JobSende
 
   function insertOne(message: OutgoingMessage, now: number): SendResult {
     const { id, queue, job, priority, body, notBefore, tenantId } = message;
-    if (body.length * 3 > maxBodyBytes && Buffer.byteLength(body) > maxBodyBytes) {
-      const got = Buffer.byteLength(body);
-      const error = new LongshoreError(
-        'LIMIT',
-        `Expected a body of at most ${maxBodyBytes} bytes, got ${got}.`,
-      );
-      return { ok: false, id, error };
-    }
+    const error = tooLarge(body, maxBodyBytes);
+    if (error) return { ok: false, id, error };
     const readyAt = notBefore === null || notBefore < now ? now : notBefore;
     const rank = readyAt + priority * ageingMs;
     const { changes } = insert.run(id, queue, job, priority, now, readyAt, rank, tenantId, body);
@@ -43,7 +40,7 @@ export function createInsert(state: SqliteState, maxBodyBytes: number): JobSende
       for (const queue of fresh) knownQueues.add(queue);
       return results;
     } catch (cause) {
-      // The transaction is gone as a whole, so is every message of this chunk: say so for each.
+      // The transaction was rolled back, and with it every message of this chunk.
       const error = cause as LongshoreError;
       return messages.map(({ id }) => ({ ok: false, id, error }));
     }

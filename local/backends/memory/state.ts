@@ -1,0 +1,22 @@
+/** What the parts of the memory backend share. */
+
+import type { Clock } from '../../../core/base/clock.ts';
+import type { AbandonReason } from '../../../core/contract/outcome.ts';
+import type { Retention } from '../../../core/contract/store.ts';
+import type { Entry } from './entry.ts';
+import type { ReadyList } from './ready-list.ts';
+
+export interface MemoryState {
+  readonly clock: Clock;
+  readonly retention: Retention;
+  readonly entries: Map<string, Entry>;
+  readonly readyLists: Map<string, ReadyList>;
+  readonly paused: Set<string>;
+  readyListOf(queue: string): ReadyList;
+  /** Lets waiting fetches look again. */
+  wake(): void;
+  nextSeq(): number;
+  /** Puts an entry (back) into its ready list, to be ready at `readyAt`. */
+  queue(entry: Entry, readyAt: number): void;
+  finish(entry: Entry, state: Entry['state'], reason: AbandonReason | null, error: string | null): void;
+}

@@ -1,0 +1,97 @@
+/** Where a living job is: the narrow rows of `ready`, `delayed` and `leases`. */
+
+import type { JobLease } from '../../../core/contract/queue.ts';
+import type { Retention } from '../../../core/contract/store.ts';
+import type { Database } from './database.ts';
+import { appendReport } from './rows.ts';
+import { JobState } from './schema.ts';
+
+/** A row of `ready` or `delayed`. */
+export interface NarrowRow {
+  readonly seq: number;
+  readonly queue: string;
+  readonly rank: number;
+  readonly readyAt: number;
+  readonly attempt: number;
+  readonly interrupted: number;
+}
+
+/** The row of a lease that has ended. */
+export interface EndedLease {
+  readonly seq: number;
+  readonly queue: string;
+  readonly claimed_at: number;
+  readonly attempt: number;
+  readonly interrupted: number;
+}
+
+export interface NarrowRows {
+  /** Into `ready` when `readyAt` has come, else into `delayed`. */
+  insert(row: NarrowRow, now: number): void;
+  /** From `ready` or `delayed`. */
+  remove(row: Pick<NarrowRow, 'seq' | 'queue' | 'rank' | 'readyAt'>): void;
+  /**
+   * Requeues a job whose lease has ended, with `report` added to its reports; or cancels it, if that was requested
+   * meanwhile.
+   */
+  requeue(job: Omit<NarrowRow, 'rank'>, report: string, now: number): void;
+  /** Ends a job that has no narrow row any more as cancelled. */
+  cancel(seq: number, attempt: number, now: number): void;
+  /** Ends the lease if the token is still its own and it has not run out; `null` otherwise. */
+  endLease(lease: Pick<JobLease, 'token'>, now: number): EndedLease | null;
+}
+
+export function createNarrowRows(db: Database, retention: Retention, ageingMs: number): NarrowRows {
+  const insertReady = db.prepare(
+    'INSERT INTO ready (queue, rank, seq, ready_at, attempt, interrupted) VALUES (?, ?, ?, ?, ?, ?)',
+  );
+  const insertDelayed = db.prepare(
+    'INSERT INTO delayed (queue, ready_at, seq, rank, attempt, interrupted) VALUES (?, ?, ?, ?, ?, ?)',
+  );
+  const removeReady = db.prepare('DELETE FROM ready WHERE queue = ? AND rank = ? AND seq = ?');
+  const removeDelayed = db.prepare('DELETE FROM delayed WHERE queue = ? AND ready_at = ? AND seq = ?');
+  const endLease = db.prepare(`
+    DELETE FROM leases WHERE seq = ? AND nonce = ? AND lease_until > ?
+    RETURNING seq, queue, claimed_at, attempt, interrupted`);
+  const move = db.prepare(`
+    UPDATE jobs SET ready_at = ?, rank = ? + priority * ${ageingMs}, ${appendReport} WHERE seq = ?
+    RETURNING rank, cancel_requested`);
+  const markCancelled = db.prepare(`
+    UPDATE jobs SET ended = ${JobState.cancelled}, finished_at = ?, reason = 'cancelled', attempt = ? WHERE seq = ?`);
+  const removeJob = db.prepare('DELETE FROM jobs WHERE seq = ?');
+
+  const narrowRows: NarrowRows = {
+    insert({ seq, queue, rank, readyAt, attempt, interrupted }, now) {
+      if (readyAt > now) insertDelayed.run(queue, readyAt, seq, rank, attempt, interrupted);
+      else insertReady.run(queue, rank, seq, readyAt, attempt, interrupted);
+    },
+    remove({ queue, rank, readyAt, seq }) {
+      if (removeReady.run(queue, rank, seq).changes === 0) removeDelayed.run(queue, readyAt, seq);
+    },
+    endLease(lease, now) {
+      const { seq, nonce } = ownership(lease);
+      return (endLease.get(seq, nonce, now) as unknown as EndedLease | undefined) ?? null;
+    },
+    requeue(job, report, now) {
+      const { seq, readyAt } = job;
+      const row = move.get(readyAt, readyAt, report, seq) as { rank: number; cancel_requested: number };
+      if (row.cancel_requested) narrowRows.cancel(seq, job.attempt, now);
+      else narrowRows.insert({ ...job, rank: row.rank }, now);
+    },
+    cancel(seq, attempt, now) {
+      if (retention.completedMs === 0) removeJob.run(seq);
+      else markCancelled.run(now, attempt, seq);
+    },
+  };
+  return narrowRows;
+}
+
+/** Fresh for each lease, because the nonce is; unique, because the row number is. */
+export const tokenOf = (seq: number, nonce: string): string => `${seq}.${nonce}`;
+
+/** Row number and nonce. A token that is not ours gets row -1, which does not exist. */
+export function ownership({ token }: Pick<JobLease, 'token'>): { seq: number; nonce: string } {
+  const dot = token.indexOf('.');
+  const seq = Number(token.slice(0, dot));
+  return dot > 0 && Number.isSafeInteger(seq) ? { seq, nonce: token.slice(dot + 1) } : { seq: -1, nonce: '' };
+}

@@ -1,0 +1,16 @@
+/** What the parts of the SQLite backend share. */
+
+import type { Clock } from '../../../core/base/clock.ts';
+import type { Retention } from '../../../core/contract/store.ts';
+import type { Database } from './database.ts';
+import type { NarrowRows } from './narrow-rows.ts';
+
+export interface SqliteState {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly retention: Retention;
+  readonly ageingMs: number;
+  readonly narrowRows: NarrowRows;
+  /** Lets waiting fetches of this process look again. */
+  wake(): void;
+}
