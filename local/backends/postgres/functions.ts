@@ -24,8 +24,8 @@ const recordNames =
 const endNames = 'ended, finished_at, reason, error';
 
 /**
- * Acks: each position of the arrays is one lease. Leaves what was settled in `settled`; NULL = all. `OFFSET 0` has each claim looked
- * up by the index: Postgres 18 would otherwise read all leases that there are.
+ * Acks: each position of the arrays is one lease. Leaves what was settled in `settled`; NULL = all. `OFFSET 0` makes Postgres 18
+ * look up each batch by the index, and not read all leases.
  */
 const settle = (s: string): string => `
   IF cardinality(p_ids) > 0 THEN
@@ -86,8 +86,8 @@ const take = (s: string, spots: string): string => `
  * Settles the acks and leases the next jobs, in one step. The first row is no job: its `turn` is in how many ms the next delayed job
  * is ready, its `body` what was settled, as text; NULL = all.
  */
-const work = (s: string): string => `
-  CREATE FUNCTION ${s}.work(${settleArguments}, wanted text[], most int, lease_ms bigint, nonce text)
+export const work = (s: string): string => `
+  CREATE OR REPLACE FUNCTION ${s}.work(${settleArguments}, wanted text[], most int, lease_ms bigint, nonce text)
   RETURNS TABLE (id text, turn bigint, attempt int, interrupted boolean, queue text, body text)
   LANGUAGE plpgsql ${hot} AS $$
   #variable_conflict use_column
@@ -138,7 +138,7 @@ const work = (s: string): string => `
       )}
     END IF;
   END $$;
-  CREATE FUNCTION ${s}.settle(${settleArguments}) RETURNS int[] LANGUAGE plpgsql ${hot} AS $$
+  CREATE OR REPLACE FUNCTION ${s}.settle(${settleArguments}) RETURNS int[] LANGUAGE plpgsql ${hot} AS $$
   DECLARE
     now bigint := ${clock};
     alive boolean[];

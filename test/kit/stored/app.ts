@@ -1,0 +1,80 @@
+/** The app whose jobs are in the stored files. It runs on every version, so it imports what is public only. */
+
+import * as z from 'zod/mini';
+import { type Contract, createApp, defineJob, defineSchedule, fixed, keyRing } from '../../../core/index.ts';
+
+const hourMs = 3_600_000;
+
+/** When the files were written, by their own clock. */
+export const storedAt = Date.UTC(2026, 0, 1);
+
+/** A clock that runs from there on. */
+export function clockAt(start: number) {
+  const began = Date.now();
+  return {
+    now: () => start + Date.now() - began,
+    after(delayMs: number, run: () => void) {
+      const timer = setTimeout(run, delayMs);
+      return () => clearTimeout(timer);
+    },
+  };
+}
+
+type Handle = (to: string, progress: (done: number) => Promise<boolean>) => Promise<unknown>;
+
+export function storedApp(clock: ReturnType<typeof clockAt>, handle: Handle, newId?: () => string) {
+  const payload = z.object({ to: z.string(), text: z.optional(z.string()) });
+  const send = defineJob({
+    name: 'mail.send',
+    queue: 'mail',
+    payload,
+    retry: fixed(hourMs),
+    handle: ({ to }, ctx) => handle(to, (done) => ctx.progress(done, 10, 'half')),
+  });
+  const charge = defineJob({
+    name: 'card.charge',
+    queue: 'cards',
+    payload,
+    idempotencyKey: ({ to }) => to,
+    handle: ({ to }, ctx) => handle(to, (done) => ctx.progress(done)),
+  });
+  const report = defineJob({
+    name: 'report.build',
+    queue: 'reports',
+    payload,
+    handle: ({ to }) => handle(to, async () => true),
+  });
+  const hourly = defineSchedule({
+    name: 'hourly',
+    cron: '0 * * * *',
+    job: report,
+    payload: { to: 'all' },
+    missed: 'all',
+  });
+  const signing = keyRing([{ kid: 'stored', secret: new Uint8Array(32).fill(1) }]);
+  const schedules = [hourly];
+  const app = createApp({ jobs: [send, charge, report], schedules, signing, clock, ...(newId && { newId }) });
+  return { app, send, charge };
+}
+
+export const beat: Contract.WorkerBeat = {
+  id: 'worker-1',
+  host: 'host-1',
+  pid: 42,
+  queues: ['mail', 'cards'],
+  concurrency: 10,
+  startedAt: storedAt,
+  seenAt: storedAt + 60_000,
+  running: 1,
+  counts: { acked: 2, requeued: 1, 'dead-lettered': 1, rejected: 0, 'skipped-idempotent': 0 },
+  memoryBytes: 60_000_000,
+};
+
+/** Payloads too large for an envelope. */
+export function payloadsIn(kept: Map<string, Uint8Array>): Contract.PayloadStore {
+  return {
+    put: async (key, bytes) => void kept.set(key, bytes),
+    get: async (key) => kept.get(key) ?? null,
+    delete: async (key) => void kept.delete(key),
+  };
+}
