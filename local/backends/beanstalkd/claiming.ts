@@ -22,12 +22,6 @@ const noJob = new Set(['TIMED_OUT', 'DEADLINE_SOON']);
 /** A server ends a wait by its own clock; only one that is late is told to. */
 const lateMs = 500;
 
-/** The answers to `stats-job`, in the order of the jobs, and a moment before the server gave them. */
-interface Attempts {
-  readonly askedAt: number;
-  readonly answers: readonly Reply[];
-}
-
 export interface Claiming {
   /** What is ready now, of many half of `max` at most: while one half runs, the server deletes the other. */
   claim(request: Request): Promise<JobLease[]>;
@@ -40,21 +34,13 @@ export interface Claiming {
 export function createClaiming(state: BeanstalkdState, seats: Seats, leases: Leases): Claiming {
   const { clock } = state;
   const waiting = new Set<() => void>();
-  /** What the next job is called if it is also the next one that the server gets. */
-  let nextId: number | null = null;
 
   /** Makes leases of jobs that this connection has reserved: of all of them, or all of them go back. */
-  async function reserved(
-    seat: Seat,
-    jobs: readonly Reply[],
-    leaseMs: number,
-    ask = () => askAttempts(seat, jobs),
-  ): Promise<JobLease[]> {
+  async function reserved(seat: Seat, jobs: readonly Reply[], leaseMs: number): Promise<JobLease[]> {
     const made: JobLease[] = [];
     seat.claims++; // nobody may wait here
-    nextId = jobs.at(-1)!.number + 1;
     try {
-      await makeLeases(seat, jobs, await ask(), leaseMs, made);
+      await makeLeases(seat, jobs, leaseMs, made);
     } catch (error) {
       await handBack(made.filter(Boolean));
       // Those whose attempts are not known: this one counts.
@@ -69,23 +55,18 @@ export function createClaiming(state: BeanstalkdState, seats: Seats, leases: Lea
     return made.filter(Boolean);
   }
 
-  async function askAttempts(seat: Seat, jobs: readonly Reply[]): Promise<Attempts> {
+  /** @param made takes the leases, each at the place of its job */
+  async function makeLeases(
+    seat: Seat,
+    jobs: readonly Reply[],
+    leaseMs: number,
+    made: JobLease[],
+  ): Promise<void> {
     const askedAt = clock.now();
     const answers = await all(
       seat,
       jobs.map(({ number }) => `stats-job ${number}`),
     );
-    return { askedAt, answers };
-  }
-
-  /** @param made takes the leases, each at the place of its job */
-  async function makeLeases(
-    seat: Seat,
-    jobs: readonly Reply[],
-    { askedAt, answers }: Attempts,
-    leaseMs: number,
-    made: JobLease[],
-  ): Promise<void> {
     const expiresAt = clock.now() + leaseMs;
     const slow: Promise<void>[] = [];
     let odd: string | null = null;
@@ -198,19 +179,12 @@ export function createClaiming(state: BeanstalkdState, seats: Seats, leases: Lea
       waiting.add(end);
       try {
         if (signal?.aborted || !state.isOpen()) return [];
-        const askedAt = clock.now();
-        const guess = nextId;
-        const { reply, ahead } = await seat.connection.wait(
-          Math.max(1, Math.floor(waitMs / 1_000)),
-          guess === null ? null : `stats-job ${guess}`,
-        );
+        const reply = await seat.connection.wait(Math.max(1, Math.floor(waitMs / 1_000)));
         if (noJob.has(reply.word)) return [];
         if (reply.word !== 'RESERVED') throw refusal('waiting for a job', reply.word);
         // In the last moment: the server takes it back, and gives it to the next who asks.
         if (isEnded) return [];
-        const asked = ahead && reply.number === guess;
-        const ask = asked ? async () => ({ askedAt, answers: [await ahead] }) : undefined;
-        coming = reserved(seat, [reply], leaseMs, ask);
+        coming = reserved(seat, [reply], leaseMs);
       } finally {
         waiting.delete(end);
         seat.isWaiting = false;

@@ -20,8 +20,6 @@ export interface Connection {
   readonly isOpen: boolean;
   /** Why it is not. */
   readonly reason: Error | null;
-  /** Commands without their answer. */
-  readonly owed: number;
   /** One command line without its end, and what belongs behind it. Rejects with `BACKEND` when the connection ends first. */
   send(line: string, body?: string | Uint8Array): Promise<Reply>;
   /**
@@ -31,22 +29,13 @@ export interface Connection {
   sendAll(commands: readonly string[]): Promise<readonly Reply[]>;
   /** What was sent in this turn of the event loop leaves at its end, or now. */
   flush(): void;
-  /**
-   * As `send`, for the one command that may be answered late: `reserve-with-timeout`. Nothing else may be sent meanwhile.
-   * @param ahead a command that the server answers right behind it
-   */
-  wait(seconds: number, ahead?: string | null): Promise<Awaited>;
+  /** Reserves the next job that comes within so many seconds. Nothing else may be sent meanwhile: it would be answered later still. */
+  wait(seconds: number): Promise<Reply>;
   /** Ends a wait: the server answers TIMED_OUT, or with a job that it takes back at once. The connection is of no more use. */
   endWait(): void;
   /** Called once, when it ends, however it ends; at once if it has. */
   onEnd(listener: () => void): void;
   destroy(reason?: Error): void;
-}
-
-/** The end of a wait, and the answer to what was sent with it; `null` = nothing was. */
-export interface Awaited {
-  readonly reply: Reply;
-  readonly ahead: Promise<Reply> | null;
 }
 
 interface Owed {
@@ -189,19 +178,13 @@ export async function openConnection({ host, port, silenceMs }: ConnectionOption
     get reason() {
       return reason;
     },
-    get owed() {
-      return owed.length - answered;
-    },
     send,
     sendAll,
     flush,
-    async wait(seconds, line = null) {
+    async wait(seconds) {
       waitUntil = performance.now() + seconds * 1_000;
       try {
-        const waiting = send(`reserve-with-timeout ${seconds}`);
-        const ahead = line === null ? null : send(line);
-        ahead?.catch(() => {}); // fails with the wait, or with what is asked next
-        return { reply: await waiting, ahead };
+        return await send(`reserve-with-timeout ${seconds}`);
       } finally {
         waitUntil = 0;
       }

@@ -49,7 +49,7 @@ export async function raw({ url, schema }: Place): Promise<Opened> {
       let isOpen = true;
       const loop = async () => {
         while (isOpen) {
-          const { word, number, data } = (await connection.wait(1)).reply;
+          const { word, number, data } = await connection.wait(1);
           if (word !== 'RESERVED') continue;
           handle((JSON.parse(data!.toString()) as { at: number }).at);
           await connection.send(`delete ${number}`);

@@ -38,7 +38,7 @@ async function sending(bench: Bench, server: BenchServer): Promise<Row[]> {
 }
 
 const latency = (bench: Bench, server: BenchServer): Promise<Row[]> =>
-  latencyRows(bench, server, { raw: null, jackd: null }, 0.8);
+  latencyRows(bench, server, { raw: null, jackd: null }, 1.3);
 
 const rss = (bench: Bench, server: BenchServer): Promise<Row[]> =>
   memoryRows(bench, server, 100, ['raw', 'jackd']);
