@@ -55,20 +55,18 @@ export class HeldJobs implements Iterable<Held> {
   /** Its place stays its own until it is given back or removed. */
   take(held: Held): void {
     held.isTaken = true;
-    held.seat.held--;
   }
 
   giveBack(held: Held): void {
     held.isTaken = false;
-    held.seat.held++;
   }
 
   remove(held: Held): void {
     const place = placeOf(held.lease.token);
     if (this.#places[place] !== held) return;
-    if (!held.isTaken) this.take(held);
     this.#places[place] = null;
     this.#free.push(place);
+    held.seat.held--;
   }
 
   /** Those of now that nobody settles. */

@@ -289,12 +289,14 @@ export function createLeases(state: BeanstalkdState, lost: (tokens: ReadonlySet<
       const expired = [...jobs].filter(({ lease, endsAt }) => lease.queue === queue && endsAt <= now);
       const answers = await Promise.all(
         expired.map(async (held) => {
-          jobs.remove(held);
+          jobs.take(held);
           const { jobId, stats, note, lease } = held;
           const old = note ?? { ...noNote, mark: markOf(lease.body) };
           const next = { ...old, told: stats.losses, expired: true };
           await writeNote(state, jobId, next).catch(state.noteFailed);
-          return release(held.seat, jobId, lease.body, 0).catch(() => false); // then the server does it, when its time is up
+          const isReleased = await release(held.seat, jobId, lease.body, 0).catch(() => false); // then the server does it, when its time is up
+          jobs.remove(held);
+          return isReleased;
         }),
       );
       return answers.filter(Boolean).length;

@@ -11,7 +11,7 @@ export interface Seat {
   readonly connection: Connection;
   /** The tubes that it watches. */
   readonly tubes: string;
-  /** How many jobs it holds that nobody settles. */
+  /** How many jobs it holds. One that is being settled is among them: behind a wait the command for it would have to wait too. */
   held: number;
   isWaiting: boolean;
   /** Claims under way. */

@@ -38,7 +38,8 @@ export function beanstalkdTransfer(
     const rank = rankOf(death?.at ?? Math.max(clock.now(), message.notBefore ?? 0), priority, state.ageingMs);
     const line = `put ${rank} ${asideSeconds} ${secondsOf(ttrMs)} ${bytes}`;
     const connection = await link.connection();
-    void connection.send(`use ${state.tubeOf(queue)}`).catch(() => {}); // its put fails too
+    const use = link.use(connection, state.tubeOf(queue));
+    if (use !== null) void connection.send(use).catch(() => {}); // its put fails too
     const { word, number } = await connection.send(line, body);
     if (word === 'BURIED') await connection.send(`delete ${number}`);
     if (word !== 'INSERTED') throw refusal('putting a job', word === 'BURIED' ? 'OUT_OF_MEMORY' : word);
