@@ -56,7 +56,7 @@ const backends: readonly Contract.QueueBackend[] = [
   sqlite(':memory:'),
   postgres(database.url),
   redis(await freshRedis()),
-  beanstalkd({ url: tubes.url, warn: () => {} }),
+  beanstalkd(tubes.url),
   memory(),
   sync(createApp({ jobs: [job] })),
   sqs({ endpoint: endpoint.url, queues }),

@@ -1,11 +1,11 @@
 import type { PeekedMessage, QueueAdmin, QueueStats } from '../../../core/contract/admin.ts';
-import { countOf, readNote } from './counting.ts';
-import { beanstalkdDeadLetters } from './dead.ts';
+import { beanstalkdDeadLetters } from './dead-letters.ts';
 import { refusal } from './errors.ts';
-import { factsOf } from './facts.ts';
-import type { BeanstalkdState } from './index.ts';
+import { infoOf } from './job-info.ts';
+import { attemptOf, readMetadata } from './job-metadata.ts';
 import { readyAtOf } from './rank.ts';
 import { textOf } from './replies.ts';
+import type { BeanstalkdState } from './state.ts';
 
 /** As long as beanstalkd can: 136 years. */
 const foreverSeconds = 2 ** 32 - 1;
@@ -14,24 +14,25 @@ export function beanstalkdAdmin(state: BeanstalkdState): QueueAdmin {
   const { link, clock } = state;
 
   async function peekAt(tube: string, command: 'peek-ready' | 'peek-delayed'): Promise<PeekedMessage | null> {
-    const { word, number: jobId, data } = await link.send(command, tube);
+    const { word, number: jobId, data } = await link.send(command, { tube });
     if (word === 'NOT_FOUND') return null;
     if (word !== 'FOUND') throw refusal('peeking', word);
     const body = textOf(data!);
     const stats = await link.jobStats(jobId);
     if (!stats || (stats.state !== 'ready' && stats.state !== 'delayed')) return null;
-    const note = stats.reserves > 0 ? await readNote(state, jobId, body).catch(state.noteFailed) : null;
-    const facts = factsOf(body, jobId);
+    const metadata =
+      stats.reserves > 0 ? await readMetadata(state, jobId, body).catch(state.metadataFailed) : null;
+    const info = infoOf(body, jobId);
     const now = clock.now();
     const readyAt =
       stats.state === 'delayed'
         ? now + stats.leftSeconds * 1_000
         : Math.min(
             now,
-            readyAtOf(stats.pri, facts.priority, state.ageingMs) ?? now - stats.ageSeconds * 1_000,
+            readyAtOf(stats.pri, info.priority, state.ageingMs) ?? now - stats.ageSeconds * 1_000,
           );
-    const attempt = countOf({ ...stats, reserves: stats.reserves + 1 }, note).attempt - 1;
-    return { ...facts, queue: state.queueOf(tube), readyAt, attempt };
+    const attempt = attemptOf({ ...stats, reserves: stats.reserves + 1 }, metadata).attempt - 1;
+    return { ...info, queue: state.queueOf(tube), readyAt, attempt };
   }
 
   async function statsOf(tube: string): Promise<QueueStats> {
@@ -44,7 +45,7 @@ export function beanstalkdAdmin(state: BeanstalkdState): QueueAdmin {
 
   async function pause(queue: string, seconds: number): Promise<void> {
     const tube = state.tubeOf(queue);
-    // A tube that is empty and that nobody watches is forgotten, and its pause with it.
+    // The server forgets a tube that is empty and that no connection watches, and its pause with it.
     await link.send(`watch ${tube}`);
     const { word } = await link.send(`pause-tube ${tube} ${seconds}`);
     if (word !== 'PAUSED') throw refusal('pausing a tube', word);
@@ -52,11 +53,14 @@ export function beanstalkdAdmin(state: BeanstalkdState): QueueAdmin {
 
   return {
     deadLetters: beanstalkdDeadLetters(state),
+    async know(queues) {
+      queues.forEach(state.know);
+    },
     async stats(only) {
       const tubes = only === undefined ? await state.tubes() : [state.tubeOf(only)];
       return Promise.all(tubes.map(statsOf));
     },
-    /** beanstalkd shows the next job that is ready and the next one that is delayed. */
+    /** beanstalkd shows only the next job that is ready and the next one that is delayed. */
     async peek(queue, max) {
       const tube = state.tubeOf(queue);
       const shown = await Promise.all([peekAt(tube, 'peek-ready'), peekAt(tube, 'peek-delayed')]);
@@ -67,7 +71,7 @@ export function beanstalkdAdmin(state: BeanstalkdState): QueueAdmin {
       let count = 0;
       for (const command of ['peek-delayed', 'peek-ready']) {
         for (;;) {
-          const { word, number } = await link.send(command, tube);
+          const { word, number } = await link.send(command, { tube });
           if (word !== 'FOUND') break;
           const answer = await link.send(`delete ${number}`);
           if (answer.word === 'DELETED') count++; // else a worker was quicker

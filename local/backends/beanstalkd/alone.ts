@@ -1,4 +1,4 @@
-/** What there is without a store: no records, and keys that hold within this process. */
+/** Without a store there are no records, and keys hold within this process. */
 
 import type { Clock } from '../../../core/base/clock.ts';
 import type { RecordStore, Stores } from '../../../core/contract/store.ts';
@@ -15,11 +15,11 @@ const noRecords: RecordStore = {
 
 export function aloneStores(clock: Clock): Stores {
   const { keys, workers, records } = memoryStore({ clock });
-  // Its purge is the one that removes old keys.
+  // The purge of the records also removes old keys.
   return { keys, workers, records: { ...noRecords, purge: (olderThan) => records.purge(olderThan) } };
 }
 
 export const aloneWarning =
   'beanstalkd() has no store. Jobs run, but there is no history and no cancel; idempotency keys, schedules, the list of workers and ' +
-  'the reasons of dead letters hold within this process only; and a job that is handed back at a shutdown counts as attempted. ' +
+  'the reasons of dead letters hold within this process only; and a job that is released at a shutdown has spent an attempt. ' +
   'Give it one: beanstalkd({ url, store: sqliteStore("jobs.db") }).';

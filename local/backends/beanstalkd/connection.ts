@@ -1,6 +1,6 @@
 /**
- * One connection to a beanstalkd server: commands go out together, answers come back in their order. It is never mended: what
- * the server gave to it (reserved jobs) is gone with it, so whoever uses it must know.
+ * One connection to a beanstalkd server: commands leave together, answers come back in their order. It does not reconnect, because the
+ * jobs that it has reserved are lost with it, and its user must know that.
  */
 
 import { connect, type Socket } from 'node:net';
@@ -11,29 +11,29 @@ import { createReplyReader, type Reply } from './replies.ts';
 export interface ConnectionOptions {
   readonly host: string;
   readonly port: number;
-  /** One that owes an answer for so long is given up. */
+  /** It ends when the server owes an answer for so long. */
   readonly silenceMs: number;
 }
 
 export interface Connection {
-  /** `false` from the moment on in which it broke or was ended. */
+  /** `false` once it has broken or was ended. */
   readonly isOpen: boolean;
-  /** Why it is not. */
+  /** Why it ended. */
   readonly reason: Error | null;
-  /** One command line without its end, and what belongs behind it. Rejects with `BACKEND` when the connection ends first. */
+  /** One command line without its end, and its body. Rejects with `BACKEND` when the connection ends first. */
   send(line: string, body?: string | Uint8Array): Promise<Reply>;
   /**
-   * Many at once, each a line with what belongs behind it, for a fraction of the cost. Resolves with as many replies as came before
-   * the connection ended, in the order of the commands: fewer than those = it has ended.
+   * Many commands, each a line with its body, for a fraction of the cost. Resolves with their replies in order. Fewer replies than
+   * commands = the connection has ended.
    */
   sendAll(commands: readonly string[]): Promise<readonly Reply[]>;
-  /** What was sent in this turn of the event loop leaves at its end, or now. */
+  /** Writes now what else leaves at the end of this turn of the event loop. */
   flush(): void;
   /** Reserves the next job that comes within so many seconds. Nothing else may be sent meanwhile: it would be answered later still. */
   wait(seconds: number): Promise<Reply>;
-  /** Ends a wait: the server answers TIMED_OUT, or with a job that it takes back at once. The connection is of no more use. */
+  /** Ends a wait: the server answers TIMED_OUT, or with a job that it takes back at once. The connection cannot be used after that. */
   endWait(): void;
-  /** Called once, when it ends, however it ends; at once if it has. */
+  /** Calls the listener once, when the connection ends; at once if it has ended. */
   onEnd(listener: () => void): void;
   destroy(reason?: Error): void;
 }
@@ -41,7 +41,7 @@ export interface Connection {
 interface Owed {
   readonly count: number;
   readonly replies: Reply[];
-  /** All have come, or with an error no more will. */
+  /** Is called when all replies have come, or with an error when no more will. */
   done(replies: Reply[], error: Error | null): void;
 }
 
@@ -50,14 +50,14 @@ const readBytes = 64 * 1024;
 
 /** Rejects with `BACKEND` when the server cannot be reached. */
 export async function openConnection({ host, port, silenceMs }: ConnectionOptions): Promise<Connection> {
-  // Half open, because a server answers a wait at once when its client has nothing more to say.
+  // Half open: a server ends a wait at once when its client closes its half of the connection.
   const socket = connect({
     host,
     port,
     noDelay: true,
     keepAlive: true,
     allowHalfOpen: true,
-    // Else every read would bring a buffer of its own, and a worker at full speed twice the memory.
+    // One buffer for all reads: with a new one for each, a worker at full speed takes twice the memory.
     onread: {
       buffer: Buffer.allocUnsafe(readBytes),
       callback(count, buffer) {
@@ -67,7 +67,7 @@ export async function openConnection({ host, port, silenceMs }: ConnectionOption
     },
   });
   await connected(socket, `${host}:${port}`);
-  /** `shift` of long arrays is slow: so the answered ones are cut off in slices. */
+  /** Those that are answered are cut off in slices, because `shift` is slow on long arrays. */
   let owed: Owed[] = [];
   let answered = 0;
   let text = '';
@@ -75,7 +75,7 @@ export async function openConnection({ host, port, silenceMs }: ConnectionOption
   let isOpen = true;
   let reason: Error | null = null;
   let waitUntil = 0;
-  /** The tick since which nothing has come. */
+  /** The tick at which something came last. */
   let silentSince = 0;
   const watch = createWatch(silenceMs, (lateBefore) => {
     if (performance.now() < waitUntil) silentSince = watch.tick;
@@ -86,7 +86,7 @@ export async function openConnection({ host, port, silenceMs }: ConnectionOption
 
   const reader = createReplyReader((reply) => {
     const next = owed[answered];
-    if (!next) throw new Error(`an answer that nobody has asked for: ${reply.word}`);
+    if (!next) throw new Error(`an answer without a command: ${reply.word}`);
     if (next.replies.push(reply) < next.count) return;
     if (++answered === owed.length) {
       owed = [];
@@ -107,7 +107,7 @@ export async function openConnection({ host, port, silenceMs }: ConnectionOption
     }
   }
 
-  socket.resume(); // so that its end is seen
+  socket.resume(); // else its end would not be noticed
   socket.on('error', end);
   socket.on('end', () => end(new Error('the server has closed the connection')));
   socket.on('close', () => end(new Error('the connection was lost')));
@@ -208,13 +208,13 @@ export function lostConnection(cause: Error | null): LongshoreError {
   return new LongshoreError('BACKEND', text, { cause });
 }
 
-function connected(socket: Socket, place: string): Promise<void> {
+function connected(socket: Socket, address: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const failed = (cause: Error) => {
       clearTimeout(late);
       socket.destroy();
       const { code } = cause as NodeJS.ErrnoException;
-      const message = `Expected a beanstalkd server at ${place}, got: ${cause.message || code}. Check that it runs, and its host and port.`;
+      const message = `Expected a beanstalkd server at ${address}, got: ${cause.message || code}. Check that it runs, and its host and port.`;
       reject(new LongshoreError('BACKEND', message, { cause }));
     };
     const late = setTimeout(() => failed(new Error('no connection in time')), connectTimeoutMs);

@@ -1,4 +1,5 @@
 import { type ErrorCode, LongshoreError } from '../../../core/base/errors.ts';
+import type { Reply } from './replies.ts';
 
 /** What a server's refusal means here. */
 const meanings: Readonly<Record<string, readonly [code: ErrorCode, advice: string]>> = {
@@ -21,8 +22,16 @@ const meanings: Readonly<Record<string, readonly [code: ErrorCode, advice: strin
   ],
 };
 
-/** A reply that is no answer to what was asked. It quotes the one word and no payload. */
+/** For a reply that is no answer to the command. It quotes the one word and no payload. */
 export function refusal(during: string, word: string): LongshoreError {
   const [code, advice] = meanings[word] ?? ['BACKEND', 'Check that the server is beanstalkd.'];
   return new LongshoreError(code, `beanstalkd answered ${word} while ${during}. ${advice}`);
+}
+
+/** Whether the command did what it should; `false` = NOT_FOUND. Throws for every other answer. */
+export async function succeeded(reply: Promise<Reply>, expected: string, during: string): Promise<boolean> {
+  const { word } = await reply;
+  if (word === expected) return true;
+  if (word === 'NOT_FOUND') return false;
+  throw refusal(during, word);
 }

@@ -1,16 +1,22 @@
 /** The connection for all that holds no job: sending, counting, looking. A broken one is replaced at the next call. */
 
-import { type Connection, openConnection } from './connection.ts';
+import { type Connection, type ConnectionOptions, openConnection } from './connection.ts';
 import { refusal } from './errors.ts';
 import type { Reply } from './replies.ts';
 import { type JobStats, jobStatsOf, type TubeStats, tubeStatsOf, tubesOf } from './stats.ts';
 
+/** For commands that work on the tube in use, and those that bring a body. */
+interface More {
+  readonly tube?: string;
+  readonly body?: string | Uint8Array;
+}
+
 export interface Link {
   connection(): Promise<Connection>;
-  /** The command that makes `connection` put into this tube; `null` = it does already. To be sent at once. */
+  /** The command that makes `connection` put into this tube, to be sent at once; `null` = it does already. */
   use(connection: Connection, tube: string): string | null;
-  /** One command. A tube, where the command works on the one in use. */
-  send(line: string, tube?: string): Promise<Reply>;
+  /** One command. */
+  send(line: string, more?: More): Promise<Reply>;
   /** `null` = there is none. */
   jobStats(jobId: number): Promise<JobStats | null>;
   tubeStats(tube: string): Promise<TubeStats | null>;
@@ -18,13 +24,7 @@ export interface Link {
   close(): void;
 }
 
-export interface Place {
-  readonly host: string;
-  readonly port: number;
-  readonly silenceMs: number;
-}
-
-export function createLink(place: Place): Link {
+export function createLink(server: ConnectionOptions): Link {
   let current: Connection | null = null;
   let opening: Promise<Connection> | null = null;
   let isClosed = false;
@@ -32,7 +32,7 @@ export function createLink(place: Place): Link {
 
   async function connection(): Promise<Connection> {
     if (current?.isOpen) return current;
-    opening ??= openConnection(place).finally(() => {
+    opening ??= openConnection(server).finally(() => {
       opening = null;
     });
     const opened = await opening;
@@ -41,27 +41,31 @@ export function createLink(place: Place): Link {
     return opened;
   }
 
+  function use(to: Connection, tube: string): string | null {
+    if (used.get(to) === tube) return null;
+    used.set(to, tube);
+    return `use ${tube}`;
+  }
+
+  async function send(line: string, { tube, body }: More = {}): Promise<Reply> {
+    const to = await connection();
+    // Both leave together, and a server takes commands in their order.
+    const first = tube === undefined ? null : use(to, tube);
+    if (first !== null) void to.send(first).catch(() => {}); // then the command fails too
+    return to.send(line, body);
+  }
+
   async function yaml(line: string): Promise<string | null> {
-    const { word, data } = await link.send(line);
+    const { word, data } = await send(line);
     if (word === 'NOT_FOUND') return null;
     if (word !== 'OK') throw refusal('asking for numbers', word);
     return data;
   }
 
-  const link: Link = {
+  return {
     connection,
-    use(to, tube) {
-      if (used.get(to) === tube) return null;
-      used.set(to, tube);
-      return `use ${tube}`;
-    },
-    async send(line, tube) {
-      const to = await connection();
-      // Both leave together, and a server takes commands in their order.
-      const use = tube === undefined ? null : link.use(to, tube);
-      if (use !== null) void to.send(use).catch(() => {});
-      return to.send(line);
-    },
+    use,
+    send,
     async jobStats(jobId) {
       const text = await yaml(`stats-job ${jobId}`);
       return text === null ? null : jobStatsOf(text);
@@ -78,5 +82,4 @@ export function createLink(place: Place): Link {
       current?.destroy();
     },
   };
-  return link;
 }

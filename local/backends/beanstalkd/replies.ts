@@ -1,13 +1,13 @@
-/** Cuts what a beanstalkd server sends into replies: a line, and for some words so many bytes of data behind it. */
+/** Cuts what a beanstalkd server sends into replies: a line, and after some words a number of bytes of data. */
 
 export interface Reply {
   /** `RESERVED`, `DELETED`, `NOT_FOUND`, … */
   readonly word: string;
-  /** The first number behind the word, such as the job's id; 0 where there is none. */
+  /** The first number after the word, such as the job's id; 0 where there is none. */
   readonly number: number;
   /**
-   * Body of a job, or YAML; `null` where the word brings none. A character per byte (latin1), because texts cost memory of the heap, which
-   * is given back at once, where a Buffer for each of a thousand jobs costs memory that is given back late.
+   * Body of a job, or YAML; `null` where the word brings none. A character per byte (latin1), because the memory of texts is freed soon,
+   * and that of a Buffer for each of a thousand jobs is freed late.
    */
   readonly data: string | null;
 }
@@ -20,17 +20,17 @@ export const textOf = (data: string): string =>
   /[\x80-\xff]/.test(data) ? bytesOf(data).toString('utf8') : data;
 
 export interface ReplyReader {
-  /** The bytes are read before it returns, or copied. Throws when what comes is no beanstalkd: then nothing behind it can be trusted. */
+  /** Does not keep the chunk. Throws when it is not the protocol of beanstalkd: then nothing after it can be trusted. */
   read(chunk: Buffer): void;
 }
 
 const newline = 10;
 const blank = 32;
-/** The longest line a server sends; more without an end is not the protocol. */
+/** Longer than any line that a server sends. */
 const longestLine = 1_024;
 const wordsWithData = new Set(['RESERVED', 'FOUND', 'OK']);
 
-/** The number at `from`, without a text made of them; -1 = there are none, or too many. */
+/** The number whose digits are at `from`, without making a text of them; -1 = there is none, or it is too large. */
 function numberAt(bytes: Buffer, from: number): number {
   let number = 0;
   let at = from;
@@ -39,7 +39,7 @@ function numberAt(bytes: Buffer, from: number): number {
 }
 
 export function createReplyReader(take: (reply: Reply) => void): ReplyReader {
-  /** What has come and is not a whole reply yet, and how much it takes to look again. */
+  /** What has come of an unfinished reply, and how many bytes there must be before it is worth looking again. */
   let kept: Buffer[] = [];
   let keptBytes = 0;
   let neededBytes = 0;
@@ -55,7 +55,7 @@ export function createReplyReader(take: (reply: Reply) => void): ReplyReader {
       keptBytes += chunk.length;
       if (keptBytes < neededBytes) {
         kept.push(Buffer.from(chunk));
-        return; // a large body is put together once
+        return; // so a large body is put together once
       }
       const bytes = kept.length === 0 ? chunk : Buffer.concat([...kept, chunk]);
       let from = 0;
@@ -77,7 +77,7 @@ export function createReplyReader(take: (reply: Reply) => void): ReplyReader {
           continue;
         }
         const start = end + 1;
-        // The length is the last number: behind OK there is but one.
+        // The length is the last number of the line, and after OK the only one.
         const length = space < lineEnd ? numberAt(bytes, bytes.lastIndexOf(blank, lineEnd) + 1) : -1;
         if (length < 0) throw new Error('a reply without a length');
         const next = start + length + 2; // \r\n

@@ -1,34 +1,23 @@
-/** Puts messages: all of a batch go out together, and each gets its own answer. */
+/** Puts messages: all of a batch leave together, and each gets its own answer. */
 
 import { LongshoreError } from '../../../core/base/errors.ts';
-import type { OutgoingMessage, SendResult } from '../../../core/contract/queue.ts';
+import type { JobSender, OutgoingMessage, SendResult } from '../../../core/contract/queue.ts';
+import { tooLarge } from '../../../core/kit/body-limit.ts';
 import { refusal } from './errors.ts';
-import type { BeanstalkdState } from './index.ts';
 import { rankOf, secondsOf } from './rank.ts';
+import type { BeanstalkdState } from './state.ts';
 
-/** Puts without their answer: so many at once, then the answers are waited for. */
+/** Puts without their answer: after so many the answers are waited for. */
 const mostAtOnce = 1_000;
 
-export interface SendingOptions {
-  readonly maxBodyBytes: number;
-  /** Given to each job: how long a worker that falls silent keeps it. */
-  readonly ttrMs: number;
-}
+export function createEnqueue(state: BeanstalkdState): JobSender['enqueue'] {
+  const { link, clock, ageingMs, ttrMs, maxBodyBytes } = state;
 
-export function createSending(state: BeanstalkdState, { maxBodyBytes, ttrMs }: SendingOptions) {
-  const { link, clock } = state;
-  const ttrSeconds = secondsOf(ttrMs);
-
-  const tooLong = (bytes: number): LongshoreError =>
-    new LongshoreError(
-      'LIMIT',
-      `Expected a message of at most ${maxBodyBytes} bytes, got ${bytes}. Send a reference to the data instead, or give the store claims.`,
-    );
-
-  function putOf({ body, priority, notBefore }: OutgoingMessage, bytes: number, now: number): string {
+  function putOf({ body, priority, notBefore }: OutgoingMessage, now: number): string {
     const readyAt = Math.max(now, notBefore ?? now);
-    const rank = rankOf(readyAt, priority, state.ageingMs);
-    return `put ${rank} ${secondsOf(readyAt - now)} ${ttrSeconds} ${bytes}\r\n${body}`;
+    const rank = rankOf(readyAt, priority, ageingMs);
+    const bytes = Buffer.byteLength(body);
+    return `put ${rank} ${secondsOf(readyAt - now)} ${secondsOf(ttrMs)} ${bytes}\r\n${body}`;
   }
 
   async function putAll(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
@@ -36,29 +25,29 @@ export function createSending(state: BeanstalkdState, { maxBodyBytes, ttrMs }: S
     const now = clock.now();
     const results: (SendResult | null)[] = [];
     const commands: string[] = [];
-    /** For each command the message that it puts; -1 = it only chooses the tube. */
-    const places: number[] = [];
+    /** For each command the index of the message that it puts; -1 = it only chooses the tube. */
+    const indexes: number[] = [];
     for (const [i, message] of messages.entries()) {
       const { id, queue, body } = message;
-      const bytes = Buffer.byteLength(body);
-      results.push(bytes > maxBodyBytes ? { ok: false, id, error: tooLong(bytes) } : null);
-      if (results[i]) continue;
+      const error = tooLarge(body, maxBodyBytes);
+      results.push(error && { ok: false, id, error });
+      if (error) continue;
       const use = link.use(connection, state.tubeOf(queue));
       if (use !== null) commands.push(use);
-      if (use !== null) places.push(-1);
-      commands.push(putOf(message, bytes, now));
-      places.push(i);
+      if (use !== null) indexes.push(-1);
+      commands.push(putOf(message, now));
+      indexes.push(i);
     }
     const sending = connection.sendAll(commands);
     connection.flush();
     const replies = await sending;
     for (const [n, { word, number }] of replies.entries()) {
-      const i = places[n]!;
+      const i = indexes[n]!;
       if (i < 0) continue;
       const { id } = messages[i]!;
       if (word === 'INSERTED') results[i] = { ok: true, id, duplicate: false };
       else {
-        // Buried: stored, but with no memory to put it into line. There it would stay for ever.
+        // Stored, but the server has no memory to make it ready. Buried it would stay for ever.
         if (word === 'BURIED') await connection.send(`delete ${number}`).catch(() => {});
         const error = refusal('putting a job', word === 'BURIED' ? 'OUT_OF_MEMORY' : word);
         results[i] = { ok: false, id, error };
@@ -72,7 +61,7 @@ export function createSending(state: BeanstalkdState, { maxBodyBytes, ttrMs }: S
     });
   }
 
-  return async function enqueue(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
+  return async (messages) => {
     for (const { queue } of messages) state.tubeOf(queue); // a wrong name stops the call before anything is sent
     const results: SendResult[] = [];
     for (let from = 0; from < messages.length; from += mostAtOnce) {

@@ -1,4 +1,4 @@
-/** The YAML of `stats-job`, `stats-tube` and `list-tubes`: one `name: value` per line, and nothing that would take a parser. */
+/** The YAML of `stats-job`, `stats-tube` and `list-tubes`: one `name: value` per line, so simple that it needs no parser. */
 
 /** What a server counts of one job. */
 export interface JobStats {
@@ -10,7 +10,7 @@ export interface JobStats {
   /** Until its lease ends, or its delay. */
   readonly leftSeconds: number;
   readonly reserves: number;
-  /** How many reservations ended with no word of their worker: it lost the connection, or its time was up. */
+  /** How many reservations their worker did not end: its connection was lost, or its time was up. */
   readonly losses: number;
 }
 
@@ -53,7 +53,7 @@ export function tubesOf(text: string): string[] {
   return lines.filter((line) => line.startsWith('- ')).map((line) => line.slice(2));
 }
 
-/** Quotes are for names that YAML would take for something else. */
+/** The server quotes names that YAML would read as something else. */
 function wordIn(text: string, name: string): string {
   const start = text.indexOf(name);
   if (start < 0) return '';
@@ -63,7 +63,7 @@ function wordIn(text: string, name: string): string {
   return word.startsWith('"') ? word.slice(1, -1) : word;
 }
 
-/** Digit by digit: each claim reads eight of them, and texts would be most of what it leaves behind. */
+/** Digit by digit: each lease reads eight numbers, and texts made of them would be most of its garbage. */
 function numberIn(text: string, name: string): number {
   const start = text.indexOf(name);
   let number = 0;

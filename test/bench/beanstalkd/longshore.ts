@@ -4,7 +4,7 @@ import { ours } from '../kit/ours.ts';
 
 /** Without a store. */
 export async function longshore({ url, schema }: Place): Promise<Opened> {
-  const backend = beanstalkd({ url, prefix: `${schema}-`, warn: () => {} });
+  const backend = beanstalkd({ url, prefix: `${schema}-` });
   await backend.admin!.stats(); // connected
   return ours(backend, 200);
 }

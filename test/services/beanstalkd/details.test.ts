@@ -81,7 +81,7 @@ describe('a server that refuses', () => {
     await own.remove();
   });
 
-  it('or that is none at all is told of, and nobody waits for it', async () => {
+  it('or that is no beanstalkd fails the call, and nobody waits for it', async () => {
     const other = createServer((socket) =>
       socket
         .on('error', () => {})
@@ -134,7 +134,7 @@ describe('a lease', () => {
     await backend.close();
   });
 
-  it('is lost with its connection, which its holder is told at once, and the job is the next attempt', async () => {
+  it('is lost with its connection, of which its holder hears at once, and the job is the next attempt', async () => {
     const own = await startBeanstalkd({ binlog: true });
     const { backend } = open({ url: own.url });
     const lost: string[] = [];
@@ -159,9 +159,9 @@ describe('a lease', () => {
     await own.setTime(now);
     const clock = createVirtualClock(now);
     const store = memoryStore();
-    const place = { url: own.url, prefix: 'fence-', store, ttrMs: 10_000 };
-    const sleeper = open({ ...place, clock }).backend; // its clock stands still, as in a machine that sleeps
-    const other = open(place).backend;
+    const address = { url: own.url, prefix: 'fence-', store, ttrMs: 10_000 };
+    const sleeper = open({ ...address, clock }).backend; // its clock stands still, as in a machine that sleeps
+    const other = open(address).backend;
     await sleeper.enqueue(many(4));
     const stale = await sleeper.fetch(take);
     await own.setTime(now + 20_000);
@@ -319,7 +319,8 @@ describe('dead letters', () => {
 describe('without a store', () => {
   it('says once what is missing, and runs jobs all the same', async () => {
     const warnings: string[] = [];
-    const backend = beanstalkd({ url: server.url, prefix: 'alone-', warn: (text) => warnings.push(text) });
+    const backend = beanstalkd({ url: server.url, prefix: 'alone-' });
+    backend.onWarning!((message) => warnings.push(message));
     let ran = 0;
     const job = defineJob({
       name: 'plain',
@@ -342,7 +343,7 @@ describe('without a store', () => {
   });
 
   it('a dead letter can be retried from another process, and begins anew', async () => {
-    const alone = () => beanstalkd({ url: server.url, prefix: 'lonely-', warn: () => {} });
+    const alone = () => beanstalkd({ url: server.url, prefix: 'lonely-' });
     const [worker, other] = [alone(), alone()];
     await worker.enqueue(many(1));
     const [lease] = await worker.fetch(take);
@@ -366,8 +367,8 @@ describe('a process that is busy', () => {
   it.for(['sent', 'read'])(
     'for longer than a server may be silent, before it has %s, blames none',
     async (what) => {
-      const place = { host: '127.0.0.1', port: server.port, silenceMs: 100 };
-      const connection = await openConnection(place);
+      const address = { host: '127.0.0.1', port: server.port, silenceMs: 100 };
+      const connection = await openConnection(address);
       const answer = connection.send('list-tube-used');
       if (what === 'read') connection.flush();
       keepBusy(400);

@@ -72,10 +72,10 @@ export async function startBeanstalkd(options: BeanstalkdServerOptions = {}): Pr
     },
     (port) => launch(program, ['-p', `${port}`, ...own], env, answers(port)),
   );
-  const place = { host: '127.0.0.1', port: server.port, silenceMs: 10_000 };
+  const address = { host: '127.0.0.1', port: server.port, silenceMs: 10_000 };
   let ownLine: Connection | null = null;
   const line = async (): Promise<Connection> => {
-    if (!ownLine?.isOpen) ownLine = await openConnection(place);
+    if (!ownLine?.isOpen) ownLine = await openConnection(address);
     return ownLine;
   };
   /** It looks at its clock after each command: the first answer may still be of the old time. */
@@ -94,7 +94,7 @@ export async function startBeanstalkd(options: BeanstalkdServerOptions = {}): Pr
       const { data } = await (await line()).send('stats');
       return Number(new RegExp(`^${name}: (\\d+)`, 'm').exec(data!)![1]);
     },
-    connection: () => openConnection(place),
+    connection: () => openConnection(address),
     start: server.start,
     stop: (signal = 'SIGTERM') => server.stop(signal),
     signal: server.signal,

@@ -1,4 +1,4 @@
-/** Claims that fail in part: what they had reserved goes back at once, and not when leases end that nobody knows of. */
+/** Fetches that fail in part: what they have reserved is released at once, and not when leases end that nobody knows of. */
 
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -48,14 +48,14 @@ async function startGarbler(command: string, nth: number) {
 const count = 60;
 const take = { queues: ['default'], max: 1_000, leaseMs: 60_000, waitMs: 0 };
 
-/** Two openings of one queue, of which the first one's claim is refused in the middle. */
+/** Two openings of one queue. The server refuses a command in the middle of the first one's fetch. */
 async function withRefusal(
   [command, nth]: readonly [string, number],
   run: (worker: ReturnType<typeof beanstalkd>, peer: ReturnType<typeof beanstalkd>) => Promise<void>,
 ): Promise<void> {
   const garbler = await startGarbler(command, nth);
   const store = memoryStore();
-  const prefix = `claim-${++prefixes}-`;
+  const prefix = `lease-${++prefixes}-`;
   const open = () => beanstalkd({ url: garbler.url, prefix, store });
   const [worker, peer] = [open(), open()];
   await run(worker, peer);
@@ -64,8 +64,8 @@ async function withRefusal(
   await garbler.close();
 }
 
-describe('a claim of which the server refuses a part', () => {
-  it('hands back what the others have reserved, uncounted', async () => {
+describe('a fetch of which the server refuses a part', () => {
+  it('releases what the others have reserved, without counting it', async () => {
     // The first rounds ask for 4 and 16, the third for two parts of 32: it is refused in the second of them.
     await withRefusal(['reserve-with-timeout', 55], async (worker, peer) => {
       await worker.enqueue(Array.from({ length: count }, (_, i) => message({ id: `id-${i}` })));
@@ -75,7 +75,7 @@ describe('a claim of which the server refuses a part', () => {
     });
   });
 
-  it('hands back the one whose attempts it was not told, which counts, and its neighbours, which do not', async () => {
+  it('releases the job whose attempts it does not know, which counts, and its neighbours, which do not', async () => {
     await withRefusal(['stats-job', 30], async (worker, peer) => {
       await worker.enqueue(Array.from({ length: count }, (_, i) => message({ id: `id-${i}` })));
       await expect(worker.fetch(take)).rejects.toThrow('UNKNOWN_COMMAND');
@@ -85,7 +85,7 @@ describe('a claim of which the server refuses a part', () => {
     });
   });
 
-  it('hands back a job that it has waited for', async () => {
+  it('releases a job that it has waited for', async () => {
     await withRefusal(['stats-job', 1], async (worker, peer) => {
       const waiting = worker.fetch({ ...take, waitMs: 10_000 });
       waiting.catch(() => {}); // awaited below

@@ -1,13 +1,13 @@
-/** Dead letters are buried jobs. Their reasons are in the book of letters; whether they are still buried, the server says. */
+/** Dead letters are buried jobs. Their reasons are in dead-letter-pages.ts; the server says which jobs are still buried. */
 
 import type { DeadLetter, DeadLetters } from '../../../core/contract/admin.ts';
-import { writeNote } from './counting.ts';
-import { refusal } from './errors.ts';
-import { factsOf, markOf } from './facts.ts';
-import type { BeanstalkdState } from './index.ts';
-import { type Letter, lettersOf, removeLetters } from './letters.ts';
+import { type DeadLetterEntry, deadLettersOf, removeDeadLetters } from './dead-letter-pages.ts';
+import { refusal, succeeded } from './errors.ts';
+import { infoOf, markOf } from './job-info.ts';
+import { writeMetadata } from './job-metadata.ts';
 import { rankOf } from './rank.ts';
 import { bytesOf } from './replies.ts';
+import type { BeanstalkdState } from './state.ts';
 import type { JobStats } from './stats.ts';
 
 interface Found {
@@ -19,7 +19,7 @@ interface Found {
 }
 
 const unknown =
-  'UNKNOWN: The job was buried by another program, or by a worker without a store, so nobody has written why.';
+  'UNKNOWN: Another program has buried the job, or a worker without a store, so the reason was not stored.';
 
 export function beanstalkdDeadLetters(state: BeanstalkdState): DeadLetters {
   const { link, clock } = state;
@@ -31,7 +31,7 @@ export function beanstalkdDeadLetters(state: BeanstalkdState): DeadLetters {
     return { body: bytesOf(peeked.data!), stats };
   }
 
-  async function check(tube: string, entry: Letter): Promise<Found | null> {
+  async function check(tube: string, entry: DeadLetterEntry): Promise<Found | null> {
     const there = await look(tube, entry.jobId);
     const body = there?.body.toString('utf8');
     if (!there || body === undefined || markOf(body) !== entry.mark) return null;
@@ -41,15 +41,15 @@ export function beanstalkdDeadLetters(state: BeanstalkdState): DeadLetters {
     return { jobId, tube, letter, ...there };
   }
 
-  /** The first one buried is the only one that the server shows by itself. */
+  /** The server shows the job that was buried first, and no other. */
   async function first(tube: string, known: ReadonlySet<number>): Promise<Found | null> {
-    const { word, number: jobId } = await link.send('peek-buried', tube);
+    const { word, number: jobId } = await link.send('peek-buried', { tube });
     if (word !== 'FOUND' || known.has(jobId)) return null;
     const there = await look(tube, jobId);
     if (!there) return null;
     const body = there.body.toString('utf8');
-    const { id, job } = factsOf(body, jobId);
-    const diedAt = clock.now() - there.stats.ageSeconds * 1_000; // not later than that is known
+    const { id, job } = infoOf(body, jobId);
+    const diedAt = clock.now() - there.stats.ageSeconds * 1_000; // when it was put: the server does not say more
     const reason = 'rejected' as const;
     const queue = state.queueOf(tube);
     const letter = { id, queue, job, reason, error: unknown, attempt: there.stats.reserves, diedAt, body };
@@ -59,7 +59,7 @@ export function beanstalkdDeadLetters(state: BeanstalkdState): DeadLetters {
   /** Newest first, those without a reason last. */
   async function* all(tube: string): AsyncGenerator<Found> {
     const known = new Set<number>();
-    for await (const page of lettersOf(state, tube)) {
+    for await (const page of deadLettersOf(state, tube)) {
       const fresh = page.filter(({ jobId }) => !known.has(jobId));
       for (const { jobId } of fresh) known.add(jobId);
       for (const found of await Promise.all(fresh.map((entry) => check(tube, entry)))) if (found) yield found;
@@ -74,7 +74,7 @@ export function beanstalkdDeadLetters(state: BeanstalkdState): DeadLetters {
     return tubes.filter((_, i) => (stats[i]?.buried ?? 0) > 0);
   }
 
-  /** Each id once, in every queue: an id does not tell its own. */
+  /** Looks in every queue, because an id does not say which is its own. Counts each id once. */
   async function settle(ids: readonly string[], how: (found: Found) => Promise<boolean>): Promise<number> {
     const wanted = new Set(ids);
     const done = new Set<string>();
@@ -86,34 +86,27 @@ export function beanstalkdDeadLetters(state: BeanstalkdState): DeadLetters {
         gone.add(found.jobId);
         done.add(found.letter.id);
       }
-      if (gone.size > 0) await removeLetters(state, tube, gone);
+      if (gone.size > 0) await removeDeadLetters(state, tube, gone);
     }
     return done.size;
   }
 
-  async function remove({ jobId }: Found): Promise<boolean> {
-    const { word } = await link.send(`delete ${jobId}`);
-    if (word !== 'DELETED' && word !== 'NOT_FOUND') throw refusal('deleting a dead letter', word);
-    return word === 'DELETED';
-  }
+  const remove = ({ jobId }: Found): Promise<boolean> =>
+    succeeded(link.send(`delete ${jobId}`), 'DELETED', 'deleting a dead letter');
 
   async function kick({ jobId, letter, stats }: Found): Promise<boolean> {
     const { reserves: uncounted, losses: told } = stats;
-    await writeNote(state, jobId, { mark: markOf(letter.body), uncounted, told, expired: false });
-    const { word } = await link.send(`kick-job ${jobId}`);
-    if (word !== 'KICKED' && word !== 'NOT_FOUND') throw refusal('kicking a job', word);
-    return word === 'KICKED';
+    await writeMetadata(state, jobId, { mark: markOf(letter.body), uncounted, told, expired: false });
+    return succeeded(link.send(`kick-job ${jobId}`), 'KICKED', 'kicking a job');
   }
 
-  /** Nobody else would know which attempts are to be forgotten. So it is a new job, put first: then nothing can be lost. */
+  /** Without a store other processes cannot know that the old attempts are forgotten. So it becomes a new job, put before the old one is deleted. */
   async function replace(found: Found): Promise<boolean> {
     const { tube, body, stats, jobId } = found;
-    const { priority } = factsOf(found.letter.body, jobId);
+    const { priority } = infoOf(found.letter.body, jobId);
     const rank = rankOf(clock.now(), priority, state.ageingMs);
-    const connection = await link.connection();
-    const use = link.use(connection, tube);
-    if (use !== null) void connection.send(use).catch(() => {}); // its put fails too
-    const { word } = await connection.send(`put ${rank} 0 ${stats.ttrSeconds} ${body.length}`, body);
+    const line = `put ${rank} 0 ${stats.ttrSeconds} ${body.length}`;
+    const { word } = await link.send(line, { tube, body });
     if (word !== 'INSERTED') throw refusal('putting a dead letter back', word);
     return remove(found);
   }
@@ -130,7 +123,7 @@ export function beanstalkdDeadLetters(state: BeanstalkdState): DeadLetters {
       }
       return letters.sort((a, b) => b.diedAt - a.diedAt).slice(0, max);
     },
-    retry: (ids) => settle(ids, state.keepsNotes ? kick : replace),
+    retry: (ids) => settle(ids, state.keepsMetadata ? kick : replace),
     discard: (ids) => settle(ids, remove),
   };
 }

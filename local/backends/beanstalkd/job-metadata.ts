@@ -1,0 +1,53 @@
+/** beanstalkd counts reservations; Longshore counts attempts. The metadata of a job says which reservations were none. */
+
+import { markOf } from './job-info.ts';
+import type { BeanstalkdState } from './state.ts';
+import type { JobStats } from './stats.ts';
+
+/** Stored as it is: the names of its members must stay. */
+export interface JobMetadata {
+  /** Of the job's body. */
+  readonly mark: string;
+  /** Reservations that are no attempts: released without being counted, or before the dead letter was retried. */
+  readonly uncounted: number;
+  /** How many of the losses that beanstalkd counts an attempt has been marked as interrupted for. */
+  readonly told: number;
+  /** The last lease ran out and was released, which beanstalkd does not count as a loss. */
+  readonly expired: boolean;
+}
+
+export interface Attempt {
+  readonly attempt: number;
+  readonly interrupted: boolean;
+}
+
+/** Of a job that has none yet. */
+export function newMetadata(body: string): JobMetadata {
+  return { mark: markOf(body), uncounted: 0, told: 0, expired: false };
+}
+
+/** Of the reservation under way. */
+export function attemptOf({ reserves, losses }: JobStats, metadata: JobMetadata | null): Attempt {
+  const { uncounted, told, expired } = metadata ?? { uncounted: 0, told: 0, expired: false };
+  return { attempt: Math.max(1, reserves - uncounted), interrupted: expired || losses > told };
+}
+
+const keyOf = ({ scope }: BeanstalkdState, jobId: number): string => `${scope}/job/${jobId}`;
+
+/** `null` also where what is stored belongs to another job that had the number before. */
+export async function readMetadata(
+  state: BeanstalkdState,
+  jobId: number,
+  body: string,
+): Promise<JobMetadata | null> {
+  const stored = await state.metadata.read<JobMetadata>(keyOf(state, jobId));
+  return stored?.mark === markOf(body) ? stored : null;
+}
+
+export async function writeMetadata(
+  state: BeanstalkdState,
+  jobId: number,
+  metadata: JobMetadata,
+): Promise<void> {
+  await state.metadata.update<JobMetadata>(keyOf(state, jobId), () => metadata);
+}

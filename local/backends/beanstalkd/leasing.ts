@@ -1,0 +1,199 @@
+/** Reserves jobs, those that are ready or the next one that comes, and makes leases of them. */
+
+import type { FetchRequest, JobLease } from '../../../core/contract/queue.ts';
+import { lostConnection } from './connection.ts';
+import type { Consumer, Consumers } from './consumers.ts';
+import { refusal } from './errors.ts';
+import { releaseJob } from './job-commands.ts';
+import { attemptOf, type JobMetadata, readMetadata } from './job-metadata.ts';
+import type { Leases } from './leases.ts';
+import { type Reply, textOf } from './replies.ts';
+import type { BeanstalkdState } from './state.ts';
+import { type JobStats, jobStatsOf } from './stats.ts';
+
+type Request = Pick<FetchRequest, 'queues' | 'max' | 'leaseMs'>;
+
+/** Reservations of one round. */
+const mostAtOnce = 500;
+const perPart = 32;
+/** A request for more gets half of it. */
+const fewJobs = 32;
+/** There is no job; or there is none, and one that this connection holds is near the end of its time. */
+const noJob = new Set(['TIMED_OUT', 'DEADLINE_SOON']);
+/** The server ends a wait by its own clock. We end it when the server is so late. */
+const lateMs = 500;
+
+export interface Leasing {
+  /** Those that are ready now. Of many at most half of `max`: while one half runs, the server deletes the other. */
+  lease(request: Request): Promise<JobLease[]>;
+  /** One that comes within `waitMs`. */
+  wait(request: Request & { waitMs: number; signal?: AbortSignal | undefined }): Promise<JobLease[]>;
+  /** Ends all waits. */
+  close(): void;
+}
+
+export function createLeasing(state: BeanstalkdState, consumers: Consumers, leases: Leases): Leasing {
+  const { clock } = state;
+  const waiting = new Set<() => void>();
+
+  /** Makes leases of jobs that the connection has reserved. When that fails, it releases them all. */
+  async function leaseAll(consumer: Consumer, jobs: readonly Reply[], leaseMs: number): Promise<JobLease[]> {
+    const made: JobLease[] = [];
+    consumer.fetches++; // so that nobody waits on it
+    try {
+      await makeLeases(consumer, jobs, leaseMs, made);
+    } catch (error) {
+      await releaseAll(made.filter(Boolean));
+      // Nobody knows the attempts of the others, so this one counts.
+      const others = jobs.filter((_, i) => !made[i]);
+      await Promise.allSettled(
+        others.map(({ number: jobId, data }) =>
+          releaseJob(state, consumer.connection, { jobId, body: textOf(data!), delayMs: 0 }),
+        ),
+      );
+      throw error;
+    } finally {
+      consumer.fetches--;
+    }
+    return made.filter(Boolean);
+  }
+
+  /** @param made gets the leases, each at the index of its job */
+  async function makeLeases(
+    consumer: Consumer,
+    jobs: readonly Reply[],
+    leaseMs: number,
+    made: JobLease[],
+  ): Promise<void> {
+    const askedAt = clock.now();
+    const answers = await all(
+      consumer,
+      jobs.map(({ number }) => `stats-job ${number}`),
+    );
+    const expiresAt = clock.now() + leaseMs;
+    const slow: Promise<unknown>[] = [];
+    const make = (i: number, body: string, stats: JobStats, metadata: JobMetadata | null) => {
+      const { number: jobId } = jobs[i]!;
+      const { attempt, interrupted } = attemptOf(stats, metadata);
+      const queue = state.queueOf(stats.tube);
+      const lease = { queue, body, attempt, token: leases.newToken(), expiresAt, interrupted };
+      const reservedUntil = askedAt + stats.leftSeconds * 1_000;
+      made[i] = lease;
+      const job = { lease, consumer, jobId, stats, metadata, endsAt: expiresAt, reservedUntil };
+      return leases.add({ ...job, isSettling: false });
+    };
+    for (let i = 0; i < jobs.length; i++) {
+      const { word, data } = answers[i]!;
+      if (word !== 'OK') continue; // NOT_FOUND: somebody else has deleted it
+      const body = textOf(jobs[i]!.data!);
+      const stats = jobStatsOf(data!);
+      // A job has no metadata before its second reservation. Without it no reservation is left out of the count.
+      const making =
+        stats.reserves > 1
+          ? readMetadata(state, jobs[i]!.number, body)
+              .catch(state.metadataFailed)
+              .then((metadata) => make(i, body, stats, metadata))
+          : make(i, body, stats, null);
+      if (making) slow.push(making);
+    }
+    if (slow.length > 0) await allOf(slow);
+    const odd = answers.find(({ word }) => word !== 'OK' && word !== 'NOT_FOUND');
+    if (odd) throw refusal('asking for the attempts of a job', odd.word);
+  }
+
+  async function all(consumer: Consumer, commands: readonly string[]): Promise<readonly Reply[]> {
+    const replies = await consumer.connection.sendAll(commands);
+    if (replies.length < commands.length) throw lostConnection(consumer.connection.reason);
+    return replies;
+  }
+
+  /** What cannot be released now is released with its connection, or when its time is up. */
+  async function releaseAll(taken: readonly JobLease[]): Promise<void> {
+    await Promise.allSettled(taken.map((lease) => leases.nack(lease, { delayMs: 0, countAttempt: false })));
+  }
+
+  async function leaseOn(consumer: Consumer, max: number, leaseMs: number): Promise<JobLease[]> {
+    const coming: Promise<JobLease[]>[] = [];
+    const reserved = Promise.withResolvers<void>();
+    let wanted = max > fewJobs ? Math.ceil(max / 2) : max;
+    consumer.fetches++;
+    consumer.reserved = reserved.promise;
+    try {
+      for (let isEmpty = false; !isEmpty && wanted > 0; ) {
+        const count = Math.min(wanted, consumer.stride);
+        let got = 0;
+        // In parts, so that the server has something to do while the attempts of the first are asked for.
+        const parts: Promise<void>[] = [];
+        for (let left = count; left > 0; left -= perPart) {
+          const commands = new Array<string>(Math.min(left, perPart)).fill('reserve-with-timeout 0');
+          const part = all(consumer, commands).then((answers) => {
+            const jobs = answers.filter(({ word }) => word === 'RESERVED');
+            got += jobs.length;
+            if (jobs.length > 0) coming.push(leaseAll(consumer, jobs, leaseMs));
+            const odd = answers.find(({ word }) => word !== 'RESERVED' && !noJob.has(word));
+            if (odd) throw refusal('reserving jobs', odd.word);
+          });
+          parts.push(part);
+        }
+        await allOf(parts);
+        isEmpty = got < count;
+        wanted -= got;
+        consumer.stride = isEmpty ? Math.max(4, got + 1) : Math.min(mostAtOnce, consumer.stride * 4);
+      }
+      reserved.resolve();
+      return (await allOf(coming)).flat();
+    } catch (error) {
+      // The caller gets no lease, so none may stay open until its end.
+      const done = await Promise.allSettled(coming);
+      await releaseAll(done.flatMap((one) => (one.status === 'fulfilled' ? one.value : [])));
+      throw error;
+    } finally {
+      consumer.fetches--;
+      reserved.resolve();
+    }
+  }
+
+  return {
+    async lease({ queues, max, leaseMs }) {
+      return leaseOn(await consumers.shared(queues.map(state.tubeOf)), max, leaseMs);
+    },
+
+    async wait({ queues, leaseMs, waitMs, signal }) {
+      const consumer = await consumers.idle(queues.map(state.tubeOf));
+      const { connection } = consumer;
+      let isEnded = false;
+      let reply: Reply;
+      const end = () => {
+        isEnded = true;
+        connection.endWait();
+      };
+      const cancel = clock.after(waitMs < 1_000 ? waitMs : waitMs + lateMs, end);
+      signal?.addEventListener('abort', end);
+      waiting.add(end);
+      try {
+        if (signal?.aborted || !state.isOpen) return [];
+        reply = await connection.wait(Math.max(1, Math.floor(waitMs / 1_000)));
+      } finally {
+        cancel();
+        signal?.removeEventListener('abort', end);
+        waiting.delete(end);
+        consumer.isWaiting = false;
+        if (isEnded) connection.destroy();
+      }
+      // A job that comes in the last moment is the server's again, which gives it to the next worker that asks.
+      if (isEnded || noJob.has(reply.word)) return [];
+      if (reply.word !== 'RESERVED') throw refusal('waiting for a job', reply.word);
+      return leaseAll(consumer, [reply], leaseMs);
+    },
+
+    close() {
+      for (const end of waiting) end();
+    },
+  };
+}
+
+/** As `Promise.all`, but it rejects only when the others have ended too. */
+async function allOf<T>(promises: readonly Promise<T>[]): Promise<T[]> {
+  await Promise.allSettled(promises);
+  return Promise.all(promises);
+}

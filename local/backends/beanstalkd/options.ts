@@ -1,0 +1,71 @@
+import { checkInteger } from '../../../core/base/checks.ts';
+import { type Clock, systemClock } from '../../../core/base/clock.ts';
+import { config, shown } from '../../../core/base/errors.ts';
+import type { Stores } from '../../../core/contract/store.ts';
+import { backendDefaults } from '../shared/defaults.ts';
+import type { ConnectionOptions } from './connection.ts';
+
+export interface BeanstalkdOptions {
+  /** `beanstalk://host:11300`. */
+  readonly url: string;
+  /** Keeps records, idempotency keys and what beanstalkd cannot keep of a job. Is closed with the backend. @default none: see the docs */
+  readonly store?: Stores;
+  /** All tubes begin with it. @default '': a tube is called like its queue */
+  readonly prefix?: string;
+  /**
+   * How long the server leaves a job to a worker that has fallen silent, whole seconds. A live worker touches its jobs in time,
+   * however long their leases. @default 60_000
+   */
+  readonly ttrMs?: number;
+  /** The `-z` that the server was started with. @default 65_535, as the server's */
+  readonly maxBodyBytes?: number;
+  /** How much later a job is ranked per priority level. @default 3_600_000 */
+  readonly ageingMs?: number;
+  /** A connection is replaced when the server owes an answer for so long. @default 10_000 */
+  readonly silenceMs?: number;
+  /** For tests. */
+  readonly clock?: Clock;
+}
+
+export interface Settings {
+  readonly server: ConnectionOptions;
+  readonly store: Stores | undefined;
+  readonly prefix: string;
+  readonly ttrMs: number;
+  readonly maxBodyBytes: number;
+  readonly ageingMs: number;
+  readonly clock: Clock;
+}
+
+const defaultPort = 11_300;
+const defaultBodyBytes = 65_535;
+const longestPrefix = 70;
+/** Names of queues, as core/base/checks.ts has them, but for the `-` at the start, which beanstalkd takes for an option. */
+export const tubePattern = /^[A-Za-z0-9._][A-Za-z0-9._-]{0,199}$/;
+
+export function settingsOf(options: BeanstalkdOptions): Settings {
+  const { store, prefix = '', ttrMs = 60_000, silenceMs = 10_000, clock = systemClock } = options;
+  const { ageingMs = backendDefaults.ageingMs, maxBodyBytes = defaultBodyBytes } = options;
+  const isPrefix = typeof prefix === 'string' && (prefix === '' || tubePattern.test(prefix));
+  if (!isPrefix || prefix.length > longestPrefix) {
+    const text = `beanstalkd() expects prefix to be up to ${longestPrefix} of A-Z a-z 0-9 . _ -, got ${shown(prefix)}.`;
+    throw config(text);
+  }
+  checkInteger('ttrMs of beanstalkd()', ttrMs, 1_000);
+  checkInteger('ageingMs of beanstalkd()', ageingMs, 0);
+  checkInteger('silenceMs of beanstalkd()', silenceMs, 100);
+  checkInteger('maxBodyBytes of beanstalkd()', maxBodyBytes, 1);
+  const server = { ...hostAndPort(options.url), silenceMs };
+  return { server, store, prefix, ttrMs, maxBodyBytes, ageingMs, clock };
+}
+
+function hostAndPort(url: unknown): Pick<ConnectionOptions, 'host' | 'port'> {
+  const text = typeof url === 'string' ? url : '';
+  const parsed = URL.canParse(text) ? new URL(text) : null;
+  const { protocol, hostname, port } = parsed ?? {};
+  if ((protocol !== 'beanstalk:' && protocol !== 'beanstalkd:') || !hostname) {
+    throw config(`beanstalkd() expects a URL like beanstalk://127.0.0.1:11300, got ${shown(url)}.`);
+  }
+  // A URL has an IPv6 address in brackets.
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: port ? Number(port) : defaultPort };
+}
