@@ -90,9 +90,19 @@ function through(
 ): Maybe<Verdict> {
   for (let i = from; i < steps.length; i++) {
     const step = steps[i]!;
-    if (step.run && step.for(it)) return step.run(it, () => through(steps, it, last, i + 1));
+    if (step.run && step.for(it)) return runIn(steps, i, it, last);
   }
   return last(it);
+}
+
+// A function of its own: closures in the loop would cost every attempt their scopes, also where no step is needed.
+function runIn(
+  steps: readonly Step[],
+  i: number,
+  it: Admitted,
+  last: (it: Admitted) => Maybe<Verdict>,
+): Maybe<Verdict> {
+  return steps[i]!.run!(it, () => through(steps, it, last, i + 1));
 }
 
 /** A lost lease settles nothing, and must change nothing on the way. */
@@ -100,9 +110,13 @@ function settle(it: Attempt, end: End, from = 0): Maybe<boolean> {
   if (end.verdict.verb === 'nothing') return false;
   for (let i = from; i < aroundTheEnd.length; i++) {
     const step = aroundTheEnd[i]!;
-    if (step.settle && step.for(it)) return step.settle(it, end, (next) => settle(it, next, i + 1));
+    if (step.settle && step.for(it)) return settleIn(i, it, end);
   }
   return settleInQueue(it, end);
+}
+
+function settleIn(i: number, it: Attempt, end: End): Maybe<boolean> {
+  return aroundTheEnd[i]!.settle!(it, end, (next) => settle(it, next, i + 1));
 }
 
 function settleInQueue({ run, ports }: Attempt, { verdict, report, complete }: End): Maybe<boolean> {

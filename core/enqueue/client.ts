@@ -1,4 +1,4 @@
-/** The sending side: what a web app holds. What `enqueue()` does is in sending.ts and enqueue.ts, loaded with the first job. */
+/** The sending side: what a web app holds. */
 
 import type { App } from '../app/app.ts';
 import type { Job } from '../app/job.ts';

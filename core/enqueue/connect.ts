@@ -1,9 +1,9 @@
-/** Connects an app to a queue. What `enqueue()` does is in enqueue.ts and prepare.ts, loaded with the first job. */
+/** Connects an app to a queue. What `enqueue()` does is in enqueue.ts, loaded with the first job. */
 
 import type { App } from '../app/app.ts';
+import type { Job } from '../app/job.ts';
 import type { QueueBackend } from '../contract/queue.ts';
 import type { Client, ConnectOptions } from './client.ts';
-import type { Sending } from './enqueue.ts';
 import { storesOf } from './stores.ts';
 
 export function connect(app: App, backend: QueueBackend, options: ConnectOptions = {}): Client {
@@ -11,27 +11,27 @@ export function connect(app: App, backend: QueueBackend, options: ConnectOptions
   const stores = storesOf(backend, options.store);
   const stopListening = backend.onWarning?.((message) => {
     if (app.events.active) app.events.emit({ type: 'backend.warning', backend: backend.name, message });
-    // Nobody listens to this app, and somebody should know.
+    // Without a listener the process says it, because somebody should know.
     else process.emitWarning(message, { code: 'LONGSHORE_BACKEND' });
   });
-  let sending: Sending | null = null;
-  /** With the first job that is enqueued: what only runs jobs, or only asks about them, starts without. */
-  async function load(): Promise<Sending> {
-    const { createSending } = await import('./enqueue.ts');
-    sending ??= createSending({ app, backend, stores });
-    return sending;
-  }
+  const parts = { app, backend, stores };
+  /** Loaded with the first job that is enqueued: a process that only runs jobs, or only reads records, starts without. */
+  let code: typeof import('./enqueue.ts') | null = null;
+  const load = async () => {
+    code ??= await import('./enqueue.ts');
+    return code;
+  };
   return {
-    app,
-    backend,
-    stores,
-    // No promise of their own around those of sending.ts: there are thousands of calls a second.
-    enqueue: (job, payload, how) =>
-      sending ? sending.enqueue(job, payload, how) : load().then((it) => it.enqueue(job, payload, how)),
-    enqueueMany: (job, payloads, how) =>
-      sending
-        ? sending.enqueueMany(job, payloads, how)
-        : load().then((it) => it.enqueueMany(job, payloads, how)),
+    ...parts,
+    // No promise of their own around those of enqueue.ts: there are thousands of calls a second.
+    enqueue: (job, payload, options) =>
+      code
+        ? code.enqueue(parts, job as Job, payload, options)
+        : load().then((it) => it.enqueue(parts, job as Job, payload, options)),
+    enqueueMany: (job, payloads, options) =>
+      code
+        ? code.enqueueMany(parts, job as Job, payloads, options)
+        : load().then((it) => it.enqueueMany(parts, job as Job, payloads, options)),
     status: (id) => stores.records.get(id),
     cancel: (id) => stores.records.cancel(id),
     async close() {

@@ -1,4 +1,4 @@
-/** The checks between a call of `enqueue()` and a signed message, and the record of those that were sent. */
+/** The checks between a call of `enqueue()` and a signed message. */
 
 import type { App } from '../app/app.ts';
 import { currentContext } from '../app/context.ts';
@@ -10,17 +10,8 @@ import { checkQueue } from '../base/checks.ts';
 import { LongshoreError, shown } from '../base/errors.ts';
 import { toError } from '../base/failure.ts';
 import { assertJson } from '../base/json.ts';
-import { reportingFailures } from '../base/store-failures.ts';
-import type {
-  BackendLimits,
-  MessageHints,
-  OutgoingMessage,
-  QueueBackend,
-  SendResult,
-} from '../contract/queue.ts';
-import type { RecordWriter } from '../contract/store.ts';
+import type { BackendLimits, MessageHints, OutgoingMessage } from '../contract/queue.ts';
 import { contextMembers, type Envelope, type JobContext, writeEnvelope } from '../envelope/envelope.ts';
-import type { Client } from './client.ts';
 import { offload, type Upload } from './offload.ts';
 
 /**
@@ -112,35 +103,6 @@ function compose(
     tenantId: context?.tenantId ?? null,
     ...(app.ownIds && { hints: isNew }),
   };
-}
-
-/** Sends, then records what was taken, where the queue keeps no records itself. */
-export function send(
-  { app, backend, stores }: Pick<Client, 'app' | 'backend' | 'stores'>,
-  messages: readonly OutgoingMessage[],
-): Promise<SendResult[]> {
-  const { writer } = stores.records;
-  return writer ? sendAndRecord(app, backend, writer, messages) : backend.enqueue(messages);
-}
-
-async function sendAndRecord(
-  app: App,
-  backend: QueueBackend,
-  writer: RecordWriter,
-  messages: readonly OutgoingMessage[],
-): Promise<SendResult[]> {
-  const at = app.clock.now();
-  const results = await backend.enqueue(messages);
-  // The record comes second: one of a message that was never sent would wait for ever.
-  const jobs = messages
-    .filter((_, i) => results[i]?.ok)
-    .map(({ id, queue, job, tenantId, priority, notBefore }) => {
-      return { id, queue, job, tenantId, priority, createdAt: at, runAt: notBefore ?? at };
-    });
-  const ids = jobs.map(({ id }) => id);
-  if (ids.length > 0)
-    await reportingFailures(app.events, 'recording new jobs', ids, () => writer.enqueued(jobs));
-  return results;
 }
 
 /** One object for all messages. */

@@ -6,7 +6,9 @@ import { LongshoreError, shown } from '../base/errors.ts';
 import { backendError } from '../base/failure.ts';
 import { assertJson } from '../base/json.ts';
 import type { OutgoingMessage } from '../contract/queue.ts';
-import { prepare, send } from '../enqueue/prepare.ts';
+import { enqueueEach, type PrepareAt } from '../enqueue/enqueue.ts';
+import type { Upload } from '../enqueue/offload.ts';
+import { prepare } from '../enqueue/prepare.ts';
 import { readJson } from './body.ts';
 import type { Answer, Call, Endpoint } from './call.ts';
 import { type OptionRules, optionsOfItem, optionsOfQuery } from './options.ts';
@@ -23,10 +25,11 @@ export async function enqueueOne(endpoint: Endpoint, call: Call, name: string): 
   const rules = rulesOf(endpoint, call, name);
   const options = optionsOfQuery(call.url, call.request, rules);
   const payload = await readJson(call.request, endpoint.maxBodyBytes);
-  const message = await messageOf(endpoint, call, rules.job, payload, options);
-  const [sent] = await sendAll(endpoint, [message]);
-  if (sent instanceof Refusal) throw sent;
-  const accepted = acceptedOf(endpoint, message);
+  const [result] = await sendEach(endpoint, 1, (_, uploads) =>
+    messageOf(endpoint, call, rules.job, payload, options, uploads),
+  );
+  if (result instanceof Refusal) throw result;
+  const accepted = acceptedOf(endpoint, result!);
   return { status: 202, body: accepted, headers: { location: accepted.statusUrl } };
 }
 
@@ -47,11 +50,9 @@ export async function enqueueMany(endpoint: Endpoint, call: Call): Promise<Answe
   }
   endpoint.takeTokens(call.caller, items.length - 1); // the request itself has paid for the first
 
-  const prepared: (OutgoingMessage | Refusal)[] = [];
-  for (const item of items) prepared.push(await itemOf(endpoint, call, item).catch(refusalOf));
-  const messages = prepared.filter((one) => !(one instanceof Refusal)) as OutgoingMessage[];
-  const sent = (await sendAll(endpoint, messages)).values();
-  const results = prepared.map((one) => (one instanceof Refusal ? one : sent.next().value!));
+  const results = await sendEach(endpoint, items.length, (i, uploads) =>
+    itemOf(endpoint, call, items[i], uploads),
+  );
   return answerOf(endpoint, results);
 }
 
@@ -74,7 +75,12 @@ function answerOf(endpoint: Endpoint, results: readonly (OutgoingMessage | Refus
   });
 }
 
-async function itemOf(endpoint: Endpoint, call: Call, item: unknown): Promise<OutgoingMessage> {
+async function itemOf(
+  endpoint: Endpoint,
+  call: Call,
+  item: unknown,
+  uploads: Upload[] | null,
+): Promise<OutgoingMessage> {
   if (typeof item !== 'object' || item === null || Array.isArray(item)) {
     throw unfit(`an item { "job", "payload", "options" }, got ${shown(item)}`);
   }
@@ -85,7 +91,7 @@ async function itemOf(endpoint: Endpoint, call: Call, item: unknown): Promise<Ou
   }
   if (typeof job !== 'string') throw unfit(`"job" of an item to be the name of a job, got ${shown(job)}`);
   const rules = rulesOf(endpoint, call, job);
-  return messageOf(endpoint, call, rules.job, payload, optionsOfItem(options, rules));
+  return messageOf(endpoint, call, rules.job, payload, optionsOfItem(options, rules), uploads);
 }
 
 /** A caller that is bound to some jobs learns nothing about others, not even whether they exist. */
@@ -109,6 +115,7 @@ async function messageOf(
   job: Job,
   payload: unknown,
   options: EnqueueOptions,
+  uploads: Upload[] | null,
 ): Promise<OutgoingMessage> {
   try {
     assertJson(payload, 'payload'); // before the schema: a recursive one would overflow the stack on extreme nesting
@@ -116,20 +123,28 @@ async function messageOf(
     if (!(error instanceof LongshoreError) || error.code !== 'LIMIT') throw error;
     throw new Refusal(422, 'LIMIT', `${error.message} Send flatter data.`, { cause: error });
   }
-  return prepare(client.app, client.backend.limits, job, payload, { ...options, context });
+  return prepare(client.app, client.backend.limits, job, payload, { ...options, context }, uploads);
 }
 
-async function sendAll(
+/** As the client sends: large payloads beside the queue, many jobs in slices. One message or refusal per job. */
+async function sendEach(
   { client }: Endpoint,
-  messages: readonly OutgoingMessage[],
+  count: number,
+  prepareAt: PrepareAt,
 ): Promise<(OutgoingMessage | Refusal)[]> {
-  if (messages.length === 0) return [];
-  const results = await send(client, messages).catch((cause) => {
+  const messages: OutgoingMessage[] = [];
+  const results = await enqueueEach(client, count, async (i, uploads) => {
+    try {
+      messages[i] = await prepareAt(i, uploads);
+      return messages[i];
+    } catch (error) {
+      throw refusalOf(error); // also where a schema threw something else: that is the answer for this job alone
+    }
+  }).catch((cause) => {
     throw backendError('enqueueing', cause);
   });
-  return messages.map((message, i) => {
-    const result = results[i];
-    if (result?.ok) return message;
+  return Array.from(results, (result, i) => {
+    if (result?.ok) return messages[i]!;
     return refusalOf(result?.error ?? new LongshoreError('BACKEND', 'The backend gave no result.'));
   });
 }

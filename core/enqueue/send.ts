@@ -1,0 +1,74 @@
+/** From signed messages to the queue: large payloads go first, then the messages, then their records. */
+
+import { config, LongshoreError, shown } from '../base/errors.ts';
+import { reportingFailures } from '../base/store-failures.ts';
+import type { OutgoingMessage, SendResult, SqlTransaction } from '../contract/queue.ts';
+import type { RecordWriter } from '../contract/store.ts';
+import type { Client } from './client.ts';
+import { storePayloads, type Upload } from './offload.ts';
+
+export type SendingClient = Pick<Client, 'app' | 'backend' | 'stores'>;
+
+// Not asynchronous itself: a promise around a promise takes three more turns of the microtasks, for every job.
+export function send(
+  client: SendingClient,
+  messages: readonly OutgoingMessage[],
+  uploads: readonly Upload[] | null = null,
+  tx?: SqlTransaction,
+): Promise<SendResult[]> {
+  if (uploads?.length) return storeAndSend(client, messages, uploads, tx);
+  if (messages.length === 0) return Promise.resolve([]);
+  if (tx !== undefined) return sendIn(client, messages, tx);
+  const { writer } = client.stores.records;
+  return writer ? sendAndRecord(client, messages, writer) : client.backend.enqueue(messages);
+}
+
+/** The payloads come first: one without its message is only left over, a message without its payload is lost. */
+async function storeAndSend(
+  client: SendingClient,
+  messages: readonly OutgoingMessage[],
+  uploads: readonly Upload[],
+  tx: SqlTransaction | undefined,
+): Promise<SendResult[]> {
+  const failed = await storePayloads(client.stores.payloads!, uploads);
+  const kept = messages.filter(({ id }) => !failed.has(id));
+  const sent = (await send(client, kept, null, tx)).values();
+  return messages.map(({ id }) => {
+    const error = failed.get(id);
+    return error ? { ok: false, id, error } : sent.next().value!;
+  });
+}
+
+function sendIn(
+  { backend }: SendingClient,
+  messages: readonly OutgoingMessage[],
+  tx: SqlTransaction,
+): Promise<SendResult[]> {
+  if (typeof tx?.query !== 'function') {
+    const expected = 'Expected tx to be a transaction with a query method';
+    throw new LongshoreError('OPTION', `${expected}, got ${shown(tx)}.`);
+  }
+  if (backend.enqueueIn) return backend.enqueueIn(tx, messages);
+  throw config(
+    `Backend "${backend.name}" does not live in a database that a transaction could span. Leave tx out, or use outbox().`,
+  );
+}
+
+/** The record comes second: one of a message that was never sent would wait for ever. */
+async function sendAndRecord(
+  { app, backend }: SendingClient,
+  messages: readonly OutgoingMessage[],
+  writer: RecordWriter,
+): Promise<SendResult[]> {
+  const at = app.clock.now();
+  const results = await backend.enqueue(messages);
+  const jobs = messages
+    .filter((_, i) => results[i]?.ok)
+    .map(({ id, queue, job, tenantId, priority, notBefore }) => {
+      return { id, queue, job, tenantId, priority, createdAt: at, runAt: notBefore ?? at };
+    });
+  const ids = jobs.map(({ id }) => id);
+  if (ids.length > 0)
+    await reportingFailures(app.events, 'recording new jobs', ids, () => writer.enqueued(jobs));
+  return results;
+}
