@@ -3,11 +3,11 @@
 import { guardKey } from '../../core/attempt/guarded.ts';
 import type { KeyStore } from '../../core/contract/store.ts';
 import type { Envelope } from '../../core/envelope/envelope.ts';
+import { forEach } from '../../core/kit/parallel.ts';
 import type { MovedJob } from './contract.ts';
 import { readEnvelope } from './moved-job.ts';
 
 const holdMs = 30_000;
-const atOnce = 32;
 
 export interface Carrier {
   /** Marks at the goal which of these jobs' keys are done; returns how many. */
@@ -33,10 +33,9 @@ export function keyCarrier(from: KeyStore, to: KeyStore, owner: string, keepMs: 
     async carry(jobs, now) {
       const keys = [...new Set(jobs.flatMap(({ message }) => keyOf(message.body) ?? []))];
       let count = 0;
-      for (let i = 0; i < keys.length; i += atOnce) {
-        const carried = await Promise.all(keys.slice(i, i + atOnce).map((key) => carryOne(key, now)));
-        count += carried.filter(Boolean).length;
-      }
+      await forEach(keys, async (key) => {
+        if (await carryOne(key, now)) count++;
+      });
       return count;
     },
   };

@@ -8,6 +8,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../core/base/clock.ts';
 import type { LongshoreError } from '../../core/base/errors.ts';
 import type { QueueBackend, SendResult } from '../../core/contract/queue.ts';
+import { forEach } from '../../core/kit/parallel.ts';
 import type { MovedJob } from './contract.ts';
 import { type Carrier, keyCarrier } from './keys.ts';
 import { jobOfDeadLetter } from './moved-job.ts';
@@ -65,7 +66,6 @@ interface Parts {
 const refusals = ['LIMIT', 'OPTION', 'PAYLOAD', 'ENVELOPE'];
 /** As long as a job keeps its key done unless it says otherwise. */
 const keyKeepMs = 86_400_000;
-const recordsAtOnce = 32;
 
 export async function move(options: MoveOptions): Promise<Moved> {
   const { from, to, queues, signal, clock } = options;
@@ -192,14 +192,9 @@ async function moveDead(parts: Parts, queue: string): Promise<void> {
     const fresh = page.filter(({ id }) => !stuck.has(id));
     if (fresh.length === 0) return;
     const jobs: MovedJob[] = [];
-    for (let i = 0; i < fresh.length; i += recordsAtOnce) {
-      const some = fresh.slice(i, i + recordsAtOnce);
-      const read = some.map(async (dead) => {
-        const record = (await from.stores?.records.get(dead.id)) ?? null;
-        return jobOfDeadLetter(dead, record);
-      });
-      jobs.push(...(await Promise.all(read)));
-    }
+    await forEach(fresh.entries(), async ([i, dead]) => {
+      jobs[i] = jobOfDeadLetter(dead, (await from.stores?.records.get(dead.id)) ?? null);
+    });
     pages.saw(jobs);
     const { good, refused } = sorted(parts, jobs, await goal.put(jobs));
     for (const { message } of refused) stuck.add(message.id);

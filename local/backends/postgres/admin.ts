@@ -77,12 +77,7 @@ export function postgresAdmin(state: PostgresState, maxBodyBytes: number): Queue
         const rows = await db.query('retrying', sql, [state.at(), ageingMs, [...new Set(ids)]]);
         if (rows.length === 0) return 0;
         state.wake();
-        const queues = [...new Set(rows.map(([queue]) => queue as string))];
-        if (state.channel !== null)
-          await db.query('waking', 'SELECT pg_notify($1, queue) FROM unnest($2::text[]) queue', [
-            state.channel,
-            queues,
-          ]);
+        await state.notify([...new Set(rows.map(([queue]) => queue as string))]);
         return rows.length;
       },
       async discard(ids) {

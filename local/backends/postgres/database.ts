@@ -10,11 +10,14 @@ import { type MigrationResult, migrate, versionOf } from './migrate.ts';
 import { createQueryRunner } from './query-runner.ts';
 
 export interface DatabaseOptions {
+  /** `postgres://user:password@host:5432/database`. Either this or `pool`. */
   readonly url?: string;
+  /** A `pg.Pool` of yours, which `close()` leaves open. */
   readonly pool?: PostgresPool;
-  readonly schema: string;
-  /** Whether the first use may create and upgrade the tables. */
-  readonly migrate: boolean;
+  /** @default 'longshore' */
+  readonly schema?: string;
+  /** Whether the first use creates and upgrades the tables; else `longshore migrate` does. @default true unless NODE_ENV is production */
+  readonly migrate?: boolean;
 }
 
 export interface Database {
@@ -42,7 +45,13 @@ const defaultConnections = 10;
 /** Where the database isolates transactions more strictly than by default, concurrent leases undo each other. */
 const mostTries = 20;
 
-export function openDatabase({ url, pool: given, schema: name, migrate: may }: DatabaseOptions): Database {
+/** @param caller for errors, like `postgres()` */
+export function openDatabase(options: DatabaseOptions, caller = 'postgres()'): Database {
+  const { url, pool: given, schema: name = 'longshore' } = options;
+  const { migrate: may = process.env.NODE_ENV !== 'production' } = options;
+  if ((typeof url === 'string' && url !== '') === (given !== undefined)) {
+    throw config(`${caller} expects either the URL of a database or a pool. Pass one of the two.`);
+  }
   const schema = quoteSchema(name);
   const pool = (given as Pool | undefined) ?? openPool(url!);
   const runQuery = createQueryRunner(pool, queryTimeoutMs);

@@ -5,7 +5,6 @@
 
 import { checkInteger } from '../../../core/base/checks.ts';
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
-import { config } from '../../../core/base/errors.ts';
 import type { Retention } from '../../../core/contract/store.ts';
 import type { OutboxSource } from '../../outbox/outbox.ts';
 import { backendDefaults } from '../shared/defaults.ts';
@@ -13,7 +12,7 @@ import { createNotifier, noNotifier } from '../shared/notifier.ts';
 import { createWaiters } from '../shared/waiters.ts';
 import { postgresAdmin } from './admin.ts';
 import type { PostgresPool } from './client.ts';
-import { openDatabase } from './database.ts';
+import { type DatabaseOptions, openDatabase } from './database.ts';
 import { createEnqueue } from './enqueue.ts';
 import { postgresKeys } from './keys.ts';
 import { createLeases } from './leases.ts';
@@ -29,15 +28,9 @@ export { type Relay, type RelayOptions, type RelaySummary, startRelay } from '..
 export { drizzleTx, kyselyTx, prismaTx } from './adapters.ts';
 export { type PostgresStoreOptions, postgresStore } from './store.ts';
 
-export interface PostgresOptions {
-  /** `postgres://user:password@host:5432/database`. Either this or `pool`. */
-  readonly url?: string;
+export interface PostgresOptions extends DatabaseOptions {
   /** A `pg.Pool` of yours, which `close()` leaves open. One of its connections is kept for LISTEN, if it has 3 or more. */
   readonly pool?: PostgresPool;
-  /** @default 'longshore' */
-  readonly schema?: string;
-  /** Whether the first use creates and upgrades the tables; else `longshore migrate` does. @default true unless NODE_ENV is production */
-  readonly migrate?: boolean;
   /** `false`: no LISTEN and no NOTIFY, as behind pgbouncer in transaction mode. @default true */
   readonly listen?: boolean;
   /** How often an idle worker looks for jobs while it cannot listen. @default 100 */
@@ -62,23 +55,20 @@ const safetyPollMs = 2_000;
 
 export function postgres(urlOrOptions: string | PostgresOptions): PostgresBackend {
   const options = typeof urlOrOptions === 'string' ? { url: urlOrOptions } : urlOrOptions;
-  const { url, pool, schema = 'longshore', listen = true, pollMs = 100, clock = systemClock } = options;
-  const { migrate = process.env.NODE_ENV !== 'production' } = options;
+  const { schema = 'longshore', listen = true, pollMs = 100, clock = systemClock } = options;
   const { maxBodyBytes = backendDefaults.maxBodyBytes, ageingMs = backendDefaults.ageingMs } = options;
-  if ((typeof url === 'string' && url !== '') === (pool !== undefined)) {
-    throw config('postgres() expects either the URL of a database or a pool. Pass one of the two.');
-  }
   checkInteger('pollMs of postgres()', pollMs, 1);
   checkInteger('ageingMs of postgres()', ageingMs, 0);
 
   const waiters = createWaiters(clock);
-  const db = openDatabase({ ...(pool ? { pool } : { url: url! }), schema, migrate });
+  const db = openDatabase(options);
   const channel = channelOf(schema);
   const listener = createListener(db, channel, waiters);
-  const notifier = createNotifier(notifyGapMs, (queues) => {
+  const notify = async (queues: readonly string[]): Promise<void> => {
     const sql = 'SELECT pg_notify($1, queue) FROM unnest($2::text[]) queue';
-    return db.query('waking', sql, [channel, queues]);
-  });
+    if (listen) await db.query('notifying', sql, [channel, queues]);
+  };
+  const notifier = listen ? createNotifier(notifyGapMs, notify) : noNotifier;
   const listens = listen && db.connections >= fewestToListen;
   const retention = { ...backendDefaults.retention, ...options.retention };
   let open = true;
@@ -93,7 +83,8 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
     knownQueues: new Set(),
     at: () => (options.clock ? clock.now() : null),
     delayOf: ({ notBefore }) => (notBefore === null ? 0 : Math.max(0, Math.ceil(notBefore - clock.now()))),
-    notifier: listen ? notifier : noNotifier,
+    notifier,
+    notify,
     wake: () => waiters.wake(),
   };
   const leases = createLeases(state);

@@ -10,6 +10,7 @@ import type {
   JobSource,
 } from '../../../core/contract/queue.ts';
 import { lostAttempt } from '../shared/defaults.ts';
+import { reportLine } from '../shared/report-lines.ts';
 import { bigintArray, intArray, textArray } from './arrays.ts';
 import type { PostgresClient } from './client.ts';
 import { queryTimeoutMs } from './database.ts';
@@ -23,7 +24,6 @@ import {
   type Ownership,
   ownership,
 } from './lease-table.ts';
-import { reportLine } from './rows.ts';
 import type { PostgresState } from './state.ts';
 
 export interface Leased {

@@ -1,15 +1,11 @@
 /** From rows to what callers see. */
 
 import type { DeadLetter, PeekedMessage } from '../../../core/contract/admin.ts';
-import type { AbandonReason, AttemptReport, JobStatus } from '../../../core/contract/outcome.ts';
+import type { AbandonReason, JobStatus } from '../../../core/contract/outcome.ts';
 import type { JobRecord } from '../../../core/contract/store.ts';
+import { reportsIn } from '../shared/report-lines.ts';
 import type { Row } from './client.ts';
 import { Ended } from './ended.ts';
-
-/** `reports` grows by one line of JSON per attempt; text is appended, never read back to be changed. */
-export function reportLine(report: AttemptReport | undefined): string {
-  return report ? `${JSON.stringify(report)}\n` : '';
-}
 
 const shared = 'seq, id, queue, job, tenant_id, priority, created_at, ready_at, reports, progress';
 
@@ -107,10 +103,7 @@ export const statusWhere = (s: string): Record<JobStatus, Where> => ({
 export function recordOf(row: Row): JobRecord {
   const [id, queue, job, tenantId, state, priority, createdAt, readyAt, attempt, finishedAt] = row;
   const [reason, error, progress, reports] = row.slice(10) as (string | null)[];
-  const attempts = reports!
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => JSON.parse(line) as AttemptReport);
+  const attempts = reportsIn(reports!);
   const output = state === Ended.completed ? attempts.at(-1)?.output : null;
   return {
     id: id as string,

@@ -13,7 +13,7 @@ export interface PostgresState {
   /** Whether completed jobs are kept at all. */
   readonly keep: boolean;
   readonly ageingMs: number;
-  /** Of NOTIFY; `null` = nobody shall be notified. */
+  /** For NOTIFY; `null` = `listen: false`. */
   readonly channel: string | null;
   readonly knownQueues: Set<string>;
   /** Epoch ms for a test; `null` = the database's clock rules. */
@@ -22,6 +22,8 @@ export interface PostgresState {
   delayOf(message: OutgoingMessage): number;
   /** Decides which queues an enqueue has to name in a NOTIFY. */
   readonly notifier: Notifier;
+  /** Sends a NOTIFY for each queue now, if workers listen. */
+  notify(queues: readonly string[]): Promise<void>;
   /** Lets waiting fetches of this process look again. */
   wake(): void;
 }

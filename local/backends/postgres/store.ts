@@ -2,28 +2,18 @@
 
 import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
-import { config } from '../../../core/base/errors.ts';
 import type { Retention, Stores } from '../../../core/contract/store.ts';
 import type { RecordRow } from '../../../core/kit/records/row.ts';
 import { type RecordTable, recordStore } from '../../../core/kit/records/store.ts';
 import { backendDefaults } from '../shared/defaults.ts';
-import type { PostgresPool } from './client.ts';
-import { openDatabase } from './database.ts';
+import { type DatabaseOptions, openDatabase } from './database.ts';
 import { postgresKeys } from './keys.ts';
 import type { MigrationResult } from './migrate.ts';
 import { timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
 import { postgresWorkers } from './workers.ts';
 
-export interface PostgresStoreOptions {
-  /** `postgres://user:password@host:5432/database`. Either this or `pool`. */
-  readonly url?: string;
-  /** A `pg.Pool` of yours, which `close()` leaves open. */
-  readonly pool?: PostgresPool;
-  /** @default 'longshore' */
-  readonly schema?: string;
-  /** Whether the first use creates and upgrades the tables; else `migrate()` does. @default true unless NODE_ENV is production */
-  readonly migrate?: boolean;
+export interface PostgresStoreOptions extends DatabaseOptions {
   /** @default 7 days for completed, 90 days for dead */
   readonly retention?: Partial<Retention>;
   /** For tests, also of the keys. @default the process's for records, the database's for keys */
@@ -38,12 +28,8 @@ export interface PostgresStore extends Stores {
 
 export function postgresStore(urlOrOptions: string | PostgresStoreOptions): PostgresStore {
   const options = typeof urlOrOptions === 'string' ? { url: urlOrOptions } : urlOrOptions;
-  const { url, pool, schema = 'longshore', clock = systemClock } = options;
-  const { migrate = process.env.NODE_ENV !== 'production' } = options;
-  if ((typeof url === 'string' && url !== '') === (pool !== undefined)) {
-    throw config('postgresStore() expects either the URL of a database or a pool. Pass one of the two.');
-  }
-  const db = openDatabase({ ...(pool ? { pool } : { url: url! }), schema, migrate });
+  const { clock = systemClock } = options;
+  const db = openDatabase(options, 'postgresStore()');
   const retention = { ...backendDefaults.retention, ...options.retention };
   const state: State = {
     db,

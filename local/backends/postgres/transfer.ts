@@ -3,11 +3,11 @@
 import { randomBytes } from 'node:crypto';
 import type { SendResult } from '../../../core/contract/queue.ts';
 import type { MovedJob, QueueTransfer } from '../../move/contract.ts';
+import { reportLine, reportsIn } from '../shared/report-lines.ts';
 import { bigintArray, intArray, textArray } from './arrays.ts';
 import type { Row } from './client.ts';
 import { Ended } from './ended.ts';
 import { refusal } from './enqueue.ts';
-import { reportLine } from './rows.ts';
 import { timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
 
@@ -178,7 +178,7 @@ function movedOf(row: Row): MovedJob {
     createdAt: Number(createdAt),
     attempts: attempts as number,
     interrupted: interrupted as boolean,
-    reports: JSON.parse(`[${reports!.trimEnd().replaceAll('\n', ',')}]`),
+    reports: reportsIn(reports!),
     progress: progress == null ? null : JSON.parse(progress),
     death: null,
   };

@@ -14,7 +14,7 @@ export interface Notifier {
   close(): Promise<void>;
 }
 
-/** Where nobody shall be notified. */
+/** For queues whose workers do not listen. */
 export const noNotifier: Notifier = { mayNotify: () => false, owe() {}, close: async () => {} };
 
 /** @param notify may fail: workers look by themselves, too */

@@ -3,7 +3,8 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { type ErrorCode, LongshoreError } from '../../../core/base/errors.ts';
+import { checkInteger } from '../../../core/base/checks.ts';
+import { config, type ErrorCode, LongshoreError, shown } from '../../../core/base/errors.ts';
 import { toError } from '../../../core/base/failure.ts';
 import { applicationId, migrations } from './schema.ts';
 
@@ -19,14 +20,27 @@ export interface Database {
   close(): void;
 }
 
-export interface DatabaseOptions {
+export interface SqliteFileOptions {
+  /** The file; its folder is made when missing. `:memory:` lives and dies with the process. */
   readonly path: string;
-  readonly synchronous: 'NORMAL' | 'FULL';
-  /** How long a statement waits for another process's write transaction. */
-  readonly busyTimeoutMs: number;
+  /**
+   * NORMAL survives a killed process; after a power cut the last moments may be missing, never damaged.
+   * FULL survives that too, at the price of a disk flush per transaction. @default 'NORMAL'
+   */
+  readonly synchronous?: 'NORMAL' | 'FULL';
+  /** How long a statement waits for another process's write transaction. @default 5_000 */
+  readonly busyTimeoutMs?: number;
 }
 
-export function openDatabase({ path, synchronous, busyTimeoutMs }: DatabaseOptions): Database {
+/** @param caller for errors, like `sqlite()` */
+export function openDatabase(caller: string, options: SqliteFileOptions): Database {
+  const { path, synchronous = 'NORMAL', busyTimeoutMs = 5_000 } = options;
+  if (typeof path !== 'string' || path === '')
+    throw config(`${caller} expects the path of a file, got ${shown(path)}.`);
+  if (synchronous !== 'NORMAL' && synchronous !== 'FULL') {
+    throw config(`${caller} expects synchronous to be NORMAL or FULL, got ${shown(synchronous)}.`);
+  }
+  checkInteger(`busyTimeoutMs of ${caller}`, busyTimeoutMs, 0);
   const db = translating(path, 'opening', () => {
     if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true });
     return new DatabaseSync(path, { timeout: busyTimeoutMs });
@@ -54,7 +68,7 @@ export function openDatabase({ path, synchronous, busyTimeoutMs }: DatabaseOptio
           commit.run();
           return result;
         } catch (error) {
-          // A full disk has already rolled back; the first error is the one worth telling.
+          // A full disk has already rolled back; only the first error is useful.
           if (db.isTransaction) rollback.run();
           throw error;
         }

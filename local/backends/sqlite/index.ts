@@ -6,13 +6,12 @@
 import { randomBytes } from 'node:crypto';
 import { checkInteger } from '../../../core/base/checks.ts';
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
-import { config, shown } from '../../../core/base/errors.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import type { Retention } from '../../../core/contract/store.ts';
 import { backendDefaults } from '../shared/defaults.ts';
 import { createWaiters } from '../shared/waiters.ts';
 import { sqliteAdmin } from './admin.ts';
-import { openDatabase } from './database.ts';
+import { openDatabase, type SqliteFileOptions } from './database.ts';
 import { createEnqueue } from './enqueue.ts';
 import { sqliteKeys } from './keys.ts';
 import { createLeases } from './leases.ts';
@@ -24,42 +23,26 @@ import { sqliteWorkers } from './workers.ts';
 
 export { type SqliteStoreOptions, sqliteStore } from './store.ts';
 
-export interface SqliteOptions {
-  /** The file; its folder is made when missing. `:memory:` lives and dies with the process. */
-  readonly path: string;
-  /**
-   * NORMAL survives a killed process; after a power cut the last moments may be missing, never damaged.
-   * FULL survives that too, at the price of a disk flush per transaction. @default 'NORMAL'
-   */
-  readonly synchronous?: 'NORMAL' | 'FULL';
+export interface SqliteOptions extends SqliteFileOptions {
   /** @default 7 days for completed, 90 days for dead */
   readonly retention?: Partial<Retention>;
   /** How much later a job is ranked per priority level. @default 3_600_000 */
   readonly ageingMs?: number;
   /** How often an idle worker looks for jobs that another process has enqueued. @default 5 */
   readonly pollMs?: number;
-  /** @default 5_000 */
-  readonly busyTimeoutMs?: number;
   readonly maxBodyBytes?: number;
   readonly clock?: Clock;
 }
 
 export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
   const options = typeof pathOrOptions === 'string' ? { path: pathOrOptions } : pathOrOptions;
-  const { path, synchronous = 'NORMAL', pollMs = 5, busyTimeoutMs = 5_000 } = options;
-  const { clock = systemClock, ageingMs = backendDefaults.ageingMs } = options;
+  const { pollMs = 5, clock = systemClock, ageingMs = backendDefaults.ageingMs } = options;
   const { maxBodyBytes = backendDefaults.maxBodyBytes } = options;
-  if (typeof path !== 'string' || path === '')
-    throw config(`sqlite() expects the path of a file, got ${shown(path)}.`);
-  if (synchronous !== 'NORMAL' && synchronous !== 'FULL') {
-    throw config(`sqlite() expects synchronous to be NORMAL or FULL, got ${shown(synchronous)}.`);
-  }
   checkInteger('pollMs of sqlite()', pollMs, 1);
   checkInteger('ageingMs of sqlite()', ageingMs, 0);
-  checkInteger('busyTimeoutMs of sqlite()', busyTimeoutMs, 0);
 
   const waiters = createWaiters(clock);
-  const db = openDatabase({ path, synchronous, busyTimeoutMs });
+  const db = openDatabase('sqlite()', options);
   const retention = { ...backendDefaults.retention, ...options.retention };
   const state: SqliteState = {
     db,

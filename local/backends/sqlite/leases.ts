@@ -2,8 +2,8 @@
 
 import type { JobLease } from '../../../core/contract/queue.ts';
 import { lostAttempt } from '../shared/defaults.ts';
+import { reportLine } from '../shared/report-lines.ts';
 import { type EndedLease, tokenOf } from './narrow-rows.ts';
-import { reportLine } from './rows.ts';
 import type { SqliteState } from './state.ts';
 
 export interface Leases {

@@ -1,8 +1,9 @@
 /** From rows to what callers see. */
 
 import type { DeadLetter, PeekedMessage } from '../../../core/contract/admin.ts';
-import type { AbandonReason, AttemptReport, JobStatus } from '../../../core/contract/outcome.ts';
+import type { AbandonReason, JobStatus } from '../../../core/contract/outcome.ts';
 import type { JobRecord } from '../../../core/contract/store.ts';
+import { reportsIn } from '../shared/report-lines.ts';
 import { JobState } from './schema.ts';
 
 export interface JobRow {
@@ -24,12 +25,8 @@ export interface JobRow {
   readonly body: string;
 }
 
-/** `reports` grows by one line of JSON per attempt; text is appended, never read back to be changed. */
+/** Adds a `reportLine`. */
 export const appendReport = "reports = coalesce(reports, '') || ?";
-
-export function reportLine(report: AttemptReport | undefined): string {
-  return report ? `${JSON.stringify(report)}\n` : '';
-}
 
 /** Of the view `job_states`. */
 export const recordColumns =
@@ -43,10 +40,7 @@ const finished: Readonly<Record<number, JobStatus>> = {
 };
 
 export function recordOf(row: JobRow): JobRecord {
-  const attempts = (row.reports ?? '')
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => JSON.parse(line) as AttemptReport);
+  const attempts = reportsIn(row.reports);
   const output = row.state === JobState.completed ? attempts.at(-1)?.output : null;
   return {
     id: row.id,

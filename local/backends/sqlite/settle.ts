@@ -1,10 +1,11 @@
 /** Ends leases. A lease is found by its row number AND its nonce, so a stale owner finds nothing to settle. */
 
 import type { Ack, BackendHints, JobSettler } from '../../../core/contract/queue.ts';
+import { reportLine } from '../shared/report-lines.ts';
 import type { SqliteKeys } from './keys.ts';
 import type { Leases } from './leases.ts';
 import { ownership, tokenOf } from './narrow-rows.ts';
-import { appendReport, reportLine } from './rows.ts';
+import { appendReport } from './rows.ts';
 import { JobState } from './schema.ts';
 import type { SqliteState } from './state.ts';
 

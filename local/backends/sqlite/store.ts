@@ -1,26 +1,18 @@
 /** State in one SQLite file, for queues that keep none. The file may be that of a SQLite queue. */
 
 import { randomUUID } from 'node:crypto';
-import { checkInteger } from '../../../core/base/checks.ts';
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
-import { config, shown } from '../../../core/base/errors.ts';
 import type { Retention, Stores } from '../../../core/contract/store.ts';
 import type { RecordRow } from '../../../core/kit/records/row.ts';
 import { type RecordTable, recordStore } from '../../../core/kit/records/store.ts';
 import { backendDefaults } from '../shared/defaults.ts';
-import { type Database, openDatabase } from './database.ts';
+import { type Database, openDatabase, type SqliteFileOptions } from './database.ts';
 import { sqliteKeys } from './keys.ts';
 import { sqliteWorkers } from './workers.ts';
 
-export interface SqliteStoreOptions {
-  /** The file; its folder is made when missing. `:memory:` lives and dies with the process. */
-  readonly path: string;
-  /** As of `sqlite()`. @default 'NORMAL' */
-  readonly synchronous?: 'NORMAL' | 'FULL';
+export interface SqliteStoreOptions extends SqliteFileOptions {
   /** @default 7 days for completed, 90 days for dead */
   readonly retention?: Partial<Retention>;
-  /** @default 5_000 */
-  readonly busyTimeoutMs?: number;
   readonly clock?: Clock;
 }
 
@@ -28,14 +20,8 @@ export function sqliteStore(
   pathOrOptions: string | SqliteStoreOptions,
 ): Stores & Required<Pick<Stores, 'migrate' | 'close'>> {
   const options = typeof pathOrOptions === 'string' ? { path: pathOrOptions } : pathOrOptions;
-  const { path, synchronous = 'NORMAL', busyTimeoutMs = 5_000, clock = systemClock } = options;
-  if (typeof path !== 'string' || path === '')
-    throw config(`sqliteStore() expects the path of a file, got ${shown(path)}.`);
-  if (synchronous !== 'NORMAL' && synchronous !== 'FULL') {
-    throw config(`sqliteStore() expects synchronous to be NORMAL or FULL, got ${shown(synchronous)}.`);
-  }
-  checkInteger('busyTimeoutMs of sqliteStore()', busyTimeoutMs, 0);
-  const db = openDatabase({ path, synchronous, busyTimeoutMs });
+  const { clock = systemClock } = options;
+  const db = openDatabase('sqliteStore()', options);
   const retention = { ...backendDefaults.retention, ...options.retention };
   let open = true;
   return {

@@ -3,7 +3,8 @@
 import type { SendResult } from '../../../core/contract/queue.ts';
 import { tooLarge } from '../../../core/kit/body-limit.ts';
 import type { MovedJob, QueueTransfer } from '../../move/contract.ts';
-import { type JobRow, recordColumns, recordOf, reportLine } from './rows.ts';
+import { reportLine } from '../shared/report-lines.ts';
+import { type JobRow, recordColumns, recordOf } from './rows.ts';
 import { JobState } from './schema.ts';
 import type { SqliteState } from './state.ts';
 
