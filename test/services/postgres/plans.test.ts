@@ -17,8 +17,8 @@ const delayed = 300_000;
 const history = 200_000;
 const dead = 50_000;
 const keys = 100_000;
-const claims = 500;
-const membersPerClaim = 100;
+const batches = 500;
+const membersPerBatch = 100;
 
 let cluster: Cluster;
 let superuserUrl: string;
@@ -68,10 +68,10 @@ async function load(): Promise<void> {
       RETURNING queue, rank, seq, ready_at, id)
     INSERT INTO ${s}.delayed (queue, rank, seq, ready_at, id) SELECT queue, rank, seq, ready_at, id FROM put;
     WITH put AS (INSERT INTO ${s}.jobs (${columns})
-      SELECT ${jobRow(`'l' || lpad(n::text, 9, '0')`, `'default'`, 'now')} FROM ${numbers(2_000_000, claims * membersPerClaim)}
+      SELECT ${jobRow(`'l' || lpad(n::text, 9, '0')`, `'default'`, 'now')} FROM ${numbers(2_000_000, batches * membersPerBatch)}
       RETURNING queue, turn, id)
     INSERT INTO ${s}.leases (claim, queue, claimed_at, until, ids, turns)
-      SELECT 'claim' || (turn - 2000000) / ${membersPerClaim}, 'default', 0, 9e15::bigint, array_agg(id), array_agg(turn)
+      SELECT 'claim' || (turn - 2000000) / ${membersPerBatch}, 'default', 0, 9e15::bigint, array_agg(id), array_agg(turn)
       FROM put GROUP BY 1;
     INSERT INTO ${s}.history (seq, id, queue, job, tenant_id, priority, created_at, ready_at, attempt, reports, ended, finished_at)
       SELECT n, 'h' || lpad(n::text, 9, '0'), 'default', 'job', NULL, 5, 0, 0, 1, '', 2, now - (n % 5) * ${day}::bigint FROM ${numbers(3_000_000, history)};
@@ -112,18 +112,18 @@ async function endLeases(): Promise<void> {
 }
 
 const cases: Record<string, Case> = {
-  'a claim of one queue': { rows: 60, pages: 300, run: (measure) => measure(() => take()) },
-  'a claim of three queues': {
+  'a fetch of one queue': { rows: 60, pages: 300, run: (measure) => measure(() => take()) },
+  'a fetch of three queues': {
     rows: 100,
     pages: 400,
     run: (measure) => measure(() => take(['default', 'queue1', 'queue2'])),
   },
-  'a claim of a queue that is empty': {
+  'a fetch of a queue that is empty': {
     rows: 20,
     pages: 50,
     run: (measure) => measure(() => take(['empty'])),
   },
-  'a claim with acks': {
+  'a fetch with acks': {
     rows: 100,
     pages: 500,
     async run(measure) {
@@ -268,10 +268,10 @@ const cases: Record<string, Case> = {
       }),
   },
   'a peek': { rows: 100, pages: 500, run: (measure) => measure(() => backend.admin!.peek('default', 10)) },
-  // Of all that is claimed, however much waits.
+  // Of all leased jobs, however many wait.
   'a list of running jobs': {
-    rows: claims * membersPerClaim + 200,
-    pages: claims * membersPerClaim * 12,
+    rows: batches * membersPerBatch + 200,
+    pages: batches * membersPerBatch * 12,
     scans: ['leases'],
     run: (measure) => measure(() => records().list({ status: 'processing', max: 10 })),
   },

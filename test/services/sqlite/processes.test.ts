@@ -12,7 +12,7 @@ const run = promisify(execFile);
 const folder = mkdtempSync(join(tmpdir(), 'longshore-processes-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const claim = async (path: string, batch: number): Promise<string[]> => {
+const drain = async (path: string, batch: number): Promise<string[]> => {
   const script = join(import.meta.dirname, 'claimer.ts');
   const args = ['--disable-warning=ExperimentalWarning', script, path, String(batch)];
   const { stdout } = await run(process.execPath, args, { maxBuffer: 64 * 1024 * 1024 });
@@ -25,14 +25,14 @@ describe('several processes on one file', () => {
     const backend = sqlite(path);
     const bodies = Array.from({ length: 20_000 }, (_, i) => `body ${i}`);
     await backend.enqueue(bodies.map((body, i) => message({ id: `m${i}`, body })));
-    const taken = await Promise.all([claim(path, 1), claim(path, 7), claim(path, 50)]);
+    const taken = await Promise.all([drain(path, 1), drain(path, 7), drain(path, 50)]);
     expect(taken.flat().sort()).toEqual([...bodies].sort());
     await backend.close();
   });
 
   it('may make the file together', { timeout: 60_000 }, async () => {
     const path = join(folder, 'deep', 'new.db');
-    const taken = await Promise.all(Array.from({ length: 6 }, () => claim(path, 1)));
+    const taken = await Promise.all(Array.from({ length: 6 }, () => drain(path, 1)));
     expect(taken).toEqual([[], [], [], [], [], []]);
   });
 
@@ -80,7 +80,7 @@ describe('the file', () => {
     },
   );
 
-  it('answers every question of a claim from an index, also with 100,000 messages', async () => {
+  it('answers every question of a fetch from an index, also with 100,000 messages', async () => {
     const path = join(folder, 'plan.db');
     await sqlite(path).close();
     const db = new DatabaseSync(path);
