@@ -26,37 +26,8 @@ interface Item {
 export function createEnqueue(state: RedisState): JobSender['enqueue'] {
   const { clock, ageingMs, maxBodyBytes } = state;
 
-  function store(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
-    return arePlain(messages, maxBodyBytes) ? storePlain(messages) : storeAny(messages);
-  }
-
-  /** The quick way, for what most calls bring: no items, no groups. */
-  async function storePlain(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
-    const now = clock.now();
-    const { queue } = messages[0]!;
-    const args = [state.at(), `${ageingMs}`, state.channel(queue), `${messages.length}`];
-    for (const message of messages) {
-      const sortKey = nextSortKey(message.priority);
-      args.push(sortKey + message.id, jobText(message, sortKey, now, now));
-    }
-    try {
-      await run(queue, args);
-    } catch (error) {
-      return messages.map(({ id }) => ({ ok: false, id, error: error as LongshoreError }));
-    }
-    return messages.map(({ id }) => ({ ok: true, id, duplicate: false }));
-  }
-
-  /** Answers with the indexes of the careful messages that the queue has known already. */
-  async function run(queue: string, args: readonly string[]): Promise<number[]> {
-    const running = state.link.run('enqueueing', scripts.enqueue, state.base(queue), args);
-    const registering = state.register(queue);
-    const known = (registering ? (await Promise.all([running, registering]))[0] : await running) as number[];
-    state.wake();
-    return known;
-  }
-
-  async function storeAny(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
+  async function store(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
+    if (fitsOneCall(messages, maxBodyBytes)) return insert(messages); // as most calls do
     const results: SendResult[] = new Array(messages.length);
     const items: Item[] = [];
     for (const [index, message] of messages.entries()) {
@@ -76,67 +47,73 @@ export function createEnqueue(state: RedisState): JobSender['enqueue'] {
     if (chosen.length > 0) {
       try {
         const known = await knownElsewhere(state, queue, chosen, true);
-        for (const item of items) if (known.has(item.message.id)) results[item.index] = sent(item, true);
+        for (const { message, index } of items)
+          if (known.has(message.id)) results[index] = { ok: true, id: message.id, duplicate: true };
       } catch (error) {
-        return fail(items, error, results); // none of them was sent
+        for (const { message, index } of items) results[index] = failed(message, error); // none was sent
       }
       rest = items.filter(({ index }) => results[index] === undefined);
     }
-    await forEach(parts(rest), (part) => insert(queue, part, results), mostUnderWay);
+    const insertPart = async (part: readonly Item[]): Promise<void> => {
+      const inserted = await insert(part.map(({ message }) => message));
+      for (const [n, { index }] of part.entries()) results[index] = inserted[n]!;
+    };
+    await forEach(parts(rest), insertPart, mostUnderWay);
   }
 
-  async function insert(queue: string, items: readonly Item[], results: SendResult[]): Promise<void> {
+  /** One script call. Messages that are ready now and have new ids go first, because they are cheaper to store. */
+  async function insert(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
     const now = clock.now();
+    const { queue } = messages[0]!;
     const args = [state.at(), `${ageingMs}`, state.channel(queue), ''];
     const careful: string[] = [];
-    const carefulItems: Item[] = [];
-    for (const item of items) {
-      const { message } = item;
+    const carefulIndexes: number[] = [];
+    for (let i = 0; i < messages.length; i++) {
+      const message = messages[i]!;
       const { id, priority, notBefore, hints } = message;
       const waitMs = notBefore === null ? 0 : Math.max(0, Math.ceil(notBefore - now));
       const sortKey = nextSortKey(priority);
       const text = jobText(message, sortKey, now, now + waitMs);
       if (hints?.isNew && waitMs === 0) args.push(sortKey + id, text);
       else {
-        carefulItems.push(item);
+        carefulIndexes.push(i);
         careful.push(sortKey + id, text, `${waitMs}`, hints?.isNew ? '1' : '0');
       }
     }
-    args[3] = `${items.length - carefulItems.length}`;
+    args[3] = `${messages.length - carefulIndexes.length}`;
     for (const value of careful) args.push(value);
     try {
-      const known = await run(queue, args);
-      for (const item of items) results[item.index] = sent(item, false);
-      for (const i of known) {
-        const item = carefulItems[i]!;
-        results[item.index] = sent(item, true);
-      }
+      const running = state.link.run('enqueueing', scripts.enqueue, state.base(queue), args);
+      const registering = state.register(queue);
+      const answer = registering ? (await Promise.all([running, registering]))[0] : await running;
+      state.wake();
+      const duplicates = new Set((answer as number[]).map((i) => carefulIndexes[i]));
+      return messages.map(({ id }, i) => ({ ok: true, id, duplicate: duplicates.has(i) }));
     } catch (error) {
-      fail(items, error, results);
+      return messages.map((message) => failed(message, error));
     }
   }
 
   return sharing(mostMessages, store).together;
 }
 
-/** Of one queue, ready now, with new ids, and small enough for one call. */
-function arePlain(messages: readonly OutgoingMessage[], maxBodyBytes: number): boolean {
+const failed = ({ id }: OutgoingMessage, error: unknown): SendResult => ({
+  ok: false,
+  id,
+  error: error as LongshoreError,
+});
+
+/** Of one queue, with new ids, and small enough for one script call. */
+function fitsOneCall(messages: readonly OutgoingMessage[], maxBodyBytes: number): boolean {
   if (messages.length === 0 || messages.length > mostMessages) return false;
   const { queue } = messages[0]!;
   let bytes = 0;
-  for (const { hints, notBefore, queue: its, body } of messages) {
-    if (!hints?.isNew || notBefore !== null || its !== queue || body.length * 3 > maxBodyBytes) return false;
+  for (const { hints, queue: its, body } of messages) {
+    if (!hints?.isNew || its !== queue || body.length * 3 > maxBodyBytes) return false;
     bytes += body.length;
   }
   return bytes <= mostBytes;
 }
-
-function fail(items: readonly Item[], error: unknown, results: SendResult[]): void {
-  for (const { index, message } of items)
-    results[index] ??= { ok: false, id: message.id, error: error as LongshoreError };
-}
-
-const sent = ({ message: { id } }: Item, duplicate: boolean): SendResult => ({ ok: true, id, duplicate });
 
 /** Parts that fit into one script call. */
 function* parts(items: readonly Item[]): Generator<readonly Item[]> {
