@@ -1,4 +1,4 @@
-/** Acks. Those of one batch leave as one write, and an ack that is repeated after a failure finds out whether its job was deleted. */
+/** Acks of one batch leave as one write. An ack that is repeated after a failure finds out whether its job was deleted. */
 
 import type { Ack, JobSettler } from '../../../core/contract/queue.ts';
 import { lostConnection } from './connection.ts';
@@ -47,7 +47,7 @@ export function createAck(state: BeanstalkdState, jobs: LeaseTable): JobSettler[
   async function ackTogether(acks: readonly Ack[]): Promise<boolean[] | null> {
     const [first] = acks;
     const consumer = first && jobs.find(first.lease.token)?.consumer;
-    // Behind the reservations of a fetch: the server deletes these jobs while the next ones run, and not while a worker waits for them.
+    // Sent after the reservations of a fetch, so that no worker waits for its next jobs while the server deletes these.
     await consumer?.reserved;
     const mine: LeasedJob[] = [];
     for (const { lease, complete } of acks) {

@@ -1,6 +1,6 @@
 /**
- * One connection to a beanstalkd server: commands leave together, answers come back in their order. It does not reconnect, because the
- * jobs that it has reserved are lost with it, and its user must know that.
+ * One connection to a beanstalkd server: commands leave together, answers come back in their order. It does not reconnect,
+ * because the jobs that it has reserved are lost with it, and its user must know that.
  */
 
 import { connect, type Socket } from 'node:net';
@@ -23,15 +23,15 @@ export interface Connection {
   /** One command line without its end, and its body. Rejects with `BACKEND` when the connection ends first. */
   send(line: string, body?: string | Uint8Array): Promise<Reply>;
   /**
-   * Many commands, each a line with its body, for a fraction of the cost. Resolves with their replies in order. Fewer replies than
-   * commands = the connection has ended.
+   * Many commands, each a line with its body, for a fraction of the cost. Resolves with their replies in order. Fewer replies
+   * than commands = the connection has ended.
    */
   sendAll(commands: readonly string[]): Promise<readonly Reply[]>;
   /** Writes now what else leaves at the end of this turn of the event loop. */
   flush(): void;
-  /** Reserves the next job that comes within so many seconds. Nothing else may be sent meanwhile: it would be answered later still. */
+  /** Reserves the next job that comes within so many seconds. What else is sent meanwhile is answered after it. */
   wait(seconds: number): Promise<Reply>;
-  /** Ends a wait: the server answers TIMED_OUT, or with a job that it takes back at once. The connection cannot be used after that. */
+  /** Ends a wait, and the use of the connection: the server answers TIMED_OUT, or with a job that it takes back at once. */
   endWait(): void;
   /** Calls the listener once, when the connection ends; at once if it has ended. */
   onEnd(listener: () => void): void;

@@ -13,10 +13,12 @@ import type { JobStats } from './stats.ts';
 interface Found {
   readonly jobId: number;
   readonly tube: string;
-  readonly body: Buffer;
+  readonly bytes: Buffer;
   readonly stats: JobStats;
   readonly letter: DeadLetter;
 }
+
+type Details = Omit<DeadLetter, 'queue' | 'body'>;
 
 const unknown =
   'UNKNOWN: Another program has buried the job, or a worker without a store, so the reason was not stored.';
@@ -24,36 +26,33 @@ const unknown =
 export function beanstalkdDeadLetters(state: BeanstalkdState): DeadLetters {
   const { link, clock } = state;
 
-  /** The job, if it is buried in this tube. */
-  async function look(tube: string, jobId: number): Promise<{ body: Buffer; stats: JobStats } | null> {
+  /** The job, if it is buried in this tube and `detailsOf` knows it. */
+  async function find(
+    tube: string,
+    jobId: number,
+    detailsOf: (body: string, stats: JobStats) => Details | null,
+  ): Promise<Found | null> {
     const [peeked, stats] = await Promise.all([link.send(`peek ${jobId}`), link.jobStats(jobId)]);
     if (peeked.word !== 'FOUND' || stats?.state !== 'buried' || stats.tube !== tube) return null;
-    return { body: bytesOf(peeked.data!), stats };
+    const bytes = bytesOf(peeked.data!);
+    const body = bytes.toString('utf8');
+    const details = detailsOf(body, stats);
+    return details && { jobId, tube, bytes, stats, letter: { ...details, queue: state.queueOf(tube), body } };
   }
 
-  async function check(tube: string, entry: DeadLetterEntry): Promise<Found | null> {
-    const there = await look(tube, entry.jobId);
-    const body = there?.body.toString('utf8');
-    if (!there || body === undefined || markOf(body) !== entry.mark) return null;
-    const { id, job, reason, error, attempt, diedAt, jobId } = entry;
-    const queue = state.queueOf(tube);
-    const letter = { id, queue, job, reason, error, attempt, diedAt, body };
-    return { jobId, tube, letter, ...there };
-  }
+  /** Another job may have the number now. */
+  const check = (tube: string, { jobId, mark, ...details }: DeadLetterEntry): Promise<Found | null> =>
+    find(tube, jobId, (body) => (markOf(body) === mark ? details : null));
 
   /** The server shows the job that was buried first, and no other. */
   async function first(tube: string, known: ReadonlySet<number>): Promise<Found | null> {
     const { word, number: jobId } = await link.send('peek-buried', { tube });
     if (word !== 'FOUND' || known.has(jobId)) return null;
-    const there = await look(tube, jobId);
-    if (!there) return null;
-    const body = there.body.toString('utf8');
-    const { id, job } = infoOf(body, jobId);
-    const diedAt = clock.now() - there.stats.ageSeconds * 1_000; // when it was put: the server does not say more
-    const reason = 'rejected' as const;
-    const queue = state.queueOf(tube);
-    const letter = { id, queue, job, reason, error: unknown, attempt: there.stats.reserves, diedAt, body };
-    return { jobId, tube, letter, ...there };
+    return find(tube, jobId, (body, { reserves: attempt, ageSeconds }) => {
+      const { id, job } = infoOf(body, jobId);
+      const diedAt = clock.now() - ageSeconds * 1_000; // when it was put: the server does not say more
+      return { id, job, reason: 'rejected', error: unknown, attempt, diedAt };
+    });
   }
 
   /** Newest first, those without a reason last. */
@@ -100,13 +99,12 @@ export function beanstalkdDeadLetters(state: BeanstalkdState): DeadLetters {
     return succeeded(link.send(`kick-job ${jobId}`), 'KICKED', 'kicking a job');
   }
 
-  /** Without a store other processes cannot know that the old attempts are forgotten. So it becomes a new job, put before the old one is deleted. */
+  /** Where metadata is not kept, only a new job begins without attempts. It is put before the old one is deleted: nothing is lost. */
   async function replace(found: Found): Promise<boolean> {
-    const { tube, body, stats, jobId } = found;
-    const { priority } = infoOf(found.letter.body, jobId);
-    const rank = rankOf(clock.now(), priority, state.ageingMs);
-    const line = `put ${rank} 0 ${stats.ttrSeconds} ${body.length}`;
-    const { word } = await link.send(line, { tube, body });
+    const { tube, bytes, stats, jobId, letter } = found;
+    const rank = rankOf(clock.now(), infoOf(letter.body, jobId).priority, state.ageingMs);
+    const line = `put ${rank} 0 ${stats.ttrSeconds} ${bytes.length}`;
+    const { word } = await link.send(line, { tube, body: bytes });
     if (word !== 'INSERTED') throw refusal('putting a dead letter back', word);
     return remove(found);
   }

@@ -34,6 +34,6 @@ export function infoOf(body: string, jobId: number): JobInfo {
 
 const nameOf = (value: unknown): string => (typeof value === 'string' ? value.slice(0, longestName) : '');
 
-/** Tells apart jobs with the same number: a server without a binlog starts from 1 again. Of the body as text, as a lease has it. */
+/** Of the body as a lease has it. Tells apart jobs with the same number: a server without a binlog starts from 1 again. */
 export const markOf = (body: string): string =>
   createHash('sha256').update(body).digest('base64url').slice(0, 16);

@@ -65,8 +65,8 @@ export class LeaseTable implements Iterable<LeasedJob> {
   }
 
   /**
-   * Settles what `findOpen` finds, and forgets it. `false` = there is none, or `how` found it lost. Until then its connection holds it,
-   * so that nobody waits on that connection, behind whose wait the command to settle it would have to stand.
+   * Settles what `findOpen` finds, and removes it. `false` = there is none, or `how` found it lost. Its connection holds it until
+   * then, so that nobody waits on that connection: a command that is sent during a wait is answered after it.
    */
   async settle({ token }: JobLease, how: (job: LeasedJob) => Promise<boolean>): Promise<boolean> {
     const job = this.findOpen(token);

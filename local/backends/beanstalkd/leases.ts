@@ -1,7 +1,7 @@
 /**
- * What may be done with the leases of this process. beanstalkd takes a job back when its time is up or its connection ends, and lets
- * anybody delete a job that nobody has reserved. So whether a lease still stands is decided here, before the server is asked, and in
- * doubt it does not.
+ * What may be done with the leases of this process. beanstalkd takes a job back when its time is up or its connection ends, and
+ * lets anybody delete a job that nobody has reserved. So this process decides whether a lease still stands before it asks the
+ * server, and in doubt it does not.
  */
 
 import type { Abandon, JobSettler, Nack } from '../../../core/contract/queue.ts';

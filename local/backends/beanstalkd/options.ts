@@ -8,7 +8,7 @@ import type { ConnectionOptions } from './connection.ts';
 export interface BeanstalkdOptions {
   /** `beanstalk://host:11300`. */
   readonly url: string;
-  /** Keeps records, idempotency keys and what beanstalkd cannot keep of a job. Is closed with the backend. @default none: see the docs */
+  /** Keeps what beanstalkd cannot: records, keys, metadata of jobs. Is closed with the backend. @default none: see the docs */
   readonly store?: Stores;
   /** All tubes begin with it. @default '': a tube is called like its queue */
   readonly prefix?: string;
@@ -27,15 +27,7 @@ export interface BeanstalkdOptions {
   readonly clock?: Clock;
 }
 
-export interface Settings {
-  readonly server: ConnectionOptions;
-  readonly store: Stores | undefined;
-  readonly prefix: string;
-  readonly ttrMs: number;
-  readonly maxBodyBytes: number;
-  readonly ageingMs: number;
-  readonly clock: Clock;
-}
+export type Settings = ReturnType<typeof settingsOf>;
 
 const defaultPort = 11_300;
 const defaultBodyBytes = 65_535;
@@ -43,7 +35,7 @@ const longestPrefix = 70;
 /** Names of queues, as core/base/checks.ts has them, but for the `-` at the start, which beanstalkd takes for an option. */
 export const tubePattern = /^[A-Za-z0-9._][A-Za-z0-9._-]{0,199}$/;
 
-export function settingsOf(options: BeanstalkdOptions): Settings {
+export function settingsOf(options: BeanstalkdOptions) {
   const { store, prefix = '', ttrMs = 60_000, silenceMs = 10_000, clock = systemClock } = options;
   const { ageingMs = backendDefaults.ageingMs, maxBodyBytes = defaultBodyBytes } = options;
   const isPrefix = typeof prefix === 'string' && (prefix === '' || tubePattern.test(prefix));

@@ -1,6 +1,6 @@
 /**
- * Order and time in beanstalkd's numbers. Its priority has 32 bits, the smallest comes first, and among equals the oldest. Longshore
- * uses it as a rank: the second in which a job becomes ready, an hour later per priority level.
+ * Order and time in beanstalkd's numbers. Its priority has 32 bits, the smallest comes first, and among equals the oldest.
+ * Longshore uses it as a rank: the second in which a job becomes ready, an hour later per priority level.
  */
 
 const secondMs = 1_000;

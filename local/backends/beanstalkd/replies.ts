@@ -6,8 +6,8 @@ export interface Reply {
   /** The first number after the word, such as the job's id; 0 where there is none. */
   readonly number: number;
   /**
-   * Body of a job, or YAML; `null` where the word brings none. A character per byte (latin1), because the memory of texts is freed soon,
-   * and that of a Buffer for each of a thousand jobs is freed late.
+   * Body of a job, or YAML; `null` where the word brings none. A character per byte (latin1), because the memory of texts is freed
+   * soon, and that of a Buffer for each of a thousand jobs is freed late.
    */
   readonly data: string | null;
 }

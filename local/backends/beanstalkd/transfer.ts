@@ -1,6 +1,6 @@
 /**
- * What `longshore move` may do here beside fetching and enqueueing. beanstalkd shows the next delayed job and no other; and a job can
- * be buried, or given attempts, before a worker can have it.
+ * What `longshore move` may do here beside fetching and enqueueing. beanstalkd shows the next delayed job and no other; and a
+ * job can be buried, or given attempts, before a worker can have it.
  */
 
 import type { LongshoreError } from '../../../core/base/errors.ts';
@@ -53,7 +53,7 @@ export function beanstalkdTransfer(state: BeanstalkdState, enqueue: JobSender['e
     await send(`bury ${jobId} ${rank}`, 'BURIED');
   }
 
-  /** Metadata is read only for jobs that were reserved before. So the job is reserved once, and its metadata makes up for that. */
+  /** Metadata is read only for jobs that were reserved before. So the job is reserved once, which its metadata takes back. */
   async function putWaiting(job: MovedJob): Promise<void> {
     const { body, notBefore } = job.message;
     const { jobId, rank } = await putHidden(job);
