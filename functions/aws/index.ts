@@ -42,7 +42,7 @@ export function lambda(app: App, options: LambdaOptions): LambdaHandlers {
   if (log) app.events.on(logLines(log));
   checkWorkerOptions(options);
   const client = connect(app, backend, { store });
-  // Each function loads what it needs: one that serves HTTP runs no jobs, one that runs jobs serves no HTTP.
+  // Each function loads only what it needs: one runs jobs, another serves HTTP.
   const worker = onDemand(async () =>
     (await import('./lambda/worker.ts')).createWorker(client, backend, options),
   );

@@ -1,4 +1,4 @@
-/** An emulator asks for none and takes any: real ones must not even be looked for. */
+/** For emulators, which take any credentials. The SDK must not even look for real ones. */
 export const localAccess = {
   region: 'us-east-1',
   credentials: { accessKeyId: 'test', secretAccessKey: 'test' },

@@ -1,4 +1,4 @@
-/** The SDK on first use, and its errors as ours. */
+/** Loads the SDK on first use, and turns its errors into LongshoreErrors. */
 
 import { LongshoreError } from '../../../core/base/errors.ts';
 import { toError } from '../../../core/base/failure.ts';
@@ -6,7 +6,7 @@ import type { DynamoTableOptions } from './options.ts';
 import type { DynamoApi } from './sdk.ts';
 
 export interface Dynamo {
-  /** `during` is for the error of what `work` asks for. */
+  /** Runs `work`; an error says what it happened `during`. */
   call<T>(during: string, work: (api: DynamoApi) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
@@ -33,7 +33,7 @@ export function openDynamo(options: DynamoTableOptions): Dynamo {
   };
 }
 
-/** By the names of the SDK's errors: what somebody has to set right, and how. */
+/** By the names of the SDK's errors: how to fix the configuration. */
 const remedies: Readonly<Record<string, string>> = {
   ResourceNotFoundException:
     'Create the table with `longshore migrate`, createDynamoTable() or a template, in the same region.',

@@ -1,4 +1,4 @@
-/** State in one DynamoDB table, for queues that keep none: a pure AWS application needs no database beside it. */
+/** Keys, records and workers in one DynamoDB table: an app on AWS needs no other database. */
 
 import { config, shown } from '../../../core/base/errors.ts';
 import type { Stores } from '../../../core/contract/store.ts';
@@ -10,8 +10,8 @@ export type { DynamoClient, DynamoStoreOptions, DynamoTableOptions } from './opt
 export { type DynamoTable, dynamoTable } from './table.ts';
 
 /**
- * Loads and opens nothing before the first use. The table must be there: see `createDynamoTable()` and `dynamoTable()`.
- * Moments are those of the processes' clocks, so hosts should agree about the time to the second.
+ * Loads and opens nothing before the first use. The table must exist: see `createDynamoTable()` and `dynamoTable()`. Times are those of
+ * the processes' clocks, so the clocks of the hosts should agree to the second.
  */
 export function dynamoStore(
   options: DynamoStoreOptions,
@@ -23,7 +23,7 @@ export function dynamoStore(
   };
 }
 
-/** Creates the table and waits until it can be used; for tests and for those who write no templates. */
+/** Creates the table and waits until it can be used; for tests and for apps without a template. */
 export async function createDynamoTable(options: DynamoTableOptions): Promise<void> {
   check(options, 'createDynamoTable()');
   const { openDynamo } = await import('./api.ts');

@@ -8,7 +8,7 @@ export interface DynamoClient {
 
 export interface DynamoTableOptions {
   readonly table: string;
-  /** Of yours, which `close()` leaves open. @default one of our own, set up by the usual AWS variables */
+  /** Your own; `close()` leaves it open. @default one of our own, set up by the usual AWS variables */
   readonly client?: DynamoClient;
   readonly region?: string;
   /** Instead of AWS, for example `http://127.0.0.1:8000`. */

@@ -1,4 +1,4 @@
-/** What is loaded with the first key, record or heartbeat. */
+/** Loaded with the first key, record or heartbeat. */
 
 import { systemClock } from '../../../core/base/clock.ts';
 import { keyStore } from '../../../core/kit/records/keys.ts';

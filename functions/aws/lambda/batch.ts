@@ -1,10 +1,10 @@
-/** What can become of one message of a Lambda event. Every verb answers `true` when this delivery of it is done with. */
+/** Runs or releases the messages of one Lambda event. Each verb resolves with `true` when Lambda may delete the message. */
 
 import type { AttemptPorts } from '../../../core/attempt/attempt.ts';
 import { createRun, type Run } from '../../../core/attempt/run.ts';
 import type { Client } from '../../../core/enqueue/client.ts';
 import { attempt } from '../../../core/flow.ts';
-import type { Accepted } from '../sqs/accepting.ts';
+import type { Accepted } from '../sqs/accept.ts';
 import type { SqsBackend } from '../sqs/index.ts';
 import { tagsOf } from '../sqs/message.ts';
 
@@ -14,7 +14,7 @@ export interface BatchPorts {
   readonly client: Client;
   readonly backend: SqsBackend;
   readonly startedAt: number;
-  /** When every job has to be over (epoch ms). */
+  /** Jobs must have ended by then (epoch ms). */
   readonly endAt: number;
   readonly running: Set<Run>;
   failed(during: string, error: unknown): void;
@@ -22,9 +22,9 @@ export interface BatchPorts {
 
 export interface Batch {
   run(item: Item): Promise<boolean>;
-  /** Back to the queue, as if it had not come. */
+  /** Back to the queue; the attempt does not count. */
   release(item: Item): Promise<boolean>;
-  /** Whether there is time for it: its own timeout, or half of what the function has, for jobs that may run longer. */
+  /** Whether its own timeout fits in the time left. A job that may run longer needs half of the function's time. */
   fits(item: Item): boolean;
 }
 
@@ -32,7 +32,7 @@ export function createBatch({ client, backend, startedAt, endAt, running, failed
   const { app } = client;
   const { clock } = app;
   const halfMs = (endAt - startedAt) / 2;
-  /** Handed back uncounted, a message of a standard queue is replaced by a copy; one of a FIFO queue stays. */
+  /** A released message of a standard queue is replaced by a copy, so it may be deleted. On a FIFO queue it stays. */
   const isReplaced = (item: Item, countAttempt: boolean): boolean =>
     !countAttempt && !backend.queues.of(item.lease.queue).fifo;
 
@@ -47,7 +47,7 @@ export function createBatch({ client, backend, startedAt, endAt, running, failed
       const run = createRun(lease);
       let replaced = false;
       const settler: AttemptPorts['settler'] = {
-        // Whoever still holds the message may call it done: Lambda deletes it when it is told so.
+        // Lambda itself deletes the message, once the function has answered.
         ack: async (acks) => acks.map(() => run.expiresAt > clock.now()),
         nack(_, how) {
           replaced = isReplaced(item, how.countAttempt);
@@ -72,7 +72,7 @@ export function createBatch({ client, backend, startedAt, endAt, running, failed
         const settled = await backend.nack(item.lease, { delayMs: 0, countAttempt: false });
         return settled && isReplaced(item, false);
       } catch (error) {
-        failed('handing back', error);
+        failed('releasing', error);
         return false;
       }
     },

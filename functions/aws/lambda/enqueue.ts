@@ -1,4 +1,4 @@
-/** Jobs over HTTP: a function URL or an HTTP API in front of `core/http/index.ts`. */
+/** Jobs over HTTP: serves a function URL or an HTTP API with `core/http/index.ts`. */
 
 import type { Client } from '../../../core/enqueue/client.ts';
 import { createHttpHandler, type HttpOptions } from '../../../core/http/index.ts';
@@ -9,7 +9,7 @@ export function createEnqueueHandler(
   client: Client,
   options: HttpOptions,
 ): (event: unknown) => Promise<HttpResult> {
-  // Not before the first request: a function that only runs jobs need not say who may call.
+  // Created with the first request: a function that only runs jobs need not configure who may call.
   let handle: ReturnType<typeof createHttpHandler> | null = null;
   return async (event) => {
     const request = requestOf(event);

@@ -1,4 +1,4 @@
-/** What Lambda gives to a function and takes from it, as far as Longshore looks. */
+/** What Lambda passes to a function and expects from it, as far as Longshore uses it. */
 
 import { config, shown } from '../../../core/base/errors.ts';
 import type { Delivery } from '../sqs/message.ts';
@@ -22,7 +22,7 @@ export interface LambdaContext {
   getRemainingTimeInMillis(): number;
 }
 
-/** Needs `ReportBatchItemFailures` at the event source mapping: without it Lambda deletes what is reported here. */
+/** Needs `ReportBatchItemFailures` at the event source mapping. Without it Lambda deletes the failed messages too. */
 export interface SqsBatchResponse {
   readonly batchItemFailures: { readonly itemIdentifier: string }[];
 }

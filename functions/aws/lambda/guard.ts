@@ -1,13 +1,13 @@
 /**
- * What runs on a developer's machine or in CI has somebody's credentials at hand more often than not, and would make, fill or
- * empty real queues with them. So a request to AWS itself leaves only in production, or where it was asked for by a flag.
+ * A developer's machine or a CI job often has credentials for AWS, and a test could create, fill or empty real queues with
+ * them. So a request reaches AWS only in production, or where a flag allows it.
  */
 
 import { config } from '../../../core/base/errors.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Set by the addresses where containers run; a worker there needs no ceremony. */
+/** Set by services that run containers. A worker there needs no flag. */
 const cloudMarks = [
   'AWS_EXECUTION_ENV',
   'ECS_CONTAINER_METADATA_URI_V4',
@@ -44,7 +44,7 @@ interface Command {
   readonly middlewareStack: { add(middleware: unknown, options: unknown): void };
 }
 
-/** The client, with a look at every request before it is signed and sent: whatever has decided where it goes. */
+/** The client, with a check of every request before it is signed and sent, whatever decided on its host. */
 export function guarded<Client extends { send(command: never): Promise<unknown> }>(client: Client): Client {
   const send = (command: Command): Promise<unknown> => {
     command.middlewareStack.add(refuse, { step: 'build', name: 'longshoreGuard' });

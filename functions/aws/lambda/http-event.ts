@@ -1,4 +1,4 @@
-/** HTTP as Lambda hands it to a function. */
+/** HTTP as Lambda passes it to a function. */
 
 import { config, shown } from '../../../core/base/errors.ts';
 import type { HttpEvent, HttpResult } from './events.ts';

@@ -4,7 +4,7 @@ import type { LambdaContext, SqsBatchResponse } from './events.ts';
 export interface WorkerOptions {
   /** Jobs of one event that run at the same time. @default 10 */
   readonly concurrency?: number;
-  /** So long before the function's timeout running jobs are aborted, so that there is time to settle. @default 2_000 */
+  /** Running jobs are aborted so long before the function's timeout, to leave time to settle. @default 2_000 */
   readonly marginMs?: number;
   /**
    * The queues' visibility timeout. Needed only where it is shorter than the function's timeout (AWS wants it six times
@@ -16,7 +16,7 @@ export interface WorkerOptions {
 /** Rejects only when nothing was run: the event is not one of ours. */
 export type Worker = (event: unknown, context: LambdaContext) => Promise<SqsBatchResponse>;
 
-/** Throws `CONFIG`, when the function starts and not at its first event. */
+/** Throws `CONFIG` when the function starts, not with its first event. */
 export function checkWorkerOptions({ concurrency, marginMs, visibilityMs }: WorkerOptions): void {
   if (concurrency !== undefined) checkInteger('concurrency', concurrency, 1);
   if (marginMs !== undefined) checkInteger('marginMs', marginMs, 0);

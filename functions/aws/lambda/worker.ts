@@ -1,18 +1,19 @@
 /**
- * An event of SQS: runs its messages, tells SQS when those shall come again that failed, and answers which are not
- * done. What is done Lambda deletes itself.
+ * Handles an event of SQS: runs its messages, gives failed ones their delay in the queue, and answers which are not done.
+ * Lambda deletes the others.
  */
 
 import type { Run } from '../../../core/attempt/run.ts';
 import { config } from '../../../core/base/errors.ts';
 import { backendError } from '../../../core/base/failure.ts';
 import type { Client } from '../../../core/enqueue/client.ts';
+import { forEach } from '../../../core/kit/parallel.ts';
 import { startMaintenance } from '../../../core/serverless/invocation.ts';
 import { addressOfArn } from '../sqs/arns.ts';
 import type { SqsBackend } from '../sqs/index.ts';
 import type { Delivery } from '../sqs/message.ts';
 import type { QueueAddress } from '../sqs/queues.ts';
-import { type Batch, createBatch, type Item } from './batch.ts';
+import { createBatch, type Item } from './batch.ts';
 import { deliveryOf, recordsOf, type SqsRecord } from './events.ts';
 import type { Worker, WorkerOptions } from './options.ts';
 
@@ -29,12 +30,12 @@ export function createWorker(client: Client, backend: SqsBackend, options: Worke
     });
   }
 
-  // Two parameters and no more: a third one stands for the callback of old, which Lambda refuses. No state outside,
+  // Exactly two parameters: Lambda takes a third one for the old callback style and refuses it. No state outside the call,
   // because invocations may overlap.
   return async (event, context) => {
     const startedAt = clock.now();
     const records = recordsOf(event);
-    const addresses = deliveriesOf(backend, records);
+    const received = deliveriesOf(backend, records);
     const deadlineAt = startedAt + context.getRemainingTimeInMillis();
     const endAt = Math.max(startedAt, deadlineAt - marginMs);
     const expiresAt = visibilityMs === undefined ? deadlineAt : startedAt + visibilityMs;
@@ -48,21 +49,29 @@ export function createWorker(client: Client, backend: SqsBackend, options: Worke
       leaseMs: visibilityMs ?? null,
       failed,
     });
-    /** Ids of the messages that Lambda shall delete. */
+    /** Ids of messages that Lambda may delete. */
     const done = new Set<string>();
     try {
-      const lanes: Item[][] = [];
-      for (const [address, deliveries] of addresses) {
+      const groups: Item[][] = [];
+      for (const [address, deliveries] of received) {
         const accepted = await backend.accept(address, deliveries, expiresAt);
         for (const { messageId } of accepted.postponed) done.add(messageId);
         for (const { error } of accepted.failed) failed('receiving', error);
-        lanes.push(...lanesOf(accepted.leases, address.fifo));
+        groups.push(...groupsOf(accepted.leases, address.fifo));
       }
-      const next = lanes.values();
-      const workers = Array.from({ length: Math.min(concurrency, lanes.length) }, () =>
-        runLanes(next, batch, () => clock.now() < endAt, done),
-      );
-      await Promise.all(workers);
+      const runGroup = async ([i, group]: [number, Item[]]): Promise<void> => {
+        // Jobs that start with the invocation may always run: no later invocation would have more time for them.
+        let isFirst = i < concurrency;
+        let open = true;
+        for (const item of group) {
+          const mayRun = open && clock.now() < endAt && (isFirst || batch.fits(item));
+          isFirst = false;
+          const isDone = mayRun ? await batch.run(item) : await batch.release(item);
+          if (isDone) done.add(item.delivery.messageId);
+          else open = false; // the rest of its group has to wait for it
+        }
+      };
+      await forEach(groups.entries(), runGroup, concurrency);
     } finally {
       maintenance.stop();
     }
@@ -71,32 +80,13 @@ export function createWorker(client: Client, backend: SqsBackend, options: Worke
   };
 }
 
-async function runLanes(
-  lanes: Iterable<readonly Item[]>,
-  batch: Batch,
-  hasTime: () => boolean,
-  done: Set<string>,
-): Promise<void> {
-  let first = true; // what begins with the invocation may always begin: no later one would have more time for it
-  for (const lane of lanes) {
-    let open = true;
-    for (const item of lane) {
-      const mayRun = open && hasTime() && (first || batch.fits(item));
-      first = false;
-      const isDone = mayRun ? await batch.run(item) : await batch.release(item);
-      if (isDone) done.add(item.delivery.messageId);
-      else open = false; // what follows in its group has to wait for it
-    }
-  }
-}
-
-/** What runs one after the other: a FIFO group. Everything else is a lane of its own. */
-function lanesOf(items: readonly Item[], fifo: boolean): Item[][] {
+/** Items of a FIFO group run one after the other. On other queues each item is a group of its own. */
+function groupsOf(items: readonly Item[], fifo: boolean): Item[][] {
   if (!fifo) return items.map((item) => [item]);
   return [...Map.groupBy(items, ({ delivery }) => delivery.group).values()];
 }
 
-/** By queue. Throws `CONFIG` for a queue that is none of ours. */
+/** By queue. Throws `CONFIG` for a queue that sqs() was not given. */
 function deliveriesOf({ queues }: SqsBackend, records: readonly SqsRecord[]): Map<QueueAddress, Delivery[]> {
   const deliveries = new Map<QueueAddress, Delivery[]>();
   for (const [arn, group] of Map.groupBy(records, ({ eventSourceARN }) => eventSourceARN)) {

@@ -1,12 +1,12 @@
-/** What the SDK throws, as ours: with what to do about it. */
+/** Errors of the SDK as LongshoreErrors, with what to do about them. */
 
 import { LongshoreError } from '../../../core/base/errors.ts';
 import { toError } from '../../../core/base/failure.ts';
 
-/** By the names of the SDK's errors: what somebody has to set right, and how. */
+/** By the names of the SDK's errors: how to fix the configuration. */
 const remedies: Readonly<Record<string, string>> = {
   NoSuchBucket: 'Create the bucket, or correct its name.',
-  // Without the permission to list, S3 says so too of an object that is not there.
+  // Without the permission to list, S3 answers this for a missing object too.
   AccessDenied:
     'Allow s3:GetObject, s3:PutObject and s3:DeleteObject on its objects, and s3:ListBucket on itself.',
   InvalidAccessKeyId: 'Check the credentials.',

@@ -3,27 +3,14 @@
 import { config, shown } from '../../../core/base/errors.ts';
 import type { PayloadStore } from '../../../core/contract/store.ts';
 import { onDemand } from '../../../core/kit/lazy.ts';
+import type { S3PayloadsOptions } from './options.ts';
 import type { S3Api } from './sdk.ts';
 
-/** An `S3Client`. Described by its shape, so that a program without its types compiles. */
-export interface S3Client {
-  send(command: never): Promise<unknown>;
-}
-
-export interface S3PayloadsOptions {
-  readonly bucket: string;
-  /** What stands before every key; a lifecycle rule can name it. @default 'longshore/claims/' */
-  readonly prefix?: string;
-  /** @default one of our own, set up by the usual AWS variables */
-  readonly client?: S3Client;
-  readonly region?: string;
-  /** Instead of AWS; the bucket's name then stands in the path. */
-  readonly endpoint?: string;
-}
+export type { S3Client, S3PayloadsOptions } from './options.ts';
 
 /**
- * Loads the SDK with the first large payload. Give the bucket a lifecycle rule that removes what is left over after some 30
- * days: longer than messages and dead letters live.
+ * Loads the SDK with the first large payload. Give the bucket a lifecycle rule that removes leftovers after some 30 days:
+ * longer than messages and dead letters live.
  */
 export function s3Payloads(options: S3PayloadsOptions): PayloadStore {
   const { bucket, prefix = 'longshore/claims/' } = options;

@@ -1,4 +1,4 @@
-/** The only file that imports the SDK, and it is imported on first use: loading it takes ten times as long as all the rest. */
+/** The only file that imports the SDK. It is loaded on first use: that takes ten times as long as all the rest. */
 
 import {
   DeleteObjectCommand,
@@ -8,7 +8,7 @@ import {
   type S3ClientConfig,
 } from '@aws-sdk/client-s3';
 import { guarded } from '../lambda/guard.ts';
-import type { S3PayloadsOptions } from './index.ts';
+import type { S3PayloadsOptions } from './options.ts';
 
 export interface S3Api {
   put(key: string, bytes: Uint8Array): Promise<void>;

@@ -15,13 +15,13 @@ export function adminOf(connection: Connection): Admin {
         try {
           connection.addressOf(name); // behind a prefix a name is as good as a URL
         } catch {
-          // A list of URLs has said which queues there are, and this is none of them.
+          // Where a list of URLs is given, other queues do not exist.
         }
       }
     },
     stats: (queue) => statsOf(connection, queue),
     deadLetters: deadLettersOf(connection),
-    peek: () => refuse('peek: whoever looks at a message takes it, and that counts as an attempt'),
+    peek: () => refuse('peek: looking at a message leases it, and that counts as an attempt'),
     clear: () => refuse('clear a queue and leave what is running. Purge it in the AWS console'),
     pause: () => refuse('pause. Stop its workers, or disable the event source mapping of its function'),
     resume: () => refuse('pause, so there is nothing to resume'),

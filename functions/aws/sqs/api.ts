@@ -1,4 +1,4 @@
-/** The requests Longshore makes of SQS, in types of our own: a program without the SDK's compiles. */
+/** The requests Longshore makes of SQS, in our own types: a program without the SDK's types compiles. */
 
 import type { Attributes, ReceivedMessage } from './attributes.ts';
 import type { EntryFailure } from './batches.ts';
@@ -18,7 +18,7 @@ export interface DeleteEntry {
 }
 
 export interface HideEntry extends DeleteEntry {
-  /** Seconds from now; 0 = give back. */
+  /** Seconds from now; 0 = release. */
   readonly VisibilityTimeout: number;
 }
 
@@ -35,15 +35,20 @@ export type QueueAttribute =
   | 'ApproximateNumberOfMessagesDelayed'
   | 'ApproximateNumberOfMessagesNotVisible';
 
+/** Makes requests. What the SDK throws comes out as a LongshoreError; `during` is for people. */
+export interface SqsCaller {
+  call<T>(during: string, work: (api: SqsApi) => Promise<T>): Promise<T>;
+}
+
 /** Batches answer with the entries that failed. Rejects with the SDK's own errors. */
 export interface SqsApi {
   send(url: string, entries: readonly SendEntry[]): Promise<EntryFailure[]>;
-  /** Brings Longshore's attributes along, and no others. */
+  /** With Longshore's attributes, and no others. */
   receive(request: ReceiveRequest): Promise<ReceivedMessage[]>;
   delete(url: string, entries: readonly DeleteEntry[]): Promise<EntryFailure[]>;
   hide(url: string, entries: readonly HideEntry[]): Promise<EntryFailure[]>;
   attributes(url: string, names: readonly QueueAttribute[]): Promise<Partial<Record<QueueAttribute, string>>>;
-  /** For development: its URL, whether it was there or not. */
+  /** For development. Resolves with the URL, also of a queue that exists. */
   create(name: string): Promise<string>;
   purge(url: string): Promise<void>;
   close(): void;

@@ -1,8 +1,8 @@
-/** Messages as the SDK sends and receives them: attributes, what they weigh, and which characters SQS carries. */
+/** Messages as the SDK sends and receives them: attributes, sizes, and the characters that SQS carries. */
 
 import { countOf, type Delivery, type Tags } from './message.ts';
 
-/** Asked for by name: SQS gives nothing else back. */
+/** SQS returns only attributes that a request names. */
 export const attributeNames = ['longshore.*'];
 export const systemAttributeNames = [
   'ApproximateReceiveCount',
@@ -32,7 +32,7 @@ export function attributesOf({ id, job, attempts, notBefore }: Tags): Attributes
   });
 }
 
-/** SQS has no empty attribute, so an empty text is left out. */
+/** SQS has no empty attributes, so empty texts are left out. */
 export function attributesFrom(texts: Readonly<Record<string, string>>): Attributes {
   const attributes: Attributes = {};
   for (const [name, text] of Object.entries(texts)) {
@@ -67,7 +67,7 @@ export function bytesOf(body: string, attributes: Attributes = {}): number {
 }
 
 /** What SQS does not carry: control characters, halves of pairs, U+FFFE and U+FFFF. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones that are looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it looks for exactly these
 const unfit = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]|\p{Surrogate}/u;
 const everyUnfit = new RegExp(unfit, 'gu');
 

@@ -1,6 +1,8 @@
 /** SQS takes ten entries and 1 MiB at a time, and answers entry by entry. */
 
-/** One entry of a batch that failed, as SQS tells it. */
+import { forEach } from '../../../core/kit/parallel.ts';
+
+/** One entry of a batch that failed, as SQS reports it. */
 export interface EntryFailure {
   readonly Id?: string | undefined;
   readonly Code?: string | undefined;
@@ -28,8 +30,7 @@ export interface BatchRules<T> {
 
 export const largestRequest = 1_048_576;
 export const mostEntries = 10;
-/** Requests under way at the same time. */
-const lanes = 8;
+const mostRequestsAtOnce = 8;
 /** How often an entry is sent that failed through no fault of ours. */
 const mostTries = 3;
 
@@ -39,60 +40,59 @@ const mostTries = 3;
  */
 export async function inBatches<T>(items: readonly T[], rules: BatchRules<T>): Promise<(Failure | null)[]> {
   const answers: (Failure | null)[] = new Array(items.length).fill(null);
-  let open = items.map((_, i) => i);
+  let open = [...items.keys()];
   for (let tries = 1; open.length > 0 && tries <= mostTries; tries++) {
     const requests = split(open, (i) => rules.bytesOf?.(items[i]!) ?? 0);
-    const width = rules.inOrder ? 1 : lanes;
-    const next = requests.values();
-    const lane = async () => {
-      for (const addresses of next) await sendOne(items, addresses, rules, answers);
-    };
-    await Promise.all(Array.from({ length: Math.min(width, requests.length) }, lane));
+    const atOnce = rules.inOrder ? 1 : mostRequestsAtOnce;
+    await forEach(requests, (indexes) => sendOne(items, indexes, rules, answers), atOnce);
     if (rules.inOrder) break;
     open = open.filter((i) => answers[i] && !answers[i].senderFault && answers[i].cause === undefined);
   }
   return thrownByAll(answers);
 }
 
-/** Throws where every answer is that the request itself has failed. */
+/** Throws when all answers are failures of whole requests. */
 export function thrownByAll(answers: (Failure | null)[]): (Failure | null)[] {
   const causes = answers.map((answer) => answer?.cause);
   if (causes.length > 0 && causes.every((cause) => cause !== undefined)) throw causes[0];
   return answers;
 }
 
+export const failedBy = (cause: unknown): Failure => {
+  return { code: 'RequestFailed', message: String(cause), senderFault: false, cause };
+};
+
 async function sendOne<T>(
   items: readonly T[],
-  addresses: readonly number[],
+  indexes: readonly number[],
   { request }: BatchRules<T>,
   answers: (Failure | null)[],
 ): Promise<void> {
-  for (const address of addresses) answers[address] = null;
+  for (const i of indexes) answers[i] = null;
   try {
     const failed = await request(
-      addresses.map((i) => items[i]!),
-      addresses.map(String),
+      indexes.map((i) => items[i]!),
+      indexes.map(String),
     );
     for (const { Id, Code = 'Unknown', Message = 'no reason given', SenderFault = false } of failed) {
       answers[Number(Id)] = { code: Code, message: Message, senderFault: SenderFault };
     }
   } catch (cause) {
-    const failure = { code: 'RequestFailed', message: String(cause), senderFault: false, cause };
-    for (const address of addresses) answers[address] = failure;
+    for (const i of indexes) answers[i] = failedBy(cause);
   }
 }
 
-function split(addresses: readonly number[], bytesOf: (address: number) => number): number[][] {
+function split(indexes: readonly number[], bytesOf: (index: number) => number): number[][] {
   const requests: number[][] = [];
   let bytes = 0;
-  for (const address of addresses) {
-    const own = bytesOf(address);
+  for (const i of indexes) {
+    const own = bytesOf(i);
     const last = requests.at(-1);
     if (last && last.length < mostEntries && bytes + own <= largestRequest) {
-      last.push(address);
+      last.push(i);
       bytes += own;
     } else {
-      requests.push([address]);
+      requests.push([i]);
       bytes = own;
     }
   }

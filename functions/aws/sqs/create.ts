@@ -1,18 +1,19 @@
-/** Queues for development, on a local endpoint. In the cloud a template makes them, with what belongs around them. */
+/** Creates queues for development, on a local endpoint. In the cloud a template makes them. */
 
 import { checkQueue } from '../../../core/base/checks.ts';
 import { config, shown } from '../../../core/base/errors.ts';
 import { isOnThisMachine } from '../../../core/base/loopback.ts';
-import { createConnection, type SqsClient } from './connection.ts';
+import { createConnection } from './connection.ts';
+import type { SqsClient } from './options.ts';
 
 export interface SqsQueuesOptions {
   /** On this machine: `http://127.0.0.1:4566`. */
   readonly endpoint: string;
-  /** Names of the app's queues: `app.queues`. */
+  /** Names of the app's queues, such as `app.queues`. */
   readonly queues: readonly string[];
   /** Stands before every name. @default 'longshore-' */
   readonly prefix?: string;
-  /** Whether what is in them is removed. */
+  /** Whether to remove the messages in them. */
   readonly empty?: boolean;
   readonly region?: string;
   /** Instead of a client of our own; it stays open. */
@@ -20,7 +21,7 @@ export interface SqsQueuesOptions {
 }
 
 /**
- * Creates those that are missing, each with its dead-letter queue (`<name>-dlq`). The result is for `sqs({ queues })`.
+ * Creates missing queues, each with its dead-letter queue (`<name>-dlq`). The result is for `sqs({ queues })`.
  * Throws `CONFIG` for an endpoint that is not on this machine.
  */
 export async function createSqsQueues(options: SqsQueuesOptions): Promise<Record<string, string>> {

@@ -1,6 +1,6 @@
 /**
- * Dead letters live in a queue of their own, with reason and error as attributes. SQS has no way to look without
- * taking, so a listing takes what it can get, and gives it back.
+ * Dead letters are in a queue of their own, with reason and error as attributes. SQS shows messages only by leasing them,
+ * so a listing leases what it can get and releases it again.
  */
 
 import type { DeadLetter, DeadLetters } from '../../../core/contract/admin.ts';
@@ -11,22 +11,22 @@ import type { Connection } from './connection.ts';
 import { maxBodyBytes } from './limits.ts';
 import { type Delivery, tagsOf } from './message.ts';
 import type { QueueAddress } from './queues.ts';
-import { parcelOf, send } from './sending.ts';
+import { messageOf, send } from './send.ts';
 import { unwrapped } from './undelivered.ts';
 
-/** SQS is patient for so long while a listing looks through the queue. */
+/** A listing has so long to look through the queue. */
 const hiddenSeconds = 60;
-/** A queue of dead letters that is longer is looked through in part. */
+/** Of a longer queue only a part is listed. */
 const mostScanned = 10_000;
 
 interface Found {
   readonly address: QueueAddress;
   readonly delivery: Delivery;
-  readonly letter: DeadLetter;
+  readonly deadLetter: DeadLetter;
 }
 
 export function deadLettersOf(connection: Connection): DeadLetters {
-  /** Takes every dead letter, lets `use` choose, then gives back what was not chosen. */
+  /** Leases every dead letter and releases those that `use` has not removed. */
   async function scan(
     addresses: readonly QueueAddress[],
     use: (found: readonly Found[]) => Promise<readonly Found[]>,
@@ -49,9 +49,9 @@ export function deadLettersOf(connection: Connection): DeadLetters {
 
   async function remove(found: readonly Found[]): Promise<void> {
     const api = await connection.api();
-    for (const [address, letters] of Map.groupBy(found, (one) => one.address)) {
+    for (const [address, group] of Map.groupBy(found, (one) => one.address)) {
       await connection.call(`deleting dead letters of queue "${address.name}"`, () =>
-        inBatches(letters, {
+        inBatches(group, {
           request: (batch, ids) =>
             api.delete(
               address.deadLetterUrl,
@@ -64,22 +64,22 @@ export function deadLettersOf(connection: Connection): DeadLetters {
 
   return {
     async list({ queue, max = 100 }) {
-      const letters: DeadLetter[] = [];
+      const listed: DeadLetter[] = [];
       await scan(
         queue === undefined ? connection.queues.all() : [connection.addressOf(queue)],
         async (found) => {
-          letters.push(...found.map(({ letter }) => letter));
+          listed.push(...found.map(({ deadLetter }) => deadLetter));
           return [];
         },
       );
-      return letters.sort((a, b) => b.diedAt - a.diedAt).slice(0, max);
+      return listed.sort((a, b) => b.diedAt - a.diedAt).slice(0, max);
     },
     async retry(ids) {
       let count = 0;
       await scan(connection.queues.all(), async (found) => {
-        const chosen = found.filter(({ letter }) => ids.includes(letter.id));
+        const chosen = found.filter(({ deadLetter }) => ids.includes(deadLetter.id));
         const sent = await resend(connection, chosen);
-        count = new Set(sent.map(({ letter }) => letter.id)).size;
+        count = new Set(sent.map(({ deadLetter }) => deadLetter.id)).size;
         await remove(sent);
         return sent;
       });
@@ -88,8 +88,8 @@ export function deadLettersOf(connection: Connection): DeadLetters {
     async discard(ids) {
       let count = 0;
       await scan(connection.queues.all(), async (found) => {
-        const chosen = found.filter(({ letter }) => ids.includes(letter.id));
-        count = new Set(chosen.map(({ letter }) => letter.id)).size;
+        const chosen = found.filter(({ deadLetter }) => ids.includes(deadLetter.id));
+        count = new Set(chosen.map(({ deadLetter }) => deadLetter.id)).size;
         await remove(chosen);
         return chosen;
       });
@@ -111,7 +111,7 @@ async function collect(connection: Connection, address: QueueAddress, found: Fou
   while (found.length < mostScanned) {
     let messages = await look(0);
     if (messages.length === 0) {
-      // A short look asks some of the servers only, so an empty answer is believed when the count agrees.
+      // A short poll asks only some of the servers, so an empty answer counts only when the queue's count agrees.
       const { ApproximateNumberOfMessages } = await api.attributes(url, ['ApproximateNumberOfMessages']);
       if (ApproximateNumberOfMessages === '0') return;
       messages = await look(1);
@@ -119,19 +119,19 @@ async function collect(connection: Connection, address: QueueAddress, found: Fou
     }
     for (const message of messages) {
       const delivery = unwrapped(deliveryOf(message));
-      found.push({ address, delivery, letter: letterOf(address, delivery, connection.clock.now()) });
+      found.push({ address, delivery, deadLetter: deadLetterOf(address, delivery, connection.clock.now()) });
     }
   }
 }
 
-function letterOf(address: QueueAddress, delivery: Delivery, now: number): DeadLetter {
+function deadLetterOf(address: QueueAddress, delivery: Delivery, now: number): DeadLetter {
   const { id, job } = tagsOf(delivery);
   const { attributes, receiveCount, body, firstReceivedAt } = delivery;
   const given = attributes['longshore.reason'] as AbandonReason | undefined;
   const why =
     Buffer.byteLength(body) > maxBodyBytes
       ? ({ reason: 'rejected', error: noRoom } as const)
-      : // Without a reason SQS itself has moved it, after more deliveries than its redrive policy allows.
+      : // Without a reason SQS itself moved it, after more deliveries than its redrive policy allows.
         ({ reason: 'crash-loop', error: movedBySqs } as const);
   return {
     id,
@@ -149,24 +149,24 @@ const noRoom =
 const movedBySqs =
   'CRASH_LOOP: SQS moved the message here, because it was received more often than the queue allows (maxReceiveCount).';
 
-async function resend(connection: Connection, letters: readonly Found[]): Promise<Found[]> {
+async function resend(connection: Connection, chosen: readonly Found[]): Promise<Found[]> {
   const api = await connection.api();
   const now = connection.clock.now();
   const sent: Found[] = [];
-  for (const [address, group] of Map.groupBy(letters, (one) => laneOf(connection, one))) {
-    const parcels = group.map(({ letter, delivery }) => {
-      const tags = { id: letter.id, job: letter.job, group: delivery.group, attempts: 0, notBefore: null };
-      return { ...parcelOf(letter.body, tags, now), dedupId: `${delivery.messageId}-retry` };
+  for (const [address, group] of Map.groupBy(chosen, (one) => laneOf(connection, one))) {
+    const messages = group.map(({ deadLetter: { id, job, body }, delivery }) => {
+      const tags = { id, job, group: delivery.group, attempts: 0, notBefore: null };
+      return { ...messageOf(body, tags, now), dedupId: `${delivery.messageId}-retry` };
     });
     const failures = await connection.call(`sending dead letters back to queue "${address.name}"`, () =>
-      send(api, address.url, address.fifo, parcels),
+      send(api, address.url, address.fifo, messages),
     );
     sent.push(...group.filter((_, i) => failures[i] === null));
   }
   return sent;
 }
 
-/** Where it came from; what SQS moved itself does not say so. */
+/** The lane it came from. A message that SQS moved itself does not say so. */
 function laneOf({ queues }: Connection, { address, delivery }: Found): QueueAddress {
   const lane = delivery.attributes['longshore.lane'];
   return queues.lanesOf(address.name).find((one) => one.lane === lane) ?? address;
@@ -174,14 +174,14 @@ function laneOf({ queues }: Connection, { address, delivery }: Found): QueueAddr
 
 async function release(connection: Connection, found: readonly Found[]): Promise<void> {
   const api = await connection.api();
-  for (const [address, letters] of Map.groupBy(found, (one) => one.address)) {
-    const handles = letters.map(({ delivery }) => delivery.receiptHandle);
+  for (const [address, group] of Map.groupBy(found, (one) => one.address)) {
+    const handles = group.map(({ delivery }) => delivery.receiptHandle);
     await inBatches(handles, {
       request: (batch, ids) =>
         api.hide(
           address.deadLetterUrl,
           batch.map((ReceiptHandle, i) => ({ Id: ids[i]!, ReceiptHandle, VisibilityTimeout: 0 })),
         ),
-    }).catch(() => {}); // then SQS shows them again by itself, in a minute
+    }).catch(() => {}); // they come back by themselves when they are hidden no longer
   }
 }

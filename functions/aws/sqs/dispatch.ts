@@ -1,39 +1,38 @@
-/** Messages to their queues: at once, or by a schedule where they are due later than SQS can delay. */
+/** Sends messages: at once, or by a schedule where SQS cannot delay for so long. */
 
-import { type Failure, thrownByAll } from './batches.ts';
+import { type Failure, failedBy, thrownByAll } from './batches.ts';
 import type { Connection } from './connection.ts';
 import type { QueueAddress } from './queues.ts';
-import { type Parcel, send } from './sending.ts';
+import { type SqsMessage, send } from './send.ts';
 
-/** One answer per parcel: `null` = it is on its way. Rejects when none could be sent. */
+/** One answer per message: `null` = it was sent or scheduled. Rejects when all failed. */
 export async function dispatch(
   connection: Connection,
   address: QueueAddress,
-  parcels: readonly Parcel[],
+  messages: readonly SqsMessage[],
 ): Promise<(Failure | null)[]> {
-  const far = parcels.some(({ dueAt }) => dueAt !== null) ? await connection.scheduler() : null;
-  const scheduled = new Set(far ? parcels.filter((parcel) => far.takes(address, parcel)) : []);
-  const direct = parcels.filter((parcel) => !scheduled.has(parcel));
+  const far = messages.some(({ dueAt }) => dueAt !== null) ? await connection.scheduler() : null;
+  const scheduled = new Set(far ? messages.filter((message) => far.takes(address, message)) : []);
+  const direct = messages.filter((message) => !scheduled.has(message));
   const [sent, planned] = await Promise.all([
     failing(direct, async () => send(await connection.api(), address.url, address.fifo, direct)),
     failing([...scheduled], () => far!.schedule(address, [...scheduled])),
   ]);
   const answers = { sent: sent.values(), planned: planned.values() };
   return thrownByAll(
-    parcels.map((parcel) => (scheduled.has(parcel) ? answers.planned : answers.sent).next().value!),
+    messages.map((message) => (scheduled.has(message) ? answers.planned : answers.sent).next().value!),
   );
 }
 
-/** What fails as a whole fails for these parcels: the others may be on their way. */
+/** Turns an error into the answer of these messages: the others may have been sent. */
 async function failing(
-  parcels: readonly Parcel[],
+  messages: readonly SqsMessage[],
   work: () => Promise<(Failure | null)[]>,
 ): Promise<(Failure | null)[]> {
-  if (parcels.length === 0) return [];
+  if (messages.length === 0) return [];
   try {
     return await work();
   } catch (cause) {
-    const failure = { code: 'RequestFailed', message: String(cause), senderFault: false, cause };
-    return parcels.map(() => failure);
+    return messages.map(() => failedBy(cause));
   }
 }

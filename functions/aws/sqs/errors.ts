@@ -1,4 +1,4 @@
-/** What the SDK throws, as ours: with what to do about it. */
+/** Errors of the SDK as LongshoreErrors, with what to do about them. */
 
 import { LongshoreError } from '../../../core/base/errors.ts';
 import { toError } from '../../../core/base/failure.ts';

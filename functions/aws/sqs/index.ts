@@ -3,25 +3,22 @@
 import { checkInteger } from '../../../core/base/checks.ts';
 import { config } from '../../../core/base/errors.ts';
 import type { QueueAdmin } from '../../../core/contract/admin.ts';
-import type { JobSender, QueueBackend } from '../../../core/contract/queue.ts';
+import type { JobSender, JobSettler, QueueBackend } from '../../../core/contract/queue.ts';
 import { onDemand, verbsOf } from '../../../core/kit/lazy.ts';
 import type { Polling } from '../../../core/kit/long-polling.ts';
-import type { Accepting } from './accepting.ts';
+import type { Accept } from './accept.ts';
 import type { Admin } from './admin.ts';
-import { type ConnectionOptions, createConnection } from './connection.ts';
+import { createConnection } from './connection.ts';
 import { longestHiddenMs, maxBodyBytes } from './limits.ts';
+import type { SqsOptions } from './options.ts';
 import type { Queues } from './queues.ts';
-import type { Settling } from './settling.ts';
 
-export interface SqsOptions extends ConnectionOptions {
-  /** How long one receive call may wait, 1_000 to 20_000; `close()` waits as long for the last one. @default 5_000 */
-  readonly longPollMs?: number;
-}
+export type { SqsOptions } from './options.ts';
 
 export interface SqsBackend extends QueueBackend {
   readonly queues: Queues;
-  /** Makes leases of what was received elsewhere; what is not due yet is sent on. */
-  readonly accept: Accepting['accept'];
+  /** Makes leases of messages that Lambda has received. Sends on those that came too early. */
+  readonly accept: Accept;
   readonly admin: QueueAdmin;
   /** Throws `CONFIG` unless these queues and their dead-letter queues exist. @default every queue configured */
   check(queues?: readonly string[]): Promise<void>;
@@ -35,25 +32,24 @@ export function sqs(options: SqsOptions): SqsBackend {
     throw config(`Expected longPollMs of sqs() to be at most 20000, got ${longPollMs}.`);
   const connection = createConnection(options);
   const { clock, queues } = connection;
-  const uncounted = onDemand(async () =>
-    keys ? (await import('./uncounted.ts')).createUncounted(keys, clock.now) : null,
-  );
-
+  const refunds = keys
+    ? onDemand(async () => (await import('./refunded-deliveries.ts')).createRefundedDeliveries(keys, clock))
+    : null;
   const sender = onDemand(async () => {
-    const { createSender } = await import('./sender.ts');
+    const { createSender } = await import('./enqueue.ts');
     return createSender(connection);
   });
-  const settling = onDemand(async () => {
-    const { createSettling } = await import('./settling.ts');
-    return createSettling(connection, await uncounted());
+  const settler = onDemand(async () => {
+    const { createSettler } = await import('./settle.ts');
+    return createSettler(connection, refunds);
   });
-  const accepting = onDemand(async () => {
-    const { createAccepting } = await import('./accepting.ts');
-    return createAccepting(connection, settling, await uncounted());
+  const acceptor = onDemand(async () => {
+    const { createAccept } = await import('./accept.ts');
+    return { accept: createAccept(connection, settler, refunds) };
   });
-  const receiving = onDemand(async () => {
-    const { createReceiving } = await import('./receiving.ts');
-    return createReceiving(connection, await accepting());
+  const receiver = onDemand(async () => {
+    const { createReceiver } = await import('./receive.ts');
+    return createReceiver(connection, (await acceptor()).accept);
   });
   let polling: Promise<Polling> | null = null;
   const polls = onDemand(() => {
@@ -65,7 +61,7 @@ export function sqs(options: SqsOptions): SqsBackend {
       import('../../../core/kit/long-polling.ts'),
       import('./batches.ts'),
       import('./lanes.ts'),
-      receiving(),
+      receiver(),
     ]);
     const turns = createTurns();
     return createPolling({
@@ -76,7 +72,7 @@ export function sqs(options: SqsOptions): SqsBackend {
       addressesOf: (queue) => turns.next(queues.lanesOf(queue)),
       receive,
       async release(leases) {
-        const { nack } = await settling();
+        const { nack } = await settler();
         for (const lease of leases) await nack(lease, { delayMs: 0, countAttempt: false });
       },
     });
@@ -87,17 +83,16 @@ export function sqs(options: SqsOptions): SqsBackend {
     name: 'sqs',
     limits: { maxBodyBytes, maxDelayMs: null, maxLeaseMs: longestHiddenMs },
     queues,
-    ...verbsOf<Pick<Accepting, 'accept'>>(['accept'], accepting),
+    ...verbsOf<Pick<SqsBackend, 'accept'>>(['accept'], acceptor),
     async check(names = queues.all().map(({ name }) => name)) {
-      const { check } = await receiving();
+      const { check } = await receiver();
       for (const queue of names) await check(queue);
     },
 
     ...verbsOf<JobSender>(['enqueue'], sender),
     ...verbsOf<Pick<Polling, 'fetch'>>(['fetch'], polls),
     reapExpired: async () => 0, // SQS does it itself
-    ack: async (acks) => (await settling()).ack(acks.map(({ lease }) => lease)),
-    ...verbsOf<Pick<Settling, 'nack' | 'abandon' | 'renew'>>(['nack', 'abandon', 'renew'], settling),
+    ...verbsOf<JobSettler>(['ack', 'nack', 'abandon', 'renew'], settler),
     admin: {
       ...verbsOf<Omit<Admin, 'deadLetters'>>(['stats', 'know', 'peek', 'clear', 'pause', 'resume'], admin),
       deadLetters: verbsOf(['list', 'retry', 'discard'], async () => (await admin()).deadLetters),

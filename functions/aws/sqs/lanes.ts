@@ -1,15 +1,15 @@
 /**
- * SQS gives messages out in no order of priority. So a queue may have lanes, which are queues of SQS of their own, and whoever
- * receives looks at them by weight: the more urgent first, and each of them first every so often, so that none starves.
+ * SQS knows no priorities. So a queue may have lanes: one queue of SQS per priority. Workers look at them by weight. Urgent lanes
+ * come first more often, and each lane comes first now and then, so that none starves.
  */
 
 import { priorities } from '../../../core/app/options.ts';
 import type { LaneName, QueueAddress } from './queues.ts';
 
-/** How often a lane is the first to be looked at. */
+/** How often a lane comes first. */
 const weights: Readonly<Record<LaneName, number>> = { critical: 8, high: 4, normal: 2, low: 1 };
 
-/** The lane of a message: its own, or the next one towards `normal`, which always is. */
+/** The lane of a message: its own, or the next existing one towards `normal`, which always exists. */
 export function laneOf(lanes: readonly QueueAddress[], priority: number): QueueAddress {
   const { high, normal } = priorities;
   // 0 to 1, 2 to 4, 5 to 7, 8 to 9

@@ -1,6 +1,6 @@
 /**
  * Leases of SQS. A token is the receipt handle and what a settle verb needs beside it. SQS does not say whether a delete
- * has deleted, and may accept a handle that is too old; so what a lease is still good for is decided here, by its time.
+ * has deleted anything, and may accept an old handle. So the lease table decides by time whether a lease may still settle.
  */
 
 import { LongshoreError } from '../../../core/base/errors.ts';
@@ -8,14 +8,14 @@ import type { JobLease } from '../../../core/contract/queue.ts';
 import { type Delivery, tagsOf } from './message.ts';
 import type { LaneName, QueueAddress } from './queues.ts';
 
-export interface Ticket {
+export interface Receipt {
   readonly handle: string;
   readonly messageId: string;
   readonly id: string;
   readonly job: string;
   readonly group: string | null;
   readonly lane: LaneName;
-  /** Epoch ms. SQS lets nobody hide a message for more than 12 hours from here. */
+  /** Epoch ms. SQS hides a message for at most 12 hours from then. */
   readonly receivedAt: number;
 }
 
@@ -24,30 +24,27 @@ export interface Terms {
   readonly receivedAt: number;
   readonly expiresAt: number;
   /** Deliveries of this message that were released and do not count. */
-  readonly uncounted: number;
+  readonly refunded: number;
 }
 
-export function leaseFrom(
-  delivery: Delivery,
-  { address, receivedAt, expiresAt, uncounted }: Terms,
-): JobLease {
+export function leaseFrom(delivery: Delivery, { address, receivedAt, expiresAt, refunded }: Terms): JobLease {
   const { id, job, group, attempts } = tagsOf(delivery);
   const { receiptHandle: handle, messageId } = delivery;
-  const ticket: Ticket = { handle, messageId, id, job, group, lane: address.lane, receivedAt };
+  const receipt: Receipt = { handle, messageId, id, job, group, lane: address.lane, receivedAt };
   return {
     queue: address.name,
     body: delivery.body,
-    attempt: Math.max(1, attempts + delivery.receiveCount - uncounted),
-    token: JSON.stringify(ticket),
+    attempt: Math.max(1, attempts + delivery.receiveCount - refunded),
+    token: JSON.stringify(receipt),
     expiresAt,
-    // SQS cannot tell a lease that ran out from a message that was given back.
+    // SQS does not say whether a lease ran out or the message was released.
     interrupted: false,
   };
 }
 
-export function ticketOf({ token }: JobLease): Ticket {
+export function receiptOf({ token }: JobLease): Receipt {
   try {
-    return JSON.parse(token) as Ticket;
+    return JSON.parse(token) as Receipt;
   } catch (cause) {
     throw new LongshoreError('BACKEND', 'Expected a lease that sqs() has made, got another token.', {
       cause,
@@ -55,12 +52,12 @@ export function ticketOf({ token }: JobLease): Ticket {
   }
 }
 
-export interface LeaseBook {
+export interface LeaseTable {
   /** Whether the lease may still be used. */
   isOpen(lease: JobLease): boolean;
   /** Takes the right to settle; `false` when it has ended or was taken before. */
   take(lease: JobLease): boolean;
-  /** Settling has failed: the right is given back. */
+  /** Settling has failed: it may be tried again. */
   untake(lease: JobLease): void;
   renewed(lease: JobLease, expiresAt: number): void;
 }
@@ -68,11 +65,11 @@ export interface LeaseBook {
 interface Entry {
   readonly endsAt: number;
   readonly settled: boolean;
-  /** From then on the entry says nothing that the lease does not say itself. */
+  /** From then on the lease itself says that it has ended. */
   readonly forgetAt: number;
 }
 
-export function createLeaseBook(now: () => number): LeaseBook {
+export function createLeaseTable(now: () => number): LeaseTable {
   const entries = new Map<string, Entry>();
 
   /** 0 = settled. */
@@ -82,8 +79,8 @@ export function createLeaseBook(now: () => number): LeaseBook {
     return entry.settled ? 0 : entry.endsAt;
   }
 
-  function note({ token, expiresAt }: JobLease, endsAt: number, settled: boolean): void {
-    // Oldest first, and only as far as there is something to forget: renewals keep their address and wait their turn.
+  function write({ token, expiresAt }: JobLease, endsAt: number, settled: boolean): void {
+    // The map is in the order of writing. Entries behind one that still counts wait for it.
     for (const [old, { forgetAt }] of entries) {
       if (forgetAt > now()) break;
       entries.delete(old);
@@ -97,16 +94,16 @@ export function createLeaseBook(now: () => number): LeaseBook {
     take(lease) {
       const endsAt = endOf(lease);
       if (endsAt <= now()) return false;
-      note(lease, endsAt, true);
+      write(lease, endsAt, true);
       return true;
     },
     untake(lease) {
       const entry = entries.get(lease.token);
-      if (entry) note(lease, entry.endsAt, false);
+      if (entry) write(lease, entry.endsAt, false);
     },
     renewed(lease, expiresAt) {
-      // A renewal whose answer comes after the end: the message may be hidden for longer, but it is settled.
-      if (!entries.get(lease.token)?.settled) note(lease, expiresAt, false);
+      // The answer of a renewal may come after the lease was settled: then it changes nothing.
+      if (!entries.get(lease.token)?.settled) write(lease, expiresAt, false);
     },
   };
 }

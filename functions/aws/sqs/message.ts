@@ -1,9 +1,9 @@
 /**
- * What travels beside the body. The envelope is signed and stays as it is; these attributes route it, count for it and
- * name it. They need no signature: whoever may write to the queue could send the same envelope afresh.
+ * What travels beside the body. The envelope is signed and never changes; these attributes route, count and name it. They
+ * need no signature: anybody who may write to the queue could send the same envelope again anyway.
  */
 
-/** Facts that a copy of a message keeps. */
+/** What a copy of a message keeps. */
 export interface Tags {
   readonly id: string;
   readonly job: string;
@@ -11,7 +11,7 @@ export interface Tags {
   readonly group: string | null;
   /** Attempts that earlier copies of this message have spent. */
   readonly attempts: number;
-  /** Not to be given out before (epoch ms): SQS itself delays for 15 minutes at most. */
+  /** Must not run before (epoch ms). SQS itself delays for 15 minutes at most. */
   readonly notBefore: number | null;
 }
 
@@ -23,7 +23,7 @@ export interface Delivery {
   readonly receiveCount: number;
   readonly firstReceivedAt: number | null;
   readonly group: string | null;
-  /** Texts of Longshore's own attributes. */
+  /** Longshore's own attributes. */
   readonly attributes: Readonly<Record<string, string>>;
 }
 

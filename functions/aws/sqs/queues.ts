@@ -28,7 +28,7 @@ export interface QueueAddress {
   readonly lane: LaneName;
   readonly url: string;
   readonly deadLetterUrl: string;
-  /** Ordered per group, and without delays per message. */
+  /** A FIFO queue: ordered per group, without delays per message. */
   readonly fifo: boolean;
 }
 
@@ -37,7 +37,7 @@ export interface Queues {
   of(name: string): QueueAddress;
   /** All lanes of a queue by rank, the queue itself among them. */
   lanesOf(name: string): readonly QueueAddress[];
-  /** What stands before every name; `null` where each queue has a URL of its own. */
+  /** What stands before every name; `null` when each queue has its own URL. */
   readonly prefix: string | null;
   /** Every queue that is configured or was used. */
   all(): QueueAddress[];

@@ -1,4 +1,4 @@
-/** The only file that imports the Scheduler's SDK, on first use. */
+/** The only file that imports the Scheduler's SDK. It is loaded on first use. */
 
 import {
   CreateScheduleCommand,
@@ -6,7 +6,7 @@ import {
   type SchedulerClientConfig,
 } from '@aws-sdk/client-scheduler';
 import { guarded } from '../lambda/guard.ts';
-import type { Connection, SchedulerOptions } from './connection.ts';
+import type { SchedulerOptions } from './options.ts';
 
 export interface OneTime {
   readonly name: string;
@@ -20,19 +20,19 @@ export interface OneTime {
 export interface SchedulerApi {
   /** Resolves also when it is there already. */
   create(schedule: OneTime): Promise<void>;
+  close(): void;
 }
 
 const timeouts = { connectionTimeout: 2_000, requestTimeout: 5_000, throwOnRequestTimeout: true };
-/** EventBridge takes one day, and then the dead-letter queue. */
+/** EventBridge tries for one day, and then uses the dead-letter queue. */
 const longestLateSeconds = 86_400;
 
-export function openScheduler({ region, onClose }: Connection, options: SchedulerOptions): SchedulerApi {
+export function openScheduler(region: string | undefined, options: SchedulerOptions): SchedulerApi {
   const { roleArn, groupName = 'default', endpoint, client: given } = options;
   const settings: SchedulerClientConfig = { requestHandler: timeouts };
   if (region !== undefined) settings.region = region;
   if (endpoint !== undefined) settings.endpoint = endpoint;
   const client = guarded((given as SchedulerClient | undefined) ?? new SchedulerClient(settings));
-  if (!given) onClose(() => client.destroy());
   return {
     async create({ name, at, input, deadLetterArn }) {
       try {
@@ -47,7 +47,7 @@ export function openScheduler({ region, onClose }: Connection, options: Schedule
             FlexibleTimeWindow: { Mode: 'OFF' },
             ActionAfterCompletion: 'DELETE',
             Target: {
-              // Not the queue itself: that way a message would have no attributes.
+              // Not the queue as the target: then a message would have no attributes.
               Arn: 'arn:aws:scheduler:::aws-sdk:sqs:sendMessage',
               RoleArn: roleArn,
               Input: input,
@@ -59,6 +59,9 @@ export function openScheduler({ region, onClose }: Connection, options: Schedule
       } catch (error) {
         if ((error as Error).name !== 'ConflictException') throw error;
       }
+    },
+    close() {
+      if (!given) client.destroy();
     },
   };
 }

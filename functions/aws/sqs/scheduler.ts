@@ -1,39 +1,53 @@
 /**
- * Delays that SQS does not have, by EventBridge Scheduler: one schedule per message, which sends it when it is due and then
- * deletes itself. It is exact to the minute.
+ * Delays over 15 minutes by EventBridge Scheduler: one schedule per message sends it at its time and then deletes itself.
+ * It is exact to the minute.
  */
 
 import { createHash } from 'node:crypto';
 import { LongshoreError } from '../../../core/base/errors.ts';
 import { toError } from '../../../core/base/failure.ts';
 import { onDemand } from '../../../core/kit/lazy.ts';
+import { forEach } from '../../../core/kit/parallel.ts';
+import type { SqsCaller } from './api.ts';
 import type { Failure } from './batches.ts';
-import type { Connection, SchedulerOptions } from './connection.ts';
+import type { SchedulerOptions } from './options.ts';
 import type { QueueAddress } from './queues.ts';
 import type { SchedulerApi } from './scheduler-sdk.ts';
-import type { Parcel } from './sending.ts';
+import type { SqsMessage } from './send.ts';
 
 export interface Scheduler {
-  /** Whether it can carry this message. What it cannot goes in hops. */
-  takes(address: QueueAddress, parcel: Parcel): boolean;
-  /** One answer per parcel: `null` = it is scheduled. */
-  schedule(address: QueueAddress, parcels: readonly Parcel[]): Promise<(Failure | null)[]>;
+  /** Whether it can carry this message. Others go in hops. */
+  takes(address: QueueAddress, message: SqsMessage): boolean;
+  /** One answer per message: `null` = it is scheduled. */
+  schedule(address: QueueAddress, messages: readonly SqsMessage[]): Promise<(Failure | null)[]>;
+}
+
+/** What it uses of the connection. */
+export interface SchedulerPorts extends SqsCaller {
+  readonly region: string | undefined;
+  onClose(close: () => void): void;
 }
 
 /** EventBridge Scheduler takes 256 KB of input. */
 const mostInputBytes = 262_144;
-/** Each is a request of its own. */
-const lanes = 8;
+const mostRequestsAtOnce = 8;
 
-export function createScheduler(connection: Connection, options: SchedulerOptions): Scheduler {
-  const api = onDemand(async () => (await import('./scheduler-sdk.ts')).openScheduler(connection, options));
+export function createScheduler(
+  { call, region, onClose }: SchedulerPorts,
+  options: SchedulerOptions,
+): Scheduler {
+  const api = onDemand(async () => {
+    const opened = (await import('./scheduler-sdk.ts')).openScheduler(region, options);
+    onClose(opened.close);
+    return opened;
+  });
   const deadLetterArns = new Map<string, Promise<string>>();
 
-  /** Where EventBridge puts what it could not send within a day. */
+  /** EventBridge puts there what it could not send within a day. */
   function deadLetterArnOf({ name, deadLetterUrl }: QueueAddress): Promise<string> {
     const known = deadLetterArns.get(name);
     if (known) return known;
-    const asked = connection.call(`looking for the dead-letter queue of "${name}"`, async (sqs) => {
+    const asked = call(`looking for the dead-letter queue of "${name}"`, async (sqs) => {
       const { QueueArn } = await sqs.attributes(deadLetterUrl, ['QueueArn']);
       return QueueArn!;
     });
@@ -42,16 +56,16 @@ export function createScheduler(connection: Connection, options: SchedulerOption
     return asked;
   }
 
-  async function one(
+  async function scheduleOne(
     address: QueueAddress,
-    parcel: Parcel,
+    message: SqsMessage,
     scheduler: SchedulerApi,
   ): Promise<Failure | null> {
     try {
       await scheduler.create({
-        name: nameOf(parcel),
-        at: parcel.dueAt!,
-        input: inputOf(address, parcel),
+        name: nameOf(message),
+        at: message.dueAt!,
+        input: inputOf(address, message),
         deadLetterArn: await deadLetterArnOf(address),
       });
       return null;
@@ -62,23 +76,24 @@ export function createScheduler(connection: Connection, options: SchedulerOption
   }
 
   return {
-    takes: (address, parcel) =>
-      parcel.dueAt !== null && !address.fifo && Buffer.byteLength(inputOf(address, parcel)) <= mostInputBytes,
-    async schedule(address, parcels) {
+    takes: (address, message) =>
+      message.dueAt !== null &&
+      !address.fifo &&
+      Buffer.byteLength(inputOf(address, message)) <= mostInputBytes,
+    async schedule(address, messages) {
       const scheduler = await api();
-      const answers: (Failure | null)[] = new Array(parcels.length).fill(null);
-      const rest = parcels.entries();
-      const lane = async (): Promise<void> => {
-        for (const [i, parcel] of rest) answers[i] = await one(address, parcel, scheduler);
+      const answers: (Failure | null)[] = [];
+      const scheduleInto = async ([i, message]: [number, SqsMessage]): Promise<void> => {
+        answers[i] = await scheduleOne(address, message, scheduler);
       };
-      await Promise.all(Array.from({ length: Math.min(lanes, parcels.length) }, lane));
+      await forEach(messages.entries(), scheduleInto, mostRequestsAtOnce);
       return answers;
     },
   };
 }
 
 /** The request that EventBridge makes of SQS. */
-function inputOf({ url }: QueueAddress, { body, attributes, group }: Parcel): string {
+function inputOf({ url }: QueueAddress, { body, attributes, group }: SqsMessage): string {
   return JSON.stringify({
     QueueUrl: url,
     MessageBody: body,
@@ -89,9 +104,9 @@ function inputOf({ url }: QueueAddress, { body, attributes, group }: Parcel): st
 
 /**
  * The same message at the same moment has one schedule, however often it is sent; its next copy has another. At most 61 of
- * `A-Z a-z 0-9 _ -`, because it is the request's token too.
+ * `A-Z a-z 0-9 _ -`, because the name is the request's token too.
  */
-function nameOf({ dedupId, dueAt }: Parcel): string {
+function nameOf({ dedupId, dueAt }: SqsMessage): string {
   const digest = createHash('sha256').update(`${dedupId}@${dueAt}`).digest('hex');
   return `${dedupId.replace(/[^0-9a-zA-Z_-]/g, '_').slice(0, 40)}-${digest.slice(0, 20)}`;
 }

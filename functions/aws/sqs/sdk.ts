@@ -1,4 +1,4 @@
-/** The only file that imports the SDK, and it is imported on first use: loading it takes ten times as long as all the rest. */
+/** The only file that imports the SDK. It is loaded on first use: that takes ten times as long as all the rest. */
 
 import {
   ChangeMessageVisibilityBatchCommand,
@@ -16,11 +16,11 @@ import { guarded } from '../lambda/guard.ts';
 import { localAccess } from '../local-access.ts';
 import type { SqsApi } from './api.ts';
 import { attributeNames, systemAttributeNames } from './attributes.ts';
-import type { Connection, ConnectionOptions } from './connection.ts';
+import type { ConnectionOptions } from './options.ts';
 
-export function openSqs(connection: Connection, options: ConnectionOptions): SqsApi {
+export function openSqs(region: string | undefined, options: ConnectionOptions): SqsApi {
   const { client: given } = options;
-  const client = guarded((given as SQSClient | undefined) ?? new SQSClient(settingsOf(connection, options)));
+  const client = guarded((given as SQSClient | undefined) ?? new SQSClient(settingsOf(region, options)));
   return {
     async send(QueueUrl, entries) {
       const { Failed = [] } = await client.send(
@@ -69,15 +69,15 @@ export function openSqs(connection: Connection, options: ConnectionOptions): Sqs
   };
 }
 
-/** A call that is never answered would hold its job for ever: the lease of a job that is being settled is renewed. A long poll takes 20 s. */
+/** Without an end, a call that is never answered would hold its job for ever. A long poll takes 20 s. */
 const timeouts = { connectionTimeout: 2_000, requestTimeout: 30_000, throwOnRequestTimeout: true };
 
-function settingsOf({ region }: Connection, { endpoint }: ConnectionOptions): SQSClientConfig {
+function settingsOf(region: string | undefined, { endpoint }: ConnectionOptions): SQSClientConfig {
   return {
     requestHandler: timeouts,
     ...(endpoint !== undefined && isOnThisMachine(endpoint) && localAccess),
     ...(region !== undefined && { region }),
-    // With an endpoint of one's own the URLs only name the queues.
+    // With an endpoint of your own the URLs only name the queues.
     ...(endpoint !== undefined && { endpoint, useQueueUrlAsEndpoint: false }),
   };
 }

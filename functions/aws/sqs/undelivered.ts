@@ -1,4 +1,4 @@
-/** What EventBridge Scheduler could not send, it puts into the dead-letter queue: the request, not the message. */
+/** EventBridge Scheduler puts what it could not send into the dead-letter queue: the request, not the message. */
 
 import type { Delivery } from './message.ts';
 
@@ -7,7 +7,7 @@ interface Request {
   readonly MessageAttributes?: Readonly<Record<string, { readonly StringValue?: string }>>;
 }
 
-/** The message inside, as if it had died itself; any other delivery as it is. */
+/** The message inside the request, as a dead letter of ours; any other delivery as it is. */
 export function unwrapped(delivery: Delivery): Delivery {
   if (delivery.attributes['longshore.id'] !== undefined || !delivery.body.startsWith('{"QueueUrl":')) {
     return delivery;
@@ -25,6 +25,6 @@ export function unwrapped(delivery: Delivery): Delivery {
     };
     return { ...delivery, body: MessageBody, attributes };
   } catch {
-    return delivery; // somebody else's
+    return delivery; // not a request of ours
   }
 }

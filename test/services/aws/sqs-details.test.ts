@@ -260,7 +260,7 @@ describe('FIFO queues', () => {
   it('take a job that comes back from another queue within five minutes', async () => {
     const t = await bench({ fifo: true });
     const message = t.message();
-    for (const move of [{}, { moved: 'move-1' }, { moved: 'move-2' }]) {
+    for (const move of [{}, { hints: { move: 'move-1' } }, { hints: { move: 'move-2' } }]) {
       await t.backend.enqueue([{ ...message, ...move }]);
       const [lease] = await t.fetch();
       expect(lease).toMatchObject({ body: message.body, attempt: 1 });

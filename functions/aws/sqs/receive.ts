@@ -1,22 +1,19 @@
-/** Receive calls: what a polling worker makes, and Lambda makes itself. */
+/** Receive calls of a polling worker. For a function, Lambda makes them. */
 
 import type { JobLease } from '../../../core/contract/queue.ts';
-import type { Accepting } from './accepting.ts';
+import type { Accept } from './accept.ts';
 import { deliveryOf } from './attributes.ts';
 import type { Connection } from './connection.ts';
 import type { QueueAddress } from './queues.ts';
 
-export interface Receiving {
+export interface Receiver {
   /** One receive call, at most ten leases. `waitMs` 0 = look once. */
   receive(address: QueueAddress, max: number, leaseMs: number, waitMs: number): Promise<JobLease[]>;
   /** Throws `CONFIG` unless the queue and its dead-letter queue exist. Asks once. */
   check(queue: string): Promise<void>;
 }
 
-export function createReceiving(
-  { clock, queues, addressOf, call }: Connection,
-  { admit }: Accepting,
-): Receiving {
+export function createReceiver({ clock, queues, addressOf, call }: Connection, accept: Accept): Receiver {
   const checks = new Map<string, Promise<void>>();
 
   function check(queue: string): Promise<void> {
@@ -40,7 +37,7 @@ export function createReceiving(
     check,
     async receive(address, max, leaseMs, waitMs) {
       const { name: queue, url } = address;
-      await check(queue); // before the first job is taken: a job that dies must have a address to go
+      await check(queue); // before the first job is leased: a dead letter needs a queue to go to
       const sentAt = clock.now();
       const messages = await call(`receiving from queue "${queue}"`, (api) =>
         api.receive({
@@ -50,9 +47,9 @@ export function createReceiving(
           WaitTimeSeconds: Math.ceil(waitMs / 1000),
         }),
       );
-      // Hidden since some moment while the call waited; a second is for the way back.
+      // SQS hid the messages at some moment of the call. A second is allowed for the answer's way back.
       const receivedAt = Math.max(sentAt, clock.now() - 1_000);
-      const { leases } = await admit(address, messages.map(deliveryOf), receivedAt, receivedAt + leaseMs);
+      const { leases } = await accept(address, messages.map(deliveryOf), receivedAt + leaseMs, receivedAt);
       return leases.map(({ lease }) => lease);
     },
   };

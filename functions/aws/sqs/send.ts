@@ -1,28 +1,30 @@
-/** Messages on their way to SQS: new ones, copies of such that wait or are released, and dead letters. */
+/** Sends messages to SQS: new ones, copies of waiting or released ones, and dead letters. */
 
 import { LongshoreError } from '../../../core/base/errors.ts';
+import { tooLarge } from '../../../core/kit/body-limit.ts';
 import type { SqsApi } from './api.ts';
 import { type Attributes, attributesOf, bytesOf, isFit } from './attributes.ts';
 import { type Failure, inBatches } from './batches.ts';
+import { maxBodyBytes } from './limits.ts';
 import type { Tags } from './message.ts';
 
-export interface Parcel {
+export interface SqsMessage {
   readonly body: string;
   readonly attributes: Attributes;
   /** Hidden for so many seconds, 0 to 900. */
   readonly delaySeconds: number;
   readonly group: string | null;
-  /** When it is due (epoch ms), if that is later than SQS can delay. */
+  /** When it may run (epoch ms), if that is later than SQS can delay. */
   readonly dueAt: number | null;
-  /** SQS takes one message of this name within five minutes, on FIFO queues. */
+  /** A FIFO queue takes one message with this id within five minutes. */
   readonly dedupId: string;
 }
 
-/** What SQS itself delays, ms. */
+/** SQS itself delays for no longer. */
 export const longestDelayMs = 900_000;
 
-/** A message with its tags, due at `tags.notBefore`; a later moment than SQS can keep is reached in hops. */
-export function parcelOf(body: string, tags: Tags, now: number): Parcel {
+/** A message that may run at `tags.notBefore`. It reaches a later moment than SQS can delay in hops. */
+export function messageOf(body: string, tags: Tags, now: number): SqsMessage {
   const { notBefore } = tags;
   const delayMs = Math.max(0, (notBefore ?? now) - now);
   const dueAt = delayMs > longestDelayMs ? notBefore : null;
@@ -36,14 +38,14 @@ export function parcelOf(body: string, tags: Tags, now: number): Parcel {
   };
 }
 
-/** One answer per parcel: `null` = SQS has it. */
+/** One answer per message: `null` = SQS has it. */
 export function send(
   api: SqsApi,
   url: string,
   fifo: boolean,
-  parcels: readonly Parcel[],
+  messages: readonly SqsMessage[],
 ): Promise<(Failure | null)[]> {
-  return inBatches(parcels, {
+  return inBatches(messages, {
     bytesOf: ({ body, attributes }) => bytesOf(body, attributes),
     inOrder: fifo,
     request: (batch, ids) =>
@@ -54,7 +56,7 @@ export function send(
           MessageBody: body,
           MessageAttributes: attributes,
           ...(delaySeconds > 0 && !fifo && { DelaySeconds: delaySeconds }),
-          // Without a group every message of a FIFO queue is a group of its own: no order was asked for.
+          // A FIFO queue needs a group. Without one given, each message is its own: no order was asked for.
           ...((group !== null || fifo) && { MessageGroupId: groupId(group ?? dedupId) }),
           ...(fifo && { MessageDeduplicationId: dedupId }),
         })),
@@ -62,7 +64,7 @@ export function send(
   });
 }
 
-/** SQS allows 128 printable ASCII characters; others are told apart by their code. */
+/** SQS allows 128 printable ASCII characters. Other characters become their code. */
 function groupId(group: string): string {
   const safe = group.replace(/[^!-~]/gu, (character) => `%${character.codePointAt(0)!.toString(16)}`);
   if (safe.length <= 128) return safe;
@@ -73,15 +75,10 @@ function groupId(group: string): string {
 export function unsendable(
   { body, notBefore }: { readonly body: string; readonly notBefore: number | null },
   fifo: boolean,
-  maxBodyBytes: number,
   now: number,
 ): LongshoreError | null {
-  if (body.length * 3 > maxBodyBytes && Buffer.byteLength(body) > maxBodyBytes) {
-    return new LongshoreError(
-      'LIMIT',
-      `Expected a body of at most ${maxBodyBytes} bytes, got ${Buffer.byteLength(body)}. Store the data elsewhere and send its id.`,
-    );
-  }
+  const oversize = tooLarge(body, maxBodyBytes);
+  if (oversize) return oversize;
   if (!isFit(body)) {
     const message =
       'Expected characters that SQS can carry, got U+FFFE, U+FFFF or a control character. Encode that text.';

@@ -1,44 +1,44 @@
-/** How leases end. Each verb first takes the lease from the book, and puts it back when SQS could not be told. */
+/** How leases end. Each verb first takes the lease from the lease table, and puts it back when SQS cannot be reached. */
 
-import type { Abandon, JobLease, Nack } from '../../../core/contract/queue.ts';
+import type { JobLease, JobSettler } from '../../../core/contract/queue.ts';
 import type { SqsApi } from './api.ts';
 import { type Failure, inBatches } from './batches.ts';
 import type { Connection } from './connection.ts';
-import { deadParcel } from './dead-parcel.ts';
+import { deadMessage } from './dead-message.ts';
 import { dispatch } from './dispatch.ts';
 import { failedEntry } from './errors.ts';
-import { createLeaseBook, ticketOf } from './leases.ts';
+import { createLeaseTable, receiptOf } from './leases.ts';
 import { longestHiddenMs } from './limits.ts';
 import type { QueueAddress } from './queues.ts';
-import { parcelOf, send } from './sending.ts';
-import type { Uncounted } from './uncounted.ts';
+import type { RefundedDeliveries } from './refunded-deliveries.ts';
+import { messageOf, send } from './send.ts';
 
-export interface Settling {
-  ack(leases: readonly JobLease[]): Promise<boolean[]>;
-  nack(lease: JobLease, how: Nack): Promise<boolean>;
-  abandon(lease: JobLease, why: Abandon): Promise<boolean>;
-  renew(leases: readonly JobLease[], leaseMs: number): Promise<boolean[]>;
+export interface Settler extends JobSettler {
   /** Replaces the message by a fresh copy of which `attempts` are spent. `false` for a lease that has ended. */
   sendOn(lease: JobLease, attempts: number, notBefore: number | null): Promise<boolean>;
 }
 
-export function createSettling(connection: Connection, uncounted: Uncounted | null): Settling {
+/** @param refunds `null` where no queue is FIFO */
+export function createSettler(
+  connection: Connection,
+  refunds: (() => Promise<RefundedDeliveries>) | null,
+): Settler {
   const { clock, queues, call } = connection;
-  const book = createLeaseBook(clock.now);
+  const table = createLeaseTable(clock.now);
 
   const addressOf = (lease: JobLease): QueueAddress => {
-    const { lane } = ticketOf(lease);
+    const { lane } = receiptOf(lease);
     return queues.lanesOf(lease.queue).find((address) => address.lane === lane) ?? queues.of(lease.queue);
   };
 
   const hideableMs = (lease: JobLease): number =>
-    Math.max(0, ticketOf(lease).receivedAt + longestHiddenMs - clock.now());
+    Math.max(0, receiptOf(lease).receivedAt + longestHiddenMs - clock.now());
 
   const drop = (leases: readonly JobLease[]): Promise<boolean[]> =>
     perQueue(leases, 'deleting', (api, url, batch, ids) =>
       api.delete(
         url,
-        batch.map((lease, i) => ({ Id: ids[i]!, ReceiptHandle: ticketOf(lease).handle })),
+        batch.map((lease, i) => ({ Id: ids[i]!, ReceiptHandle: receiptOf(lease).handle })),
       ),
     );
 
@@ -48,7 +48,7 @@ export function createSettling(connection: Connection, uncounted: Uncounted | nu
         url,
         batch.map((lease, i) => ({
           Id: ids[i]!,
-          ReceiptHandle: ticketOf(lease).handle,
+          ReceiptHandle: receiptOf(lease).handle,
           VisibilityTimeout: Math.ceil(Math.min(hiddenMs, hideableMs(lease)) / 1000),
         })),
       ),
@@ -76,19 +76,19 @@ export function createSettling(connection: Connection, uncounted: Uncounted | nu
     return leases.map((lease) => done.get(lease)!);
   }
 
-  /** Runs `work` on those leases that may still settle; the answer of the others is `false`. */
+  /** Runs `work` on the leases that may still settle; the others get `false`. */
   async function settle(
     leases: readonly JobLease[],
     work: (mine: readonly JobLease[]) => Promise<boolean[]>,
   ): Promise<boolean[]> {
-    const mine = leases.map((lease) => (book.take(lease) ? lease : null));
+    const mine = leases.map((lease) => (table.take(lease) ? lease : null));
     const taken = mine.filter((lease) => lease !== null);
     if (taken.length === 0) return mine.map(() => false);
     try {
       const answers = (await work(taken)).values();
       return mine.map((lease) => lease !== null && answers.next().value === true);
     } catch (error) {
-      for (const lease of taken) book.untake(lease);
+      for (const lease of taken) table.untake(lease);
       throw error;
     }
   }
@@ -100,13 +100,13 @@ export function createSettling(connection: Connection, uncounted: Uncounted | nu
     return (await settle([lease], work))[0] === true;
   }
 
-  /** First the copy, then the end of the old one: the worst that can happen is one too many. */
+  /** Sends the copy first and then deletes the old message: a crash in between leaves a second copy, and loses none. */
   function sendOn(lease: JobLease, attempts: number, notBefore: number | null): Promise<boolean> {
     const address = addressOf(lease);
-    const { id, job, group } = ticketOf(lease);
+    const { id, job, group } = receiptOf(lease);
     return settleOne(lease, async (mine) => {
-      const parcel = parcelOf(lease.body, { id, job, group, attempts, notBefore }, clock.now());
-      await sendOne(`sending back to queue "${lease.queue}"`, () => dispatch(connection, address, [parcel]));
+      const message = messageOf(lease.body, { id, job, group, attempts, notBefore }, clock.now());
+      await sendOne(`sending back to queue "${lease.queue}"`, () => dispatch(connection, address, [message]));
       await drop(mine);
       return [true];
     });
@@ -118,17 +118,21 @@ export function createSettling(connection: Connection, uncounted: Uncounted | nu
   }
 
   return {
-    ack: (leases) => settle(leases, drop),
+    ack: (acks) =>
+      settle(
+        acks.map(({ lease }) => lease),
+        drop,
+      ),
     sendOn,
     async nack(lease, { delayMs, countAttempt }) {
       const { fifo } = addressOf(lease);
-      // SQS counts every delivery. A copy starts at none; on a FIFO queue it would lose its address, so a note is made there.
+      // SQS counts every delivery. A copy starts at none, but on a FIFO queue it would lose its rank: there a refund is counted.
       if (!fifo && (!countAttempt || delayMs > hideableMs(lease))) {
         const attempts = countAttempt ? lease.attempt : lease.attempt - 1;
         return sendOn(lease, attempts, delayMs > 0 ? clock.now() + delayMs : null);
       }
       return settleOne(lease, async (mine) => {
-        if (!countAttempt) await uncounted?.add(ticketOf(lease).messageId);
+        if (!countAttempt) await (await refunds?.())?.add(receiptOf(lease).messageId);
         return hide(mine, delayMs);
       });
     },
@@ -136,9 +140,9 @@ export function createSettling(connection: Connection, uncounted: Uncounted | nu
       const { deadLetterUrl, fifo } = addressOf(lease);
       return settleOne(lease, async (mine) => {
         if (why.reason !== 'cancelled') {
-          const parcel = deadParcel(lease, ticketOf(lease), why, clock.now());
+          const message = deadMessage(lease, receiptOf(lease), why, clock.now());
           await sendOne(`sending to the dead-letter queue of "${lease.queue}"`, (api) =>
-            send(api, deadLetterUrl, fifo, [parcel]),
+            send(api, deadLetterUrl, fifo, [message]),
           );
         }
         await drop(mine);
@@ -146,12 +150,12 @@ export function createSettling(connection: Connection, uncounted: Uncounted | nu
       });
     },
     async renew(leases, leaseMs) {
-      const open = leases.filter((lease) => book.isOpen(lease) && hideableMs(lease) > 0);
+      const open = leases.filter((lease) => table.isOpen(lease) && hideableMs(lease) > 0);
       if (open.length === 0) return leases.map(() => false);
       const now = clock.now();
       const answers = await hide(open, leaseMs);
       const renewed = new Set(open.filter((_, i) => answers[i]));
-      for (const lease of renewed) book.renewed(lease, now + Math.min(leaseMs, hideableMs(lease)));
+      for (const lease of renewed) table.renewed(lease, now + Math.min(leaseMs, hideableMs(lease)));
       return leases.map((lease) => renewed.has(lease));
     },
   };

@@ -1,16 +1,16 @@
-/** A dead letter on its way: the message as it came, with why as attributes. */
+/** A dead letter to send: the message as it came, with the reason as attributes. */
 
 import type { Abandon, JobLease } from '../../../core/contract/queue.ts';
 import { type Attributes, attributesFrom, bytesOf } from './attributes.ts';
 import { largestRequest } from './batches.ts';
-import type { Ticket } from './leases.ts';
-import type { Parcel } from './sending.ts';
+import type { Receipt } from './leases.ts';
+import type { SqsMessage } from './send.ts';
 
-/** Bytes; what is left of the room that a body leaves for attributes. */
+/** Bytes. A body leaves this much room beside the other attributes. */
 const longestError = 1_500;
 
-export function deadParcel(lease: JobLease, ticket: Ticket, why: Abandon, now: number): Parcel {
-  const { id, job, group, lane, messageId } = ticket;
+export function deadMessage(lease: JobLease, receipt: Receipt, why: Abandon, now: number): SqsMessage {
+  const { id, job, group, lane, messageId } = receipt;
   const facts = {
     'longshore.id': id,
     'longshore.job': job,
@@ -31,7 +31,7 @@ export function deadParcel(lease: JobLease, ticket: Ticket, why: Abandon, now: n
   };
 }
 
-/** A foreign body may leave no room; it goes to the dead letters all the same. */
+/** A foreign body may leave no room for attributes. It goes to the dead letters without them. */
 function largestThatFits(body: string, choices: readonly Record<string, string>[]): Attributes {
   const fits = (texts: Record<string, string>) => bytesOf(body, attributesFrom(texts)) <= largestRequest;
   return attributesFrom(choices.find(fits) ?? {});

@@ -1,0 +1,43 @@
+import type { Clock } from '../../../core/base/clock.ts';
+import type { KeyStore } from '../../../core/contract/store.ts';
+import type { QueueOptions } from './queues.ts';
+
+/** An `SQSClient`. Described by its shape, so that a program without its types compiles. */
+export interface SqsClient {
+  send(command: never): Promise<unknown>;
+}
+
+/** A `SchedulerClient`, by its shape. */
+export interface SchedulerClient {
+  send(command: never): Promise<unknown>;
+}
+
+export interface SchedulerOptions {
+  /** The role that EventBridge Scheduler assumes, with sqs:SendMessage on the queues and their dead-letter queues. */
+  readonly roleArn: string;
+  /** The group of the schedules. @default 'default' */
+  readonly groupName?: string;
+  /** Instead of AWS. */
+  readonly endpoint?: string;
+  /** Instead of a client of our own. */
+  readonly client?: SchedulerClient;
+}
+
+export interface ConnectionOptions extends QueueOptions {
+  /** @default that of AWS_REGION or of the queue's URL */
+  readonly region?: string;
+  /** For LocalStack and its like. One on this machine is given no credentials of yours. */
+  readonly endpoint?: string;
+  /** Instead of a client of our own; `close()` leaves it open. */
+  readonly client?: SqsClient;
+  /** Counts deliveries that were no attempts. FIFO queues need it, others do not. */
+  readonly keys?: KeyStore;
+  /** Delays over 15 minutes by EventBridge Scheduler. @default messages that go round every 15 minutes */
+  readonly scheduler?: SchedulerOptions;
+  readonly clock?: Clock;
+}
+
+export interface SqsOptions extends ConnectionOptions {
+  /** How long one receive call may wait, 1_000 to 20_000; `close()` waits as long for the last one. @default 5_000 */
+  readonly longPollMs?: number;
+}
