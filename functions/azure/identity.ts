@@ -1,13 +1,13 @@
-/** The identity that Azure gives to an app: its token comes from an endpoint beside the app, so no package is needed. */
+/** The managed identity of an app: its tokens come from a local endpoint, so no package is needed. */
 
 import { config, LongshoreError } from '../../core/base/errors.ts';
-import type { Credential } from './service-bus/connection.ts';
+import type { Credential } from './service-bus/access.ts';
 
 export interface IdentityEndpoint {
   readonly url: string;
-  /** Proves that whoever asks is the app. */
+  /** Proves that the request comes from the app. */
   readonly header: string;
-  /** Of an identity that was assigned by hand; `null` = the app's own. */
+  /** Of a user-assigned identity; `null` = the app's own. */
   readonly clientId: string | null;
 }
 
@@ -17,11 +17,11 @@ interface Answer {
   readonly expires_on?: unknown;
 }
 
-/** The endpoint's version, which Azure keeps: https://learn.microsoft.com/azure/app-service/overview-managed-identity */
+/** Azure keeps this version of the endpoint: https://learn.microsoft.com/azure/app-service/overview-managed-identity */
 const version = '2019-08-01';
 const timeoutMs = 10_000;
 
-/** `null` where the app has no identity: not in Azure, or not switched on. */
+/** `null` where the app has no identity: it is not in Azure, or the identity is not switched on. */
 export function identityEndpoint(
   env: Readonly<Record<string, string | undefined>>,
   clientId: string | null,
@@ -30,16 +30,16 @@ export function identityEndpoint(
   return url && header ? { url, header, clientId } : null;
 }
 
-/** The SDK asks again before a token ends, and keeps it until then. */
+/** The SDK caches a token and asks again before it ends. */
 export function managedIdentity({ url, header, clientId }: IdentityEndpoint): Credential {
   return {
     async getToken(scopes) {
       const [scope = ''] = typeof scopes === 'string' ? [scopes] : scopes;
-      const asked = new URL(url);
-      asked.searchParams.set('api-version', version);
-      asked.searchParams.set('resource', scope.replace(/\/\.default$/, ''));
-      if (clientId !== null) asked.searchParams.set('client_id', clientId);
-      const { access_token: token, expires_on: end } = await ask(asked, header);
+      const request = new URL(url);
+      request.searchParams.set('api-version', version);
+      request.searchParams.set('resource', scope.replace(/\/\.default$/, ''));
+      if (clientId !== null) request.searchParams.set('client_id', clientId);
+      const { access_token: token, expires_on: end } = await ask(request, header);
       if (typeof token !== 'string' || token === '' || !Number.isFinite(Number(end))) {
         throw new LongshoreError(
           'BACKEND',
@@ -62,7 +62,7 @@ async function ask(url: URL, header: string): Promise<Answer> {
   } catch (cause) {
     throw new LongshoreError('BACKEND', 'The identity endpoint did not answer.', { cause });
   }
-  // Its text is not passed on: it may repeat what it was asked.
+  // The answer's text is not passed on: it may repeat the request.
   if (response.status >= 400 && response.status < 500) {
     throw config(
       `The identity endpoint refused with ${response.status}. Assign the identity to the app, and name it in …__clientId if it is not the app's own.`,

@@ -10,7 +10,7 @@ import { createEnqueueHandler } from './app/enqueue.ts';
 import { type FunctionsApp, loadFunctions } from './app/host.ts';
 import { createRunning } from './app/running.ts';
 import { createWorker, type WorkerOptions } from './app/worker.ts';
-import type { Credential } from './service-bus/connection.ts';
+import type { Credential } from './service-bus/access.ts';
 import { checkEntity, type QueueOptions } from './service-bus/queues.ts';
 import { accessFrom, settingIn } from './settings.ts';
 
@@ -26,15 +26,15 @@ export interface AzureOptions
     Omit<HttpOptions, 'basePath' | 'development'> {
   /** The name of the setting that holds the connection string, or begins `…__fullyQualifiedNamespace`. */
   readonly connection: string;
-  /** Keys, records and workers: Service Bus keeps none. A function is called when they are first needed. */
+  /** Keys, records and workers: Service Bus keeps none. A function is called on their first use. */
   readonly store: Partial<Stores> | (() => Partial<Stores>);
-  /** For a namespace that is named without a key. @default the managed identity that Azure has given to the app */
+  /** For a namespace without a key. @default the app's managed identity */
   readonly credential?: Credential;
-  /** When schedules are looked at: six fields, UTC. @default '0 * * * * *', every minute */
+  /** When schedules are checked: six fields, UTC. @default '0 * * * * *', every minute */
   readonly tick?: string;
   /** The `routePrefix` of host.json. @default 'api' */
   readonly routePrefix?: string;
-  /** How long running jobs may go on when the host stops this instance. @default 5_000 */
+  /** How long running jobs may continue when the host stops this instance. @default 5_000 */
   readonly drainMs?: number;
   /** Where events go as JSON lines; `false` = nowhere. @default the log of the call they belong to */
   readonly log?: ((line: string) => void) | false;
@@ -43,8 +43,8 @@ export interface AzureOptions
 }
 
 /**
- * Registers the app's functions: one per queue, one for schedules where there are any, one that purges, and one for HTTP. Connects to
- * nothing before the first call, because a file that throws while it is loaded leaves a host without functions.
+ * Registers the app's functions: one per queue, one for schedules if there are any, one that purges, and one for HTTP. Opens no
+ * connection before the first call: a file that throws while it is loaded leaves the host without functions.
  */
 export function azure(app: App, options: AzureOptions): void {
   const { connection, credential, store, log, drainMs = 5_000, tick = '0 * * * * *' } = options;
@@ -86,7 +86,7 @@ export function azure(app: App, options: AzureOptions): void {
     schedule: purgeTimes,
     handler: (_, context) =>
       running.within(context, async () => {
-        // On demand: the worker of the same bundle does not need it.
+        // Loaded on demand: the worker in the same bundle does not need it.
         const { createPurgeHandler } = await import('../../core/serverless/purge.ts');
         await createPurgeHandler(running.start().client)();
       }),
@@ -105,10 +105,10 @@ export function azure(app: App, options: AzureOptions): void {
   functions.hook.appTerminate(() => running.drain());
 }
 
-/** Once an hour, not with everybody else at its start. */
+/** Once an hour, and not at its start, when everybody else purges. */
 const purgeTimes = '0 41 * * * *';
 
-/** By name of the app's queue; checked as far as it can be before settings are read. */
+/** By name of the app's queue. Names like %NAME% are checked later, when settings are read. */
 function entitiesOf(queues: NonNullable<QueueOptions['queues']>): Record<string, string> {
   const entities = Object.fromEntries(
     Array.isArray(queues) ? queues.map((name) => [name, name]) : Object.entries(queues),

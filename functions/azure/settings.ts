@@ -1,8 +1,8 @@
-/** The connection of a trigger is the name of a setting; here it is read as the Functions host reads it. */
+/** The connection of a trigger is the name of a setting. It is read here as the Functions host reads it. */
 
 import { config } from '../../core/base/errors.ts';
 import { identityEndpoint, managedIdentity } from './identity.ts';
-import { type Access, accessOf, type Credential } from './service-bus/connection.ts';
+import { type Access, accessOf, type Credential } from './service-bus/access.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -33,7 +33,7 @@ export function accessFrom(
   return accessOf({ fullyQualifiedNamespace, credential: managedIdentity(endpoint) });
 }
 
-/** `%NAME%` stands for a setting, in names of queues as in everything else that a trigger is told. */
+/** `%NAME%` in the name of a queue stands for a setting, as everywhere in a trigger. */
 export function resolved(
   queues: Readonly<Record<string, string>>,
   env: Environment = process.env,

@@ -1,4 +1,4 @@
-/** Jobs over HTTP: a function with an HTTP trigger in front of `core/http/index.ts`. */
+/** Jobs over HTTP: serves an HTTP trigger with `core/http/index.ts`. */
 
 import type { HttpHandler, HttpOptions } from '../../../core/http/index.ts';
 import type { HostContext, HttpRequestLike, HttpResponseInit } from './host.ts';
@@ -20,7 +20,7 @@ export function createEnqueueHandler(
     running.within(context, async () => {
       handler ??= open();
       handler.catch(() => {
-        handler = null; // a missing setting may be there the next time
+        handler = null; // a missing setting may be set by the next time
       });
       return resultOf(await (await handler)(await requestOf(request)));
     });

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { config } from '../../../core/base/errors.ts';
 import type { TriggerMetadata } from './trigger.ts';
 
-/** What the host gives to a function beside its trigger. */
+/** What the host passes to a function beside its trigger. */
 export interface HostContext {
   readonly triggerMetadata?: TriggerMetadata | undefined;
   trace(text: string): void;
@@ -54,7 +54,7 @@ export interface FunctionsApp {
   readonly hook: { appTerminate(handler: () => Promise<void>): unknown };
 }
 
-/** At once, because functions must be registered while the app's file is loaded; and only for those who call `azure()`. */
+/** Loads synchronously, because functions must be registered while the app's file is loaded; and only for apps that call `azure()`. */
 export function loadFunctions(): FunctionsApp {
   try {
     return (createRequire(import.meta.url)('@azure/functions') as typeof import('@azure/functions')).app;

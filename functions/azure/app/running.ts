@@ -1,4 +1,4 @@
-/** What one instance of a function app keeps: connections made on first use, jobs under way, the log of each call. */
+/** The state of one instance of a function app: connections opened on first use, running jobs, the log of each call. */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { App } from '../../../core/app/app.ts';
@@ -8,7 +8,7 @@ import type { Stores } from '../../../core/contract/store.ts';
 import type { Client } from '../../../core/enqueue/client.ts';
 import { connect } from '../../../core/enqueue/connect.ts';
 import { type LogLevel, logLines } from '../../../core/serverless/log-lines.ts';
-import type { Access } from '../service-bus/connection.ts';
+import type { Access } from '../service-bus/access.ts';
 import { openServiceBusBackend, type ServiceBusBackend } from '../service-bus/index.ts';
 import { resolved } from '../settings.ts';
 import type { HostContext } from './host.ts';
@@ -29,12 +29,12 @@ export interface Started {
 
 export interface Running {
   readonly jobs: Set<Run>;
-  /** Throws `CONFIG` where the app cannot start: no signing key, no store. Tries again the next time. */
+  /** Throws `CONFIG` when the app cannot start: no signing key, no store. The next call tries again. */
   start(): Started;
-  /** Runs `work`; what is logged meanwhile belongs to this call. */
+  /** Runs `work`; events of that time go to the log of this call. */
   within<T>(context: HostContext, work: () => Promise<T>): Promise<T>;
   failed(during: string, error: unknown): void;
-  /** Lets jobs end, gives the others back, closes what is open. */
+  /** Lets jobs end, releases the others, closes connections. */
   drain(): Promise<void>;
 }
 
@@ -68,7 +68,7 @@ export function createRunning(app: App, options: RunningOptions): Running {
     return started;
   }
 
-  /** Until no job runs, or so long. */
+  /** Resolves when no job runs, at the latest after `ms`. */
   function idle(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const until = app.clock.now() + ms;

@@ -1,4 +1,4 @@
-/** What the Functions host hands over with a message of Service Bus, and the lease that it makes. */
+/** What the Functions host passes with a message of Service Bus, as a lease. */
 
 import { config, shown } from '../../../core/base/errors.ts';
 import type { JobLease } from '../../../core/contract/queue.ts';
@@ -9,15 +9,15 @@ import { bodyText, countOf, type Delivery, tagsOf } from '../service-bus/message
 export type TriggerMetadata = Readonly<Record<string, unknown>>;
 
 export interface LeaseTerms {
-  /** The queue it comes from, as the app calls it: the metadata does not say. */
+  /** The app's name of the queue: the metadata does not say it. */
   readonly queue: string;
-  /** Until then the host keeps the message locked (epoch ms). */
+  /** The host keeps the message locked until then (epoch ms). */
   readonly expiresAt: number;
 }
 
 /**
  * The lease of one message, for a trigger with `cardinality: 'one'`. Throws `CONFIG` for what is not such a message.
- * @param message what the function got: the host has parsed it, if it was JSON
+ * @param message what the function got: the host has parsed JSON
  */
 export function leaseOf(
   message: unknown,
@@ -36,14 +36,14 @@ export function deliveryFrom(message: unknown, metadata: TriggerMetadata | undef
       `Expected the metadata of a message of Service Bus (lockToken, deliveryCount), got ${got}. Give this function a trigger with cardinality: 'one'.`,
     );
   }
-  // A message id of digits has become a number.
+  // The host has made a number of a message id that consists of digits.
   const name =
     messageId === undefined || messageId === null ? `sequence-${sequenceNumber}` : texted(messageId);
   const group = sessionId === undefined || sessionId === null ? null : texted(sessionId);
   return {
     body: bodyText(message),
     lockToken,
-    // Here the first delivery has 1, and with the SDK it has 0.
+    // The host counts the first delivery as 1, the SDK as 0.
     deliveryCount: Math.max(1, countOf(deliveryCount)),
     enqueuedAt: momentOf(metadata?.enqueuedTime ?? metadata?.enqueuedTimeUtc),
     tags: tagsOf(recordOf(applicationProperties), name, group),
@@ -55,7 +55,7 @@ const texted = (value: unknown): string => (typeof value === 'string' ? value : 
 const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
 
-/** The host leaves the zone out where it means UTC. */
+/** Without a zone the host means UTC. */
 function momentOf(value: unknown): number | null {
   if (typeof value !== 'string') return null;
   const at = Date.parse(/(Z|[+-]\d\d:?\d\d)$/i.test(value) ? value : `${value}Z`);

@@ -1,6 +1,6 @@
 /**
- * A message of Service Bus: runs its job, and returns when the host may complete the message. What is to run again has
- * been sent as a copy by then. Throws when the message must come again as it is.
+ * Handles a message of Service Bus: runs its job, and returns when the host may complete the message. A job that runs again has
+ * been sent as a copy by then. Throws when the message itself must come again.
  */
 
 import { createRun } from '../../../core/attempt/run.ts';
@@ -16,13 +16,13 @@ import { deliveryFrom } from './trigger.ts';
 export interface WorkerOptions {
   /** The `functionTimeout` of host.json, after which the host kills the process. @default 1_800_000 (30 minutes) */
   readonly functionTimeoutMs?: number;
-  /** So long before it a running job is aborted, so that there is time to settle. @default 10_000 */
+  /** A running job is aborted so long before it, to leave time to settle. @default 10_000 */
   readonly marginMs?: number;
 }
 
-/** How long a job counts as running whose process has died; asked three times as often whether it is still ours. */
+/** How long a job counts as running after its process has died. Leases are renewed every third of it. */
 const leaseMs = 60_000;
-/** A broken setting must not push a queue's messages through all their deliveries within seconds. */
+/** With a broken setting every call fails. The pause keeps messages from using up their deliveries within seconds. */
 const brokenPauseMs = 30_000;
 
 export type Worker = (message: unknown, context: HostContext) => Promise<void>;
@@ -67,7 +67,6 @@ export function createWorker(running: Running, queue: string, clock: Clock, opti
     }
   }
 
-  // Two parameters: the host passes the message and its context.
   return (message, context) =>
     running.within(context, async () => {
       try {

@@ -3,20 +3,16 @@
 import { config, shown } from '../../../core/base/errors.ts';
 import type { PayloadStore } from '../../../core/contract/store.ts';
 import { onDemand } from '../../../core/kit/lazy.ts';
-import { checkStorage, type StorageOptions } from '../storage/access.ts';
+import { checkStorage } from '../storage/access.ts';
 import { storageError } from '../storage/errors.ts';
+import type { BlobPayloadsOptions } from './options.ts';
 import type { BlobApi } from './sdk.ts';
 
-export interface BlobPayloadsOptions extends StorageOptions {
-  /** 3 to 63 small letters, digits and hyphens. */
-  readonly container: string;
-  /** What stands before every key; a lifecycle rule can name it. @default 'longshore/claims/' */
-  readonly prefix?: string;
-}
+export type { BlobPayloadsOptions } from './options.ts';
 
 /**
- * Loads the SDK with the first large payload. The container must be there. Give the account a lifecycle rule that removes
- * what is left over after some 120 days: longer than messages and dead letters live.
+ * Loads the SDK with the first large payload. The container must exist. Give the account a lifecycle rule that removes
+ * leftovers after some 120 days: longer than messages and dead letters live.
  */
 export function blobPayloads(options: BlobPayloadsOptions): PayloadStore {
   const { container, prefix = 'longshore/claims/' } = options;
@@ -33,7 +29,7 @@ export function blobPayloads(options: BlobPayloadsOptions): PayloadStore {
   checkStorage(options, 'blobPayloads()');
   const failure = {
     service: 'Blob storage',
-    address: `container ${container}`,
+    where: `container ${container}`,
     sdk: '@azure/storage-blob',
   };
   const api = onDemand(async () => (await import('./sdk.ts')).openBlobs(options));

@@ -1,9 +1,9 @@
-/** The only file that imports the SDK, and it is imported on first use: loading it takes longer than all the rest. */
+/** The only file that imports the SDK. It is loaded on first use: that takes longer than all the rest. */
 
 import { BlobServiceClient } from '@azure/storage-blob';
 import { storageAccess } from '../storage/access.ts';
 import { codeOf } from '../storage/errors.ts';
-import type { BlobPayloadsOptions } from './index.ts';
+import type { BlobPayloadsOptions } from './options.ts';
 
 export interface BlobApi {
   put(name: string, bytes: Uint8Array): Promise<void>;

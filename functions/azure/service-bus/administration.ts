@@ -1,30 +1,30 @@
 /**
- * What only the namespace's own administration can tell: its tier, and how its queues were made. It wants the Manage right,
- * which an app need not have; who may not ask hears nothing. Without detection of duplicates everything seems to work,
- * until a process is killed between a copy and the end of its message: then the job runs twice.
+ * Asks the namespace's administration for its tier, and for how its queues were made. That needs the Manage right, which an app
+ * may not have: then nothing is checked. Without duplicate detection everything seems to work, until a process is
+ * killed between sending a copy and completing its message. Then the job runs twice.
  */
 
 import { ServiceBusAdministrationClient } from '@azure/service-bus';
 import { config, type LongshoreError } from '../../../core/base/errors.ts';
 import { toError } from '../../../core/base/failure.ts';
-import type { Access } from './connection.ts';
+import type { Access } from './access.ts';
 import { serviceBusError } from './errors.ts';
 
-/** Does something to the client before it is used: a test has its requests go elsewhere. */
+/** Changes the client before its first use. A test redirects its requests. */
 export type Prepare = (client: ServiceBusAdministrationClient) => void;
 
 export type Tier = 'Basic' | 'Standard' | 'Premium';
 
 export interface Administration {
-  /** `null`: not allowed to ask. Throws `CONFIG` for the Basic tier, `BACKEND` where nobody answers. */
+  /** `null`: no right to ask. Throws `CONFIG` for the Basic tier, `BACKEND` without an answer. */
   tier(): Promise<Tier | null>;
-  /** Throws `CONFIG` for a queue that was made in a way that loses or doubles jobs. `false`: not allowed to ask. */
+  /** Throws `CONFIG` for a queue whose settings lose or double jobs. `false`: no right to ask. */
   queue(entity: string): Promise<boolean>;
 }
 
 const timeoutMs = 5_000;
 
-/** `null` for an emulator, which has neither tiers nor this address. */
+/** `null` for an emulator, which has neither tiers nor administration. */
 export function openAdministration(access: Access, prepare: Prepare = () => {}): Administration | null {
   if ('connectionString' in access && /UseDevelopmentEmulator\s*=\s*true/i.test(access.connectionString))
     return null;
@@ -34,8 +34,8 @@ export function openAdministration(access: Access, prepare: Prepare = () => {}):
       : new ServiceBusAdministrationClient(access.fullyQualifiedNamespace, access.credential as never);
   prepare(client);
 
-  /** `null`: not allowed. */
-  async function asked<T>(during: string, request: (limits: object) => Promise<T>): Promise<T | null> {
+  /** `null`: no right to ask. */
+  async function ask<T>(during: string, request: (limits: object) => Promise<T>): Promise<T | null> {
     try {
       return await request({ abortSignal: AbortSignal.timeout(timeoutMs) });
     } catch (error) {
@@ -46,12 +46,12 @@ export function openAdministration(access: Access, prepare: Prepare = () => {}):
 
   return {
     async tier() {
-      const found = await asked('asking for its tier', (limits) => client.getNamespaceProperties(limits));
+      const found = await ask('asking for its tier', (limits) => client.getNamespaceProperties(limits));
       if (found?.messagingSku === 'Basic') throw basic(found.name);
       return (found?.messagingSku as Tier | undefined) ?? null;
     },
     async queue(entity) {
-      const found = await asked(`looking at queue "${entity}"`, (limits) => client.getQueue(entity, limits));
+      const found = await ask(`looking at queue "${entity}"`, (limits) => client.getQueue(entity, limits));
       if (!found) return false;
       if (found.requiresSession) {
         throw config(

@@ -1,7 +1,7 @@
-/** What Longshore asks of Service Bus, in types of our own: a program without the SDK's compiles. */
+/** The requests Longshore makes of Service Bus, in our own types: a program without the SDK's types compiles. */
 
-/** A message on its way, as the SDK takes it. */
-export interface OutgoingParcel {
+/** A message to send, as the SDK takes it. */
+export interface BusMessage {
   readonly messageId: string;
   readonly body: Buffer;
   readonly contentType: string;
@@ -10,15 +10,15 @@ export interface OutgoingParcel {
   readonly sessionId?: string;
   /** For people, in the portal: the job. */
   readonly subject?: string;
-  /** Not to be given out before. */
+  /** Not delivered before. */
   readonly scheduledEnqueueTimeUtc?: Date;
 }
 
-/** A message as the SDK gives it, as far as Longshore looks. */
+/** A message as the SDK gives it, as far as Longshore uses it. */
 export interface ReceivedMessage {
   readonly messageId?: string | number | Buffer | undefined;
   readonly body: unknown;
-  /** Proof of ownership; what is only looked at has none. */
+  /** Proof of ownership; a peeked message has none. */
   readonly lockToken?: string | undefined;
   /** Deliveries before this one: the first has 0. */
   readonly deliveryCount?: number | undefined;
@@ -33,7 +33,7 @@ export interface ReceivedMessage {
   readonly deadLetterErrorDescription?: string | undefined;
 }
 
-/** A message this process has received, or the token of one that another has. */
+/** A message that this process received, or the token of one that another process received. */
 export type Holding = ReceivedMessage | { readonly lockToken: string };
 
 export interface DeadLetterFacts {
@@ -42,7 +42,7 @@ export interface DeadLetterFacts {
   readonly [property: string]: string;
 }
 
-/** A queue of the namespace, or the dead letters that Service Bus keeps beside it. */
+/** A queue of the namespace, or its own dead-letter queue. */
 export interface Entity {
   readonly name: string;
   readonly deadLetters?: true;
@@ -50,16 +50,16 @@ export interface Entity {
 
 /** Rejects with the SDK's own errors; a lock that has ended is one with code `MessageLockLost`. */
 export interface ServiceBusApi {
-  /** In as few batches as they fit in. One answer per parcel, in order: `null` = Service Bus has it. */
-  send(queue: string, parcels: readonly OutgoingParcel[]): Promise<(unknown | null)[]>;
-  /** `waitMs` 0 = look once; otherwise it waits for one message and brings no more. */
+  /** In as few batches as possible. One answer per message, in order: `null` = Service Bus has it. */
+  send(queue: string, messages: readonly BusMessage[]): Promise<(unknown | null)[]>;
+  /** `waitMs` 0 = look once; otherwise it waits for one message and receives only that. */
   receive(entity: Entity, max: number, waitMs: number): Promise<ReceivedMessage[]>;
   complete(entity: Entity, holding: Holding): Promise<void>;
-  /** Back to the queue at once, one delivery more. */
+  /** Releases the message at once. The delivery counts. */
   abandon(entity: Entity, holding: Holding): Promise<void>;
   deadLetter(entity: Entity, holding: Holding, facts: DeadLetterFacts): Promise<void>;
   renew(entity: Entity, holding: Holding): Promise<Date>;
-  /** In the order of sequence numbers, beginning with `from`; also what is locked or scheduled. */
+  /** In the order of sequence numbers, beginning with `from`. Locked and scheduled messages too. */
   peek(entity: Entity, from: string, max: number): Promise<ReceivedMessage[]>;
   close(): Promise<void>;
 }

@@ -1,26 +1,26 @@
 /**
- * Dead letters are in two addresses: those that Service Bus keeps beside every queue, and the `-failed` queue of a function.
- * Looking takes nothing. To take one, all before it are taken too, and given back.
+ * Dead letters are in two queues: the one that Service Bus keeps for every queue, and the `-failed` queue of a function.
+ * Listing locks nothing. To take one dead letter, all before it are locked too, and then released.
  */
 
 import type { DeadLetter, DeadLetters, QueueStats } from '../../../core/contract/admin.ts';
 import type { Entity, ReceivedMessage, ServiceBusApi } from './api.ts';
 import type { Connection } from './connection.ts';
+import { deadLetterOf } from './dead-message.ts';
 import { isMissingQueue } from './errors.ts';
-import { letterOf } from './letters.ts';
-import { deliveryOf, parcelOf, type Tags } from './message.ts';
+import { busMessage, deliveryOf, type Tags } from './message.ts';
 import type { QueueAddress } from './queues.ts';
 
-/** A queue that is longer is looked through in part. */
+/** Of a longer queue only a part is listed. */
 const mostScanned = 10_000;
-/** What one request brings at most. */
+/** The most that one request returns. */
 const pageSize = 250;
 
 interface Found {
   readonly address: QueueAddress;
   readonly entity: Entity;
   readonly message: ReceivedMessage;
-  readonly letter: DeadLetter;
+  readonly deadLetter: DeadLetter;
 }
 
 const entitiesOf = ({ entity, failedEntity }: QueueAddress): Entity[] => [
@@ -28,7 +28,7 @@ const entitiesOf = ({ entity, failedEntity }: QueueAddress): Entity[] => [
   { name: failedEntity },
 ];
 
-/** All that is in a queue, without taking it. A queue that does not exist is empty: only functions need `-failed`. */
+/** All messages of a queue, without locking them. A missing queue counts as empty: only functions need `-failed`. */
 async function lookThrough(api: ServiceBusApi, entity: Entity): Promise<ReceivedMessage[]> {
   const found: ReceivedMessage[] = [];
   let from = 1n;
@@ -52,7 +52,8 @@ export function deadLettersOf({ clock, queues, addressOf, call }: Connection): D
       await call(`looking through the dead letters of queue "${address.name}"`, async (api) => {
         for (const entity of entitiesOf(address)) {
           for (const message of await lookThrough(api, entity)) {
-            found.push({ address, entity, message, letter: letterOf(message, address.name, clock.now()) });
+            const deadLetter = deadLetterOf(message, address.name, clock.now());
+            found.push({ address, entity, message, deadLetter });
           }
         }
       });
@@ -60,9 +61,9 @@ export function deadLettersOf({ clock, queues, addressOf, call }: Connection): D
     return found;
   }
 
-  /** Removes the chosen ones after `use` has seen them; the answer is how many different ids there were. */
+  /** Calls `use` with each chosen one and then removes it. Resolves with how many different ids there were. */
   async function take(ids: readonly string[], use: (api: ServiceBusApi, found: Found) => Promise<void>) {
-    const chosen = (await find(queues.all())).filter(({ letter }) => ids.includes(letter.id));
+    const chosen = (await find(queues.all())).filter(({ deadLetter }) => ids.includes(deadLetter.id));
     const done = new Set<string>();
     for (const [, group] of Map.groupBy(chosen, ({ entity, address }) =>
       JSON.stringify([address.name, entity]),
@@ -74,7 +75,7 @@ export function deadLettersOf({ clock, queues, addressOf, call }: Connection): D
         try {
           while (wanted.size > 0) {
             const messages = await api.receive(entity, pageSize, 0);
-            if (messages.length === 0) break; // somebody else has them now
+            if (messages.length === 0) break; // another process has locked them
             for (const message of messages) {
               const found = wanted.get(String(message.sequenceNumber));
               if (!found) {
@@ -84,11 +85,11 @@ export function deadLettersOf({ clock, queues, addressOf, call }: Connection): D
               await use(api, found);
               await api.complete(entity, message);
               wanted.delete(String(message.sequenceNumber));
-              done.add(found.letter.id);
+              done.add(found.deadLetter.id);
             }
           }
         } finally {
-          // Those that cannot be given back come back by themselves.
+          // Those that cannot be released come back when their locks end.
           await Promise.allSettled(others.map((message) => api.abandon(entity, message)));
         }
       });
@@ -100,17 +101,17 @@ export function deadLettersOf({ clock, queues, addressOf, call }: Connection): D
     async list({ queue, max = 100 }) {
       const found = await find(queue === undefined ? queues.all() : [addressOf(queue)]);
       return found
-        .map(({ letter }) => letter)
+        .map(({ deadLetter }) => deadLetter)
         .sort((a, b) => b.diedAt - a.diedAt)
         .slice(0, max);
     },
     retry: (ids) =>
-      take(ids, async (api, { address, letter, message, entity }) => {
+      take(ids, async (api, { address, deadLetter: { id, body }, message, entity }) => {
         const { tags } = deliveryOf(message);
-        // Under its old id it would be taken for a duplicate; under this one a second retry of it is one.
-        const series = `${letter.id}:retry-${entity.deadLetters ? '' : 'failed-'}${message.sequenceNumber}`;
+        // With its old id it would be dropped as a duplicate. With this one a second retry of it is dropped.
+        const series = `${id}:retry-${entity.deadLetters ? '' : 'failed-'}${message.sequenceNumber}`;
         const fresh: Tags = { ...tags, series, attempts: 0, copies: 0, interrupted: false };
-        const [failure] = await api.send(address.entity, [parcelOf(letter.body, fresh, null, clock.now())]);
+        const [failure] = await api.send(address.entity, [busMessage(body, fresh, null, clock.now())]);
         if (failure) throw failure;
       }),
     discard: (ids) => take(ids, async () => {}),
@@ -131,7 +132,7 @@ export async function statsOf(
         const oldest = active[0]?.enqueuedTimeUtc?.getTime();
         return {
           queue: address.name,
-          // Whoever looks is not told which ones are locked.
+          // A listing does not say which ones are locked.
           ready: active.length,
           delayed: own.filter(({ state }) => state === 'scheduled').length,
           leased: 0,

@@ -1,4 +1,4 @@
-/** What the SDK throws, as ours: with what to do about it. */
+/** Errors of the SDK as LongshoreErrors, with what to do about them. */
 
 import { LongshoreError } from '../../../core/base/errors.ts';
 import { toError } from '../../../core/base/failure.ts';
@@ -47,7 +47,7 @@ export function codeOf(error: unknown): string | null {
   return typeof code === 'string' ? code : null;
 }
 
-/** The broker, or the SDK without asking it, says that this lock is no longer ours. */
+/** The broker, or the SDK by itself, says that this lock is no longer ours. */
 export const isLockLost = (error: unknown): boolean =>
   codeOf(error) === 'MessageLockLost' ||
   codeOf(error) === 'SessionLockLost' ||

@@ -1,25 +1,25 @@
 /**
- * The locks this process holds. How long a lock lasts is the queue's affair, how long a lease lasts its owner's: so a lock
- * is renewed while its lease lasts, and given back when the lease ends.
+ * The locks this process holds. The queue says how long a lock lasts, the worker how long a lease lasts. So a lock is renewed
+ * until its lease ends, and then released.
  */
 
 import type { JobLease } from '../../../core/contract/queue.ts';
 import type { Holding } from './api.ts';
 import type { Connection } from './connection.ts';
 import { isLockLost } from './errors.ts';
-import { ticketOf } from './leases.ts';
+import { receiptOf } from './leases.ts';
 
 export interface Locks {
   hold(lease: JobLease, holding: Holding, lockedUntil: number): void;
   /** Takes the right to settle; `null` when the lease has ended or was taken before. */
   take(lease: JobLease): Holding | null;
-  /** Settling has failed: the right is given back. */
+  /** Settling has failed: it may be tried again. */
   untake(lease: JobLease): void;
-  /** It is settled, or was lost. Asked once more, the broker would say no. */
+  /** It is settled or lost. The broker would refuse another request for it. */
   forget(lease: JobLease): void;
   /** `false` when the lease has ended. */
   renew(lease: JobLease, leaseMs: number): Promise<boolean>;
-  /** Resolves when nothing is on its way back to a queue. */
+  /** Resolves when no release is under way. */
   released(): Promise<void>;
   close(): void;
 }
@@ -31,39 +31,39 @@ interface Held {
   endsAt: number;
   lockedUntil: number;
   taken: boolean;
-  /** A timer will renew or end it. */
+  /** A timer renews or ends it. */
   watched: boolean;
   cancel: () => void;
 }
 
-/** However wrong the clock of this machine may be beside the broker's. */
+/** Limits for the case that the clocks of this machine and of the broker disagree. */
 const soonestRenewalMs = 1_000;
 const latestRenewalMs = 30_000;
 
 export function createLocks({ clock, addressOf, api }: Connection): Locks {
   /** By lock token. */
   const all = new Map<string, Held>();
-  const returning = new Set<Promise<void>>();
+  const releasing = new Set<Promise<void>>();
 
   const entityOf = ({ queue }: Held) => ({ name: addressOf(queue).entity });
 
   function add(lease: JobLease, holding: Holding, lockedUntil: number): Held {
     const { queue, expiresAt: endsAt } = lease;
-    const { lockToken } = ticketOf(lease);
+    const { lockToken } = receiptOf(lease);
     const state = { endsAt, lockedUntil, taken: false, watched: false, cancel: () => {} };
     const held: Held = { queue, lockToken, holding, ...state };
     all.set(lockToken, held);
     return held;
   }
 
-  /** What is known of a lease. One that another process has fetched is known by its token alone. */
+  /** Of a lease that another process fetched only the token is known. */
   function find(lease: JobLease): Held {
-    const { lockToken } = ticketOf(lease);
+    const { lockToken } = receiptOf(lease);
     return all.get(lockToken) ?? add(lease, { lockToken }, lease.expiresAt);
   }
 
-  /** Of what is held here the timer takes care. */
-  function over(held: Held): null {
+  /** A lease that has ended. A timer removes those that were fetched here. */
+  function ended(held: Held): null {
     if (!held.watched) all.delete(held.lockToken);
     return null;
   }
@@ -102,35 +102,35 @@ export function createLocks({ clock, addressOf, api }: Connection): Locks {
   function end(held: Held): void {
     if (held.taken) return;
     drop(held);
-    const back = api()
+    const release = api()
       .then((broker) => broker.abandon(entityOf(held), held.holding))
       .catch(() => {}) // then it comes back when its lock ends
-      .finally(() => returning.delete(back));
-    returning.add(back);
+      .finally(() => releasing.delete(release));
+    releasing.add(release);
   }
 
   return {
     hold: (lease, holding, lockedUntil) => watch(add(lease, holding, lockedUntil)),
     take(lease) {
       const held = find(lease);
-      if (!isOpen(held)) return over(held);
+      if (!isOpen(held)) return ended(held);
       held.taken = true;
       held.cancel();
       return held.holding;
     },
     untake(lease) {
-      const held = all.get(ticketOf(lease).lockToken);
+      const held = all.get(receiptOf(lease).lockToken);
       if (!held) return;
       held.taken = false;
       watch(held);
     },
     forget(lease) {
-      const held = all.get(ticketOf(lease).lockToken);
+      const held = all.get(receiptOf(lease).lockToken);
       if (held) drop(held);
     },
     async renew(lease, leaseMs) {
       const held = find(lease);
-      if (!isOpen(held)) return over(held) !== null;
+      if (!isOpen(held)) return ended(held) !== null;
       const now = clock.now();
       try {
         held.lockedUntil = (await (await api()).renew(entityOf(held), held.holding)).getTime();
@@ -145,7 +145,7 @@ export function createLocks({ clock, addressOf, api }: Connection): Locks {
       return true;
     },
     async released() {
-      while (returning.size > 0) await Promise.all(returning);
+      while (releasing.size > 0) await Promise.all(releasing);
     },
     close() {
       for (const { cancel } of all.values()) cancel();

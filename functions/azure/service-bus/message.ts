@@ -1,30 +1,30 @@
 /**
- * What travels beside the body. The envelope is signed and stays as it is; these properties name it and count for it. They
- * need no signature: whoever may write to the queue could send the same envelope afresh.
+ * What travels beside the body. The envelope is signed and never changes; these properties name and count it. They need no
+ * signature: anybody who may write to the queue could send the same envelope again anyway.
  *
- * The Functions host parses texts as JSON, where that works, and writes the first letter of every key small. So keys
- * begin small, and a name that is JSON by chance ("1e3") travels as a JSON string.
+ * The Functions host parses texts as JSON where it can, and makes the first character of every key lower case. So keys
+ * begin in lower case, and a name that is JSON by chance ("1e3") travels as a JSON string.
  */
 
 import { createHash } from 'node:crypto';
-import type { OutgoingParcel, ReceivedMessage } from './api.ts';
+import type { BusMessage, ReceivedMessage } from './api.ts';
 
-/** Facts that the copy of a message keeps. */
+/** What a copy of a message keeps. */
 export interface Tags {
   readonly id: string;
   readonly job: string;
   readonly group: string | null;
   /** Attempts that earlier copies of this message have spent. */
   readonly attempts: number;
-  /** How many copies came before this one: each has a message id of its own. */
+  /** How many copies came before this one. Each has its own message id. */
   readonly copies: number;
-  /** Of which series of copies it is one: a dead letter that is retried begins another. */
+  /** The series that this copy belongs to. A retried dead letter begins another one. */
   readonly series: string;
-  /** The attempt before this one was not settled. */
+  /** The attempt before this one was never settled. */
   readonly interrupted: boolean;
 }
 
-/** One delivery, received here or handed over by the Functions host. */
+/** One delivery, received here or passed on by the Functions host. */
 export interface Delivery {
   readonly body: string;
   readonly lockToken: string;
@@ -34,7 +34,7 @@ export interface Delivery {
   readonly tags: Tags;
 }
 
-/** A value that may hold anything, from a producer that is not Longshore. */
+/** Values may be anything: other programs may write to the queue. */
 type Properties = Readonly<Record<string, unknown>>;
 
 const longestName = 128;
@@ -70,7 +70,7 @@ export function textOf(properties: Properties, name: string): string {
   return value;
 }
 
-/** No name begins with a quotation mark, so one that does is quoted. */
+/** No name begins with a quotation mark, so a text that does is a JSON string. */
 function nameOf(properties: Properties, name: string): string {
   const text = textOf(properties, name);
   return text.startsWith('"') && isJson(text) ? String(JSON.parse(text)) : text;
@@ -85,7 +85,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** @param messageId stands in for the id of a message that is not Longshore's */
+/** @param messageId the id of a message that another program sent */
 export function tagsOf(properties: Properties, messageId: string, group: string | null): Tags {
   const id = (nameOf(properties, 'longshore.id') || messageId).slice(0, longestName);
   return {
@@ -104,14 +104,14 @@ export function countOf(value: unknown): number {
   return Number.isSafeInteger(count) && count >= 0 ? count : 0;
 }
 
-/** Service Bus takes one message of this name within its window: the second of two equal copies is dropped. */
+/** Service Bus takes one message with this id within its window, and drops a second one. */
 export function messageIdOf({ series, copies }: Tags): string {
   const end = copies > 0 ? `:${copies}` : '';
   if (series.length + end.length <= longestName) return series + end;
   return createHash('sha256').update(series).digest('hex') + end;
 }
 
-export function parcelOf(body: string, tags: Tags, notBefore: number | null, now: number): OutgoingParcel {
+export function busMessage(body: string, tags: Tags, notBefore: number | null, now: number): BusMessage {
   return {
     messageId: messageIdOf(tags),
     body: Buffer.from(body),
@@ -145,7 +145,7 @@ export function deliveryOf(message: ReceivedMessage): Delivery {
   };
 }
 
-/** Bytes, a text, or what the host has made of one. `JSON.stringify` restores what `JSON.stringify` has written. */
+/** Of bytes, of a text, or of a value that the host has parsed: `JSON.stringify` restores what `JSON.stringify` has written. */
 export function bodyText(body: unknown): string {
   if (typeof body === 'string') return body;
   if (body instanceof Uint8Array) return Buffer.from(body).toString('utf8');

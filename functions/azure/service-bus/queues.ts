@@ -12,7 +12,7 @@ export interface QueueAddress {
   readonly name: string;
   /** In the namespace. */
   readonly entity: string;
-  /** Where a function puts what failed for good: it can add a reason only to a message of its own. */
+  /** The dead letters of a function, which cannot add a reason to the message that it was given. */
   readonly failedEntity: string;
 }
 
@@ -53,7 +53,7 @@ export function resolveQueues({ queues }: QueueOptions): Queues {
   return { of, all: () => [...addresses.values()] };
 }
 
-/** What Service Bus allows, less the letters that end in a `-failed` too long. */
+/** What Service Bus allows, with room for `-failed`. */
 const entityPattern = /^[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,250}[A-Za-z0-9])?$/;
 
 /** Throws `CONFIG`. */

@@ -1,4 +1,4 @@
-/** The only file that imports the SDK, and it is imported on first use: loading it takes longer than all the rest. */
+/** The only file that imports the SDK. It is loaded on first use: that takes longer than all the rest. */
 
 import {
   type RetryOptions,
@@ -7,11 +7,11 @@ import {
   type ServiceBusReceiver,
   type ServiceBusSender,
 } from '@azure/service-bus';
-import type { Entity, Holding, OutgoingParcel, ReceivedMessage, ServiceBusApi } from './api.ts';
-import type { Access } from './connection.ts';
+import type { Access } from './access.ts';
+import type { BusMessage, Entity, Holding, ReceivedMessage, ServiceBusApi } from './api.ts';
 import { codeOf } from './errors.ts';
 
-/** Service Bus answers a drain with all it has, so a look need not wait for a reply. */
+/** Service Bus answers a drain with all it has, so a look needs no long wait. */
 const lookMs = 20;
 
 export function openServiceBus(
@@ -25,8 +25,8 @@ export function openServiceBus(
       : new ServiceBusClient(access.fullyQualifiedNamespace, access.credential as never, { retryOptions });
   const senders = new Map<string, ServiceBusSender>();
   const receivers = new Map<string, ServiceBusReceiver>();
-  /** A receiver does one thing at a time. */
-  const turns = new Map<ServiceBusReceiver, Promise<unknown>>();
+  /** The last call of each receiver: a receiver does one thing at a time. */
+  const lastCalls = new Map<ServiceBusReceiver, Promise<unknown>>();
 
   function senderOf(queue: string): ServiceBusSender {
     const sender = senders.get(queue) ?? client.createSender(queue);
@@ -34,7 +34,7 @@ export function openServiceBus(
     return sender;
   }
 
-  /** @param use those that wait and those that look keep out of each other's way */
+  /** @param use separate receivers, so that a look need not wait for a long poll */
   function receiverOf({ name, deadLetters }: Entity, use: 'waits' | 'looks' = 'looks'): ServiceBusReceiver {
     const key = `${use} ${deadLetters ? 'dead' : 'own'} ${name}`;
     const receiver =
@@ -53,10 +53,10 @@ export function openServiceBus(
   }
 
   /**
-   * A request over the management link that is under way when the connection goes is never answered, and the SDK waits a
-   * minute for it, or for ever. These change nothing when they are repeated.
+   * When the connection breaks, a request over the management link is never answered, and the SDK waits a minute or for
+   * ever. These requests may be repeated.
    */
-  async function asked<T>(request: () => Promise<T>): Promise<T> {
+  async function repeated<T>(request: () => Promise<T>): Promise<T> {
     for (let tries = 0; ; tries++) {
       try {
         return await within(timeoutInMs, request());
@@ -66,7 +66,7 @@ export function openServiceBus(
     }
   }
 
-  /** Settling on a link that is gone goes on over the management link, after the SDK's own timeout. */
+  /** When its link is gone, the SDK settles over the management link, after a timeout of its own. */
   const settled = (work: Promise<void>): Promise<void> => within(2 * (maxRetries + 1) * timeoutInMs, work);
 
   async function receiveWith(
@@ -74,9 +74,9 @@ export function openServiceBus(
     max: number,
     maxWaitTimeInMs: number,
   ): Promise<ReceivedMessage[]> {
-    const before = turns.get(receiver) ?? Promise.resolve();
+    const before = lastCalls.get(receiver) ?? Promise.resolve();
     const mine = before.then(() => receiver.receiveMessages(max, { maxWaitTimeInMs }));
-    turns.set(
+    lastCalls.set(
       receiver,
       mine.catch(() => {}),
     );
@@ -84,10 +84,10 @@ export function openServiceBus(
   }
 
   return {
-    async send(queue, parcels) {
+    async send(queue, messages) {
       const sender = senderOf(queue);
-      const answers: (unknown | null)[] = new Array(parcels.length).fill(null);
-      for (const addresses of groupsOf(parcels)) await sendGroup(sender, parcels, addresses, answers);
+      const answers: (unknown | null)[] = new Array(messages.length).fill(null);
+      for (const indexes of groupsOf(messages)) await sendGroup(sender, messages, indexes, answers);
       return answers;
     },
     async receive(entity, max, waitMs) {
@@ -100,16 +100,16 @@ export function openServiceBus(
     abandon: (entity, holding) => settled(receiverOf(entity).abandonMessage(heldBy(holding))),
     deadLetter: (entity, holding, facts) =>
       settled(receiverOf(entity).deadLetterMessage(heldBy(holding), facts)),
-    renew: (entity, holding) => asked(() => receiverOf(entity).renewMessageLock(heldBy(holding))),
+    renew: (entity, holding) => repeated(() => receiverOf(entity).renewMessageLock(heldBy(holding))),
     peek: (entity, from, max) =>
-      asked(() => receiverOf(entity).peekMessages(max, { fromSequenceNumber: longFrom(from) as never })),
+      repeated(() => receiverOf(entity).peekMessages(max, { fromSequenceNumber: longFrom(from) as never })),
     close: () => client.close(),
   };
 }
 
 /**
- * When a look ends, the SDK gives Service Bus 200 ms to answer, and then closes the link: what is unsettled on it takes 10
- * seconds or more to settle. A process that is busy for 200 ms has not read the answer. The SDK has no option for it.
+ * When a look ends, the SDK gives Service Bus 200 ms to answer and then closes the link. Settling the messages of that link then
+ * takes 10 seconds or more. A process that is busy for 200 ms misses the answer. The SDK has no option for it.
  */
 function patient(receiver: ServiceBusReceiver, timeoutMs: number): ServiceBusReceiver {
   const inner = receiver as unknown as {
@@ -143,64 +143,64 @@ async function within<T>(ms: number, work: Promise<T>): Promise<T> {
     return await Promise.race([work, late]);
   } finally {
     clearTimeout(stop);
-    work.catch(() => {}); // its answer may still come, when nobody waits for it
+    work.catch(() => {}); // a late failure must not go unhandled
   }
 }
 
-/** Scheduled messages and others never share a batch: its envelope repeats what its first message says. */
-function groupsOf(parcels: readonly OutgoingParcel[]): number[][] {
-  const isDelayed = (i: number) => parcels[i]!.scheduledEnqueueTimeUtc !== undefined;
-  return [...Map.groupBy(parcels.keys(), isDelayed).values()];
+/** Scheduled messages and others never share a batch: the batch takes its schedule from its first message. */
+function groupsOf(messages: readonly BusMessage[]): number[][] {
+  const isDelayed = (i: number) => messages[i]!.scheduledEnqueueTimeUtc !== undefined;
+  return [...Map.groupBy(messages.keys(), isDelayed).values()];
 }
 
 async function sendGroup(
   sender: ServiceBusSender,
-  parcels: readonly OutgoingParcel[],
-  addresses: readonly number[],
+  messages: readonly BusMessage[],
+  indexes: readonly number[],
   answers: (unknown | null)[],
 ): Promise<void> {
   let batch: number[] = [];
   let open = await sender.createMessageBatch();
   const flush = async () => {
-    if (batch.length > 0) await sendBatch(sender, parcels, batch, open, answers);
+    if (batch.length > 0) await sendBatch(sender, messages, batch, open, answers);
     batch = [];
   };
-  for (const address of addresses) {
-    const message: ServiceBusMessage = parcels[address]!;
+  for (const i of indexes) {
+    const message: ServiceBusMessage = messages[i]!;
     if (!open.tryAddMessage(message)) {
       await flush();
       open = await sender.createMessageBatch();
-      // Alone in a batch it is larger than on its own: then let Service Bus decide.
+      // A batch of one is larger than the message itself: let Service Bus decide.
       if (!open.tryAddMessage(message)) {
-        answers[address] = await sender.sendMessages(message).then(() => null, causeOf);
+        answers[i] = await sender.sendMessages(message).then(() => null, causeOf);
         continue;
       }
     }
-    batch.push(address);
+    batch.push(i);
   }
   await flush();
 }
 
 async function sendBatch(
   sender: ServiceBusSender,
-  parcels: readonly OutgoingParcel[],
-  addresses: readonly number[],
+  messages: readonly BusMessage[],
+  indexes: readonly number[],
   batch: Awaited<ReturnType<ServiceBusSender['createMessageBatch']>>,
   answers: (unknown | null)[],
 ): Promise<void> {
-  const message = addresses.length === 1 ? parcels[addresses[0]!]! : batch;
+  const message = indexes.length === 1 ? messages[indexes[0]!]! : batch;
   const answer = await sender.sendMessages(message).then(() => null, causeOf);
-  for (const address of addresses) answers[address] = answer;
+  for (const i of indexes) answers[i] = answer;
 }
 
 const causeOf = (error: unknown): unknown => error ?? new Error('Service Bus gave no reason.');
 
-/** A message that came here is settled on its link; of another one its token is enough, over the management link. */
+/** A message received here is settled on its link. For another one the token is enough, over the management link. */
 function heldBy(holding: Holding): never {
   return ('delivery' in holding ? holding : { ...holding, delivery: {} }) as never;
 }
 
-/** What the SDK takes for a `Long`: it asks for the mark and for the bytes, and the package is not ours to import. */
+/** A `Long` as far as the SDK looks: its mark and its bytes. The package itself is no dependency of ours. */
 const longFrom = (text: string): unknown => ({
   __isLong__: true,
   toBytesBE() {

@@ -1,8 +1,8 @@
-/** How to get into a storage account: the same for tables and blobs. */
+/** Access to a storage account, for tables and blobs. */
 
 import { config, shown } from '../../../core/base/errors.ts';
 import { identityEndpoint, managedIdentity } from '../identity.ts';
-import type { Credential } from '../service-bus/connection.ts';
+import type { Credential } from '../service-bus/access.ts';
 
 export interface StorageOptions {
   /** `DefaultEndpointsProtocol=https;AccountName=…;AccountKey=…`, or `UseDevelopmentStorage=true`. Either this or `endpoint`. */
@@ -17,14 +17,14 @@ export type StorageAccess =
   | { readonly connectionString: string }
   | { readonly endpoint: string; readonly credential: Credential };
 
-/** Throws `CONFIG` for options that name no way in, or two. Does not look for an identity yet. */
+/** Throws `CONFIG` unless the options name one way to connect. Does not look for an identity yet. */
 export function checkStorage(options: StorageOptions, caller: string): void {
   const { connectionString, endpoint, credential } = options;
   if ((connectionString === undefined) === (endpoint === undefined)) {
     const got = connectionString === undefined ? 'neither' : 'both';
     throw config(`${caller} expects either connectionString or endpoint, got ${got}.`);
   }
-  // No piece of it appears in an error: it is a secret.
+  // A connection string is a secret: no part of it appears in an error.
   if (connectionString !== undefined && !isConnectionString(connectionString)) {
     throw config(
       `${caller} expects connectionString to be like DefaultEndpointsProtocol=https;AccountName=…;AccountKey=…, got something else.`,
@@ -42,13 +42,13 @@ export function checkStorage(options: StorageOptions, caller: string): void {
   }
 }
 
-/** Asked for on first use, when the host has set what it sets. */
+/** For the first use, when the host has set its variables. */
 export function storageAccess(
   { connectionString, endpoint: given, credential }: StorageOptions,
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): StorageAccess {
   if (connectionString !== undefined) return { connectionString };
-  const endpoint = given!.replace(/\/$/, ''); // as Azure shows it, it ends with one
+  const endpoint = given!.replace(/\/$/, ''); // Azure shows it with a slash at its end
   if (credential !== undefined) return { endpoint, credential };
   const identity = identityEndpoint(env, null);
   if (identity) return { endpoint, credential: managedIdentity(identity) };
@@ -57,7 +57,7 @@ export function storageAccess(
   );
 }
 
-/** Whether it says itself that its requests are not encrypted, as that of an emulator does. */
+/** Whether it asks for unencrypted requests, as that of an emulator does. */
 export const isPlain = (connectionString: string): boolean =>
   /(^|;)\s*(UseDevelopmentStorage=true|DefaultEndpointsProtocol=http|(Table|Blob)Endpoint=http:[^;]*)\s*(;|$)/i.test(
     connectionString,
@@ -69,5 +69,5 @@ const isConnectionString = (text: unknown): boolean =>
     (/(^|;)\s*DefaultEndpointsProtocol=/i.test(text) && /(^|;)\s*AccountKey=/i.test(text)) ||
     /(^|;)\s*SharedAccessSignature=/i.test(text));
 
-/** It may hold a signature. */
+/** A query may hold a signature, which is a secret. */
 const isSigned = (endpoint: unknown): boolean => typeof endpoint === 'string' && endpoint.includes('?');

@@ -1,9 +1,9 @@
-/** What the SDKs of storage throw, as ours: with what to do about it. */
+/** Errors of the storage SDKs as LongshoreErrors, with what to do about them. */
 
 import { LongshoreError } from '../../../core/base/errors.ts';
 import { toError } from '../../../core/base/failure.ts';
 
-/** By the codes of the service: what somebody has to set right, and how. */
+/** By the codes of the service: how to fix the configuration. */
 const remedies: Readonly<Record<string, string>> = {
   TableNotFound: 'Create the table with `longshore migrate` or a template.',
   ContainerNotFound: 'Create the container, or correct its name.',
@@ -20,14 +20,14 @@ export interface StorageFailure {
   /** For people: `Table storage`. */
   readonly service: string;
   /** `table jobs` */
-  readonly address: string;
-  /** To be installed where it is missing. */
+  readonly where: string;
+  /** The package to install where it is missing. */
   readonly sdk: string;
 }
 
 /** @param during for people: `reading` */
 export function storageError(
-  { service, address, sdk }: StorageFailure,
+  { service, where, sdk }: StorageFailure,
   during: string,
   cause: unknown,
 ): LongshoreError {
@@ -35,12 +35,12 @@ export function storageError(
   const code = codeOf(cause);
   const remedy = code === 'ERR_MODULE_NOT_FOUND' ? `Run npm install ${sdk}.` : remedies[code ?? ''];
   const message = messageOf(cause);
-  const failed = `${service} failed while ${during} (${address}): ${code === null || message.includes(code) ? '' : `${code}: `}${message}.`;
+  const failed = `${service} failed while ${during} (${where}): ${code === null || message.includes(code) ? '' : `${code}: `}${message}.`;
   if (remedy === undefined) return new LongshoreError('BACKEND', failed, { cause });
   return new LongshoreError('CONFIG', `${failed} ${remedy}`, { cause });
 }
 
-/** What the service says, without the time and the number of the request. */
+/** The message of the service, without the time and the number of the request. */
 function messageOf(error: unknown): string {
   const { odataError } = detailsOf(error) as { odataError?: { message?: { value?: unknown } } };
   const said = odataError?.message?.value;
@@ -51,7 +51,7 @@ function messageOf(error: unknown): string {
 
 const detailsOf = (error: unknown): object => (error as { details?: object } | null)?.details ?? {};
 
-/** That of the service, else of the SDK or the network. */
+/** The code of the service, else of the SDK or the network. */
 export function codeOf(error: unknown): string | null {
   const { code } = (error ?? {}) as { code?: unknown };
   const { odataError, errorCode } = detailsOf(error) as {

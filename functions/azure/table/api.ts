@@ -1,16 +1,16 @@
-/** The SDK on first use, and its errors as ours. */
+/** Loads the SDK on first use, and turns its errors into LongshoreErrors. */
 
 import { storageError } from '../storage/errors.ts';
 import type { TableStoreOptions } from './options.ts';
 import type { TableApi } from './sdk.ts';
 
 export interface Table {
-  /** `during` is for the error of what `work` asks for. */
+  /** Runs `work`; an error says what it happened `during`. */
   call<T>(during: string, work: (api: TableApi) => Promise<T>): Promise<T>;
 }
 
 export function openTable(options: TableStoreOptions): Table {
-  const failure = { service: 'Table storage', address: `table ${options.table}`, sdk: '@azure/data-tables' };
+  const failure = { service: 'Table storage', where: `table ${options.table}`, sdk: '@azure/data-tables' };
   let opening: Promise<TableApi> | null = null;
   const open = async (): Promise<TableApi> => (await import('./sdk.ts')).openApi(options);
   return {

@@ -1,4 +1,4 @@
-/** State in one table of Azure Table storage, for queues that keep none: a pure Azure application needs no database beside it. */
+/** Keys, records and workers in one table of Azure Table storage: an app on Azure needs no other database. */
 
 import { config, shown } from '../../../core/base/errors.ts';
 import type { Stores } from '../../../core/contract/store.ts';
@@ -9,8 +9,8 @@ import type { TableStoreOptions } from './options.ts';
 export type { TableStoreOptions } from './options.ts';
 
 /**
- * Loads and opens nothing before the first use. The table must be there: `longshore migrate` or a template makes it. Moments
- * are those of the processes' clocks, so hosts should agree about the time to the second.
+ * Loads and opens nothing before the first use. The table must exist: `longshore migrate` or a template makes it. Times are
+ * those of the processes' clocks, so the clocks of the hosts should agree to the second.
  */
 export function tableStore(options: TableStoreOptions): Stores & Required<Pick<Stores, 'migrate' | 'close'>> {
   const { table } = options;

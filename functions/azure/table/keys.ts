@@ -11,7 +11,7 @@ const stepSize = 100;
 
 interface Version {
   readonly etag: string;
-  /** The row that says when to look whether the key may go. */
+  /** The row that says when to check whether the key may be removed. */
   readonly look: string;
 }
 
@@ -46,7 +46,7 @@ export function tableKeys(table: Table): PurgedKeyTable {
             { create: { partitionKey: partition, rowKey: look, key: row } },
           ]);
         }
-        // A look that comes too early is moved by the one who looks, so that to extend a hold is one write.
+        // Extending a hold is one write: the look row stays, and a purge that looks too early moves it.
         const { etag, look } = JSON.parse(over) as Version;
         return api.commit(partition, [{ update: entityOf(partition, row, look, stored), over: etag }]);
       }),
@@ -56,7 +56,7 @@ export function tableKeys(table: Table): PurgedKeyTable {
         const { etag, look } = JSON.parse(version) as Version;
         const partition = keyPartition(key);
         if (!(await api.remove(partition, rowOf(key), etag))) return false;
-        await api.remove(partition, look); // one that is left behind goes with a purge
+        await api.remove(partition, look); // a purge removes one that is left behind
         return true;
       }),
 
@@ -73,7 +73,7 @@ export function tableKeys(table: Table): PurgedKeyTable {
   };
 }
 
-/** `true`: the key was past its time, and is gone. */
+/** `true`: the key was past its time and was removed. */
 async function lookInto(api: TableApi, look: Found, now: number): Promise<boolean> {
   const { partitionKey: partition, rowKey, key } = look;
   const found = await api.get(partition, key!);
@@ -87,7 +87,7 @@ async function lookInto(api: TableApi, look: Found, now: number): Promise<boolea
     ]);
     return false;
   }
-  // Of a key that is there no more, or that another look stands for by now, only this look goes.
+  // Where the key is gone, or has another look row by now, only this look row is removed.
   if (found && stored && !(await api.remove(partition, key!, found.etag))) return false;
   await api.remove(partition, rowKey);
   return stored !== null;

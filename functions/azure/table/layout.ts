@@ -1,5 +1,5 @@
 /**
- * The one table. Table storage has neither a second index nor expiry, so there are entities that stand for both. Those of a
+ * The one table. Table storage has neither a second index nor expiry, so further entities stand for both. All entities of a
  * job are in one partition, so that they change together or not at all:
  *
  * | partition    | row                           | what                                                             |
@@ -11,7 +11,7 @@
  * |              | `look:<moment>:<uuid>`        | when to look whether a key may go                                |
  * | `workers`    | `<id>`                        | a worker's heartbeat                                             |
  *
- * One partition takes some 2,000 entities a second, hence eight.
+ * One partition takes some 2,000 entities a second, so there are eight.
  */
 
 import { createHash } from 'node:crypto';
@@ -32,14 +32,14 @@ function names(kind: string): string[] {
   return Array.from({ length: shards }, (_, shard) => `${kind}-${shard}`);
 }
 
-/** Spreads names evenly, always the same way. */
+/** Spreads names evenly. The same name always gets the same shard. */
 function shardOf(name: string): number {
   let sum = 0;
   for (let i = 0; i < name.length; i++) sum = (sum * 31 + name.charCodeAt(i)) >>> 0;
   return sum % shards;
 }
 
-/** A name as part of a row's key, where / \ # ? and control characters must not be, nor more than 1 KB. */
+/** A name as a part of a row's key, which must not have / \ # ? or control characters, nor be longer than 1 KB. */
 export function safe(name: string): string {
   if (/^[\w.@:-]{1,200}$/.test(name)) return name;
   return `~${createHash('sha256').update(name).digest('hex')}`;
@@ -47,7 +47,7 @@ export function safe(name: string): string {
 
 const latest = 9_999_999_999_999_999n;
 
-/** Sorts as text like the moment does as a number. */
+/** Sorts as text as the moment sorts as a number. */
 export const momentText = (at: number): string => String(Math.max(0, Math.ceil(at))).padStart(16, '0');
 
 /** The later the moment, the earlier the text. */
@@ -57,7 +57,7 @@ export const backwards = (at: number): string =>
 /** Letters in one property of type text: it holds 64 KB, two bytes each. */
 const mostLetters = 32_000;
 
-/** A text as properties `text0`, `text1`, …; never cuts a character in two. */
+/** A text as properties `text0`, `text1`, …, never cut in the middle of a character. */
 export function textProperties(text: string): Record<string, string> {
   const properties: Record<string, string> = {};
   for (let from = 0, n = 0; from < text.length; n++) {
@@ -75,5 +75,5 @@ export function textOf(entity: Readonly<Record<string, string>>): string {
   return text;
 }
 
-/** An entity holds 1 MB at most, two bytes a letter; leaves room for its other properties. */
+/** An entity holds 1 MB at most, with two bytes per letter. This leaves room for other properties. */
 export const fits = (text: string): boolean => text.length <= 450_000;

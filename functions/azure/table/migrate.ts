@@ -1,4 +1,4 @@
-/** `longshore migrate`: makes the table when it is missing. One that is there is looked at and left alone. */
+/** `longshore migrate`: creates a missing table. An existing one is checked and not changed. */
 
 import { config } from '../../../core/base/errors.ts';
 import { openTable } from './api.ts';
@@ -12,7 +12,7 @@ export async function migrateTable(options: TableStoreOptions): Promise<{ from: 
   const table = openTable(options);
   const partition = await table.call('looking at the table', (api) => api.somePartition());
   if (partition === 'missing') {
-    // Two at once: the second finds it there, which is as good.
+    // Two processes may do so at once: creating an existing table is no error.
     await table.call('creating the table', (api) => api.create());
     return { from: null, to: version };
   }

@@ -20,12 +20,12 @@ const ended = ['completed', 'cancelled'] as const;
 const dead = ['failed', 'expired'] as const;
 const statuses: readonly JobStatus[] = ['pending', 'processing', 'retrying', ...ended, ...dead];
 
-/** One purge call removes at most so many records of a partition; a transaction holds a hundred steps. */
+/** One purge call removes at most so many records of a partition: three steps each, and a transaction holds a hundred. */
 const stepSize = 33;
-/** New records sent together: two steps each, and 4 MB at most, which new ones are far from. */
+/** New records in one transaction: two steps each, and far from its limit of 4 MB. */
 const batchSize = 50;
 
-/** What was read, and the rows that stand for it in lists and among what is to be purged. */
+/** The version that was read, and the rows that stand for the record in lists and for purging. */
 interface Version {
   readonly etag: string;
   readonly listed: string;
@@ -55,7 +55,7 @@ function entitiesOf(row: RecordRow): { job: Entity; listed: Entity; past: Entity
   };
 }
 
-/** One entity for another, where its key or what it says has changed. */
+/** Replaces an entity whose row may have changed. */
 function replaced(before: string, next: Entity | null): Step[] {
   const removed = before !== '' && before !== next?.rowKey ? [{ remove: before }] : [];
   return [...removed, ...(next ? [{ put: next }] : [])];
@@ -86,7 +86,7 @@ export function tableRecords(table: Table): RecordTable {
     return [{ create: job }, { put: listed }, ...(past ? [{ put: past }] : [])];
   }
 
-  /** Those that are there already stay as they are; one of them would have the whole batch refused. */
+  /** Known records stay as they are. One of them makes the whole batch fail, so it is then sent record by record. */
   async function addBatch(partition: string, rows: readonly RecordRow[]): Promise<void> {
     if (rows.length > 1 && (await commit(partition, rows.flatMap(created)))) return;
     for (const row of rows) await commit(partition, created(row));
@@ -111,23 +111,23 @@ export function tableRecords(table: Table): RecordTable {
       if (over === null) return commit(partition, created(row));
       const { etag, ...before } = JSON.parse(over) as Version;
       const { job, listed, past } = entitiesOf(row);
-      // A living job's address in the lists says nothing that changes: progress is one entity, and no transaction.
-      const moved =
+      // The list row of a living job says nothing that changes, so its progress is one write without a transaction.
+      const relisted =
         listed.rowKey === before.listed && isLiving(listed.rowKey) ? [] : replaced(before.listed, listed);
-      return commit(partition, [{ update: job, over: etag }, ...moved, ...replaced(before.past, past)]);
+      return commit(partition, [{ update: job, over: etag }, ...relisted, ...replaced(before.past, past)]);
     },
 
     async list({ queue, job, status }, max, past) {
       const equal = { ...(queue === undefined ? {} : { queue }), ...(job === undefined ? {} : { job }) };
-      const addresses = (status === undefined ? statuses : [status]).flatMap((each) =>
+      const ranges = (status === undefined ? statuses : [status]).flatMap((each) =>
         jobPartitions.map((partition) => ({ partition, status: each })),
       );
       const found: Found[] = [];
       await table.call('listing', (api) =>
-        forEach(addresses, async (address) => {
-          const shown = shownSince(address.status, past);
+        forEach(ranges, async ({ partition, status: each }) => {
+          const shown = shownSince(each, past);
           const above = shown === null ? {} : { above: ['finished', momentText(shown)] as const };
-          const range = { partition: address.partition, ...within(address.status), equal, ...above, max };
+          const range = { partition, ...within(each), equal, ...above, max };
           found.push(...(await api.range(range)));
         }),
       );
@@ -137,7 +137,7 @@ export function tableRecords(table: Table): RecordTable {
         .map(([id]) => id)
         .slice(0, max);
       const rows = new Map((await read(ids)).map(({ row }) => [row.id, row]));
-      // One that changes its status just now may have been found in two addresses, or in one that it has left.
+      // A job that changes its status meanwhile may be listed twice, or still under the status it has left.
       return ids
         .flatMap((id) => rows.get(id) ?? [])
         .filter((row) => status === undefined || row.status === status);
@@ -145,12 +145,12 @@ export function tableRecords(table: Table): RecordTable {
 
     async purge(past, now) {
       let count = 0;
-      const shelves = jobPartitions.flatMap((partition) => [
+      const ranges = jobPartitions.flatMap((partition) => [
         { partition, kind: 'ended', before: past.ended },
         { partition, kind: 'dead', before: past.dead },
       ]);
       await table.call('purging', (api) =>
-        forEach(shelves, async ({ partition, kind, before }) => {
+        forEach(ranges, async ({ partition, kind, before }) => {
           const range = {
             partition,
             from: `past:${kind}:`,
@@ -158,18 +158,18 @@ export function tableRecords(table: Table): RecordTable {
             atMost: ['guarded', momentText(now)] as const,
             max: stepSize,
           };
-          // Whoever reopens a record takes its address away, and with it the right to remove it.
-          const gone = (found: readonly Found[]) =>
+          // Reopening a record removes its `past` row, and then this transaction fails.
+          const remove = (found: readonly Found[]) =>
             api.commit(
               partition,
               found.flatMap(({ id, listed, rowKey }) =>
-                [rowOf(id!), listed!, rowKey].map((remove) => ({ remove })),
+                [rowOf(id!), listed!, rowKey].map((row) => ({ remove: row })),
               ),
             );
           const found = await api.range(range);
           if (found.length === 0) return;
-          if (await gone(found)) count += found.length;
-          else for (const one of found) if (await gone([one])) count++;
+          if (await remove(found)) count += found.length;
+          else for (const one of found) if (await remove([one])) count++;
         }),
       );
       return count;
@@ -177,14 +177,14 @@ export function tableRecords(table: Table): RecordTable {
   };
 }
 
-/** Of pairs of id and moment, which counts backwards; those of one moment by id, the last one first. */
+/** Sorts pairs of id and moment, which counts backwards. Pairs of the same moment go by id, the last one first. */
 const newestFirst = ([a, at]: readonly [string, string], [b, other]: readonly [string, string]): number =>
   at === other ? (a < b ? 1 : -1) : at < other ? -1 : 1;
 
 /** The rows of a kind: `;` follows `:`. */
 const within = (kind: string) => ({ from: `${kind}:`, to: `${kind};` });
 
-/** What finished then or before is past its time; `null` for living jobs. */
+/** Records that finished then or before are past their time; `null` for living jobs. */
 function shownSince(status: JobStatus, past: Past): number | null {
   if (dead.some((each) => each === status)) return past.dead;
   return ended.some((each) => each === status) ? past.ended : null;

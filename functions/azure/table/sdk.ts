@@ -1,11 +1,11 @@
-/** The only file that imports the SDK, and it is imported on first use: loading it takes longer than all the rest. */
+/** The only file that imports the SDK. It is loaded on first use: that takes longer than all the rest. */
 
 import { TableClient, type TableEntity, type TransactionAction } from '@azure/data-tables';
 import { isPlain, storageAccess } from '../storage/access.ts';
 import { codeOf } from '../storage/errors.ts';
 import type { TableStoreOptions } from './options.ts';
 
-/** Properties are texts; `etag` comes with what was read. */
+/** All properties are texts. */
 export interface Entity {
   readonly partitionKey: string;
   readonly rowKey: string;
@@ -13,7 +13,7 @@ export interface Entity {
 }
 export type Found = Entity & { readonly etag: string };
 
-/** A part of a change. What is to be created must not be there; what is to be removed must. */
+/** A part of a change. `create` fails for an existing row, `remove` for a missing one. */
 export type Step =
   | { readonly create: Entity }
   | { readonly update: Entity; readonly over: string }
@@ -22,26 +22,26 @@ export type Step =
 
 export interface Range {
   readonly partition: string;
-  /** The first row, and the first one that is not meant. */
+  /** The first row, and the first one after the range. */
   readonly from: string;
   readonly to: string;
-  /** Properties that have to be equal. */
+  /** Properties that must be equal. */
   readonly equal?: Readonly<Record<string, string>>;
-  /** A property, and what it must be greater than, or at most. */
+  /** A property with the value that it must exceed, or must not exceed. */
   readonly above?: readonly [string, string];
   readonly atMost?: readonly [string, string];
-  /** Stops after so many that fit. */
+  /** Stops after so many matches. */
   readonly max: number;
 }
 
 /** The requests Longshore makes. */
 export interface TableApi {
   get(partition: string, row: string): Promise<Found | null>;
-  /** All of it or nothing; `false`: somebody else was first. */
+  /** All or nothing; `false`: somebody else was first. */
   commit(partition: string, steps: readonly Step[]): Promise<boolean>;
-  /** Whatever is there. */
+  /** Overwrites any version. */
   put(entity: Entity): Promise<void>;
-  /** `false`: it is not there, or no longer as it was read. */
+  /** `false`: it is missing, or has changed since it was read. */
   remove(partition: string, row: string, etag?: string): Promise<boolean>;
   /** By row, first to last. */
   range(range: Range): Promise<Found[]>;
@@ -52,7 +52,7 @@ export interface TableApi {
 
 const timeoutMs = 15_000;
 const retryOptions = { maxRetries: 3, retryDelayInMs: 250, maxRetryDelayInMs: 3_000 };
-/** What one answer holds at most. */
+/** The most that one answer holds. */
 const pageSize = 1_000;
 
 const overtaken = new Set([
@@ -153,7 +153,7 @@ function filterOf({ partition, from, to, equal = {}, above, atMost }: Range): st
   return conditions.join(' and ');
 }
 
-/** Not by `odata` of the SDK, which leaves a value bare that stands alone. */
+/** The SDK's own `odata` would leave a value that stands alone without quotes. */
 const quoted = (value: string): string => `'${value.replaceAll("'", "''")}'`;
 
 async function unlessOvertaken(sent: Promise<unknown>): Promise<boolean> {

@@ -1,4 +1,4 @@
-/** What is loaded with the first key, record or heartbeat. */
+/** Loaded with the first key, record or heartbeat. */
 
 import { systemClock } from '../../../core/base/clock.ts';
 import { keyStore } from '../../../core/kit/records/keys.ts';
@@ -15,7 +15,7 @@ export function openStores(options: TableStoreOptions): OpenStores {
   const table = openTable(options);
   const retention = { ...defaultRetention, ...options.retention };
   const [rows, keys, workers] = [tableRecords(table), tableKeys(table), tableWorkers(table)];
-  /** Nothing goes by itself: Table storage knows no expiry. */
+  /** Table storage has no expiry, so a purge removes keys and workers too. */
   const swept: RecordTable = {
     ...rows,
     async purge(past, now) {
@@ -33,6 +33,6 @@ export function openStores(options: TableStoreOptions): OpenStores {
     records,
     writer: records.writer,
     workers,
-    close: async () => {}, // requests stand alone: there is no connection to end
+    close: async () => {}, // there is no connection to close
   };
 }

@@ -1,58 +1,49 @@
-/** A dead letter: the message as it came, with why beside it. */
+/** A dead letter: the message as it came, with the reason beside it. */
 
 import type { DeadLetter } from '../../../core/contract/admin.ts';
 import type { AbandonReason } from '../../../core/contract/outcome.ts';
 import type { Abandon, JobLease } from '../../../core/contract/queue.ts';
-import type { DeadLetterFacts, OutgoingParcel, ReceivedMessage } from './api.ts';
-import { deliveryOf, messageIdOf, propertiesOf, someOf, type Tags, textOf } from './message.ts';
+import type { BusMessage, DeadLetterFacts, ReceivedMessage } from './api.ts';
+import { busMessage, deliveryOf, someOf, type Tags, textOf } from './message.ts';
 
 /** Bytes. Service Bus allows 4,096 characters; a body may leave less room. */
 const longestError = 1_500;
 
-/** For Service Bus' own dead letters. */
-export function factsOf(lease: JobLease, why: Abandon, now: number): DeadLetterFacts {
-  return {
-    deadLetterReason: why.reason,
-    deadLetterErrorDescription: cut(why.error),
-    'longshore.attempt': String(lease.attempt),
-    'longshore.diedAt': String(now),
-  };
-}
-
-/** What a dead letter says of its end. */
-export interface Letter {
+/** How a job ended. Stored as JSON in the intent log, so the names of its members stay. */
+export interface Death {
   readonly reason: AbandonReason;
   readonly error: string;
   readonly attempt: number;
   readonly diedAt: number;
 }
 
-export const letterFor = (lease: JobLease, { reason, error }: Abandon, diedAt: number): Letter => {
+export const deathOf = (lease: JobLease, { reason, error }: Abandon, diedAt: number): Death => {
   return { reason, error: cut(error), attempt: lease.attempt, diedAt };
 };
 
-/** For the `-failed` queue of a function, which cannot add anything to the message that it was given. */
-export function letterParcel(body: string, tags: Tags, why: Letter): OutgoingParcel {
-  return {
-    messageId: messageIdOf(tags),
-    body: Buffer.from(body),
-    contentType: 'application/json',
-    ...(tags.job !== '' && { subject: tags.job }),
-    applicationProperties: {
-      ...propertiesOf(tags),
-      ...someOf({
-        'longshore.reason': why.reason,
-        'longshore.error': cut(why.error),
-        'longshore.attempt': String(why.attempt),
-        'longshore.diedAt': String(why.diedAt),
-      }),
-    },
-  };
+/** For the dead-letter queue of Service Bus itself. */
+export const factsOf = ({ reason, error, attempt, diedAt }: Death): DeadLetterFacts => ({
+  deadLetterReason: reason,
+  deadLetterErrorDescription: error,
+  'longshore.attempt': String(attempt),
+  'longshore.diedAt': String(diedAt),
+});
+
+/** For the `-failed` queue: a function cannot add anything to the message that it was given. */
+export function deadMessage(body: string, tags: Tags, death: Death): BusMessage {
+  const message = busMessage(body, { ...tags, group: null }, null, 0);
+  const facts = someOf({
+    'longshore.reason': death.reason,
+    'longshore.error': death.error,
+    'longshore.attempt': String(death.attempt),
+    'longshore.diedAt': String(death.diedAt),
+  });
+  return { ...message, applicationProperties: { ...message.applicationProperties, ...facts } };
 }
 
 const reasons: readonly string[] = ['permanent', 'exhausted', 'crash-loop', 'rejected', 'expired'];
 
-export function letterOf(message: ReceivedMessage, queue: string, now: number): DeadLetter {
+export function deadLetterOf(message: ReceivedMessage, queue: string, now: number): DeadLetter {
   const { body, deliveryCount, enqueuedAt, tags } = deliveryOf(message);
   const { applicationProperties = {}, deadLetterReason, deadLetterErrorDescription } = message;
   const own = (name: string) => textOf(applicationProperties, `longshore.${name}`);

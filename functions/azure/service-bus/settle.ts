@@ -1,43 +1,43 @@
 /**
- * How leases end. Each verb first takes the lease from those held, and puts it back when Service Bus could not be told.
- * A message is given back as a copy: only a new message can have a time of its own, and only it begins without deliveries.
+ * How leases end. Each verb first takes the lease from those held, and puts it back when Service Bus cannot be reached.
+ * A message is released as a copy: only a new message can be scheduled, and only a new one begins without deliveries.
  */
 
 import type { Abandon, Ack, JobLease, JobSettler, Nack } from '../../../core/contract/queue.ts';
-import type { Holding, OutgoingParcel } from './api.ts';
+import type { BusMessage, Holding } from './api.ts';
 import type { Connection } from './connection.ts';
+import { type Death, deadMessage, deathOf, factsOf } from './dead-message.ts';
 import { isLockLost, serviceBusError } from './errors.ts';
-import { ticketOf } from './leases.ts';
-import { factsOf, type Letter, letterFor, letterParcel } from './letters.ts';
+import type { Intent, IntentLog } from './intent-log.ts';
+import { receiptOf } from './leases.ts';
 import type { Locks } from './locks.ts';
-import { copyOf, parcelOf, type Tags } from './message.ts';
-import type { Move, Moves } from './moves.ts';
+import { busMessage, copyOf, type Tags } from './message.ts';
 
-export interface Settling {
+export interface Settlers {
   /** For messages that were fetched here. */
   readonly own: JobSettler;
-  /** For messages that a host holds and completes itself when it is told that they are done. */
+  /** For messages that a host holds. It completes them itself when the function returns. */
   readonly pushed: JobSettler;
-  /** A second time it changes nothing, where the queue detects duplicates. */
-  repeat(queue: string, body: string, tags: Tags, move: Move): Promise<void>;
+  /** Sends the copy again. Changes nothing where the queue detects duplicates. */
+  repeat(queue: string, body: string, tags: Tags, intent: Intent): Promise<void>;
 }
 
-export function createSettling(connection: Connection, locks: Locks, moves: Moves | null): Settling {
+export function createSettlers(connection: Connection, locks: Locks, intents: IntentLog | null): Settlers {
   const { clock, addressOf, call } = connection;
 
-  function sendCopy(queue: string, body: string, tags: Tags, move: Move): Promise<void> {
-    const copy = parcelOf(body, copyOf(tags, move), move.notBefore, clock.now());
+  function sendCopy(queue: string, body: string, tags: Tags, intent: Intent): Promise<void> {
+    const copy = busMessage(body, copyOf(tags, intent), intent.notBefore, clock.now());
     return sendOne(addressOf(queue).entity, copy, `sending back to queue "${queue}"`);
   }
 
-  function sendLetter(queue: string, body: string, tags: Tags, letter: Letter): Promise<void> {
+  function sendDead(queue: string, body: string, tags: Tags, death: Death): Promise<void> {
     const { failedEntity } = addressOf(queue);
     const during = `sending to the queue of dead letters "${failedEntity}"`;
-    return sendOne(failedEntity, letterParcel(body, tags, letter), during);
+    return sendOne(failedEntity, deadMessage(body, tags, death), during);
   }
 
-  async function sendOne(entity: string, parcel: OutgoingParcel, during: string): Promise<void> {
-    const [failure] = await call(during, (api) => api.send(entity, [parcel]));
+  async function sendOne(entity: string, message: BusMessage, during: string): Promise<void> {
+    const [failure] = await call(during, (api) => api.send(entity, [message]));
     if (failure) throw serviceBusError(during, failure);
   }
 
@@ -73,15 +73,15 @@ export function createSettling(connection: Connection, locks: Locks, moves: Move
   function nackWith(completes: boolean) {
     return (lease: JobLease, { delayMs, countAttempt }: Nack): Promise<boolean> =>
       settle(lease, async (holding) => {
-        const { tags, lockToken } = ticketOf(lease);
-        const move: Move = {
+        const { tags } = receiptOf(lease);
+        const intent: Intent = {
           attempts: countAttempt ? lease.attempt : lease.attempt - 1,
           interrupted: !countAttempt && lease.interrupted,
           notBefore: delayMs > 0 ? clock.now() + delayMs : null,
         };
         await prove(lease, holding);
-        await moves?.note(addressOf(lease.queue).entity, tags, lockToken, move);
-        await sendCopy(lease.queue, lease.body, tags, move);
+        await intents?.write(addressOf(lease.queue).entity, tags, intent);
+        await sendCopy(lease.queue, lease.body, tags, intent);
         if (completes) await complete(lease, holding).catch(unlessLost);
       });
   }
@@ -92,7 +92,7 @@ export function createSettling(connection: Connection, locks: Locks, moves: Move
   ): Promise<boolean[]> {
     const results = await Promise.allSettled(leases.map(work));
     const failed = results.filter((result) => result.status === 'rejected');
-    // Where some could be call, the others have had their tries: they come back when their locks end.
+    // When some succeed, the failed ones have had their retries: those messages come back when their locks end.
     if (failed.length > 0 && failed.length === results.length) throw failed[0]!.reason;
     return results.map((result) => result.status === 'fulfilled' && result.value);
   }
@@ -105,8 +105,8 @@ export function createSettling(connection: Connection, locks: Locks, moves: Move
     );
 
   return {
-    repeat: (queue, body, tags, move) =>
-      move.letter ? sendLetter(queue, body, tags, move.letter) : sendCopy(queue, body, tags, move),
+    repeat: (queue, body, tags, intent) =>
+      intent.letter ? sendDead(queue, body, tags, intent.letter) : sendCopy(queue, body, tags, intent),
     own: {
       ack: (acks) =>
         each(
@@ -117,7 +117,7 @@ export function createSettling(connection: Connection, locks: Locks, moves: Move
       abandon: (lease: JobLease, why: Abandon) =>
         settle(lease, async (holding) => {
           if (why.reason === 'cancelled') return complete(lease, holding);
-          const facts = factsOf(lease, why, clock.now());
+          const facts = factsOf(deathOf(lease, why, clock.now()));
           await (await connection.api()).deadLetter(nameOf(lease), holding, facts);
         }),
       renew,
@@ -132,20 +132,20 @@ export function createSettling(connection: Connection, locks: Locks, moves: Move
       abandon: (lease, why) =>
         settle(lease, async (holding) => {
           if (why.reason === 'cancelled') return;
-          const { tags, lockToken } = ticketOf(lease);
-          const letter = letterFor(lease, why, clock.now());
-          const move: Move = { attempts: lease.attempt, interrupted: false, notBefore: null, letter };
+          const { tags } = receiptOf(lease);
+          const letter = deathOf(lease, why, clock.now());
+          const intent: Intent = { attempts: lease.attempt, interrupted: false, notBefore: null, letter };
           await prove(lease, holding);
-          await sendLetter(lease.queue, lease.body, tags, letter);
-          // Not before: a job whose letter could not be sent runs once more. Without the note one that was sent does so too.
-          await moves?.note(addressOf(lease.queue).entity, tags, lockToken, move).catch(() => {});
+          await sendDead(lease.queue, lease.body, tags, letter);
+          // Written afterwards: a job whose dead letter cannot be sent must run again. If this write fails, it runs again too.
+          await intents?.write(addressOf(lease.queue).entity, tags, intent).catch(() => {});
         }),
       renew,
     },
   };
 }
 
-/** The copy is what counts: a message that stays comes again, and is then replaced by the same copy. */
+/** The copy was sent, so a lost lock does no harm: the message comes again and is replaced by the same copy. */
 function unlessLost(error: unknown): void {
   if (!isLockLost(error)) throw error;
 }

@@ -1,35 +1,34 @@
-/** From deliveries to leases, whoever has received them. */
+/** Makes leases of deliveries, received here or by a host. */
 
 import type { JobLease } from '../../../core/contract/queue.ts';
 import type { Connection } from './connection.ts';
+import type { IntentLog } from './intent-log.ts';
 import { leaseFrom } from './leases.ts';
 import type { Locks } from './locks.ts';
 import { type Delivery, deliveryOf } from './message.ts';
-import type { Moves } from './moves.ts';
 import type { QueueAddress } from './queues.ts';
-import type { Settling } from './settling.ts';
+import type { Settlers } from './settle.ts';
 
-export interface Receiving {
+export interface Receiver {
   /** One receive call. `waitMs` 0 = look once. */
   receive(address: QueueAddress, max: number, leaseMs: number, waitMs: number): Promise<JobLease[]>;
-  /** A message that a host holds. `null` = it was given back before, and is done. */
+  /** Of a message that a host holds. `null` = it was replaced by its copy before, and is done. */
   accept(queue: string, delivery: Delivery, expiresAt: number): Promise<JobLease | null>;
 }
 
-export function createReceiving(
+export function createReceiver(
   connection: Connection,
   locks: Locks,
-  settling: Settling,
-  moves: Moves | null,
-): Receiving {
+  repeat: Settlers['repeat'],
+  intents: IntentLog | null,
+): Receiver {
   const { clock, addressOf, call } = connection;
 
   async function accept(queue: string, delivery: Delivery, expiresAt: number): Promise<JobLease | null> {
-    const { tags, body, lockToken, deliveryCount } = delivery;
-    const begun =
-      deliveryCount > 1 ? await moves?.recall(addressOf(queue).entity, tags, lockToken) : undefined;
+    const { tags, body, deliveryCount } = delivery;
+    const begun = deliveryCount > 1 ? await intents?.read(addressOf(queue).entity, tags) : null;
     if (!begun) return leaseFrom(delivery, queue, expiresAt);
-    await settling.repeat(queue, body, tags, begun);
+    await repeat(queue, body, tags, begun);
     return null;
   }
 
@@ -51,7 +50,7 @@ export function createReceiving(
             await (await connection.api()).complete(entity, message);
           }
         } catch {
-          // A store that cannot be asked, or a broker that cannot be told: the message comes back when its lock ends.
+          // The store or the broker failed: the message comes back when its lock ends.
         }
       }
       return leases;

@@ -1,0 +1,40 @@
+/** Sends messages of the app to their queues. */
+
+import type { JobSender, OutgoingMessage, SendResult } from '../../../core/contract/queue.ts';
+import { tooLarge } from '../../../core/kit/body-limit.ts';
+import { sendPerQueue } from '../../../core/kit/per-queue.ts';
+import type { Connection } from './connection.ts';
+import { serviceBusError } from './errors.ts';
+import { busMessage } from './message.ts';
+import type { QueueAddress } from './queues.ts';
+
+export function createSender({ clock, addressOf, call }: Connection, maxBodyBytes: number): JobSender {
+  async function send(
+    { name, entity }: QueueAddress,
+    messages: readonly OutgoingMessage[],
+  ): Promise<SendResult[]> {
+    const now = clock.now();
+    const outgoing = messages.map(({ id, job, group, notBefore, body, hints }) => {
+      // A moved message needs an id of its own: a queue that had it before would drop it as a duplicate.
+      const series = hints?.move ? `${id}:${hints.move}` : id;
+      const tags = { id, job, group, attempts: 0, copies: 0, series, interrupted: false };
+      return busMessage(body, tags, notBefore, now);
+    });
+    const during = `sending to queue "${name}"`;
+    const failures = await call(during, (api) => api.send(entity, outgoing));
+    return messages.map(({ id }, i) =>
+      failures[i] === null
+        ? { ok: true, id, duplicate: false }
+        : { ok: false, id, error: serviceBusError(during, failures[i]) },
+    );
+  }
+
+  return {
+    enqueue: (messages) =>
+      sendPerQueue(messages, {
+        refusal: ({ body }) => tooLarge(body, maxBodyBytes),
+        addressOf: ({ queue }) => addressOf(queue),
+        send,
+      }),
+  };
+}
