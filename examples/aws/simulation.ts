@@ -1,4 +1,4 @@
-/** What stands around the shop's functions in `longshore simulate lambda`, a DynamoDB included. */
+/** The services around the shop's functions in `longshore simulate lambda`, with a DynamoDB. */
 
 import type { Server } from 'node:http';
 import { createRequire } from 'node:module';
@@ -16,7 +16,7 @@ export interface Surroundings {
   readonly queueUrl: string;
 }
 
-/** As `npm run package:aws` does it. */
+/** As `npm run package:aws` builds it. */
 export function buildShop(folder: string): Promise<unknown> {
   return bundleFunction(join(import.meta.dirname, 'main.ts'), folder, ['sharp', 'pdfkit']);
 }

@@ -1,7 +1,6 @@
 /**
- * The example app as Azure Functions: `npm run package:azure` makes the folder that is deployed. Nothing here throws while it is
- * loaded, because a host that cannot load this file has no functions and hardly says why: what is missing is told by
- * the first call. The shop's own data is a file here and lives as long as an instance's disk does.
+ * The example app as Azure Functions: `npm run package:azure` makes the folder to deploy. This file must not throw while it is
+ * loaded: the host would have no functions and hardly say why. The first call reports what is missing. The shop's own data is a file here and lives as long as an instance's disk does.
  */
 
 import { tmpdir } from 'node:os';
@@ -23,7 +22,7 @@ const services = createServices({
 });
 const { app } = createExampleApp(services);
 
-/** On one's own machine the storage of local.settings.json; in Azure the app's identity, which needs no such secret. */
+/** On a developer's machine the storage of local.settings.json; in Azure the app's identity, which needs no secret. */
 function storage(endpoint: string) {
   const { AzureWebJobsStorage: connectionString } = process.env;
   return connectionString ? { connectionString } : { endpoint };

@@ -12,7 +12,7 @@ export interface LocalQueueOptions {
   /** Of `longshore emulate servicebus`; `undefined` = one in this process. */
   readonly connectionString: string | undefined;
   readonly keys: KeyStore | undefined;
-  /** Whether what is in the queues is removed. */
+  /** Whether to empty the queues. */
   readonly fresh: boolean;
 }
 
@@ -51,7 +51,7 @@ const endpointIn = (connectionString: string): string =>
 
 const lookMs = 100;
 
-/** serviceBus() itself refuses to: whoever looks is not told which messages are running. Here nothing is. */
+/** serviceBus() itself refuses to clear: a listing does not say which messages are running. Here none is. */
 async function empty(
   { admin }: Contract.QueueBackend,
   connectionString: string,
@@ -66,8 +66,8 @@ async function empty(
   }
   const { deadLetters } = admin!;
   for (;;) {
-    const letters = await deadLetters.list({ max: 500 });
-    if ((await deadLetters.discard(letters.map(({ id }) => id))) === 0) return;
+    const dead = await deadLetters.list({ max: 500 });
+    if ((await deadLetters.discard(dead.map(({ id }) => id))) === 0) return;
   }
 }
 

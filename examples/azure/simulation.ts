@@ -1,4 +1,4 @@
-/** What stands around the shop's function app in `longshore simulate functions`. */
+/** The services around the shop's function app in `longshore simulate functions`. */
 
 import { connect } from '../../core/index.ts';
 import { serviceBus } from '../../functions/azure/index.ts';

@@ -77,7 +77,7 @@ export async function bundleFunction(
   };
 }
 
-/** Some packages still ask for node's modules by `require`, which an ES module does not have. */
+/** Some packages still load node's modules with `require`, which an ES module does not have. */
 function provideRequire(paths: readonly string[]): void {
   const banner =
     "import{createRequire as requireOf}from'node:module';const require=requireOf(import.meta.url);\n";
@@ -91,9 +91,9 @@ const startFile = 'start.mjs';
 const workerFile = 'worker.mjs';
 
 /**
- * Splitting leaves what is loaded together in many small files, one for every set of parts that shares it, and to open a file
- * takes longer than to run it: an empty first event 7.3 ms instead of 4.9. So they become one file; each keeps its place as a list of
- * re-exports, for the parts that are loaded later. Returns the bytes that are loaded with the first of them.
+ * Splitting leaves code that is loaded together in many small files, one for every set of parts that shares it. Opening a file
+ * takes longer than running it: an empty first event takes 7.3 ms instead of 4.9. So they become one file, and each small file stays as
+ * a list of re-exports for the parts that are loaded later. Returns the bytes that are loaded with the first of them.
  */
 async function joinFiles(
   folder: string,
@@ -130,7 +130,7 @@ async function joinFiles(
 const leaveOthers: Plugin = {
   name: 'leave what is loaded later, or was joined before',
   setup({ onResolve }) {
-    // Parts keep their order by importing each other for nothing else, whatever the package says whose folder they are in.
+    // Some parts import each other only for their order, so no import may be dropped, whatever the package says of side effects.
     onResolve({ filter: /^\./ }, ({ kind, path, resolveDir }) =>
       kind === 'dynamic-import' || path === `./${startFile}`
         ? { path, external: true }
@@ -139,9 +139,9 @@ const leaveOthers: Plugin = {
   },
 };
 
-/** Node looks for what is required in the layers too, but not for what is imported. */
+/** Node looks for modules in layers with `require`, but not with `import`. */
 export function onDemand(names: readonly string[]): Plugin {
-  // Not `require` by that name, because a bundler would follow it, here to this very module.
+  // Not named `require`: a bundler would follow it, here to this very module.
   const trap = (name: string) => `import { createRequire } from 'node:module';
     const load = createRequire(import.meta.url);
     export default new Proxy(function () {}, {
@@ -154,7 +154,7 @@ export function onDemand(names: readonly string[]): Plugin {
     setup({ onResolve, onLoad }) {
       if (names.length === 0) return;
       const filter = new RegExp(`^(${names.join('|')})$`);
-      // What the trap itself asks for is the package and not the trap.
+      // Inside the trap the name means the package itself.
       onResolve({ filter }, ({ path, namespace }) =>
         namespace === 'layer' ? { path, external: true } : { path, namespace: 'layer', sideEffects: false },
       );

@@ -1,6 +1,6 @@
 /**
- * The queues of the example for the official emulator of Service Bus, which allows less than Azure: messages live for an hour,
- * duplicates are remembered for five minutes, ten deliveries. `node infra/azure/emulator.ts > infra/selfhost/servicebus.json`
+ * The queues of the example for the official emulator of Service Bus, which allows less than Azure: messages live for an hour, the
+ * duplicate window is five minutes, and there are ten deliveries. `node infra/azure/emulator.ts > infra/selfhost/servicebus.json`
  */
 
 import { createExampleApp } from '../../examples/app/app.ts';

@@ -13,7 +13,7 @@ import { template } from './template.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const folder = resolve(process.argv[2] ?? join(root, 'dist/azure'));
-/** With native code or files of their own, so they are installed and not bundled. */
+/** They have native code or files, so they are installed and not bundled. */
 const installed = ['sharp', 'pdfkit'];
 
 rmSync(folder, { recursive: true, force: true });
@@ -31,7 +31,7 @@ const { metafile } = await build({
   mainFields: ['module', 'main'],
   external: ['@azure/functions-core'], // only the host has it
   plugins: [onDemand(installed)],
-  // Packages that are not modules ask for node's by require.
+  // Older packages load node's modules with require.
   banner: {
     js: "import{createRequire as requireOf}from'node:module';const require=requireOf(import.meta.url);",
   },
@@ -45,7 +45,7 @@ const manifest = {
   version,
   private: true,
   type: 'module',
-  main: 'main.mjs', // the worker of Functions loads what stands here
+  main: 'main.mjs', // the worker of Functions loads it
   dependencies: Object.fromEntries(installed.map((name) => [name, devDependencies[name]])),
 };
 writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);

@@ -1,6 +1,6 @@
 /**
- * Everything that a function app on Service Bus needs, as an ARM template: `az deployment group create` takes it as it is.
- * No key lies about: the app's own identity may send, receive, read its code, keep its state, and nothing else.
+ * All that a function app on Service Bus needs, as an ARM template for `az deployment group create`. It has no keys: the app's own
+ * identity may send, receive, read its code and keep its state, and nothing else.
  */
 
 import type { SBQueue } from '@azure/arm-servicebus';
@@ -21,10 +21,10 @@ export const queueProperties = {
   requiresDuplicateDetection: true, // cannot be switched on later
   duplicateDetectionHistoryTimeWindow: 'PT1H', // longer than a redelivery takes, also behind a long queue
   defaultMessageTimeToLive: 'P14D',
-  deadLetteringOnMessageExpiration: true, // nothing is lost in silence
+  deadLetteringOnMessageExpiration: true, // expired messages are kept
 } satisfies SBQueue;
 
-/** Whoever retries one dead letter takes others in passing, and every time counts. */
+/** Retrying one dead letter locks others too, and each time counts as a delivery. */
 const failedQueue = {
   ...queueProperties,
   maxDeliveryCount: 2000,
@@ -37,7 +37,7 @@ const namespace = "resourceId('Microsoft.ServiceBus/namespaces', parameters('nam
 /** Storage accounts have letters and digits only. */
 const storageName = "concat('st', uniqueString(resourceGroup().id, parameters('name')))";
 const storage = `resourceId('Microsoft.Storage/storageAccounts', ${storageName})`;
-/** Another account than the host's: who owns that one may read the app's code and keys, and needs none of this. */
+/** Not the host's account: access to that one includes the app's code and keys. */
 const stateName = "concat('dt', uniqueString(resourceGroup().id, parameters('name')))";
 const state = `resourceId('Microsoft.Storage/storageAccounts', ${stateName})`;
 const tables = `resourceId('Microsoft.Storage/storageAccounts/tableServices', ${stateName}, 'default')`;
@@ -87,7 +87,7 @@ const account = (name: string) => ({
   },
 });
 
-/** A part of the account that holds what jobs leave behind. */
+/** A part of the account that holds the state of jobs. */
 const statePart = (type: string, path: string, dependsOn: readonly string[], properties: object = {}) => ({
   type: `Microsoft.Storage/storageAccounts/${type}`,
   apiVersion: '2023-05-01',
@@ -96,7 +96,7 @@ const statePart = (type: string, path: string, dependsOn: readonly string[], pro
   properties,
 });
 
-/** Payloads that nobody fetched: of messages that were never sent, of dead letters that were discarded or expired. */
+/** Leftover payloads: of messages that were never sent, and of dead letters that were discarded or have expired. */
 const leftOver = {
   policy: {
     rules: [
@@ -154,7 +154,7 @@ export function template(queues: readonly string[]) {
       signingKeys: secret('kid:base64,kid:base64; the first signs.'),
       apiKey: secret('For enqueueing over HTTP: at least 32 random characters.'),
       smtpUrl: secret('Where the example sends its mail.'),
-      webhookUrl: text('Whom the example tells.'),
+      webhookUrl: text('Where the example sends its webhooks.'),
       paymentUrl: text('Where the example takes payments.'),
       mostInstances: {
         type: 'int',

@@ -1,10 +1,10 @@
 /**
  * Joins the core's modules into three files. Loading some thirty small files takes longer than running them: `import
- * 'longshore'` costs half as much. Three and not one, because a bundler keeps or leaves out whole files: a function carries what
- * defines jobs at its start, what runs them when the first has come, and the polling worker never. Every module keeps its own
- * path as a list of re-exports, so that the rest of the package, and whoever follows a type to its file, finds it where it
- * was, and every class exists once. Two kinds of modules stay apart: one that needs a package, so that a user's bundler can leave both
- * out, and one that finds files by its own path.
+ * 'longshore'` takes half the time. A bundler keeps or leaves out whole files, so there are three: a function loads what defines
+ * jobs at its start, what runs them with its first event, and the polling worker never. Every module keeps its own path as a
+ * list of re-exports: imports of the package and links from types still work, and every class exists once. Two kinds of
+ * modules stay apart: those that need a package, so that a user's bundler can leave both out, and those that find files by
+ * their own path.
  */
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -33,7 +33,7 @@ export async function bundleCore(folder: string): Promise<void> {
   }
 }
 
-/** What each file is made of. */
+/** The modules of each file. */
 type Parts = ReadonlyMap<string, readonly string[]>;
 
 function partsOf(core: string, index: string, joined: ReadonlyMap<string, readonly string[]>): Parts {
@@ -90,7 +90,7 @@ async function joinPart(
   });
 }
 
-/** What another file holds is imported from there. */
+/** Imports the modules of another file from there. */
 const fromOther = (parts: Parts, own: string): Plugin => ({
   name: 'import from the other parts',
   setup({ onResolve }) {

@@ -1,4 +1,4 @@
-/** Completes the compiled tree to a folder that `npm pack` can release as it is. */
+/** Completes the compiled tree: `npm pack` can release the folder then. */
 
 import {
   copyFileSync,
@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { basename, extname, join } from 'node:path';
 
-/** As much of package.json as is read or changed here. */
+/** The fields of package.json that are used here. */
 export interface Manifest {
   readonly name: string;
   readonly version: string;
@@ -29,7 +29,7 @@ export function stage(root: string, folder: string): Manifest {
   }
   for (const paper of papers) copyFileSync(join(root, paper), join(folder, paper));
   for (const path of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
-    if (path.endsWith('.js.map')) placeSource(join(folder, path));
+    if (path.endsWith('.js.map')) nameSources(join(folder, path));
   }
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest;
   const text = JSON.stringify(publishedManifest(manifest), null, 2);
@@ -37,23 +37,23 @@ export function stage(root: string, folder: string): Manifest {
   return manifest;
 }
 
-/** What the compiler leaves behind. A list, so that a key or a database lying about is never released. */
+/** Files that the compiler does not copy. A list, so that a stray key or database is never released. */
 function isAsset(path: string): boolean {
   return (
     statSync(path).isDirectory() || ['.sql', '.lua', '.html', '.css', '.svg', '.json'].includes(extname(path))
   );
 }
 
-/** A source map carries its source; the path from the build folder to the sources would name this machine's folders. */
-function placeSource(path: string): void {
+/** Only the names of sources: their paths would show this machine's folders. */
+function nameSources(path: string): void {
   const map = JSON.parse(readFileSync(path, 'utf8')) as { sources: string[] };
   map.sources = map.sources.map((source) => basename(source));
   writeFileSync(path, JSON.stringify(map));
 }
 
-/** The repository's package.json without what only a checkout needs, its exports and bin pointing at the built files. */
+/** package.json without what only a checkout needs. Its exports and bin name the built files. */
 export function publishedManifest(manifest: Manifest): Record<string, unknown> {
-  // `main` is what the worker of Azure Functions loads here; whoever installs the package goes by `exports`.
+  // `main` is for the worker of Azure Functions in this repository. The package has `exports`.
   const {
     private: _,
     main,

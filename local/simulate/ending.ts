@@ -4,7 +4,7 @@ import { pause } from '../waiting.ts';
 
 export type CleanUp = (() => unknown)[];
 
-/** Whatever comes of `run`, what it has put on the list is done afterwards, the last first. */
+/** After `run`, also when it fails, calls the functions it has put on the list, the last first. */
 export async function cleaningUp<T>(run: (cleanUp: CleanUp) => Promise<T>): Promise<T> {
   const cleanUp: CleanUp = [];
   try {
@@ -46,7 +46,7 @@ export function endingAt(outer: AbortSignal, cleanUp: CleanUp): Ending {
 }
 
 const lookEveryMs = 250;
-/** Brokers count approximately, and a job may be about to enqueue another one: only what is idle so often in a row is. */
+/** Brokers count approximately, and a job may be about to enqueue another one. So idle means idle so often in a row. */
 const idleLooks = 3;
 
 export async function untilIdle(

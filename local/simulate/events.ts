@@ -1,4 +1,4 @@
-/** What every simulation tells, and what stands around one. */
+/** Events of every simulation, and the services around one. */
 
 export interface Around {
   /** Set for the functions, beside what the simulation itself sets. */
@@ -9,7 +9,7 @@ export interface Around {
 }
 
 export type SimulationEvent =
-  /** What people should know before anything happens: what it is about, and the sentence. */
+  /** Shown at the start: lines of a subject and a sentence. */
   | { readonly type: 'ready'; readonly lines: readonly (readonly [what: string, text: string])[] }
   | {
       readonly type: 'invoked';

@@ -11,7 +11,7 @@ export interface Bindings {
   readonly connections: readonly string[];
   readonly timers: readonly { readonly name: string; readonly schedule: string }[];
   readonly hasHttp: boolean;
-  /** Names of functions with other triggers, which nobody will call. */
+  /** Names of functions with other triggers, which the simulation does not call. */
   readonly others: readonly string[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * The module `@azure/functions-core`, which only the Functions host provides. With it `@azure/functions` believes that it
- * runs there: what it registers comes here, and what is called goes through its own conversions.
+ * The module `@azure/functions-core`, which only the Functions host provides. With it `@azure/functions` runs as in the host: it
+ * registers its functions here, and calls go through its own conversions.
  */
 
 import { createRequire, Module } from 'node:module';
@@ -88,7 +88,7 @@ function install(): void {
   };
 }
 
-/** Runs `load`, which registers functions, and tells which. */
+/** Runs `load` and returns the functions that it has registered. */
 export function registered(load: () => void): Registry {
   const mine = begin();
   try {

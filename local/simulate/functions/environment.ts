@@ -4,7 +4,7 @@ import { format } from 'node:util';
 
 type Values = Readonly<Record<string, string | undefined>>;
 
-/** Sets these, `undefined` = removes it; the answer puts back what was there. */
+/** Sets these variables; `undefined` removes one. Returns how to restore them. */
 export function setEnvironment(values: Values): () => void {
   const before = Object.keys(values).map((name) => [name, process.env[name]] as const);
   assign(Object.entries(values));
@@ -20,7 +20,7 @@ function assign(entries: readonly (readonly [name: string, value: string | undef
 
 const methods = ['log', 'info', 'debug', 'warn', 'error'] as const;
 
-/** What a function app writes with `console` belongs to the host's log. The answer ends it. */
+/** Sends what a function app writes with `console` to the host's log. Returns how to end that. */
 export function captureConsole(onLine: (line: string) => void): () => void {
   // biome-ignore-start lint/suspicious/noConsole: that is what it is about
   const before = methods.map((name) => [name, console[name]] as const);

@@ -1,4 +1,4 @@
-/** What host.json says, as far as the simulation goes by it. */
+/** The settings of host.json that the simulation uses. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -10,7 +10,7 @@ export interface HostSettings {
   readonly functionTimeoutMs: number;
   /** Of one queue. */
   readonly maxConcurrentCalls: number;
-  /** So long a lock is renewed. */
+  /** How long a lock is renewed. */
   readonly maxLockRenewalMs: number;
   readonly routePrefix: string;
 }
@@ -26,7 +26,7 @@ interface HostJson {
   };
 }
 
-/** Of the folder of the app's main file, or of one above it. Throws `CONFIG` for a file that says nothing sensible. */
+/** Of the folder of the app's main file, or of one above it. Throws `CONFIG` for a wrong value. */
 export function hostSettings(folder: string): HostSettings {
   const path = hostJsonAbove(folder);
   const { functionTimeout, extensions: { serviceBus = {}, http = {} } = {} } = path ? read(path) : {};

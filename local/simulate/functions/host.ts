@@ -1,6 +1,6 @@
 /**
- * A Functions host in this process: it loads an app, and calls its functions with what a trigger would give them, through
- * the conversions of the real `@azure/functions`.
+ * A Functions host in this process: it loads an app and calls its functions as triggers would, through the conversions of the real
+ * `@azure/functions`.
  */
 
 import {
@@ -35,7 +35,7 @@ export const startFunctions = (load: () => void): FunctionsHost => hostOf(regist
 
 /**
  * @param url of the app's main file
- * @param onLog is told every line of a call's log as well
+ * @param onLog gets every line of a call's log too
  */
 export const startFunctionsFrom = async (
   url: string,

@@ -1,4 +1,4 @@
-/** What is simulated, and with which numbers of a deployment. */
+/** What is simulated, and with which settings of a deployment. */
 
 import type { Around, SimulationEvent } from '../events.ts';
 
@@ -13,7 +13,7 @@ export interface Surroundings {
 export interface FunctionsSimulationConfig {
   /** The app's main file, which calls `azure()`; relative to the config. */
   readonly entry: string;
-  /** Starts what the jobs need around them, before the app is loaded. */
+  /** Starts the services that the jobs need, before the app is loaded. */
   start?(where: Surroundings): Promise<Around>;
 }
 

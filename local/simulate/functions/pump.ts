@@ -1,4 +1,4 @@
-/** The trigger of one queue while the host runs: calls at the same time, and locks that are renewed meanwhile. */
+/** The trigger of one queue while the host runs: makes concurrent calls and renews their locks. */
 
 import type { ServiceBusReceivedMessage } from '@azure/service-bus';
 import { toError } from '../../../core/base/failure.ts';
@@ -14,7 +14,7 @@ export interface PumpOptions {
   readonly maxDeliveries: number;
   readonly stopping: AbortSignal;
   on(event: SimulationEvent): void;
-  /** Service Bus cannot be asked any more. */
+  /** Service Bus does not answer any more. */
   broken(error: unknown): void;
 }
 
@@ -25,7 +25,7 @@ export interface Pump {
   readonly done: Promise<void>;
 }
 
-/** So long one receive call waits: a stop waits for it too, because one that is broken off may take messages along. */
+/** How long one receive call waits. A stop waits for it too: a call that is broken off may still receive messages. */
 const waitMs = 1_000;
 /** Service Bus answers a look with all it has. */
 const lookMs = 20;
@@ -50,7 +50,7 @@ export function startPump(options: PumpOptions): Pump {
   function renewing(message: ServiceBusReceivedMessage, startedAt: number): () => void {
     const timer = setInterval(() => {
       if (Date.now() - startedAt > options.maxLockRenewalMs) return clearInterval(timer);
-      trigger.renew(queue, message).catch(() => clearInterval(timer)); // then the settlement tells
+      trigger.renew(queue, message).catch(() => clearInterval(timer)); // then the message cannot be completed, which is reported
     }, options.lockMs / 3);
     return () => clearInterval(timer);
   }
@@ -61,7 +61,7 @@ export function startPump(options: PumpOptions): Pump {
       const messages = await trigger.receive(queue, 1, waitMs);
       const free = maxConcurrentCalls - calls.size - messages.length;
       if (messages.length > 0 && free > 0) messages.push(...(await trigger.receive(queue, free, lookMs)));
-      if (stopping.aborted) return; // what has come meanwhile is locked in a Service Bus that ends too
+      if (stopping.aborted) return; // messages received meanwhile are locked in a Service Bus that ends too
       for (const message of messages) {
         const mine: Promise<void> = call(message)
           .catch(broken)

@@ -1,6 +1,6 @@
 /**
- * The trigger for Service Bus, as its documentation and source describe it: receive, call, then complete what has
- * returned and abandon what has thrown. Metadata are those of one message.
+ * The trigger for Service Bus, as its documentation and source describe it: receives a message, calls the function, and completes
+ * the message when the function returns, or abandons it when it throws.
  */
 
 import {
@@ -9,6 +9,7 @@ import {
   type ServiceBusReceiver,
 } from '@azure/service-bus';
 import type { Clock } from '../../../core/base/clock.ts';
+import { forEach } from '../../../core/kit/parallel.ts';
 import type { TypedData } from './core-module.ts';
 import type { FunctionsHost } from './host.ts';
 
@@ -16,7 +17,7 @@ export interface TriggerOptions {
   readonly host: FunctionsHost;
   readonly connectionString: string;
   readonly clock: Clock;
-  /** After so long the host kills the process: the message stays locked. */
+  /** After this time the host kills the process: the message stays locked. */
   readonly functionTimeoutMs: number;
   /** Calls at the same time. @default 16 */
   readonly maxConcurrentCalls?: number;
@@ -32,15 +33,15 @@ export interface Call {
 }
 
 export interface ServiceBusTrigger {
-  /** Takes up to so many messages, or none after `waitMs`. */
+  /** Receives up to `max` messages, or none after `waitMs`. */
   receive(queue: string, max: number, waitMs: number): Promise<ServiceBusReceivedMessage[]>;
   /** Calls the queue's function with a message, and settles it. */
   call(queue: string, message: ServiceBusReceivedMessage): Promise<Call>;
   /** Rejects when the lock was lost. */
   renew(queue: string, message: ServiceBusReceivedMessage): Promise<void>;
-  /** Takes what is ready in the queue, and calls the queue's function once per message. */
+  /** Receives the ready messages, and calls the queue's function once per message. */
   poll(queue: string): Promise<Call[]>;
-  /** Takes what is ready and does nothing, as a process that dies at once. */
+  /** Receives the ready messages and does nothing, like a process that dies at once. */
   lose(queue: string): Promise<number>;
   close(): Promise<void>;
 }
@@ -52,7 +53,7 @@ export function createServiceBusTrigger(options: TriggerOptions): ServiceBusTrig
   function open(queue: string): ServiceBusReceiver {
     const options = { skipParsingBodyAsJson: true, maxAutoLockRenewalDurationInMs: 0 };
     const receiver = client.createReceiver(queue, options);
-    // The host is another process: a function that keeps this one busy must not cost its link. serviceBus() does the same.
+    // The real host is another process: a busy function must not break its link here. serviceBus() does the same.
     const inner = receiver as unknown as { _createBatchingReceiver?: (...given: unknown[]) => Batching };
     const create = inner._createBatchingReceiver;
     if (create)
@@ -63,7 +64,8 @@ export function createServiceBusTrigger(options: TriggerOptions): ServiceBusTrig
       };
     return receiver;
   }
-  const turns = new Map<string, Promise<unknown>>();
+  /** The last call of each receiver: a receiver does one thing at a time. */
+  const lastCalls = new Map<string, Promise<unknown>>();
 
   function receiverOf(queue: string) {
     const receiver = receivers.get(queue) ?? open(queue);
@@ -71,11 +73,10 @@ export function createServiceBusTrigger(options: TriggerOptions): ServiceBusTrig
     return receiver;
   }
 
-  /** A receiver does one thing at a time. */
   async function receive(queue: string, max: number, waitMs: number): Promise<ServiceBusReceivedMessage[]> {
-    const before = turns.get(queue) ?? Promise.resolve();
+    const before = lastCalls.get(queue) ?? Promise.resolve();
     const mine = before.then(() => receiverOf(queue).receiveMessages(max, { maxWaitTimeInMs: waitMs }));
-    turns.set(
+    lastCalls.set(
       queue,
       mine.catch(() => {}),
     );
@@ -121,12 +122,12 @@ export function createServiceBusTrigger(options: TriggerOptions): ServiceBusTrig
       await receiverOf(queue).renewMessageLock(message);
     },
     async poll(queue) {
-      const next = (await look(queue)).values();
       const calls: Call[] = [];
-      const lane = async () => {
-        for (const message of next) calls.push(await call(queue, message));
-      };
-      await Promise.all(Array.from({ length: maxConcurrentCalls }, lane));
+      await forEach(
+        await look(queue),
+        async (message) => calls.push(await call(queue, message)),
+        maxConcurrentCalls,
+      );
       return calls;
     },
     lose: async (queue) => (await look(queue)).length,
@@ -134,7 +135,7 @@ export function createServiceBusTrigger(options: TriggerOptions): ServiceBusTrig
   };
 }
 
-/** What the SDK keeps to itself. */
+/** Private state of the SDK. */
 interface Batching {
   readonly _batchingReceiverLite?: { _drainTimeoutInMs?: number };
 }

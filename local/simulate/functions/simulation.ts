@@ -24,10 +24,10 @@ import { startPump } from './pump.ts';
 import { createServiceBusTrigger } from './service-bus-trigger.ts';
 import { runTimer } from './timer.ts';
 
-/** A call under way may take so long after a stop. The app itself drains, and gives back what does not end. */
+/** A running call may take so long after a stop. The app itself drains, and releases jobs that do not end. */
 const drainMs = 15_000;
 
-/** Rejects with the first thing that makes it useless: an app that does not load, a port that is taken, a play that fails. */
+/** Rejects with the first thing that ends it: an app that does not load, a port that is taken, a play that fails. */
 export async function simulateFunctions(
   options: FunctionsSimulationOptions,
   signal: AbortSignal,
@@ -80,7 +80,7 @@ async function run(
     throw config(
       `Expected ${entry} to register a function for a queue, got ${host.functions.length} others. Call azure() in it.`,
     );
-  // Nothing of a trigger's leads elsewhere, whatever is set outside.
+  // No trigger connects to another namespace, whatever is set outside.
   for (const name of bindings.connections)
     cleanUp.push(
       setEnvironment({ [name]: connectionString, [`${name}__fullyQualifiedNamespace`]: undefined }),

@@ -1,11 +1,11 @@
-/** A timer trigger: at the moments of its six fields, in UTC. */
+/** A timer trigger: runs at the times of its six fields, in UTC. */
 
 import { Cron } from 'croner';
 import { config } from '../../../core/base/errors.ts';
 import { toError } from '../../../core/base/failure.ts';
 import { pause } from '../../waiting.ts';
 
-/** Once at the start too, so that there is something to see. Throws `CONFIG` for a schedule that is none. */
+/** Also runs at the start, to show something at once. Throws `CONFIG` for a wrong schedule. */
 export async function runTimer(
   { name, schedule }: { readonly name: string; readonly schedule: string },
   stopping: AbortSignal,

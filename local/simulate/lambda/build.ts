@@ -1,9 +1,9 @@
-/** Bundles an entry for the simulation, when its config does not do it the way its deployment does. */
+/** Bundles an entry for the simulation, unless its config does so as its deployment does. */
 
 import { join } from 'node:path';
 import { LongshoreError } from '../../../core/base/errors.ts';
 
-/** Throws `CONFIG` with the first mistake that esbuild has found. */
+/** Throws `CONFIG` with the first error of esbuild. */
 export async function buildFunctions(entry: string, folder: string): Promise<void> {
   const { build } = await import('esbuild');
   try {
@@ -16,7 +16,7 @@ export async function buildFunctions(entry: string, folder: string): Promise<voi
       target: `node${process.versions.node.split('.')[0]}`,
       mainFields: ['module', 'main'],
       sourcemap: 'inline',
-      // Some packages of the SDK still ask for node's modules by require.
+      // Some packages of the SDK still load node's modules with require.
       banner: {
         js: "import{createRequire as requireOf}from'node:module';const require=requireOf(import.meta.url);",
       },
@@ -26,8 +26,8 @@ export async function buildFunctions(entry: string, folder: string): Promise<voi
     const { errors: [first] = [] } = cause as { errors?: readonly EsbuildMessage[] };
     if (!first) throw cause;
     const { text, location } = first;
-    const place = location ? ` (${location.file}, line ${location.line})` : '';
-    throw new LongshoreError('CONFIG', `The functions could not be bundled: ${text}${place}.`, { cause });
+    const where = location ? ` (${location.file}, line ${location.line})` : '';
+    throw new LongshoreError('CONFIG', `The functions could not be bundled: ${text}${where}.`, { cause });
   }
 }
 

@@ -1,4 +1,4 @@
-/** What a simulated function sees: nothing that leads to a real account. */
+/** The environment of a simulated function: nothing in it leads to a real account. */
 
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -7,18 +7,18 @@ import { isOnThisMachine } from '../../../core/base/loopback.ts';
 export const region = 'us-east-1';
 export const credentials = { accessKeyId: 'test', secretAccessKey: 'test' } as const;
 
-export interface FunctionPlace {
+export interface FunctionSettings {
   readonly folder: string;
   readonly sqsEndpoint: string;
   readonly queueUrl: string;
-  /** Where the packages are that are not in the bundle. */
+  /** Packages that are not in the bundle are looked for from here. */
   readonly cwd: string;
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Every AWS service is looked for at the SQS endpoint, unless an endpoint on this machine is set for it. */
-export function environmentOf(outer: Env, { folder, sqsEndpoint, queueUrl, cwd }: FunctionPlace): Env {
+/** The SQS endpoint stands for every AWS service, unless the service has its own endpoint on this machine. */
+export function environmentOf(outer: Env, { folder, sqsEndpoint, queueUrl, cwd }: FunctionSettings): Env {
   const kept = Object.entries(outer).filter(
     ([name, value]) => !/^(AWS_|NODE_)/.test(name) || (isEndpoint(name) && isOnThisMachine(value ?? '')),
   );
@@ -30,7 +30,7 @@ export function environmentOf(outer: Env, { folder, sqsEndpoint, queueUrl, cwd }
     AWS_ACCESS_KEY_ID: credentials.accessKeyId,
     AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
     AWS_EC2_METADATA_DISABLED: 'true',
-    // Profiles of the user's, with their endpoints and accounts, are not read either.
+    // The user's profiles, with their endpoints and accounts, are not read.
     AWS_CONFIG_FILE: join(folder, 'no-config'),
     AWS_SHARED_CREDENTIALS_FILE: join(folder, 'no-credentials'),
     SQS_ENDPOINT: sqsEndpoint,

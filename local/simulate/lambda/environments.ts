@@ -1,4 +1,4 @@
-/** Environments of one function: so many invocations at a time, each in a process that is kept for the next. */
+/** Environments of one function: each runs one invocation at a time in a process that is kept for the next one. */
 
 import { type Runtime, type RuntimeOptions, startRuntime } from './runtime.ts';
 
@@ -28,12 +28,12 @@ export function createEnvironments(options: RuntimeOptions, most: number): Envir
       all.push(made);
       return made;
     } catch (error) {
-      give(null);
+      release(null);
       throw error;
     }
   }
 
-  function give(runtime: Runtime | null): void {
+  function release(runtime: Runtime | null): void {
     busy--;
     if (runtime) free.push(runtime);
     waiting.shift()?.();
@@ -46,7 +46,7 @@ export function createEnvironments(options: RuntimeOptions, most: number): Envir
       try {
         await runtime.ready();
       } finally {
-        give(runtime);
+        release(runtime);
       }
     },
     async invoke(event, timeoutMs) {
@@ -54,7 +54,7 @@ export function createEnvironments(options: RuntimeOptions, most: number): Envir
       try {
         return await runtime.invoke(event, timeoutMs);
       } finally {
-        give(runtime);
+        release(runtime);
       }
     },
     async stop() {

@@ -1,6 +1,6 @@
 /**
- * Stands in for the compiled half of AWS's runtime client, which only fetches events and posts answers; what loads the
- * handler, makes its context and words its errors is AWS's own code. Loaded with `--import` before it.
+ * Replaces the compiled half of AWS's runtime client, which only fetches events and posts answers. AWS's own code loads the
+ * handler, makes its context and reports its errors. Loaded with `--import` before it.
  */
 
 import Module from 'node:module';
@@ -14,7 +14,7 @@ const post = (path: string, body: string): Promise<unknown> =>
 const client = {
   initializeClient() {},
   async next() {
-    await posted; // an answer is on its way before the next event is asked for
+    await posted; // answers first, then asks for the next event
     const response = await fetch(`${base}/next`);
     return { bodyJson: await response.text(), headers: Object.fromEntries(response.headers) };
   },

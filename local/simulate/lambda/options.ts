@@ -1,4 +1,4 @@
-/** What is simulated, and with which numbers of a deployment. */
+/** What is simulated, and with which settings of a deployment. */
 
 import type { Around, SimulationEvent } from '../events.ts';
 
@@ -10,7 +10,7 @@ export interface Surroundings {
   readonly queueUrl: string;
 }
 
-/** Lanes of queues, each a queue of SQS of its own, `<queue>-<lane>`. */
+/** Lanes of queues. Each is a queue of SQS, `<queue>-<lane>`. */
 export type Lanes = Readonly<Record<string, readonly string[]>>;
 
 /** `export const simulation` of a longshore.config.ts. */
@@ -21,7 +21,7 @@ export interface SimulationConfig {
   readonly lanes?: Lanes;
   /** Makes `main.mjs` in the folder as your deployment does. @default esbuild, all in one file */
   build?(folder: string): Promise<unknown>;
-  /** Starts what the jobs need around them. */
+  /** Starts the services that the jobs need. */
   start?(where: Surroundings): Promise<Around>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Lambda's event source for SQS, as AWS describes it: receive, call, delete what is done. What is not done stays hidden
- * until its visibility ends.
+ * Lambda's event source for SQS, as AWS describes it: it receives, calls and deletes what is done. The rest stays hidden until its
+ * visibility timeout ends.
  */
 
 import {
@@ -11,7 +11,7 @@ import {
 } from '@aws-sdk/client-sqs';
 import type { Clock } from '../../../core/base/clock.ts';
 
-/** What a function gets beside its event, as far as it looks. */
+/** What a function gets beside its event, as far as Longshore uses it. */
 export interface InvokeContext {
   readonly awsRequestId: string;
   getRemainingTimeInMillis(): number;
@@ -40,7 +40,7 @@ export interface Polled {
 export interface Poller {
   /** Receives once and, when there is something, calls the function with so much time. */
   poll(timeoutMs: number): Promise<Polled>;
-  /** Takes a batch and does not call, as when the function is throttled. */
+  /** Receives a batch and does not call, as when the function is throttled. */
   throttled(): Promise<number>;
 }
 
@@ -111,7 +111,7 @@ export function createPoller(options: PollerOptions): Poller {
   };
 }
 
-/** AWS: nothing, `{}` and an empty or null list are success; an id that is empty, null or unknown, or another key, fails all. */
+/** By AWS: no answer, `{}` and an empty or null list are success. An id that is empty, null or unknown fails all. */
 export function failedIds(
   answer: unknown,
   messages: readonly Pick<Message, 'MessageId'>[],

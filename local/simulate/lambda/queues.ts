@@ -1,4 +1,4 @@
-/** The queues as a template would make them. */
+/** Creates queues as a template would. */
 
 import {
   CreateQueueCommand,
@@ -14,7 +14,7 @@ export interface SimulatedQueue {
   readonly name: string;
   readonly url: string;
   readonly arn: string;
-  /** `null` for a lane: they lie in the dead letters of its queue. */
+  /** `null` for a lane: its dead letters are among those of its queue. */
   readonly deadLetterUrl: string | null;
 }
 
@@ -25,7 +25,7 @@ export interface QueueNumbers {
   readonly maxReceives: number;
 }
 
-/** A queue and its lanes, which share its dead letters. Those that are there are given these numbers. */
+/** Creates queues with their lanes, which share the dead letters. Existing queues get the same settings. */
 export function makeQueues(
   client: SQSClient,
   names: readonly string[],
@@ -79,12 +79,12 @@ export async function countQueues(
   queues: readonly SimulatedQueue[],
 ): Promise<Record<string, QueueCounts>> {
   const counts = queues.map(async ({ name, url, deadLetterUrl }) => {
-    const [own, letters] = await Promise.all([
+    const [own, deadLetters] = await Promise.all([
       attributesOf(client, url, [...counted]),
       deadLetterUrl === null ? null : attributesOf(client, deadLetterUrl, [...counted]),
     ]);
     const [ready, delayed, hidden] = counted.map((attribute) => Number(own[attribute] ?? 0));
-    const dead = counted.reduce((sum, attribute) => sum + Number(letters?.[attribute] ?? 0), 0);
+    const dead = counted.reduce((sum, attribute) => sum + Number(deadLetters?.[attribute] ?? 0), 0);
     return [name, { ready: ready!, delayed: delayed!, hidden: hidden!, dead }] as const;
   });
   return Object.fromEntries(await Promise.all(counts));

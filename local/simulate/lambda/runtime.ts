@@ -12,7 +12,7 @@ export interface RuntimeOptions {
   readonly folder: string;
   /** `file.export` */
   readonly handler: string;
-  /** All that the function sees, beside what Lambda itself sets. */
+  /** The function's environment, beside what Lambda itself sets. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** A line that the function has printed; what it prints while it fails to start is in the `cause` of the InitError. */
   onLine?(line: string): void;
@@ -25,18 +25,18 @@ export interface Runtime {
   /** Starts it without an event. Rejects with an InitError where the function does not load, or not in time. */
   ready(): Promise<void>;
   /**
-   * Rejects with what the function has thrown; when it has no answer in time, its process is killed, as Lambda does. What the
-   * first start takes is not part of that time, and what a start after a kill takes is (AWS, "Lambda execution environment lifecycle").
+   * Rejects with what the function has thrown. Without an answer in time its process is killed, as Lambda does. The first start is
+   * not part of that time, a start after a kill is (AWS, "Lambda execution environment lifecycle").
    */
   invoke(event: unknown, timeoutMs: number): Promise<unknown>;
-  /** What the function has printed lately, by line. */
+  /** The last lines that the function has printed. */
   readonly output: string[];
   /** Processes started so far. */
   readonly starts: () => number;
   stop(): Promise<void>;
 }
 
-/** The function did not even start: no event of this code can be answered. */
+/** The function does not start, so no event can be answered. */
 export class InitError extends Error {
   override readonly name = 'InitError';
 }
@@ -62,14 +62,14 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   let child: ChildProcess | null = null;
   let calls = 0;
   let starts = 0;
-  /** Of a process that has not yet asked for its first event: what it has printed. */
+  /** What a process has printed before it asks for its first event. */
   let early: string[] | null = null;
   let onReady: { resolve(): void; reject(error: Error): void } | null = null;
   let firstStart: Promise<boolean> | null = null;
   let stopped = false;
 
   const server = createServer((request, response) => void answer(request, response));
-  // Nobody is left to wait for, and a handler that never ends would stay for ever.
+  // A handler that never ends would outlive this process.
   const killNow = (): void => void child?.kill('SIGKILL');
   process.on('exit', killNow);
   server.listen(0, '127.0.0.1');
@@ -85,7 +85,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
       for (const line of early ?? []) onLine?.(line);
       early = null;
       onReady?.resolve();
-      return hand();
+      return sendNext();
     }
     response.writeHead(202).end('{}');
     if (end === 'response' && current?.id === id) {
@@ -103,14 +103,14 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
     ended((call) => call.reject(error));
   }
 
-  /** Of the call under way, or of the one that its start has failed. */
-  function ended(tell: (call: Call) => void): void {
+  /** Answers the running call, or the one whose start has failed. */
+  function ended(answer: (call: Call) => void): void {
     const call = current ?? queue.shift();
     current = null;
-    if (call) tell(call);
+    if (call) answer(call);
   }
 
-  function hand(): void {
+  function sendNext(): void {
     if (!asking || current || queue.length === 0) return;
     current = queue.shift()!;
     asking.writeHead(200, {
@@ -141,7 +141,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
       },
       cwd: folder,
       stdio: ['ignore', 'pipe', 'pipe'],
-      detached: true, // a Ctrl-C on the terminal is for the one who started it, not for the function
+      detached: true, // a Ctrl-C on the terminal must not reach the function
     });
     child = mine;
     for (const input of [mine.stdout!, mine.stderr!]) {
@@ -182,7 +182,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
     if (queue.length > 0) start();
   }
 
-  /** Resolves with false where the first start takes longer than Lambda waits for it. */
+  /** Resolves with false when the first start takes longer than Lambda waits. */
   async function init(): Promise<boolean> {
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();
     onReady = { resolve: () => resolve(true), reject };
@@ -222,7 +222,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
         };
         queue.push(call);
         if (!child) start();
-        hand();
+        sendNext();
       });
     },
     async stop() {

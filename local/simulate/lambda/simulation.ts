@@ -17,10 +17,10 @@ import { countQueues, isEmpty, makeQueues } from './queues.ts';
 import { startLocalSqs } from './server.ts';
 import { pollQueue } from './source.ts';
 
-/** A batch under way may end so long after a stop; Lambda would not end it at all. */
+/** A running batch may end so long after a stop. Lambda would not end it at all. */
 const drainMs = 5_000;
 
-/** Rejects with the first thing that makes it useless: no SQS, functions that do not start, a play that fails. */
+/** Rejects with the first thing that ends it: no SQS, functions that do not start, a play that fails. */
 export async function simulate(
   options: SimulationOptions,
   cwd: string,
@@ -79,7 +79,7 @@ async function run(
   };
   const worker = functionOf('worker', options.concurrency);
   const schedule = functionOf('schedule', 1);
-  // Lambda would load them with their first event, but what cannot be loaded need not be waited for.
+  // Lambda loads functions with their first event. Loading them now shows at once which do not start.
   await startFunction('worker', worker);
   if (options.schedules) await startFunction('schedule', schedule);
 

@@ -14,7 +14,7 @@ export interface SourcePorts {
   readonly options: Pick<SimulationOptions, 'batchSize' | 'maxReceives' | 'timeoutMs'>;
   invoke(event: unknown): Promise<unknown>;
   on(event: SimulationEvent): void;
-  /** SQS cannot be asked any more, or the function cannot even start. */
+  /** SQS does not answer any more, or the function does not start. */
   broken(error: unknown): void;
   readonly stopping: AbortSignal;
 }
@@ -26,7 +26,7 @@ interface Batch {
   }[];
 }
 
-/** So long one receive call waits: a stop waits for it too, because a call that is broken off may take messages along. */
+/** How long one receive call waits. A stop waits for it too: a call that is broken off may still receive messages. */
 const waitSeconds = 1;
 
 /** Resolves when it has stopped and its last batch is over. */
@@ -34,7 +34,7 @@ export async function pollQueue(ports: SourcePorts): Promise<void> {
   const { client, queue, options, on, stopping, broken } = ports;
   const { name, url, arn } = queue;
   const { batchSize, maxReceives, timeoutMs } = options;
-  /** What came for the last time that SQS allows. */
+  /** Messages whose last allowed delivery this is. */
   let last: string[] = [];
   let startedAt = 0;
   let thrown: Error | null = null;

@@ -3,10 +3,10 @@
 import { defaultSettings, type QueueSettings } from './queue.ts';
 import type { ServiceBusServer } from './server.ts';
 
-/** Whoever retries one dead letter takes others in passing, and that counts as a delivery. */
+/** Retrying one dead letter locks others too, and each time counts as a delivery. */
 const failedDeliveries = 2_000;
 
-/** The names of all that were made. A longer window costs memory only, so it is that of the documentation. */
+/** Returns the names of the created queues. The duplicate window is that of the documentation: it costs memory only. */
 export function createAppQueues(
   server: ServiceBusServer,
   names: readonly string[],

@@ -1,10 +1,10 @@
-/** Receivers of a queue: messages go out while they give credit, and come back settled one way or another. */
+/** Receivers of a queue: they get messages as long as they give credit, and settle them. */
 
 import type { Delivery, EventContext, Sender } from 'rhea';
 import type { Queue } from './queue.ts';
 import { accepted, outgoing, rejected, tagOf } from './wire.ts';
 
-/** What rhea keeps to itself, and a broker has to know. */
+/** Private state of rhea that a broker needs. */
 interface Internals {
   credit: number;
   delivery_count: number;
@@ -15,7 +15,7 @@ interface Internals {
 }
 const internals = (sender: Sender): Internals => sender as unknown as Internals;
 
-/** Sent, and waiting in rhea for its next turn. */
+/** Messages that rhea will write with its next event. */
 function unsent(sender: Sender): number {
   const { next_delivery_id, next_pending_delivery } = internals(sender).session.outgoing;
   return next_delivery_id - next_pending_delivery;
@@ -24,7 +24,7 @@ function unsent(sender: Sender): number {
 export interface Delivering {
   add(sender: Sender, queue: Queue): void;
   remove(sender: Sender): void;
-  /** Sends what the queue has, to whoever has credit. */
+  /** Sends the queue's ready messages to receivers with credit. */
   pump(queue: Queue): void;
   drain(sender: Sender): void;
   settle(context: EventContext, outcome: Outcome): void;
@@ -35,12 +35,12 @@ export type Outcome = 'accepted' | 'rejected' | 'modified' | 'released';
 interface Consumer {
   readonly sender: Sender;
   readonly queue: Queue;
-  /** Nothing is locked: what is sent is gone. */
+  /** Messages are removed when they are sent, and not locked. */
   readonly takesAway: boolean;
 }
 
 export function createDelivering(): Delivering {
-  /** In the order in which they get their turn. */
+  /** The first one is served next. */
   let consumers: Consumer[] = [];
   const tokens = new WeakMap<Delivery, string>();
 
@@ -68,7 +68,7 @@ export function createDelivering(): Delivering {
   return {
     pump,
     add(sender, queue) {
-      // A receiver that settles first takes away; the SDK calls it receiveAndDelete.
+      // Messages that are settled when they are sent: the SDK calls it receiveAndDelete.
       consumers.push({ sender, queue, takesAway: sender.snd_settle_mode === 1 });
       // The only flow that a broker's sending side writes is the answer to a drain.
       internals(sender)._get_drain = () => true;
@@ -84,7 +84,7 @@ export function createDelivering(): Delivering {
         if (!sender.is_open()) return;
         if (unsent(sender) > 0) return void setImmediate(answer);
         const link = internals(sender);
-        // Answered at credit 0 too, which rhea would not: the other side waits for it.
+        // Answers at credit 0 too, unlike rhea: the other side waits for it.
         link.delivery_count += link.credit;
         link.credit = 0;
         link.issue_flow = true;
@@ -99,7 +99,7 @@ export function createDelivering(): Delivering {
       const { remote_state: state } = delivery as unknown as { remote_state: RemoteState };
       const done = token !== undefined && perform(consumer.queue, token, outcome, state);
       delivery.update(true, (done ? accepted() : rejected(lockLost)) as never);
-      // Nothing more will be said about it. rhea would wait for that, and stop after 2,048 deliveries.
+      // rhea would wait for another answer, and stop after 2,048 deliveries.
       (delivery as { remote_settled: boolean }).remote_settled = true;
       pump(consumer.queue);
     },

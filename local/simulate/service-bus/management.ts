@@ -2,7 +2,7 @@
 
 import rhea, { type Message } from 'rhea';
 import type { Queue } from './queue.ts';
-import { longOf, outgoing, parcelFrom, tokenFrom } from './wire.ts';
+import { longOf, newMessageFrom, outgoing, tokenFrom } from './wire.ts';
 
 export interface Reply {
   readonly statusCode: number;
@@ -35,8 +35,10 @@ const operations: Readonly<Record<string, (queue: Queue, request: Request) => Re
   },
 
   'com.microsoft:schedule-message'(queue, request) {
-    const parcels = (request.messages as { message: Buffer }[]).map(({ message }) => parcelFrom(message));
-    const sequences = queue.send(parcels).map((sequence) => sequence ?? 0);
+    const messages = (request.messages as { message: Buffer }[]).map(({ message }) =>
+      newMessageFrom(message),
+    );
+    const sequences = queue.send(messages).map((sequence) => sequence ?? 0);
     return {
       statusCode: 200,
       body: { 'sequence-numbers': rhea.types.wrap_array(sequences, 0x81, undefined) },
@@ -63,7 +65,7 @@ const operations: Readonly<Record<string, (queue: Queue, request: Request) => Re
     if (found.some((lock) => lock === null))
       return { statusCode: 404, errorCondition: 'com.microsoft:message-not-found' };
     const messages = found.map((lock) => ({
-      // Here, and only here, the token is written as everybody else writes a UUID.
+      // Only here Service Bus writes the token as an ordinary UUID.
       'lock-token': rhea.types.wrap_uuid(rhea.string_to_uuid(lock!.token)),
       message: rhea.message.encode(outgoing(lock!.message, lock)),
     }));

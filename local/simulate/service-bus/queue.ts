@@ -1,16 +1,16 @@
 /**
- * One queue of Service Bus, without AMQP: sequence numbers, locks, schedules, duplicate detection, dead letters. Time is
- * handed in; a moment that has come is acted on by timers of that clock.
+ * One queue of Service Bus, without AMQP: sequence numbers, locks, schedules, duplicate detection, dead letters. The clock is
+ * given, and its timers end locks and start scheduled messages.
  */
 
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../../core/base/clock.ts';
-import { createMemory } from './memory.ts';
+import { createSeenIds } from './seen-ids.ts';
 
 export interface QueueSettings {
   /** How long a delivery is locked. Service Bus allows 5 seconds to 5 minutes. */
   readonly lockMs: number;
-  /** After so many deliveries that came to nothing a message is moved to the dead letters. */
+  /** After so many deliveries without success a message is moved to the dead letters. */
   readonly maxDeliveryCount: number;
   /** How long a message id is remembered; `null` = a second one is another message. */
   readonly duplicateWindowMs: number | null;
@@ -30,27 +30,27 @@ export const defaultSettings: QueueSettings = {
 
 export type Properties = Readonly<Record<string, unknown>>;
 
-/** What a sender hands over. */
-export interface Parcel {
+/** A message as it was sent. */
+export interface NewMessage {
   readonly messageId: string | null;
   /** Epoch ms; `null` = at once. */
   readonly notBefore: number | null;
   readonly timeToLiveMs: number | null;
   /** Application properties. */
   readonly properties: Properties;
-  /** Whatever else there is to it; the queue does not look. */
+  /** The rest of the message. The queue does not look at it. */
   readonly content: unknown;
 }
 
 export interface StoredMessage {
   readonly sequence: number;
-  readonly parcel: Parcel;
+  readonly sent: NewMessage;
   readonly properties: Properties;
   readonly enqueuedAt: number;
-  /** Deliveries that came to nothing. */
+  /** Deliveries without success. */
   readonly deliveryCount: number;
   readonly state: 'active' | 'deferred' | 'scheduled';
-  /** Where a dead letter comes from. */
+  /** The queue that a dead letter comes from. */
   readonly source: string | null;
 }
 
@@ -61,14 +61,14 @@ export interface Locked {
   readonly message: StoredMessage;
 }
 
-/** `false` = nobody holds that lock (any more), and nothing has changed. */
+/** `false` = the lock has ended or never existed, and nothing has changed. */
 export interface Queue {
   readonly name: string;
   readonly settings: QueueSettings;
   /** `null` for a queue of dead letters. */
   readonly deadLetters: Queue | null;
-  /** Sequence numbers, in order; what is a duplicate is taken and forgotten, and has `null`. */
-  send(parcels: readonly Parcel[], source?: string): (number | null)[];
+  /** Sequence numbers, in order; `null` for a duplicate, which is dropped. */
+  send(messages: readonly NewMessage[], source?: string): (number | null)[];
   cancel(sequences: readonly number[]): void;
   /** The next active message, locked; or taken for good. */
   take(): Locked | null;
@@ -83,7 +83,7 @@ export interface Queue {
   /** Everything, by sequence number. */
   peek(from: number, count: number): StoredMessage[];
   counts(): { readonly ready: number; readonly locked: number; readonly scheduled: number };
-  /** Called when there may be something to take. */
+  /** Calls `listener` when a message may be ready. */
   onReady(listener: () => void): void;
   /** Ends its timers. */
   close(): void;
@@ -105,13 +105,13 @@ export function createQueue(name: string, settings: QueueSettings, clock: Clock,
         clock,
         true,
       );
-  const known = createMemory(clock);
+  const known = createSeenIds(clock);
   const messages = new Map<number, Mutable>();
   const locks = new Map<string, Lock>();
   /** Timers of messages that are scheduled or have an end. */
   const timers = new Map<number, () => void>();
   const listeners = new Set<() => void>();
-  /** Sequence numbers of what may be taken, ascending. */
+  /** Sequence numbers of ready messages, ascending. */
   let ready: number[] = [];
   let last = 0;
 
@@ -128,7 +128,7 @@ export function createQueue(name: string, settings: QueueSettings, clock: Clock,
     timers.delete(message.sequence);
   }
 
-  /** As if it were sent now: with a new number at the end of the line. */
+  /** As if it were sent now: with a new number, after all others. */
   function activate(message: Mutable): void {
     forget(message);
     const active: Mutable = { ...message, sequence: ++last, enqueuedAt: clock.now(), state: 'active' };
@@ -138,7 +138,7 @@ export function createQueue(name: string, settings: QueueSettings, clock: Clock,
   }
 
   function limitLife(message: Mutable): void {
-    const lives = [message.parcel.timeToLiveMs, settings.timeToLiveMs].filter((ms) => ms !== null);
+    const lives = [message.sent.timeToLiveMs, settings.timeToLiveMs].filter((ms) => ms !== null);
     if (lives.length === 0) return;
     timers.set(
       message.sequence,
@@ -154,18 +154,18 @@ export function createQueue(name: string, settings: QueueSettings, clock: Clock,
   function bury(message: Mutable, change: Properties): void {
     forget(message);
     const properties = { ...message.properties, ...change };
-    if (deadLetters) deadLetters.send([{ ...message.parcel, properties, notBefore: null }], name);
+    if (deadLetters) deadLetters.send([{ ...message.sent, properties, notBefore: null }], name);
     else activate({ ...message, properties });
   }
 
   function lock(message: Mutable): Locked {
     const token = randomUUID();
     const until = clock.now() + settings.lockMs;
-    locks.set(token, { message, until, stop: clock.after(settings.lockMs, () => give(token)) });
+    locks.set(token, { message, until, stop: clock.after(settings.lockMs, () => release(token)) });
     return { token, until, message: { ...message } };
   }
 
-  /** The lock, when it still holds. */
+  /** The lock, unless it has ended. */
   function held(token: string): Lock | null {
     const found = locks.get(token);
     return found && found.until > clock.now() ? found : null;
@@ -179,8 +179,8 @@ export function createQueue(name: string, settings: QueueSettings, clock: Clock,
     return found.message;
   }
 
-  /** Back to the line, one delivery more. */
-  function give(token: string, change: Properties = {}): void {
+  /** Makes the message ready again, with one delivery more. */
+  function release(token: string, change: Properties = {}): void {
     const message = unlock(token);
     if (!message) return;
     message.deliveryCount++;
@@ -204,27 +204,26 @@ export function createQueue(name: string, settings: QueueSettings, clock: Clock,
     name,
     settings,
     deadLetters,
-    send(parcels, source) {
-      return parcels.map((parcel) => {
+    send(incoming, source) {
+      return incoming.map((sent) => {
         const { duplicateWindowMs: windowMs } = settings;
-        if (windowMs !== null && parcel.messageId !== null && !known.add(parcel.messageId, windowMs))
-          return null;
+        if (windowMs !== null && sent.messageId !== null && !known.add(sent.messageId, windowMs)) return null;
         const now = clock.now();
         const message: Mutable = {
           sequence: ++last,
-          parcel,
-          properties: parcel.properties,
+          sent,
+          properties: sent.properties,
           enqueuedAt: now,
           deliveryCount: 0,
           state: 'active',
           source: source ?? null,
         };
         messages.set(message.sequence, message);
-        if (parcel.notBefore !== null && parcel.notBefore > now) {
+        if (sent.notBefore !== null && sent.notBefore > now) {
           message.state = 'scheduled';
           timers.set(
             message.sequence,
-            clock.after(parcel.notBefore - now, () => activate(message)),
+            clock.after(sent.notBefore - now, () => activate(message)),
           );
         } else {
           limitLife(message);
@@ -258,7 +257,7 @@ export function createQueue(name: string, settings: QueueSettings, clock: Clock,
     complete: (token) => settle(token, forget),
     abandon(token, change) {
       if (!held(token)) return false;
-      give(token, change);
+      release(token, change);
       return true;
     },
     defer: (token, change = {}) =>
@@ -272,7 +271,7 @@ export function createQueue(name: string, settings: QueueSettings, clock: Clock,
       if (!found) return null;
       found.stop();
       found.until = clock.now() + settings.lockMs;
-      found.stop = clock.after(settings.lockMs, () => give(token));
+      found.stop = clock.after(settings.lockMs, () => release(token));
       return found.until;
     },
     peek: (from, count) =>

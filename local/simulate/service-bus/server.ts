@@ -1,6 +1,6 @@
 /**
- * A Service Bus for tests and for development: queues over AMQP 1.0, for the real `@azure/service-bus`. Nothing is kept
- * when it stops, and whoever reaches the port may do everything.
+ * A Service Bus for tests and for development: queues over AMQP 1.0, for the real `@azure/service-bus`. It keeps nothing when
+ * it stops, and anybody who reaches the port may do everything.
  */
 
 import type { AddressInfo, Server, Socket } from 'node:net';
@@ -15,7 +15,7 @@ import {
   accepted,
   type Decoded,
   messagesOf,
-  parcelOf,
+  newMessageOf,
   rejected,
   sizeOf,
   textIn,
@@ -31,11 +31,11 @@ export interface ServiceBusServer {
   deleteQueue(name: string): void;
   /** `<queue>/$DeadLetterQueue` too. Throws for one that does not exist. */
   queue(name: string): Queue;
-  /** Puts a text into a queue, without id or properties, as whoever may write to it could. */
+  /** Writes a text to a queue without id or properties, as another program could. */
   write(name: string, body: string): void;
   /** Of everything in a queue, whether it is ready, locked or scheduled. */
   bodies(name: string): string[];
-  /** As when a cable is pulled. */
+  /** Cuts all connections, as when a cable is pulled. */
   dropConnections(): void;
   stop(): Promise<void>;
 }
@@ -94,7 +94,7 @@ export async function startServiceBus(options: ServiceBusServerOptions = {}): Pr
     const address = addressOf(sender!.source);
     sender!.set_source(sender!.source);
     sender!.set_target(sender!.target);
-    // Replies are settled when they are sent, so that nothing has to be said about them.
+    // Replies are settled when they are sent, so the receiver need not settle them.
     if (isForReplies(address)) attachOf(sender!).snd_settle_mode = 1;
     if (isForReplies(address)) return;
     const queue = find(address);
@@ -126,7 +126,7 @@ export async function startServiceBus(options: ServiceBusServerOptions = {}): Pr
         description: `The received message (delivery-id:0, size:${sizeOf(decoded[0]!)} bytes) exceeds the limit (${maxMessageBytes} bytes) currently allowed on the link.`,
       };
     }
-    queue.send(decoded.map(parcelOf));
+    queue.send(decoded.map(newMessageOf));
     return null;
   }
 
@@ -196,7 +196,7 @@ export async function startServiceBus(options: ServiceBusServerOptions = {}): Pr
       queues.delete(name.toLowerCase());
     },
     queue,
-    write: (name, body) => void queue(name).send([parcelOf(textMessage(body))]),
+    write: (name, body) => void queue(name).send([newMessageOf(textMessage(body))]),
     bodies: (name) => queue(name).peek(0, Number.MAX_SAFE_INTEGER).map(textIn),
     dropConnections,
     async stop() {

@@ -1,7 +1,7 @@
-/** Between AMQP messages and what a queue keeps. */
+/** Converts between AMQP messages and those of a queue. */
 
 import rhea, { type AmqpError, type Message } from 'rhea';
-import type { Locked, Parcel, Properties, StoredMessage } from './queue.ts';
+import type { Locked, NewMessage, Properties, StoredMessage } from './queue.ts';
 
 /** A message as rhea has decoded it: sections as objects, a body as data. */
 export type Decoded = Message;
@@ -28,9 +28,9 @@ export function messagesOf(message: Message | Buffer, format: number | undefined
   return (Array.isArray(sections) ? sections : [sections]).map(decode);
 }
 
-export const parcelFrom = (bytes: Buffer): Parcel => parcelOf(decode(bytes));
+export const newMessageFrom = (bytes: Buffer): NewMessage => newMessageOf(decode(bytes));
 
-export function parcelOf(decoded: Decoded): Parcel {
+export function newMessageOf(decoded: Decoded): NewMessage {
   const { message_id, ttl, application_properties = {}, message_annotations = {} } = decoded;
   const scheduled = message_annotations['x-opt-scheduled-enqueue-time'];
   return {
@@ -46,14 +46,14 @@ export const sizeOf = (decoded: Decoded): number => rhea.message.encode(decoded)
 
 const states = { active: 0, deferred: 1, scheduled: 2 };
 
-/** As a receiver gets it. `lock` is null for what is only looked at. */
+/** The message as a receiver gets it. `lock` is null for a peeked one. */
 export function outgoing(message: StoredMessage, lock: Locked | null): Decoded {
-  const { parcel, properties, sequence, enqueuedAt, deliveryCount, source } = message;
-  const { message_annotations = {}, ...rest } = parcel.content as Decoded;
+  const { sent, properties, sequence, enqueuedAt, deliveryCount, source } = message;
+  const { message_annotations = {}, ...rest } = sent.content as Decoded;
   return {
     ...rest,
     // The SDK refuses to settle what has no id.
-    message_id: parcel.messageId ?? `sequence-${sequence}`,
+    message_id: sent.messageId ?? `sequence-${sequence}`,
     application_properties: typed(properties),
     delivery_count: deliveryCount,
     message_annotations: {
@@ -77,7 +77,7 @@ function typed(properties: Properties): Properties {
   );
 }
 
-/** Service Bus writes a lock token as .NET writes a Guid: the first three groups turned round. */
+/** Service Bus writes a lock token as .NET writes a Guid: the bytes of the first three groups are reversed. */
 export function tagOf(token: string): Buffer {
   const bytes = Buffer.from(token.replaceAll('-', ''), 'hex');
   return Buffer.concat([
@@ -93,14 +93,14 @@ export function tokenFrom(bytes: Buffer): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }
 
-/** A long, which rhea gives as a number or, where that would not hold it, as bytes. */
+/** A long: rhea gives it as a number, or as bytes where a number cannot hold it. */
 export const longOf = (value: number | Buffer): number =>
   typeof value === 'number' ? value : Number(value.readBigInt64BE());
 
 export const textMessage = (body: string): Decoded =>
   ({ body: rhea.message.data_section(Buffer.from(body)) }) as unknown as Decoded;
 
-export function textIn({ parcel }: StoredMessage): string {
-  const content = (parcel.content as Decoded).body?.content as Buffer | Buffer[] | undefined;
+export function textIn({ sent }: StoredMessage): string {
+  const content = (sent.content as Decoded).body?.content as Buffer | Buffer[] | undefined;
   return Buffer.concat([content ?? []].flat()).toString('utf8');
 }

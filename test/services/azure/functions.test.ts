@@ -139,8 +139,8 @@ describe('the worker', () => {
     const [call] = await t.trigger.poll('mail');
     expect(call!.end).toBe('completed');
     const [copy] = t.server.queue('mail').peek(0, 10);
-    expect([copy!.parcel.messageId, copy!.state]).toEqual([`${id}:1`, 'scheduled']);
-    expect(copy!.parcel.notBefore).toBe(t.clock.now() + minute);
+    expect([copy!.sent.messageId, copy!.state]).toEqual([`${id}:1`, 'scheduled']);
+    expect(copy!.sent.notBefore).toBe(t.clock.now() + minute);
     expect(copy!.properties['longshore.attempts']).toBe('1');
   });
 

@@ -2,12 +2,12 @@
 
 import type { Clock } from '../../../core/base/clock.ts';
 
-export interface Memory {
+export interface SeenIds {
   /** `false` when it was added within the window before. */
   add(id: string, windowMs: number): boolean;
 }
 
-export function createMemory(clock: Clock): Memory {
+export function createSeenIds(clock: Clock): SeenIds {
   /** When each is forgotten, oldest first. */
   const ends = new Map<string, number>();
   return {
