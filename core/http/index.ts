@@ -26,13 +26,16 @@ import { decoded, match } from './routes.ts';
 
 export type { ApiKey, Authorization, Authorize, RateLimit };
 
+/** What the API gateways of the clouds let through. */
+const withPayloadsBytes = 10 * 1_048_576;
+
 /** Give exactly one of `apiKeys`, `authorize` and `development`: it decides who may call. */
 export interface HttpOptions {
   readonly apiKeys?: readonly ApiKey[];
   readonly authorize?: Authorize;
   /** Makes a token for this process and answers only under the names of this machine. */
   readonly development?: boolean;
-  /** Of one request. @default what the app and the backend take as one envelope, 1_048_576 */
+  /** Of one request. @default what app and backend take as one envelope (1_048_576); 10_485_760 with a payload store */
   readonly maxBodyBytes?: number;
   /** Jobs in one request; never more than the rate limit's burst. @default 1_000 */
   readonly maxBatch?: number;
@@ -42,10 +45,8 @@ export interface HttpOptions {
   readonly basePath?: string;
   /** Whether a record shows the stack traces of its attempts. @default false */
   readonly stacks?: boolean;
-  /** @default random UUIDs */
-  readonly newRequestId?: () => string;
-  /** @default 192 random bits */
-  readonly newToken?: () => string;
+  /** For tests: ids of requests (random UUIDs) and the token in development (192 random bits). */
+  readonly testing?: { readonly newRequestId?: () => string; readonly newToken?: () => string };
 }
 
 export interface HttpHandler {
@@ -58,9 +59,10 @@ export interface HttpHandler {
 /** Throws `CONFIG` unless exactly one way to decide who may call is given. */
 export function createHttpHandler(client: Client, options: HttpOptions): HttpHandler {
   const { app, backend } = client;
-  const { maxBodyBytes = Math.min(app.maxBodyBytes, backend.limits.maxBodyBytes), maxBatch = 1_000 } =
-    options;
-  const { basePath = '', stacks = false, newRequestId = randomUUID } = options;
+  const oneEnvelope = Math.min(app.maxBodyBytes, backend.limits.maxBodyBytes);
+  const mostBytes = client.stores.payloads ? Math.max(oneEnvelope, withPayloadsBytes) : oneEnvelope;
+  const { maxBodyBytes = mostBytes, maxBatch = 1_000 } = options;
+  const { basePath = '', stacks = false, testing: { newRequestId = randomUUID } = {} } = options;
   checkInteger('maxBodyBytes of the HTTP handler', maxBodyBytes, 1);
   checkInteger('maxBatch of the HTTP handler', maxBatch, 1);
   if (!/^(\/[\w.-]+)*$/.test(basePath)) {
@@ -152,7 +154,7 @@ const health = { allow: 'GET, HEAD, OPTIONS', run: undefined, parameter: '' };
 
 function credentialsOf(
   { app }: Client,
-  { apiKeys, authorize, development, newToken = newDevelopmentToken }: HttpOptions,
+  { apiKeys, authorize, development, testing: { newToken = newDevelopmentToken } = {} }: HttpOptions,
 ): { authenticate: Authenticate; developmentToken: string | null } {
   const given = [apiKeys !== undefined, authorize !== undefined, development === true];
   if (given.filter(Boolean).length !== 1) {

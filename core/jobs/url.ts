@@ -4,7 +4,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import { lookup as systemLookup } from 'node:dns/promises';
+import { lookup as dnsLookup } from 'node:dns/promises';
 import { defineJob, type HandlerContext, type Job } from '../app/job.ts';
 import { checkInteger } from '../base/checks.ts';
 import { config, PermanentError, RetryAfterError, shown } from '../base/errors.ts';
@@ -50,10 +50,8 @@ export interface UrlJobDefinition extends CommonOptions<UrlPayload> {
   readonly signWith?: WebhookSecret;
   /** Puts the start of the answer into the job's output. At most 32_768. @default the body is not kept */
   readonly keepBody?: { readonly maxBytes: number };
-  /** @default `dns.promises.lookup` with `all` */
-  readonly lookup?: Lookup;
-  /** Epoch ms. @default Date.now */
-  readonly now?: () => number;
+  /** For tests: DNS (by default `dns.promises.lookup` with `all`) and the clock in epoch ms. */
+  readonly testing?: { readonly lookup?: Lookup; readonly now?: () => number };
 }
 
 /** What `status()` shows as the output of a call that succeeded. */
@@ -85,9 +83,10 @@ const own = [
   'maxRetryAfterMs',
   'signWith',
   'keepBody',
-  'lookup',
-  'now',
+  'testing',
 ];
+
+const systemLookup: Lookup = (hostname) => dnsLookup(hostname, { all: true });
 
 /** Throws `CONFIG` for a wrong option. A payload that it would refuse to call is refused by `enqueue`. */
 export function urlJob(definition: UrlJobDefinition = {}): Job<UrlPayload> {
@@ -104,15 +103,16 @@ export function urlJob(definition: UrlJobDefinition = {}): Job<UrlPayload> {
 function settingsOf(definition: UrlJobDefinition): Settings {
   checkOptions('urlJob', definition, own);
   const { connectTimeoutMs = 10_000, maxRedirects = 3, maxRetryAfterMs = 3_600_000, keepBody } = definition;
-  const { maxResponseBytes = 1_048_576, maxHeaderBytes = 16_384, signWith, lookup, now } = definition;
+  const { maxResponseBytes = 1_048_576, maxHeaderBytes = 16_384, signWith } = definition;
+  const { lookup = systemLookup, now = Date.now } = definition.testing ?? {};
   checkInteger('connectTimeoutMs of urlJob()', connectTimeoutMs, 1);
   checkInteger('maxRedirects of urlJob()', maxRedirects, 0);
   checkInteger('maxResponseBytes of urlJob()', maxResponseBytes, 1);
   checkInteger('maxHeaderBytes of urlJob()', maxHeaderBytes, 1024);
   checkInteger('maxRetryAfterMs of urlJob()', maxRetryAfterMs, 1000);
   if (signWith !== undefined) checkSecret('signWith of urlJob()', signWith);
-  checkFunction('urlJob', 'lookup', lookup);
-  checkFunction('urlJob', 'now', now);
+  checkFunction('urlJob', 'testing.lookup', lookup);
+  checkFunction('urlJob', 'testing.now', now);
   if (keepBody !== undefined) {
     const most = 32_768;
     if (!isRecord(keepBody))
@@ -125,8 +125,8 @@ function settingsOf(definition: UrlJobDefinition): Settings {
   }
   return {
     policy: targetPolicy(definition.allowHosts, definition.allowPrivate),
-    lookup: lookup ?? ((hostname) => systemLookup(hostname, { all: true })),
-    now: now ?? Date.now,
+    lookup,
+    now,
     connectTimeoutMs,
     maxRedirects,
     maxResponseBytes,

@@ -34,24 +34,26 @@ export interface WorkerOptions {
   readonly once?: boolean;
   /** Stops when nothing is ready and nothing runs; delayed jobs are left. */
   readonly untilIdle?: boolean;
-  /** Process signals that start a drain. @default none: whoever owns the process decides */
+  /** Process signals that start a drain. @default none: the owner of the process decides */
   readonly signals?: readonly NodeJS.Signals[];
-  /** Resident memory of the process. @default process.memoryUsage.rss */
-  readonly rssBytes?: () => number;
+  /** For tests: the resident memory of the process. */
+  readonly testing?: { readonly rssBytes?: () => number };
 }
 
 export interface WorkerSettings
-  extends Required<Omit<WorkerOptions, 'store' | 'maxJobs' | 'maxMemoryBytes' | 'maxRuntimeMs'>> {
+  extends Required<Omit<WorkerOptions, 'store' | 'maxJobs' | 'maxMemoryBytes' | 'maxRuntimeMs' | 'testing'>> {
   readonly maxJobs: number;
   readonly maxMemoryBytes: number;
   readonly maxRuntimeMs: number | null;
+  /** Resident memory of the process. */
+  readonly rssBytes: () => number;
 }
 
 export interface WorkerSummary {
   readonly reason: StopReason;
   /** Settlements that took effect; a run that had lost its lease is not among them. */
   readonly counts: Readonly<Record<Outcome, number>>;
-  /** Jobs given back unfinished, without an attempt being spent. */
+  /** Jobs released unfinished, without an attempt being spent. */
   readonly released: number;
   readonly durationMs: number;
 }
@@ -98,6 +100,6 @@ export function settingsOf(app: App, options: WorkerOptions): WorkerSettings {
     maxJobs: options.once ? 1 : (options.maxJobs ?? Number.POSITIVE_INFINITY),
     maxMemoryBytes: options.maxMemoryBytes ?? Number.POSITIVE_INFINITY,
     maxRuntimeMs: options.maxRuntimeMs ?? null,
-    rssBytes: options.rssBytes ?? process.memoryUsage.rss,
+    rssBytes: options.testing?.rssBytes ?? process.memoryUsage.rss,
   };
 }

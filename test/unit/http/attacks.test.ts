@@ -151,7 +151,7 @@ describe('a client that speaks something else', () => {
     ['a host that is none', 'GET /openapi.json HTTP/1.1\r\nHost: a b'],
   ])('(%s) is not served in development', async (_, text) => {
     const token = 'development.0123456789abcdef01234';
-    const { server } = await start({}, { development: true, newToken: () => token });
+    const { server } = await start({}, { development: true, testing: { newToken: () => token } });
     const raw = await dialled(server);
     raw.write(`${text}\r\nAuthorization: Bearer ${token}\r\nConnection: close\r\n\r\n`);
     expect(await raw.closed()).toMatch(/^HTTP\/1\.1 40[03] /);

@@ -60,7 +60,7 @@ describe('a handler is not made', () => {
     ['with maxBatch 0.5', { ...key({}), maxBatch: 0.5 }, /maxBatch/],
     ['with a basePath that ends in a slash', { ...key({}), basePath: '/api/' }, /like "\/api"/],
     ['with a basePath without a slash', { ...key({}), basePath: 'api' }, /like "\/api"/],
-    ['with a token that is short', { development: true, newToken: () => 'x' }, /32 characters/],
+    ['with a token that is short', { development: true, testing: { newToken: () => 'x' } }, /32 characters/],
   ])('%s', (_, options, message) => {
     expect(() => createBench(options as HttpOptions)).toThrow(message);
     expect(() => createBench(options as HttpOptions)).toThrow(expect.objectContaining({ code: 'CONFIG' }));
@@ -174,7 +174,7 @@ describe('authorize', () => {
 
 describe('development', () => {
   const token = 'development.0123456789abcdef01234';
-  const bench = createBench({ development: true, newToken: () => token });
+  const bench = createBench({ development: true, testing: { newToken: () => token } });
 
   it('makes a token, and asks for it', async () => {
     expect(bench.handler.developmentToken).toBe(token);

@@ -79,9 +79,9 @@ export function createBench(options: Partial<HttpOptions> = {}, wrap: (client: C
   ];
   const handler = createHttpHandler(client, {
     rateLimit: false,
-    newRequestId: () => 'made-id',
     ...(closed ? {} : { apiKeys }),
     ...options,
+    testing: { newRequestId: () => 'made-id', ...options.testing },
   });
   return { app, backend, client, clock, events, handler, send: sender(handler) };
 }

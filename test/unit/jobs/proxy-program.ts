@@ -5,6 +5,6 @@ import { runOnce, scriptedLookup } from './kit.ts';
 
 const [port] = process.argv.slice(2);
 const { lookup } = scriptedLookup({ 'hook.test': [['127.0.0.1']] });
-const job = urlJob({ lookup, allowPrivate: [`hook.test:${port}`] });
+const job = urlJob({ testing: { lookup }, allowPrivate: [`hook.test:${port}`] });
 const { outcome } = await runOnce(job, { url: `http://hook.test:${port}/` });
 process.stdout.write(outcome);

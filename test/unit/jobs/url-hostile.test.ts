@@ -9,7 +9,7 @@ import { begin, httpServer, rawServer, runOnce, scriptedLookup } from './kit.ts'
 
 function jobFor(port: number, options: UrlJobDefinition = {}) {
   const { lookup } = scriptedLookup({ 'hook.test': [['127.0.0.1']] });
-  const job = urlJob({ lookup, ...options, allowPrivate: [`hook.test:${port}`] });
+  const job = urlJob({ testing: { lookup }, ...options, allowPrivate: [`hook.test:${port}`] });
   return { job, payload: { url: `http://hook.test:${port}/in` } };
 }
 
@@ -166,7 +166,7 @@ describe('what is not an answer', () => {
 
 describe('a connection that does not come about', () => {
   it('because DNS does not answer is given up', async () => {
-    const job = urlJob({ connectTimeoutMs: 20, lookup: () => new Promise(() => {}) });
+    const job = urlJob({ connectTimeoutMs: 20, testing: { lookup: () => new Promise(() => {}) } });
     const result = await runOnce(job, { url: 'https://slow.test/in?token=hunter2' });
     expect(result).toMatchObject({ outcome: 'requeued' });
     expect(result.error?.message).toBe('GET https://slow.test/in failed: no connection within 20 ms.');
@@ -261,7 +261,7 @@ describe('a receiver that never ends', () => {
       isAsked = true;
       return promise;
     };
-    const { job, payload } = jobFor(server.port, { lookup });
+    const { job, payload } = jobFor(server.port, { testing: { lookup } });
     const { run, done } = await begin(job, payload);
     await until(() => isAsked);
     run.interrupt('cancelled');

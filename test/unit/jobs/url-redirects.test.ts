@@ -89,7 +89,7 @@ describe('headers', () => {
   it('that a stranger does not get do not come back', async () => {
     const server = await redirecting(307, (port) => [`http://b.test:${port}/1`, `http://a.test:${port}/2`]);
     const { lookup } = scriptedLookup(names);
-    const job = urlJob({ lookup, allowPrivate: open(server.port), signWith: secret });
+    const job = urlJob({ testing: { lookup }, allowPrivate: open(server.port), signWith: secret });
     const sent = { authorization: 'Bearer x', cookie: 'c', 'x-api-key': 'k', accept: 'text/x' };
     const result = await runOnce(job, {
       url: `http://a.test:${server.port}/0`,
@@ -143,7 +143,7 @@ describe('a redirect', () => {
   it.each([301, 302, 303, 307, 308])('of %i is followed', async (status) => {
     const server = await redirecting(status, () => ['/1', '/2', '/3']);
     const { lookup } = scriptedLookup(names);
-    const job = urlJob({ lookup, allowPrivate: open(server.port) });
+    const job = urlJob({ testing: { lookup }, allowPrivate: open(server.port) });
     const result = await runOnce(job, { url: `http://a.test:${server.port}/0` });
     expect(result).toMatchObject({ outcome: 'acked', output: { status: 200 } });
     expect(server.seen.map(({ url }) => url)).toEqual(['/0', '/1', '/2', '/3']);
@@ -156,7 +156,7 @@ describe('a redirect', () => {
   ])('loop is left after maxRedirects %i', async (maxRedirects, requests) => {
     const server = await redirecting(302, () => ['/0']);
     const { lookup } = scriptedLookup(names);
-    const job = urlJob({ lookup, allowPrivate: open(server.port), maxRedirects });
+    const job = urlJob({ testing: { lookup }, allowPrivate: open(server.port), maxRedirects });
     const result = await runOnce(job, { url: `http://a.test:${server.port}/0` });
     expect(result).toMatchObject({ outcome: 'dead-lettered', reason: 'permanent' });
     expect(result.error?.message).toMatch(
@@ -179,7 +179,7 @@ describe('a redirect', () => {
   ])('to %s is refused', async (_, location, message) => {
     const server = await redirecting(302, () => [location]);
     const { lookup } = scriptedLookup({ ...names, 'inside.test': [['10.0.0.7']] });
-    const job = urlJob({ lookup, allowPrivate: open(server.port) });
+    const job = urlJob({ testing: { lookup }, allowPrivate: open(server.port) });
     const result = await runOnce(job, { url: `http://a.test:${server.port}/0` });
     expect(result).toMatchObject({ outcome: 'dead-lettered', reason: 'permanent' });
     expect(result.error?.message).toMatch(message);
@@ -189,7 +189,7 @@ describe('a redirect', () => {
   it('to a host that is not on the list is refused', async () => {
     const server = await redirecting(302, (port) => [`http://b.test:${port}/9`]);
     const { lookup, asked } = scriptedLookup(names);
-    const job = urlJob({ lookup, allowPrivate: open(server.port), allowHosts: ['a.test'] });
+    const job = urlJob({ testing: { lookup }, allowPrivate: open(server.port), allowHosts: ['a.test'] });
     const result = await runOnce(job, { url: `http://a.test:${server.port}/0` });
     expect(result.error?.message).toMatch(
       /\/9 is refused: host "b\.test" is not on the list of allowHosts\.$/,
@@ -203,7 +203,7 @@ describe('a name that is bound anew', () => {
     const server = await httpServer((_, response) => response.end());
     // Whoever asked a second time would be sent to a metadata service, and the system knows no a.test at all.
     const { lookup, asked } = scriptedLookup({ 'a.test': [['127.0.0.1'], ['169.254.169.254']] });
-    const job = urlJob({ lookup, allowPrivate: open(server.port) });
+    const job = urlJob({ testing: { lookup }, allowPrivate: open(server.port) });
     expect(await runOnce(job, { url: `http://a.test:${server.port}/` })).toMatchObject({ outcome: 'acked' });
     expect(asked).toEqual(['a.test']);
     expect(server.seen[0]?.headers.host).toBe(`a.test:${server.port}`);
@@ -212,7 +212,7 @@ describe('a name that is bound anew', () => {
   it('between two hops is caught at the second', async () => {
     const server = await redirecting(307, () => ['/1']);
     const { lookup, asked } = scriptedLookup({ 'a.test': [['127.0.0.1'], ['169.254.169.254']] });
-    const job = urlJob({ lookup, allowPrivate: open(server.port) });
+    const job = urlJob({ testing: { lookup }, allowPrivate: open(server.port) });
     const result = await runOnce(job, { url: `http://a.test:${server.port}/0` });
     expect(result).toMatchObject({ outcome: 'dead-lettered', reason: 'permanent' });
     expect(result.error?.message).toMatch(/\/1 is refused: .*"169\.254\.169\.254" \(cloud metadata\)/);

@@ -29,7 +29,12 @@ async function secureServer(pair = trusted, location = (_port: number): string |
   server.on('tlsClientError', () => {});
   const { port } = await listening(server);
   const allowPrivate = [`hook.test:${port}`, `other.test:${port}`];
-  return { port, seen, servernames, job: urlJob({ lookup: scriptedLookup(names).lookup, allowPrivate }) };
+  return {
+    port,
+    seen,
+    servernames,
+    job: urlJob({ testing: { lookup: scriptedLookup(names).lookup }, allowPrivate }),
+  };
 }
 
 describe('https', () => {

@@ -11,7 +11,11 @@ type Options = Omit<UrlJobDefinition, 'allowPrivate' | 'lookup'>;
 /** A job that knows the server as hook.test. */
 function jobFor(port: number, options: Options = {}) {
   const { lookup, asked } = scriptedLookup({ 'hook.test': [['127.0.0.1']] });
-  const job = urlJob({ ...options, lookup, allowPrivate: [`hook.test:${port}`] });
+  const job = urlJob({
+    ...options,
+    testing: { lookup, ...options.testing },
+    allowPrivate: [`hook.test:${port}`],
+  });
   return { job, asked, url: `http://hook.test:${port}/in?token=hunter2` };
 }
 
@@ -112,7 +116,7 @@ describe('a call', () => {
     const secret = 'a secret of at least thirty-two bytes';
     const now = 1_700_000_000_000;
     for (const payload of [{ body: { a: 1 } }, {}]) {
-      const { seen } = await call(payload, { signWith: secret, now: () => now });
+      const { seen } = await call(payload, { signWith: secret, testing: { now: () => now } });
       const header = seen.headers['longshore-signature'];
       expect(verifyWebhook({ secret, header, body: seen.body, now })).toBe(true);
       expect(verifyWebhook({ secret, header, body: `${seen.body} `, now })).toBe(false);
@@ -207,7 +211,7 @@ describe('an answer', () => {
     [500, '7', 30_000],
     [408, '7', 30_000],
   ])('%i with Retry-After: %s comes back after %i ms', async (status, header, delayMs) => {
-    expect(await answered(status, { 'retry-after': header }, { now })).toMatchObject({
+    expect(await answered(status, { 'retry-after': header }, { testing: { now } })).toMatchObject({
       outcome: 'requeued',
       delayMs,
     });
@@ -222,20 +226,22 @@ describe('an answer', () => {
 describe('a host', () => {
   it('that is not there is retried', async () => {
     const { lookup } = scriptedLookup({});
-    const result = await runOnce(urlJob({ lookup }), { url: 'https://gone.test/x?token=hunter2' });
+    const result = await runOnce(urlJob({ testing: { lookup } }), {
+      url: 'https://gone.test/x?token=hunter2',
+    });
     expect(result).toMatchObject({ outcome: 'requeued' });
     expect(result.error?.message).toBe('GET https://gone.test/x failed: ENOTFOUND when looking up the host.');
   });
 
   it('without addresses is retried', async () => {
     const { lookup } = scriptedLookup({ 'empty.test': [[]] });
-    const result = await runOnce(urlJob({ lookup }), { url: 'https://empty.test/' });
+    const result = await runOnce(urlJob({ testing: { lookup } }), { url: 'https://empty.test/' });
     expect(result.error?.message).toBe('GET https://empty.test/ failed: the host has no address.');
   });
 
   it('where nobody listens is retried', async () => {
     const { lookup } = scriptedLookup({ 'hook.test': [['127.0.0.1']] });
-    const result = await runOnce(urlJob({ lookup, allowPrivate: ['hook.test:1'] }), {
+    const result = await runOnce(urlJob({ testing: { lookup }, allowPrivate: ['hook.test:1'] }), {
       url: 'http://hook.test:1/',
     });
     expect(result).toMatchObject({ outcome: 'requeued' });
@@ -245,7 +251,7 @@ describe('a host', () => {
   it('is tried at its next address when the first does not answer', async () => {
     const server = await httpServer((_, response) => response.end());
     const { lookup } = scriptedLookup({ 'hook.test': [['127.0.0.9', '127.0.0.1']] });
-    const job = urlJob({ lookup, allowPrivate: [`hook.test:${server.port}`] });
+    const job = urlJob({ testing: { lookup }, allowPrivate: [`hook.test:${server.port}`] });
     expect(await runOnce(job, { url: `http://hook.test:${server.port}/` })).toMatchObject({
       outcome: 'acked',
     });
@@ -258,7 +264,9 @@ describe('a host', () => {
     ['loopback', ['127.0.0.1', '::1']],
   ])('with %s is not called, and not tried again', async (_, addresses) => {
     const { lookup } = scriptedLookup({ 'evil.test': [addresses] });
-    const result = await runOnce(urlJob({ lookup }), { url: 'http://evil.test/x?token=hunter2' });
+    const result = await runOnce(urlJob({ testing: { lookup } }), {
+      url: 'http://evil.test/x?token=hunter2',
+    });
     expect(result).toMatchObject({ outcome: 'dead-lettered', reason: 'permanent' });
     expect(result.error?.message).toMatch(
       /^GET http:\/\/evil\.test\/x is refused: host "evil\.test" has the address ".*" \(.*\), and only public ones are called\.$/,

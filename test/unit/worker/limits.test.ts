@@ -41,7 +41,7 @@ describe('limits of a worker', () => {
   it('max-memory: drains when the process has grown too large', async () => {
     const t = createBench();
     let rssBytes = 50_000_000;
-    const worker = t.start({ maxMemoryBytes: 60_000_000, rssBytes: () => rssBytes });
+    const worker = t.start({ maxMemoryBytes: 60_000_000, testing: { rssBytes: () => rssBytes } });
     await t.pass(20_000, 1_000);
     expect(t.eventsOf('worker.draining')).toEqual([]);
     rssBytes = 61_000_000;
@@ -52,7 +52,7 @@ describe('limits of a worker', () => {
   it('memory growth is told, once per doubling', async () => {
     const t = createBench();
     let rssBytes = 100_000_000;
-    const worker = t.start({ rssBytes: () => rssBytes });
+    const worker = t.start({ testing: { rssBytes: () => rssBytes } });
     await t.pass(20_000, 1_000);
     rssBytes = 250_000_000;
     await t.pass(20_000, 1_000);
