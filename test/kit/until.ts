@@ -1,9 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Resolves with what `look` sees, once that is something. Looks every 5 ms: what others do is seen only by asking. */
+/**
+ * Resolves with what `look` sees, once that is something. Looks every 5 ms: what others do is seen only by asking.
+ * @param withinMs only ends what hangs
+ */
 export async function until<T>(
   look: () => T | Promise<T>,
-  withinMs = 20_000,
+  withinMs = 60_000,
 ): Promise<Exclude<T, null | undefined | false>> {
   const deadline = Date.now() + withinMs;
   for (;;) {

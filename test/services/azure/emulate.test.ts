@@ -47,7 +47,7 @@ async function emulate(cwd: string, line: string, execArgv: readonly string[] = 
   };
 }
 
-describe.concurrent('longshore emulate servicebus', { timeout: 30_000 }, () => {
+describe.concurrent('longshore emulate servicebus', () => {
   it('has the queues of the app, and ends at Ctrl-C while somebody is connected', async () => {
     const emulator = await emulate(folder, '--port 0');
     expect(emulator.connectionString).toMatch(

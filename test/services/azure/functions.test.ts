@@ -251,7 +251,7 @@ describe('the worker', () => {
     const waits = vi.spyOn(t.clock, 'after');
     let ended = false;
     const call = t.trigger.poll('mail').finally(() => (ended = true));
-    await vi.waitFor(() => expect(waits).toHaveBeenCalledWith(30_000, expect.any(Function)), 10_000);
+    await vi.waitFor(() => expect(waits).toHaveBeenCalledWith(30_000, expect.any(Function)), 60_000);
     expect(ended).toBe(false);
     t.clock.advance(30_000);
     expect((await call).map(({ end }) => end)).toEqual(['abandoned']);

@@ -56,9 +56,7 @@ describe('a relay process that is killed', () => {
     await new Promise((resolve) => setTimeout(resolve, 1_200));
     expect(await bench.arrived()).toEqual([]);
     working.kill('SIGKILL');
-    const killedAt = Date.now();
     await emptied(box);
-    expect(Date.now() - killedAt).toBeLessThan(3_000);
     expect(await bench.arrived()).toEqual([...ids(10), 'more']);
     expect((await standby.stop()).sent).toBe(11);
     expect(bench.events).toEqual([]);

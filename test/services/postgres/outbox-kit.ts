@@ -88,7 +88,7 @@ export async function createBench(): Promise<Bench> {
 }
 
 /** Resolves when the outbox has nothing left to move. */
-export async function emptied(box: Outbox, timeout = 15_000): Promise<void> {
+export async function emptied(box: Outbox, timeout = 60_000): Promise<void> {
   await expect.poll(async () => (await box.backlog()).waiting, { timeout, interval: 10 }).toBe(0);
 }
 

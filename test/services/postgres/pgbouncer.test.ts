@@ -103,15 +103,14 @@ describe('behind pgbouncer', () => {
 
     const job = defineJob({ name: 'job', payload: z.object({}), async handle() {} });
     const app = createApp({ jobs: [job], signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]) });
-    const backend = postgres({ url: bouncer.url, schema });
+    // So seldom by itself that only what it does when it hears nothing can be why it finds a job.
+    const backend = postgres({ url: bouncer.url, schema, pollMs: 3_600_000 });
     const sender = connect(app, postgres({ url: schemas.url, schema }));
     const worker = startWorker(app, { backend });
     for (let i = 0; i < 5; i++) {
       await delay(300); // the worker is idle by now, and waits
-      const sentAt = performance.now();
       const { id } = await sender.enqueue(job, {});
       await until(async () => (await sender.status(id))?.status === 'completed');
-      expect(performance.now() - sentAt).toBeLessThan(1_000); // it polls ten times per second
     }
     await worker.stop();
     await backend.close();

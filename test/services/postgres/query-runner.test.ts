@@ -104,16 +104,16 @@ describe('a connection', () => {
 
 describe('a server that does not answer', () => {
   it('fails only the statement that waits too long, and its connection is closed', async () => {
-    const ask = open({ max: 2 }, 200);
+    const ask = open({ max: 2 }, 2_000);
     await ask('SELECT 1');
     const slow = ask(`SELECT pg_sleep(60), 'slow'`);
     const quick = async () => {
-      for (let asked = 0; asked < 20; asked++) await ask('SELECT pg_sleep(0.02)');
+      for (let asked = 0; asked < 25; asked++) await ask('SELECT pg_sleep(0.1)');
     };
     const [failed] = await Promise.allSettled([slow, quick()]);
     expect(failed).toMatchObject({
       status: 'rejected',
-      reason: { message: 'the server has not answered for 200 ms' },
+      reason: { message: 'the server has not answered for 2000 ms' },
     });
     await until(() => pool.totalCount === 1);
     expect(await ask('SELECT 1')).toEqual([[1]]);

@@ -23,7 +23,7 @@ beforeEach(async () => {
 });
 afterEach(() => database.drop());
 
-const wait = { queues: ['default'], max: 1, leaseMs: 10_000, waitMs: 10_000 };
+const wait = { queues: ['default'], max: 1, leaseMs: 10_000, waitMs: 3_600_000 };
 
 async function listening(url: string): Promise<number> {
   const sql = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'`;
@@ -43,10 +43,8 @@ describe('the connection that listens', () => {
 
     await until(async () => (await listening(url)) === 1);
     const second = waiter.fetch(wait);
-    const sentAt = performance.now();
     await sender.enqueue([message({ id: 'afterwards' })]);
     expect(await second).toHaveLength(1);
-    expect(performance.now() - sentAt).toBeLessThan(1_000);
     await waiter.close();
     await sender.close();
   });
@@ -60,11 +58,11 @@ describe('the connection that listens', () => {
     listener.start();
     await until(() => listener.hears);
     expect(proxy.silence('LISTEN')).toBe(1);
-    await until(() => !listener.hears, 2_000);
-    await until(() => listener.hears, 2_000);
+    await until(() => !listener.hears);
+    await until(() => listener.hears);
     const { wakes } = waiters;
     await runSql(database.url, `SELECT pg_notify($1, 'default')`, [channelOf('longshore')]);
-    await until(() => waiters.wakes > wakes, 2_000);
+    await until(() => waiters.wakes > wakes);
     await listener.close();
     await proxy.close();
     await db.close();
@@ -138,38 +136,34 @@ describe('a pool of the user with few connections', () => {
     },
   });
 
-  it.each([1, 2, 3, 4])(
-    'of %i runs jobs that have transactions, and listens if it can',
-    { timeout: 30_000 },
-    async (max) => {
-      const { url } = database;
-      await runSql(url, 'CREATE TABLE effects (n int PRIMARY KEY)');
-      const pool = new pg.Pool({ connectionString: url, max });
-      const backend = postgres({ pool });
-      const app = createApp({ jobs: [work], signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]) });
-      const failures: unknown[] = [];
-      app.events.on((event) => {
-        if (event.type === 'backend.failed') failures.push(event);
-      });
-      const worker = startWorker(app, { backend, concurrency: 10 });
-      const client = connect(app, backend);
-      await client.enqueueMany(
-        work,
-        Array.from({ length: 50 }, (_, n) => ({ n })),
-      );
-      await until(async () => (await runSql(url, 'SELECT FROM effects')).length === 50);
-      if (max >= 3) await until(async () => (await listening(url)) === 1);
-      expect(await listening(url)).toBe(max >= 3 ? 1 : 0);
-      expect((await worker.stop()).counts).toMatchObject({ acked: 50 });
-      expect(failures).toEqual([]);
-      expect(pool.waitingCount).toBe(0);
-      await backend.close();
-      await pool.end();
-    },
-  );
+  it.each([1, 2, 3, 4])('of %i runs jobs that have transactions, and listens if it can', async (max) => {
+    const { url } = database;
+    await runSql(url, 'CREATE TABLE effects (n int PRIMARY KEY)');
+    const pool = new pg.Pool({ connectionString: url, max });
+    const backend = postgres({ pool });
+    const app = createApp({ jobs: [work], signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]) });
+    const failures: unknown[] = [];
+    app.events.on((event) => {
+      if (event.type === 'backend.failed') failures.push(event);
+    });
+    const worker = startWorker(app, { backend, concurrency: 10 });
+    const client = connect(app, backend);
+    await client.enqueueMany(
+      work,
+      Array.from({ length: 50 }, (_, n) => ({ n })),
+    );
+    await until(async () => (await runSql(url, 'SELECT FROM effects')).length === 50);
+    if (max >= 3) await until(async () => (await listening(url)) === 1);
+    expect(await listening(url)).toBe(max >= 3 ? 1 : 0);
+    expect((await worker.stop()).counts).toMatchObject({ acked: 50 });
+    expect(failures).toEqual([]);
+    expect(pool.waitingCount).toBe(0);
+    await backend.close();
+    await pool.end();
+  });
 });
 
-it('transactions of jobs leave connections for renewing their leases', { timeout: 30_000 }, async () => {
+it('transactions of jobs leave connections for renewing their leases', async () => {
   const backend = postgres(database.url); // a pool of 10
   const slow = defineJob({
     name: 'slow',

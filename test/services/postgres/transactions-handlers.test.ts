@@ -2,6 +2,7 @@ import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { JobDefinition } from '../../../core/app/job.ts';
 import { defineJob, fixed, type HandlerContext } from '../../../core/index.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
+import { heldTimers } from '../../kit/clocks.ts';
 import { until } from '../../kit/until.ts';
 import { anything, type Bench, createStage, plain } from './transactions-kit.ts';
 
@@ -218,15 +219,19 @@ describe('an attempt that ends before its handler', () => {
           .query("INSERT INTO effects (name) VALUES ('too late')")
           .then(after.resolve, after.resolve);
       },
-      { timeoutMs: 200, maxRetries: 0 },
+      { timeoutMs: 3_600_000, maxRetries: 0 },
     );
-    const bench = await stage.bench([work]);
+    const clock = heldTimers();
+    const bench = await stage.bench([work], { appClock: clock });
     await bench.client.enqueue(work, 1);
-    await bench.start({ untilIdle: true }).done;
-    expect(await after.promise).toMatchObject({ code: 'LEASE_LOST' });
-    expect(await bench.backend.admin!.deadLetters.list({})).toMatchObject([{ reason: 'exhausted' }]);
+    const worker = bench.start({ untilIdle: true });
     const sleeping =
       "SELECT FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'SELECT pg_sleep(600)%'";
+    await until(async () => (await stage.rows(sleeping)).length === 1);
+    clock.fire();
+    await worker.done;
+    expect(await after.promise).toMatchObject({ code: 'LEASE_LOST' });
+    expect(await bench.backend.admin!.deadLetters.list({})).toMatchObject([{ reason: 'exhausted' }]);
     await until(async () => (await stage.rows(sleeping)).length === 0);
     expect(await stage.effects()).toEqual([]);
     await expectPoolAtRest(bench);
@@ -241,12 +246,16 @@ describe('an attempt that ends before its handler', () => {
         await mid.pass();
         await write(ctx, 'too late').then(after.resolve, after.resolve);
       },
-      { timeoutMs: 100, maxRetries: 0 },
+      { timeoutMs: 3_600_000, maxRetries: 0 },
     );
+    const clock = heldTimers();
     // The one connection that is not spared: the next job gets the very same.
-    const bench = await stage.bench([work], { connections: 3 });
+    const bench = await stage.bench([work], { connections: 3, appClock: clock });
     await bench.client.enqueue(work, 1);
-    await bench.start({ untilIdle: true }).done;
+    const worker = bench.start({ untilIdle: true });
+    await mid.reached;
+    clock.fire();
+    await worker.done;
     const next = inTransactionOf(bench);
     mid.open();
     expect(await after.promise).toMatchObject({ code: 'LEASE_LOST' });

@@ -2,6 +2,7 @@
 
 import pg from 'pg';
 import * as z from 'zod';
+import type { Clock } from '../../../core/base/clock.ts';
 import {
   connect,
   createApp,
@@ -21,6 +22,8 @@ export const anything = z.any();
 export const plain: Job = defineJob({ name: 'plain', payload: anything, handle: () => {} });
 
 export interface BenchOptions extends Omit<PostgresOptions, 'url' | 'pool' | 'schema'> {
+  /** Of the app, for the timeouts of its jobs. */
+  readonly appClock?: Clock;
   /** Connections of the backend's pool. @default 10 */
   readonly connections?: number;
 }
@@ -48,13 +51,14 @@ export async function createStage() {
       return client;
     },
     /** An app with a schema of its own; `plain` is among its jobs. */
-    async bench(jobs: readonly Job[] = [], { connections = 10, ...options }: BenchOptions = {}) {
+    async bench(jobs: readonly Job[] = [], { connections = 10, appClock, ...options }: BenchOptions = {}) {
       const schema = await schemas.take();
       const pool = new pg.Pool({ connectionString: url, max: connections });
       const backend = postgres({ pool, schema, ...options });
       const events: LongshoreEvent[] = [];
       const app = createApp({
         jobs: [plain, ...jobs],
+        ...(appClock && { clock: appClock }),
         signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]),
         on: (event) => events.push(event),
       });

@@ -63,16 +63,14 @@ describe('an idle worker', () => {
   });
 
   it('is woken for a job in any of its queues, and for a delayed one', async () => {
-    const { backend: waiter, prefix } = open();
+    const { backend: waiter, prefix } = open({ pollMs: 3_600_000 }); // by itself it would look too late
     const { backend: sender } = open({ prefix });
     const queues = ['a', 'b'];
     for (const queue of queues) {
-      const fetched = waiter.fetch({ ...idle, queues });
+      const fetched = waiter.fetch({ ...idle, queues, waitMs: 3_600_000 });
       for (const name of queues) await waiting(prefix, 1, name);
-      const startedAt = performance.now();
       await sender.enqueue([message({ id: queue, queue, notBefore: Date.now() + 50 })]);
       expect(await fetched).toHaveLength(1);
-      expect(performance.now() - startedAt).toBeLessThan(1_500); // it would look by itself after 2 s
     }
     await waiter.close();
     await sender.close();

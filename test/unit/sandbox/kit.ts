@@ -13,16 +13,27 @@ import {
 } from '../../../core/index.ts';
 import { poolOf } from '../../../core/sandbox/host.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
+import { heldTimers } from '../../kit/clocks.ts';
 import { until } from '../../kit/until.ts';
 
 export function createBench(jobs: readonly Job[], options: Partial<WorkerOptions> = {}) {
   const events: LongshoreEvent[] = [];
+  const clock = heldTimers();
   const app = createApp({
     jobs,
+    clock,
     signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]),
     on: (event) => events.push(event),
   });
-  const backend = memory();
+  const stored = memory();
+  let renewals = 0;
+  const backend: typeof stored = {
+    ...stored,
+    renew(leases, leaseMs) {
+      renewals++;
+      return stored.renew(leases, leaseMs);
+    },
+  };
   const client = connect(app, backend);
   const worker = startWorker(app, { backend, leaseMs: 2_000, drainMs: 100, ...options });
   return {
@@ -31,6 +42,10 @@ export function createBench(jobs: readonly Job[], options: Partial<WorkerOptions
     client,
     worker,
     events,
+    /** How often the worker has renewed leases. */
+    renewals: () => renewals,
+    /** Has the timeouts come that are held. */
+    timeOut: clock.fire,
     isolates: () => poolOf(app).all(),
     idle: () => poolOf(app).idle(),
     eventsOf: <T extends LongshoreEvent['type']>(type: T) =>

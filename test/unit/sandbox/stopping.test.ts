@@ -15,18 +15,26 @@ function bench(options: Parameters<typeof createBench>[1] = {}) {
   return t;
 }
 
-const threads = { job: jobs.inThread, short: jobs.shortThread, small: jobs.smallThread };
-const processes = { job: jobs.inProcess, short: jobs.shortProcess, small: jobs.smallProcess };
+/** What handlers have logged, when there is so much of it. */
+const said = ({ eventsOf }: ReturnType<typeof bench>, count: number) =>
+  until(() => (eventsOf('job.log').length >= count ? eventsOf('job.log') : null));
+
+const threads = { job: jobs.inThread, held: jobs.heldThread, small: jobs.smallThread };
+const processes = { job: jobs.inProcess, held: jobs.heldProcess, small: jobs.smallProcess };
 
 describe.each([
   ['thread', threads],
   ['process', processes],
-] as const)('a handler in a %s', (kind, { job, short, small }) => {
+] as const)('a handler in a %s', (kind, { job, held, small }) => {
   it('that blocks is stopped at its timeout, and retried', async () => {
-    const t = bench({ leaseMs: 500 }); // shorter than the timeout: it must be renewed meanwhile
-    const blocked = t.run(short, { act: 'block' });
-    const [first] = await until(() => (t.isolates().length === 1 ? t.isolates() : null));
+    const t = bench();
+    const blocked = t.run(held, { act: 'sayAndBlock' });
+    await said(t, 1);
+    const [first] = t.isolates();
     for (let n = 0; n < 5; n++) expect((await t.run(jobs.plain, { n })).output).toBe(n + 1);
+    t.timeOut();
+    await said(t, 2);
+    t.timeOut();
     const record = await blocked;
     expect(record).toMatchObject({ status: 'failed', reason: 'exhausted' });
     expect(record.attempts).toMatchObject([
@@ -35,24 +43,38 @@ describe.each([
     ]);
     await first!.gone;
     await until(() => t.isolates().length === 0);
+  });
+
+  it('that blocks keeps its lease', async () => {
+    const t = bench();
+    const { id } = await t.client.enqueue(job, { act: 'sayAndBlock' });
+    await said(t, 1);
+    await until(() => t.renewals() === 3);
+    expect(await t.client.cancel(id)).toBe('cancelling');
+    await until(async () => (await t.client.status(id))?.status === 'cancelled');
     expect(t.eventsOf('worker.reaped'), 'no lease was lost').toEqual([]);
   });
 
   it('that never ends is stopped at its timeout', async () => {
     const t = bench();
-    const record = await t.run(short, { act: 'never' }, { maxRetries: 0 });
+    const running = t.run(held, { act: 'never' }, { maxRetries: 0 });
+    await said(t, 1);
+    t.timeOut();
+    const record = await running;
     expect(record.attempts).toMatchObject([{ outcome: 'dead-lettered', error: { code: 'TIMEOUT' } }]);
     await until(() => t.isolates().length === 0);
   });
 
   it('is told by its signal first, and kept when it listens', async () => {
     const t = bench();
-    await t.run(job, { act: 'nothing' }); // warm: starting one counts against the timeout
-    const record = await t.run(short, { act: 'abortReason' }, { maxRetries: 0 });
+    const running = t.run(held, { act: 'abortReason' }, { maxRetries: 0 });
+    await said(t, 1);
+    t.timeOut();
+    const record = await running;
     expect(record.attempts).toMatchObject([{ error: { code: 'TIMEOUT' } }]);
     const [isolate] = t.isolates();
-    const told = () => t.eventsOf('job.log').map(({ fields }) => fields);
-    await expect.poll(told).toEqual([{ name: 'LongshoreError', code: 'TIMEOUT' }]);
+    const [, aborted] = await said(t, 2);
+    expect(aborted!.fields).toEqual({ name: 'LongshoreError', code: 'TIMEOUT' });
     await until(() => t.idle().length === 1);
     await t.run(job, { act: 'nothing' });
     expect(t.isolates(), 'the one that had listened served again').toEqual([isolate]);
@@ -114,10 +136,11 @@ describe.each([
 describe('a process', () => {
   it('takes along what it has started', async () => {
     const t = bench();
-    const { id } = await t.client.enqueue(jobs.shortProcess, { act: 'grandchild' }, { maxRetries: 0 });
-    const [log] = await until(() => (t.eventsOf('job.log').length > 0 ? t.eventsOf('job.log') : null));
+    const { id } = await t.client.enqueue(jobs.heldProcess, { act: 'grandchild' }, { maxRetries: 0 });
+    const [log] = await said(t, 1);
     const { pid, child } = log!.fields as { pid: number; child: number };
     expect([alive(pid), alive(child)]).toEqual([true, true]);
+    t.timeOut();
     await until(async () => (await t.client.status(id))?.status === 'failed');
     await until(() => !alive(pid) && !alive(child));
   });

@@ -1,0 +1,40 @@
+/** The system's time, with timers that a test has in its hand: so that it need not say how long anything takes. */
+
+import { type Clock, systemClock } from '../../core/base/clock.ts';
+
+const halfAnHourMs = 1_800_000;
+
+/** Its timers never fire: nobody looks by himself, gives up or tries again. */
+export const frozenTimers: Clock = { now: Date.now, after: () => () => {} };
+
+/** Timers of half an hour and longer wait until `fire` is called; the others are real. */
+export function heldTimers(): Clock & { fire(): void } {
+  const held = new Set<() => void>();
+  return {
+    now: Date.now,
+    after(delayMs, run) {
+      if (delayMs < halfAnHourMs) return systemClock.after(delayMs, run);
+      held.add(run);
+      return () => held.delete(run);
+    },
+    fire() {
+      for (const run of held) {
+        held.delete(run);
+        run();
+      }
+    },
+  };
+}
+
+/** Timers fire at once, or nearly; `asked` has how long each was to take. */
+export function hurriedTimers(): Clock & { readonly asked: readonly number[] } {
+  const asked: number[] = [];
+  return {
+    now: Date.now,
+    asked,
+    after(delayMs, run) {
+      asked.push(delayMs);
+      return systemClock.after(Math.min(delayMs, 5), run);
+    },
+  };
+}
