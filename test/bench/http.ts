@@ -15,7 +15,7 @@ const kind = process.argv[4] ?? 'sqlite';
 const folder = mkdtempSync(join(tmpdir(), 'longshore-http-'));
 const backend = kind === 'memory' ? memory() : sqlite(join(folder, 'jobs.db'));
 try {
-  const result = await load({ backend, perSecond, seconds, connections: 64 });
+  const result = await load({ backend, requests: perSecond * seconds, perSecond, connections: 64 });
   console.log({
     backend: kind,
     perSecond,

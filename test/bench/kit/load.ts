@@ -9,8 +9,9 @@ import { startLocal } from '../../../local/start.ts';
 
 export interface LoadOptions {
   readonly backend: QueueBackend;
+  readonly requests: number;
+  /** Infinity = all at once. */
   readonly perSecond: number;
-  readonly seconds: number;
   readonly connections: number;
 }
 
@@ -35,8 +36,10 @@ export interface LoadResult {
 const key = 'load.0123456789abcdef0123456789abcdef';
 /** Requests of one tick of the sender leave together. */
 const tickMs = 10;
+/** Only ends what hangs. */
+const longestDrainMs = 100_000;
 
-export async function load({ backend, perSecond, seconds, connections }: LoadOptions): Promise<LoadResult> {
+export async function load({ backend, requests, perSecond, connections }: LoadOptions): Promise<LoadResult> {
   const runs = new Map<number, number>();
   const count = defineJob({
     name: 'count',
@@ -54,7 +57,7 @@ export async function load({ backend, perSecond, seconds, connections }: LoadOpt
     http: { port: 0, apiKeys: [{ id: 'load', key }], rateLimit: false },
   });
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
-  const total = perSecond * seconds;
+  const total = requests;
   const ids: string[] = [];
   const refused: Record<string, number> = {};
   const latencies: number[] = [];
@@ -92,14 +95,15 @@ export async function load({ backend, perSecond, seconds, connections }: LoadOpt
   const startedAt = performance.now();
   const answers: Promise<void>[] = [];
   while (answers.length < total) {
-    const due = Math.min(total, Math.ceil(((performance.now() - startedAt) / 1000) * perSecond));
+    const seconds = (performance.now() - startedAt) / 1000 || Number.EPSILON;
+    const due = Math.min(total, Math.ceil(seconds * perSecond));
     while (answers.length < due) answers.push(sendOne(answers.length));
     await new Promise((resolve) => setTimeout(resolve, tickMs));
   }
   await Promise.all(answers);
   const sentAt = performance.now();
   agent.destroy();
-  while (runs.size < ids.length && performance.now() - sentAt < 60_000) {
+  while (runs.size < ids.length && performance.now() - sentAt < longestDrainMs) {
     await new Promise((resolve) => setTimeout(resolve, tickMs));
   }
   const drainedAt = performance.now();

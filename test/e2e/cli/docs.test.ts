@@ -27,7 +27,7 @@ let told: readonly Told[] = [];
 let folder = '';
 beforeAll(async () => {
   ({ told, folder } = await tellStory());
-}, 30_000);
+}, 120_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('docs/cli.md', () => {

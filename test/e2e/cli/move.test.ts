@@ -229,5 +229,5 @@ describe('longshore move and a queue that cannot list its delayed jobs (SQS)', (
     expect(back.code).toBe(1);
     expect(back.stdout).toMatch(/^1 job moved from sqs to sqlite\./);
     expect(back.stdout).toMatch(/\nStill on sqs: 1 delayed\./);
-  }, 30_000);
+  }, 120_000);
 });

@@ -42,7 +42,7 @@ const env: NodeJS.ProcessEnv = {
 
 async function bash(script: string): Promise<string> {
   try {
-    return (await execute('bash', ['-c', script], { cwd: temporary, env, timeout: 60_000 })).stdout;
+    return (await execute('bash', ['-c', script], { cwd: temporary, env, timeout: 120_000 })).stdout;
   } catch (error) {
     const { stdout, stderr } = error as { stdout: string; stderr: string };
     throw new Error(`${script}\nfailed:\n${stdout}\n${stderr}`, { cause: error });
@@ -65,7 +65,7 @@ beforeAll(async () => {
   const script = steps.map((step) => `{\n${step.script}\n} 2>&1\necho '${border}'`).join('\n');
   writeFileSync(join(temporary, 'tutorial.sh'), `set -euo pipefail\n${script}\n`);
   outputs = (await bash('bash tutorial.sh')).split(`${border}\n`).slice(0, -1);
-}, 100_000);
+}, 120_000);
 
 afterAll(() => rmSync(temporary, { recursive: true, force: true }));
 

@@ -33,7 +33,7 @@ interface Boundary {
 /** Runs a worker to its death and returns the statement it died at. */
 async function kill({ statement, phase }: Boundary): Promise<string> {
   const args = [join(import.meta.dirname, 'transactions-worker.ts'), database.url, leaseMs, statement, phase];
-  const end = await promisify(execFile)(process.execPath, args.map(String), { timeout: 60_000 }).catch(
+  const end = await promisify(execFile)(process.execPath, args.map(String), { timeout: 120_000 }).catch(
     (error: { signal: string; killed: boolean; stdout: string; stderr: string }) => error,
   );
   // By itself: not because it took too long.

@@ -167,7 +167,7 @@ describe.each(cases)('a move that is killed, $title', ({ originHolds, originWork
         });
       }
     }
-  }, 60_000);
+  }, 120_000);
 });
 
 it('a move that is told to stop ends after the jobs in hand, and holds nothing', async () => {

@@ -67,7 +67,7 @@ async function longshore(
 ): Promise<Ended> {
   const argv = [join(root, 'local/cli/main.ts'), ...args, '--json'];
   const env = { ...process.env, NODE_OPTIONS: '', ...more };
-  const run = promisify(execFile)(process.execPath, argv, { cwd: folder, env, timeout: 30_000 });
+  const run = promisify(execFile)(process.execPath, argv, { cwd: folder, env, timeout: 120_000 });
   const { code = 0, stdout, stderr } = await run.catch((error) => error);
   return { code, stderr, data: stdout === '' ? JSON.parse(stderr) : JSON.parse(stdout) };
 }
@@ -174,7 +174,7 @@ describe('longshore on SQS', { timeout: 120_000 }, () => {
   });
 });
 
-describe('the example shop on SQS', { timeout: 60_000 }, () => {
+describe('the example shop on SQS', { timeout: 120_000 }, () => {
   const args = ['status', '--config', 'examples/longshore.config.ts'];
   const shop = (more: NodeJS.ProcessEnv) => longshore(args, { LONGSHORE_BACKEND: 'sqs', ...more }, root);
 

@@ -11,7 +11,7 @@ const project = projects();
 const simulate = (cwd: string, line: string, around?: Around) =>
   runCli(cwd, `simulate lambda ${line}`, around);
 
-describe('longshore simulate lambda', { timeout: 90_000 }, () => {
+describe('longshore simulate lambda', { timeout: 300_000 }, () => {
   it('shows the invocations, what failed in them and what comes again', async ({ expect }) => {
     const cwd = project({ 'longshore.config.ts': configFor(['throw', 'block']) });
     // A start after a kill is part of an invocation's time, so that is long enough for one.

@@ -57,7 +57,7 @@ describe('the folder that is deployed', () => {
 
   it.each(['Postgres', 'Table storage'] as const)(
     'enqueues over HTTP, and runs what comes, on %s',
-    { timeout: 60_000 }, // starts a database or a storage account
+    { timeout: 120_000 }, // starts a database or a storage account
     async (kind) => {
       const server = await startServiceBus();
       const state = await openState(kind);

@@ -13,7 +13,7 @@ const project = (files: Readonly<Record<string, string>>): string =>
 const simulate = (cwd: string, line: string, around?: Around) =>
   runCli(cwd, `simulate functions --port 0 ${line}`, around);
 
-describe.concurrent('longshore simulate functions', { timeout: 60_000 }, () => {
+describe.concurrent('longshore simulate functions', { timeout: 300_000 }, () => {
   it('tells what throws as often as it is delivered, and where Service Bus puts it', async ({ expect }) => {
     const thrower = `import { createRequire } from 'node:module';
       const { app } = createRequire(${from('package.json')})('@azure/functions');

@@ -56,7 +56,7 @@ async function longshore(line: string, url = server.url) {
   });
 }
 
-describe('the command line on beanstalkd', { timeout: 60_000 }, () => {
+describe('the command line on beanstalkd', { timeout: 120_000 }, () => {
   it('shows queues, runs jobs, and lists and retries dead letters of other processes', async () => {
     const backend = beanstalkd({
       url: server.url,

@@ -41,7 +41,7 @@ export interface BeanstalkdServer {
   remove(): Promise<void>;
 }
 
-const startedWithinMs = 10_000;
+const startedWithinMs = 60_000;
 
 export async function startBeanstalkd(options: BeanstalkdServerOptions = {}): Promise<BeanstalkdServer> {
   const { binlog = false, args = [], stopped = false, memoryKilobytes = 'unlimited' } = options;

@@ -226,7 +226,7 @@ describe('the client', () => {
       await store.records.get('id').catch(() => {});
       console.log(before, sdk > 0);`;
     const args = ['--input-type=module', '--eval', program];
-    const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 15_000 });
+    const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 120_000 });
     expect(stdout.trim()).toBe('0 true');
   });
 });

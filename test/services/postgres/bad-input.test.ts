@@ -27,7 +27,7 @@ beforeAll(async () => {
   const superuser = inDatabase(cluster.superuserUrl, 'longshore');
   await runSql(superuser, `CREATE ROLE guest LOGIN PASSWORD '${secret}'`);
   await runSql(superuser, `CREATE ROLE single LOGIN PASSWORD '${secret}' CONNECTION LIMIT 0`);
-}, 60_000);
+}, 120_000);
 afterAll(() => cluster.remove());
 
 function inDatabase(url: string, database: string): string {

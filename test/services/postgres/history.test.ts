@@ -145,7 +145,7 @@ describe('the days of the history', () => {
 });
 
 it('the tables of the living stay small, however many jobs have gone through them', {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
   const jobs = 20_000;
   const backend = postgres({ url: database.url, retention: { completedMs: 0 } });

@@ -33,7 +33,7 @@ beforeAll(async () => {
   superuserUrl = own.href;
   explainer = createExplainer(superuserUrl);
   backend = postgres({ pool: explainer.pool });
-}, 60_000);
+}, 120_000);
 
 afterAll(async () => {
   await backend.close();

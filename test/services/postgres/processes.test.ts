@@ -9,7 +9,7 @@ import type { Hold } from './claimer.ts';
 import { startCluster } from './cluster.ts';
 import { type Database, freshDatabase } from './schemas.ts';
 
-const jobs = 100_000;
+const jobs = 20_000;
 const releaseEvery = 100;
 /** Sixteen processes: as many as eight of each of two workers. */
 const batches = [1, 2, 3, 5, 7, 10, 20, 50].flatMap((batch) => [batch, batch]);
@@ -79,7 +79,7 @@ describe('several processes on one database', () => {
     await backend.close();
   });
 
-  it('migrate an empty one once, though they begin together', { timeout: 60_000 }, async () => {
+  it('migrate an empty one once, though they begin together', { timeout: 120_000 }, async () => {
     const url = await newUrl();
     const answers = (await Promise.all(Array.from({ length: 6 }, () => start(url, 'migrate').answer))) as {
       from: number | null;
@@ -102,7 +102,7 @@ describe('several processes on one database', () => {
 });
 
 describe('a server that crashes', () => {
-  it('has kept all that it confirmed, leases included', { timeout: 60_000 }, async () => {
+  it('has kept all that it confirmed, leases included', { timeout: 120_000 }, async () => {
     const cluster = await startCluster();
     try {
       const backend = postgres(cluster.url);

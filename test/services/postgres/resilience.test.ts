@@ -10,7 +10,7 @@ import { jobsOfLoad, keysOfLoad, type Load, runSql, startLoad, terminate } from 
 let cluster: Cluster;
 beforeAll(async () => {
   cluster = await startCluster({ fsync: false });
-}, 60_000);
+}, 120_000);
 afterAll(() => cluster.remove());
 
 /** Each resolves when the server is there again. How long a worker waits before it looks is a matter of test/unit/worker. */

@@ -20,7 +20,7 @@ const drain = async (path: string, batch: number): Promise<string[]> => {
 };
 
 describe('several processes on one file', () => {
-  it('give every message to exactly one of them', { timeout: 60_000 }, async () => {
+  it('give every message to exactly one of them', { timeout: 120_000 }, async () => {
     const path = join(folder, 'shared.db');
     const backend = sqlite(path);
     const bodies = Array.from({ length: 20_000 }, (_, i) => `body ${i}`);
@@ -30,7 +30,7 @@ describe('several processes on one file', () => {
     await backend.close();
   });
 
-  it('may make the file together', { timeout: 60_000 }, async () => {
+  it('may make the file together', { timeout: 120_000 }, async () => {
     const path = join(folder, 'deep', 'new.db');
     const taken = await Promise.all(Array.from({ length: 6 }, () => drain(path, 1)));
     expect(taken).toEqual([[], [], [], [], [], []]);

@@ -43,7 +43,7 @@ const scratch = makeScratch();
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
 describe('the code in the documentation', () => {
-  it('compiles', { timeout: 60_000 }, async () => {
+  it('compiles', { timeout: 120_000 }, async () => {
     const files = new Map(typed.map((block) => [fileOf(block), block.text]));
     // What the pages call "your jobs", for the blocks that import them.
     for (const block of typed) files.set(fileOf(block).replace('block.ts', 'jobs.ts'), yourJobs);
@@ -56,7 +56,7 @@ describe('the code in the documentation', () => {
   });
 
   const runnable = typed.filter(({ language }) => language === 'ts run');
-  it.each(runnable)('$place runs', { timeout: 60_000 }, async (block) => {
+  it.each(runnable)('$place runs', { timeout: 120_000 }, async (block) => {
     const file = join(scratch, fileOf(block));
     const folder = dirname(file);
     // What the block keeps on disk (a queue, a development key) is kept beside it and goes with it.
@@ -64,7 +64,7 @@ describe('the code in the documentation', () => {
     const { stderr } = await promisify(execFile)(process.execPath, [file], {
       cwd: folder,
       env,
-      timeout: 30_000,
+      timeout: 120_000,
     });
     expect(stderr).toBe('');
   });
@@ -76,7 +76,7 @@ describe('the code in the documentation', () => {
     expect(runnable.length).toBeGreaterThan(3);
   });
 
-  it('is read by a test that would see an error', { timeout: 60_000 }, async () => {
+  it('is read by a test that would see an error', { timeout: 120_000 }, async () => {
     const page =
       "Text.\n\n```ts\nimport { defineJob } from 'longshore';\ndefineJob(1);\n```\n\n```ts run\nexport {};\n```\n";
     const found = blocksOf('docs/x.md', page);

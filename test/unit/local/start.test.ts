@@ -22,7 +22,7 @@ async function until(child: ChildProcess, said: () => string, text: string): Pro
 describe('startLocal', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
     'drains on %s: what can end ends, the rest is released without an attempt spent, exit code 0',
-    { timeout: 30_000 },
+    { timeout: 120_000 },
     async (signal) => {
       const path = join(folder, `${signal}.db`);
       const script = join(import.meta.dirname, 'program.ts');

@@ -24,6 +24,47 @@ describe('a worker whose backend fails', () => {
     expect((await worker.stop()).counts.acked).toBe(1);
   });
 
+  it('calls what fails with a pause between any two tries, and finds it back within a second', async () => {
+    const t = createBench();
+    const calls = { fetch: 0, ack: 0, renew: 0, reapExpired: 0 };
+    let isBack = false;
+    /** Throws until the backend is back. */
+    const failing =
+      <Args extends unknown[], Answer>(verb: keyof typeof calls, call: (...args: Args) => Answer) =>
+      (...args: Args): Answer => {
+        calls[verb]++;
+        if (!isBack) throw new Error('connection refused');
+        return call(...args);
+      };
+    const { fetch, ack, renew, reapExpired } = t.backend;
+    const backend = {
+      ...t.backend,
+      ack: failing('ack', ack),
+      renew: failing('renew', renew),
+      reapExpired: failing('reapExpired', reapExpired),
+      fetch,
+    };
+    await t.enqueue(10, 'held');
+    const worker = t.start({ backend, concurrency: 10, leaseMs: 3_000 });
+    await settle();
+    Object.assign(backend, { fetch: failing('fetch', fetch) });
+    for (const one of [...t.running]) one.finish();
+    await t.pass(60_000, 25);
+    // Pauses grow to a second, of which this test's chance takes three quarters; the ten acks are tried while their leases last.
+    expect(calls.fetch).toBeLessThanOrEqual(60 / 0.75 + 10);
+    expect(calls.ack).toBeLessThanOrEqual(10 * 10);
+    expect(calls.renew).toBeLessThanOrEqual(60);
+    expect(calls.reapExpired).toBeLessThanOrEqual(60);
+    const { fetch: before } = calls;
+    isBack = true;
+    await t.pass(1_000, 25);
+    expect(calls.fetch).toBeGreaterThan(before);
+    await t.pass(10_000, 25); // the jobs whose acks have failed are begun again
+    for (const one of [...t.running]) one.finish();
+    await settle();
+    expect((await worker.stop()).reason).toBe('stopped');
+  });
+
   it('does not take a failed ack for success: the job comes back', async () => {
     const t = createBench();
     const [id] = await t.enqueue(1, 'quick');
