@@ -16,7 +16,7 @@ const text = (given: string): string => given;
 export const move = defineCommand({
   path: 'move',
   summary: 'drain a backlog from one backend into another',
-  about: `Ready and delayed jobs and dead letters go, with their ids, attempts, priorities, due times and history, and their envelopes byte for byte; completed jobs stay. A backend is ${addressText}. Killed and started again it finishes: no job is lost, none runs twice. What runs at the source stays there until it ends. See docs/operations.md`,
+  about: `Ready and delayed jobs and dead letters move, with their ids, attempts, priorities, times and history, and their envelopes byte for byte. Completed jobs stay, and running ones stay until they end. A backend is ${addressText}. The move may be killed and started again: no job is lost, and none runs twice between backends that hold jobs. A broker may get some jobs twice. See docs/operations.md.`,
   args: [],
   flags: {
     from: { flags: '--from <backend>', text: 'where the jobs are', parse: text },
