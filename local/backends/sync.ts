@@ -1,6 +1,6 @@
 /**
  * Runs a job inside the `enqueue` call, one after the other, in this process. For scripts and for tests of code
- * that enqueues. Delayed jobs and retries wait until a later `enqueue` (or a worker) finds them due.
+ * that enqueues. Delayed jobs and retries wait until a later `enqueue`, or a worker, finds them ready.
  */
 
 import type { App } from '../../core/app/app.ts';

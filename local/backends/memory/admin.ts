@@ -7,7 +7,7 @@ import { memoryTransfer } from './transfer.ts';
 export function memoryAdmin(state: MemoryState, maxBodyBytes: number): QueueAdmin & MovableAdmin {
   const { entries, clock, paused } = state;
   const all = (): Entry[] => [...entries.values()];
-  /** `delayed` turns to `ready` only when it is looked for, so listings ask the clock. */
+  /** `delayed` becomes `ready` at the next fetch, so listings compare with the clock. */
   const isReady = (entry: Entry): boolean =>
     entry.state === 'ready' || (entry.state === 'delayed' && entry.readyAt <= clock.now());
   const isWaiting = (entry: Entry): boolean => entry.state === 'ready' || entry.state === 'delayed';

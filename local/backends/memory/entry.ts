@@ -54,7 +54,7 @@ export function isLive(entry: Entry): boolean {
   return entry.finishedAt === null;
 }
 
-/** Expired jobs are dead letters too: only what somebody cancelled is not. */
+/** Expired jobs are dead letters too; cancelled ones are not. */
 export function isDead(entry: Entry): boolean {
   return entry.reason !== null && entry.reason !== 'cancelled';
 }

@@ -11,12 +11,12 @@ interface KeyRow {
   readonly holdUntil: number;
   readonly done: boolean;
   readonly value: string | null;
-  /** Of `value` and `done`. Apart from the hold, so that an owner that dies does not take the value with it. */
+  /** Of `value` and `done`. Apart from `holdUntil`, so that the value outlives an owner that dies. */
   readonly keepUntil: number;
 }
 
 export interface MemoryKeys extends KeyStore {
-  /** Called inside an ack, which has already proved the ownership of the lease. */
+  /** For an ack, which has checked the lease. */
   completeNow(done: KeyCompletion): void;
   /** Returns how many. */
   purgeEnded(): number;

@@ -1,6 +1,6 @@
 /**
- * Arrays in Postgres's binary format (array_recv). The text format escapes every quote of every body, on both sides:
- * for envelopes that costs three times as much as the insert's own work in this process.
+ * Arrays in Postgres's binary format (array_recv). The text format escapes every quote of every body on both sides, which costs this
+ * process three times as much as the rest of the insert.
  */
 
 const oids = { text: 25, int8: 20, int4: 23 } as const;
@@ -23,7 +23,7 @@ const empty = (oid: number): Buffer => {
 
 const shortLength = 128;
 
-/** Long texts are counted: three times the room would bring on a full collection every few thousand jobs. */
+/** Long texts are measured: three times their length would cause a full garbage collection every few thousand jobs. */
 const mostBytes = (text: string): number =>
   text.length < shortLength ? text.length * 3 : Buffer.byteLength(text);
 

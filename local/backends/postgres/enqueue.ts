@@ -97,7 +97,7 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
     } catch (cause) {
       const error = postgresError('enqueueing', cause);
       const results: SendResult[] = [];
-      // One bad message must not take its neighbours with it.
+      // One bad message must not fail the others.
       const alone = messages.length > 1 && isAboutData(error.cause);
       for (const message of messages) {
         const [own] = alone ? await store([message]) : [];
@@ -107,7 +107,7 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
     }
   }
 
-  /** What most calls bring: one job for now, into a queue that is known. */
+  /** The most frequent call: one job that is ready at once, into a known queue. */
   async function storeOne(message: OutgoingMessage): Promise<SendResult[]> {
     const { id, queue, job, tenantId, priority, body } = message;
     const error = refusal(message, maxBodyBytes);
@@ -174,12 +174,12 @@ export function refusal({ id, body }: OutgoingMessage, maxBodyBytes: number): Lo
 }
 
 const uuidv7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7/;
-/** For clocks that differ. */
+/** Clocks of hosts may differ by so much. */
 const skewMs = 3_600_000;
 
 /**
- * No copy of these messages can have ended before that time (epoch ms), so older days of the history need no look: a UUID
- * of version 7 names its time. Any other id may have been used at any time. `null`: no id was ever used before.
+ * No copy of these messages can have ended before that time (epoch ms), so older days of the history need not be searched: a UUID of
+ * version 7 contains its time. Any other id may have been used at any time. `null` = all ids are new.
  */
 export function sinceOf(messages: readonly OutgoingMessage[]): number | null {
   let since = Number.POSITIVE_INFINITY;

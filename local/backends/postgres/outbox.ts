@@ -12,7 +12,7 @@ import { createTransactionCheck } from './transaction-check.ts';
 /** A relay that listens still looks this often: a notification can be lost with its connection. */
 const safetyPollMs = 2_000;
 
-/** The backend's outbox, and what ends it with the backend. */
+/** The backend's outbox; closed with the backend. */
 export interface PostgresOutbox {
   readonly table: OutboxTable;
   close(): Promise<void>;

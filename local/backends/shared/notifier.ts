@@ -1,12 +1,12 @@
 /**
- * When to notify waiting workers of new jobs. It costs something (a NOTIFY serialises the commits of the whole database), so each
- * queue is notified at most once per gap: by the first call, and once more at the end of the gap for all calls in it.
+ * When to notify waiting workers of new jobs. A NOTIFY serialises the commits of the whole database, so each queue is notified at most
+ * once per gap by the first call, and once more at the end of the gap for all calls in it.
  */
 
 export interface Notifier {
   /**
-   * Whether the call at hand shall notify, for itself and for all that is owed. If not, it calls `owe` when it has ended well; if so,
-   * when it has failed.
+   * Whether this call shall notify, for itself and for all calls that are owed. If `false`, it calls `owe` after it has succeeded; if
+   * `true`, after it has failed.
    */
   mayNotify(queue: string): boolean;
   owe(queue: string): void;
@@ -46,7 +46,7 @@ export function createNotifier(
       const now = performance.now();
       if (now - (notifiedAt.get(queue) ?? Number.NEGATIVE_INFINITY) < gapMs) return false;
       notifiedAt.set(queue, now);
-      // One of its own would be a transaction of its own: where calls come all the time, none is needed.
+      // This call's NOTIFY covers them. A separate one would be another transaction.
       if (owed.delete(queue) && owed.size === 0) stopTimer();
       return true;
     },

@@ -4,7 +4,7 @@ import type { Clock } from '../../../core/base/clock.ts';
 
 export interface Waiters {
   wake(): void;
-  /** How often they were woken: a fetch that looks for work before it waits compares, so that it misses no wake. */
+  /** How often they were woken. A fetch compares it before and after it looks for jobs, so that it misses no wake. */
   readonly wakes: number;
   /** Resolves at the next wake, after `waitMs`, or when `signal` aborts, whichever is first. Never rejects. */
   wait(waitMs: number, signal?: AbortSignal): Promise<void>;

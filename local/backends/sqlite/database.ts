@@ -92,8 +92,8 @@ function configure(db: DatabaseSync, path: string, synchronous: string): Databas
       `Expected ${path} at schema version ${migrations.length} or older, got ${version}: a newer Longshore has written it. Upgrade this process.`,
     );
   }
-  // Several processes may open a new file together; switching to WAL needs it alone for a moment and, unlike a
-  // normal write, does not wait by itself.
+  // Several processes may open a new file together. Switching to WAL needs the file alone for a moment and, unlike a write, does not
+  // wait by itself.
   retryBusy(() => db.exec('PRAGMA journal_mode = WAL'));
   db.exec(`PRAGMA synchronous = ${synchronous}`);
   const versions = { from: version === 0 ? null : version, to: migrations.length };
@@ -126,7 +126,7 @@ function retryBusy<T>(work: () => T): T {
   }
 }
 
-/** Read at one moment: another process may be making the tables, and half of its stamp would look like a stranger's. */
+/** Read in one transaction: half of the stamp that another process is writing would look like another program's. */
 function stampOf(db: DatabaseSync): { version: number; application: number; tables: number } {
   db.exec('BEGIN');
   try {

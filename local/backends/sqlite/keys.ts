@@ -11,7 +11,7 @@ interface KeyRow {
 }
 
 export interface SqliteKeys extends KeyStore {
-  /** Inside the transaction of an ack, which has already proved the ownership of the lease. */
+  /** Inside the transaction of an ack, which has checked the lease. */
   completeNow(done: KeyCompletion): void;
 }
 

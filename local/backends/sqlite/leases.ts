@@ -45,7 +45,7 @@ export function createLeases(state: SqliteState, newNonce: () => string): Leases
   const leaseFirst = db.prepare(`
     INSERT INTO leases (seq, queue, nonce, claimed_at, lease_until, attempt, interrupted)
     SELECT seq, queue, ?, ?, ?, attempt + 1, interrupted FROM ready WHERE queue = ? ORDER BY rank, seq LIMIT ?`);
-  // What was read is the front of the queue, so it ends with the last row.
+  // The rows that were read are the front of the queue, up to the last one.
   const removeFirst = db.prepare('DELETE FROM ready WHERE queue = ? AND (rank, seq) <= (?, ?)');
   const expired = db.prepare(`
     DELETE FROM leases WHERE seq IN (SELECT seq FROM leases WHERE queue = ? AND lease_until <= ? LIMIT ${stepSize})
@@ -86,7 +86,7 @@ export function createLeases(state: SqliteState, newNonce: () => string): Leases
     });
   }
 
-  /** How many each queue gives when the best of all are taken. */
+  /** How many each queue gives when the first of all queues are taken. */
   function shares(queues: readonly string[], max: number): Map<string, number> {
     const first = queues
       .flatMap((queue) =>

@@ -25,7 +25,7 @@ export interface JobRow {
   readonly body: string;
 }
 
-/** Adds a `reportLine`. */
+/** Its parameter is a `reportLine`. */
 export const appendReport = "reports = coalesce(reports, '') || ?";
 
 /** Of the view `job_states`. */
