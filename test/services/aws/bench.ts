@@ -3,6 +3,7 @@
 import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { vi } from 'vitest';
 import type { JobLease, OutgoingMessage } from '../../../core/contract/queue.ts';
+import type { KeyStore } from '../../../core/contract/store.ts';
 import { type SqsBackend, type SqsOptions, sqs } from '../../../functions/aws/index.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -14,6 +15,8 @@ export interface SqsBench {
   readonly url: string;
   readonly deadLetterUrl: string;
   readonly arn: string;
+  /** That of a FIFO queue. */
+  readonly keys: KeyStore;
   /** Requests so far, by the name of their command. */
   readonly requests: Map<string, number>;
   message(change?: Partial<OutgoingMessage>): OutgoingMessage;
@@ -49,8 +52,15 @@ export async function openBench(
     },
     { step: 'initialize', name: `count-${series}` },
   );
-  const keys = fifo ? { keys: memory({ clock }).stores!.keys } : {};
-  const backend = sqs({ queues: { mail: url }, client, clock, longPollMs: 1_000, ...keys, ...options });
+  const { keys } = memory({ clock }).stores!;
+  const backend = sqs({
+    queues: { mail: url },
+    client,
+    clock,
+    longPollMs: 1_000,
+    ...(fifo && { keys }),
+    ...options,
+  });
   let count = 0;
   return {
     backend,
@@ -58,6 +68,7 @@ export async function openBench(
     url,
     deadLetterUrl,
     arn,
+    keys,
     requests,
     message(change = {}) {
       const id = `${series}-${++count}`;

@@ -247,6 +247,22 @@ describe('FIFO queues', () => {
     expect(order).toEqual(sent.map(({ body }) => body));
   });
 
+  it('count on from what an earlier version has stored of a released message', async () => {
+    const t = await bench({ fifo: true });
+    await t.backend.enqueue([t.message()]);
+    const [first] = await t.fetch();
+    const key = `sqs-uncounted:${JSON.parse(first!.token).messageId}`;
+    const { clock } = t.time;
+    await t.keys.claim(key, 'earlier', clock.now() + 30_000);
+    await t.keys.release(key, 'earlier', { value: '1', keepUntil: clock.now() + 86_400_000 });
+    await t.backend.nack(first!, { delayMs: 0, countAttempt: true });
+    const [second] = await t.fetch();
+    expect(second!.attempt).toBe(1);
+    await t.backend.nack(second!, { delayMs: 0, countAttempt: false });
+    expect((await t.fetch())[0]!.attempt).toBe(1);
+    expect(await t.keys.claim(key, 'test', clock.now() + 30_000)).toEqual({ state: 'claimed', value: '2' });
+  });
+
   it('take a message once within five minutes, and refuse a delay', async () => {
     const t = await bench({ fifo: true });
     const message = t.message();

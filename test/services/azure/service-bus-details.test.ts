@@ -8,6 +8,8 @@ import {
   type ServiceBusOptions,
   serviceBus,
 } from '../../../functions/azure/index.ts';
+import { createIntentLog } from '../../../functions/azure/service-bus/intent-log.ts';
+import { tagsOf } from '../../../functions/azure/service-bus/message.ts';
 import { memoryStore } from '../../../local/backends/memory/index.ts';
 import { type ServiceBusServer, startServiceBus } from '../../../local/simulate/service-bus/server.ts';
 import { until } from '../../kit/until.ts';
@@ -81,6 +83,35 @@ describe('a process that is busy', () => {
       await backend.ack(leases.map((lease) => ({ lease }))),
       'on a link that is gone it would take longer than this test',
     ).toEqual([true]);
+  });
+});
+
+describe('the intent log', () => {
+  const key = 'servicebus-moved:mail:a';
+  const intent = { attempts: 4, interrupted: false, notBefore: null };
+
+  it('has the copy sent again that an earlier version began, whose key is completed', async () => {
+    const { keys } = memoryStore({ clock });
+    const backend = open({ keys });
+    await backend.enqueue([message('a')]);
+    expect(await take(backend)).toHaveLength(1);
+    await keys.claim(key, 'earlier', clock.now() + minute);
+    const done = { value: JSON.stringify(intent), keepUntil: clock.now() + 60 * minute };
+    await keys.complete(key, 'earlier', done);
+    clock.advance(minute);
+    const leases = [...(await take(backend)), ...(await take(backend))];
+    expect(leases).toMatchObject([{ body: message('a').body, attempt: 5 }]);
+  });
+
+  it('keeps the first intent of a message, as JSON', async () => {
+    const { keys } = memoryStore({ clock });
+    const log = createIntentLog(keys, clock);
+    const tags = tagsOf({}, 'a', null);
+    await log.write('mail', tags, intent);
+    await log.write('mail', tags, { ...intent, attempts: 5 });
+    expect(await log.read('mail', tags)).toEqual(intent);
+    const found = await keys.claim(key, 'test', clock.now() + minute);
+    expect(found).toEqual({ state: 'claimed', value: JSON.stringify(intent) });
   });
 });
 
