@@ -1,7 +1,6 @@
 /** Loads the SDK on first use, and turns its errors into LongshoreErrors. */
 
-import { LongshoreError } from '../../../core/base/errors.ts';
-import { toError } from '../../../core/base/failure.ts';
+import { type Remedies, sdkError } from '../sdk-error.ts';
 import type { DynamoTableOptions } from './options.ts';
 import type { DynamoApi } from './sdk.ts';
 
@@ -23,7 +22,7 @@ export function openDynamo(options: DynamoTableOptions): Dynamo {
         opening ??= open();
         return await work(await opening);
       } catch (error) {
-        throw dynamoError(during, options.table, error);
+        throw sdkError(`DynamoDB failed while ${during} (table ${options.table})`, error, remedies);
       }
     },
     async close() {
@@ -33,23 +32,10 @@ export function openDynamo(options: DynamoTableOptions): Dynamo {
   };
 }
 
-/** By the names of the SDK's errors: how to fix the configuration. */
-const remedies: Readonly<Record<string, string>> = {
+const remedies: Remedies = {
   ResourceNotFoundException:
     'Create the table with `longshore migrate`, createDynamoTable() or a template, in the same region.',
   AccessDeniedException:
     'Allow GetItem, PutItem, DeleteItem, BatchGetItem and Query on the table and its index; `longshore migrate` needs DescribeTable, CreateTable and UpdateTimeToLive too.',
-  UnrecognizedClientException: 'Check the credentials.',
-  CredentialsProviderError: 'Give the process credentials: a role, a profile or AWS_ACCESS_KEY_ID.',
   ERR_MODULE_NOT_FOUND: 'Install @aws-sdk/client-dynamodb.',
 };
-
-function dynamoError(during: string, table: string, cause: unknown): LongshoreError {
-  if (cause instanceof LongshoreError) return cause;
-  const { name, message, code } = toError(cause) as NodeJS.ErrnoException;
-  const remedy = remedies[name] ?? remedies[code ?? ''];
-  const text = `DynamoDB failed while ${during} (table ${table}): ${message || name}`;
-  const sentence = /[.!?]$/.test(text) ? text : `${text}.`;
-  if (remedy === undefined) return new LongshoreError('BACKEND', sentence, { cause });
-  return new LongshoreError('CONFIG', `${sentence} ${remedy}`, { cause });
-}

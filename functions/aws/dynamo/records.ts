@@ -3,15 +3,12 @@ import type { JobStatus } from '../../../core/contract/outcome.ts';
 import type { Retention } from '../../../core/contract/store.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { fitted } from '../../../core/kit/records/fit.ts';
+import { finalStatuses, pastOf, shardOf, statuses } from '../../../core/kit/records/partitions.ts';
 import type { RecordRow } from '../../../core/kit/records/row.ts';
-import { isDead, type Past, type RecordTable, type Versioned } from '../../../core/kit/records/store.ts';
+import { isDead, type RecordTable, type Versioned } from '../../../core/kit/records/store.ts';
 import type { Dynamo } from './api.ts';
 import type { Item } from './sdk.ts';
 import { expiry, partitionKey, partitionsPerStatus, sortKey, sortKeyOf } from './table.ts';
-
-const ended = ['completed', 'cancelled'] as const;
-const dead = ['failed', 'expired'] as const;
-const statuses: readonly JobStatus[] = ['pending', 'processing', 'retrying', ...ended, ...dead];
 
 /** One purge call removes at most so many records of one index partition. */
 const stepSize = 100;
@@ -29,7 +26,7 @@ export function dynamoRecords(dynamo: Dynamo, retention: Retention): RecordTable
     return {
       pk: pkOf(id),
       version: randomUUID(),
-      [partitionKey]: partitionOf(status, shardOf(id)),
+      [partitionKey]: partitionOf(status, shardOf(id, partitionsPerStatus)),
       [sortKey]: sortKeyOf(createdAt, id),
       queue,
       job,
@@ -60,7 +57,7 @@ export function dynamoRecords(dynamo: Dynamo, retention: Retention): RecordTable
       const found = await dynamo.call('listing', (api) =>
         Promise.all(
           partitions.map((partition) => {
-            const shown = shownSince(partition, past);
+            const shown = pastOf(statusOf(partition), past);
             const where = [
               ...Object.keys(narrow).map((name) => `#${name} = :${name}`),
               ...(shown === null ? [] : ['#finishedAt > :shown']),
@@ -91,8 +88,8 @@ export function dynamoRecords(dynamo: Dynamo, retention: Retention): RecordTable
       const where = '#finishedAt <= :past AND #guardedUntil <= :now';
       let count = 0;
       await dynamo.call('purging', (api) =>
-        forEach([...ended, ...dead].flatMap(partitionsOf), async (partition) => {
-          const values = { ':past': shownSince(partition, past), ':now': now };
+        forEach(finalStatuses.flatMap(partitionsOf), async (partition) => {
+          const values = { ':past': pastOf(statusOf(partition), past), ':now': now };
           const items = await api.query({ partition, where, values, max: stepSize });
           // Removes only the version just read: somebody may be retrying the dead letter.
           const ids = items.map(({ pk }) => (pk as string).slice(pkOf('').length));
@@ -107,19 +104,6 @@ export function dynamoRecords(dynamo: Dynamo, retention: Retention): RecordTable
 }
 
 const partitionOf = (status: JobStatus, shard: number): string => `${status}#${shard}`;
+const statusOf = (partition: string): string => partition.slice(0, partition.indexOf('#'));
 const partitionsOf = (status: JobStatus): string[] =>
   Array.from({ length: partitionsPerStatus }, (_, shard) => partitionOf(status, shard));
-
-/** Spreads ids evenly, always the same way. */
-function shardOf(id: string): number {
-  let sum = 0;
-  for (let i = 0; i < id.length; i++) sum = (sum * 31 + id.charCodeAt(i)) >>> 0;
-  return sum % partitionsPerStatus;
-}
-
-/** Records that finished then or before are past their time; `null` for a partition of living jobs. */
-function shownSince(partition: string, past: Past): number | null {
-  const status = partition.slice(0, partition.indexOf('#'));
-  if (dead.some((each) => each === status)) return past.dead;
-  return ended.some((each) => each === status) ? past.ended : null;
-}

@@ -6,7 +6,7 @@ import type { Connection } from './connection.ts';
 import { deadLettersOf } from './dead-letters.ts';
 import { statsOf } from './stats.ts';
 
-export type Admin = Required<Omit<QueueAdmin, 'transfer' | 'handover'>>;
+export type Admin = Required<QueueAdmin>;
 
 export function adminOf(connection: Connection): Admin {
   return {

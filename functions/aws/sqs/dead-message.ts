@@ -1,6 +1,7 @@
 /** A dead letter to send: the message as it came, with the reason as attributes. */
 
 import type { Abandon, JobLease } from '../../../core/contract/queue.ts';
+import { cutText } from '../../../core/kit/cut-text.ts';
 import { type Attributes, attributesFrom, bytesOf } from './attributes.ts';
 import { largestRequest } from './batches.ts';
 import type { Receipt } from './leases.ts';
@@ -19,7 +20,7 @@ export function deadMessage(lease: JobLease, receipt: Receipt, why: Abandon, now
     'longshore.attempt': String(lease.attempt),
     'longshore.diedAt': String(now),
   };
-  const error = { 'longshore.error': cut(why.error, longestError) };
+  const error = { 'longshore.error': cutText(why.error, longestError) };
   return {
     body: lease.body,
     attributes: largestThatFits(lease.body, [{ ...facts, ...error }, facts, {}]),
@@ -35,10 +36,4 @@ export function deadMessage(lease: JobLease, receipt: Receipt, why: Abandon, now
 function largestThatFits(body: string, choices: readonly Record<string, string>[]): Attributes {
   const fits = (texts: Record<string, string>) => bytesOf(body, attributesFrom(texts)) <= largestRequest;
   return attributesFrom(choices.find(fits) ?? {});
-}
-
-/** To so many bytes, never in the middle of a character. */
-function cut(text: string, bytes: number): string {
-  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(bytes));
-  return text.slice(0, read);
 }

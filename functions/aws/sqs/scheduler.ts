@@ -4,10 +4,9 @@
  */
 
 import { createHash } from 'node:crypto';
-import { LongshoreError } from '../../../core/base/errors.ts';
-import { toError } from '../../../core/base/failure.ts';
 import { onDemand } from '../../../core/kit/lazy.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
+import { type Remedies, sdkError } from '../sdk-error.ts';
 import type { SqsCaller } from './api.ts';
 import type { Failure } from './batches.ts';
 import type { SchedulerOptions } from './options.ts';
@@ -70,7 +69,8 @@ export function createScheduler(
       });
       return null;
     } catch (error) {
-      const cause = schedulerError(address.name, error);
+      const failed = `EventBridge Scheduler failed for queue "${address.name}"`;
+      const cause = sdkError(failed, error, remedies);
       return { code: cause.code, message: cause.message, senderFault: false, cause };
     }
   }
@@ -111,21 +111,9 @@ function nameOf({ dedupId, dueAt }: SqsMessage): string {
   return `${dedupId.replace(/[^0-9a-zA-Z_-]/g, '_').slice(0, 40)}-${digest.slice(0, 20)}`;
 }
 
-const remedies: Readonly<Record<string, string>> = {
+const remedies: Remedies = {
   AccessDeniedException: 'Allow scheduler:CreateSchedule on the group, and iam:PassRole on the role.',
   ResourceNotFoundException: 'Create the schedule group, or correct scheduler.groupName.',
   ValidationException: 'Check scheduler.roleArn: the role must trust scheduler.amazonaws.com.',
-  UnrecognizedClientException: 'Check the credentials.',
-  CredentialsProviderError: 'Give the process credentials: a role, a profile or AWS_ACCESS_KEY_ID.',
   ERR_MODULE_NOT_FOUND: 'Install @aws-sdk/client-scheduler.',
 };
-
-function schedulerError(queue: string, cause: unknown): LongshoreError {
-  if (cause instanceof LongshoreError) return cause;
-  const { name, message, code } = toError(cause) as NodeJS.ErrnoException;
-  const remedy = remedies[name] ?? remedies[code ?? ''];
-  const text = `EventBridge Scheduler failed for queue "${queue}": ${message || name}`;
-  const sentence = /[.!?]$/.test(text) ? text : `${text}.`;
-  if (remedy === undefined) return new LongshoreError('BACKEND', sentence, { cause });
-  return new LongshoreError('CONFIG', `${sentence} ${remedy}`, { cause });
-}

@@ -3,6 +3,7 @@
 import type { DeadLetter } from '../../../core/contract/admin.ts';
 import type { AbandonReason } from '../../../core/contract/outcome.ts';
 import type { Abandon, JobLease } from '../../../core/contract/queue.ts';
+import { cutText } from '../../../core/kit/cut-text.ts';
 import type { BusMessage, DeadLetterFacts, ReceivedMessage } from './api.ts';
 import { busMessage, deliveryOf, someOf, type Tags, textOf } from './message.ts';
 
@@ -18,7 +19,7 @@ export interface Death {
 }
 
 export const deathOf = (lease: JobLease, { reason, error }: Abandon, diedAt: number): Death => {
-  return { reason, error: cut(error), attempt: lease.attempt, diedAt };
+  return { reason, error: cutText(error, longestError), attempt: lease.attempt, diedAt };
 };
 
 /** For the dead-letter queue of Service Bus itself. */
@@ -73,10 +74,4 @@ function movedByServiceBus({ deadLetterReason, deadLetterErrorDescription }: Rec
   if (deadLetterReason === 'TTLExpiredException')
     return 'EXPIRED: Service Bus moved the message here, because it was older than the queue allows.';
   return `BACKEND: ${deadLetterReason ?? 'Somebody else'} moved the message here. ${deadLetterErrorDescription ?? ''}`.trim();
-}
-
-/** To so many bytes, never in the middle of a character. */
-function cut(text: string): string {
-  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(longestError));
-  return text.slice(0, read);
 }

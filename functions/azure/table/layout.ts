@@ -15,14 +15,15 @@
  */
 
 import { createHash } from 'node:crypto';
+import { shardOf } from '../../../core/kit/records/partitions.ts';
 
 const shards = 8;
 
 export const workersPartition = 'workers';
 export const jobPartitions = names('jobs');
 export const keyPartitions = names('keys');
-export const jobPartition = (id: string): string => jobPartitions[shardOf(id)]!;
-export const keyPartition = (key: string): string => keyPartitions[shardOf(key)]!;
+export const jobPartition = (id: string): string => jobPartitions[shardOf(id, shards)]!;
+export const keyPartition = (key: string): string => keyPartitions[shardOf(key, shards)]!;
 
 /** Whether a partition can be one of ours. */
 export const isOurs = (partition: string): boolean =>
@@ -30,13 +31,6 @@ export const isOurs = (partition: string): boolean =>
 
 function names(kind: string): string[] {
   return Array.from({ length: shards }, (_, shard) => `${kind}-${shard}`);
-}
-
-/** Spreads names evenly. The same name always gets the same shard. */
-function shardOf(name: string): number {
-  let sum = 0;
-  for (let i = 0; i < name.length; i++) sum = (sum * 31 + name.charCodeAt(i)) >>> 0;
-  return sum % shards;
 }
 
 /** A name as a part of a row's key, which must not have / \ # ? or control characters, nor be longer than 1 KB. */

@@ -1,8 +1,8 @@
-import type { JobStatus } from '../../../core/contract/outcome.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { fitted } from '../../../core/kit/records/fit.ts';
+import { finalStatuses, pastOf, statuses } from '../../../core/kit/records/partitions.ts';
 import type { RecordRow } from '../../../core/kit/records/row.ts';
-import { isDead, type Past, type RecordTable, type Versioned } from '../../../core/kit/records/store.ts';
+import { isDead, type RecordTable, type Versioned } from '../../../core/kit/records/store.ts';
 import type { Table } from './api.ts';
 import {
   backwards,
@@ -15,10 +15,6 @@ import {
   textProperties,
 } from './layout.ts';
 import type { Entity, Found, Step } from './sdk.ts';
-
-const ended = ['completed', 'cancelled'] as const;
-const dead = ['failed', 'expired'] as const;
-const statuses: readonly JobStatus[] = ['pending', 'processing', 'retrying', ...ended, ...dead];
 
 /** One purge call removes at most so many records of a partition: three steps each, and a transaction holds a hundred. */
 const stepSize = 33;
@@ -61,7 +57,8 @@ function replaced(before: string, next: Entity | null): Step[] {
   return [...removed, ...(next ? [{ put: next }] : [])];
 }
 
-const isLiving = (listed: string): boolean => !/^(completed|cancelled|failed|expired):/.test(listed);
+const isLiving = (listed: string): boolean =>
+  !finalStatuses.some((status) => listed.startsWith(`${status}:`));
 
 export function tableRecords(table: Table): RecordTable {
   async function read(ids: readonly string[]): Promise<Versioned[]> {
@@ -125,7 +122,7 @@ export function tableRecords(table: Table): RecordTable {
       const found: Found[] = [];
       await table.call('listing', (api) =>
         forEach(ranges, async ({ partition, status: each }) => {
-          const shown = shownSince(each, past);
+          const shown = pastOf(each, past);
           const above = shown === null ? {} : { above: ['finished', momentText(shown)] as const };
           const range = { partition, ...within(each), equal, ...above, max };
           found.push(...(await api.range(range)));
@@ -183,9 +180,3 @@ const newestFirst = ([a, at]: readonly [string, string], [b, other]: readonly [s
 
 /** The rows of a kind: `;` follows `:`. */
 const within = (kind: string) => ({ from: `${kind}:`, to: `${kind};` });
-
-/** Records that finished then or before are past their time; `null` for living jobs. */
-function shownSince(status: JobStatus, past: Past): number | null {
-  if (dead.some((each) => each === status)) return past.dead;
-  return ended.some((each) => each === status) ? past.ended : null;
-}

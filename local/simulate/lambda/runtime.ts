@@ -58,7 +58,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   const queue: Call[] = [];
   const output: string[] = [];
   let current: Call | null = null;
-  let asking: ServerResponse | null = null;
+  let waiting: ServerResponse | null = null;
   let child: ChildProcess | null = null;
   let calls = 0;
   let starts = 0;
@@ -81,7 +81,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
     let body = '';
     for await (const chunk of request) body += chunk;
     if (kind === 'invocation' && id === 'next') {
-      asking = response;
+      waiting = response;
       for (const line of early ?? []) onLine?.(line);
       early = null;
       onReady?.resolve();
@@ -111,15 +111,15 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   }
 
   function sendNext(): void {
-    if (!asking || current || queue.length === 0) return;
+    if (!waiting || current || queue.length === 0) return;
     current = queue.shift()!;
-    asking.writeHead(200, {
+    waiting.writeHead(200, {
       'lambda-runtime-aws-request-id': current.id,
       'lambda-runtime-deadline-ms': String(current.deadlineAt),
       'lambda-runtime-invoked-function-arn': 'arn:aws:lambda:eu-central-1:000000000000:function:local',
     });
-    asking.end(current.body);
-    asking = null;
+    waiting.end(current.body);
+    waiting = null;
   }
 
   function start(): void {
@@ -157,7 +157,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
     mine.once('exit', (code, signal) => {
       if (child !== mine) return;
       child = null;
-      asking = null;
+      waiting = null;
       if (early) notStarted(`Runtime exited: ${signal ?? `code ${code}`}`);
       else ended((call) => call.reject(new Error(`Runtime exited: ${signal ?? `code ${code}`}`)));
       if (queue.length > 0) start();
@@ -167,7 +167,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   async function kill(): Promise<void> {
     const dying = child;
     child = null;
-    asking = null;
+    waiting = null;
     if (!dying || dying.exitCode !== null || dying.signalCode !== null) return;
     const exited = once(dying, 'exit');
     dying.kill('SIGKILL');

@@ -1,0 +1,22 @@
+/** For tables that spread records over partitions, by status or by id. */
+
+import type { JobStatus } from '../../contract/outcome.ts';
+import type { Past } from './store.ts';
+
+const ended: readonly string[] = ['completed', 'cancelled'] satisfies JobStatus[];
+const dead: readonly string[] = ['failed', 'expired'] satisfies JobStatus[];
+export const finalStatuses = [...ended, ...dead] as readonly JobStatus[];
+export const statuses: readonly JobStatus[] = ['pending', 'processing', 'retrying', ...finalStatuses];
+
+/** Records of this status that finished then or before are past their time; `null` for living jobs. */
+export function pastOf(status: string, past: Past): number | null {
+  if (dead.includes(status)) return past.dead;
+  return ended.includes(status) ? past.ended : null;
+}
+
+/** Spreads names evenly. The same name always gets the same shard: stored data depends on it. */
+export function shardOf(name: string, shards: number): number {
+  let sum = 0;
+  for (let i = 0; i < name.length; i++) sum = (sum * 31 + name.charCodeAt(i)) >>> 0;
+  return sum % shards;
+}
