@@ -1,6 +1,6 @@
 /**
- * What a broker cannot keep of a message, kept in a key store as JSON under a key of its own: deliveries that were no attempts, why
- * a job was buried, a move that was begun. Whoever reads or writes it holds the key meanwhile.
+ * Metadata of a message that its broker cannot keep, as JSON in a key store, under one key per message: refunded deliveries, why a
+ * job died, a copy that was begun. A read or write holds the key for its time.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,11 +11,11 @@ import type { KeyStore } from '../contract/store.ts';
 export interface Metadata {
   /** `null` = there is none. */
   read<T>(key: string): Promise<T | null>;
-  /** `change` gets what is there now, and returns what shall be; `null` = nothing. Resolves with what is there then. */
+  /** `change` gets the old value and returns the new one; `null` = no value. Resolves with the new one. */
   update<T>(key: string, change: (old: T | null) => T | null): Promise<T | null>;
 }
 
-/** Long enough for one write; a process that is killed meanwhile blocks the key for so long. */
+/** Long enough for one write. A process that is killed during it blocks the key for so long. */
 const holdMs = 5_000;
 const waitMs = 5;
 const longestWaitMs = 10_000;
@@ -34,14 +34,14 @@ export function createMetadata(
     while (claim.state === 'running') {
       if (performance.now() - since > longestWaitMs)
         throw new LongshoreError('BACKEND', `Expected the key "${key}" to be free, others hold it.`);
-      await delay(waitMs); // others hold it for one write
+      await delay(waitMs); // another process holds it for one write
       claim = await keys.claim(key, owner, clock.now() + holdMs);
     }
     const old = claim.value === null ? null : (JSON.parse(claim.value) as T);
-    // Completed keys are what versions before this one wrote: they stay as they are.
+    // Earlier versions completed their keys. Those are read and never changed.
     if (claim.state === 'completed') return old;
     const value = change(old);
-    // Also when it has not changed: a key that is released without a value forgets the one it had.
+    // Also an unchanged value: releasing a key without a value forgets the value.
     const keep =
       value === null ? undefined : { value: JSON.stringify(value), keepUntil: clock.now() + keepMs };
     if (!(await keys.release(key, owner, keep)))

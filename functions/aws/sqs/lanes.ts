@@ -1,6 +1,6 @@
 /**
- * SQS knows no priorities. So a queue may have lanes: one queue of SQS per priority. Workers look at them by weight. Urgent lanes
- * come first more often, and each lane comes first now and then, so that none starves.
+ * SQS knows no priorities. So a queue may have lanes: queues of SQS, each for some priorities. Workers look at them by weight.
+ * Urgent lanes come first more often, and each lane comes first now and then, so that none starves.
  */
 
 import { priorities } from '../../../core/app/options.ts';

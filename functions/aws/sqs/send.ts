@@ -21,7 +21,7 @@ export interface SqsMessage {
 }
 
 /** SQS itself delays for no longer. */
-export const longestDelayMs = 900_000;
+const longestDelayMs = 900_000;
 
 /** A message that may run at `tags.notBefore`. It reaches a later moment than SQS can delay in hops. */
 export function messageOf(body: string, tags: Tags, now: number): SqsMessage {
