@@ -1,6 +1,7 @@
 /**
  * The example app as Azure Functions: `npm run package:azure` makes the folder to deploy. This file must not throw while it is
- * loaded: the host would have no functions and hardly say why. The first call reports what is missing. The shop's own data is a file here and lives as long as an instance's disk does.
+ * loaded: the host would have no functions and hardly say why. The first call reports what is
+ * missing. The shop's own data is a file here and lives as long as an instance's disk does.
  */
 
 import { tmpdir } from 'node:os';

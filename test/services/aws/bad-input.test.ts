@@ -256,7 +256,7 @@ describe('a dead-letter queue that is not there', () => {
 });
 
 describe('a function that was killed', () => {
-  it('leaves its job to another one, which is told so', async () => {
+  it('leaves its job to another invocation, which learns of it', async () => {
     const t = await open();
     const crashed: boolean[] = [];
     t.how.run = ({ attempt, previouslyCrashed }) => {

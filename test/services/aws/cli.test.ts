@@ -146,7 +146,7 @@ describe('longshore on SQS', { timeout: 120_000 }, () => {
     expect((await line('status mail')).data.queues).toMatchObject([{ ready: 1, dead: 0 }]);
   });
 
-  it('runs the chosen ones again in bulk, no faster than told', async () => {
+  it('runs the chosen ones again in bulk, no faster than the given pace', async () => {
     await longshore(['enqueue', 'mail.send', '{"to":"nobody"}']);
     expect((await line('work --drain --no-schedules')).data.deadLetters).toBe(2);
     expect((await line('dead retry --all --older-than 1h --rate 1')).code).toBe(3);

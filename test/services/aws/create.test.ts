@@ -1,4 +1,4 @@
-/** Queues for development, and that a local endpoint is never told anybody's credentials. */
+/** Queues for development. A local endpoint never gets real credentials. */
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -86,7 +86,7 @@ describe('an endpoint on this machine', () => {
     expect(isOnThisMachine(url)).toBe(expected);
   });
 
-  it('is told no credentials of the environment', async () => {
+  it('gets no credentials of the environment', async () => {
     const seen: string[] = [];
     const server = createServer((request, response) => {
       seen.push(request.headers.authorization ?? '');

@@ -57,7 +57,7 @@ async function open() {
   return { ...opened, backend: backend as SqsBackend, fetch, ready };
 }
 
-const place = (lane: LaneName): QueueAddress => ({
+const addressOf = (lane: LaneName): QueueAddress => ({
   name: 'q',
   lane,
   url: lane,
@@ -75,7 +75,10 @@ describe('a message', () => {
   ] as [LaneName[], string][])(
     'goes to its lane of %o, or the next one towards normal',
     (names, expected) => {
-      const found = Array.from({ length: 10 }, (_, priority) => laneOf(names.map(place), priority).lane[0]);
+      const found = Array.from(
+        { length: 10 },
+        (_, priority) => laneOf(names.map(addressOf), priority).lane[0],
+      );
       expect(found.join('')).toBe(expected);
     },
   );
@@ -152,7 +155,7 @@ describe('a worker', () => {
     expect(await t.ready()).toEqual([1, 1, 1]);
   });
 
-  it('is told at the start when a lane is missing', async () => {
+  it('fails at the start when a lane is missing', async () => {
     const t = await open();
     await endpoint.deleteQueue(urls.pop()!);
     await expect(t.backend.check()).rejects.toMatchObject({ code: 'CONFIG' });
@@ -216,10 +219,10 @@ describe('the lanes that sqs() is given', () => {
 
   it('give everybody a turn, and the urgent more of them', () => {
     const { next } = createTurns();
-    const all = (['critical', 'high', 'normal', 'low'] as const).map(place);
+    const all = (['critical', 'high', 'normal', 'low'] as const).map(addressOf);
     const first = Array.from({ length: 15 }, () => next(all)[0]!.lane[0]).join('');
     expect([...first].sort().join('')).toBe('cccccccchhhhlnn');
     expect(first).not.toMatch(/ccc/);
-    expect(next([place('normal')])).toHaveLength(1);
+    expect(next([addressOf('normal')])).toHaveLength(1);
   });
 });

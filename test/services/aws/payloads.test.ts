@@ -142,7 +142,7 @@ describe('a job that is too large for SQS', () => {
     await t.bucket.close();
   });
 
-  it('is still refused where the store has no place for it', async () => {
+  it('is still refused where the store keeps no payloads', async () => {
     const t = await open();
     const without = connect(t.client.app, t.backend, { store: memoryStore() });
     await expect(without.enqueue(t.job, { text, dies: false })).rejects.toMatchObject({ code: 'LIMIT' });

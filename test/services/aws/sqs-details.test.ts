@@ -107,7 +107,7 @@ describe('sqs() on the wire', () => {
     expect(await t.backend.admin!.deadLetters.list({})).toMatchObject([{ id: sent.id, attempt: 1 }]);
   });
 
-  it('keeps the count over copies: failures before and after a hand-back add up', async () => {
+  it('keeps the count over copies: failures before and after a release add up', async () => {
     const t = await bench();
     await t.backend.enqueue([t.message()]);
     const attempts: number[] = [];
@@ -206,7 +206,7 @@ describe('dead letters', () => {
 });
 
 describe('long polls', () => {
-  it('hand back what nobody came for, and spend no attempt on it', async () => {
+  it('release what no fetch came for, and spend no attempt on it', async () => {
     const t = await bench();
     const controller = new AbortController();
     const fetching = t.backend.fetch({
@@ -229,7 +229,7 @@ describe('long polls', () => {
 });
 
 describe('FIFO queues', () => {
-  it('keep the order of a group, also over a hand-back, which spends no attempt', async () => {
+  it('keep the order of a group, also over a release, which spends no attempt', async () => {
     const t = await bench({ fifo: true });
     const sent = [1, 2, 3].map(() => t.message({ group: 'customer 7' }));
     await t.backend.enqueue(sent);

@@ -97,7 +97,7 @@ describe('longshore on Service Bus', () => {
     expect(await counts()).toEqual({ ready: 3, delayed: 1, dead: 2 });
   });
 
-  it('runs one of each place again by its id, and finds nothing where there is nothing', async () => {
+  it('runs one of each queue again by its id, and finds nothing where there is nothing', async () => {
     const { data } = await longshore('dead list');
     for (const { id } of data.deadLetters)
       expect((await longshore(`dead retry ${id}`)).data).toEqual({ retried: 1, missing: [] });

@@ -65,7 +65,7 @@ describe.concurrent('longshore emulate servicebus', () => {
     await backend.close();
   });
 
-  it('needs no config when it is told the queues, and says which there are', async () => {
+  it('needs no config when the queues are named, and lists them', async () => {
     const emulator = await emulate(empty, 'mail --port 0 --lock 5s');
     expect(emulator.stderr).toMatch(/Queues: mail, mail-failed/);
     const options = { connectionString: emulator.connectionString, maxRetries: 0 };

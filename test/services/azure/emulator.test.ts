@@ -118,7 +118,7 @@ describe('sending', () => {
 });
 
 describe('receiving', () => {
-  it('counts deliveries from 0, and gives a message back when its lock ends', async () => {
+  it('counts deliveries from 0, and releases a message when its lock ends', async () => {
     const t = open();
     await t.send('a');
     const [first] = await t.take();
@@ -245,7 +245,7 @@ describe('connections', () => {
     await again.close();
   });
 
-  it('are told of a queue that does not exist', async () => {
+  it('fail for a queue that does not exist', async () => {
     const missing = { code: 'MessagingEntityNotFound' };
     await expect(client.createSender('none').sendMessages({ body: 'x' })).rejects.toMatchObject(missing);
     await expect(

@@ -272,7 +272,7 @@ describe('the worker', () => {
     ]);
   });
 
-  it('finishes running jobs when the host stops it, and gives the others back uncounted', async () => {
+  it('finishes running jobs when the host stops it, and releases the others without counting an attempt', async () => {
     const t = await open({ drainMs: 1_000 });
     for (const name of ['quick', 'slow']) await t.enqueue(name);
     let finish: () => void = () => {};

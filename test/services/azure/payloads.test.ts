@@ -81,7 +81,7 @@ describe('a job that is too large for Service Bus', () => {
     await bench.close();
   });
 
-  it('is still refused where the store has no place for it', async () => {
+  it('is still refused where the store keeps no payloads', async () => {
     const t = await openFunctionApp();
     await expect(t.enqueue('x'.repeat(400_000))).rejects.toMatchObject({ code: 'LIMIT' });
     await t.close();

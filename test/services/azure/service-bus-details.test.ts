@@ -254,7 +254,7 @@ describe('leases', () => {
     expect(server.bodies('mail')).toEqual([]);
   });
 
-  it('that end give their message back at once, long before its lock would', async () => {
+  it('that end release their message at once, long before its lock would', async () => {
     const backend = open();
     await backend.enqueue([message('a')]);
     await take(backend, 1, 1_000);
@@ -277,7 +277,7 @@ describe('leases', () => {
     ]);
   });
 
-  it('do not hand a message back that Service Bus has given to somebody else: there is no copy', async () => {
+  it('do not release a message that Service Bus has given to another process: there is no copy', async () => {
     const [slow, other] = [open(), open()];
     await slow.enqueue([message('a')]);
     const [stale] = await take(slow, 1, 10 * minute);

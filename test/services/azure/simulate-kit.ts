@@ -2,7 +2,7 @@
 
 import { from } from '../../e2e/cli/kit.ts';
 
-/** A job that ends as it is told. */
+/** A job that ends as its payload says. */
 export const main = `
   import { createApp, defineJob, defineSchedule, fixed, PermanentError } from ${from('core/index.ts')};
   import { azure } from ${from('functions/azure/index.ts')};

@@ -22,7 +22,7 @@ const metadata: TriggerMetadata = {
 const terms = { queue: 'mail', expiresAt: 1_000 };
 
 describe('leaseOf()', () => {
-  it('takes a body that was parsed, and gives back the text that was signed', () => {
+  it('restores the signed text of a body that was parsed', () => {
     const text = JSON.stringify({ v: 1, payload: { é: '🚢', 2: [1.5, null], a: '1e3' }, _sig: 'x' });
     expect(leaseOf(JSON.parse(text), metadata, terms).body).toBe(text);
     expect(leaseOf(text, metadata, terms).body).toBe(text);
@@ -66,7 +66,7 @@ describe('leaseOf()', () => {
     }
   });
 
-  it('is told of an interruption by any second delivery, and by none of a copy', () => {
+  it('counts any second delivery as an interruption, and the first one of a copy as none', () => {
     expect(leaseOf('{}', { ...metadata, deliveryCount: 2 }, terms).interrupted).toBe(true);
     const applicationProperties = { 'longshore.attempts': '1' };
     expect(leaseOf('{}', { ...metadata, applicationProperties }, terms).interrupted).toBe(false);

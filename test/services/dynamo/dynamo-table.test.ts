@@ -68,7 +68,7 @@ describe('the table', () => {
     expect(await made.records.get('id')).toBe(null);
   });
 
-  it("is told from another program's, and from one without its index", async () => {
+  it("is not confused with another program's, or with one without its index", async () => {
     await client.send(
       new CreateTableCommand({
         TableName: 'strange',

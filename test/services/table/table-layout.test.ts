@@ -65,7 +65,7 @@ describe('the table', () => {
     expect(await made!.migrate()).toEqual({ from: 1, to: 1 });
   });
 
-  it("is told from another program's", async () => {
+  it("is not confused with another program's", async () => {
     const strange = clientOf('strange');
     await strange.createTable();
     await strange.createEntity({ partitionKey: 'customers', rowKey: '1' });
