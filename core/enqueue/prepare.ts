@@ -169,6 +169,6 @@ function contextOf(context: JobContext | undefined): JobContext | null {
   return members.length === 0 ? null : Object.fromEntries(members.map((name) => [name, context[name]]));
 }
 
-function option(expected: string): LongshoreError {
+export function option(expected: string): LongshoreError {
   return new LongshoreError('OPTION', `Expected ${expected}.`);
 }

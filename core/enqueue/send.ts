@@ -1,11 +1,12 @@
 /** From signed messages to the queue: large payloads go first, then the messages, then their records. */
 
-import { config, LongshoreError, shown } from '../base/errors.ts';
+import { config, shown } from '../base/errors.ts';
 import { reportingFailures } from '../base/store-failures.ts';
 import type { OutgoingMessage, SendResult, SqlTransaction } from '../contract/queue.ts';
 import type { RecordWriter } from '../contract/store.ts';
 import type { Client } from './client.ts';
 import { storePayloads, type Upload } from './offload.ts';
+import { option } from './prepare.ts';
 
 export type SendingClient = Pick<Client, 'app' | 'backend' | 'stores'>;
 
@@ -44,10 +45,8 @@ function sendIn(
   messages: readonly OutgoingMessage[],
   tx: SqlTransaction,
 ): Promise<SendResult[]> {
-  if (typeof tx?.query !== 'function') {
-    const expected = 'Expected tx to be a transaction with a query method';
-    throw new LongshoreError('OPTION', `${expected}, got ${shown(tx)}.`);
-  }
+  if (typeof tx?.query !== 'function')
+    throw option(`tx to be a transaction with a query method, got ${shown(tx)}`);
   if (backend.enqueueIn) return backend.enqueueIn(tx, messages);
   throw config(
     `Backend "${backend.name}" does not live in a database that a transaction could span. Leave tx out, or use outbox().`,

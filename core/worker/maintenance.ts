@@ -1,10 +1,9 @@
-/** What must go on while jobs run: renewal, cancels, reaping, heartbeats, purging, limits. */
+/** What a worker does beside its jobs: reaping, heartbeats, purging, limits; and what watch-runs.ts does for them. */
 
 import { hostname } from 'node:os';
 import type { Run } from '../attempt/run.ts';
-import { backendError } from '../base/failure.ts';
-import { type RenewPorts, renew } from './renew-leases.ts';
 import type { WorkerState } from './state.ts';
+import { watchRuns } from './watch-runs.ts';
 
 const cancelPollMs = 1_000;
 const heartbeatMs = 5_000;
@@ -14,41 +13,12 @@ const longestReapMs = 5_000;
 const growthFactor = 2;
 const growthBytes = 100 * 1024 * 1024;
 
-export interface Maintenance {
-  stop(): void;
-}
-
-export function startMaintenance(state: WorkerState): Maintenance {
+export function startMaintenance(state: WorkerState): { stop(): void } {
   const { app, settings, client, running } = state;
   const { backend, leaseMs } = settings;
-  const { records, keys, workers } = client.stores;
+  const { records, workers } = client.stores;
   const { clock, events } = app;
-  const cancels = new Set<() => void>();
-  let stopped = false;
   let baselineBytes = 0;
-
-  /** Runs `task` again and again, each time `delayMs()` after it ended; a failure is told and does not end it. */
-  function every(during: string, delayMs: () => number, task: () => Promise<void>): void {
-    const again = () => {
-      if (stopped) return;
-      const cancel = clock.after(delayMs(), async () => {
-        cancels.delete(cancel);
-        try {
-          await task();
-        } catch (error) {
-          events.emit({
-            type: 'backend.failed',
-            backend: backend.name,
-            during,
-            error: backendError(during, error),
-          });
-        }
-        again();
-      });
-      cancels.add(cancel);
-    };
-    again();
-  }
 
   function lose(run: Run): void {
     state.buffer = state.buffer.filter((other) => other !== run);
@@ -58,16 +28,16 @@ export function startMaintenance(state: WorkerState): Maintenance {
   const unlisten = backend.hints?.onLost?.((tokens) => {
     for (const run of [...running, ...state.buffer]) if (tokens.has(run.lease.token)) lose(run);
   });
-
-  const ports: RenewPorts = { settler: backend, keys, clock, leaseMs, lose };
-  const renewHeld = () => renew([...running, ...state.settling, ...state.buffer], ports);
-
-  async function cancelAsked(): Promise<void> {
-    const byId = new Map<string, Run>();
-    for (const run of running) if (run.id !== null) byId.set(run.id, run);
-    if (byId.size === 0) return;
-    for (const id of await records.cancelRequested([...byId.keys()])) byId.get(id)?.end('cancelled');
-  }
+  const watch = watchRuns({
+    client,
+    settler: backend,
+    running,
+    held: () => [...running, ...state.settling, ...state.buffer],
+    leaseMs: settings.renew ? leaseMs : null,
+    cancelPollMs,
+    lose,
+    failed: state.failed,
+  });
 
   async function reap(): Promise<void> {
     for (const queue of settings.queues) {
@@ -102,31 +72,25 @@ export function startMaintenance(state: WorkerState): Maintenance {
   }
 
   async function purge(): Promise<void> {
-    while (!stopped && (await records.purge()) > 0) await new Promise(setImmediate); // jobs get their turn in between
+    while (!watch.stopped && (await records.purge()) > 0) await new Promise(setImmediate); // jobs run in between
   }
 
   const jittered = (ms: number) => () => ms * (0.5 + app.random() / 2); // many workers must not reap in step
-  if (settings.renew) every('renewing', () => leaseMs / 3, renewHeld);
-  every('reading cancels', () => cancelPollMs, cancelAsked);
-  every('reaping', jittered(Math.min(leaseMs, longestReapMs)), reap);
-  every('purging', jittered(purgeMs), purge);
-  let first = true;
-  every(
+  watch.every('reaping', jittered(Math.min(leaseMs, longestReapMs)), reap);
+  watch.every('purging', jittered(purgeMs), purge);
+  let nextBeatMs = 0;
+  watch.every(
     'writing a heartbeat',
-    () => (first ? 0 : heartbeatMs),
+    () => nextBeatMs,
     () => {
-      first = false;
+      nextBeatMs = heartbeatMs;
       return beat();
     },
   );
-  if (settings.maxRuntimeMs !== null) {
-    const stop = () => state.stop('max-runtime');
-    cancels.add(clock.after(settings.maxRuntimeMs, stop));
-  }
+  if (settings.maxRuntimeMs !== null) watch.once(settings.maxRuntimeMs, () => state.stop('max-runtime'));
   return {
     stop() {
-      stopped = true;
-      for (const cancel of cancels) cancel();
+      watch.stop();
       unlisten?.();
     },
   };

@@ -33,4 +33,6 @@ export interface WorkerState {
   readonly settling: RunList;
   readonly counts: Record<Outcome, number>;
   stop(reason: StopReason): void;
+  /** Reports what failed as an event. */
+  failed(during: string, error: unknown): void;
 }

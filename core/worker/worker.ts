@@ -34,6 +34,8 @@ const sameKeyPressMs = 250;
  */
 const mostPerTurn = 64;
 
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 export function startWorker(app: App, options: WorkerOptions): Worker {
   refuseInsideIsolate('startWorker');
   const settings = settingsOf(app, options);
@@ -76,6 +78,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
     settling: new RunList(),
     counts: { acked: 0, requeued: 0, 'dead-lettered': 0, rejected: 0, 'skipped-idempotent': 0 },
     stop: (why) => void stop(why),
+    failed,
   };
   const { running, settling, counts } = state;
 
@@ -204,34 +207,33 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
       } finally {
         fetching = false;
       }
-      await new Promise(setImmediate); // timers, renewals and signals must get their turn
+      await nextTurn(); // timers, renewals and signals must get their turn
     }
   }
 
-  /** Resolves one turn after a job has ended, so that jobs that end together are replaced by one fetch. */
-  function space(): Promise<void> {
+  /** Resolves when what `arm` has set up calls `wake`, or when the worker stops. `arm` answers how to undo it. */
+  function wait(arm: (wake: () => void) => () => void): Promise<void> {
     return new Promise((resolve) => {
       const wake = () => {
-        onSpace = null;
+        disarm();
         stopping.signal.removeEventListener('abort', wake);
-        setImmediate(resolve);
+        resolve();
       };
-      onSpace = wake;
+      const disarm = arm(wake);
       stopping.signal.addEventListener('abort', wake);
     });
   }
 
-  function sleep(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = () => {
-        cancel();
-        stopping.signal.removeEventListener('abort', wake);
-        resolve();
+  const sleep = (ms: number) => wait((wake) => clock.after(ms, wake));
+
+  /** Resolves one turn after a job has ended, so that jobs that end together are replaced by one fetch. */
+  const space = () =>
+    wait((wake) => {
+      onSpace = wake;
+      return () => {
+        onSpace = null;
       };
-      const cancel = clock.after(ms, wake);
-      stopping.signal.addEventListener('abort', wake);
-    });
-  }
+    }).then(nextTurn);
 
   async function stop(why: StopReason): Promise<WorkerSummary> {
     if (reason !== null) return done;
