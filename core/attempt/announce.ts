@@ -5,13 +5,13 @@ import type { AttemptReport } from '../contract/outcome.ts';
 import type { Attempt, AttemptResult } from './attempt.ts';
 
 export function announceStart(it: Attempt): void {
-  it.app.events.emit({ type: 'job.started', ...facts(it) });
+  it.app.events.emit({ type: 'job.started', ...factsOf(it) });
 }
 
 export function announceEnd(it: Attempt, result: AttemptResult, report: AttemptReport): void {
   it.app.events.emit({
     type: 'job.settled',
-    ...facts(it),
+    ...factsOf(it),
     outcome: result.outcome,
     settled: result.settled,
     durationMs: report.endedAt - report.startedAt,
@@ -21,7 +21,8 @@ export function announceEnd(it: Attempt, result: AttemptResult, report: AttemptR
   });
 }
 
-const facts = ({ run, job, number, envelope }: Attempt) => ({
+/** What every event of an attempt says of it. */
+export const factsOf = ({ run, job, number, envelope }: Attempt) => ({
   id: run.id ?? '',
   job: job?.name ?? '',
   queue: run.lease.queue,

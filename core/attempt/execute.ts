@@ -1,13 +1,12 @@
 /** Runs the handler once, under its timeout and context. */
 
-import type { App } from '../app/app.ts';
 import { currentContext, withContext } from '../app/context.ts';
 import type { HandlerContext } from '../app/job.ts';
 import { config } from '../base/errors.ts';
 import type { SqlTransaction } from '../contract/queue.ts';
-import type { Client } from '../enqueue/client.ts';
 import type { JobContext } from '../envelope/envelope.ts';
 import { insideIsolate, runIsolated } from '../sandbox/run-isolated.ts';
+import { factsOf } from './announce.ts';
 import type { Admitted, Maybe, Verdict } from './attempt.ts';
 import { endInTime } from './deadline.ts';
 import { type Output, outputOf } from './output.ts';
@@ -25,12 +24,12 @@ export function execute(it: Admitted): Maybe<Verdict> {
     const returned = isolation
       ? runIsolated(app, job, isolation, it.envelope.payload, ctx)
       : runInContext(it, ctx);
-    if (!isThenable(returned)) return acked(app, ctx, outputOf(returned));
+    if (!isThenable(returned)) return acked(it, outputOf(returned));
     // Not an asynchronous function: what that keeps for each job is half as much again.
     return untilEnded(it, returned).then(
       (value) => {
         letGo(run);
-        return acked(app, ctx, isolation ? (value as Output) : outputOf(value));
+        return acked(it, isolation ? (value as Output) : outputOf(value));
       },
       (error) => {
         letGo(run);
@@ -42,8 +41,12 @@ export function execute(it: Admitted): Maybe<Verdict> {
   }
 }
 
-function acked(app: App, ctx: HandlerContext, output: Output): Verdict {
-  return { verb: 'ack', outcome: 'acked', output: kept(app, ctx, output) };
+function acked(it: Admitted, { text, problem }: Output): Verdict {
+  if (problem !== null) {
+    const message = `The job succeeded, but its output is not kept: ${problem}.`;
+    it.app.events.emit({ type: 'job.warning', ...factsOf(it), message });
+  }
+  return { verb: 'ack', outcome: 'acked', output: problem === null ? text : null };
 }
 
 /** `null` stands for "no error" in a verdict, so what was thrown must not be it. */
@@ -106,14 +109,11 @@ class AttemptContext implements HandlerContext {
   readonly idempotencyKey: string | null;
   readonly context: JobContext;
   readonly deadlineAt: number;
-  readonly #app: App;
-  readonly #client: Client;
-  readonly #run: Run;
+  readonly #it: Admitted;
 
-  constructor({ app, ports, run, envelope, job, number, startedAt }: Admitted) {
-    this.#app = app;
-    this.#client = ports.client;
-    this.#run = run;
+  constructor(it: Admitted) {
+    const { run, envelope, job, number, startedAt } = it;
+    this.#it = it;
     this.id = envelope.identifier;
     this.job = job.name;
     this.queue = run.lease.queue;
@@ -127,45 +127,36 @@ class AttemptContext implements HandlerContext {
   }
 
   get signal(): AbortSignal {
-    return this.#run.signal;
+    return this.#it.run.signal;
   }
 
   // Getters that return a function survive destructuring: `handle(payload, { log, enqueue })`.
   get progress(): HandlerContext['progress'] {
+    const { app, ports, run } = this.#it;
     return (done, total, message) =>
-      this.#client.stores.records.progress(this.id, this.#run.lease.token, {
+      ports.client.stores.records.progress(this.id, run.lease.token, {
         done,
         total: total ?? null,
         message: message ?? null,
-        at: this.#app.clock.now(),
+        at: app.clock.now(),
       });
   }
 
   get log(): HandlerContext['log'] {
+    const { events } = this.#it.app;
     return (message, fields = {}) => {
-      if (!this.#app.events.active) return;
-      const { id, job, queue, attempt, context } = this;
-      const tenantId = context.tenantId ?? null;
-      this.#app.events.emit({ type: 'job.log', id, job, queue, attempt, tenantId, message, fields });
+      if (events.active) events.emit({ type: 'job.log', ...factsOf(this.#it), message, fields });
     };
   }
 
   get tx(): SqlTransaction {
-    if (this.#run.tx) return this.#run.tx.sql;
+    const { tx } = this.#it.run;
+    if (tx) return tx.sql;
     throw config(`Job "${this.job}" has no transaction. Define it with transaction: true.`);
   }
 
   get enqueue(): HandlerContext['enqueue'] {
     return (other, payload, options = {}) =>
-      this.#client.enqueue(other, payload, { context: this.context, ...options });
+      this.#it.ports.client.enqueue(other, payload, { context: this.context, ...options });
   }
-}
-
-function kept(app: App, ctx: HandlerContext, { text, problem }: Output): string | null {
-  if (problem === null) return text;
-  const { id, job, queue, attempt, context } = ctx;
-  const tenantId = context.tenantId ?? null;
-  const message = `The job succeeded, but its output is not kept: ${problem}.`;
-  app.events.emit({ type: 'job.warning', id, job, queue, attempt, tenantId, message });
-  return null;
 }

@@ -3,23 +3,25 @@
 import { LongshoreError } from '../base/errors.ts';
 import { errorText } from '../base/failure.ts';
 import { reportingFailures } from '../base/store-failures.ts';
-import type { RecordedJob } from '../contract/store.ts';
+import type { RecordedJob, RecordWriter } from '../contract/store.ts';
 import type { Envelope } from '../envelope/envelope.ts';
 import type { Attempt, End, Step } from './attempt.ts';
 import { rejected } from './verdict.ts';
 
 /** Only for this job's own message: a forged or copied one could write over the record of the real job. */
-const needsRecord = ({ envelope, ports }: Attempt): boolean =>
-  envelope !== null && ports.client.stores.records.writer !== undefined;
+const needsRecord = (it: Attempt): boolean => it.envelope !== null && writerOf(it) !== undefined;
+
+const writerOf = ({ ports }: Attempt): RecordWriter | undefined => ports.client.stores.records.writer;
 
 export const recorded: Step = {
   for: needsRecord,
 
-  async run({ app, run, ports, envelope, number, startedAt }, next) {
-    const job = jobOf(envelope);
+  async run(it, next) {
+    const { app, run, number, startedAt } = it;
+    const job = jobOf(it.envelope);
     const start = { owner: run.lease.token, attempt: number, at: startedAt };
     const answer = await reportingFailures(app.events, 'recording a start', [job.id], () =>
-      ports.client.stores.records.writer!.started(job, start),
+      writerOf(it)!.started(job, start),
     );
     run.recording = { begun: !answer?.cancelled, interrupted: answer?.interrupted === true };
     if (run.recording.begun) return next();
@@ -54,14 +56,14 @@ export const recordedAfterCommit: Step = {
 };
 
 async function record(it: Attempt, { verdict, report }: End): Promise<void> {
-  const { app, run, ports } = it;
+  const { app, run } = it;
   const isCounted = verdict.verb !== 'nack' || verdict.countAttempt;
   const reason = verdict.verb === 'abandon' ? verdict.reason : null;
   // A job that was released or cancelled before it began has left its record as it was.
   if (!run.recording?.begun && (reason === 'cancelled' || !isCounted)) return;
   const job = jobOf(it.envelope!);
   await reportingFailures(app.events, 'recording an end', [job.id], () =>
-    ports.client.stores.records.writer!.settled(job, run.lease.token, {
+    writerOf(it)!.settled(job, run.lease.token, {
       report,
       counted: isCounted,
       runAt: verdict.verb === 'nack' ? report.endedAt + verdict.delayMs : null,

@@ -17,21 +17,19 @@ export function connect(app: App, backend: QueueBackend, options: ConnectOptions
   const parts = { app, backend, stores };
   /** Loaded with the first job that is enqueued: a process that only runs jobs, or only reads records, starts without. */
   let code: typeof import('./enqueue.ts') | null = null;
-  const load = async () => {
-    code ??= await import('./enqueue.ts');
-    return code;
-  };
+  // No promise of its own around those of enqueue.ts: there are thousands of calls a second.
+  function call<Result>(verb: (it: typeof import('./enqueue.ts')) => Promise<Result>): Promise<Result> {
+    if (code) return verb(code);
+    return import('./enqueue.ts').then((it) => {
+      code = it;
+      return verb(it);
+    });
+  }
   return {
     ...parts,
-    // No promise of their own around those of enqueue.ts: there are thousands of calls a second.
-    enqueue: (job, payload, options) =>
-      code
-        ? code.enqueue(parts, job as Job, payload, options)
-        : load().then((it) => it.enqueue(parts, job as Job, payload, options)),
+    enqueue: (job, payload, options) => call((it) => it.enqueue(parts, job as Job, payload, options)),
     enqueueMany: (job, payloads, options) =>
-      code
-        ? code.enqueueMany(parts, job as Job, payloads, options)
-        : load().then((it) => it.enqueueMany(parts, job as Job, payloads, options)),
+      call((it) => it.enqueueMany(parts, job as Job, payloads, options)),
     status: (id) => stores.records.get(id),
     cancel: (id) => stores.records.cancel(id),
     async close() {

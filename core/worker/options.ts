@@ -60,7 +60,8 @@ export interface WorkerSummary {
 
 export function settingsOf(app: App, options: WorkerOptions): WorkerSettings {
   const { backend, concurrency = 10, leaseMs = 30_000, renew = true, drainMs = 10_000 } = options;
-  const { queues = app.queues, prefetch = 0 } = options;
+  const { queues = app.queues, prefetch = 0, once = false, untilIdle = false, signals = [] } = options;
+  const { maxJobs = Infinity, maxMemoryBytes = Infinity, maxRuntimeMs = null, testing } = options;
   if (queues.length === 0)
     throw config('A worker needs at least one queue, got none. Define a job or name queues.');
   for (const queue of queues) checkQueue(queue);
@@ -94,12 +95,12 @@ export function settingsOf(app: App, options: WorkerOptions): WorkerSettings {
     leaseMs,
     renew,
     drainMs,
-    once: options.once ?? false,
-    untilIdle: options.untilIdle ?? false,
-    signals: options.signals ?? [],
-    maxJobs: options.once ? 1 : (options.maxJobs ?? Number.POSITIVE_INFINITY),
-    maxMemoryBytes: options.maxMemoryBytes ?? Number.POSITIVE_INFINITY,
-    maxRuntimeMs: options.maxRuntimeMs ?? null,
-    rssBytes: options.testing?.rssBytes ?? process.memoryUsage.rss,
+    once,
+    untilIdle,
+    signals,
+    maxJobs: once ? 1 : maxJobs,
+    maxMemoryBytes,
+    maxRuntimeMs,
+    rssBytes: testing?.rssBytes ?? process.memoryUsage.rss,
   };
 }
