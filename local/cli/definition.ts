@@ -54,26 +54,27 @@ export interface Result {
   readonly exit?: ExitCode;
 }
 
-export interface Command<F extends Flags = Flags> {
+export interface Definition<F extends Flags> {
   /** `status`, or `jobs list` for a command of a group. */
   readonly path: string;
   readonly summary: string;
   /** What one should know beyond the flags. */
   readonly about: string;
-  readonly args: readonly Argument[];
-  readonly flags: F;
+  readonly args?: readonly Argument[];
+  readonly flags?: F;
   readonly examples: readonly string[];
   /** What an exit code means here, where it means something of its own. */
-  readonly exits: Partial<Readonly<Record<ExitCode, string>>>;
+  readonly exits?: Partial<Readonly<Record<ExitCode, string>>>;
   readonly run: (input: Input<F>) => Promise<Result>;
 }
+export type Command = Required<Definition<Flags>>;
 
 /** Checks that a command and its flags agree; the table of commands needs no more of the types. */
-export function defineCommand<const F extends Flags>(command: Command<F>): Command {
-  return command as unknown as Command;
+export function defineCommand<const F extends Flags = Record<never, never>>(command: Definition<F>): Command {
+  return { args: [], flags: {}, exits: {}, ...command } as unknown as Command;
 }
 
-export const commonExits: Readonly<Record<0 | 1 | 2, string>> = {
+const commonExits: Readonly<Record<0 | 1 | 2, string>> = {
   0: 'done',
   1: 'failed; the message says why',
   2: 'the command line is wrong, and nothing was done',

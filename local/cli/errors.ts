@@ -8,7 +8,7 @@ export type ExitCode = 0 | 1 | 2 | 3;
 
 /** Codes of the command line itself; beside them every code of docs/errors.md can appear. */
 export const cliCodes = ['USAGE', 'CONFIRM', 'NOT_FOUND', 'UNSUPPORTED', 'BUSY', 'INTERNAL'] as const;
-export type CliCode = (typeof cliCodes)[number] | 'CONFIG';
+type CliCode = (typeof cliCodes)[number] | 'CONFIG';
 
 export class CliError extends Error {
   override readonly name = 'CliError';
@@ -25,7 +25,7 @@ export class CliError extends Error {
 export const usage = (message: string): CliError => new CliError('USAGE', 2, message);
 export const notFound = (message: string): CliError => new CliError('NOT_FOUND', 3, message);
 
-export interface Explained {
+interface Explained {
   readonly code: string;
   readonly message: string;
   readonly exit: ExitCode;

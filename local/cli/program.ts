@@ -1,22 +1,17 @@
 /** The table of commands as a commander program: parsing, suggestions and help. */
 
 import { readFileSync } from 'node:fs';
-import { Argument, Command as Commander, type CommanderError, Option } from 'commander';
+import { Argument, Command as Commander, CommanderError, Option } from 'commander';
 import { hint } from './config/nearest.ts';
 import { type Command, exitsOf, type Flag } from './definition.ts';
-import { usage } from './errors.ts';
+import { CliError, usage } from './errors.ts';
 import type { Io } from './io.ts';
-
-export interface Globals {
-  readonly json?: boolean;
-  readonly config?: string;
-}
 
 export interface Parsed {
   readonly command: Command;
   readonly args: readonly string[];
   readonly flags: Record<string, never>;
-  readonly globals: Globals;
+  readonly globals: { readonly json?: boolean; readonly config?: string };
 }
 
 /** What the groups of commands are about. */
@@ -29,13 +24,30 @@ const groups: Readonly<Record<string, string>> = {
   keys: 'make a signing key, or list the ids of those in use',
 };
 
-export function buildProgram(
-  commands: readonly Command[],
-  io: Io,
-  onParsed: (parsed: Parsed) => void,
-): Commander {
-  const program = new Commander('longshore');
-  program
+/** `null`: help or the version was asked for, and printed. Throws `USAGE`. */
+export function parseArgv(commands: readonly Command[], argv: readonly string[], io: Io): Parsed | null {
+  let parsed: Parsed | null = null;
+  const program = emptyProgram(io);
+  for (const command of commands) {
+    const words = command.path.split(' ');
+    const made = added(words.length > 1 ? groupOf(program, words[0]!) : program, words.at(-1)!);
+    describeCommand(made, command);
+    made.action(() => {
+      parsed = { command, args: made.args, flags: made.opts(), globals: made.optsWithGlobals() };
+    });
+  }
+  try {
+    program.parse([...argv], { from: 'user' });
+  } catch (error) {
+    if (error instanceof CliError) throw error;
+    if (!(error instanceof CommanderError)) throw usage(String(error));
+  }
+  return parsed;
+}
+
+/** Commands that are added to it take over how it writes and explains. */
+function emptyProgram(io: Io): Commander {
+  const program = new Commander('longshore')
     .description('Background jobs in TypeScript: run workers, enqueue, look inside, repair.')
     .version(version(), '-V, --version', 'print the version')
     .option(
@@ -45,34 +57,31 @@ export function buildProgram(
     .option('--json', 'print exactly one JSON object on stdout; an error is one on stderr')
     .option('--no-color', 'no colours (they are also off without a terminal and with NO_COLOR)')
     .helpOption('-h, --help', 'explain this command')
-    .addHelpText('after', introduction);
-  prepare(program, io);
-  for (const command of commands) {
-    const words = command.path.split(' ');
-    const parent = words.length > 1 ? groupOf(program, words[0]!, io) : program;
-    parent.addCommand(commandOf(command, words.at(-1)!, io, onParsed));
-  }
-  return program;
+    .addHelpText('after', introduction)
+    .configureHelp({ showGlobalOptions: true, helpWidth: Math.max(60, Math.min(io.columns, 100)) })
+    .configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      writeErr: () => {}, // errors are thrown, and written by run()
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+    });
+  return withSentences(program);
 }
 
-function groupOf(program: Commander, name: string, io: Io): Commander {
+const added = (parent: Commander, name: string): Commander => withSentences(parent.command(name));
+
+function groupOf(program: Commander, name: string): Commander {
   const found = program.commands.find((one) => one.name() === name);
-  if (found) return found;
-  const group = new Commander(name)
-    .description(groups[name]!)
-    .helpOption('-h, --help', 'explain this command');
-  prepare(group, io);
-  program.addCommand(group);
-  return group;
+  return found ?? added(program, name).description(groups[name]!);
 }
 
-function commandOf(command: Command, name: string, io: Io, onParsed: (parsed: Parsed) => void): Commander {
-  const made = new Commander(name)
+function describeCommand(made: Commander, command: Command): void {
+  made
     .summary(command.summary)
     .description(`${command.summary}\n\n${command.about}`.trim())
-    .helpOption('-h, --help', 'explain this command');
-  for (const { name: text, text: about, parse } of command.args) {
-    const argument = new Argument(text, about);
+    .addHelpText('after', helpAfter(command));
+  for (const { name, text, parse } of command.args) {
+    const argument = new Argument(name, text);
     if (parse)
       argument.argParser((given: string, earlier?: unknown) => {
         const value = parse(given);
@@ -81,53 +90,28 @@ function commandOf(command: Command, name: string, io: Io, onParsed: (parsed: Pa
     made.addArgument(argument);
   }
   for (const flag of Object.values(command.flags)) made.addOption(optionOf(flag));
-  made.addHelpText('after', helpAfter(command));
-  prepare(made, io);
-  made.action(() => {
-    const { json, config } = made.optsWithGlobals<Globals>();
-    onParsed({
-      command,
-      args: made.args,
-      flags: made.opts(),
-      globals: { ...(json ? { json } : {}), ...(config === undefined ? {} : { config }) },
-    });
-  });
-  return made;
 }
 
-function optionOf({ flags, text, parse, fallback, fallbackText, conflicts }: Flag): Option {
-  const option = new Option(flags, text);
+function optionOf({ flags, text, parse, fallback, fallbackText, conflicts = [] }: Flag): Option {
+  const option = new Option(flags, text).conflicts([...conflicts]);
+  let seen = false;
   if (parse) {
-    option.argParser((given: string, earlier: unknown) => {
+    option.argParser((given: string) => {
       // The last one would win silently, and which of two limits was meant is not ours to guess.
-      if (seen.has(option) && earlier !== undefined) {
-        throw usage(`Expected ${option.long} once, got it twice. Keep one of them.`);
-      }
-      seen.add(option);
+      if (seen) throw usage(`Expected ${option.long} once, got it twice. Keep one of them.`);
+      seen = true;
       return parse(given);
     });
   }
   if (fallback !== undefined) option.default(fallback, fallbackText);
-  if (conflicts) option.conflicts([...conflicts]);
   return option;
 }
 
-const seen = new WeakSet<Option>();
-
-/** Settings that commander does not hand down to commands that are added ready-made. */
-function prepare(command: Commander, io: Io): void {
-  command
-    .configureHelp({ showGlobalOptions: true, helpWidth: Math.max(60, Math.min(io.columns, 100)) })
-    .configureOutput({
-      writeOut: (text) => io.stdout.write(text),
-      writeErr: () => {}, // errors are thrown, and written by run()
-      getOutHasColors: () => false,
-      getErrHasColors: () => false,
-    })
-    .exitOverride((error) => {
-      if (error.exitCode === 0) throw error;
-      throw usage(sentence(command, error));
-    });
+function withSentences(command: Commander): Commander {
+  return command.exitOverride((error) => {
+    if (error.exitCode === 0) throw error;
+    throw usage(sentence(command, error));
+  });
 }
 
 /** Commander's message as one that also says what to do. */

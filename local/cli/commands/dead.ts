@@ -23,7 +23,6 @@ const list = defineCommand({
   path: 'dead list',
   summary: 'list dead letters, newest first',
   about: 'A dead letter is a job that will not run again by itself; its reason says why.',
-  args: [],
   flags: {
     queue: { flags: '--queue <name>', text: 'only of this queue', parse: name },
     ...filterFlags,

@@ -1,7 +1,7 @@
 import { aborted } from '../../waiting.ts';
 import { checkPackages } from '../config/packages.ts';
 import { lock, maxDeliveries } from '../config/service-bus-flags.ts';
-import { integer, name } from '../config/values.ts';
+import { integer, name, text } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';
 import { stopOn } from './stopping.ts';
 
@@ -21,7 +21,7 @@ export const emulateServiceBus = defineCommand({
     host: {
       flags: '--host <address>',
       text: 'to listen on; another than a loopback address makes it public',
-      parse: (text) => text,
+      parse: text,
       fallback: '127.0.0.1',
     },
     lock,
@@ -47,10 +47,10 @@ export const emulateServiceBus = defineCommand({
         const { connectionString } = server;
         note(`Service Bus for development on ${host}, port ${server.port}, until Ctrl-C. Nothing is kept.`);
         note(`Queues: ${queues.join(', ')}`);
-        const text = json
+        const line = json
           ? JSON.stringify({ port: server.port, connectionString, queues })
           : connectionString;
-        io.stdout.write(`${text}\n`);
+        io.stdout.write(`${line}\n`);
         await aborted(stopping.signal);
       } finally {
         await server.stop();

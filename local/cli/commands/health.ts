@@ -15,7 +15,6 @@ export const health = defineCommand({
   summary: 'check that jobs can be sent and are being run',
   about:
     'A health check for a container or a monitor. A check that the backend cannot answer counts as neither good nor bad. The age ignores paused queues.',
-  args: [],
   flags: {
     maxAge: {
       flags: '--max-age <duration>',

@@ -29,7 +29,6 @@ const list = defineCommand({
   path: 'jobs list',
   summary: 'list jobs, newest first',
   about: 'Finished jobs are listed as long as the backend or the store keeps them.',
-  args: [],
   flags: {
     queue: { flags: '--queue <name>', text: 'only of this queue', parse: name },
     job: { flags: '--job <name>', text: 'only of this job', parse: name },
@@ -46,7 +45,6 @@ const list = defineCommand({
     },
   },
   examples: ['longshore jobs list', 'longshore jobs list --job invoice.send --status retrying --max 100'],
-  exits: {},
   async run({ flags, session, ui, io }) {
     const { stores } = await session.client();
     const { queue, job, status, max } = flags;
@@ -88,7 +86,6 @@ const show = defineCommand({
   summary: 'show one job with all its attempts',
   about: 'A record has no payload; `longshore dead show --body` prints that of a dead letter.',
   args: [{ name: '<id>', text: 'id of the job', parse: id }],
-  flags: {},
   examples: ['longshore jobs show 0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b'],
   exits: { 3: 'no such job, or it is no longer kept' },
   async run({ args, session, ui, io }) {
@@ -148,7 +145,6 @@ const cancel = defineCommand({
   summary: 'cancel jobs that wait or run',
   about: 'A waiting job is cancelled at once. The signal of a running one aborts within about a second.',
   args: [{ name: '<id...>', text: 'ids of jobs', parse: id }],
-  flags: {},
   examples: ['longshore jobs cancel 0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b'],
   exits: {
     1: 'failed, or some of the jobs had ended or are not known',

@@ -7,7 +7,6 @@ const make = defineCommand({
   summary: 'make a signing key',
   about:
     'Prints 32 random bytes in the form of LONGSHORE_SIGNING_KEYS. It is a secret and stored nowhere: send it straight to where your secrets live. To rotate, append it (`old:...,new:...`), deploy everywhere, then move it to the front.',
-  args: [],
   flags: {
     kid: {
       flags: '--kid <id>',
@@ -16,7 +15,6 @@ const make = defineCommand({
     },
   },
   examples: ['longshore keys new', 'export LONGSHORE_SIGNING_KEYS="$(longshore keys new --kid k1)"'],
-  exits: {},
   async run({ flags, io }) {
     const id = flags.kid ?? `k${new Date(io.clock.now()).toISOString().slice(0, 10).replaceAll('-', '')}`;
     const key = `${id}:${randomBytes(32).toString('base64')}`;
@@ -33,8 +31,6 @@ const list = defineCommand({
   path: 'keys list',
   summary: 'list the ids of the signing keys in use, never the keys',
   about: 'The first signs, all verify.',
-  args: [],
-  flags: {},
   examples: ['longshore keys list'],
   exits: { 1: 'failed, or there is no key' },
   async run({ session, ui }) {

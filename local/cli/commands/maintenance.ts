@@ -13,7 +13,6 @@ const reap = defineCommand({
   summary: 'take back the jobs of workers that died',
   about: 'Workers do this by themselves every few seconds. Use it where no worker runs.',
   args: [{ name: '[queues...]', text: 'by default all', parse: name }],
-  flags: {},
   examples: ['longshore reap', 'longshore reap mail --json'],
   exits: { 3: 'a queue that was named is not there' },
   async run({ args, session }) {
@@ -33,7 +32,6 @@ const purge = defineCommand({
   summary: 'remove records of jobs that ended long ago',
   about:
     "Workers do this by themselves with the store's own retention. Without a flag this command uses that retention too. With one of the two ages it removes only that kind of record. It always removes idempotency keys that are past their time.",
-  args: [],
   flags: {
     olderThan: {
       flags: '--older-than <duration>',
@@ -139,10 +137,7 @@ const migrate = defineCommand({
   summary: 'bring the tables of the backend and its store up to date',
   about:
     'Run it in a deployment, before the first worker starts. SQLite migrates whenever it is opened, so the command only opens it and says what happened. For dynamoStore() and tableStore() it makes a missing table. A backend without tables has nothing to do.',
-  args: [],
-  flags: {},
   examples: ['longshore migrate'],
-  exits: {},
   async run({ session }) {
     const backend = await session.backend();
     const beside = await session.store();

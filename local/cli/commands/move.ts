@@ -5,19 +5,16 @@ import { exclusive, isSame } from '../../move/exclusive.ts';
 import { type Moved, move as moveBacklog } from '../../move/move.ts';
 import { addressText, backendAt } from '../config/backend-at.ts';
 import { hint } from '../config/nearest.ts';
-import { name } from '../config/values.ts';
+import { name, text } from '../config/values.ts';
 import { defineCommand, type Input, type Result } from '../definition.ts';
 import { CliError, notFound, usage } from '../errors.ts';
 import { startProgress } from '../output/progress.ts';
 import { count, span } from '../output/ui.ts';
 
-const text = (given: string): string => given;
-
 export const move = defineCommand({
   path: 'move',
   summary: 'drain a backlog from one backend into another',
   about: `Ready and delayed jobs and dead letters move, with their ids, attempts, priorities, times and history, and their envelopes byte for byte. Completed jobs stay, and running ones stay until they end. A backend is ${addressText}. The move may be killed and started again: no job is lost, and none runs twice between backends that hold jobs. A broker may get some jobs twice. See docs/operations.md.`,
-  args: [],
   flags: {
     from: { flags: '--from <backend>', text: 'where the jobs are', parse: text },
     to: { flags: '--to <backend>', text: 'where they go', parse: text },

@@ -13,7 +13,6 @@ const pause = defineCommand({
   about:
     'Running jobs end normally, and jobs can still be enqueued. It stays paused until `longshore resume`.',
   args: [queue],
-  flags: {},
   examples: ['longshore pause mail'],
   exits,
   async run({ args, session }) {
@@ -32,7 +31,6 @@ const resume = defineCommand({
   summary: 'give out jobs of a paused queue again',
   about: 'Does nothing to a queue that is not paused.',
   args: [queue],
-  flags: {},
   examples: ['longshore resume mail'],
   exits,
   async run({ args, session }) {

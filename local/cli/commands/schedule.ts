@@ -30,10 +30,7 @@ const list = defineCommand({
   path: 'schedule list',
   summary: "list the app's schedules and when they are due next",
   about: 'Read from the config; no backend is opened.',
-  args: [],
-  flags: {},
   examples: ['longshore schedule list'],
-  exits: {},
   async run({ session, ui, io }) {
     const { app } = await session.config();
     const now = io.clock.now();
@@ -56,7 +53,6 @@ const runNow = defineCommand({
   summary: 'enqueue the job of a schedule now',
   about: 'Its planned times stay as they are.',
   args: [{ name: '<name>', text: 'name of a schedule', parse: name }],
-  flags: {},
   examples: ['longshore schedule run nightly-report'],
   exits: { 3: 'the app has no such schedule' },
   async run({ args, session }) {
@@ -81,8 +77,6 @@ const tick = defineCommand({
   summary: 'enqueue the jobs of schedules whose time has come since the last tick',
   about:
     'Workers tick by themselves. Use it from a cron job or a timer where no worker runs. Each moment is enqueued once, however many processes tick.',
-  args: [],
-  flags: {},
   examples: ['longshore tick --json'],
   exits: { 1: 'failed, or some schedule could not be enqueued; the next tick tries it again' },
   async run({ session }) {

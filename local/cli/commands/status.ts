@@ -28,7 +28,6 @@ export const status = defineCommand({
   about:
     'Lists every queue that a job of the app names, used or not. `oldest ready` shows how late the workers are.',
   args: [{ name: '[queues...]', text: 'only these', parse: name }],
-  flags: {},
   examples: ['longshore status', "longshore status mail --json | jq '.queues[0].ready'"],
   exits: { 3: 'a queue that was asked for is not there' },
   async run({ args, session, ui }) {

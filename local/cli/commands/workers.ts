@@ -19,7 +19,6 @@ export const workers = defineCommand({
   path: 'workers',
   summary: 'list the workers that were seen lately',
   about: 'A worker writes a heartbeat every 5 seconds and takes itself off the list when it stops.',
-  args: [],
   flags: {
     since: {
       flags: '--since <duration>',
@@ -30,7 +29,6 @@ export const workers = defineCommand({
     },
   },
   examples: ['longshore workers', 'longshore workers --since 1d --json'],
-  exits: {},
   async run({ flags, session, ui, io }) {
     const { stores } = await session.client();
     const now = io.clock.now();
