@@ -1,4 +1,4 @@
-/** The check of a body's size that every backend makes before it sends. */
+/** Texts by their size in UTF-8: the check that every backend makes before it sends a body, and the cut of an error. */
 
 import { LongshoreError } from '../base/errors.ts';
 
@@ -11,4 +11,10 @@ export function tooLarge(body: string, maxBodyBytes: number): LongshoreError | n
     'LIMIT',
     `Expected a body of at most ${maxBodyBytes} bytes, got ${got}. Store the data elsewhere and send its id.`,
   );
+}
+
+/** Cuts a text to so many UTF-8 bytes, never in the middle of a character. */
+export function cutText(text: string, bytes: number): string {
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(bytes));
+  return text.slice(0, read);
 }

@@ -1,7 +1,7 @@
 /** A dead letter to send: the message as it came, with the reason as attributes. */
 
 import type { Abandon, JobLease } from '../../../core/contract/queue.ts';
-import { cutText } from '../../../core/kit/cut-text.ts';
+import { cutText } from '../../../core/kit/body-limit.ts';
 import { type Attributes, attributesFrom, bytesOf } from './attributes.ts';
 import { largestRequest } from './batches.ts';
 import type { Receipt } from './leases.ts';

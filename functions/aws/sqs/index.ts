@@ -57,19 +57,19 @@ export function sqs(options: SqsOptions): SqsBackend {
     return polling;
   });
   async function openPolling(): Promise<Polling> {
-    const [{ createPolling }, { mostEntries }, { createTurns }, { receive }] = await Promise.all([
+    const [{ createPolling }, { mostEntries }, { createLaneOrder }, { receive }] = await Promise.all([
       import('../../../core/kit/long-polling.ts'),
       import('./batches.ts'),
       import('./lanes.ts'),
       receiver(),
     ]);
-    const turns = createTurns();
+    const order = createLaneOrder();
     return createPolling({
       clock,
       longPollMs,
       mostPerCall: mostEntries,
       mostPerPoll: mostEntries,
-      addressesOf: (queue) => turns.next(queues.lanesOf(queue)),
+      addressesOf: (queue) => order.next(queues.lanesOf(queue)),
       receive,
       async release(leases) {
         const { nack } = await settler();

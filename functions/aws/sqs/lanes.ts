@@ -19,13 +19,13 @@ export function laneOf(lanes: readonly QueueAddress[], priority: number): QueueA
   return towards.flatMap((lane) => lanes.find((address) => address.lane === lane) ?? [])[0]!;
 }
 
-export interface Turns {
+export interface LaneOrder {
   /** The lanes of a queue in the order in which they are looked at this time. */
   next(lanes: readonly QueueAddress[]): QueueAddress[];
 }
 
-/** Smooth weighted round robin: over 15 turns `low` is first once and `critical` eight times, evenly spread. */
-export function createTurns(): Turns {
+/** Smooth weighted round robin: of 15 times `low` is first once and `critical` eight times, evenly spread. */
+export function createLaneOrder(): LaneOrder {
   const credit = new Map<string, number>();
   return {
     next(lanes) {

@@ -3,7 +3,7 @@
 import type { DeadLetter } from '../../../core/contract/admin.ts';
 import type { AbandonReason } from '../../../core/contract/outcome.ts';
 import type { Abandon, JobLease } from '../../../core/contract/queue.ts';
-import { cutText } from '../../../core/kit/cut-text.ts';
+import { cutText } from '../../../core/kit/body-limit.ts';
 import type { BusMessage, DeadLetterFacts, ReceivedMessage } from './api.ts';
 import { busMessage, deliveryOf, someOf, type Tags, textOf } from './message.ts';
 

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import * as z from 'zod';
 import { connect, createApp, defineJob, keyRing, PermanentError } from '../../../core/index.ts';
 import { lambda, type SqsBackend, sqs } from '../../../functions/aws/index.ts';
-import { createTurns, laneOf } from '../../../functions/aws/sqs/lanes.ts';
+import { createLaneOrder, laneOf } from '../../../functions/aws/sqs/lanes.ts';
 import type { LaneName, QueueAddress } from '../../../functions/aws/sqs/queues.ts';
 import { memoryStore } from '../../../local/backends/memory/index.ts';
 import { createPoller } from '../../../local/simulate/lambda/poller.ts';
@@ -218,7 +218,7 @@ describe('the lanes that sqs() is given', () => {
   });
 
   it('give everybody a turn, and the urgent more of them', () => {
-    const { next } = createTurns();
+    const { next } = createLaneOrder();
     const all = (['critical', 'high', 'normal', 'low'] as const).map(addressOf);
     const first = Array.from({ length: 15 }, () => next(all)[0]!.lane[0]).join('');
     expect([...first].sort().join('')).toBe('cccccccchhhhlnn');
