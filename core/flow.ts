@@ -17,8 +17,9 @@ import type {
   AttemptPorts,
   AttemptResult,
   End,
+  EndStep,
   Maybe,
-  Step,
+  RunStep,
   Verdict,
 } from './attempt/attempt.ts';
 import { execute } from './attempt/execute.ts';
@@ -27,13 +28,13 @@ import { offloaded } from './attempt/offloaded.ts';
 import { recorded, recordedAfterCommit } from './attempt/recorded.ts';
 import type { Run } from './attempt/run.ts';
 import { failedCommit, transactional } from './attempt/transactional.ts';
-import { endOf, unfit } from './attempt/verdict.ts';
+import { ackOf, endOf, unfit } from './attempt/verdict.ts';
 import { errorText } from './base/failure.ts';
 import type { Ack } from './contract/queue.ts';
 
-const beforeTheCheck: readonly Step[] = [offloaded];
-const aroundTheRun: readonly Step[] = [guarded, recorded, transactional];
-const aroundTheEnd: readonly Step[] = [offloaded, recordedAfterCommit, guarded, recorded, transactional];
+const beforeTheCheck: readonly RunStep[] = [offloaded];
+const aroundTheRun: readonly RunStep[] = [guarded, recorded, transactional];
+const aroundTheEnd: readonly EndStep[] = [offloaded, recordedAfterCommit, guarded, recorded, transactional];
 
 /**
  * One lease, one attempt, one settlement. Resolves with what happened. Rejects only when the backend or a store
@@ -83,57 +84,52 @@ function start(it: Admitted): Maybe<Verdict> {
 
 /** Goes through the steps that this attempt needs, and then to `last`. */
 function through(
-  steps: readonly Step[],
+  steps: readonly RunStep[],
   it: Admitted,
   last: (it: Admitted) => Maybe<Verdict>,
   from = 0,
 ): Maybe<Verdict> {
   for (let i = from; i < steps.length; i++) {
-    const step = steps[i]!;
-    if (step.run && step.for(it)) return runIn(steps, i, it, last);
+    if (steps[i]!.for(it)) return runIn(steps, i, it, last);
   }
   return last(it);
 }
 
 // A function of its own: closures in the loop would cost every attempt their scopes, also where no step is needed.
 function runIn(
-  steps: readonly Step[],
+  steps: readonly RunStep[],
   i: number,
   it: Admitted,
   last: (it: Admitted) => Maybe<Verdict>,
 ): Maybe<Verdict> {
-  return steps[i]!.run!(it, () => through(steps, it, last, i + 1));
+  return steps[i]!.run(it, () => through(steps, it, last, i + 1));
 }
 
 /** A lost lease settles nothing, and must change nothing on the way. */
 function settle(it: Attempt, end: End, from = 0): Maybe<boolean> {
   if (end.verdict.verb === 'nothing') return false;
   for (let i = from; i < aroundTheEnd.length; i++) {
-    const step = aroundTheEnd[i]!;
-    if (step.settle && step.for(it)) return settleIn(i, it, end);
+    if (aroundTheEnd[i]!.for(it)) return settleIn(i, it, end);
   }
   return settleInQueue(it, end);
 }
 
 function settleIn(i: number, it: Attempt, end: End): Maybe<boolean> {
-  return aroundTheEnd[i]!.settle!(it, end, (next) => settle(it, next, i + 1));
+  return aroundTheEnd[i]!.settle(it, end, (next) => settle(it, next, i + 1));
 }
 
-function settleInQueue({ run, ports }: Attempt, { verdict, report, complete }: End): Maybe<boolean> {
-  const { lease } = run;
+function settleInQueue({ run, ports }: Attempt, end: End): Promise<boolean> {
+  const { verdict, report } = end;
   const { settler } = ports;
-  switch (verdict.verb) {
-    case 'nothing':
-      return false;
-    case 'nack':
-      return settler.nack(lease, { delayMs: verdict.delayMs, countAttempt: verdict.countAttempt, report });
-    case 'abandon':
-      return settler.abandon(lease, { reason: verdict.reason, error: errorText(report.error), report });
-    case 'ack': {
-      const ack = complete ? { lease, report, complete } : { lease, report };
-      return ports.ack ? ports.ack(ack) : ackAlone(ports, ack);
-    }
+  if (verdict.verb === 'nack') {
+    const { delayMs, countAttempt } = verdict;
+    return settler.nack(run.lease, { delayMs, countAttempt, report });
   }
+  if (verdict.verb === 'abandon') {
+    return settler.abandon(run.lease, { reason: verdict.reason, error: errorText(report.error), report });
+  }
+  const ack = ackOf(run, end);
+  return ports.ack ? ports.ack(ack) : ackAlone(ports, ack);
 }
 
 async function ackAlone({ settler }: AttemptPorts, one: Ack): Promise<boolean> {

@@ -28,5 +28,5 @@ export const factsOf = ({ run, job, number, envelope }: Attempt) => ({
   queue: run.lease.queue,
   attempt: number,
   // Of a job that is not known here nothing is said but its id.
-  tenantId: job === null ? null : (envelope?.context?.tenantId ?? null),
+  tenantId: (job && envelope?.context?.tenantId) ?? null,
 });

@@ -92,3 +92,6 @@ export interface Step {
   /** Resolves with `false` when the lease or the key was lost: then nothing was settled. */
   settle?(it: Attempt, end: End, next: (end: End) => Maybe<boolean>): Maybe<boolean>;
 }
+
+export type RunStep = Step & Required<Pick<Step, 'run'>>;
+export type EndStep = Step & Required<Pick<Step, 'settle'>>;

@@ -6,10 +6,9 @@ import { isOneTooMany } from './admit.ts';
 import type { Attempt, End, Maybe, Step } from './attempt.ts';
 import { crashLoop, release, releaseDelayMs } from './verdict.ts';
 
-const shortestBusyMs = 1_000;
 const longestBusyMs = 5_000;
 
-export const guarded: Step = {
+export const guarded = {
   for: ({ envelope }) => envelope?.idempotencyKey != null,
 
   async run(it, next) {
@@ -22,8 +21,7 @@ export const guarded: Step = {
     if (claim.state === 'completed')
       return { verb: 'ack', outcome: 'skipped-idempotent', output: claim.value };
     if (claim.state === 'running') {
-      const busyMs = Math.max(shortestBusyMs, claim.until - startedAt);
-      return release(Math.min(longestBusyMs, busyMs), null);
+      return release(Math.min(longestBusyMs, Math.max(1_000, claim.until - startedAt)), null);
     }
     run.key = key;
     // Only now: if the last attempt completed its key and could not ack, the job is done and not in a loop.
@@ -34,7 +32,7 @@ export const guarded: Step = {
     if (it.run.key === null) return next(end);
     return end.verdict.verb === 'ack' ? complete(it, end, it.run.key, next) : releaseFirst(it, end, next);
   },
-};
+} satisfies Step;
 
 async function complete(
   it: Attempt,

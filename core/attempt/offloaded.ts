@@ -7,7 +7,7 @@ import { unfit } from './verdict.ts';
 /** With the first payload that was too large. */
 const load = () => import('../enqueue/offload.ts');
 
-export const offloaded: Step = {
+export const offloaded = {
   for: ({ envelope }) => envelope?.claim != null,
 
   async run(it, next) {
@@ -30,7 +30,7 @@ export const offloaded: Step = {
     }
     return settled;
   },
-};
+} satisfies Step;
 
 /** A dead letter keeps its payload, because somebody may retry it. */
 const isOver = (verdict: Verdict): boolean =>

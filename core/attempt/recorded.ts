@@ -13,7 +13,7 @@ const needsRecord = (it: Attempt): boolean => it.envelope !== null && writerOf(i
 
 const writerOf = ({ ports }: Attempt): RecordWriter | undefined => ports.client.stores.records.writer;
 
-export const recorded: Step = {
+export const recorded = {
   for: needsRecord,
 
   async run(it, next) {
@@ -42,18 +42,18 @@ export const recorded: Step = {
     if (settled && !isOurs) await record(it, end);
     return settled;
   },
-};
+} satisfies Step;
 
 /** Nothing that a transaction wrote is true before it has committed. */
-export const recordedAfterCommit: Step = {
-  for: (it) => it.run.tx !== null && needsRecord(it),
+export const recordedAfterCommit = {
+  for: (it: Attempt) => it.run.tx !== null && needsRecord(it),
 
   async settle(it, end, next) {
     const settled = await next(end);
     if (settled) await record(it, end);
     return settled;
   },
-};
+} satisfies Step;
 
 async function record(it: Attempt, { verdict, report }: End): Promise<void> {
   const { app, run } = it;

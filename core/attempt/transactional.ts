@@ -3,9 +3,9 @@
 import { noTransaction } from '../app/job.ts';
 import { LongshoreError } from '../base/errors.ts';
 import type { Admitted, Attempt, Step, Verdict } from './attempt.ts';
-import { afterFailure } from './verdict.ts';
+import { ackOf, afterFailure } from './verdict.ts';
 
-export const transactional: Step = {
+export const transactional = {
   for: ({ job }) => job?.transaction === true,
 
   async run({ run, job, ports }, next) {
@@ -20,10 +20,9 @@ export const transactional: Step = {
 
   settle({ run }, end, next) {
     if (!run.tx || end.verdict.verb !== 'ack') return next(end);
-    const { report, complete } = end;
-    return run.tx.ack({ lease: run.lease, report, ...(complete && { complete }) });
+    return run.tx.ack(ackOf(run, end));
   },
-};
+} satisfies Step;
 
 /** What the handler wrote could not be committed: nothing is settled, and the attempt has failed. Throws other errors. */
 export function failedCommit(it: Attempt, error: unknown): Verdict {

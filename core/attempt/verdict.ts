@@ -4,8 +4,10 @@ import { exponential } from '../app/retry.ts';
 import { LongshoreError, PermanentError, RetryAfterError } from '../base/errors.ts';
 import { reportError } from '../base/failure.ts';
 import type { AbandonReason, AttemptReport } from '../contract/outcome.ts';
+import type { Ack } from '../contract/queue.ts';
 import type { Envelope } from '../envelope/envelope.ts';
 import type { Admitted, Attempt, End, Verdict } from './attempt.ts';
+import type { Run } from './run.ts';
 
 /** How long a message waits that cannot run here or now, but may soon. */
 export const releaseDelayMs = 5_000;
@@ -71,4 +73,8 @@ export function endOf({ app, number, startedAt }: Attempt, verdict: Verdict): En
     output: isAck ? verdict.output : null,
   };
   return { verdict, report };
+}
+
+export function ackOf({ lease }: Run, { report, complete }: End): Ack {
+  return complete ? { lease, report, complete } : { lease, report };
 }

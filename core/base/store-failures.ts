@@ -8,11 +8,12 @@ export async function reportingFailures<T>(
   during: string,
   ids: readonly string[],
   write: () => Promise<T>,
+  store: 'record' | 'payload' = 'record',
 ): Promise<T | null> {
   try {
     return await write();
   } catch (cause) {
-    const message = `The record store failed while ${during}: ${toError(cause).message}`;
+    const message = `The ${store} store failed while ${during}: ${toError(cause).message}`;
     const error = cause instanceof LongshoreError ? cause : new LongshoreError('BACKEND', message, { cause });
     events.emit({ type: 'store.failed', during, ids, error });
     return null;

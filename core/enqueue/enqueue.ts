@@ -75,7 +75,7 @@ export async function enqueueEach(
     if (from + sliceSize < count) await twoTurns();
   }
   await underWay;
-  if (failure) for (let i = 0; i < count; i++) results[i] ??= { ok: false, id: '', error: failure };
+  if (failure) for (let i = 0; i < count; i++) results[i] ??= refused(failure);
   return results;
 }
 
@@ -101,11 +101,13 @@ async function prepareSlice(
       slice.indexes.push(i);
     } catch (error) {
       if (!(error instanceof LongshoreError)) throw error;
-      results[i] = { ok: false, id: '', error };
+      results[i] = refused(error);
     }
   }
   return slice;
 }
+
+const refused = (error: LongshoreError): SendResult => ({ ok: false, id: '', error });
 
 /** Without a payload store a payload that is too large for the queue is refused. */
 const newUploads = ({ stores }: SendingClient): Upload[] | null => (stores.payloads ? [] : null);

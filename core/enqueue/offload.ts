@@ -8,6 +8,7 @@ import { crypto } from '../base/crypto.ts';
 import { config, LongshoreError } from '../base/errors.ts';
 import { backendError } from '../base/failure.ts';
 import { assertJson } from '../base/json.ts';
+import { reportingFailures } from '../base/store-failures.ts';
 import type { PayloadStore, Stores } from '../contract/store.ts';
 import { alreadyDone, type Envelope, type OffloadedPayload } from '../envelope/envelope.ts';
 
@@ -102,12 +103,8 @@ export async function dropPayload(
   { payloads }: Stores,
   { identifier, claim }: Envelope,
 ): Promise<void> {
-  try {
-    await payloads?.delete(claim!.key);
-  } catch (cause) {
-    const error = backendError('removing a payload', cause);
-    app.events.emit({ type: 'store.failed', during: 'removing a payload', ids: [identifier], error });
-  }
+  const remove = async () => payloads?.delete(claim!.key);
+  await reportingFailures(app.events, 'removing a payload', [identifier], remove, 'payload');
 }
 
 const digestOf = (bytes: Uint8Array): string => crypto().hash('sha256', bytes);

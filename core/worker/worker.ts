@@ -259,9 +259,9 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
     // After a signal the listeners stay: its second copy may arrive when the drain is already over.
     if (signalledAt === null) for (const signal of settings.signals) process.off(signal, onSignal);
     await client.stores.workers.remove(state.id).catch(() => {});
-    const summary = { reason: reason!, counts, released, durationMs: clock.now() - state.startedAt };
-    events.emit({ type: 'worker.stopped', worker: state.id, reason: reason!, counts, released });
-    return summary;
+    const summary = { reason: reason!, counts, released };
+    events.emit({ type: 'worker.stopped', worker: state.id, ...summary });
+    return { ...summary, durationMs: clock.now() - state.startedAt };
   }
 
   async function release(leases: readonly JobLease[]): Promise<void> {
