@@ -72,7 +72,7 @@ export type Verdict =
     }
   | { readonly verb: 'nothing'; readonly outcome: 'requeued'; readonly error: unknown };
 
-/** How an attempt ends: what the queue, the record and the key are told. */
+/** How an attempt ends: what the queue, the record and the key have to know. */
 export interface End {
   readonly verdict: Verdict;
   readonly report: AttemptReport;

@@ -1,6 +1,6 @@
 /**
- * The timeouts of attempts. A timer costs as much as the rest of a short attempt, and keeps alive whatever it holds. So none is
- * made before the turn of the event loop is over in which the handler began: what ends within that turn needs none.
+ * The timeouts of attempts. A timer costs as much as the rest of a short attempt, and keeps alive what it refers to. So it
+ * is made only when the turn of the event loop in which the handler began is over: a handler that ends within it needs none.
  */
 
 import type { Admitted } from './attempt.ts';

@@ -1,4 +1,4 @@
-/** A lease on its way through one attempt: what a worker holds on to while the handler runs. */
+/** A lease on its way through one attempt: what a worker keeps while the handler runs. */
 
 import { LongshoreError } from '../base/errors.ts';
 import type { JobLease, JobTransaction } from '../contract/queue.ts';
@@ -30,7 +30,7 @@ export interface Run {
   readonly cause: EndCause | null;
   readonly ended: boolean;
   readonly signal: AbortSignal;
-  /** Tells the handler (aborts `signal`) and lets it finish. The first cause wins. */
+  /** Aborts the handler's `signal` and lets it finish. The first cause wins. */
   interrupt(cause: EndCause): void;
   /** Ends the attempt now, whatever the handler does. */
   end(cause: EndCause): void;

@@ -92,7 +92,7 @@ export async function loadPayload({ payloads, records }: Stores, envelope: Envel
     Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString(),
   );
   assertJson(payload, 'payload');
-  // In place: whoever runs the job next may hand the payload on as it travelled.
+  // In place: an isolate gets the payload as it travelled, from the envelope.
   (envelope as { payload: unknown }).payload = payload;
   return payload;
 }

@@ -86,7 +86,7 @@ export function createHttpHandler(client: Client, options: HttpOptions): HttpHan
   async function respond(request: Request, url: URL, requestId: string): Promise<Answer> {
     const path = url.pathname.startsWith(basePath) ? url.pathname.slice(basePath.length) : '';
     const method = request.method === 'HEAD' ? 'GET' : request.method;
-    // Probes have no credential and name hosts by their address; the answer tells nothing.
+    // Probes have no credential and name hosts by their address; the answer says nothing.
     if (path === '/healthz' && method === 'GET') return { status: 200, body: { status: 'ok' } };
     if (developmentToken !== null) refuseOtherHosts(request, url);
     refuseOtherSites(request);

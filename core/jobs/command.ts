@@ -29,7 +29,7 @@ export interface CommandJobDefinition extends CommonOptions<CommandPayload> {
   readonly maxOutputBytes?: number;
   /**
    * Between SIGTERM and SIGKILL. The default is below the second that a stopping worker leaves to its handlers, so
-   * that a job is given back only when its command is gone. @default 800
+   * that a job is released only when its command is gone. @default 800
    */
   readonly killAfterMs?: number;
   /**

@@ -1,4 +1,4 @@
-/** Finds the due moments since the last tick and enqueues them, once across all hosts. */
+/** Enqueues a job for each moment of a schedule since the last tick, once across all hosts. */
 
 import type { App } from '../app/app.ts';
 import type { Schedule } from '../app/schedule.ts';
@@ -19,7 +19,7 @@ const holdMs = 60_000;
 const keepCursorMs = 400 * 86_400_000; // longer than a year: a yearly schedule must find its cursor again
 
 /** What `tick()` does. */
-export async function enqueueDue(app: App, client: Client, now: number): Promise<string[]> {
+export async function enqueueSchedules(app: App, client: Client, now: number): Promise<string[]> {
   const ids: string[] = [];
   for (const schedule of app.schedules) {
     try {
@@ -49,7 +49,7 @@ async function tickOne(app: App, client: Client, schedule: Schedule, now: number
   let cursor: Cursor = claim.value === null ? { at: now, lastId: null } : JSON.parse(claim.value);
   const ids: string[] = [];
   try {
-    for (const dueAt of await dueMoments(schedule, cursor.at, now)) {
+    for (const dueAt of await momentsSince(schedule, cursor.at, now)) {
       const busy =
         schedule.overlap === 'skip' && cursor.lastId !== null && (await records.get(cursor.lastId));
       if (busy && busy.finishedAt === null) {
@@ -64,7 +64,7 @@ async function tickOne(app: App, client: Client, schedule: Schedule, now: number
       ids.push(id);
       app.events.emit({ type: 'schedule.enqueued', schedule: schedule.name, dueAt, id });
     }
-    // Never back: a host whose clock is behind must not make due again what another one has enqueued.
+    // Never back: a host whose clock is behind must not enqueue a moment again.
     if (ids.length < maxPerTick) cursor = { at: Math.max(cursor.at, now), lastId: cursor.lastId };
   } finally {
     const keep = { value: JSON.stringify(cursor), keepUntil: now + keepCursorMs };
@@ -74,8 +74,8 @@ async function tickOne(app: App, client: Client, schedule: Schedule, now: number
 }
 
 /**
- * A moment after which something is due, but not much: for `missed: 'one'` only the last moment counts, and walking
- * to it through a month of seconds takes croner more than a minute.
+ * A time shortly before the last moment. For `missed: 'one'` only the last moment counts, and walking to it through a
+ * month of seconds takes croner more than a minute.
  */
 async function lastStretch(schedule: Schedule, since: number, now: number): Promise<number> {
   for (let backMs = 60_000; now - backMs > since; backMs *= 2) {
@@ -85,8 +85,8 @@ async function lastStretch(schedule: Schedule, since: number, now: number): Prom
   return since;
 }
 
-async function dueMoments(schedule: Schedule, since: number, now: number): Promise<number[]> {
-  const due: number[] = [];
+async function momentsSince(schedule: Schedule, since: number, now: number): Promise<number[]> {
+  const moments: number[] = [];
   const from =
     schedule.missed === 'all'
       ? since
@@ -95,10 +95,10 @@ async function dueMoments(schedule: Schedule, since: number, now: number): Promi
         : await lastStretch(schedule, since, now);
   let at = await schedule.nextAfter(from);
   while (at !== null && at <= now) {
-    if (schedule.missed === 'one') due.length = 0;
-    due.push(at);
-    if (due.length === maxPerTick) break;
+    if (schedule.missed === 'one') moments.length = 0;
+    moments.push(at);
+    if (moments.length === maxPerTick) break;
     at = await schedule.nextAfter(at);
   }
-  return due;
+  return moments;
 }

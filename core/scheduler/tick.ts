@@ -2,12 +2,12 @@ import type { App } from '../app/app.ts';
 import type { Client } from '../enqueue/client.ts';
 
 /**
- * Enqueues every due moment since the last tick; returns the ids. A failing schedule emits `schedule.failed` and
+ * Enqueues a job for each moment since the last tick; returns the ids. A failing schedule emits `schedule.failed` and
  * keeps its cursor, so the next tick tries again; the others go on. The moment itself is the idempotency key
  * (`schedule:<name>@<ISO time>`), so a tick that dies half-way and is repeated has one effect.
  */
 export async function tick(app: App, client: Client, now: number = app.clock.now()): Promise<string[]> {
   // Loaded with the first tick: most processes of an app have none.
-  const { enqueueDue } = await import('./scheduler.ts');
-  return enqueueDue(app, client, now);
+  const { enqueueSchedules } = await import('./scheduler.ts');
+  return enqueueSchedules(app, client, now);
 }

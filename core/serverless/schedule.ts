@@ -1,4 +1,4 @@
-/** A timer of the cloud's, once a minute: enqueues what the app's schedules owe. */
+/** A timer of the cloud's, once a minute: enqueues the jobs of the app's schedules. */
 
 import { LongshoreError } from '../base/errors.ts';
 import type { LongshoreEvent } from '../base/events.ts';
@@ -6,7 +6,7 @@ import type { Client } from '../enqueue/client.ts';
 import { tick } from '../scheduler/tick.ts';
 
 export interface ScheduleResult {
-  /** Ids of the jobs that were due. */
+  /** Ids of the new jobs. */
   readonly enqueued: string[];
 }
 

@@ -30,7 +30,7 @@ export interface Grouping {
   isIdle(): boolean;
   /** How long an ack that fails is tried again. */
   readonly patienceMs: number;
-  /** Told of each group that failed. */
+  /** Called with the error of each group that failed. */
   failed(error: unknown): void;
   readonly clock: Clock;
   random(): number;
@@ -84,7 +84,7 @@ export function groupAcks(
       try {
         return resolve((await settler.ack([ack]))[0] === true);
       } catch {
-        // The first failure was told.
+        // The first failure was reported.
       }
     }
   }

@@ -32,7 +32,7 @@ export function startMaintenance(state: WorkerState): { stop(): void } {
     client,
     settler: backend,
     running,
-    held: () => [...running, ...state.settling, ...state.buffer],
+    held: () => [...running, ...state.ended, ...state.buffer],
     leaseMs: settings.renew ? leaseMs : null,
     cancelPollMs,
     lose,

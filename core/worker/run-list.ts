@@ -1,7 +1,7 @@
 /**
- * The runs of a worker. Not a Set: a Set that takes in and gives out all the time is rebuilt again and again, each old table
- * keeps a pointer to the next one, and once one of them is old, all that was ever in a later one waits for a full collection.
- * Over 20,000 jobs that was a third of what their runs and messages took.
+ * The runs of a worker. Not a Set: a Set under constant change is rebuilt again and again. Each old table points to the next
+ * one, so once a table is in the old generation, everything in later ones waits for a full collection. Over 20,000 jobs that
+ * was a third of the memory of their runs and messages.
  */
 
 import type { Run } from '../attempt/run.ts';
@@ -17,7 +17,7 @@ export class RunList implements Iterable<Run> {
     return this.#runs[run.index] === run;
   }
 
-  /** One that is in none yet. */
+  /** Expects a run that is in no list. */
   add(run: Run): void {
     run.index = this.#runs.push(run) - 1;
   }
@@ -31,7 +31,7 @@ export class RunList implements Iterable<Run> {
     }
   }
 
-  /** Those of now, whatever ends meanwhile. */
+  /** A snapshot: runs may end meanwhile. */
   [Symbol.iterator](): Iterator<Run> {
     return this.#runs.slice().values();
   }

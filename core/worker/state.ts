@@ -30,7 +30,7 @@ export interface WorkerState {
   /** Their handlers are at work: these fill the slots. */
   readonly running: RunList;
   /** Their handlers have ended; the backend has not confirmed yet how. */
-  readonly settling: RunList;
+  readonly ended: RunList;
   readonly counts: Record<Outcome, number>;
   stop(reason: StopReason): void;
   /** Reports what failed as an event. */

@@ -24,13 +24,13 @@ const waitMs = 5_000;
 const graceMs = 1_000;
 /** A server that is back is noticed within this. */
 const longestBackoffMs = 1_000;
-/** A worker that is to end by itself does not wait for ever for a backend that fails. */
+/** A worker that ends by itself (`once`, `untilIdle`) gives up after so many failures in a row. */
 const patience = 5;
 const sameKeyPressMs = 250;
 /**
- * Handlers that never wait would else run the whole buffer in one turn of the event loop, while timers, renewals and signals
- * wait, and so would the backend: the acks of a turn leave at its end. With 250 the two took turns, and what a turn had begun
- * outlived the young generation: Redis and beanstalkd were a tenth slower, and a worker 3 to 5 MB larger.
+ * Handlers that never wait could run the whole buffer in one turn of the event loop. Timers, renewals and signals would wait,
+ * and so would the backend: the acks of a turn leave at its end. At 250 the objects of a turn outlived the young generation:
+ * Redis and beanstalkd were a tenth slower, and a worker was 3 to 5 MB larger.
  */
 const mostPerTurn = 64;
 
@@ -41,8 +41,8 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
   const settings = settingsOf(app, options);
   const { backend, concurrency, queues } = settings;
   const { ackAndFetch } = backend.hints ?? {};
-  /** A backend that takes leases out and does not confirm what becomes of them must not get ever more of them. */
-  const mostSettling = concurrency + Math.max(settings.prefetch, concurrency);
+  /** A backend that gives out leases but does not confirm acks must not be asked for more and more of them. */
+  const mostEnded = concurrency + Math.max(settings.prefetch, concurrency);
   const client = connect(app, backend, options.store ? { store: options.store } : {});
   const { clock, events } = app;
   const acks = groupAcks(backend, {
@@ -75,23 +75,23 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
     startedAt: clock.now(),
     buffer: [],
     running: new RunList(),
-    settling: new RunList(),
+    ended: new RunList(),
     counts: { acked: 0, requeued: 0, 'dead-lettered': 0, rejected: 0, 'skipped-idempotent': 0 },
     stop: (why) => void stop(why),
     failed,
   };
-  const { running, settling, counts } = state;
+  const { running, ended, counts } = state;
 
   /** How many more jobs may be fetched. */
   function room(): number {
     const mine = running.size + state.buffer.length + promised;
     return Math.min(
       concurrency + settings.prefetch - mine,
-      settings.maxJobs - settledJobs - settling.size - mine,
+      settings.maxJobs - settledJobs - ended.size - mine,
     );
   }
 
-  const busy = (): number => running.size + settling.size;
+  const busy = (): number => running.size + ended.size;
 
   function hold(leases: readonly JobLease[]): void {
     // Not by an iterator, which makes an object per lease: this is called once per batch, and long not compiled in full.
@@ -117,7 +117,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
   }
 
   function pump(): void {
-    while (running.size < concurrency && settling.size < mostSettling && reason === null) {
+    while (running.size < concurrency && ended.size < mostEnded && reason === null) {
       if (begun >= mostPerTurn) return;
       const run = state.buffer.shift();
       if (!run) {
@@ -139,7 +139,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
   /** The slot is free as soon as the handler has ended: settling needs none. */
   function handled(run: Run): void {
     running.delete(run);
-    settling.add(run);
+    ended.add(run);
     pump();
   }
 
@@ -158,7 +158,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
       failed('settling', error);
     }
     running.delete(run);
-    settling.delete(run);
+    ended.delete(run);
     settledJobs++;
     pump();
     onSpace?.();
@@ -187,7 +187,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
           queues,
           max: room(),
           leaseMs: settings.leaseMs,
-          // After a failure it does not wait: that the queue is back is told at once, not with the next job.
+          // After a failure it does not wait, so that `backend.recovered` comes at once and not with the next job.
           waitMs: onePass || failures > 0 ? 0 : waitMs,
           signal: waking.signal,
         });
