@@ -3,7 +3,7 @@
  * global unicast, so a range that IANA opens tomorrow stays closed until it is added here.
  */
 
-import { isIPv4, isIPv6 } from 'node:net';
+import { BlockList, isIP } from 'node:net';
 
 export interface AddressRefusal {
   /** What the range is for, to be read by people. */
@@ -12,11 +12,13 @@ export interface AddressRefusal {
   readonly local: boolean;
 }
 
+type Row = readonly [cidr: string, range: string, local: boolean];
+
 const special = false;
 const local = true;
 
 /** The first range that fits gives the name, so single addresses come before the ranges around them. */
-const refusedV4 = table([
+const refusedV4: readonly Row[] = [
   ['169.254.169.254/32', 'cloud metadata', special],
   ['168.63.129.16/32', 'cloud metadata (Azure)', special],
   ['100.100.100.200/32', 'cloud metadata (Alibaba)', special],
@@ -37,9 +39,9 @@ const refusedV4 = table([
   ['224.0.0.0/4', 'multicast', special],
   ['255.255.255.255/32', 'broadcast', special],
   ['240.0.0.0/4', 'reserved', special],
-]);
+];
 
-const refusedV6 = table([
+const refusedV6: readonly Row[] = [
   ['fd00:ec2::254/128', 'cloud metadata (AWS)', special],
   ['fd20:ce::254/128', 'cloud metadata (Google)', special],
   ['::/128', 'unspecified', special],
@@ -57,62 +59,40 @@ const refusedV6 = table([
   ['fe80::/10', 'link-local', special],
   ['fec0::/10', 'site-local', special],
   ['ff00::/8', 'multicast', special],
-]);
+  // Networks without IPv4 reach it through this prefix (RFC 6052), so it is judged by the IPv4 address inside.
+  ...refusedV4.map(([cidr, range]): Row => {
+    const [address, bits] = cidr.split('/');
+    return [`64:ff9b::${address}/${96 + Number(bits)}`, `NAT64 of ${range}`, special];
+  }),
+];
 
-const globalUnicast = rangeOf('2000::/3');
-/** Networks without IPv4 reach it through this prefix (RFC 6052), so it is judged by the IPv4 address inside. */
-const nat64 = rangeOf('64:ff9b::/96');
+/** Apart by version, because a BlockList takes an IPv4 address for the IPv6 address it can be mapped to. */
+const refused = { ipv4: refusedV4.map(listed), ipv6: refusedV6.map(listed) };
+
+/** What IANA has opened of IPv6: global unicast, and IPv4 behind NAT64. */
+const openV6 = listOf(['2000::/3', '64:ff9b::/96']);
 
 /** `null` for an address on the public internet; else the reason why it is not called. Takes no host names. */
 export function refusalOf(address: string): AddressRefusal | null {
-  const bytes = bytesOf(address);
-  if (!bytes) return { range: 'not an IP address', local: special };
-  if (bytes.length === 4) return refusedV4.find((range) => holds(range, bytes)) ?? null;
-  if (holds(nat64, bytes)) {
-    const inside = refusalOf(bytes.slice(12).join('.'));
-    return inside && { range: `NAT64 of ${inside.range}`, local: special };
-  }
-  const found = refusedV6.find((range) => holds(range, bytes));
+  const version = isIP(address);
+  // A zone (`%eth0`) names an interface of this machine.
+  if (version === 0 || address.includes('%')) return { range: 'not an IP address', local: special };
+  const family = version === 4 ? 'ipv4' : 'ipv6';
+  const found = refused[family].find(({ addresses }) => addresses.check(address, family));
   if (found) return found;
-  return holds(globalUnicast, bytes) ? null : { range: 'not global unicast', local: special };
+  if (family === 'ipv4' || openV6.check(address, family)) return null;
+  return { range: 'not global unicast', local: special };
 }
 
-interface Range {
-  readonly bytes: readonly number[];
-  readonly bits: number;
+function listed([cidr, range, isLocal]: Row): AddressRefusal & { readonly addresses: BlockList } {
+  return { addresses: listOf([cidr]), range, local: isLocal };
 }
 
-function table(rows: readonly [cidr: string, range: string, local: boolean][]): (Range & AddressRefusal)[] {
-  return rows.map(([cidr, range, isLocal]) => ({ ...rangeOf(cidr), range, local: isLocal }));
-}
-
-function rangeOf(cidr: string): Range {
-  const [address, bits] = cidr.split('/');
-  return { bytes: bytesOf(address!)!, bits: Number(bits) };
-}
-
-function holds({ bytes: first, bits }: Range, bytes: readonly number[]): boolean {
-  const whole = bits >> 3;
-  for (let i = 0; i < whole; i++) if (first[i] !== bytes[i]) return false;
-  const rest = 8 - (bits & 7);
-  return rest === 8 || first[whole]! >> rest === bytes[whole]! >> rest;
-}
-
-/** 4 or 16 numbers; `null` for anything else, an IPv6 address with a zone (`%eth0`) included. */
-function bytesOf(address: string): number[] | null {
-  if (isIPv4(address)) return address.split('.').map(Number);
-  if (!isIPv6(address) || address.includes('%')) return null;
-  const dotted = /(?<=:)[\d.]+$/.exec(address)?.[0];
-  const v4 = dotted?.includes('.') ? dotted.split('.').map(Number) : null;
-  const [head = '', tail] = (v4 ? address.slice(0, -dotted!.length) : address).split('::');
-  const front = groups(head);
-  const back = [...groups(tail ?? ''), ...(v4 ?? [])];
-  return [...front, ...new Array<number>(16 - front.length - back.length).fill(0), ...back];
-}
-
-function groups(text: string): number[] {
-  return text
-    .split(':')
-    .filter((group) => group !== '')
-    .flatMap((group) => [Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 255]);
+function listOf(cidrs: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const cidr of cidrs) {
+    const [address = '', bits] = cidr.split('/');
+    list.addSubnet(address, Number(bits), isIP(address) === 4 ? 'ipv4' : 'ipv6');
+  }
+  return list;
 }
