@@ -8,31 +8,21 @@ export interface Ends {
 }
 
 export function keepEnds(maxBytes: number): Ends {
-  const head = Buffer.alloc(Math.ceil(maxBytes / 2));
-  const tail = Buffer.alloc(maxBytes - head.length);
+  const headBytes = Math.ceil(maxBytes / 2);
+  let head = Buffer.alloc(0);
+  let tail = Buffer.alloc(0);
   let total = 0;
   return {
     add(chunk) {
-      const room = Math.max(0, head.length - total);
-      head.set(chunk.subarray(0, room), Math.min(total, head.length));
-      // Only the last bytes of a chunk can be in the tail at its end.
-      const rest = chunk.subarray(Math.max(Math.min(room, chunk.length), chunk.length - tail.length));
-      let at = (total + chunk.length - rest.length - head.length) % tail.length;
-      for (let from = 0; from < rest.length; at = 0) {
-        const piece = rest.subarray(from, from + tail.length - at);
-        tail.set(piece, at);
-        from += piece.length;
-      }
+      const room = headBytes - head.length;
+      if (room > 0) head = Buffer.concat([head, chunk.subarray(0, room)]);
+      tail = Buffer.concat([tail, chunk.subarray(room)]).subarray(headBytes - maxBytes);
       total += chunk.length;
     },
     text() {
-      if (total <= head.length) return decode(head.subarray(0, total));
-      const inTail = total - head.length;
-      if (inTail <= tail.length) return decode(Buffer.concat([head, tail.subarray(0, inTail)]));
-      const start = inTail % tail.length;
-      const end = Buffer.concat([tail.subarray(start), tail.subarray(0, start)]);
-      const missing = inTail - tail.length;
-      return `${decode(head)}\n[... ${missing} bytes left out ...]\n${decode(fromCharacter(end))}`;
+      const missing = total - head.length - tail.length;
+      if (missing === 0) return decode(Buffer.concat([head, tail]));
+      return `${decode(head)}\n[... ${missing} bytes left out ...]\n${decode(fromCharacter(tail))}`;
     },
   };
 }
