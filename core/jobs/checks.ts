@@ -2,6 +2,7 @@
 
 import type { JobDefinition } from '../app/job.ts';
 import type { SchemaIssue, StandardSchema } from '../app/schema.ts';
+import { checkInteger } from '../base/checks.ts';
 import { config, shown } from '../base/errors.ts';
 
 /** The options of `defineJob` that a built-in job passes on. */
@@ -56,9 +57,19 @@ export function checkTexts(
 ): asserts value is readonly string[] {
   if (!Array.isArray(value))
     throw config(`${factory}() expects ${name} to be a list of strings, got ${shown(value)}.`);
-  const wrong = value.find((entry) => typeof entry !== 'string');
-  if (value.some((entry) => typeof entry !== 'string'))
-    throw config(`${factory}() expects ${name} to be a list of strings, got ${shown(wrong)} in it.`);
+  for (const entry of value)
+    if (typeof entry !== 'string')
+      throw config(`${factory}() expects ${name} to be a list of strings, got ${shown(entry)} in it.`);
+}
+
+const mostKeptBytes = 32_768;
+
+export function checkKeptBytes(what: string, bytes: number, least: number): void {
+  checkInteger(what, bytes, least);
+  if (bytes > mostKeptBytes)
+    throw config(
+      `Expected ${what} to be at most ${mostKeptBytes}, got ${bytes}: a record is a place for a summary.`,
+    );
 }
 
 export function isRecord(value: unknown): value is Record<string, unknown> {

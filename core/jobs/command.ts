@@ -9,7 +9,14 @@ import { isAbsolute } from 'node:path';
 import { defineJob, type HandlerContext, type Job } from '../app/job.ts';
 import { checkInteger } from '../base/checks.ts';
 import { config, PermanentError, shown } from '../base/errors.ts';
-import { type CommonOptions, checkOptions, checkTexts, commonOf, isRecord } from './checks.ts';
+import {
+  type CommonOptions,
+  checkKeptBytes,
+  checkOptions,
+  checkTexts,
+  commonOf,
+  isRecord,
+} from './checks.ts';
 import { type CommandPayload, commandPayload } from './command-payload.ts';
 import { type CommandEnd, runCommand } from './process-group.ts';
 import { fitJson } from './text.ts';
@@ -48,19 +55,11 @@ export interface CommandResult {
   readonly durationMs: number;
 }
 
-interface Settings {
-  readonly allow: readonly string[];
-  readonly cwd: string | null;
-  readonly env: Readonly<Record<string, string>>;
-  readonly maxOutputBytes: number;
-  readonly killAfterMs: number;
-  readonly failsAfterCrash: boolean;
-}
+type Settings = ReturnType<typeof settingsOf>;
 
 const own = ['allow', 'cwd', 'env', 'envNames', 'maxOutputBytes', 'killAfterMs', 'onPreviousCrash'];
 const crashName = 'LONGSHORE_PREVIOUSLY_CRASHED';
 const basicEnv = { PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8' };
-const mostOutputBytes = 32_768;
 
 /** With one of these a payload would choose the code that runs, whatever the list of `allow` says. */
 const loaders =
@@ -77,7 +76,7 @@ export function commandJob(definition: CommandJobDefinition): Job<CommandPayload
   });
 }
 
-function settingsOf(definition: CommandJobDefinition): Settings {
+function settingsOf(definition: CommandJobDefinition) {
   checkOptions('commandJob', definition, own);
   const { allow, cwd, env = {}, envNames = [], onPreviousCrash = 'run' } = definition;
   const { maxOutputBytes = 16_384, killAfterMs = 800 } = definition;
@@ -87,24 +86,13 @@ function settingsOf(definition: CommandJobDefinition): Settings {
   checkTexts('commandJob', 'envNames', envNames);
   for (const name of envNames) checkEnvName(name);
   checkEnv(env);
-  checkInteger('maxOutputBytes of commandJob()', maxOutputBytes, 2);
-  if (maxOutputBytes > mostOutputBytes)
-    throw config(
-      `Expected maxOutputBytes of commandJob() to be at most ${mostOutputBytes}, got ${maxOutputBytes}: a record is a place for a summary.`,
-    );
+  checkKeptBytes('maxOutputBytes of commandJob()', maxOutputBytes, 2);
   checkInteger('killAfterMs of commandJob()', killAfterMs, 0);
   if (onPreviousCrash !== 'run' && onPreviousCrash !== 'fail')
     throw config(
       `commandJob() expects onPreviousCrash to be "run" or "fail", got ${shown(onPreviousCrash)}.`,
     );
-  return {
-    allow,
-    cwd: cwd ?? null,
-    env,
-    maxOutputBytes,
-    killAfterMs,
-    failsAfterCrash: onPreviousCrash === 'fail',
-  };
+  return { allow, cwd, env, maxOutputBytes, killAfterMs, onPreviousCrash };
 }
 
 function checkPath(what: string, path: unknown): void {
@@ -136,13 +124,13 @@ async function run(payload: CommandPayload, ctx: HandlerContext, settings: Setti
   const { signal } = ctx;
   if (process.platform === 'win32')
     throw new PermanentError('Commands run on Linux and macOS only: Windows has no process groups.');
-  if (ctx.previouslyCrashed && settings.failsAfterCrash) {
+  if (ctx.previouslyCrashed && settings.onPreviousCrash === 'fail') {
     throw new PermanentError(
       `The attempt before this one ended with its worker, so ${shown(payload.command)} may have done half of its work. It is not run again (onPreviousCrash: "fail").`,
     );
   }
   const { file, argv0 } = await allowed(payload.command, settings.allow);
-  const cwd = settings.cwd ?? process.cwd();
+  const { cwd = process.cwd() } = settings;
   if (!(await isDirectory(cwd)))
     throw new PermanentError(`The working directory ${shown(cwd)} is not there.`);
   const crashed = ctx.previouslyCrashed ? { [crashName]: '1' } : {};

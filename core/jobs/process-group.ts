@@ -2,6 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { keepEnds } from './text.ts';
 
 export interface Command {
@@ -145,8 +146,6 @@ async function outputsEnd(child: ChildProcess, closed: Promise<void>): Promise<v
   child.stdout?.destroy();
   child.stderr?.destroy();
 }
-
-const sleep = (ms: number): Promise<void> => new Promise((wake) => setTimeout(wake, ms));
 
 function unreachable(): never {
   throw new Error('A process without an id has exited.');

@@ -1,15 +1,12 @@
 /** Where a URL job may go: scheme, host, and every address the host has at this moment. */
 
+import type { LookupAddress } from 'node:dns';
 import { isIP } from 'node:net';
 import { config, shown } from '../base/errors.ts';
 import { refusalOf } from './addresses.ts';
 import { checkTexts } from './checks.ts';
 
-export interface Address {
-  readonly address: string;
-  /** 4 or 6. */
-  readonly family: number;
-}
+export type Address = Readonly<LookupAddress>;
 
 /** All addresses of a host name, like `dns.promises.lookup(name, { all: true })`. */
 export type Lookup = (hostname: string) => Promise<readonly Address[]>;
@@ -47,15 +44,8 @@ function checkHostRule(entry: string): void {
 }
 
 function checkHostAndPort(entry: string): void {
-  const [, host, port] = /^(.+):(\d{1,5})$/.exec(entry) ?? [];
-  if (
-    host &&
-    isCanonicalHost(host) &&
-    Number(port) >= 1 &&
-    Number(port) <= 65_535 &&
-    port === `${Number(port)}`
-  )
-    return;
+  const [, host, port] = /^(.+):([1-9]\d{0,4})$/.exec(entry) ?? [];
+  if (host && isCanonicalHost(host) && Number(port) <= 65_535) return;
   throw config(
     `urlJob() expects each of allowPrivate to be one host with its port like "localhost:3000" or "[::1]:3000", got ${shown(entry)}.`,
   );
@@ -64,12 +54,8 @@ function checkHostAndPort(entry: string): void {
 /** Written as a URL's `hostname` is, so that comparing is comparing text. */
 function isCanonicalHost(host: string): boolean {
   if (!/^[a-z0-9._[\]:-]+$/.test(host) || host.endsWith('.')) return false;
-  try {
-    const url = new URL(`http://${host}/`);
-    return url.hostname === host && url.port === '';
-  } catch {
-    return false;
-  }
+  const url = URL.parse(`http://${host}/`);
+  return url?.hostname === host && url.port === '';
 }
 
 /** The URL, its fragment and the root dot of its host removed; or what is wrong with it, without its text. */
