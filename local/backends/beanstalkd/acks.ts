@@ -59,15 +59,17 @@ export function createAck(state: BeanstalkdState, jobs: LeaseTable): JobSettler[
     for (const job of mine) job.isSettling = true;
     const replies = await consumer.connection.sendAll(mine.map(({ jobId }) => `delete ${jobId}`));
     const odd = replies.find(({ word }) => word !== 'DELETED' && word !== 'NOT_FOUND');
-    const isWhole = replies.length === mine.length && !odd;
+    if (replies.length === mine.length && !odd) {
+      for (const job of mine) jobs.remove(job);
+      return replies.map(({ word }) => word === 'DELETED');
+    }
     for (const [i, job] of mine.entries()) {
       const word = replies[i]?.word;
-      if (!isWhole && word === 'DELETED') fail(job.lease.token, null);
+      if (word === 'DELETED') fail(job.lease.token, null);
       if (word === undefined) fail(job.lease.token, job.jobId);
       if (word === undefined || word === 'DELETED' || word === 'NOT_FOUND') jobs.remove(job);
       else jobs.settleFailed(job);
     }
-    if (isWhole) return replies.map(({ word }) => word === 'DELETED');
     throw odd ? refusal('deleting jobs', odd.word) : lostConnection(consumer.connection.reason);
   }
 

@@ -21,14 +21,13 @@ export interface Attempt {
   readonly interrupted: boolean;
 }
 
-/** Of a job that has none yet. */
-export function newMetadata(body: string): JobMetadata {
-  return { mark: markOf(body), uncounted: 0, told: 0, expired: false };
-}
+const none = { uncounted: 0, told: 0, expired: false } as const;
+
+export const newMetadata = (body: string): JobMetadata => ({ ...none, mark: markOf(body) });
 
 /** Of the reservation under way. */
 export function attemptOf({ reserves, losses }: JobStats, metadata: JobMetadata | null): Attempt {
-  const { uncounted, told, expired } = metadata ?? { uncounted: 0, told: 0, expired: false };
+  const { uncounted, told, expired } = metadata ?? none;
   return { attempt: Math.max(1, reserves - uncounted), interrupted: expired || losses > told };
 }
 

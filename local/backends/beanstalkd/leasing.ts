@@ -72,6 +72,7 @@ export function createLeasing(state: BeanstalkdState, consumers: Consumers, leas
     );
     const expiresAt = clock.now() + leaseMs;
     const slow: Promise<unknown>[] = [];
+    let odd: string | null = null;
     const make = (i: number, body: string, stats: JobStats, metadata: JobMetadata | null) => {
       const { number: jobId } = jobs[i]!;
       const { attempt, interrupted } = attemptOf(stats, metadata);
@@ -79,12 +80,24 @@ export function createLeasing(state: BeanstalkdState, consumers: Consumers, leas
       const lease = { queue, body, attempt, token: leases.newToken(), expiresAt, interrupted };
       const reservedUntil = askedAt + stats.leftSeconds * 1_000;
       made[i] = lease;
-      const job = { lease, consumer, jobId, stats, metadata, endsAt: expiresAt, reservedUntil };
-      return leases.add({ ...job, isSettling: false });
+      const endsAt = expiresAt;
+      return leases.add({
+        lease,
+        consumer,
+        jobId,
+        stats,
+        metadata,
+        endsAt,
+        reservedUntil,
+        isSettling: false,
+      });
     };
     for (let i = 0; i < jobs.length; i++) {
       const { word, data } = answers[i]!;
-      if (word !== 'OK') continue; // NOT_FOUND: somebody else has deleted it
+      if (word !== 'OK') {
+        if (word !== 'NOT_FOUND') odd = word; // else somebody else has deleted it
+        continue;
+      }
       const body = textOf(jobs[i]!.data!);
       const stats = jobStatsOf(data!);
       // A job has no metadata before its second reservation. Without it no reservation is left out of the count.
@@ -97,8 +110,7 @@ export function createLeasing(state: BeanstalkdState, consumers: Consumers, leas
       if (making) slow.push(making);
     }
     if (slow.length > 0) await allOf(slow);
-    const odd = answers.find(({ word }) => word !== 'OK' && word !== 'NOT_FOUND');
-    if (odd) throw refusal('asking for the attempts of a job', odd.word);
+    if (odd !== null) throw refusal('asking for the attempts of a job', odd);
   }
 
   async function all(consumer: Consumer, commands: readonly string[]): Promise<readonly Reply[]> {
