@@ -162,14 +162,14 @@ it('the tables of the living stay small, however many jobs have gone through the
       if (leases.length === 0) break;
       await backend.ack(leases.map((lease) => ({ lease })));
     }
-    // What autovacuum does after as many changes. Without cutting off free pages, which it skips while others use the table.
+    // What autovacuum does after as many changes. It cuts off free pages only while nobody else uses the table.
     for (const table of ['jobs', 'ready', 'delayed', 'leases', 'renewals'])
-      await runSql(database.url, `VACUUM (TRUNCATE false) longshore.${table}`);
+      await runSql(database.url, `VACUUM longshore.${table}`);
     const sql = `SELECT sum(pg_total_relation_size(oid))::float8 AS bytes FROM pg_class
       WHERE relnamespace = 'longshore'::regnamespace AND relkind = 'r'`;
     sizes.push((await runSql<{ bytes: number }>(database.url, sql))[0]!.bytes);
   }
-  // Space that was used once is used again. Without that each round would add about 8 MB to the first.
-  expect(Math.max(...sizes)).toBeLessThan(sizes[0]! + 4_000_000);
+  // Space that was used once is used again. Without that each round would add about 8 MB, whether it is cut off or not.
+  expect(Math.max(...sizes)).toBeLessThan(16_000_000);
   await backend.close();
 });
