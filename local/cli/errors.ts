@@ -23,6 +23,8 @@ export class CliError extends Error {
 }
 
 export const usage = (message: string): CliError => new CliError('USAGE', 2, message);
+export const wrongConfig = (message: string): CliError => new CliError('CONFIG', 2, message);
+export const unsupported = (message: string): CliError => new CliError('UNSUPPORTED', 1, message);
 export const notFound = (message: string): CliError => new CliError('NOT_FOUND', 3, message);
 
 interface Explained {

@@ -5,9 +5,10 @@ import type { QueueBackend } from '../../core/contract/queue.ts';
 import type { Stores } from '../../core/contract/store.ts';
 import type { Client } from '../../core/enqueue/client.ts';
 import { connect } from '../../core/enqueue/connect.ts';
+import { within } from '../waiting.ts';
 import { type Config, findConfig, loadConfig } from './config/config.ts';
 import { hint } from './config/nearest.ts';
-import { CliError, notFound } from './errors.ts';
+import { notFound, unsupported } from './errors.ts';
 import type { Io } from './io.ts';
 
 export interface Session {
@@ -48,9 +49,7 @@ export function createSession(io: Io, configPath: string | undefined): Session {
     async admin(what) {
       const { admin, name } = await backend();
       if (admin) return admin;
-      throw new CliError(
-        'UNSUPPORTED',
-        1,
+      throw unsupported(
         `Backend "${name}" cannot ${what}: it offers no administration. Use the broker's own tools.`,
       );
     },
@@ -67,12 +66,8 @@ export function createSession(io: Io, configPath: string | undefined): Session {
     },
     async close() {
       // One that was not opened in time is left to the end of the process, and so is one that does not close.
-      let cancel = () => {};
-      const late = new Promise<void>((resolve) => {
-        cancel = io.clock.after(longestCloseMs, resolve);
-      });
       const closed = Promise.all([backend.value()?.close(), store.value()?.close?.()]);
-      await Promise.race([closed, late]).finally(cancel);
+      await within<unknown>(io.clock, longestCloseMs, closed, () => {});
     },
   };
 }

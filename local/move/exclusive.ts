@@ -25,18 +25,15 @@ export async function isSame(from: QueueBackend, to: QueueBackend, clock: Clock)
   return state === 'running';
 }
 
-export interface Exclusive {
-  end(): Promise<void>;
-}
-
 /**
- * Waits for the lock of a killed move to expire, and calls `waiting` once if that takes time. `null`: another move runs.
+ * Waits for the lock of a killed move to expire, and calls `waiting` once if that takes time. Returns what ends it; `null`: another
+ * move runs.
  */
 export async function exclusive(
   backends: readonly QueueBackend[],
   clock: Clock,
   waiting: () => void,
-): Promise<Exclusive | null> {
+): Promise<(() => Promise<unknown>) | null> {
   const owner = randomUUID();
   const held: KeyStore[] = [];
   const release = () => Promise.all(held.map((keys) => keys.release(key, owner).catch(() => false)));
@@ -67,10 +64,8 @@ export async function exclusive(
     });
   };
   renew();
-  return {
-    async end() {
-      cancel();
-      await release();
-    },
+  return () => {
+    cancel();
+    return release();
   };
 }

@@ -4,6 +4,7 @@ import { type Clock, uuidv7 } from '../../core/base/clock.ts';
 import { type ErrorCode, LongshoreError } from '../../core/base/errors.ts';
 import { backendError } from '../../core/base/failure.ts';
 import type { JobSender, OutgoingMessage, SendResult } from '../../core/contract/queue.ts';
+import { within } from '../waiting.ts';
 import { messageOf } from './row.ts';
 import type { Fate } from './table.ts';
 
@@ -38,7 +39,7 @@ export async function sendBatch(
     const some = indexes.map((index) => messages[index]!);
     let results: SendResult[];
     try {
-      results = await inTime(to.enqueue(some), clock);
+      results = await within(clock, callMs, to.enqueue(some), late);
     } catch (cause) {
       const error = backendError('relaying', cause);
       for (const index of indexes) fates[index] = { state: 'kept', error };
@@ -85,13 +86,6 @@ function unreadable(text: string, now: number): Fate {
   return { state: 'refused', id: `unreadable-${uuidv7(now)}`, queue: '', error };
 }
 
-function inTime<T>(work: Promise<T>, clock: Clock): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const late = () =>
-      reject(
-        new LongshoreError('TIMEOUT', `Expected the target to answer within ${callMs} ms, got nothing.`),
-      );
-    const cancel = clock.after(callMs, late);
-    work.then(resolve, reject).finally(cancel);
-  });
+function late(): never {
+  throw new LongshoreError('TIMEOUT', `Expected the target to answer within ${callMs} ms, got nothing.`);
 }

@@ -1,9 +1,10 @@
 import type { DeadLetter, DeadLetters, QueueAdmin } from '../../../core/contract/admin.ts';
-import { id, integer, name } from '../config/values.ts';
+import { maxFlag, queueFlag } from '../config/flags.ts';
+import { id, name } from '../config/values.ts';
 import { type Command, defineCommand, type Input, type Result } from '../definition.ts';
 import { notFound, usage } from '../errors.ts';
 import { canAsk, confirm, yesFlag } from '../output/ask.ts';
-import { startProgress } from '../output/progress.ts';
+import { withProgress } from '../output/progress.ts';
 import { type Column, count, span, when } from '../output/ui.ts';
 import { exitFor } from './jobs.ts';
 import {
@@ -15,7 +16,7 @@ import {
   pagesOf,
   rateFlag,
 } from './select-dead-letters.ts';
-import { stopOn } from './stopping.ts';
+import { untilStopped } from './stopping.ts';
 
 const what = 'list or settle dead letters';
 
@@ -24,14 +25,9 @@ const list = defineCommand({
   summary: 'list dead letters, newest first',
   about: 'A dead letter is a job that will not run again by itself; its reason says why.',
   flags: {
-    queue: { flags: '--queue <name>', text: 'only of this queue', parse: name },
+    queue: queueFlag,
     ...filterFlags,
-    max: {
-      flags: '--max <n>',
-      text: 'at most this many, up to 10000',
-      parse: integer(1, 10_000),
-      fallback: 20,
-    },
+    max: maxFlag,
   },
   examples: [
     'longshore dead list',
@@ -197,12 +193,13 @@ async function deadCount(admin: QueueAdmin, filter: Filter, now: number): Promis
 }
 
 async function settle(
-  { args, flags, io, json }: Selection,
+  input: Selection,
   admin: QueueAdmin,
   verb: 'retried' | 'discarded',
   act: (ids: readonly string[]) => Promise<number>,
   rate?: number,
 ): Promise<Result> {
+  const { args, flags, io } = input;
   if (!flags.all) {
     const missing: string[] = [];
     const ids = [...new Set(args)];
@@ -219,33 +216,31 @@ async function settle(
   }
   const now = io.clock.now();
   const total = await deadCount(admin, flags, now);
-  const bar = await startProgress(io, json, { label: verb, total });
-  const stopping = rate === undefined ? null : stopOn({ io });
-  const signal = stopping?.signal ?? new AbortController().signal;
-  const pace = paceOf(rate, total, { clock: io.clock, signal });
-  let done = 0;
-  try {
-    for await (const page of pagesOf(admin.deadLetters, flags, now)) {
-      for (const piece of pace.piecesOf(page.map((letter) => letter.id))) {
-        if (piece.length === 0) continue;
-        await pace.next(piece.length);
-        if (signal.aborted) break;
-        const settled = await act(piece);
-        done += settled;
-        bar.add(settled);
+  const settleAll = (signal: AbortSignal): Promise<readonly [done: number, stopped: boolean]> =>
+    withProgress(input, verb, total, async (bar) => {
+      const pace = paceOf(rate, total, { clock: io.clock, signal });
+      let done = 0;
+      for await (const page of pagesOf(admin.deadLetters, flags, now)) {
+        for (const piece of pace.piecesOf(page.map((letter) => letter.id))) {
+          if (piece.length === 0) continue;
+          await pace.next(piece.length);
+          if (signal.aborted) return [done, true];
+          const settled = await act(piece);
+          done += settled;
+          bar.add(settled);
+        }
       }
-      if (signal.aborted) break;
-    }
-  } finally {
-    bar.stop();
-    stopping?.release();
-  }
-  const ended = signal.aborted ? ' Ended before all were.' : '';
+      return [done, signal.aborted];
+    });
+  const [done, stopped] = await (rate === undefined
+    ? settleAll(new AbortController().signal)
+    : untilStopped(input, settleAll));
+  const ended = stopped ? ' Ended before all were.' : '';
   const none = isNarrow(flags) ? 'No such dead letters.' : 'No dead letters.';
   return {
     data: { [verb]: done, missing: [] },
-    text: done === 0 && !signal.aborted ? none : `${count(done, 'dead letter')} ${verb}.${ended}`,
-    exit: signal.aborted ? 1 : done === 0 ? 3 : 0,
+    text: done === 0 && !stopped ? none : `${count(done, 'dead letter')} ${verb}.${ended}`,
+    exit: stopped ? 1 : done === 0 ? 3 : 0,
   };
 }
 

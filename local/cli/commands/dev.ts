@@ -1,6 +1,6 @@
-import { integer, name } from '../config/values.ts';
+import { name } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';
-import { logFlag, runWorker } from './work.ts';
+import { runWorker, workFlags } from './work.ts';
 
 export const dev = defineCommand({
   path: 'dev',
@@ -9,15 +9,10 @@ export const dev = defineCommand({
     'The worker runs the schedules too. When you save a file that the config imports, it drains and starts again with the new code (node --watch). With --json it runs once, without watching.',
   args: [{ name: '[queues...]', text: 'by default every queue that a job of the app names', parse: name }],
   flags: {
-    concurrency: {
-      flags: '--concurrency <n>',
-      text: 'jobs that run at the same time',
-      parse: integer(1, 10_000),
-      fallback: 4,
-    },
-    schedules: { flags: '--no-schedules', text: 'enqueue nothing by schedule' },
+    concurrency: { ...workFlags.concurrency, fallback: 4 },
+    schedules: workFlags.schedules,
     watch: { flags: '--no-watch', text: 'do not restart on change' },
-    log: { ...logFlag, text: 'pretty, json or none; by default pretty, none with --json' },
+    log: { ...workFlags.log, text: 'pretty, json or none; by default pretty, none with --json' },
   },
   examples: ['longshore dev', 'longshore dev mail --concurrency 1 --no-schedules'],
   exits: { 0: 'stopped by Ctrl-C or SIGTERM, drained' },

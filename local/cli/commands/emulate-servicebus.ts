@@ -1,9 +1,9 @@
 import { aborted } from '../../waiting.ts';
+import { lock, maxDeliveries } from '../config/flags.ts';
 import { checkPackages } from '../config/packages.ts';
-import { lock, maxDeliveries } from '../config/service-bus-flags.ts';
 import { integer, name, text } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';
-import { stopOn } from './stopping.ts';
+import { untilStopped } from './stopping.ts';
 
 export const emulateServiceBus = defineCommand({
   path: 'emulate servicebus',
@@ -36,11 +36,10 @@ export const emulateServiceBus = defineCommand({
     const { args, flags, session, io, json, note } = input;
     checkPackages({ rhea: () => import.meta.resolve('rhea') });
     const names = args.length > 0 ? [...new Set(args)] : (await session.config()).app.queues;
-    const stopping = stopOn(input);
-    try {
-      const { startServiceBus } = await import('../../simulate/service-bus/server.ts');
-      const { createAppQueues } = await import('../../simulate/service-bus/app-queues.ts');
-      const { port, host, lock: lockMs, maxDeliveries: maxDeliveryCount } = flags;
+    const { startServiceBus } = await import('../../simulate/service-bus/server.ts');
+    const { createAppQueues } = await import('../../simulate/service-bus/app-queues.ts');
+    const { port, host, lock: lockMs, maxDeliveries: maxDeliveryCount } = flags;
+    await untilStopped(input, async (signal) => {
       const server = await startServiceBus({ port, host });
       try {
         const queues = createAppQueues(server, names, { lockMs, maxDeliveryCount });
@@ -51,13 +50,11 @@ export const emulateServiceBus = defineCommand({
           ? JSON.stringify({ port: server.port, connectionString, queues })
           : connectionString;
         io.stdout.write(`${line}\n`);
-        await aborted(stopping.signal);
+        await aborted(signal);
       } finally {
         await server.stop();
       }
-    } finally {
-      stopping.release();
-    }
+    });
     return { data: null, text: '' };
   },
 });

@@ -1,3 +1,4 @@
+import { within } from '../../waiting.ts';
 import { duration, integer } from '../config/values.ts';
 import { defineCommand, type Input } from '../definition.ts';
 import { CliError, explain } from '../errors.ts';
@@ -44,16 +45,18 @@ export const health = defineCommand({
   ],
   exits: { 0: 'healthy', 1: 'unhealthy, or it could not be found out' },
   async run(input) {
-    const { flags, session, ui } = input;
+    const { flags, session, ui, io } = input;
     const { app } = await session.config();
+    const late = (): never => {
+      throw new CliError('INTERNAL', 1, `no answer within ${span(flags.timeout)}`);
+    };
+    const inTime = (answer: Promise<Answer>) => within(io.clock, flags.timeout, answer, late);
     const checks = [await check('keys', async () => [true, `signs with ${app.keyRing().kid}`])];
-    const reached = await check('backend', () => within(input, flags.timeout, () => reach(input)));
+    const reached = await check('backend', () => inTime(reach(input)));
     checks.push(reached);
     if (reached.ok) {
-      checks.push(await check('age', () => within(input, flags.timeout, () => age(input, flags.maxAge))));
-      checks.push(
-        await check('workers', () => within(input, flags.timeout, () => seen(input, flags.minWorkers))),
-      );
+      checks.push(await check('age', () => inTime(age(input, flags.maxAge))));
+      checks.push(await check('workers', () => inTime(seen(input, flags.minWorkers))));
     }
     const healthy = checks.every(({ ok }) => ok !== false);
     const lines = ui.table(checks, [
@@ -113,16 +116,4 @@ async function seen({ session, io }: Pick<Input, 'session' | 'io'>, least: numbe
   const found = (await stores.workers.list(io.clock.now() - seenWithinMs)).length;
   const text = `${count(found, 'worker')} seen within ${span(seenWithinMs)}`;
   return found >= least ? [true, text] : [false, `${text}, expected ${least}. Start one with longshore work`];
-}
-
-async function within<T>({ io }: Pick<Input, 'io'>, ms: number, ask: () => Promise<T>): Promise<T> {
-  let cancel = () => {};
-  const late = new Promise<never>((_, reject) => {
-    cancel = io.clock.after(ms, () => reject(new CliError('INTERNAL', 1, `no answer within ${span(ms)}`)));
-  });
-  try {
-    return await Promise.race([ask(), late]);
-  } finally {
-    cancel();
-  }
 }

@@ -1,6 +1,7 @@
 import type { AttemptReport, JobStatus } from '../../../core/contract/outcome.ts';
 import type { CancelResult, JobRecord } from '../../../core/contract/store.ts';
-import { id, integer, name, oneOf } from '../config/values.ts';
+import { maxFlag, queueFlag } from '../config/flags.ts';
+import { id, name, oneOf } from '../config/values.ts';
 import { type Command, defineCommand, type Input } from '../definition.ts';
 import { type ExitCode, notFound } from '../errors.ts';
 import { type Column, count, type Style, span, type Ui, when } from '../output/ui.ts';
@@ -30,19 +31,14 @@ const list = defineCommand({
   summary: 'list jobs, newest first',
   about: 'Finished jobs are listed as long as the backend or the store keeps them.',
   flags: {
-    queue: { flags: '--queue <name>', text: 'only of this queue', parse: name },
+    queue: queueFlag,
     job: { flags: '--job <name>', text: 'only of this job', parse: name },
     status: {
       flags: '--status <status>',
       text: `only with this status: ${statuses.join(', ')}`,
       parse: status,
     },
-    max: {
-      flags: '--max <n>',
-      text: 'at most this many, up to 10000',
-      parse: integer(1, 10_000),
-      fallback: 20,
-    },
+    max: maxFlag,
   },
   examples: ['longshore jobs list', 'longshore jobs list --job invoice.send --status retrying --max 100'],
   async run({ flags, session, ui, io }) {

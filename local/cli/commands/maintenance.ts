@@ -5,7 +5,7 @@ import { duration, name } from '../config/values.ts';
 import { type Command, defineCommand } from '../definition.ts';
 import { usage } from '../errors.ts';
 import { canAsk, confirm, yesFlag } from '../output/ask.ts';
-import { startProgress } from '../output/progress.ts';
+import { withProgress } from '../output/progress.ts';
 import { count } from '../output/ui.ts';
 
 const reap = defineCommand({
@@ -56,7 +56,7 @@ const purge = defineCommand({
     2: 'the command line is wrong or --yes is missing, and nothing was done',
   },
   async run(input) {
-    const { flags, session, io, json } = input;
+    const { flags, session, io } = input;
     const { olderThan, deadOlderThan } = flags;
     const own = olderThan === undefined && deadOlderThan === undefined;
     if (flags.dryRun && own) {
@@ -74,18 +74,14 @@ const purge = defineCommand({
       await confirm(input, flags.yes, `Remove ${size} for good?`);
     }
     const total = expected ? expected.completed + expected.dead : 0;
-    const bar = await startProgress(io, json, { label: 'purging', total });
-    let removed = 0;
-    try {
-      for (;;) {
+    const removed = await withProgress(input, 'purging', total, async (bar) => {
+      for (let sum = 0; ; ) {
         const step = own ? await records.purge() : await records.purge(retention);
-        if (step === 0) break;
-        removed += step;
+        if (step === 0) return sum;
+        sum += step;
         bar.add(step);
       }
-    } finally {
-      bar.stop();
-    }
+    });
     return {
       data: { dryRun: false, removed },
       text: `Removed ${removed}, ended idempotency keys included.`,

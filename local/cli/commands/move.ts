@@ -7,9 +7,10 @@ import { addressText, backendAt } from '../config/backend-at.ts';
 import { hint } from '../config/nearest.ts';
 import { name, text } from '../config/values.ts';
 import { defineCommand, type Input, type Result } from '../definition.ts';
-import { CliError, notFound, usage } from '../errors.ts';
-import { startProgress } from '../output/progress.ts';
+import { CliError, notFound, unsupported, usage } from '../errors.ts';
+import { withProgress } from '../output/progress.ts';
 import { count, span } from '../output/ui.ts';
+import { untilStopped } from './stopping.ts';
 
 export const move = defineCommand({
   path: 'move',
@@ -60,46 +61,37 @@ async function moveAlone(
 ): Promise<Result> {
   const { io, note } = input;
   const queues = await queuesOf(from, to, only);
-  const alone = await exclusive([from, to], io.clock, () =>
+  const unlock = await exclusive([from, to], io.clock, () =>
     note('Another move is at work here, or was killed a moment ago. Waiting for it.'),
   );
-  if (!alone) {
+  if (!unlock) {
     throw new CliError('BUSY', 1, 'Another move uses one of these backends. Wait until it has ended.');
   }
-  const stop = new AbortController();
-  const onSignal = () => stop.abort();
-  for (const signal of io.signals) process.once(signal, onSignal);
-  try {
-    await tellOfWorkers(input, from, queues);
+  const drain = async (signal: AbortSignal): Promise<Result> => {
+    await noteWorkers(input, from, queues);
     const total = sum(await statsOf(from, queues), ({ ready, delayed, dead }) => ready + delayed + dead);
-    const bar = await startProgress(io, input.json, { label: 'moving', total });
-    let moved: Moved;
-    try {
-      moved = await moveBacklog({
+    const moved = await withProgress(input, 'moving', total, (bar) =>
+      moveBacklog({
         from,
         to,
         queues,
         clock: io.clock,
-        signal: stop.signal,
+        signal,
         onMoved: bar.add,
         onWaiting: (queue, longestMs) =>
           note(
             `Some jobs of ${queue} are taken at the source. Waiting up to ${span(longestMs)} for them to come back.`,
           ),
-      });
-    } catch (error) {
+      }),
+    ).catch((error) => {
       note(
         "The move was broken off. What it had in hand is in nobody's reach: run the same command again, it goes on from there.",
       );
       throw error;
-    } finally {
-      bar.stop();
-    }
-    return report(from, to, moved, await statsOf(from, queues), stop.signal.aborted);
-  } finally {
-    for (const signal of io.signals) process.off(signal, onSignal);
-    await alone.end();
-  }
+    });
+    return report(from, to, moved, await statsOf(from, queues), signal.aborted);
+  };
+  return untilStopped(input, drain).finally(unlock);
 }
 
 /** Those of the source, and those in which a move in the other direction has left something held at the target. */
@@ -109,11 +101,7 @@ async function queuesOf(
   only: string | undefined,
 ): Promise<string[]> {
   if (!admin) {
-    throw new CliError(
-      'UNSUPPORTED',
-      1,
-      `Backend "${backend}" cannot be moved from: it offers no administration.`,
-    );
+    throw unsupported(`Backend "${backend}" cannot be moved from: it offers no administration.`);
   }
   const { transfer } = movable(goal === undefined ? {} : { admin: goal });
   const known = new Set((await admin.stats()).map(({ queue }) => queue));
@@ -132,7 +120,7 @@ const sum = (all: readonly QueueStats[], of: (one: QueueStats) => number): numbe
 
 const aliveMs = 30_000;
 
-async function tellOfWorkers(
+async function noteWorkers(
   { io, note }: Input,
   from: QueueBackend,
   queues: readonly string[],

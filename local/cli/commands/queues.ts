@@ -1,7 +1,7 @@
 import { name } from '../config/values.ts';
 import { type Command, defineCommand } from '../definition.ts';
 import { canAsk, confirm, yesFlag } from '../output/ask.ts';
-import { startProgress } from '../output/progress.ts';
+import { withProgress } from '../output/progress.ts';
 import { count } from '../output/ui.ts';
 
 const queue = { name: '<queue>', text: 'name of a queue', parse: name };
@@ -54,7 +54,7 @@ const clear = defineCommand({
     3: 'there is no such queue',
   },
   async run(input) {
-    const { args, flags, session, io, json } = input;
+    const { args, flags, session } = input;
     canAsk(input, flags.yes, 'remove waiting jobs');
     const admin = await session.admin('clear a queue');
     const queues = await session.queues(args);
@@ -63,15 +63,12 @@ const clear = defineCommand({
     const where = queues.join(', ');
     await confirm(input, flags.yes, `Remove ${count(total, 'waiting job')} of ${where} for good?`);
     const removed: Record<string, number> = {};
-    const bar = await startProgress(io, json, { label: 'clearing', total });
-    try {
+    await withProgress(input, 'clearing', total, async (bar) => {
       for (const one of queues) {
         removed[one] = await admin.clear(one);
         bar.add(removed[one]);
       }
-    } finally {
-      bar.stop();
-    }
+    });
     const sum = Object.values(removed).reduce((all, some) => all + some, 0);
     return {
       data: { removed: sum, queues: removed },

@@ -3,7 +3,9 @@
 import type { Clock } from '../../../core/base/clock.ts';
 import type { DeadLetter, DeadLetters } from '../../../core/contract/admin.ts';
 import type { AbandonReason } from '../../../core/contract/outcome.ts';
+import { createWaiters } from '../../backends/shared/waiters.ts';
 import { duration, integer, name, oneOf } from '../config/values.ts';
+import type { Values } from '../definition.ts';
 
 const reasons: readonly AbandonReason[] = [
   'permanent',
@@ -39,13 +41,7 @@ export const rateFlag = {
   parse: integer(1, 10_000),
 } as const;
 
-export interface Filter {
-  readonly queue?: string | undefined;
-  readonly job?: string | undefined;
-  readonly reason?: AbandonReason | undefined;
-  readonly olderThan?: number | undefined;
-  readonly newerThan?: number | undefined;
-}
+export type Filter = Values<typeof filterFlags> & { readonly queue: string | undefined };
 
 /** Whether more than the queue is asked for, which counts cannot tell. */
 export const isNarrow = ({ job, reason, olderThan, newerThan }: Filter): boolean =>
@@ -105,7 +101,7 @@ export async function firstOf(
  */
 const mostPasses = 200;
 
-export interface Pace {
+interface Pace {
   /** A page, in the pieces that go out together. The first are the oldest: they lie at the front of a queue. */
   piecesOf(ids: readonly string[]): string[][];
   /** Until as many more may go out. Resolves early when the signal aborts. */
@@ -120,6 +116,7 @@ export function paceOf(
 ): Pace {
   if (rate === undefined) return { piecesOf: (ids) => [[...ids]], async next() {} };
   const size = Math.max(rate, Math.ceil(total / mostPasses));
+  const pause = createWaiters(clock);
   let freeAt = clock.now();
   return {
     piecesOf(ids) {
@@ -131,16 +128,7 @@ export function paceOf(
     next(sent) {
       const delayMs = freeAt - clock.now();
       freeAt = Math.max(freeAt, clock.now()) + (sent * 1_000) / rate;
-      if (delayMs <= 0 || signal.aborted) return Promise.resolve();
-      return new Promise((resolve) => {
-        const end = () => {
-          cancel();
-          signal.removeEventListener('abort', end);
-          resolve();
-        };
-        const cancel = clock.after(delayMs, end);
-        signal.addEventListener('abort', end);
-      });
+      return pause.wait(delayMs, signal);
     },
   };
 }

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { lock, maxDeliveries } from '../config/flags.ts';
 import { checkPackages } from '../config/packages.ts';
-import { lock, maxDeliveries } from '../config/service-bus-flags.ts';
 import { integer } from '../config/values.ts';
 import { defineCommand, type Input } from '../definition.ts';
-import { CliError } from '../errors.ts';
+import { usage, wrongConfig } from '../errors.ts';
 import { createReporter, summaryLines } from '../output/simulation-lines.ts';
-import { stopOn } from './stopping.ts';
+import { untilStopped } from './stopping.ts';
 
 const words = {
   platform: 'functions',
@@ -62,10 +62,9 @@ export const simulateFunctions = defineCommand({
       rhea: () => import.meta.resolve('rhea'),
     });
     const { entry, start } = await entryOf(input);
-    const stopping = stopOn(input);
-    try {
-      const { simulateFunctions: simulate } = await import('../../simulate/functions/simulation.ts');
-      const summary = await simulate(
+    const { simulateFunctions: simulate } = await import('../../simulate/functions/simulation.ts');
+    const summary = await untilStopped(input, (signal) =>
+      simulate(
         {
           entry,
           busPort: flags.busPort,
@@ -78,12 +77,10 @@ export const simulateFunctions = defineCommand({
           ...(start && { start }),
           on: json ? () => {} : createReporter(io, ui, words),
         },
-        stopping.signal,
-      );
-      return { data: { ...summary }, text: summaryLines(summary, ui, words) };
-    } finally {
-      stopping.release();
-    }
+        signal,
+      ),
+    );
+    return { data: { ...summary }, text: summaryLines(summary, ui, words) };
   },
 });
 
@@ -93,13 +90,11 @@ async function entryOf({ args, io, session }: Pick<Input, 'args' | 'io' | 'sessi
   const config = given === undefined ? await session.config() : null;
   const own = config?.simulation?.functions;
   if (given === undefined && !own) {
-    throw new CliError(
-      'USAGE',
-      2,
+    throw usage(
       "Expected the main file of a function app, got none. Name it, or write `export const simulation = { functions: { entry: './main.ts' } }` in the config.",
     );
   }
   const entry = own ? resolve(dirname(config!.path), own.entry) : resolve(io.cwd, given!);
-  if (!existsSync(entry)) throw new CliError('CONFIG', 2, `There is no file ${entry}. Correct the entry.`);
+  if (!existsSync(entry)) throw wrongConfig(`There is no file ${entry}. Correct the entry.`);
   return { entry, start: own?.start };
 }

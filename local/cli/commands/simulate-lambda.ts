@@ -2,15 +2,14 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { App } from '../../../core/app/app.ts';
 import { isOnThisMachine } from '../../../core/base/loopback.ts';
-import type { SimulationSummary } from '../../simulate/events.ts';
 import type { SimulationConfig } from '../../simulate/lambda/options.ts';
 import type { Config } from '../config/config.ts';
 import { checkPackages } from '../config/packages.ts';
 import { duration, integer } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';
-import { CliError } from '../errors.ts';
+import { usage, wrongConfig } from '../errors.ts';
 import { createReporter, summaryLines } from '../output/simulation-lines.ts';
-import { stopOn } from './stopping.ts';
+import { untilStopped } from './stopping.ts';
 
 const words = { platform: 'lambda', broker: 'SQS', deadLettersOf: (queue: string) => `${queue}-dlq` };
 
@@ -76,13 +75,10 @@ export const simulateLambda = defineCommand({
     const endpoint = endpointOf(io.env.SQS_ENDPOINT);
     const own = args[0] === undefined ? simulation : undefined;
     checkPackages(packagesFor(endpoint, own), { fauxqs: 'Or set SQS_ENDPOINT to LocalStack or ElasticMQ.' });
-    const stopping = stopOn(input);
     const { simulate } = await import('../../simulate/lambda/simulation.ts');
     const { buildFunctions } = await import('../../simulate/lambda/build.ts');
-    const report = json ? () => {} : createReporter(io, ui, words);
-    let summary: SimulationSummary;
-    try {
-      summary = await simulate(
+    const summary = await untilStopped(input, (signal) =>
+      simulate(
         {
           queues: app.queues,
           lanes: simulation?.lanes ?? {},
@@ -98,46 +94,36 @@ export const simulateLambda = defineCommand({
           env: { ...io.env, LONGSHORE_SIGNING_KEYS: signingKeys(app, io.env) },
           build: own?.build ?? ((folder) => buildFunctions(entry, folder)),
           ...(own?.start && { start: own.start }),
-          on: report,
+          on: json ? () => {} : createReporter(io, ui, words),
         },
         dirname(entry),
-        stopping.signal,
-      );
-    } finally {
-      stopping.release();
-    }
+        signal,
+      ),
+    );
     return { data: { ...summary }, text: summaryLines(summary, ui, words) };
   },
 });
 
 function prefix(text: string): string {
   if (/^[A-Za-z0-9_-]{0,40}$/.test(text)) return text;
-  throw new CliError(
-    'USAGE',
-    2,
-    `Expected --prefix to be up to 40 of A-Z a-z 0-9 _ -, got ${JSON.stringify(text)}.`,
-  );
+  throw usage(`Expected --prefix to be up to 40 of A-Z a-z 0-9 _ -, got ${JSON.stringify(text)}.`);
 }
 
 function entryOf(cwd: string, given: string | undefined, { path, simulation }: Config): string {
   if (given === undefined && simulation?.entry === undefined) {
-    throw new CliError(
-      'USAGE',
-      2,
+    throw usage(
       "Expected a file that exports worker, got none. Name it, or write `export const simulation = { entry: './functions.ts' }` in the config.",
     );
   }
   const entry = given === undefined ? resolve(dirname(path), simulation!.entry!) : resolve(cwd, given);
   if (existsSync(entry)) return entry;
-  throw new CliError('CONFIG', 2, `There is no file ${entry}. Correct the entry.`);
+  throw wrongConfig(`There is no file ${entry}. Correct the entry.`);
 }
 
 function endpointOf(url: string | undefined): string | null {
   if (!url) return null;
   if (isOnThisMachine(url)) return url;
-  throw new CliError(
-    'CONFIG',
-    2,
+  throw wrongConfig(
     `Expected SQS_ENDPOINT to be on this machine, got ${url}. A simulation makes queues and runs what is in them.`,
   );
 }

@@ -5,8 +5,11 @@ import type { Input } from '../definition.ts';
 /** `npm exec` passes a Ctrl-C on that the terminal has delivered already: within so long it is the same. */
 const sameKeyPressMs = 250;
 
-/** The first signal stops in order, a second one ends the process, and what it has started with it. */
-export function stopOn({ io }: Pick<Input, 'io'>): { signal: AbortSignal; release(): void } {
+/** Aborts the signal of `work` at the first signal; a second one ends the process, and what it has started with it. */
+export async function untilStopped<T>(
+  { io }: Pick<Input, 'io'>,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
   const controller = new AbortController();
   let firstAt: number | null = null;
   const onSignal = () => {
@@ -18,11 +21,10 @@ export function stopOn({ io }: Pick<Input, 'io'>): { signal: AbortSignal; releas
   for (const name of io.signals) process.on(name, onSignal);
   io.hungUp.addEventListener('abort', onSignal);
   if (io.hungUp.aborted) onSignal();
-  return {
-    signal: controller.signal,
-    release() {
-      for (const name of io.signals) process.off(name, onSignal);
-      io.hungUp.removeEventListener('abort', onSignal);
-    },
-  };
+  try {
+    return await work(controller.signal);
+  } finally {
+    for (const name of io.signals) process.off(name, onSignal);
+    io.hungUp.removeEventListener('abort', onSignal);
+  }
 }

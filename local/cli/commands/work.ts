@@ -5,7 +5,7 @@ import type { WorkerSummary } from '../../../core/worker/options.ts';
 import { logTo } from '../../log.ts';
 import { nearest } from '../config/nearest.ts';
 import { duration, integer, name, oneOf, size } from '../config/values.ts';
-import { defineCommand, type Input, type Result } from '../definition.ts';
+import { defineCommand, type Input, type Result, type Values } from '../definition.ts';
 import type { ExitCode } from '../errors.ts';
 import { eventLine } from '../output/lines.ts';
 import { startProgress } from '../output/progress.ts';
@@ -14,10 +14,35 @@ import { count, span } from '../output/ui.ts';
 const logForms = ['pretty', 'json', 'none'] as const;
 type LogForm = (typeof logForms)[number];
 
-export const logFlag = {
+const logFlag = {
   flags: '--log <form>',
   text: 'pretty, json or none; by default pretty on a terminal, json elsewhere, none with --json',
   parse: oneOf(logForms),
+} as const;
+
+export const workFlags = {
+  once: {
+    flags: '--once',
+    text: 'take one job, or none when none is ready, and stop',
+    conflicts: ['drain', 'maxJobs'],
+  },
+  drain: { flags: '--drain', text: 'stop when nothing is ready and nothing runs; delayed jobs stay' },
+  concurrency: {
+    flags: '--concurrency <n>',
+    text: 'jobs that run at the same time',
+    parse: integer(1, 10_000),
+    fallback: 10,
+  },
+  maxJobs: { flags: '--max-jobs <n>', text: 'stop after this many jobs', parse: integer(1) },
+  maxRuntime: { flags: '--max-runtime <duration>', text: 'stop after this time', parse: duration(1) },
+  maxMemory: { flags: '--max-memory <size>', text: 'stop when the process is larger', parse: size },
+  lease: {
+    flags: '--lease <duration>',
+    text: 'when the jobs of a dead worker go to another one (30s)',
+    parse: duration(100),
+  },
+  schedules: { flags: '--no-schedules', text: 'enqueue nothing by schedule' },
+  log: logFlag,
 } as const;
 
 export const work = defineCommand({
@@ -26,30 +51,7 @@ export const work = defineCommand({
   about:
     'Takes jobs from the queues and enqueues the jobs of schedules. The first Ctrl-C or SIGTERM drains: running jobs may end, and the rest is released. A second one ends the worker at once.',
   args: [{ name: '[queues...]', text: 'by default every queue that a job of the app names', parse: name }],
-  flags: {
-    once: {
-      flags: '--once',
-      text: 'take one job, or none when none is ready, and stop',
-      conflicts: ['drain', 'maxJobs'],
-    },
-    drain: { flags: '--drain', text: 'stop when nothing is ready and nothing runs; delayed jobs stay' },
-    concurrency: {
-      flags: '--concurrency <n>',
-      text: 'jobs that run at the same time',
-      parse: integer(1, 10_000),
-      fallback: 10,
-    },
-    maxJobs: { flags: '--max-jobs <n>', text: 'stop after this many jobs', parse: integer(1) },
-    maxRuntime: { flags: '--max-runtime <duration>', text: 'stop after this time', parse: duration(1) },
-    maxMemory: { flags: '--max-memory <size>', text: 'stop when the process is larger', parse: size },
-    lease: {
-      flags: '--lease <duration>',
-      text: 'when the jobs of a dead worker go to another one (30s)',
-      parse: duration(100),
-    },
-    schedules: { flags: '--no-schedules', text: 'enqueue nothing by schedule' },
-    log: logFlag,
-  },
+  flags: workFlags,
   examples: [
     'longshore work',
     'longshore work mail pdf --concurrency 20 --max-memory 512mb',
@@ -63,17 +65,7 @@ export const work = defineCommand({
   run: (input) => runWorker(input, input.flags, input.args),
 });
 
-export interface WorkFlags {
-  readonly once?: boolean | undefined;
-  readonly drain?: boolean | undefined;
-  readonly concurrency: number;
-  readonly maxJobs?: number | undefined;
-  readonly maxRuntime?: number | undefined;
-  readonly maxMemory?: number | undefined;
-  readonly lease?: number | undefined;
-  readonly schedules: boolean | undefined;
-  readonly log?: LogForm | undefined;
-}
+type WorkFlags = Partial<Values<typeof workFlags>> & { readonly concurrency: number };
 
 export async function runWorker(
   input: Pick<Input, 'io' | 'ui' | 'json' | 'session' | 'note'>,
@@ -91,10 +83,8 @@ export async function runWorker(
   const store = await session.store();
   const batch = flags.once === true || flags.drain === true;
   const ready = flags.drain && backend.admin ? await backend.admin.stats() : [];
-  const bar = await startProgress(io, input.json || flags.log !== undefined, {
-    label: 'draining',
-    total: ready.filter(({ queue }) => queues.includes(queue)).reduce((sum, one) => sum + one.ready, 0),
-  });
+  const total = ready.filter(({ queue }) => queues.includes(queue)).reduce((sum, one) => sum + one.ready, 0);
+  const bar = await startProgress({ io, json: input.json || flags.log !== undefined }, 'draining', total);
   let settled = 0;
   let deadLetters = 0;
   let failure: unknown = null;

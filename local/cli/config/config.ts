@@ -8,7 +8,7 @@ import type { QueueBackend } from '../../../core/contract/queue.ts';
 import type { Stores } from '../../../core/contract/store.ts';
 import type { FunctionsSimulationConfig } from '../../simulate/functions/options.ts';
 import type { SimulationConfig } from '../../simulate/lambda/options.ts';
-import { CliError, longshoreCode, messageOf } from '../errors.ts';
+import { CliError, longshoreCode, messageOf, wrongConfig } from '../errors.ts';
 import type { Io } from '../io.ts';
 
 export interface Config {
@@ -23,7 +23,7 @@ export interface Config {
 }
 
 /** The Lambda functions, an Azure function app beside them, or one of the two. */
-export interface Simulations extends Partial<SimulationConfig> {
+interface Simulations extends Partial<SimulationConfig> {
   readonly functions?: FunctionsSimulationConfig;
 }
 
@@ -59,7 +59,7 @@ export async function loadConfig(io: Pick<Io, 'cwd'>, given: string | undefined)
   return {
     path,
     app,
-    backend: () => open(shown, backend),
+    backend: () => openBackend(shown, backend),
     store: () => openStore(shown, store),
     simulation: simulation as Simulations | undefined,
   };
@@ -81,28 +81,30 @@ export function findConfig(cwd: string, given: string | undefined): string {
   if (given === undefined) {
     const found = configNames.map((name) => join(cwd, name)).find((path) => existsSync(path));
     if (found !== undefined) return found;
-    throw new CliError(
-      'CONFIG',
-      2,
+    throw wrongConfig(
       `No longshore.config.ts (.mts, .js, .mjs) in ${cwd}. Go to its folder, name it with --config, or write one with ${shape}.`,
     );
   }
   const path = resolve(cwd, given);
-  if (!existsSync(path)) throw new CliError('CONFIG', 2, `There is no file ${path}. Correct --config.`);
+  if (!existsSync(path)) throw wrongConfig(`There is no file ${path}. Correct --config.`);
   if (!statSync(path).isFile() || !/^\.[mc]?[jt]s$/.test(extname(path))) {
-    throw new CliError('CONFIG', 2, `Expected --config to name a .ts, .mts, .js or .mjs file, got ${path}.`);
+    throw wrongConfig(`Expected --config to name a .ts, .mts, .js or .mjs file, got ${path}.`);
   }
   return path;
 }
 
-async function open(shown: string, exported: unknown): Promise<QueueBackend> {
-  let backend: unknown;
+/** What the config exports, or what its function gives. */
+async function opened(what: string, exported: unknown): Promise<unknown> {
   try {
-    backend = await (typeof exported === 'function' ? exported() : exported);
+    return await (typeof exported === 'function' ? exported() : exported);
   } catch (cause) {
     if (longshoreCode(cause) !== null) throw cause;
-    throw wrong(`The backend of ${shown} could not be opened: ${messageOf(cause)}`, cause);
+    throw wrong(`The ${what} could not be opened: ${messageOf(cause)}`, cause);
   }
+}
+
+async function openBackend(shown: string, exported: unknown): Promise<QueueBackend> {
+  const backend = await opened(`backend of ${shown}`, exported);
   if (!isBackend(backend)) {
     throw wrong(
       `Expected the backend of ${shown} to be a QueueBackend such as sqlite('jobs.db'), got ${kindOf(backend)}.`,
@@ -112,13 +114,7 @@ async function open(shown: string, exported: unknown): Promise<QueueBackend> {
 }
 
 async function openStore(shown: string, exported: unknown): Promise<Partial<Stores> | undefined> {
-  let store: unknown;
-  try {
-    store = await (typeof exported === 'function' ? exported() : exported);
-  } catch (cause) {
-    if (longshoreCode(cause) !== null) throw cause;
-    throw wrong(`The store of ${shown} could not be opened: ${messageOf(cause)}`, cause);
-  }
+  const store = await opened(`store of ${shown}`, exported);
   if (store !== undefined) checkStore(shown, store);
   return store as Partial<Stores> | undefined;
 }

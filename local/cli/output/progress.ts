@@ -1,8 +1,8 @@
 /** A progress bar for long work: on stderr, and only on a terminal. */
 
-import type { Io } from '../io.ts';
+import type { Input } from '../definition.ts';
 
-export interface Progress {
+interface Progress {
   readonly visible: boolean;
   add(done: number): void;
   stop(): void;
@@ -11,9 +11,9 @@ export interface Progress {
 const none: Progress = { visible: false, add() {}, stop() {} };
 
 export async function startProgress(
-  io: Io,
-  json: boolean,
-  { label, total }: { label: string; total: number },
+  { io, json }: Pick<Input, 'io' | 'json'>,
+  label: string,
+  total: number,
 ): Promise<Progress> {
   if (json || !io.isTTY.stderr || total === 0) return none;
   const { SingleBar } = await import('cli-progress');
@@ -38,4 +38,15 @@ export async function startProgress(
     },
     stop: () => bar.stop(),
   };
+}
+
+/** Does `work` beside a bar, which ends with it. */
+export async function withProgress<T>(
+  input: Pick<Input, 'io' | 'json'>,
+  label: string,
+  total: number,
+  work: (bar: Progress) => Promise<T>,
+): Promise<T> {
+  const bar = await startProgress(input, label, total);
+  return work(bar).finally(() => bar.stop());
 }

@@ -1,6 +1,15 @@
-/** Flags of the commands that run a Service Bus on this machine. */
+/** Flags that several commands have. */
 
-import { duration, integer } from './values.ts';
+import { duration, integer, name } from './values.ts';
+
+export const queueFlag = { flags: '--queue <name>', text: 'only of this queue', parse: name } as const;
+
+export const maxFlag = {
+  flags: '--max <n>',
+  text: 'at most this many, up to 10000',
+  parse: integer(1, 10_000),
+  fallback: 20,
+} as const;
 
 export const lock = {
   flags: '--lock <duration>',
