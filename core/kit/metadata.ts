@@ -6,13 +6,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
 import { LongshoreError } from '../base/errors.ts';
-import type { KeyStore } from '../contract/store.ts';
+import type { KeyClaim, KeyStore } from '../contract/store.ts';
 
 export interface Metadata {
   /** `null` = there is none. */
   read<T>(key: string): Promise<T | null>;
   /** `change` gets the old value and returns the new one; `null` = no value. Resolves with the new one. */
   update<T>(key: string, change: (old: T | null) => T | null): Promise<T | null>;
+  /** Writes a value that never changes again. An earlier value stays. */
+  writeOnce(key: string, value: unknown): Promise<void>;
 }
 
 /** Long enough for one write. A process that is killed during it blocks the key for so long. */
@@ -27,26 +29,36 @@ export function createMetadata(
   newOwner: () => string,
   keepMs: number,
 ): Metadata {
-  async function update<T>(key: string, change: (old: T | null) => T | null): Promise<T | null> {
-    const owner = newOwner();
+  async function hold(key: string, owner: string): Promise<Exclude<KeyClaim, { state: 'running' }>> {
     const since = performance.now();
-    let claim = await keys.claim(key, owner, clock.now() + holdMs);
-    while (claim.state === 'running') {
+    for (;;) {
+      const claim = await keys.claim(key, owner, clock.now() + holdMs);
+      if (claim.state !== 'running') return claim;
       if (performance.now() - since > longestWaitMs)
         throw new LongshoreError('BACKEND', `Expected the key "${key}" to be free, others hold it.`);
       await delay(waitMs); // another process holds it for one write
-      claim = await keys.claim(key, owner, clock.now() + holdMs);
     }
-    const old = claim.value === null ? null : (JSON.parse(claim.value) as T);
-    // Earlier versions completed their keys. Those are read and never changed.
-    if (claim.state === 'completed') return old;
+  }
+  const kept = (value: unknown) => ({ value: JSON.stringify(value), keepUntil: clock.now() + keepMs });
+
+  async function update<T>(key: string, change: (old: T | null) => T | null): Promise<T | null> {
+    const owner = newOwner();
+    const { state, value: text } = await hold(key, owner);
+    const old = text === null ? null : (JSON.parse(text) as T);
+    if (state === 'completed') return old;
     const value = change(old);
     // Also an unchanged value: releasing a key without a value forgets the value.
-    const keep =
-      value === null ? undefined : { value: JSON.stringify(value), keepUntil: clock.now() + keepMs };
-    if (!(await keys.release(key, owner, keep)))
+    if (!(await keys.release(key, owner, value === null ? undefined : kept(value))))
       throw new LongshoreError('BACKEND', `Expected to hold the key "${key}" long enough to write it.`);
     return value;
   }
-  return { read: (key) => update(key, (old) => old as never), update };
+  return {
+    read: (key) => update(key, (old) => old as never),
+    update,
+    async writeOnce(key, value) {
+      const owner = newOwner();
+      const { state } = await hold(key, owner);
+      if (state === 'claimed') await keys.complete(key, owner, kept(value));
+    },
+  };
 }

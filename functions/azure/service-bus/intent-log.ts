@@ -34,7 +34,7 @@ const keyOf = (entity: string, tags: Tags): string => `servicebus-moved:${entity
 export function createIntentLog(keys: KeyStore, clock: Clock): IntentLog {
   const intents = createMetadata(keys, clock, randomUUID, keepMs);
   return {
-    write: (entity, tags, intent) => intents.update<Intent>(keyOf(entity, tags), (old) => old ?? intent),
+    write: (entity, tags, intent) => intents.writeOnce(keyOf(entity, tags), intent),
     read: (entity, tags) => intents.read<Intent>(keyOf(entity, tags)),
   };
 }

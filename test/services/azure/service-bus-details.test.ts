@@ -90,7 +90,7 @@ describe('the intent log', () => {
   const key = 'servicebus-moved:mail:a';
   const intent = { attempts: 4, interrupted: false, notBefore: null };
 
-  it('has the copy sent again that an earlier version began, whose key is completed', async () => {
+  it('has the copy sent again that another worker began', async () => {
     const { keys } = memoryStore({ clock });
     const backend = open({ keys });
     await backend.enqueue([message('a')]);
@@ -103,7 +103,7 @@ describe('the intent log', () => {
     expect(leases).toMatchObject([{ body: message('a').body, attempt: 5 }]);
   });
 
-  it('keeps the first intent of a message, as JSON', async () => {
+  it('keeps the first intent of a message, as earlier versions read it', async () => {
     const { keys } = memoryStore({ clock });
     const log = createIntentLog(keys, clock);
     const tags = tagsOf({}, 'a', null);
@@ -111,7 +111,7 @@ describe('the intent log', () => {
     await log.write('mail', tags, { ...intent, attempts: 5 });
     expect(await log.read('mail', tags)).toEqual(intent);
     const found = await keys.claim(key, 'test', clock.now() + minute);
-    expect(found).toEqual({ state: 'claimed', value: JSON.stringify(intent) });
+    expect(found).toEqual({ state: 'completed', value: JSON.stringify(intent) });
   });
 });
 
