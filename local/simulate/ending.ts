@@ -1,6 +1,8 @@
 /** How a simulation ends: by its signal, by what breaks, or when nothing is left to do. */
 
-import { pause } from '../waiting.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { aborted, pause } from '../waiting.ts';
+import type { SimulationEvent, SimulationSummary } from './events.ts';
 
 export type CleanUp = (() => unknown)[];
 
@@ -14,18 +16,8 @@ export async function cleaningUp<T>(run: (cleanUp: CleanUp) => Promise<T>): Prom
   }
 }
 
-export interface Ending {
-  /** Aborted when it is to stop. */
-  readonly signal: AbortSignal;
-  stop(): void;
-  /** Stops, because it makes no sense to go on. */
-  broken(error: unknown): void;
-  /** The first one it was broken by; `null` = it is not. */
-  readonly failure: unknown;
-}
-
 /** @param outer stops it too */
-export function endingAt(outer: AbortSignal, cleanUp: CleanUp): Ending {
+export function endingAt(outer: AbortSignal, cleanUp: CleanUp) {
   const controller = new AbortController();
   const stop = (): void => controller.abort();
   let failure: unknown = null;
@@ -35,10 +27,12 @@ export function endingAt(outer: AbortSignal, cleanUp: CleanUp): Ending {
   return {
     signal: controller.signal,
     stop,
-    broken(error) {
+    /** Stops, because it makes no sense to go on. */
+    broken(error: unknown) {
       failure ??= error;
       stop();
     },
+    /** What it was broken by first; `null` = it is not. */
     get failure() {
       return failure;
     },
@@ -49,12 +43,46 @@ const lookEveryMs = 250;
 /** Brokers count approximately, and a job may be about to enqueue another one. So idle means idle so often in a row. */
 const idleLooks = 3;
 
-export async function untilIdle(
-  idle: () => boolean | Promise<boolean>,
-  stopping: AbortSignal,
-): Promise<void> {
+async function untilIdle(idle: () => Promise<boolean>, stopping: AbortSignal): Promise<void> {
   for (let looks = 0; looks < idleLooks && !stopping.aborted; ) {
     await pause(lookEveryMs, stopping);
     looks = (await idle()) ? looks + 1 : 0;
   }
+}
+
+interface Activity {
+  play(signal: AbortSignal): Promise<void> | undefined;
+  readonly exitWhenIdle: boolean;
+  /** How long calls under way may take after a stop. */
+  readonly drainMs: number;
+  idle(): boolean | Promise<boolean>;
+  /** Calls under way. */
+  running(): number;
+  /** What ends by itself after a stop. */
+  readonly parts: readonly Promise<unknown>[];
+  terminate?(): Promise<void>;
+  on(event: SimulationEvent): void;
+}
+
+/** Plays, waits for the end and lets what is under way end. Rejects with what it was broken by. */
+export async function untilEnded(
+  ending: ReturnType<typeof endingAt>,
+  activity: Activity,
+): Promise<SimulationSummary['reason']> {
+  const { signal: stopping, broken } = ending;
+  let played = false;
+  const playing = Promise.resolve(activity.play(stopping)).then(() => {
+    played = true;
+  }, broken);
+  if (activity.exitWhenIdle) await untilIdle(async () => played && activity.idle(), stopping).catch(broken);
+  else await aborted(stopping);
+  const reason = stopping.aborted ? 'signal' : 'idle';
+  ending.stop();
+  if (reason === 'signal' && ending.failure === null)
+    activity.on({ type: 'stopping', running: activity.running() });
+  await activity.terminate?.();
+  const ended = Promise.all([...activity.parts, playing]);
+  if (ending.failure === null) await Promise.race([ended, sleep(activity.drainMs, null, { ref: false })]);
+  if (ending.failure !== null) throw ending.failure;
+  return reason;
 }

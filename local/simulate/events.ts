@@ -67,3 +67,29 @@ export interface QueueCounts {
   readonly hidden: number;
   readonly dead: number;
 }
+
+type Counts = {
+  -readonly [K in keyof SimulationSummary as SimulationSummary[K] extends number | undefined
+    ? K
+    : never]: SimulationSummary[K];
+};
+
+/** Counts what happens on its way to `on`: only what `counts` has is counted. */
+export function counting(
+  counts: Omit<Counts, 'durationMs'>,
+  on: (event: SimulationEvent) => void,
+): (event: SimulationEvent) => void {
+  return (event) => {
+    if (event.type === 'invoked') {
+      counts.invocations++;
+      counts.messages += event.messages;
+    } else if (event.type === 'answered') {
+      counts.done += event.done;
+      if (counts.reportedFailed !== undefined) counts.reportedFailed += event.failed;
+    } else if (event.type === 'failed') counts.failedInvocations++;
+    else if (event.type === 'redriven') counts.redriven += event.messages;
+    else if (event.type === 'ticked') counts.ticks++;
+    else if (event.type === 'requested' && counts.requests !== undefined) counts.requests++;
+    on(event);
+  };
+}

@@ -5,7 +5,7 @@ import { toError } from '../../../core/base/failure.ts';
 import type { SimulationEvent } from '../events.ts';
 import type { ServiceBusTrigger } from './service-bus-trigger.ts';
 
-export interface PumpOptions {
+interface PumpOptions {
   readonly trigger: ServiceBusTrigger;
   readonly queue: string;
   readonly maxConcurrentCalls: number;
@@ -18,19 +18,12 @@ export interface PumpOptions {
   broken(error: unknown): void;
 }
 
-export interface Pump {
-  /** Calls under way. */
-  running(): number;
-  /** Resolves when it has stopped and its last call is over. */
-  readonly done: Promise<void>;
-}
-
 /** How long one receive call waits. A stop waits for it too: a call that is broken off may still receive messages. */
 const waitMs = 1_000;
 /** Service Bus answers a look with all it has. */
 const lookMs = 20;
 
-export function startPump(options: PumpOptions): Pump {
+export function startPump(options: PumpOptions) {
   const { trigger, queue, maxConcurrentCalls, stopping, on, broken } = options;
   const calls = new Set<Promise<void>>();
 
@@ -73,7 +66,9 @@ export function startPump(options: PumpOptions): Pump {
   }
 
   return {
+    /** Calls under way. */
     running: () => calls.size,
+    /** Resolves when it has stopped and its last call is over. */
     done: pump()
       .catch((error) => {
         if (!stopping.aborted) broken(error);

@@ -10,10 +10,11 @@ import {
 } from '@azure/service-bus';
 import type { Clock } from '../../../core/base/clock.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
+import { within } from '../../waiting.ts';
 import type { TypedData } from './core-module.ts';
 import type { FunctionsHost } from './host.ts';
 
-export interface TriggerOptions {
+interface TriggerOptions {
   readonly host: FunctionsHost;
   readonly connectionString: string;
   readonly clock: Clock;
@@ -96,17 +97,12 @@ export function createServiceBusTrigger(options: TriggerOptions): ServiceBusTrig
 
   async function call(queue: string, message: ServiceBusReceivedMessage): Promise<Call> {
     const receiver = receiverOf(queue);
-    let stop = () => {};
-    const killed = new Promise<'killed'>((resolve) => {
-      stop = clock.after(functionTimeoutMs, () => resolve('killed'));
-    });
     const invoked = host.invoke(functionOf(queue), bodyOf(message), metadataOf(message)).then(
       () => ({ thrown: null }),
       (thrown: unknown) => ({ thrown }),
     );
-    const result = await Promise.race([invoked, killed]);
-    stop();
-    if (result === 'killed') return { message, end: 'killed', thrown: null };
+    const result = await within<{ thrown: unknown } | null>(clock, functionTimeoutMs, invoked, () => null);
+    if (result === null) return { message, end: 'killed', thrown: null };
     const { thrown } = result;
     const settled = thrown === null ? receiver.completeMessage(message) : receiver.abandonMessage(message);
     return settled.then(

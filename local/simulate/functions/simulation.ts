@@ -4,15 +4,13 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { systemClock } from '../../../core/base/clock.ts';
 import { config, LongshoreError } from '../../../core/base/errors.ts';
 import { toError } from '../../../core/base/failure.ts';
 import { serveHttp } from '../../serve.ts';
-import { aborted } from '../../waiting.ts';
-import { type CleanUp, cleaningUp, endingAt, untilIdle } from '../ending.ts';
-import type { QueueCounts, SimulationEvent, SimulationSummary } from '../events.ts';
+import { type CleanUp, cleaningUp, endingAt, untilEnded } from '../ending.ts';
+import { counting, type QueueCounts, type SimulationEvent, type SimulationSummary } from '../events.ts';
 import { createAppQueues } from '../service-bus/app-queues.ts';
 import { type ServiceBusServer, startServiceBus } from '../service-bus/server.ts';
 import { type Bindings, bindingsOf, setting } from './bindings.ts';
@@ -51,18 +49,7 @@ async function run(
     ticks: 0,
     requests: 0,
   };
-  function on(event: SimulationEvent): void {
-    if (event.type === 'invoked') {
-      counts.invocations++;
-      counts.messages += event.messages;
-    } else if (event.type === 'answered') counts.done += event.done;
-    else if (event.type === 'failed') counts.failedInvocations++;
-    else if (event.type === 'redriven') counts.redriven += event.messages;
-    else if (event.type === 'ticked') counts.ticks++;
-    else if (event.type === 'requested') counts.requests++;
-    options.on(event);
-  }
-
+  const on = counting(counts, options.on);
   const settings = hostSettings(dirname(entry));
   const server = await startServiceBus({ port: options.busPort });
   cleanUp.push(() => server.stop());
@@ -88,8 +75,7 @@ async function run(
   createAppQueues(server, bindings.queues, { lockMs, maxDeliveryCount: maxDeliveries });
 
   const ending = endingAt(signal, cleanUp);
-  const { broken } = ending;
-  const stopping = ending.signal;
+  const { broken, signal: stopping } = ending;
   const { functionTimeoutMs, maxLockRenewalMs, routePrefix } = settings;
   const maxConcurrentCalls = options.concurrency ?? settings.maxConcurrentCalls;
   const http = bindings.hasHttp ? await serveFunctions(host, options.httpPort, on) : null;
@@ -123,10 +109,6 @@ async function run(
   const shared = { trigger, maxConcurrentCalls, lockMs, maxLockRenewalMs, maxDeliveries, on, broken };
   const pumps = bindings.queues.map((queue) => startPump({ ...shared, queue, stopping }));
   const running = (): number => pumps.reduce((sum, pump) => sum + pump.running(), 0);
-  let played = false;
-  const playing = Promise.resolve(around.play?.(stopping)).then(() => {
-    played = true;
-  }, broken);
   let ticking = 0;
   const timers = (options.timers ? bindings.timers : []).map((timer) =>
     runTimer(timer, stopping, async () => {
@@ -136,17 +118,16 @@ async function run(
       if (!stopping.aborted) on({ type: 'ticked', enqueued: null, error });
     }),
   );
-  const idle = (): boolean => played && running() === 0 && ticking === 0 && isEmpty(server, bindings);
-  if (options.exitWhenIdle) await untilIdle(idle, stopping);
-  else await aborted(stopping);
-
-  const reason = stopping.aborted ? 'signal' : 'idle';
-  ending.stop();
-  if (reason === 'signal' && ending.failure === null) on({ type: 'stopping', running: running() });
-  await host.terminate();
-  const ended = Promise.all([...pumps.map(({ done }) => done), playing, ...timers]);
-  if (ending.failure === null) await Promise.race([ended, sleep(drainMs, null, { ref: false })]);
-  if (ending.failure !== null) throw ending.failure;
+  const reason = await untilEnded(ending, {
+    play: (signal) => around.play?.(signal),
+    exitWhenIdle: options.exitWhenIdle,
+    drainMs,
+    idle: () => running() === 0 && ticking === 0 && isEmpty(server, bindings),
+    running,
+    parts: [...pumps.map(({ done }) => done), ...timers],
+    terminate: () => host.terminate(),
+    on,
+  });
   return { reason, ...counts, queues: countQueues(server, bindings), durationMs: Date.now() - startedAt };
 }
 

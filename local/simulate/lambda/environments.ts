@@ -2,61 +2,38 @@
 
 import { type Runtime, type RuntimeOptions, startRuntime } from './runtime.ts';
 
-export interface Environments {
-  /** Rejects with an InitError where the function does not load. */
-  start(): Promise<void>;
-  /** Waits for a free environment first. */
-  invoke(event: unknown, timeoutMs: number): Promise<unknown>;
-  /** Invocations under way. */
-  running(): number;
-  stop(): Promise<void>;
-}
+export type Environments = ReturnType<typeof createEnvironments>;
 
-export function createEnvironments(options: RuntimeOptions, most: number): Environments {
+export function createEnvironments(options: RuntimeOptions, most: number) {
   const free: Runtime[] = [];
   const all: Runtime[] = [];
   const waiting: (() => void)[] = [];
   let busy = 0;
 
-  async function take(): Promise<Runtime> {
+  /** Waits for a free environment first. */
+  async function inOne<T>(work: (runtime: Runtime) => Promise<T>): Promise<T> {
     while (busy >= most) await new Promise<void>((resolve) => waiting.push(resolve));
     busy++;
-    const kept = free.pop();
-    if (kept) return kept;
+    let runtime = free.pop();
     try {
-      const made = await startRuntime(options);
-      all.push(made);
-      return made;
-    } catch (error) {
-      release(null);
-      throw error;
+      if (!runtime) {
+        runtime = await startRuntime(options);
+        all.push(runtime);
+      }
+      return await work(runtime);
+    } finally {
+      busy--;
+      if (runtime) free.push(runtime);
+      waiting.shift()?.();
     }
   }
 
-  function release(runtime: Runtime | null): void {
-    busy--;
-    if (runtime) free.push(runtime);
-    waiting.shift()?.();
-  }
-
   return {
+    /** Invocations under way. */
     running: () => busy,
-    async start() {
-      const runtime = await take();
-      try {
-        await runtime.ready();
-      } finally {
-        release(runtime);
-      }
-    },
-    async invoke(event, timeoutMs) {
-      const runtime = await take();
-      try {
-        return await runtime.invoke(event, timeoutMs);
-      } finally {
-        release(runtime);
-      }
-    },
+    /** Rejects with an InitError where the function does not load. */
+    start: () => inOne((runtime) => runtime.ready()),
+    invoke: (event: unknown, timeoutMs: number) => inOne((runtime) => runtime.invoke(event, timeoutMs)),
     async stop() {
       await Promise.all(all.map((runtime) => runtime.stop()));
     },

@@ -10,14 +10,15 @@ import {
   type SQSClient,
 } from '@aws-sdk/client-sqs';
 import type { Clock } from '../../../core/base/clock.ts';
+import { within } from '../../waiting.ts';
 
 /** What a function gets beside its event, as far as Longshore uses it. */
-export interface InvokeContext {
+interface InvokeContext {
   readonly awsRequestId: string;
   getRemainingTimeInMillis(): number;
 }
 
-export interface PollerOptions {
+interface PollerOptions {
   readonly client: SQSClient;
   readonly url: string;
   readonly arn: string;
@@ -31,7 +32,7 @@ export interface PollerOptions {
   readonly reportBatchItemFailures?: boolean;
 }
 
-export interface Polled {
+interface Polled {
   readonly taken: number;
   readonly done: number;
   readonly thrown: unknown;
@@ -72,16 +73,11 @@ export function createPoller(options: PollerOptions): Poller {
       awsRequestId: `request-${++calls}`,
       getRemainingTimeInMillis: () => deadlineAt - clock.now(),
     };
-    let cancel = () => {};
-    const killed = new Promise((_, reject) => {
-      cancel = clock.after(timeoutMs, () => reject(new Error(`Task timed out after ${timeoutMs} ms`)));
-    });
-    try {
-      const answer = await Promise.race([options.invoke(throughJson(event), context), killed]);
-      return answer === undefined ? null : throughJson(answer);
-    } finally {
-      cancel();
-    }
+    const killed = (): never => {
+      throw new Error(`Task timed out after ${timeoutMs} ms`);
+    };
+    const answer = await within(clock, timeoutMs, options.invoke(throughJson(event), context), killed);
+    return answer === undefined ? null : throughJson(answer);
   }
 
   async function remove(messages: readonly Message[]): Promise<void> {

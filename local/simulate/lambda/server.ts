@@ -3,13 +3,8 @@
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-export interface LocalSqs {
-  readonly url: string;
-  stop(): Promise<void>;
-}
-
 /** Rejects with `ERR_MODULE_NOT_FOUND` where fauxqs is not installed. */
-export async function startLocalSqs(): Promise<LocalSqs> {
+export async function startLocalSqs() {
   const { buildApp } = await import('fauxqs');
   await allowAllCharacters();
   const app = buildApp({ logger: false });

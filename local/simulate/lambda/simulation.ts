@@ -3,13 +3,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { LongshoreError } from '../../../core/base/errors.ts';
 import { toError } from '../../../core/base/failure.ts';
-import { aborted, pause } from '../../waiting.ts';
-import { type CleanUp, cleaningUp, endingAt, untilIdle } from '../ending.ts';
-import type { SimulationEvent, SimulationSummary } from '../events.ts';
+import { pause } from '../../waiting.ts';
+import { type CleanUp, cleaningUp, endingAt, untilEnded } from '../ending.ts';
+import { counting, type SimulationEvent, type SimulationSummary } from '../events.ts';
 import { credentials, environmentOf, region } from './environment.ts';
 import { createEnvironments, type Environments } from './environments.ts';
 import type { SimulationOptions } from './options.ts';
@@ -56,21 +55,16 @@ async function run(
     ...around.env,
   };
 
-  const counts = { invocations: 0, messages: 0, done: 0, reportedFailed: 0, failedInvocations: 0 };
-  let redriven = 0;
-  let ticks = 0;
-  function on(event: SimulationEvent): void {
-    if (event.type === 'invoked') {
-      counts.invocations++;
-      counts.messages += event.messages;
-    } else if (event.type === 'answered') {
-      counts.done += event.done;
-      counts.reportedFailed += event.failed;
-    } else if (event.type === 'failed') counts.failedInvocations++;
-    else if (event.type === 'redriven') redriven += event.messages;
-    else if (event.type === 'ticked') ticks++;
-    options.on(event);
-  }
+  const counts = {
+    invocations: 0,
+    messages: 0,
+    done: 0,
+    reportedFailed: 0,
+    failedInvocations: 0,
+    redriven: 0,
+    ticks: 0,
+  };
+  const on = counting(counts, options.on);
   const functionOf = (handler: string, most: number): Environments => {
     const onLine = (line: string) => on({ type: 'printed', line });
     const made = createEnvironments({ folder, handler: `main.${handler}`, env, onLine }, most);
@@ -84,8 +78,7 @@ async function run(
   if (options.schedules) await startFunction('schedule', schedule);
 
   const ending = endingAt(signal, cleanUp);
-  const { broken } = ending;
-  const stopping = ending.signal;
+  const { broken, signal: stopping } = ending;
   on({
     type: 'ready',
     lines: [
@@ -100,30 +93,24 @@ async function run(
       pollQueue({ client, queue, options, invoke, on, broken, stopping }),
     ),
   );
-  let played = false;
-  const playing = Promise.resolve(around.play?.(stopping)).then(() => {
-    played = true;
-  }, broken);
   const ticking = options.schedules ? tickEveryMinute(schedule, options, on, stopping) : Promise.resolve();
-  const resting = (): boolean => played && worker.running() === 0 && schedule.running() === 0;
+  const resting = (): boolean => worker.running() === 0 && schedule.running() === 0;
   const idle = async (): Promise<boolean> => {
     const counts = resting() ? Object.values(await countQueues(client, queues)) : null;
     return counts !== null && resting() && counts.every(isEmpty);
   };
-  if (options.exitWhenIdle) await untilIdle(idle, stopping).catch(broken);
-  else await aborted(stopping);
-
-  const reason = stopping.aborted ? 'signal' : 'idle';
-  ending.stop();
-  if (reason === 'signal' && ending.failure === null) on({ type: 'stopping', running: worker.running() });
-  const ended = Promise.all([...sources, playing, ticking]);
-  if (ending.failure === null) await Promise.race([ended, sleep(drainMs, null, { ref: false })]);
-  if (ending.failure !== null) throw ending.failure;
+  const reason = await untilEnded(ending, {
+    play: (signal) => around.play?.(signal),
+    exitWhenIdle: options.exitWhenIdle,
+    drainMs,
+    idle,
+    running: () => worker.running(),
+    parts: [...sources, ticking],
+    on,
+  });
   return {
     reason,
     ...counts,
-    redriven,
-    ticks,
     queues: await countQueues(client, queues),
     durationMs: Date.now() - startedAt,
   };

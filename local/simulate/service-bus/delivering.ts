@@ -2,7 +2,7 @@
 
 import type { Delivery, EventContext, Sender } from 'rhea';
 import type { Queue } from './queue.ts';
-import { accepted, outgoing, rejected, tagOf } from './wire.ts';
+import { accepted, lockLost, outgoing, rejected, tagOf } from './wire.ts';
 
 /** Private state of rhea that a broker needs. */
 interface Internals {
@@ -21,15 +21,6 @@ function unsent(sender: Sender): number {
   return next_delivery_id - next_pending_delivery;
 }
 
-export interface Delivering {
-  add(sender: Sender, queue: Queue): void;
-  remove(sender: Sender): void;
-  /** Sends the queue's ready messages to receivers with credit. */
-  pump(queue: Queue): void;
-  drain(sender: Sender): void;
-  settle(context: EventContext, outcome: Outcome): void;
-}
-
 export type Outcome = 'accepted' | 'rejected' | 'modified' | 'released';
 
 interface Consumer {
@@ -39,7 +30,7 @@ interface Consumer {
   readonly takesAway: boolean;
 }
 
-export function createDelivering(): Delivering {
+export function createDelivering() {
   /** The first one is served next. */
   let consumers: Consumer[] = [];
   const tokens = new WeakMap<Delivery, string>();
@@ -66,18 +57,19 @@ export function createDelivering(): Delivering {
   }
 
   return {
+    /** Sends the queue's ready messages to receivers with credit. */
     pump,
-    add(sender, queue) {
+    add(sender: Sender, queue: Queue): void {
       // Messages that are settled when they are sent: the SDK calls it receiveAndDelete.
       consumers.push({ sender, queue, takesAway: sender.snd_settle_mode === 1 });
       // The only flow that a broker's sending side writes is the answer to a drain.
       internals(sender)._get_drain = () => true;
       pump(queue);
     },
-    remove(sender) {
+    remove(sender: Sender): void {
       consumers = consumers.filter((consumer) => consumer.sender !== sender);
     },
-    drain(sender) {
+    drain(sender: Sender): void {
       const consumer = consumers.find((one) => one.sender === sender);
       if (consumer) pump(consumer.queue);
       const answer = () => {
@@ -92,7 +84,7 @@ export function createDelivering(): Delivering {
       };
       answer();
     },
-    settle({ delivery, sender }, outcome) {
+    settle({ delivery, sender }: EventContext, outcome: Outcome): void {
       const consumer = consumers.find((one) => one.sender === sender);
       if (!delivery || !consumer) return;
       const token = tokens.get(delivery);
@@ -118,9 +110,3 @@ function perform(queue: Queue, token: string, outcome: Outcome, state: RemoteSta
   const change = state.message_annotations ?? {};
   return state.undeliverable_here ? queue.defer(token, change) : queue.abandon(token, change);
 }
-
-const lockLost = {
-  condition: 'com.microsoft:message-lock-lost',
-  description:
-    'The lock supplied is invalid. Either the lock expired, or the message has already been removed from the queue.',
-};

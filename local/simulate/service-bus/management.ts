@@ -2,7 +2,7 @@
 
 import rhea, { type Message } from 'rhea';
 import type { Queue } from './queue.ts';
-import { longOf, newMessageFrom, outgoing, tokenFrom } from './wire.ts';
+import { lockLost, longOf, newMessageFrom, outgoing, tokenFrom } from './wire.ts';
 
 export interface Reply {
   readonly statusCode: number;
@@ -13,11 +13,10 @@ export interface Reply {
 
 type Request = Record<string, unknown>;
 
-const lockLost: Reply = {
+const gone: Reply = {
   statusCode: 410,
-  errorCondition: 'com.microsoft:message-lock-lost',
-  statusDescription:
-    'The lock supplied is invalid. Either the lock expired, or the message has already been removed from the queue.',
+  errorCondition: lockLost.condition,
+  statusDescription: lockLost.description,
 };
 
 const timestamps = (moments: readonly number[]): unknown =>
@@ -30,7 +29,7 @@ const timestamps = (moments: readonly number[]): unknown =>
 const operations: Readonly<Record<string, (queue: Queue, request: Request) => Reply>> = {
   'com.microsoft:renew-lock'(queue, request) {
     const ends = tokensOf(request).map((token) => queue.renew(token));
-    if (ends.some((end) => end === null)) return lockLost;
+    if (ends.some((end) => end === null)) return gone;
     return { statusCode: 200, body: { expirations: timestamps(ends as number[]) } };
   },
 
@@ -87,7 +86,7 @@ const operations: Readonly<Record<string, (queue: Queue, request: Request) => Re
     };
     const verb = verbs[request['disposition-status'] as string];
     if (!verb) return { statusCode: 400, errorCondition: 'amqp:invalid-field' };
-    return tokensOf(request).every(verb) ? { statusCode: 200 } : lockLost;
+    return tokensOf(request).every(verb) ? { statusCode: 200 } : gone;
   },
 };
 

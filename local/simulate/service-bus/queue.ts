@@ -5,7 +5,6 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../../core/base/clock.ts';
-import { createSeenIds } from './seen-ids.ts';
 
 export interface QueueSettings {
   /** How long a delivery is locked. Service Bus allows 5 seconds to 5 minutes. */
@@ -105,7 +104,8 @@ export function createQueue(name: string, settings: QueueSettings, clock: Clock,
         clock,
         true,
       );
-  const known = createSeenIds(clock);
+  /** When each message id is forgotten, oldest first. */
+  const knownUntil = new Map<string, number>();
   const messages = new Map<number, Mutable>();
   const locks = new Map<string, Lock>();
   /** Timers of messages that are scheduled or have an end. */
@@ -114,6 +114,19 @@ export function createQueue(name: string, settings: QueueSettings, clock: Clock,
   /** Sequence numbers of ready messages, ascending. */
   let ready: number[] = [];
   let last = 0;
+
+  /** Remembers the id if it is new. */
+  function isDuplicate(id: string | null): boolean {
+    if (id === null || settings.duplicateWindowMs === null) return false;
+    const now = clock.now();
+    for (const [old, end] of knownUntil) {
+      if (end > now) break;
+      knownUntil.delete(old);
+    }
+    if (knownUntil.has(id)) return true;
+    knownUntil.set(id, now + settings.duplicateWindowMs);
+    return false;
+  }
 
   function makeReady(message: Mutable): void {
     const { sequence } = message;
@@ -206,8 +219,7 @@ export function createQueue(name: string, settings: QueueSettings, clock: Clock,
     deadLetters,
     send(incoming, source) {
       return incoming.map((sent) => {
-        const { duplicateWindowMs: windowMs } = settings;
-        if (windowMs !== null && sent.messageId !== null && !known.add(sent.messageId, windowMs)) return null;
+        if (isDuplicate(sent.messageId)) return null;
         const now = clock.now();
         const message: Mutable = {
           sequence: ++last,

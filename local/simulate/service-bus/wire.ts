@@ -16,9 +16,6 @@ const outcomes = rhea.message as unknown as Outcomes;
 export const accepted = (): unknown => outcomes.accepted().described();
 export const rejected = (error: AmqpError): unknown => outcomes.rejected({ error }).described();
 
-/** `format` of a transfer that carries many messages. */
-export const batchFormat = 0x80_01_37_00;
-
 /** The messages of a transfer. A batch has one data section per message, each an encoded message of its own. */
 export function messagesOf(message: Message | Buffer, format: number | undefined): Decoded[] {
   if (format === undefined || format === 0) return [message as Message];
@@ -43,6 +40,12 @@ export function newMessageOf(decoded: Decoded): NewMessage {
 }
 
 export const sizeOf = (decoded: Decoded): number => rhea.message.encode(decoded).length;
+
+export const lockLost = {
+  condition: 'com.microsoft:message-lock-lost',
+  description:
+    'The lock supplied is invalid. Either the lock expired, or the message has already been removed from the queue.',
+};
 
 const states = { active: 0, deferred: 1, scheduled: 2 };
 
