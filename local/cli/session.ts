@@ -5,6 +5,7 @@ import type { QueueBackend } from '../../core/contract/queue.ts';
 import type { Stores } from '../../core/contract/store.ts';
 import type { Client } from '../../core/enqueue/client.ts';
 import { connect } from '../../core/enqueue/connect.ts';
+import { onDemand } from '../../core/kit/lazy.ts';
 import { within } from '../waiting.ts';
 import { type Config, findConfig, loadConfig } from './config/config.ts';
 import { hint } from './config/nearest.ts';
@@ -27,15 +28,15 @@ export interface Session {
 }
 
 export function createSession(io: Io, configPath: string | undefined): Session {
-  const config = once(() => loadConfig(io, configPath));
-  const backend = once(async () => {
-    const { app, backend: open } = await config();
-    const opened = await open();
-    await opened.admin?.know?.(app.queues);
-    return opened;
-  });
-  const store = once(async () => (await config()).store());
-  const client = once(async () => {
+  const opened: { close?(): Promise<void> }[] = [];
+  function kept<T extends (typeof opened)[number] | undefined>(one: T): T {
+    if (one) opened.push(one);
+    return one;
+  }
+  const config = onDemand(() => loadConfig(io, configPath));
+  const backend = onDemand(async () => kept(await (await config()).backend()));
+  const store = onDemand(async () => kept(await (await config()).store()));
+  const client = onDemand(async () => {
     const { app } = await config();
     const [opened, beside] = [await backend(), await store()];
     return connect(app, opened, beside ? { store: beside } : {});
@@ -66,23 +67,10 @@ export function createSession(io: Io, configPath: string | undefined): Session {
     },
     async close() {
       // One that was not opened in time is left to the end of the process, and so is one that does not close.
-      const closed = Promise.all([backend.value()?.close(), store.value()?.close?.()]);
+      const closed = Promise.all(opened.map((one) => one.close?.()));
       await within<unknown>(io.clock, longestCloseMs, closed, () => {});
     },
   };
 }
 
 const longestCloseMs = 3_000;
-
-function once<T>(make: () => Promise<T>): (() => Promise<T>) & { value(): T | null } {
-  let making: Promise<T> | null = null;
-  let made: T | null = null;
-  const get = () => {
-    making ??= make().then((value) => {
-      made = value;
-      return value;
-    });
-    return making;
-  };
-  return Object.assign(get, { value: () => made });
-}

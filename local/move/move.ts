@@ -12,8 +12,7 @@ import { forEach } from '../../core/kit/parallel.ts';
 import type { MovedJob } from './contract.ts';
 import { type Carrier, keyCarrier } from './keys.ts';
 import { jobOfDeadLetter } from './moved-job.ts';
-import { createPages } from './pages.ts';
-import { type Goal, goalOf, type Origin, originOf } from './sides.ts';
+import { type Goal, goalOf, idsOf, type Origin, originOf } from './sides.ts';
 
 export interface MoveOptions {
   readonly from: QueueBackend;
@@ -98,6 +97,17 @@ export async function move(options: MoveOptions): Promise<Moved> {
   return moved;
 }
 
+const firstPage = 50;
+const mostBytes = 8 * 1024 * 1024;
+
+/** How many jobs come next: many for speed, but no more than fit into memory and into one statement. */
+function nextSize(size: number, most: number, jobs: readonly MovedJob[]): number {
+  const bytes = jobs.reduce((sum, { message }) => sum + message.body.length, 0);
+  const fitting = Math.floor((mostBytes * jobs.length) / Math.max(1, bytes));
+  // One page of small ones says little about the next.
+  return Math.max(1, Math.min(most, fitting, 4 * size));
+}
+
 /** A paused queue must not start to run because it was moved. */
 async function samePause({ from, to }: MoveOptions, queue: string): Promise<void> {
   const [stats] = (await from.admin?.stats(queue)) ?? [];
@@ -107,15 +117,15 @@ async function samePause({ from, to }: MoveOptions, queue: string): Promise<void
 async function moveWaiting(parts: Parts, queue: string): Promise<void> {
   const { origin, goal, options } = parts;
   const { clock, signal } = options;
-  const pages = createPages(goal.mostAtOnce);
+  let size = Math.min(firstPage, goal.mostAtOnce);
   const stuck: MovedJob[] = [];
   const startedAt = clock.now();
   const orphans = await goal.anyHeld(queue);
   for (;;) {
-    const held = await origin.leftover(queue, pages.size() + stuck.length);
+    const held = await origin.leftover(queue, size + stuck.length);
     const left = held.filter(({ message }) => !has(stuck, message.id));
     if (left.length === 0) break;
-    pages.saw(left);
+    size = nextSize(size, goal.mostAtOnce, left);
     stuck.push(...(await moveSome(parts, queue, left)));
     if (!goal.holds) parts.moved.unsure += left.length;
   }
@@ -123,9 +133,9 @@ async function moveWaiting(parts: Parts, queue: string): Promise<void> {
   if (origin.holds) await goal.releaseAll(queue);
   let waits = false;
   while (!signal.aborted) {
-    const taken = await origin.take(queue, pages.size());
+    const taken = await origin.take(queue, size);
     if (taken.length > 0) {
-      pages.saw(taken);
+      size = nextSize(size, goal.mostAtOnce, taken);
       stuck.push(...(await moveSome(parts, queue, taken)));
       continue;
     }
@@ -149,26 +159,16 @@ async function moveSome(parts: Parts, queue: string, jobs: readonly MovedJob[]):
   const { origin, goal, carrier, moved, options } = parts;
   const now = options.clock.now();
   moved.keys += (await carrier?.carry(jobs, now)) ?? 0;
-  const { good, refused } = sorted(parts, jobs, await goal.put(jobs));
-  const removed = await origin.remove(
-    queue,
-    good.map(({ job }) => job),
-  );
+  const { good, known, refused } = sorted(parts, jobs, await goal.put(jobs));
+  const removed = await origin.remove(queue, good);
   const [ours, others] = [good.filter((_, i) => removed[i]), good.filter((_, i) => !removed[i])];
   // Cancelled or released meanwhile: the origin decides what becomes of it.
-  if (others.length > 0)
-    await goal.drop(
-      queue,
-      others.map(({ job }) => job),
-    );
-  await goal.release(
-    queue,
-    ours.map(({ job }) => job),
-  );
+  if (others.length > 0) await goal.drop(queue, others);
+  await goal.release(queue, ours);
   moved.waiting += ours.length;
-  for (const { job, known } of ours) {
+  for (const job of ours) {
     if (job.message.notBefore! > now) moved.delayed++;
-    if (known) moved.known++;
+    if (known.has(job)) moved.known++;
     if (job.attempts > 0 && !goal.keepsPast) moved.reset++;
   }
   options.onMoved(ours.length);
@@ -186,19 +186,19 @@ async function moveDead(parts: Parts, queue: string): Promise<void> {
     return;
   }
   const stuck = new Set<string>();
-  const pages = createPages(goal.mostAtOnce);
+  let size = Math.min(firstPage, goal.mostAtOnce);
   while (!signal.aborted) {
-    const page = await deadLetters.list({ queue, max: pages.size() + stuck.size });
+    const page = await deadLetters.list({ queue, max: size + stuck.size });
     const fresh = page.filter(({ id }) => !stuck.has(id));
     if (fresh.length === 0) return;
     const jobs: MovedJob[] = [];
     await forEach(fresh.entries(), async ([i, dead]) => {
       jobs[i] = jobOfDeadLetter(dead, (await from.stores?.records.get(dead.id)) ?? null);
     });
-    pages.saw(jobs);
-    const { good, refused } = sorted(parts, jobs, await goal.put(jobs));
+    size = nextSize(size, goal.mostAtOnce, jobs);
+    const { good, known, refused } = sorted(parts, jobs, await goal.put(jobs));
     for (const { message } of refused) stuck.add(message.id);
-    const ids = good.map(({ job }) => job.message.id);
+    const ids = idsOf(good);
     const gone = await deadLetters.discard(ids);
     if (gone < ids.length) {
       // Some were retried or discarded meanwhile: the origin decides what becomes of them.
@@ -207,7 +207,7 @@ async function moveDead(parts: Parts, queue: string): Promise<void> {
       for (const id of others) stuck.add(id);
     }
     moved.dead += gone;
-    moved.known += good.filter(({ known }) => known).length;
+    moved.known += known.size;
     options.onMoved(gone);
   }
 }
@@ -219,19 +219,16 @@ async function lost({ stores }: QueueBackend, ids: readonly string[]): Promise<s
   return found;
 }
 
-interface Sorted {
-  readonly good: readonly { readonly job: MovedJob; readonly known: boolean }[];
-  readonly refused: MovedJob[];
-}
-
-/** Throws errors of the goal itself. */
-function sorted({ moved }: Parts, jobs: readonly MovedJob[], results: readonly SendResult[]): Sorted {
-  const good: { job: MovedJob; known: boolean }[] = [];
+/** Jobs that the goal has, those of them that it had before, and those that it refuses. Throws errors of the goal itself. */
+function sorted({ moved }: Parts, jobs: readonly MovedJob[], results: readonly SendResult[]) {
+  const good: MovedJob[] = [];
+  const known = new Set<MovedJob>();
   const refused: MovedJob[] = [];
   for (const [i, result] of results.entries()) {
     const job = jobs[i]!;
     if (result.ok) {
-      good.push({ job, known: result.duplicate });
+      good.push(job);
+      if (result.duplicate) known.add(job);
       continue;
     }
     const { code, message } = result.error as LongshoreError;
@@ -239,5 +236,5 @@ function sorted({ moved }: Parts, jobs: readonly MovedJob[], results: readonly S
     refused.push(job);
     moved.refused.push({ id: job.message.id, queue: job.message.queue, error: `${code}: ${message}` });
   }
-  return { good, refused };
+  return { good, known, refused };
 }

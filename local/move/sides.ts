@@ -6,8 +6,7 @@
 import type { Clock } from '../../core/base/clock.ts';
 import { LongshoreError } from '../../core/base/errors.ts';
 import type { JobLease, QueueBackend, SendResult } from '../../core/contract/queue.ts';
-import type { MovedJob } from './contract.ts';
-import { movable } from './contract.ts';
+import { type MovedJob, movable } from './contract.ts';
 import { jobOfLease } from './moved-job.ts';
 
 export interface Origin {
@@ -17,7 +16,7 @@ export interface Origin {
   take(queue: string, max: number): Promise<MovedJob[]>;
   /** `false` = the move has lost the job, so its copy must go. */
   remove(queue: string, jobs: readonly MovedJob[]): Promise<boolean[]>;
-  release(queue: string, jobs: readonly MovedJob[]): Promise<void>;
+  release(queue: string, jobs: readonly MovedJob[]): Promise<unknown>;
   /** Whether `leftover` has the jobs that a killed move had taken. */
   readonly holds: boolean;
   /** Otherwise they are ready again after so long. */
@@ -27,10 +26,10 @@ export interface Origin {
 export interface Goal {
   put(jobs: readonly MovedJob[]): Promise<SendResult[]>;
   /** The copy of these must not run. */
-  drop(queue: string, jobs: readonly MovedJob[]): Promise<void>;
+  drop(queue: string, jobs: readonly MovedJob[]): Promise<unknown>;
   /** Whether there are copies that a move has not released. */
   anyHeld(queue: string): Promise<boolean>;
-  release(queue: string, jobs: readonly MovedJob[]): Promise<void>;
+  release(queue: string, jobs: readonly MovedJob[]): Promise<unknown>;
   /** Releases all copies, once no job of the queue is held at the origin. */
   releaseAll(queue: string): Promise<void>;
   /** `false`: jobs run as soon as they are put, so those of a killed move may be there already. */
@@ -44,7 +43,7 @@ export interface Goal {
 const pageSize = 500;
 /** Where jobs cannot be held, at most so many may run twice after a killed move. */
 const fewAtOnce = 100;
-const ids = (jobs: readonly MovedJob[]): string[] => jobs.map(({ message }) => message.id);
+export const idsOf = (jobs: readonly MovedJob[]): string[] => jobs.map(({ message }) => message.id);
 
 export function originOf(backend: QueueBackend, clock: Clock): Origin {
   const { transfer } = movable(backend);
@@ -54,10 +53,8 @@ export function originOf(backend: QueueBackend, clock: Clock): Origin {
     comesBackAfterMs: 0,
     leftover: (queue, max) => transfer.held(queue, max),
     take: (queue, max) => transfer.hold(queue, max),
-    remove: (queue, jobs) => transfer.remove(queue, ids(jobs)),
-    async release(queue, jobs) {
-      await transfer.release(queue, ids(jobs));
-    },
+    remove: (queue, jobs) => transfer.remove(queue, idsOf(jobs)),
+    release: (queue, jobs) => transfer.release(queue, idsOf(jobs)),
   };
 }
 
@@ -108,7 +105,7 @@ function fetching(backend: QueueBackend, clock: Clock): Origin {
       const others = jobs.filter((job) => !leases.has(job));
       const acked =
         held.length > 0 ? await backend.ack(held.map((job) => ({ lease: leases.get(job)! }))) : [];
-      const gone = others.length > 0 ? await partialTransfer!.removeDelayed(queue, ids(others)) : [];
+      const gone = others.length > 0 ? await partialTransfer!.removeDelayed(queue, idsOf(others)) : [];
       const answers = new Map([
         ...held.map((job, i) => [job, acked[i]!] as const),
         ...others.map((job, i) => [job, gone[i]!] as const),
@@ -154,18 +151,14 @@ export function goalOf(backend: QueueBackend, move: string): Goal {
     keepsPast: true,
     mostAtOnce: pageSize,
     put: (jobs) => transfer.put(jobs),
-    async drop(queue, jobs) {
-      await transfer.remove(queue, ids(jobs));
-    },
+    drop: (queue, jobs) => transfer.remove(queue, idsOf(jobs)),
     anyHeld: async (queue) => (await transfer.held(queue, 1)).length > 0,
-    async release(queue, jobs) {
-      await transfer.release(queue, ids(jobs));
-    },
+    release: (queue, jobs) => transfer.release(queue, idsOf(jobs)),
     async releaseAll(queue) {
       for (;;) {
         const held = await transfer.held(queue, pageSize);
         if (held.length === 0) return;
-        await transfer.release(queue, ids(held));
+        await transfer.release(queue, idsOf(held));
       }
     },
   };

@@ -50,10 +50,7 @@ export function backendAt(input: Pick<Input, 'io' | 'session'>, flag: string, te
       address: `config ${path}`,
       shown: text,
       async open() {
-        const { app, backend } = await loadConfig(io, text);
-        const opened = await backend();
-        await opened.admin?.know?.(app.queues);
-        return opened;
+        return (await loadConfig(io, text)).backend();
       },
     };
   }

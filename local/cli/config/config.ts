@@ -14,7 +14,7 @@ import type { Io } from '../io.ts';
 export interface Config {
   readonly path: string;
   readonly app: App;
-  /** Opens the backend, at the first call. */
+  /** Opens the backend, which then knows the queues of the app. */
   readonly backend: () => Promise<QueueBackend>;
   /** Opens the store that stands beside it; `undefined` when the config names none. */
   readonly store: () => Promise<Partial<Stores> | undefined>;
@@ -59,7 +59,7 @@ export async function loadConfig(io: Pick<Io, 'cwd'>, given: string | undefined)
   return {
     path,
     app,
-    backend: () => openBackend(shown, backend),
+    backend: () => openBackend(shown, backend, app.queues),
     store: () => openStore(shown, store),
     simulation: simulation as Simulations | undefined,
   };
@@ -103,13 +103,18 @@ async function opened(what: string, exported: unknown): Promise<unknown> {
   }
 }
 
-async function openBackend(shown: string, exported: unknown): Promise<QueueBackend> {
+async function openBackend(
+  shown: string,
+  exported: unknown,
+  queues: readonly string[],
+): Promise<QueueBackend> {
   const backend = await opened(`backend of ${shown}`, exported);
   if (!isBackend(backend)) {
     throw wrong(
       `Expected the backend of ${shown} to be a QueueBackend such as sqlite('jobs.db'), got ${kindOf(backend)}.`,
     );
   }
+  await backend.admin?.know?.(queues);
   return backend;
 }
 

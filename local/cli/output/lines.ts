@@ -3,12 +3,14 @@
 import type { LongshoreEvent } from '../../../core/base/events.ts';
 import { count, plain, type Style, span, type Ui } from './ui.ts';
 
-type Line = readonly [sign: string, style: Style, what: string, detail: string];
+export type Line = readonly [sign: string, style: Style, what: string, detail: string];
 
 export function eventLine(event: LongshoreEvent, ui: Ui, now: number): string | null {
   const line = partsOf(event);
-  if (line === null) return null;
-  const [sign, style, what, detail] = line;
+  return line && lineText(line, ui, now);
+}
+
+export function lineText([sign, style, what, detail]: Line, ui: Ui, now: number): string {
   const time = new Date(now).toTimeString().slice(0, 8);
   return `${ui.paint('dim', time)}  ${ui.paint(style, sign)} ${plain(what).padEnd(20)} ${plain(detail)}`.trimEnd();
 }

@@ -3,8 +3,8 @@
 import type { LongshoreEvent } from '../../../core/base/events.ts';
 import type { SimulationEvent, SimulationSummary } from '../../simulate/events.ts';
 import type { Io } from '../io.ts';
-import { eventLine } from './lines.ts';
-import { count, plain, type Style, span, type Ui } from './ui.ts';
+import { eventLine, type Line, lineText } from './lines.ts';
+import { count, plain, span, type Ui } from './ui.ts';
 
 /** How a cloud calls its things. */
 export interface Words {
@@ -26,16 +26,9 @@ export function createReporter(
       if (line !== null) stdout.write(`${line}\n`);
       return;
     }
-    for (const [sign, style, what, detail] of linesOf(event, words)) {
-      const time = new Date(now).toTimeString().slice(0, 8);
-      stdout.write(
-        `${ui.paint('dim', time)}  ${ui.paint(style, sign)} ${what.padEnd(20)} ${plain(detail)}\n`,
-      );
-    }
+    for (const line of linesOf(event, words)) stdout.write(`${lineText(line, ui, now)}\n`);
   };
 }
-
-type Line = readonly [sign: string, style: Style, what: string, detail: string];
 
 function linesOf(event: Exclude<SimulationEvent, { type: 'printed' }>, words: Words): Line[] {
   switch (event.type) {

@@ -8,7 +8,7 @@ import {
   type SQSClient,
 } from '@aws-sdk/client-sqs';
 import type { QueueCounts } from '../events.ts';
-import type { Lanes } from './options.ts';
+import type { SimulationOptions } from './options.ts';
 
 export interface SimulatedQueue {
   readonly name: string;
@@ -18,18 +18,16 @@ export interface SimulatedQueue {
   readonly deadLetterUrl: string | null;
 }
 
-export interface QueueNumbers {
-  readonly lanes: Lanes;
-  readonly prefix: string;
-  readonly visibilityMs: number;
-  readonly maxReceives: number;
-}
-
 /** Creates queues with their lanes, which share the dead letters. Existing queues get the same settings. */
 export function makeQueues(
   client: SQSClient,
   names: readonly string[],
-  { prefix, lanes, visibilityMs, maxReceives }: QueueNumbers,
+  {
+    prefix,
+    lanes,
+    visibilityMs,
+    maxReceives,
+  }: Pick<SimulationOptions, 'lanes' | 'prefix' | 'visibilityMs' | 'maxReceives'>,
 ): Promise<SimulatedQueue[]> {
   const all = names.flatMap((queue) => {
     const beside = (Object.hasOwn(lanes, queue) ? lanes[queue]! : []).map((lane) => `${queue}-${lane}`);

@@ -37,7 +37,6 @@ export async function pollQueue(ports: SourcePorts): Promise<void> {
   /** Messages whose last allowed delivery this is. */
   let last: string[] = [];
   let startedAt = 0;
-  let thrown: Error | null = null;
   const poller = createPoller({
     client,
     url,
@@ -53,27 +52,22 @@ export async function pollQueue(ports: SourcePorts): Promise<void> {
       const again = records.filter((one) => receives(one) > 1).length;
       on({ type: 'invoked', queue: name, messages: records.length, again });
       startedAt = Date.now();
-      try {
-        const answer = await ports.invoke(event);
-        last = last.filter((id) => failedIn(answer, id));
-        return answer;
-      } catch (error) {
-        thrown = toError(error);
-        throw error;
-      }
+      const answer = await ports.invoke(event);
+      last = last.filter((id) => failedIn(answer, id));
+      return answer;
     },
   });
   while (!stopping.aborted) {
     last = [];
-    thrown = null;
     try {
-      const { taken, done } = await poller.poll(timeoutMs);
+      const { taken, done, thrown } = await poller.poll(timeoutMs);
       if (taken === 0) continue;
       const durationMs = Date.now() - startedAt;
-      if (thrown) on({ type: 'failed', queue: name, messages: taken, error: thrown, durationMs });
+      const error = thrown === null ? null : toError(thrown);
+      if (error) on({ type: 'failed', queue: name, messages: taken, error, durationMs });
       else on({ type: 'answered', queue: name, done, failed: taken - done, durationMs });
       if (last.length > 0) on({ type: 'redriven', queue: name, messages: last.length });
-      if (thrown && (thrown as Error).name === 'InitError') return broken(thrown);
+      if (error?.name === 'InitError') return broken(error);
     } catch (error) {
       if (!stopping.aborted) broken(error);
       return;
