@@ -3,7 +3,7 @@
 import { styleText } from 'node:util';
 import type { LongshoreEvent } from '../../core/index.ts';
 
-export interface Line {
+export interface EventLine {
   readonly sign: string;
   readonly what: string;
   readonly detail: string;
@@ -14,7 +14,7 @@ export interface Line {
 
 type Settled = Extract<LongshoreEvent, { type: 'job.settled' }>;
 
-export function lineOf(event: LongshoreEvent): Line | null {
+export function lineOf(event: LongshoreEvent): EventLine | null {
   switch (event.type) {
     case 'job.settled':
       return settledLine(event);
@@ -57,7 +57,7 @@ export function lineOf(event: LongshoreEvent): Line | null {
 
 const plain = { sign: '·', colour: 'dim', notable: false } as const;
 
-function settledLine(event: Settled): Line {
+function settledLine(event: Settled): EventLine {
   const what = event.job || 'unknown sender';
   const tenant = event.tenantId === null ? '' : ` · ${event.tenantId}`;
   // Most errors are a handler's own; only Longshore's codes say something new.
@@ -110,7 +110,7 @@ export function cell(text: string, width: number, align: 'left' | 'right' = 'lef
 }
 
 /** ` 2.1 s  ✓ invoice.mail      38 ms · acme`, at most `width` characters wide. */
-export function printedLine(atText: string, line: Line, width: number): string {
+export function printedLine(atText: string, line: EventLine, width: number): string {
   const detailWidth = Math.max(10, width - atText.length - 25);
   const sign = paint(line.colour, line.sign);
   const detail = cell(line.detail, detailWidth).trimEnd();

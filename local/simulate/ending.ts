@@ -16,8 +16,17 @@ export async function cleaningUp<T>(run: (cleanUp: CleanUp) => Promise<T>): Prom
   }
 }
 
+export interface Ending {
+  readonly signal: AbortSignal;
+  stop(): void;
+  /** Stops, because it makes no sense to go on. */
+  broken(error: unknown): void;
+  /** What it was broken by first; `null` = it is not. */
+  readonly failure: unknown;
+}
+
 /** @param outer stops it too */
-export function endingAt(outer: AbortSignal, cleanUp: CleanUp) {
+export function endingAt(outer: AbortSignal, cleanUp: CleanUp): Ending {
   const controller = new AbortController();
   const stop = (): void => controller.abort();
   let failure: unknown = null;
@@ -27,12 +36,10 @@ export function endingAt(outer: AbortSignal, cleanUp: CleanUp) {
   return {
     signal: controller.signal,
     stop,
-    /** Stops, because it makes no sense to go on. */
-    broken(error: unknown) {
+    broken(error) {
       failure ??= error;
       stop();
     },
-    /** What it was broken by first; `null` = it is not. */
     get failure() {
       return failure;
     },

@@ -3,19 +3,19 @@
 import type { LongshoreEvent } from '../../../core/base/events.ts';
 import { count, plain, type Style, span, type Ui } from './ui.ts';
 
-export type Line = readonly [sign: string, style: Style, what: string, detail: string];
+export type EventLine = readonly [sign: string, style: Style, what: string, detail: string];
 
 export function eventLine(event: LongshoreEvent, ui: Ui, now: number): string | null {
   const line = partsOf(event);
-  return line && lineText(line, ui, now);
+  return line && eventLineText(line, ui, now);
 }
 
-export function lineText([sign, style, what, detail]: Line, ui: Ui, now: number): string {
+export function eventLineText([sign, style, what, detail]: EventLine, ui: Ui, now: number): string {
   const time = new Date(now).toTimeString().slice(0, 8);
   return `${ui.paint('dim', time)}  ${ui.paint(style, sign)} ${plain(what).padEnd(20)} ${plain(detail)}`.trimEnd();
 }
 
-function partsOf(event: LongshoreEvent): Line | null {
+function partsOf(event: LongshoreEvent): EventLine | null {
   switch (event.type) {
     case 'job.settled':
       return settled(event);
@@ -64,7 +64,7 @@ function partsOf(event: LongshoreEvent): Line | null {
   }
 }
 
-function settled(event: Extract<LongshoreEvent, { type: 'job.settled' }>): Line {
+function settled(event: Extract<LongshoreEvent, { type: 'job.settled' }>): EventLine {
   const what = event.job || 'unknown sender';
   const error = (event.error ?? '').replace(/^HANDLER: /, '');
   if (!event.settled) return ['!', 'yellow', what, 'lost its lease, so this run changed nothing'];

@@ -3,7 +3,7 @@
 import type { LongshoreEvent } from '../../../core/base/events.ts';
 import type { SimulationEvent, SimulationSummary } from '../../simulate/events.ts';
 import type { Io } from '../io.ts';
-import { eventLine, type Line, lineText } from './lines.ts';
+import { type EventLine, eventLine, eventLineText } from './lines.ts';
 import { count, plain, span, type Ui } from './ui.ts';
 
 /** How a cloud calls its things. */
@@ -26,11 +26,11 @@ export function createReporter(
       if (line !== null) stdout.write(`${line}\n`);
       return;
     }
-    for (const line of linesOf(event, words)) stdout.write(`${lineText(line, ui, now)}\n`);
+    for (const line of linesOf(event, words)) stdout.write(`${eventLineText(line, ui, now)}\n`);
   };
 }
 
-function linesOf(event: Exclude<SimulationEvent, { type: 'printed' }>, words: Words): Line[] {
+function linesOf(event: Exclude<SimulationEvent, { type: 'printed' }>, words: Words): EventLine[] {
   switch (event.type) {
     case 'ready':
       return event.lines.map(([what, text]) => ['▸', 'bold', what, text]);
