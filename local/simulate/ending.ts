@@ -6,14 +6,18 @@ import type { SimulationEvent, SimulationSummary } from './events.ts';
 
 export type CleanUp = (() => unknown)[];
 
-/** After `run`, also when it fails, calls the functions it has put on the list, the last first. */
-export async function cleaningUp<T>(run: (cleanUp: CleanUp) => Promise<T>): Promise<T> {
-  const cleanUp: CleanUp = [];
-  try {
-    return await run(cleanUp);
-  } finally {
-    for (const clean of cleanUp.reverse()) await clean();
-  }
+/** `run`, which afterwards, also when it fails, calls the functions it has put on the list, the last first. */
+export function cleaningUp<Args extends readonly unknown[], T>(
+  run: (cleanUp: CleanUp, ...args: Args) => Promise<T>,
+): (...args: Args) => Promise<T> {
+  return async (...args) => {
+    const cleanUp: CleanUp = [];
+    try {
+      return await run(cleanUp, ...args);
+    } finally {
+      for (const clean of cleanUp.reverse()) await clean();
+    }
+  };
 }
 
 export interface Ending {

@@ -22,11 +22,6 @@ const make = defineCommand({
   },
 });
 
-interface Listed {
-  readonly kid: string;
-  readonly signs: boolean;
-}
-
 const list = defineCommand({
   path: 'keys list',
   summary: 'list the ids of the signing keys in use, never the keys',
@@ -36,7 +31,7 @@ const list = defineCommand({
   async run({ session, ui }) {
     const { app } = await session.config();
     const ring = app.keyRing();
-    const keys = ring.kids.map((one): Listed => ({ kid: one, signs: one === ring.kid }));
+    const keys = ring.kids.map((one) => ({ kid: one, signs: one === ring.kid }));
     return {
       data: { keys },
       text: ui.table(keys, [

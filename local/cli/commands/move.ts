@@ -146,7 +146,8 @@ function report(
     dead: sum(stats, ({ dead }) => dead),
   };
   const complete = Object.values(left).every((n) => n === 0) && !stopped;
-  const { waiting, delayed, dead, known, reset, unsure, keys, refused } = moved;
+  const { waiting, deadLeft: _, ...counts } = moved;
+  const { known, reset, unsure, keys, refused } = counts;
   const paused = stats.filter((one) => one.paused).map(({ queue }) => queue);
   const lines = [
     movedText(from, to, moved),
@@ -162,21 +163,7 @@ function report(
     !complete && !stopped && leftText(from.name, left, moved),
   ];
   return {
-    data: {
-      from: from.name,
-      to: to.name,
-      moved: waiting,
-      delayed,
-      dead,
-      known,
-      reset,
-      unsure,
-      keys,
-      refused,
-      left,
-      paused,
-      complete,
-    },
+    data: { from: from.name, to: to.name, moved: waiting, ...counts, left, paused, complete },
     text: lines.filter((line) => line !== false).join('\n'),
     exit: complete ? 0 : 1,
   };

@@ -1,3 +1,4 @@
+import type { Schedule } from '../../../core/app/schedule.ts';
 import { tick as tickOnce } from '../../../core/scheduler/tick.ts';
 import { hint } from '../config/nearest.ts';
 import { name } from '../config/values.ts';
@@ -5,14 +6,11 @@ import { type Command, defineCommand } from '../definition.ts';
 import { notFound } from '../errors.ts';
 import { type Column, count, span, when } from '../output/ui.ts';
 
-interface Row {
-  readonly name: string;
-  readonly timing: string;
-  readonly job: string;
-  readonly overlap: string;
-  readonly missed: string;
-  readonly nextAt: number | null;
+async function rowAt(now: number, schedule: Schedule) {
+  const { name, job, timing, overlap, missed } = schedule;
+  return { name, timing, job: job.name, overlap, missed, nextAt: await schedule.nextAfter(now) };
 }
+type Row = Awaited<ReturnType<typeof rowAt>>;
 
 const columnsAt = (now: number): readonly Column<Row>[] => [
   { title: 'schedule', value: (row) => row.name },
@@ -34,13 +32,7 @@ const list = defineCommand({
   async run({ session, ui, io }) {
     const { app } = await session.config();
     const now = io.clock.now();
-    const schedules = await Promise.all(
-      app.schedules.map(async (schedule): Promise<Row> => {
-        const { job, timing, overlap, missed } = schedule;
-        const nextAt = await schedule.nextAfter(now);
-        return { name: schedule.name, timing, job: job.name, overlap, missed, nextAt };
-      }),
-    );
+    const schedules = await Promise.all(app.schedules.map((schedule) => rowAt(now, schedule)));
     return {
       data: { schedules },
       text: schedules.length > 0 ? ui.table(schedules, columnsAt(now)) : 'The app has no schedules.',

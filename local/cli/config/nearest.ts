@@ -1,15 +1,11 @@
 /** The name that was most likely meant; `null` when none is close. */
 export function nearest(given: string, names: Iterable<string>): string | null {
-  let best: string | null = null;
-  let least = Math.max(1, Math.floor(given.length / 3)) + 1;
-  for (const name of names) {
-    const steps = distance(given.toLowerCase(), name.toLowerCase());
-    if (steps < least) {
-      least = steps;
-      best = name;
-    }
-  }
-  return best;
+  const mostSteps = Math.max(1, Math.floor(given.length / 3));
+  const close = [...names]
+    .map((name) => ({ name, steps: distance(given.toLowerCase(), name.toLowerCase()) }))
+    .filter(({ steps }) => steps <= mostSteps)
+    .sort((a, b) => a.steps - b.steps);
+  return close[0]?.name ?? null;
 }
 
 /** ` Did you mean "mail"?` or, when nothing is close, ` Known: a, b, c.` */

@@ -26,17 +26,12 @@ import { runTimer } from './timer.ts';
 const drainMs = 15_000;
 
 /** Rejects with the first thing that ends it: an app that does not load, a port that is taken, a play that fails. */
-export async function simulateFunctions(
-  options: FunctionsSimulationOptions,
-  signal: AbortSignal,
-): Promise<SimulationSummary> {
-  return cleaningUp((cleanUp) => run(options, signal, cleanUp));
-}
+export const simulateFunctions = cleaningUp(run);
 
 async function run(
+  cleanUp: CleanUp,
   options: FunctionsSimulationOptions,
   signal: AbortSignal,
-  cleanUp: CleanUp,
 ): Promise<SimulationSummary> {
   const startedAt = Date.now();
   const { entry, lockMs, maxDeliveries } = options;

@@ -38,14 +38,9 @@ interface Polled {
   readonly thrown: unknown;
 }
 
-export interface Poller {
-  /** Receives once and, when there is something, calls the function with so much time. */
-  poll(timeoutMs: number): Promise<Polled>;
-  /** Receives a batch and does not call, as when the function is throttled. */
-  throttled(): Promise<number>;
-}
+export type Poller = ReturnType<typeof createPoller>;
 
-export function createPoller(options: PollerOptions): Poller {
+export function createPoller(options: PollerOptions) {
   const { client, url, clock, batchSize } = options;
   let calls = 0;
 
@@ -89,8 +84,10 @@ export function createPoller(options: PollerOptions): Poller {
   }
 
   return {
+    /** Receives a batch and does not call, as when the function is throttled. */
     throttled: async () => (await receive()).length,
-    async poll(timeoutMs) {
+    /** Receives once and, when there is something, calls the function with so much time. */
+    async poll(timeoutMs: number): Promise<Polled> {
       const messages = await receive();
       if (messages.length === 0) return { taken: 0, done: 0, thrown: null };
       let answer: unknown;

@@ -64,7 +64,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   let starts = 0;
   /** What a process has printed before it asks for its first event. */
   let early: string[] | null = null;
-  let onReady: { resolve(): void; reject(error: Error): void } | null = null;
+  let onReady: PromiseWithResolvers<boolean> | null = null;
   let firstStart: Promise<boolean> | null = null;
   let stopped = false;
 
@@ -84,7 +84,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
       waiting = response;
       for (const line of early ?? []) onLine?.(line);
       early = null;
-      onReady?.resolve();
+      onReady?.resolve(true);
       return sendNext();
     }
     response.writeHead(202).end('{}');
@@ -184,15 +184,11 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
 
   /** Resolves with false when the first start takes longer than Lambda waits. */
   async function init(): Promise<boolean> {
-    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
-    onReady = { resolve: () => resolve(true), reject };
-    const timer = setTimeout(() => void kill().then(() => resolve(false)), initMs);
+    const ready = Promise.withResolvers<boolean>();
+    onReady = ready;
+    const timer = setTimeout(() => void kill().then(() => ready.resolve(false)), initMs);
     start();
-    try {
-      return await promise;
-    } finally {
-      clearTimeout(timer);
-    }
+    return ready.promise.finally(() => clearTimeout(timer));
   }
   const started = (): Promise<boolean> => (firstStart ??= init());
 
@@ -205,25 +201,19 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
     async invoke(event, timeoutMs) {
       await started();
       if (stopped) throw new Error('Runtime stopped');
-      return new Promise((resolve, reject) => {
-        const timer = setTimeout(() => void timeOut(call, timeoutMs), timeoutMs);
-        const call: Call = {
-          id: `00000000-0000-4000-8000-${String(++calls).padStart(12, '0')}`,
-          body: JSON.stringify(event),
-          deadlineAt: Date.now() + timeoutMs,
-          resolve(value) {
-            clearTimeout(timer);
-            resolve(value);
-          },
-          reject(error) {
-            clearTimeout(timer);
-            reject(error);
-          },
-        };
-        queue.push(call);
-        if (!child) start();
-        sendNext();
-      });
+      const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+      const call: Call = {
+        id: `00000000-0000-4000-8000-${String(++calls).padStart(12, '0')}`,
+        body: JSON.stringify(event),
+        deadlineAt: Date.now() + timeoutMs,
+        resolve,
+        reject,
+      };
+      const timer = setTimeout(() => void timeOut(call, timeoutMs), timeoutMs);
+      queue.push(call);
+      if (!child) start();
+      sendNext();
+      return promise.finally(() => clearTimeout(timer));
     },
     async stop() {
       stopped = true;

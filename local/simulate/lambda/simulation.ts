@@ -20,19 +20,13 @@ import { pollQueue } from './source.ts';
 const drainMs = 5_000;
 
 /** Rejects with the first thing that ends it: no SQS, functions that do not start, a play that fails. */
-export async function simulate(
-  options: SimulationOptions,
-  cwd: string,
-  signal: AbortSignal,
-): Promise<SimulationSummary> {
-  return cleaningUp((cleanUp) => run(options, cwd, signal, cleanUp));
-}
+export const simulate = cleaningUp(run);
 
 async function run(
+  cleanUp: CleanUp,
   options: SimulationOptions,
   cwd: string,
   signal: AbortSignal,
-  cleanUp: CleanUp,
 ): Promise<SimulationSummary> {
   const startedAt = Date.now();
   const folder = await mkdtemp(join(tmpdir(), 'longshore-lambda-'));

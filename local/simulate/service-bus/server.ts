@@ -143,13 +143,10 @@ export async function startServiceBus(options: ServiceBusServerOptions = {}): Pr
   });
   container.on('sender_draining', ({ sender }: EventContext) => delivering.drain(sender!));
   container.on('sender_close', ({ sender }: EventContext) => delivering.remove(sender!));
-  container.on('session_close', ({ session }: EventContext) =>
-    (session as unknown as Links).each_sender((sender) => delivering.remove(sender)),
-  );
-  const forget = ({ connection }: EventContext) =>
-    (connection as unknown as Links).each_sender((sender) => delivering.remove(sender));
-  container.on('connection_close', forget);
-  container.on('disconnected', forget);
+  const removeSenders = (of: unknown) => (of as Links).each_sender((sender) => delivering.remove(sender));
+  container.on('session_close', ({ session }: EventContext) => removeSenders(session));
+  container.on('connection_close', ({ connection }: EventContext) => removeSenders(connection));
+  container.on('disconnected', ({ connection }: EventContext) => removeSenders(connection));
   for (const noise of [
     'connection_error',
     'session_error',
