@@ -94,19 +94,19 @@ interface Current {
 
 let current: Current | null = null;
 let asked = 0;
-const open = new Map<number, { resolve(value: unknown): void; reject(error: unknown): void }>();
+const open = new Map<number, PromiseWithResolvers<unknown>>();
 
-function ask(question: Question): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const number = ++asked;
-    try {
-      channel.send({ type: 'ask', ask: number, question });
-      open.set(number, { resolve, reject });
-    } catch (error) {
-      const why = toError(error).message;
-      reject(new LongshoreError('OPTION', `Expected plain data, got what cannot leave the isolate: ${why}`));
-    }
-  });
+async function ask(question: Question): Promise<unknown> {
+  const number = ++asked;
+  try {
+    channel.send({ type: 'ask', ask: number, question });
+  } catch (error) {
+    const why = toError(error).message;
+    throw new LongshoreError('OPTION', `Expected plain data, got what cannot leave the isolate: ${why}`);
+  }
+  const answer = Promise.withResolvers<unknown>();
+  open.set(number, answer);
+  return answer.promise;
 }
 
 channel.listen((message) => {

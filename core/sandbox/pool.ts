@@ -1,28 +1,17 @@
 /** Keeps isolates warm: an import costs far more than a job, so an isolate that is healthy takes the next one too. */
 
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Isolation } from '../app/isolation.ts';
 import { type Isolate, startIsolate } from './isolate.ts';
 
-export interface Pool {
-  /** A warm isolate for this module, or a new one. */
-  take(isolation: Isolation): Isolate;
-  /** It is stopping. The next job gets another one, until `give` brings this one back or it is gone. */
-  ending(isolate: Isolate): void;
-  /** Its job has ended. */
-  give(isolate: Isolate, healthy: boolean): void;
-  /** Kills what is idle or ending; resolves when they are gone, or after `patienceMs`. */
-  end(): Promise<void>;
-  /** All that live, and those of them that wait for a job; for tests and measurements. */
-  all(): Isolate[];
-  idle(): Isolate[];
-}
+export type Pool = ReturnType<typeof createPool>;
 
 /** An idle isolate holds some 10 MiB (thread) or 50 MiB (process), so not for ever. */
 const defaultIdleMs = 30_000;
 /** Code that cannot be stopped in a thread must not hold up a shutdown. */
 const patienceMs = 1_000;
 
-export function createPool({ idleMs = defaultIdleMs }: { idleMs?: number } = {}): Pool {
+export function createPool({ idleMs = defaultIdleMs }: { idleMs?: number } = {}) {
   /** Least recently used first. */
   const idle = new Map<Isolate, NodeJS.Timeout>();
   const busy = new Set<Isolate>();
@@ -60,7 +49,8 @@ export function createPool({ idleMs = defaultIdleMs }: { idleMs?: number } = {})
   }
 
   return {
-    take(isolation) {
+    /** A warm isolate for this module, or a new one. */
+    take(isolation: Isolation): Isolate {
       const isolate = warm(isolation) ?? start(isolation);
       clearTimeout(idle.get(isolate));
       idle.delete(isolate);
@@ -70,11 +60,13 @@ export function createPool({ idleMs = defaultIdleMs }: { idleMs?: number } = {})
       trim();
       return isolate;
     },
-    ending(isolate) {
+    /** It is stopping. The next job gets another one, until `give` brings this one back or it is gone. */
+    ending(isolate: Isolate): void {
       busy.delete(isolate);
       dying.add(isolate);
     },
-    give(isolate, healthy) {
+    /** Its job has ended. */
+    give(isolate: Isolate, healthy: boolean) {
       busy.delete(isolate);
       dying.delete(isolate);
       isolate.onMessage = () => {};
@@ -84,23 +76,20 @@ export function createPool({ idleMs = defaultIdleMs }: { idleMs?: number } = {})
       idle.set(isolate, setTimeout(() => kill(isolate), idleMs).unref());
       trim();
     },
-    async end() {
+    /** Kills what is idle or ending; resolves when they are gone, or after `patienceMs`. */
+    async end(): Promise<void> {
       const leaving = [...idle.keys(), ...dying];
       if (leaving.length === 0) return;
       for (const isolate of leaving) {
         isolate.hold(true); // or a program with nothing else to do would end in the middle of this wait
         kill(isolate);
       }
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, patienceMs);
-        void Promise.all(leaving.map(({ gone }) => gone)).then(() => {
-          clearTimeout(timer);
-          resolve();
-        });
-      });
+      const gone = Promise.all(leaving.map((isolate) => isolate.gone));
+      await Promise.race([gone, delay(patienceMs, undefined, { ref: false })]);
       for (const isolate of leaving) isolate.hold(false);
     },
-    all: () => [...idle.keys(), ...busy, ...dying],
-    idle: () => [...idle.keys()],
+    /** All that live, and those of them that wait for a job; for tests and measurements. */
+    all: (): Isolate[] => [...idle.keys(), ...busy, ...dying],
+    idle: (): Isolate[] => [...idle.keys()],
   };
 }

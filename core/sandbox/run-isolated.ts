@@ -1,8 +1,6 @@
 /** Runs jobs in a thread or process of their own. What does it is in sandbox/, and is imported when the first such job runs. */
 
 import type { App } from '../app/app.ts';
-import type { Isolation } from '../app/isolation.ts';
-import type { HandlerContext, Job } from '../app/job.ts';
 import type { Output } from '../attempt/output.ts';
 import { config } from '../base/errors.ts';
 
@@ -30,16 +28,10 @@ type Host = typeof import('./host.ts');
 let loading: Promise<Host> | null = null;
 
 /** Runs one attempt in an isolate. Rejects with what the handler threw, or with why its isolate ended. */
-export async function runIsolated(
-  app: App,
-  job: Job,
-  isolation: Isolation,
-  input: unknown,
-  ctx: HandlerContext,
-): Promise<Output> {
+export async function runIsolated(...attempt: Parameters<Host['runIn']>): Promise<Output> {
   loading ??= loadHost();
   const host = await loading;
-  return host.runIn(app, job, isolation, input, ctx);
+  return host.runIn(...attempt);
 }
 
 /** Ends isolates that are idle or stopping. Those at work are left alone. */
