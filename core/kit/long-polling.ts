@@ -28,13 +28,9 @@ export interface PollPorts<P extends QueueAddress> {
   release(leases: readonly JobLease[]): Promise<void>;
 }
 
-export interface Polling {
-  fetch(request: FetchRequest): Promise<JobLease[]>;
-  /** Ends waiting fetches, and waits for receive calls under way. */
-  close(): Promise<void>;
-}
+export type Polling = ReturnType<typeof createPolling>;
 
-export function createPolling<P extends QueueAddress>(ports: PollPorts<P>): Polling {
+export function createPolling<P extends QueueAddress>(ports: PollPorts<P>) {
   const { clock, longPollMs, mostPerCall, mostPerPoll, addressesOf, receive, release } = ports;
   /** Received, not yet fetched. */
   let inbox: JobLease[] = [];
@@ -147,7 +143,7 @@ export function createPolling<P extends QueueAddress>(ports: PollPorts<P>): Poll
   }
 
   return {
-    async fetch({ queues: named, max, leaseMs, waitMs, signal }) {
+    async fetch({ queues: named, max, leaseMs, waitMs, signal }: FetchRequest): Promise<JobLease[]> {
       const queues = inTurn(named);
       const addresses = queues.flatMap(addressesOf);
       const until = clock.now() + waitMs;
@@ -176,7 +172,8 @@ export function createPolling<P extends QueueAddress>(ports: PollPorts<P>): Poll
       }
       return leases;
     },
-    async close() {
+    /** Ends waiting fetches, and waits for receive calls under way. */
+    async close(): Promise<void> {
       open = false;
       wake();
       await Promise.all(polls.values());

@@ -1,21 +1,18 @@
 /** What a backend warns of, for `QueueBackend.onWarning`. */
 
-export interface Warnings {
-  warn(message: string): void;
-  onWarning(listener: (message: string) => void): () => void;
-}
+export type Warnings = ReturnType<typeof createWarnings>;
 
 /** Warnings go to the first listener alone: an app that connects twice must not hear them twice. Those before it are kept for it. */
-export function createWarnings(): Warnings {
+export function createWarnings() {
   const listeners = new Set<(message: string) => void>();
   let early: string[] = [];
   return {
-    warn(message) {
+    warn(message: string): void {
       const [first] = listeners;
       if (first) first(message);
       else early.push(message);
     },
-    onWarning(listener) {
+    onWarning(listener: (message: string) => void): () => void {
       listeners.add(listener);
       const messages = early;
       early = [];

@@ -1,19 +1,13 @@
 /** Stores whose code, and the SDK it needs, is loaded with the first key, record or heartbeat. */
 
-import type { KeyStore, RecordStore, RecordWriter, Stores, WorkerRegistry } from '../../contract/store.ts';
+import type { RecordWriter, Stores } from '../../contract/store.ts';
 import { verbsOf } from '../lazy.ts';
 
-export interface OpenStores {
-  readonly keys: KeyStore;
-  readonly records: RecordStore;
+export interface OpenStores extends Required<Pick<Stores, 'keys' | 'records' | 'workers' | 'close'>> {
   readonly writer: RecordWriter;
-  readonly workers: WorkerRegistry;
-  close(): Promise<void>;
 }
 
-export function lazyStores(
-  load: () => Promise<OpenStores>,
-): Pick<Stores, 'keys' | 'records' | 'workers'> & Required<Pick<Stores, 'close'>> {
+export function lazyStores(load: () => Promise<OpenStores>): Omit<OpenStores, 'writer'> {
   let opening: Promise<OpenStores> | null = null;
   const open = (): Promise<OpenStores> => {
     opening ??= load();

@@ -3,7 +3,7 @@
  * change is a function of the row as it is: what a stale owner says only adds the line of its own attempt.
  */
 
-import type { AttemptReport, JobStatus, Progress } from '../../contract/outcome.ts';
+import type { AttemptReport, JobStatus } from '../../contract/outcome.ts';
 import type {
   AttemptEnd,
   AttemptStart,
@@ -13,8 +13,7 @@ import type {
   RecordedJob,
 } from '../../contract/store.ts';
 
-export interface RecordRow extends RecordedJob {
-  readonly status: JobStatus;
+export interface RecordRow extends Omit<JobRecord, 'output'> {
   /** Token of the lease that last moved it. */
   readonly owner: string | null;
   /** How many attempts have begun and were counted. */
@@ -24,12 +23,6 @@ export interface RecordRow extends RecordedJob {
   /** When it last changed its status. */
   readonly movedAt: number;
   readonly cancelRequested: boolean;
-  readonly finishedAt: number | null;
-  /** By time. */
-  readonly attempts: readonly AttemptReport[];
-  readonly progress: Progress | null;
-  readonly reason: JobRecord['reason'];
-  readonly error: string | null;
   /**
    * Until then an ended row is remembered even where it is no longer shown: its sender may still report it as new, or its
    * message may still come by and ask whether it was cancelled.

@@ -34,11 +34,6 @@ export interface RecordTable {
   readonly forgets?: boolean;
 }
 
-export interface RecordStoreOptions {
-  readonly clock: Clock;
-  readonly retention: Retention;
-}
-
 /** As long as the queues that keep records. */
 export const defaultRetention: Retention = { completedMs: 7 * 86_400_000, deadMs: 90 * 86_400_000 };
 
@@ -51,7 +46,7 @@ export function isDead({ status }: Pick<RecordRow, 'status'>): boolean {
 
 export function recordStore(
   table: RecordTable,
-  { clock, retention }: RecordStoreOptions,
+  { clock, retention }: { readonly clock: Clock; readonly retention: Retention },
 ): RecordStore & { readonly writer: RecordWriter } {
   const past = ({ completedMs, deadMs }: Retention): Past => {
     const now = clock.now();
