@@ -8,9 +8,7 @@ const parameter = /^\s*charset\s*=\s*"?utf-?8"?\s*$/i;
 export async function readJson(request: Request, maxBytes: number): Promise<unknown> {
   checkType(request);
   const bytes = await readCapped(request, maxBytes);
-  if (bytes.length === 0) {
-    throw malformed('a JSON body, got none. Send at least null or {}');
-  }
+  if (bytes.length === 0) throw malformed('a JSON body, got none. Send at least null or {}');
   let text: string;
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -57,25 +55,20 @@ async function readCapped(request: Request, maxBytes: number): Promise<Uint8Arra
     );
   }
   if (Number(claimed) > maxBytes) throw tooLarge(maxBytes);
-  const reader = request.body?.getReader();
-  if (!reader) return new Uint8Array();
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      size += value.byteLength;
+    // Not cancelled: on some servers that would cut the connection before the answer is sent.
+    for await (const chunk of request.body?.values({ preventCancel: true }) ?? []) {
+      size += chunk.byteLength;
       if (size > maxBytes) throw tooLarge(maxBytes);
-      chunks.push(value);
+      chunks.push(chunk);
     }
   } catch (cause) {
     if (cause instanceof Refusal) throw cause;
     throw malformed('a whole body, but it ended early. Repeat the request', cause);
-  } finally {
-    reader.releaseLock(); // not cancelled: on some servers that would cut the connection before the answer is sent
   }
-  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size);
+  return Buffer.concat(chunks, size);
 }
 
 function tooLarge(maxBytes: number): Refusal {

@@ -14,13 +14,6 @@ import type { Answer, Call, Endpoint } from './call.ts';
 import { type OptionRules, optionsOfItem, optionsOfQuery } from './options.ts';
 import { problemOf, Refusal, refusalOf } from './problem.ts';
 
-export interface Accepted {
-  readonly id: string;
-  readonly queue: string;
-  /** Where its record can be read. */
-  readonly statusUrl: string;
-}
-
 export async function enqueueOne(endpoint: Endpoint, call: Call, name: string): Promise<Answer> {
   const rules = rulesOf(endpoint, call, name);
   const options = optionsOfQuery(call.url, call.request, rules);
@@ -149,7 +142,7 @@ async function sendEach(
   });
 }
 
-function acceptedOf({ basePath }: Endpoint, { id, queue }: OutgoingMessage): Accepted {
+function acceptedOf({ basePath }: Endpoint, { id, queue }: OutgoingMessage) {
   return { id, queue, statusUrl: `${basePath}/jobs/${id}` };
 }
 

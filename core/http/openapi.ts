@@ -15,8 +15,6 @@ const ref = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
 const content = (schema: Json, example?: { readonly value: unknown }): Json => ({
   'application/json': { schema, ...(example && { example: example.value }) },
 });
-const problem = (name: string): Json => ({ $ref: `#/components/responses/${name}` });
-
 const schemaName = (job: Job): string => `payload.${job.name}`;
 
 export function openApiOf(jobs: readonly Job[], basePath: string): Json {
@@ -24,7 +22,6 @@ export function openApiOf(jobs: readonly Job[], basePath: string): Json {
     const schema = payloadSchema(job);
     return { job, schema, example: exampleFor(job, schema) };
   });
-  const first = payloads.find(({ example }) => example !== null);
   return {
     openapi: '3.1.0',
     info: {
@@ -35,9 +32,9 @@ export function openApiOf(jobs: readonly Job[], basePath: string): Json {
     ...(basePath !== '' && { servers: [{ url: basePath }] }),
     security: [{ bearer: [] }],
     paths: {
-      '/jobs': { post: manyOperation(jobs, first) },
+      '/jobs': { post: manyOperation(payloads) },
       ...Object.fromEntries(
-        payloads.map(({ job, example }) => [`/jobs/${job.name}`, { post: oneOperation(job, example) }]),
+        payloads.map((payload) => [`/jobs/${payload.job.name}`, { post: oneOperation(payload) }]),
       ),
       '/jobs/{id}': {
         parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }],
@@ -120,7 +117,7 @@ interface Payload {
   readonly example: { readonly value: unknown } | null;
 }
 
-function oneOperation(job: Job, example: Payload['example']): Json {
+function oneOperation({ job, example }: Payload): Json {
   return {
     operationId: `enqueue.${job.name}`,
     summary: `Enqueue ${job.name}`,
@@ -140,9 +137,10 @@ function oneOperation(job: Job, example: Payload['example']): Json {
   };
 }
 
-function manyOperation(jobs: readonly Job[], first: Payload | undefined): Json {
+function manyOperation(payloads: readonly Payload[]): Json {
+  const first = payloads.find(({ example }) => example !== null);
   const example = first && { value: [{ job: first.job.name, payload: first.example!.value }] };
-  const item = (job: Job): Json => ({
+  const item = ({ job }: Payload): Json => ({
     type: 'object',
     required: ['job'],
     additionalProperties: false,
@@ -154,7 +152,7 @@ function manyOperation(jobs: readonly Job[], first: Payload | undefined): Json {
     requestBody: {
       required: true,
       content: content(
-        { type: 'array', minItems: 1, items: jobs.length > 0 ? { oneOf: jobs.map(item) } : false },
+        { type: 'array', minItems: 1, items: payloads.length > 0 ? { oneOf: payloads.map(item) } : false },
         example,
       ),
     },
@@ -180,7 +178,7 @@ const problemResponses = {
 } as const;
 
 const refusals = (...statuses: (keyof typeof problemResponses)[]): Json =>
-  Object.fromEntries(statuses.map((status) => [status, problem(`Problem${status}`)]));
+  Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/Problem${status}` }]));
 
 const text = { type: 'string' };
 const count = { type: 'integer', minimum: 0 };

@@ -2,18 +2,17 @@
 
 import type { App } from '../app/app.ts';
 import type { Job } from '../app/job.ts';
-import type { EnqueueOptions } from '../app/options.ts';
-import { type Priority, priorities } from '../app/options.ts';
+import { type EnqueueOptions, type Priority, priorities } from '../app/options.ts';
 import { shown } from '../base/errors.ts';
 import type { BackendLimits } from '../contract/queue.ts';
 import { Refusal } from './problem.ts';
 
-type Settable = 'delayMs' | 'runAt' | 'priority' | 'queue' | 'maxRetries' | 'idempotencyKey';
+const inQuery = ['delayMs', 'runAt', 'priority', 'queue', 'maxRetries'] as const;
+const inItem = [...inQuery, 'idempotencyKey'] as const;
+
+type Settable = (typeof inItem)[number];
 type Options = Pick<EnqueueOptions, Settable>;
 type Raw = Readonly<Record<string, unknown>>;
-
-const inQuery: readonly Settable[] = ['delayMs', 'runAt', 'priority', 'queue', 'maxRetries'];
-const inItem: readonly Settable[] = [...inQuery, 'idempotencyKey'];
 
 /** A caller can bind a queue's storage for no longer, nor make a broken job run for ever. */
 const longestDelayMs = 366 * 86_400_000;

@@ -1,5 +1,6 @@
 /** A token bucket per credential. */
 
+import { checkInteger } from '../base/checks.ts';
 import type { Clock } from '../base/clock.ts';
 import { config, shown } from '../base/errors.ts';
 
@@ -12,11 +13,6 @@ export interface RateLimit {
 
 /** Takes `cost` tokens (never more than the burst) and returns 0, or takes none and returns how many ms to wait. */
 export type TakeTokens = (key: string, cost: number) => number;
-
-interface Bucket {
-  tokens: number;
-  at: number;
-}
 
 /** Callers remembered at the same time; the one not seen for longest is forgotten, and starts with a full bucket. */
 const mostBuckets = 10_000;
@@ -32,10 +28,8 @@ export function tokenBuckets(limit: RateLimit | false, clock: Clock): TakeTokens
       `Expected rateLimit.perSecond to be a number above 0, got ${shown(perSecond)}. Use rateLimit: false for none.`,
     );
   }
-  if (!Number.isSafeInteger(burst) || burst < 1) {
-    throw config(`Expected rateLimit.burst to be an integer of 1 or more, got ${shown(burst)}.`);
-  }
-  const buckets = new Map<string, Bucket>();
+  checkInteger('rateLimit.burst', burst, 1);
+  const buckets = new Map<string, { tokens: number; at: number }>();
   return (key, cost) => {
     const now = clock.now();
     const bucket = buckets.get(key) ?? { tokens: burst, at: now };

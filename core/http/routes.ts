@@ -27,14 +27,8 @@ const routes: readonly Route[] = [
   },
 ];
 
-export interface Match {
-  readonly allow: string;
-  readonly run: Run | undefined;
-  readonly parameter: string;
-}
-
 /** `null`: no such path. The path comes without the base path. */
-export function match(path: string, method: string): Match | null {
+export function match(path: string, method: string) {
   for (const route of routes) {
     const found = route.path.exec(path);
     if (!found) continue;
