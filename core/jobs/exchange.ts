@@ -21,23 +21,12 @@ export interface ResponseLimits {
   readonly keepBytes: number;
 }
 
-export interface Answer {
-  readonly status: number;
-  readonly location: string | undefined;
-  readonly retryAfter: string | undefined;
-  /** Read of the body; the body of an answer that is no success is not read. */
-  readonly bytes: number;
-  readonly kept: Buffer;
-  /** Not `identity`: what was kept is not text. */
-  readonly encoded: boolean;
-}
+export type Answer = Awaited<ReturnType<typeof read>>;
 
 // Agents of our own: the global ones follow NODE_USE_ENV_PROXY, and a proxy would resolve the name again. Nothing
 // is kept alive, so no connection outlives the check of its address.
-const agents = {
-  'http:': new Agent({ keepAlive: false }),
-  'https:': new SecureAgent({ keepAlive: false, maxCachedSessions: 0 }),
-};
+const agent = new Agent({ keepAlive: false });
+const secureAgent = new SecureAgent({ keepAlive: false, maxCachedSessions: 0 });
 
 /** `onConnect` is called when the connection stands, TLS included. Rejects with the signal's reason once it aborts. */
 export async function exchange(
@@ -76,7 +65,6 @@ function open(
   signal: AbortSignal,
 ): ClientRequest {
   const host = bare(url.hostname);
-  const isSecure = url.protocol === 'https:';
   const options = {
     method,
     host,
@@ -95,14 +83,13 @@ function open(
     insecureHTTPParser: false,
     signal,
   };
-  return isSecure
-    ? requestHttps({
-        ...options,
-        agent: agents['https:'],
-        servername: isIP(host) === 0 ? host : '',
-        rejectUnauthorized: true, // whatever NODE_TLS_REJECT_UNAUTHORIZED says
-      })
-    : requestHttp({ ...options, agent: agents['http:'] });
+  if (url.protocol === 'http:') return requestHttp({ ...options, agent });
+  return requestHttps({
+    ...options,
+    agent: secureAgent,
+    servername: isIP(host) === 0 ? host : '',
+    rejectUnauthorized: true, // whatever NODE_TLS_REJECT_UNAUTHORIZED says
+  });
 }
 
 function pinned(addresses: readonly Address[]): LookupFunction {
@@ -113,7 +100,7 @@ function pinned(addresses: readonly Address[]): LookupFunction {
   };
 }
 
-async function read(response: IncomingMessage, hop: Hop, limits: ResponseLimits): Promise<Answer> {
+async function read(response: IncomingMessage, hop: Hop, limits: ResponseLimits) {
   const { statusCode: status = 0, headers } = response;
   const kept: Buffer[] = [];
   let keptBytes = 0;
@@ -133,8 +120,10 @@ async function read(response: IncomingMessage, hop: Hop, limits: ResponseLimits)
     status,
     location: headers.location,
     retryAfter: headers['retry-after'],
+    /** Read of the body; the body of an answer that is no success is not read. */
     bytes,
     kept: Buffer.concat(kept),
+    /** Not `identity`: what was kept is not text. */
     encoded: (headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity',
   };
 }

@@ -72,27 +72,22 @@ export async function runCommand(command: Command, signal: AbortSignal): Promise
   if (groups.size === 0) process.on('exit', killAll);
   groups.add(pid);
   let ending: Promise<void> | null = null;
-  let isInterrupted = false;
   const end = () => {
     ending ??= endGroup(pid, command.killAfterMs);
     return ending;
   };
-  const onAbort = () => {
-    isInterrupted = true;
-    void end();
-  };
-  signal.addEventListener('abort', onAbort, { once: true });
+  signal.addEventListener('abort', end, { once: true });
   try {
     const how = await exited;
     // From here on the command has had its say; only what it left behind is still to be ended.
-    const wasInterrupted = isInterrupted;
+    const wasInterrupted = signal.aborted;
     const durationMs = Math.round(performance.now() - startedAt);
     await end();
     await outputsEnd(child, closed);
     if (wasInterrupted) throw signal.reason;
     return { ...how, stdout: stdout.text(), stderr: stderr.text(), durationMs };
   } finally {
-    signal.removeEventListener('abort', onAbort);
+    signal.removeEventListener('abort', end);
     groups.delete(pid);
     if (groups.size === 0) process.off('exit', killAll);
   }

@@ -11,25 +11,23 @@ export type Address = Readonly<LookupAddress>;
 /** All addresses of a host name, like `dns.promises.lookup(name, { all: true })`. */
 export type Lookup = (hostname: string) => Promise<readonly Address[]>;
 
-export interface TargetPolicy {
-  /** `null` = any public host. */
-  readonly hosts: readonly string[] | null;
-  /** `host:port` whose local addresses may be called. */
-  readonly open: ReadonlySet<string>;
-}
+export type TargetPolicy = Readonly<ReturnType<typeof targetPolicy>>;
 
-export function targetPolicy(allowHosts: unknown, allowPrivate: unknown): TargetPolicy {
+export function targetPolicy(
+  allowHosts: readonly string[] | undefined,
+  allowPrivate: readonly string[] = [],
+) {
   if (allowHosts !== undefined) {
     checkTexts('urlJob', 'allowHosts', allowHosts);
     for (const entry of allowHosts) checkHostRule(entry);
   }
-  if (allowPrivate !== undefined) {
-    checkTexts('urlJob', 'allowPrivate', allowPrivate);
-    for (const entry of allowPrivate) checkHostAndPort(entry);
-  }
+  checkTexts('urlJob', 'allowPrivate', allowPrivate);
+  for (const entry of allowPrivate) checkHostAndPort(entry);
   return {
-    hosts: (allowHosts as readonly string[] | undefined) ?? null,
-    open: new Set(allowPrivate as readonly string[] | undefined),
+    /** Without it any public host. */
+    hosts: allowHosts,
+    /** `host:port` whose local addresses may be called. */
+    open: new Set(allowPrivate),
   };
 }
 

@@ -1,25 +1,20 @@
 /** Bytes of a stranger as text that fits into a job's record. */
 
 /** The two ends of a stream in memory of a fixed size, however much goes through. */
-export interface Ends {
-  add(chunk: Uint8Array): void;
-  /** All of it, or head and tail with a line between them that says how much is missing. */
-  text(): string;
-}
-
-export function keepEnds(maxBytes: number): Ends {
+export function keepEnds(maxBytes: number) {
   const headBytes = Math.ceil(maxBytes / 2);
   let head = Buffer.alloc(0);
   let tail = Buffer.alloc(0);
   let total = 0;
   return {
-    add(chunk) {
+    add(chunk: Uint8Array): void {
       const room = headBytes - head.length;
       if (room > 0) head = Buffer.concat([head, chunk.subarray(0, room)]);
       tail = Buffer.concat([tail, chunk.subarray(room)]).subarray(headBytes - maxBytes);
       total += chunk.length;
     },
-    text() {
+    /** All of it, or head and tail with a line between them that says how much is missing. */
+    text(): string {
       const missing = total - head.length - tail.length;
       if (missing === 0) return decode(Buffer.concat([head, tail]));
       return `${decode(head)}\n[... ${missing} bytes left out ...]\n${decode(fromCharacter(tail))}`;
