@@ -5,16 +5,11 @@ import { LongshoreError, shown } from '../base/errors.ts';
 
 /** The first due moment after `after` (epoch ms). Throws `CONFIG` for a pattern or a time zone that there is not. */
 export function patternOf(name: string, cron: string, timezone: string): (after: number) => number | null {
-  const pattern = parse(name, cron, timezone);
-  return (after) => pattern.nextRun(new Date(after))?.getTime() ?? null;
-}
-
-function parse(name: string, cron: string, timezone: string): Cron {
   try {
     const pattern = new Cron(cron, { timezone, paused: true });
     // An unknown time zone only shows when it is used, and "0 0 30 2 *" is a pattern without a day.
     if (pattern.nextRun() === null) throw new Error('the pattern never comes due');
-    return pattern;
+    return (after) => pattern.nextRun(new Date(after))?.getTime() ?? null;
   } catch (cause) {
     throw new LongshoreError(
       'CONFIG',

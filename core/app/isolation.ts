@@ -1,5 +1,6 @@
 /** Jobs that run in a thread or process of their own, as their definitions say it. */
 
+import { checkInteger } from '../base/checks.ts';
 import { config, shown } from '../base/errors.ts';
 
 /** Where a handler runs, as a job's definition says it. */
@@ -33,7 +34,7 @@ const leastMemoryMb = 32;
 /** Checks what a definition says about isolation; `null` = the job runs in the worker's own event loop. */
 export function isolationOf(
   name: string,
-  definition: { readonly isolate?: unknown; readonly module?: unknown; readonly maxMemoryMb?: unknown },
+  definition: { readonly isolate?: unknown; readonly module?: unknown; readonly maxMemoryMb?: number },
 ): Isolation | null {
   const { isolate: kind, module, maxMemoryMb = null } = definition;
   if (kind === undefined) {
@@ -52,10 +53,6 @@ export function isolationOf(
       `Expected module of job "${name}" to be the file: URL of the file that exports it, got ${shown(module)}. Use module: import.meta.url.`,
     );
   }
-  if (maxMemoryMb !== null && !(Number.isSafeInteger(maxMemoryMb) && Number(maxMemoryMb) >= leastMemoryMb)) {
-    throw config(
-      `Expected maxMemoryMb of job "${name}" to be an integer of ${leastMemoryMb} or more, got ${shown(maxMemoryMb)}.`,
-    );
-  }
-  return { kind, module: url, maxMemoryMb: maxMemoryMb as number | null };
+  if (maxMemoryMb !== null) checkInteger(`maxMemoryMb of job "${name}"`, maxMemoryMb, leastMemoryMb);
+  return { kind, module: url, maxMemoryMb };
 }

@@ -134,7 +134,10 @@ export function defineJob<S extends StandardSchema<unknown, unknown>>(
   };
 }
 
-function transactionOf(name: string, { transaction = false, isolate }: TransactionChoice): boolean {
+function transactionOf(
+  name: string,
+  { transaction = false, isolate }: { readonly transaction?: boolean } & Placement,
+): boolean {
   if (typeof transaction !== 'boolean')
     throw config(`Job "${name}" expects transaction to be true or false, got ${shown(transaction)}.`);
   if (transaction && isolate !== undefined)
@@ -148,9 +151,4 @@ export function noTransaction({ name }: Job, backend: { readonly name: string })
   return config(
     `Job "${name}" has a transaction, but backend "${backend.name}" offers none. Run it on postgres().`,
   );
-}
-
-interface TransactionChoice {
-  readonly transaction?: boolean;
-  readonly isolate?: unknown;
 }

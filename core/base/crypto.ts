@@ -1,7 +1,4 @@
-/**
- * `node:crypto`, loaded when it is first needed: loading it takes as long as loading all of Longshore's core, and a
- * program that only defines jobs, or starts many processes of which few enqueue, need not wait for it.
- */
+/** `node:crypto`, loaded when it is first needed: loading it takes as long as loading all of Longshore's core. */
 
 type Crypto = typeof import('node:crypto');
 

@@ -77,10 +77,7 @@ export class RetryAfterError extends Error {
   ) {
     super(message, options);
     if (!Number.isFinite(retryAfterMs) || retryAfterMs < 0) {
-      throw new LongshoreError(
-        'CONFIG',
-        `RetryAfterError expects a delay of 0 ms or more, got ${retryAfterMs}.`,
-      );
+      throw config(`RetryAfterError expects a delay of 0 ms or more, got ${retryAfterMs}.`);
     }
     this.retryAfterMs = retryAfterMs;
   }

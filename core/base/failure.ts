@@ -10,9 +10,7 @@ export function reportError(error: unknown): AttemptError {
     return { code: error.code, message: cut(error.message, longestMessage) };
   const message = cut(messageOf(error), longestMessage);
   const stack = stackOf(error);
-  return stack === null
-    ? { code: 'HANDLER', message }
-    : { code: 'HANDLER', message, stack: cut(stack, longestStack) };
+  return { code: 'HANDLER', message, ...(stack !== null && { stack: cut(stack, longestStack) }) };
 }
 
 /** Anything can be thrown, even what has no text: a report that throws would leave the job unsettled. */

@@ -1,8 +1,7 @@
 /** Endpoints on this machine: LocalStack, ElasticMQ and their like. */
 
 export function isOnThisMachine(url: string): boolean {
-  if (!URL.canParse(url)) return false;
-  const { hostname } = new URL(url);
+  const hostname = URL.parse(url)?.hostname ?? '';
   // localhost.localstack.cloud is a name for 127.0.0.1, and what LocalStack calls itself.
   const names = ['localhost', 'localhost.localstack.cloud'];
   return names.some((name) => hostname === name || hostname.endsWith(`.${name}`)) || loopback.test(hostname);
