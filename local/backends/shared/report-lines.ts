@@ -1,6 +1,7 @@
-/** Reports of attempts as one text: a line of JSON each, appended and never read back to be changed. */
+/** What SQL backends keep of a job as text. Reports are lines of JSON, appended and never read back to be changed. */
 
 import type { AttemptReport } from '../../../core/contract/outcome.ts';
+import type { JobRecord } from '../../../core/contract/store.ts';
 
 export function reportLine(report: AttemptReport | undefined): string {
   return report ? `${JSON.stringify(report)}\n` : '';
@@ -11,4 +12,23 @@ export function reportsIn(lines: string | null): AttemptReport[] {
     .split('\n')
     .slice(0, -1)
     .map((line) => JSON.parse(line) as AttemptReport);
+}
+
+/** A record whose JSON has not been parsed. */
+export interface StoredRecord extends Omit<JobRecord, 'attempts' | 'progress' | 'output'> {
+  readonly progress: string | null;
+  readonly reports: string | null;
+}
+
+export function recordOf({ reports, progress, reason, error, ...facts }: StoredRecord): JobRecord {
+  const attempts = reportsIn(reports);
+  const output = facts.status === 'completed' ? attempts.at(-1)?.output : null;
+  return {
+    ...facts,
+    attempts,
+    progress: progress == null ? null : JSON.parse(progress),
+    output: output == null ? null : JSON.parse(output),
+    reason,
+    error,
+  };
 }

@@ -1,6 +1,6 @@
-import type { QueueAdmin, QueueStats } from '../../../core/contract/admin.ts';
+import type { DeadLetter, PeekedMessage, QueueAdmin, QueueStats } from '../../../core/contract/admin.ts';
 import type { MovableAdmin } from '../../move/contract.ts';
-import { deadLetterOf, type JobRow, peekedOf, recordColumns } from './rows.ts';
+import { deadColumns, peekColumns } from './rows.ts';
 import { JobState } from './schema.ts';
 import type { SqliteState } from './state.ts';
 import { sqliteTransfer } from './transfer.ts';
@@ -22,7 +22,7 @@ export function sqliteAdmin(state: SqliteState, maxBodyBytes: number): QueueAdmi
       coalesce((SELECT paused FROM queues WHERE name = asked.queue), 0) AS paused
     FROM asked`);
   const waiting = (order: string, due: string) => `
-    SELECT ${recordColumns} FROM job_states WHERE seq IN (
+    SELECT ${peekColumns} FROM job_states WHERE seq IN (
       SELECT seq FROM ready WHERE queue = ? AND ready_at ${due} ?
       UNION ALL SELECT seq FROM delayed WHERE queue = ? AND ready_at ${due} ?)
     ORDER BY ${order}, seq LIMIT ?`;
@@ -65,9 +65,9 @@ export function sqliteAdmin(state: SqliteState, maxBodyBytes: number): QueueAdmi
     async peek(queue, max) {
       const now = clock.now();
       return db.run('peeking', () => {
-        const ready = peekReady.all(queue, now, queue, now, max) as unknown as JobRow[];
-        const delayed = peekDelayed.all(queue, now, queue, now, max - ready.length) as unknown as JobRow[];
-        return [...ready, ...delayed].map(peekedOf);
+        const ready = peekReady.all(queue, now, queue, now, max);
+        const delayed = peekDelayed.all(queue, now, queue, now, max - ready.length);
+        return [...ready, ...delayed].map((row) => ({ ...row }) as unknown as PeekedMessage);
       });
     },
     async clear(queue) {
@@ -88,11 +88,11 @@ export function sqliteAdmin(state: SqliteState, maxBodyBytes: number): QueueAdmi
     deadLetters: {
       async list({ queue, max = 100 }) {
         const where = queue === undefined ? '' : 'AND queue = ?';
-        const sql = `SELECT ${recordColumns}, body FROM job_states WHERE ${dead} ${where}
+        const sql = `SELECT ${deadColumns} FROM job_states WHERE ${dead} ${where}
           ORDER BY finished_at DESC, seq DESC LIMIT ?`;
         const values = queue === undefined ? [max] : [queue, max];
-        const rows = db.run('listing', () => db.prepare(sql).all(...values)) as unknown as JobRow[];
-        return rows.map(deadLetterOf);
+        const rows = db.run('listing', () => db.prepare(sql).all(...values));
+        return rows.map((row) => ({ ...row }) as unknown as DeadLetter);
       },
       async retry(ids) {
         const now = clock.now();

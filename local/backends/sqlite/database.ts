@@ -8,17 +8,7 @@ import { config, type ErrorCode, LongshoreError, shown } from '../../../core/bas
 import { toError } from '../../../core/base/failure.ts';
 import { applicationId, migrations } from './schema.ts';
 
-export interface Database {
-  readonly path: string;
-  /** The schema version that was found, and that it has now; `null` for a new file. */
-  readonly version: { readonly from: number | null; readonly to: number };
-  prepare(sql: string): StatementSync;
-  /** Runs `work` in one write transaction; any error rolls it back and is thrown as a LongshoreError. */
-  transaction<T>(during: string, work: () => T): T;
-  /** Runs one or more statements outside a transaction of ours, with the same errors. */
-  run<T>(during: string, work: () => T): T;
-  close(): void;
-}
+export type Database = ReturnType<typeof openDatabase>;
 
 export interface SqliteFileOptions {
   /** The file; its folder is made when missing. `:memory:` lives and dies with the process. */
@@ -33,7 +23,7 @@ export interface SqliteFileOptions {
 }
 
 /** @param caller for errors, like `sqlite()` */
-export function openDatabase(caller: string, options: SqliteFileOptions): Database {
+export function openDatabase(caller: string, options: SqliteFileOptions) {
   const { path, synchronous = 'NORMAL', busyTimeoutMs = 5_000 } = options;
   if (typeof path !== 'string' || path === '')
     throw config(`${caller} expects the path of a file, got ${shown(path)}.`);
@@ -45,7 +35,7 @@ export function openDatabase(caller: string, options: SqliteFileOptions): Databa
     if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true });
     return new DatabaseSync(path, { timeout: busyTimeoutMs });
   });
-  let version: Database['version'];
+  let version: ReturnType<typeof configure>;
   try {
     version = translating(path, 'opening', () => configure(db, path, synchronous));
   } catch (error) {
@@ -56,11 +46,12 @@ export function openDatabase(caller: string, options: SqliteFileOptions): Databa
   const commit = db.prepare('COMMIT');
   const rollback = db.prepare('ROLLBACK');
   return {
-    path,
     version,
-    prepare: (sql) => db.prepare(sql),
-    run: (during, work) => translating(path, during, work),
-    transaction: (during, work) =>
+    prepare: (sql: string): StatementSync => db.prepare(sql),
+    /** Runs one or more statements outside a transaction of ours. Any error is thrown as a LongshoreError. */
+    run: <T>(during: string, work: () => T): T => translating(path, during, work),
+    /** Runs `work` in one write transaction; any error rolls it back. */
+    transaction: <T>(during: string, work: () => T): T =>
       translating(path, during, () => {
         begin.run();
         try {
@@ -77,7 +68,8 @@ export function openDatabase(caller: string, options: SqliteFileOptions): Databa
   };
 }
 
-function configure(db: DatabaseSync, path: string, synchronous: string): Database['version'] {
+/** Returns the schema version that was found, `null` for a new file, and the one it has now. */
+function configure(db: DatabaseSync, path: string, synchronous: string): { from: number | null; to: number } {
   // Whether the file is ours must be known before anything is written.
   const { version, application, tables } = retryBusy(() => stampOf(db));
   if (application !== applicationId && tables > 0) {

@@ -59,7 +59,7 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
   return {
     name: 'sqlite',
     limits: { maxBodyBytes, maxDelayMs: null, maxLeaseMs: null },
-    stores: { keys, records: sqliteRecords(state), workers: sqliteWorkers(state) },
+    stores: { keys, records: sqliteRecords(state, keys), workers: sqliteWorkers(state) },
     admin: sqliteAdmin(state, maxBodyBytes),
     ...createSettler(state, keys, leases),
     enqueue: createEnqueue(state, maxBodyBytes),
@@ -72,9 +72,9 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
         const now = clock.now();
         const found = leases.lease(queues, max, leaseMs, now);
         if (found.length > 0 || now >= until || signal?.aborted || !open) return found;
-        const readyAt = leases.nextReadyAt(queues) ?? until;
         // Enqueues of this process wake it; those of others it finds by looking.
-        await waiters.wait(Math.max(1, Math.min(pollMs, readyAt - now, until - now)), signal);
+        const lookAt = Math.min(now + pollMs, leases.nextReadyAt(queues), until);
+        await waiters.wait(Math.max(1, lookAt - now), signal);
         if (!open) return [];
       }
     },

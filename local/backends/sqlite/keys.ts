@@ -1,5 +1,6 @@
 import type { KeyCompletion } from '../../../core/contract/queue.ts';
 import type { KeyStore } from '../../../core/contract/store.ts';
+import { stepSize } from './schema.ts';
 import type { SqliteState } from './state.ts';
 
 interface KeyRow {
@@ -13,6 +14,8 @@ interface KeyRow {
 export interface SqliteKeys extends KeyStore {
   /** Inside the transaction of an ack, which has checked the lease. */
   completeNow(done: KeyCompletion): void;
+  /** Inside a transaction. One step: returns how many keys past their time it removed. */
+  purgeNow(now: number): number;
 }
 
 export function sqliteKeys({ db, clock }: Pick<SqliteState, 'db' | 'clock'>): SqliteKeys {
@@ -31,6 +34,9 @@ export function sqliteKeys({ db, clock }: Pick<SqliteState, 'db' | 'clock'>): Sq
     `UPDATE keys SET owner = NULL, hold_until = 0, value = ?, keep_until = ? WHERE ${owned}`,
   );
   const remove = db.prepare(`DELETE FROM keys WHERE ${owned}`);
+  const purge = db.prepare(`
+    DELETE FROM keys WHERE key IN (
+      SELECT key FROM keys WHERE max(hold_until, keep_until) <= ? LIMIT ${stepSize})`);
   const write = (work: () => { changes: number | bigint }): boolean =>
     db.run('writing a key', work).changes === 1;
 
@@ -61,6 +67,7 @@ export function sqliteKeys({ db, clock }: Pick<SqliteState, 'db' | 'clock'>): Sq
         left ? keep.run(left.value, left.keepUntil, key, owner, now) : remove.run(key, owner, now),
       );
     },
+    purgeNow: (now) => Number(purge.run(now).changes),
     completeNow: ({ key, owner, value, keepUntil }) => void completeWithAck.run(value, keepUntil, key, owner),
   };
 }

@@ -3,30 +3,17 @@
 import type { JobLease } from '../../../core/contract/queue.ts';
 import { lostAttempt } from '../shared/defaults.ts';
 import { reportLine } from '../shared/report-lines.ts';
-import { type EndedLease, tokenOf } from './narrow-rows.ts';
+import { type EndedLease, type NarrowRow, tokenOf } from './narrow-rows.ts';
+import { stepSize } from './schema.ts';
 import type { SqliteState } from './state.ts';
 
-export interface Leases {
-  /** Looks first, without a lock, and leases when there is something. */
-  lease(queues: readonly string[], max: number, leaseMs: number, now: number): JobLease[];
-  /** Inside a transaction. */
-  leaseNow(queues: readonly string[], max: number, leaseMs: number, now: number): JobLease[];
-  /** When the next delayed job of these queues becomes ready. */
-  nextReadyAt(queues: readonly string[]): number | null;
-  reap(queue: string): number;
-}
-
-/** At most so many rows change hands in one transaction. */
-const stepSize = 1000;
+export type Leases = ReturnType<typeof createLeases>;
 
 type ReadyRow = [seq: number, rank: number, body: string, attempt: number, interrupted: number];
-interface Ranked {
-  readonly rank: number;
-  readonly seq: number;
-  readonly lease: JobLease;
-}
+type FirstRank = Pick<NarrowRow, 'queue' | 'rank' | 'seq'>;
+type Ranked = Pick<NarrowRow, 'rank' | 'seq'> & { readonly lease: JobLease };
 
-export function createLeases(state: SqliteState, newNonce: () => string): Leases {
+export function createLeases(state: SqliteState, newNonce: () => string) {
   const { db, clock, narrowRows } = state;
   const anyReady = db.prepare('SELECT 1 FROM ready WHERE queue = ? LIMIT 1');
   const firstDelayed = db.prepare('SELECT ready_at FROM delayed WHERE queue = ? ORDER BY ready_at LIMIT 1');
@@ -37,7 +24,9 @@ export function createLeases(state: SqliteState, newNonce: () => string): Leases
   const removeDue = db.prepare(`
     DELETE FROM delayed WHERE queue = ? AND (ready_at, seq) IN (SELECT ready_at, seq ${due})`);
   const pausedQueues = db.prepare('SELECT name FROM queues WHERE paused = 1');
-  const firstRanks = db.prepare('SELECT rank, seq FROM ready WHERE queue = ? ORDER BY rank, seq LIMIT ?');
+  const firstRanks = db.prepare(
+    'SELECT queue, rank, seq FROM ready WHERE queue = ? ORDER BY rank, seq LIMIT ?',
+  );
   const readFirst = db.prepare(`
     SELECT r.seq, r.rank, j.body, r.attempt, r.interrupted FROM ready r JOIN jobs j ON j.seq = r.seq
     WHERE r.queue = ? ORDER BY r.rank, r.seq LIMIT ?`);
@@ -52,9 +41,13 @@ export function createLeases(state: SqliteState, newNonce: () => string): Leases
     RETURNING seq, queue, claimed_at, attempt, interrupted`);
   const anyExpired = db.prepare('SELECT 1 FROM leases WHERE queue = ? AND lease_until <= ? LIMIT 1');
 
+  /** When the next delayed job becomes ready; `Infinity` = there is none. */
+  function nextReadyAt(queue: string): number {
+    return (firstDelayed.get(queue)?.ready_at as number | undefined) ?? Infinity;
+  }
+
   function hasReady(queue: string, now: number): boolean {
-    const delayed = firstDelayed.get(queue) as { ready_at: number } | undefined;
-    return (delayed && delayed.ready_at <= now) || anyReady.get(queue) !== undefined;
+    return nextReadyAt(queue) <= now || anyReady.get(queue) !== undefined;
   }
 
   function unpaused(queues: readonly string[]): readonly string[] {
@@ -73,12 +66,11 @@ export function createLeases(state: SqliteState, newNonce: () => string): Leases
     leaseFirst.run(nonce, now, until, queue, rows.length);
     removeFirst.run(queue, last[1], last[0]);
     return rows.map(([seq, rank, body, attempt, interrupted]) => {
-      const token = tokenOf(seq, nonce);
       const lease = {
         queue,
         body,
         attempt: attempt + 1,
-        token,
+        token: tokenOf(seq, nonce),
         expiresAt: until,
         interrupted: interrupted === 1,
       };
@@ -88,19 +80,13 @@ export function createLeases(state: SqliteState, newNonce: () => string): Leases
 
   /** How many each queue gives when the first of all queues are taken. */
   function shares(queues: readonly string[], max: number): Map<string, number> {
-    const first = queues
-      .flatMap((queue) =>
-        firstRanks
-          .all(queue, max)
-          .map(({ rank, seq }) => ({ queue, rank: rank as number, seq: seq as number })),
-      )
-      .sort(byRank)
-      .slice(0, max);
+    const first = queues.flatMap((queue) => firstRanks.all(queue, max) as unknown as FirstRank[]);
     const counts = new Map<string, number>();
-    for (const { queue } of first) counts.set(queue, (counts.get(queue) ?? 0) + 1);
+    for (const { queue } of first.sort(byRank).slice(0, max)) counts.set(queue, (counts.get(queue) ?? 0) + 1);
     return counts;
   }
 
+  /** Inside a transaction. */
   function leaseNow(queues: readonly string[], max: number, leaseMs: number, now: number): JobLease[] {
     const open = unpaused(queues);
     for (const queue of open) promote(queue, now);
@@ -115,25 +101,20 @@ export function createLeases(state: SqliteState, newNonce: () => string): Leases
   return {
     leaseNow,
 
-    lease(queues, max, leaseMs, now) {
+    /** Looks first, without a lock, and leases when there is something. */
+    lease(queues: readonly string[], max: number, leaseMs: number, now: number): JobLease[] {
       // Two index look-ups per queue and no lock: all that an idle worker costs.
       const busy = db.run('looking for work', () => queues.filter((queue) => hasReady(queue, now)));
       if (busy.length === 0) return [];
       return db.transaction('leasing', () => leaseNow(busy, max, leaseMs, now));
     },
 
-    nextReadyAt(queues) {
-      let next: number | null = null;
-      for (const queue of queues) {
-        const row = db.run('looking for work', () => firstDelayed.get(queue)) as
-          | { ready_at: number }
-          | undefined;
-        if (row && (next === null || row.ready_at < next)) next = row.ready_at;
-      }
-      return next;
+    /** Of all these queues. */
+    nextReadyAt(queues: readonly string[]): number {
+      return Math.min(...db.run('looking for work', () => queues.map(nextReadyAt)));
     },
 
-    reap(queue) {
+    reap(queue: string): number {
       const now = clock.now();
       if (db.run('reaping', () => anyExpired.get(queue, now)) === undefined) return 0;
       return db.transaction('reaping', () => {

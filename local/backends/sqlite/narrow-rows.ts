@@ -17,31 +17,13 @@ export interface NarrowRow {
 }
 
 /** The row of a lease that has ended. */
-export interface EndedLease {
-  readonly seq: number;
-  readonly queue: string;
+export interface EndedLease extends Pick<NarrowRow, 'seq' | 'queue' | 'attempt' | 'interrupted'> {
   readonly claimed_at: number;
-  readonly attempt: number;
-  readonly interrupted: number;
 }
 
-export interface NarrowRows {
-  /** Into `ready` when `readyAt` has come, else into `delayed`. */
-  insert(row: NarrowRow, now: number): void;
-  /** From `ready` or `delayed`. */
-  remove(row: Pick<NarrowRow, 'seq' | 'queue' | 'rank' | 'readyAt'>): void;
-  /**
-   * Requeues a job whose lease has ended, with `report` added to its reports; or cancels it, if that was requested
-   * meanwhile.
-   */
-  requeue(job: Omit<NarrowRow, 'rank'>, report: string, now: number): void;
-  /** Ends a job that has no narrow row any more as cancelled. */
-  cancel(seq: number, attempt: number, now: number): void;
-  /** Ends the lease if the token is still its own and it has not run out; `null` otherwise. */
-  endLease(lease: Pick<JobLease, 'token'>, now: number): EndedLease | null;
-}
+export type NarrowRows = ReturnType<typeof createNarrowRows>;
 
-export function createNarrowRows(db: Database, retention: Retention, ageingMs: number): NarrowRows {
+export function createNarrowRows(db: Database, retention: Retention, ageingMs: number) {
   const insertReady = db.prepare(
     'INSERT INTO ready (queue, rank, seq, ready_at, attempt, interrupted) VALUES (?, ?, ?, ?, ?, ?)',
   );
@@ -60,25 +42,30 @@ export function createNarrowRows(db: Database, retention: Retention, ageingMs: n
     UPDATE jobs SET ended = ${JobState.cancelled}, finished_at = ?, reason = 'cancelled', attempt = ? WHERE seq = ?`);
   const removeJob = db.prepare('DELETE FROM jobs WHERE seq = ?');
 
-  const narrowRows: NarrowRows = {
-    insert({ seq, queue, rank, readyAt, attempt, interrupted }, now) {
+  const narrowRows = {
+    /** Into `ready` when `readyAt` has come, else into `delayed`. */
+    insert({ seq, queue, rank, readyAt, attempt, interrupted }: NarrowRow, now: number): void {
       if (readyAt > now) insertDelayed.run(queue, readyAt, seq, rank, attempt, interrupted);
       else insertReady.run(queue, rank, seq, readyAt, attempt, interrupted);
     },
-    remove({ queue, rank, readyAt, seq }) {
+    /** From `ready` or `delayed`. */
+    remove({ queue, rank, readyAt, seq }: Pick<NarrowRow, 'seq' | 'queue' | 'rank' | 'readyAt'>): void {
       if (removeReady.run(queue, rank, seq).changes === 0) removeDelayed.run(queue, readyAt, seq);
     },
-    endLease(lease, now) {
+    /** Ends the lease if the token is still its own and it has not run out; `null` otherwise. */
+    endLease(lease: Pick<JobLease, 'token'>, now: number): EndedLease | null {
       const { seq, nonce } = ownership(lease);
       return (endLease.get(seq, nonce, now) as unknown as EndedLease | undefined) ?? null;
     },
-    requeue(job, report, now) {
+    /** Requeues a job whose lease has ended, with `report` added; or cancels it, if that was requested meanwhile. */
+    requeue(job: Omit<NarrowRow, 'rank'>, report: string, now: number): void {
       const { seq, readyAt } = job;
       const row = move.get(readyAt, readyAt, report, seq) as { rank: number; cancel_requested: number };
       if (row.cancel_requested) narrowRows.cancel(seq, job.attempt, now);
       else narrowRows.insert({ ...job, rank: row.rank }, now);
     },
-    cancel(seq, attempt, now) {
+    /** Ends a job that has no narrow row any more as cancelled. */
+    cancel(seq: number, attempt: number, now: number): void {
       if (retention.completedMs === 0) removeJob.run(seq);
       else markCancelled.run(now, attempt, seq);
     },

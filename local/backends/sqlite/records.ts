@@ -1,28 +1,22 @@
 import type { RecordStore, Retention } from '../../../core/contract/store.ts';
-import { ownership } from './narrow-rows.ts';
-import { type JobRow, recordColumns, recordOf, statusWhere } from './rows.ts';
-import { JobState } from './schema.ts';
+import { recordOf, type StoredRecord } from '../shared/report-lines.ts';
+import type { SqliteKeys } from './keys.ts';
+import { type NarrowRow, ownership } from './narrow-rows.ts';
+import { recordColumns, statusWhere } from './rows.ts';
+import { JobState, stepSize } from './schema.ts';
 import type { SqliteState } from './state.ts';
 
-interface FoundRow {
-  readonly seq: number;
-  readonly queue: string;
-  readonly rank: number;
-  readonly ready_at: number;
-  readonly state: number;
-  readonly attempts: number;
-}
+type FoundRow = Omit<NarrowRow, 'interrupted'> & { readonly state: number };
 
-/** One purge call removes at most so many rows of a kind, to keep its write transaction short. */
-const stepSize = 1000;
-
-export function sqliteRecords(state: SqliteState): RecordStore {
+export function sqliteRecords(state: SqliteState, keys: SqliteKeys): RecordStore {
   const { db, clock } = state;
   const byId = db.prepare(`SELECT ${recordColumns} FROM job_states WHERE id = ?`);
   const setProgress = db.prepare(`
     UPDATE jobs SET progress = ? WHERE seq = ? AND id = ?
       AND EXISTS (SELECT 1 FROM leases WHERE leases.seq = jobs.seq AND nonce = ? AND lease_until > ?)`);
-  const find = db.prepare('SELECT seq, queue, rank, ready_at, state, attempts FROM job_states WHERE id = ?');
+  const find = db.prepare(
+    'SELECT seq, queue, rank, ready_at AS readyAt, attempts AS attempt, state FROM job_states WHERE id = ?',
+  );
   const ask = db.prepare('UPDATE jobs SET cancel_requested = 1 WHERE seq = ?');
   const asked = db.prepare(`
     SELECT id FROM jobs JOIN leases USING (seq)
@@ -30,13 +24,10 @@ export function sqliteRecords(state: SqliteState): RecordStore {
   const purgeJobs = db.prepare(`
     DELETE FROM jobs WHERE seq IN (
       SELECT seq FROM jobs WHERE ended IN (SELECT value FROM json_each(?)) AND finished_at <= ? LIMIT ${stepSize})`);
-  const purgeKeys = db.prepare(`
-    DELETE FROM keys WHERE key IN (
-      SELECT key FROM keys WHERE max(hold_until, keep_until) <= ? LIMIT ${stepSize})`);
 
   return {
     async get(id) {
-      const row = db.run('reading', () => byId.get(id)) as unknown as JobRow | undefined;
+      const row = db.run('reading', () => byId.get(id)) as StoredRecord | undefined;
       return row ? recordOf(row) : null;
     },
     async list({ queue, job, status, max = 100 }) {
@@ -46,7 +37,7 @@ export function sqliteRecords(state: SqliteState): RecordStore {
       if (job !== undefined) where.push('job = ?') && values.push(job);
       if (status !== undefined) where.push(statusWhere[status]);
       const sql = `SELECT ${recordColumns} FROM job_states WHERE ${where.join(' AND ')} ORDER BY seq DESC LIMIT ?`;
-      const rows = db.run('listing', () => db.prepare(sql).all(...values, max)) as unknown as JobRow[];
+      const rows = db.run('listing', () => db.prepare(sql).all(...values, max)) as unknown as StoredRecord[];
       return rows.map(recordOf);
     },
     async progress(id, token, progress) {
@@ -58,16 +49,15 @@ export function sqliteRecords(state: SqliteState): RecordStore {
     async cancel(id) {
       const now = clock.now();
       return db.transaction('cancelling', () => {
-        const job = find.get(id) as unknown as FoundRow | undefined;
+        const job = find.get(id) as FoundRow | undefined;
         if (!job) return 'unknown';
-        const { seq, queue, rank, ready_at: readyAt } = job;
         if (job.state === JobState.leased) {
-          ask.run(seq);
+          ask.run(job.seq);
           return 'cancelling';
         }
         if (job.state !== JobState.waiting) return 'finished';
-        state.narrowRows.remove({ seq, queue, rank, readyAt });
-        state.narrowRows.cancel(seq, job.attempts, now);
+        state.narrowRows.remove(job);
+        state.narrowRows.cancel(job.seq, job.attempt, now);
         return 'cancelled';
       });
     },
@@ -80,12 +70,9 @@ export function sqliteRecords(state: SqliteState): RecordStore {
       const ended = JSON.stringify([JobState.completed, JobState.cancelled]);
       const dead = JSON.stringify([JobState.failed, JobState.expired]);
       return db.transaction('purging', () => {
-        const removed = [
-          purgeKeys.run(now),
-          purgeJobs.run(ended, now - completedMs),
-          purgeJobs.run(dead, now - deadMs),
-        ];
-        return removed.reduce((sum, { changes }) => sum + Number(changes), 0);
+        const completed = purgeJobs.run(ended, now - completedMs).changes;
+        const failed = purgeJobs.run(dead, now - deadMs).changes;
+        return keys.purgeNow(now) + Number(completed) + Number(failed);
       });
     },
   };

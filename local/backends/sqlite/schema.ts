@@ -13,6 +13,9 @@ export const JobState = {
   expired: 5,
 } as const;
 
+/** A write transaction of rare steps changes at most so many rows of a kind, so that others do not wait for long. */
+export const stepSize = 1000;
+
 /**
  * Version n is reached by running `migrations[n - 1]`. To change the format: append a migration, never edit one
  * that was released, and keep reading rows that the version before has written.

@@ -7,7 +7,8 @@ import type { RecordRow } from '../../../core/kit/records/row.ts';
 import { type RecordTable, recordStore } from '../../../core/kit/records/store.ts';
 import { backendDefaults } from '../shared/defaults.ts';
 import { type Database, openDatabase, type SqliteFileOptions } from './database.ts';
-import { sqliteKeys } from './keys.ts';
+import { type SqliteKeys, sqliteKeys } from './keys.ts';
+import { stepSize } from './schema.ts';
 import { sqliteWorkers } from './workers.ts';
 
 export interface SqliteStoreOptions extends SqliteFileOptions {
@@ -23,10 +24,11 @@ export function sqliteStore(
   const { clock = systemClock } = options;
   const db = openDatabase('sqliteStore()', options);
   const retention = { ...backendDefaults.retention, ...options.retention };
+  const keys = sqliteKeys({ db, clock });
   let open = true;
   return {
-    keys: sqliteKeys({ db, clock }),
-    records: recordStore(sqliteTable(db), { clock, retention }),
+    keys,
+    records: recordStore(sqliteTable(db, keys), { clock, retention }),
     workers: sqliteWorkers({ db }),
     migrate: async () => db.version, // opening the file has done it
     async close() {
@@ -36,10 +38,7 @@ export function sqliteStore(
   };
 }
 
-/** One purge call removes at most so many rows of a kind, to keep its write transaction short. */
-const stepSize = 1000;
-
-function sqliteTable(db: Database): RecordTable {
+function sqliteTable(db: Database, keys: SqliteKeys): RecordTable {
   const columns = 'version, queue, job, status, created_at, finished_at, guarded_until, row, id';
   const add = db.prepare(
     `INSERT INTO records (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
@@ -53,9 +52,6 @@ function sqliteTable(db: Database): RecordTable {
     DELETE FROM records WHERE seq IN (
       SELECT seq FROM records WHERE finished_at <= iif(${dead}, ?, ?) AND finished_at <= ? AND guarded_until <= ?
       LIMIT ${stepSize})`);
-  const removeKeys = db.prepare(`
-    DELETE FROM keys WHERE key IN (
-      SELECT key FROM keys WHERE max(hold_until, keep_until) <= ? LIMIT ${stepSize})`);
 
   function valuesOf(row: RecordRow): (string | number | null)[] {
     const { queue, job, status, createdAt, finishedAt, guardedUntil, id } = row;
@@ -93,7 +89,7 @@ function sqliteTable(db: Database): RecordTable {
       const latest = Math.max(past.dead, past.ended); // for the index
       return db.transaction('purging', () => {
         const rows = removePast.run(past.dead, past.ended, latest, now).changes;
-        return Number(rows) + Number(removeKeys.run(now).changes);
+        return Number(rows) + keys.purgeNow(now);
       });
     },
   };

@@ -3,29 +3,28 @@
 import type { SendResult } from '../../../core/contract/queue.ts';
 import { tooLarge } from '../../../core/kit/body-limit.ts';
 import type { MovedJob, QueueTransfer } from '../../move/contract.ts';
-import { reportLine } from '../shared/report-lines.ts';
-import { type JobRow, recordColumns, recordOf } from './rows.ts';
+import { recordOf, reportLine, type StoredRecord } from '../shared/report-lines.ts';
+import type { NarrowRow } from './narrow-rows.ts';
+import { recordColumns } from './rows.ts';
 import { JobState } from './schema.ts';
 import type { SqliteState } from './state.ts';
 
 /** No fetch makes such a nonce. */
 const nonce = '~move';
 const forever = Number.MAX_SAFE_INTEGER;
+const heldColumns = `${recordColumns}, body, attempts AS attempt,
+  (SELECT interrupted FROM leases WHERE leases.seq = job_states.seq) AS interrupted`;
 
-interface HeldRow {
-  readonly seq: number;
-  readonly queue: string;
-  readonly rank: number;
-  readonly ready_at: number;
-  readonly attempt: number;
-  readonly interrupted: number;
-  readonly cancel_requested: number;
+interface FreedRow extends NarrowRow {
+  readonly cancelRequested: number;
 }
+
+type HeldRow = StoredRecord & Pick<NarrowRow, 'attempt' | 'interrupted'> & { readonly body: string };
 
 export function sqliteTransfer(state: SqliteState, maxBodyBytes: number): QueueTransfer {
   const { db, clock, narrowRows, ageingMs } = state;
   const next = (table: string, order: string) =>
-    db.prepare(`SELECT seq, queue, rank, ready_at, attempt, interrupted FROM ${table}
+    db.prepare(`SELECT seq, queue, rank, ready_at AS readyAt, attempt, interrupted FROM ${table}
       WHERE queue = ? ORDER BY ${order}, seq LIMIT ?`);
   const nextReady = next('ready', 'rank');
   const nextDelayed = next('delayed', 'ready_at');
@@ -33,16 +32,15 @@ export function sqliteTransfer(state: SqliteState, maxBodyBytes: number): QueueT
     INSERT INTO leases (seq, queue, nonce, claimed_at, lease_until, attempt, interrupted)
     VALUES (?, ?, '${nonce}', ?, ${forever}, ?, ?)`);
   const listHeld = db.prepare(`
-    SELECT ${recordColumns}, body, (SELECT interrupted FROM leases l WHERE l.seq = job_states.seq) AS interrupted
-    FROM job_states WHERE seq IN (SELECT seq FROM leases WHERE queue = ? AND nonce = '${nonce}')
+    SELECT ${heldColumns} FROM job_states WHERE seq IN (SELECT seq FROM leases WHERE queue = ? AND nonce = '${nonce}')
     ORDER BY rank, seq LIMIT ?`);
-  const read = db.prepare(`SELECT ${recordColumns}, body FROM job_states WHERE seq = ?`);
+  const read = db.prepare(`SELECT ${heldColumns} FROM job_states WHERE seq = ?`);
   const free = db.prepare(`
     DELETE FROM leases WHERE nonce = '${nonce}' AND queue = ? AND seq = (SELECT seq FROM jobs WHERE id = ?)
     RETURNING seq, attempt, interrupted, queue,
       (SELECT rank FROM jobs j WHERE j.seq = leases.seq) AS rank,
-      (SELECT ready_at FROM jobs j WHERE j.seq = leases.seq) AS ready_at,
-      (SELECT cancel_requested FROM jobs j WHERE j.seq = leases.seq) AS cancel_requested`);
+      (SELECT ready_at FROM jobs j WHERE j.seq = leases.seq) AS readyAt,
+      (SELECT cancel_requested FROM jobs j WHERE j.seq = leases.seq) AS cancelRequested`);
   const remove = db.prepare('DELETE FROM jobs WHERE seq = ?');
   const addQueue = db.prepare('INSERT INTO queues (name) VALUES (?) ON CONFLICT DO NOTHING');
   const insert = db.prepare(`
@@ -69,26 +67,25 @@ export function sqliteTransfer(state: SqliteState, maxBodyBytes: number): QueueT
     return { ok: true, id, duplicate: false };
   }
 
-  /** Ends the hold; `null` when there is none. */
-  const freeOne = (queue: string, id: string) =>
-    (free.get(queue, id) as unknown as HeldRow | undefined) ?? null;
+  /** Ends the hold, if there is one. */
+  const freeOne = (queue: string, id: string) => free.get(queue, id) as unknown as FreedRow | undefined;
 
   return {
     async hold(queue, max) {
       const now = clock.now();
       return db.transaction('holding', () => {
-        const ready = nextReady.all(queue, max) as unknown as HeldRow[];
-        const delayed = nextDelayed.all(queue, max - ready.length) as unknown as HeldRow[];
-        return [...ready, ...delayed].map(({ seq, rank, ready_at: readyAt, attempt, interrupted }) => {
-          narrowRows.remove({ seq, queue, rank, readyAt });
-          lease.run(seq, queue, now, attempt, interrupted);
-          return movedOf({ ...(read.get(seq) as unknown as JobRow), interrupted });
+        const ready = nextReady.all(queue, max);
+        const rows = [...ready, ...nextDelayed.all(queue, max - ready.length)] as unknown as NarrowRow[];
+        return rows.map((row) => {
+          narrowRows.remove(row);
+          lease.run(row.seq, queue, now, row.attempt, row.interrupted);
+          return movedOf(read.get(row.seq) as unknown as HeldRow);
         });
       });
     },
     async held(queue, max) {
       const rows = db.run('listing', () => listHeld.all(queue, max));
-      return (rows as unknown as (JobRow & { interrupted: number })[]).map(movedOf);
+      return (rows as unknown as HeldRow[]).map(movedOf);
     },
     async put(jobs) {
       const now = clock.now();
@@ -102,8 +99,8 @@ export function sqliteTransfer(state: SqliteState, maxBodyBytes: number): QueueT
       const releaseOne = (id: string): boolean => {
         const held = freeOne(queue, id);
         if (!held) return false;
-        if (held.cancel_requested) narrowRows.cancel(held.seq, held.attempt, now);
-        else narrowRows.insert({ ...held, readyAt: held.ready_at }, now);
+        if (held.cancelRequested) narrowRows.cancel(held.seq, held.attempt, now);
+        else narrowRows.insert(held, now);
         return true;
       };
       const count = db.transaction('releasing', () => ids.filter(releaseOne).length);
@@ -115,21 +112,21 @@ export function sqliteTransfer(state: SqliteState, maxBodyBytes: number): QueueT
       return db.transaction('removing', () =>
         ids.map((id) => {
           const held = freeOne(queue, id);
-          if (held?.cancel_requested) narrowRows.cancel(held.seq, held.attempt, now);
+          if (held?.cancelRequested) narrowRows.cancel(held.seq, held.attempt, now);
           else if (held) remove.run(held.seq);
-          return held !== null && !held.cancel_requested;
+          return held !== undefined && !held.cancelRequested;
         }),
       );
     },
   };
 }
 
-function movedOf(row: JobRow & { interrupted: number }): MovedJob {
+function movedOf(row: HeldRow): MovedJob {
   const { id, queue, job, tenantId, priority, createdAt, runAt, attempts, progress } = recordOf(row);
   return {
     message: { id, queue, job, body: row.body, priority, notBefore: runAt, group: null, tenantId },
     createdAt,
-    attempts: row.attempts,
+    attempts: row.attempt,
     interrupted: row.interrupted === 1,
     reports: attempts,
     progress,
