@@ -3,8 +3,7 @@ import { config, type LongshoreError, shown } from '../base/errors.ts';
 import type { SqlTransaction } from '../contract/queue.ts';
 import type { JobContext } from '../envelope/envelope.ts';
 import { type Isolation, isolationOf, type Placement } from './isolation.ts';
-import type { EnqueuedJob, EnqueueOptions, Priority } from './options.ts';
-import { priorityOf } from './options.ts';
+import { type EnqueuedJob, type EnqueueOptions, type Priority, priorityOf } from './options.ts';
 import { exponential, type RetryPolicy } from './retry.ts';
 import type { SchemaInput, SchemaOutput, StandardSchema } from './schema.ts';
 

@@ -23,12 +23,9 @@ export interface SchemaIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-export type SchemaInput<S extends StandardSchema<unknown, unknown>> = NonNullable<
-  S['~standard']['types']
->['input'];
-export type SchemaOutput<S extends StandardSchema<unknown, unknown>> = NonNullable<
-  S['~standard']['types']
->['output'];
+type Types<S extends StandardSchema<unknown, unknown>> = NonNullable<S['~standard']['types']>;
+export type SchemaInput<S extends StandardSchema<unknown, unknown>> = Types<S>['input'];
+export type SchemaOutput<S extends StandardSchema<unknown, unknown>> = Types<S>['output'];
 
 /** The schema's value, or `PAYLOAD` naming each path that is wrong. Stays synchronous when the schema is. */
 export function validate(schema: StandardSchema, value: unknown, job: string): unknown | Promise<unknown> {

@@ -15,16 +15,14 @@ const longestTimerMs = 2_147_483_647;
 export const systemClock: Clock = {
   now: Date.now,
   after(delayMs, run) {
-    if (delayMs <= longestTimerMs) {
-      const timer = setTimeout(run, delayMs);
-      return () => clearTimeout(timer);
+    if (delayMs > longestTimerMs) {
+      let cancel = systemClock.after(longestTimerMs, () => {
+        cancel = systemClock.after(delayMs - longestTimerMs, run);
+      });
+      return () => cancel();
     }
-    let cancel: () => void = () => {};
-    const timer = setTimeout(() => {
-      cancel = systemClock.after(delayMs - longestTimerMs, run);
-    }, longestTimerMs);
-    cancel = () => clearTimeout(timer);
-    return () => cancel();
+    const timer = setTimeout(run, delayMs);
+    return () => clearTimeout(timer);
   },
 };
 

@@ -49,10 +49,7 @@ function sample(schema: Schema, depth: number): unknown {
       return texts[String(format)] ?? 'text'.padEnd(Math.min(numberOf(schema.minLength), 100), '.');
     case 'integer':
     case 'number':
-      return Math.max(
-        numberOf(schema.minimum),
-        schema.exclusiveMinimum === undefined ? 0 : numberOf(schema.exclusiveMinimum) + 1,
-      );
+      return Math.max(numberOf(schema.minimum), numberOf(schema.exclusiveMinimum, -1) + 1);
     case 'boolean':
       return true;
     default:
@@ -66,4 +63,4 @@ function sampleObject({ properties, required }: Schema, depth: number): Record<s
   return Object.fromEntries(names.map((name) => [name, sample(members[name] ?? {}, depth + 1)]));
 }
 
-const numberOf = (value: unknown): number => (typeof value === 'number' ? value : 0);
+const numberOf = (value: unknown, otherwise = 0): number => (typeof value === 'number' ? value : otherwise);

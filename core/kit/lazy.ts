@@ -1,7 +1,4 @@
-/**
- * Code that is loaded at its first use. A function's start is paid for by every cold call, so what a job that succeeds
- * does not need stays out of it: requests to AWS, HTTP, schedules, dead letters.
- */
+/** Loads code at its first use. A function starts with every cold call, so it loads no more than most jobs need. */
 export function onDemand<T>(load: () => Promise<T>): () => Promise<T> {
   let loading: Promise<T> | null = null;
   return () => {

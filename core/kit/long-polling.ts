@@ -1,7 +1,6 @@
 /**
- * Long polls, for queues that live elsewhere. A receive call that is broken off may still take messages, which are then hidden from everybody until
- * their lease ends. So none is ever broken off: when its fetch stops waiting it goes on, and what it brings is kept for
- * the next fetch, or released when none comes.
+ * Long polls of remote queues. A receive call that is cut may still take messages and hide them until their leases end. So
+ * no call is cut: it outlives its fetch, and its messages are kept for the next fetch, or released when none comes.
  */
 
 import type { Clock } from '../base/clock.ts';
@@ -38,7 +37,7 @@ export function createPolling<P extends QueueAddress>(ports: PollPorts<P>) {
   const waiting = new Set<() => void>();
   /** Of what is in the inbox: when it is released. */
   const timers = new Set<() => void>();
-  let failure: { readonly error: unknown } | null = null;
+  let failures: unknown[] = [];
   let first = 0;
   let open = true;
 
@@ -65,9 +64,7 @@ export function createPolling<P extends QueueAddress>(ports: PollPorts<P>) {
     const poll = receive(address, max, leaseMs, waitMs)
       .then(
         (leases) => keep(leases, leaseMs),
-        (error) => {
-          failure = { error };
-        },
+        (error) => void failures.push(error),
       )
       .finally(() => {
         polls.delete(address);
@@ -149,7 +146,7 @@ export function createPolling<P extends QueueAddress>(ports: PollPorts<P>) {
       const until = clock.now() + waitMs;
       let leases = take(queues, max);
       if (leases.length > 0 || max <= 0) return leases;
-      failure = null;
+      failures = [];
       // Long polls ask all addresses at the same time, which is for quiet hours: while there is work, urgent lanes are looked at first.
       if (waitMs <= 0 || addresses.length > queues.length) {
         leases = await look(addresses, max, leaseMs);
@@ -163,7 +160,7 @@ export function createPolling<P extends QueueAddress>(ports: PollPorts<P>) {
         await happening(until, signal);
         leases = take(queues, max);
         if (leases.length > 0) break;
-        if (failure) throw (failure as { readonly error: unknown }).error;
+        if (failures.length > 0) throw failures.at(-1);
       }
       const [lease] = leases;
       const [address, ...others] = addresses.filter(({ name }) => name === lease?.queue);

@@ -170,18 +170,16 @@ export function inheritable(execArgv: readonly string[]): string[] {
   return kept;
 }
 
+const hints: Partial<Readonly<Record<NodeJS.Signals, string>>> = {
+  SIGABRT: ', which is how Node ends when its heap is full',
+  SIGKILL: ', which the worker did not send: the system may be out of memory',
+};
+
 function endOf(isolation: Isolation, code: number | null, signal: NodeJS.Signals | null): Error {
   if (signal === null) return ended(isolation, `exit code ${code}`);
-  if (signal === 'SIGABRT' && isolation.maxMemoryMb !== null) {
-    return overMemory(isolation, 'was ended by SIGABRT, which is how Node ends when its heap is full');
-  }
-  const hint =
-    signal === 'SIGABRT'
-      ? ', which is how Node ends when its heap is full'
-      : signal === 'SIGKILL'
-        ? ', which the worker did not send: the system may be out of memory'
-        : '';
-  return ended(isolation, `signal ${signal}${hint}`);
+  const how = `${signal}${hints[signal] ?? ''}`;
+  const isFull = signal === 'SIGABRT' && isolation.maxMemoryMb !== null;
+  return isFull ? overMemory(isolation, `was ended by ${how}`) : ended(isolation, `signal ${how}`);
 }
 
 function ended({ kind }: Isolation, how: string): Error {
