@@ -1,12 +1,5 @@
 /** A binary min-heap: `push` and `pop` in O(log n), `peek` in O(1). */
-export interface Heap<T> {
-  readonly size: number;
-  push(item: T): void;
-  pop(): T | undefined;
-  peek(): T | undefined;
-}
-
-export function createHeap<T>(before: (a: T, b: T) => boolean): Heap<T> {
+export function createHeap<T>(before: (a: T, b: T) => boolean) {
   const items: T[] = [];
   function up(from: number): void {
     let at = from;
@@ -33,14 +26,11 @@ export function createHeap<T>(before: (a: T, b: T) => boolean): Heap<T> {
     items[at] = item;
   }
   return {
-    get size() {
-      return items.length;
-    },
-    push(item) {
+    push(item: T): void {
       items.push(item);
       up(items.length - 1);
     },
-    pop() {
+    pop(): T | undefined {
       const first = items[0];
       const last = items.pop();
       if (items.length > 0) {
@@ -49,6 +39,6 @@ export function createHeap<T>(before: (a: T, b: T) => boolean): Heap<T> {
       }
       return first;
     },
-    peek: () => items[0],
+    peek: (): T | undefined => items[0],
   };
 }

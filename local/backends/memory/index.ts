@@ -65,12 +65,17 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
     },
   };
 
-  /** The entry this lease still owns, taken out of the leased set; `null` for a stale lease. */
+  /** The entry this lease still owns. */
+  function owned({ token }: JobLease): Entry | null {
+    const entry = leased.get(token);
+    return entry && entry.leaseUntil > clock.now() ? entry : null;
+  }
+
+  /** The same, taken out of the leased set. */
   function take(lease: JobLease, report?: AttemptReport): Entry | null {
-    const entry = leased.get(lease.token);
-    if (!entry || entry.leaseUntil <= clock.now()) return null;
-    leased.delete(lease.token);
-    if (report) entry.reports.push(report);
+    const entry = owned(lease);
+    if (entry) leased.delete(lease.token);
+    if (report) entry?.reports.push(report);
     return entry;
   }
 
@@ -121,10 +126,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
           leases.push({ queue, body, attempt, token, expiresAt: entry.leaseUntil, interrupted });
         }
         if (leases.length > 0 || now >= until || signal?.aborted || !open) return leases;
-        const readyAt = Math.min(
-          ...unpaused.map((queue) => state.readyListOf(queue).nextReadyAt() ?? until),
-          until,
-        );
+        const readyAt = Math.min(until, ...unpaused.map((queue) => state.readyListOf(queue).nextReadyAt()));
         await waiters.wait(Math.max(1, readyAt - now), signal);
       }
     },
@@ -172,11 +174,10 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
 
     async renew(leases, leaseMs) {
       const now = clock.now();
-      return leases.map(({ token }) => {
-        const entry = leased.get(token);
-        if (!entry || entry.leaseUntil <= now) return false;
-        entry.leaseUntil = now + leaseMs;
-        return true;
+      return leases.map((lease) => {
+        const entry = owned(lease);
+        if (entry) entry.leaseUntil = now + leaseMs;
+        return entry !== null;
       });
     },
 
@@ -186,13 +187,13 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
     },
   };
 
-  function next(queues: readonly string[], now: number): Entry | null {
+  function next(queues: readonly string[], now: number): Entry | undefined {
     let best: ReadyList | null = null;
     for (const queue of queues) {
       const list = state.readyListOf(queue);
       const candidate = list.first(now);
       if (candidate && (!best || before(candidate, best.first(now)!))) best = list;
     }
-    return best ? best.take(now) : null;
+    return best?.take(now);
   }
 }

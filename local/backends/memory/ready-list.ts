@@ -3,14 +3,7 @@
 import { before, type Entry } from './entry.ts';
 import { createHeap } from './heap.ts';
 
-export interface ReadyList {
-  push(entry: Entry): void;
-  /** The next ready entry, left in place. */
-  first(now: number): Entry | undefined;
-  take(now: number): Entry | null;
-  /** When the next delayed entry becomes ready. */
-  nextReadyAt(): number | null;
-}
+export type ReadyList = ReturnType<typeof createReadyList>;
 
 /** Entries that were cancelled or cleared stay in the heaps until they surface: `at` tells a stale item from a current one. */
 interface Item {
@@ -19,7 +12,7 @@ interface Item {
   readonly attempt: number;
 }
 
-export function createReadyList(): ReadyList {
+export function createReadyList() {
   const ready = createHeap<Item>((a, b) => before(a.entry, b.entry));
   const delayed = createHeap<Item>((a, b) => a.at < b.at);
   const current = ({ entry, at, attempt }: Item, state: Entry['state']) =>
@@ -36,18 +29,20 @@ export function createReadyList(): ReadyList {
   }
 
   return {
-    push(entry) {
+    push(entry: Entry): void {
       const item = { entry, at: entry.readyAt, attempt: entry.attempt };
       (entry.state === 'delayed' ? delayed : ready).push(item);
     },
-    first(now) {
+    /** The next ready entry, left in place. */
+    first(now: number): Entry | undefined {
       promote(now);
       return ready.peek()?.entry;
     },
-    take(now) {
+    take(now: number): Entry | undefined {
       promote(now);
-      return ready.pop()?.entry ?? null;
+      return ready.pop()?.entry;
     },
-    nextReadyAt: () => delayed.peek()?.at ?? null,
+    /** When the next delayed entry becomes ready; `Infinity` = there is none. */
+    nextReadyAt: (): number => delayed.peek()?.at ?? Infinity,
   };
 }
