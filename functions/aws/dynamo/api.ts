@@ -1,36 +1,17 @@
 /** Loads the SDK on first use, and turns its errors into LongshoreErrors. */
 
+import { type Service, serviceOf } from '../../../core/kit/lazy.ts';
 import { type Remedies, sdkError } from '../sdk-error.ts';
 import type { DynamoTableOptions } from './options.ts';
 import type { DynamoApi } from './sdk.ts';
 
-export interface Dynamo {
-  /** Runs `work`; an error says what it happened `during`. */
-  call<T>(during: string, work: (api: DynamoApi) => Promise<T>): Promise<T>;
-  close(): Promise<void>;
-}
+export type Dynamo = Service<DynamoApi>;
 
-export function openDynamo(options: DynamoTableOptions): Dynamo {
-  let opening: Promise<DynamoApi> | null = null;
-  async function open(): Promise<DynamoApi> {
-    const { openApi } = await import('./sdk.ts');
-    return openApi(options);
-  }
-  return {
-    async call(during, work) {
-      try {
-        opening ??= open();
-        return await work(await opening);
-      } catch (error) {
-        throw sdkError(`DynamoDB failed while ${during} (table ${options.table})`, error, remedies);
-      }
-    },
-    async close() {
-      const api = await opening?.catch(() => null);
-      api?.close();
-    },
-  };
-}
+export const openDynamo = (options: DynamoTableOptions): Dynamo =>
+  serviceOf(
+    async () => (await import('./sdk.ts')).openApi(options),
+    (during, error) => sdkError(`DynamoDB failed while ${during} (table ${options.table})`, error, remedies),
+  );
 
 const remedies: Remedies = {
   ResourceNotFoundException:

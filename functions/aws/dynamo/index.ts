@@ -6,7 +6,7 @@ import { lazyStores } from '../../../core/kit/records/lazy-stores.ts';
 import type { DynamoStoreOptions, DynamoTableOptions } from './options.ts';
 import { dynamoTable } from './table.ts';
 
-export type { DynamoClient, DynamoStoreOptions, DynamoTableOptions } from './options.ts';
+export type { DynamoStoreOptions, DynamoTableOptions } from './options.ts';
 export { type DynamoTable, dynamoTable } from './table.ts';
 
 /**

@@ -1,15 +1,11 @@
 import type { Clock } from '../../../core/base/clock.ts';
 import type { Retention } from '../../../core/contract/store.ts';
-
-/** A `DynamoDBClient`. Described by its shape, so that a program without its types compiles. */
-export interface DynamoClient {
-  send(command: never): Promise<unknown>;
-}
+import type { SdkClient } from '../sdk-client.ts';
 
 export interface DynamoTableOptions {
   readonly table: string;
-  /** Your own; `close()` leaves it open. @default one of our own, set up by the usual AWS variables */
-  readonly client?: DynamoClient;
+  /** Your own `DynamoDBClient`; `close()` leaves it open. @default one of our own, set up by the usual AWS variables */
+  readonly client?: SdkClient;
   readonly region?: string;
   /** Instead of AWS, for example `http://127.0.0.1:8000`. */
   readonly endpoint?: string;

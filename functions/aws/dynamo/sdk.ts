@@ -7,16 +7,14 @@ import {
   DeleteItemCommand,
   DescribeTableCommand,
   DynamoDBClient,
-  type DynamoDBClientConfig,
   GetItemCommand,
   PutItemCommand,
   QueryCommand,
   UpdateTimeToLiveCommand,
   waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb';
-import { isOnThisMachine } from '../../../core/base/loopback.ts';
 import { guarded } from '../lambda/guard.ts';
-import { localAccess } from '../local-access.ts';
+import { localAccess, settingsFor } from '../sdk-client.ts';
 import type { DynamoTableOptions } from './options.ts';
 import { type DynamoTable, indexName, partitionKey, sortKey } from './table.ts';
 
@@ -55,19 +53,11 @@ export interface DynamoApi {
 
 /** At most so many keys in one BatchGetItem. */
 const batchSize = 100;
-const timeouts = { connectionTimeout: 2_000, requestTimeout: 5_000, throwOnRequestTimeout: true };
+const timeoutMs = 5_000;
 
-export function openApi({
-  table: TableName,
-  client: given,
-  region,
-  endpoint,
-}: DynamoTableOptions): DynamoApi {
-  const settings: DynamoDBClientConfig = { requestHandler: timeouts };
-  if (endpoint !== undefined && isOnThisMachine(endpoint)) Object.assign(settings, localAccess);
-  if (region !== undefined) settings.region = region;
-  if (endpoint !== undefined) settings.endpoint = endpoint;
-  const client = guarded((given as DynamoDBClient | undefined) ?? new DynamoDBClient(settings));
+export function openApi({ table: TableName, client: given, ...target }: DynamoTableOptions): DynamoApi {
+  const own = () => new DynamoDBClient({ ...localAccess(target), ...settingsFor(target, timeoutMs) });
+  const client = guarded((given as DynamoDBClient | undefined) ?? own());
 
   async function readBatch(pks: readonly string[]): Promise<Item[]> {
     const found: Item[] = [];

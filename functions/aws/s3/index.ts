@@ -2,9 +2,8 @@
 
 import { config, shown } from '../../../core/base/errors.ts';
 import type { PayloadStore } from '../../../core/contract/store.ts';
-import { onDemand } from '../../../core/kit/lazy.ts';
+import { serviceOf } from '../../../core/kit/lazy.ts';
 import type { S3PayloadsOptions } from './options.ts';
-import type { S3Api } from './sdk.ts';
 
 export type { S3Client, S3PayloadsOptions } from './options.ts';
 
@@ -22,16 +21,10 @@ export function s3Payloads(options: S3PayloadsOptions): PayloadStore {
       `s3Payloads() expects prefix to be text that does not begin with "/", got ${shown(prefix)}.`,
     );
   }
-  const api = onDemand(async () => (await import('./sdk.ts')).openS3(options));
-
-  async function call<T>(during: string, work: (api: S3Api) => Promise<T>): Promise<T> {
-    try {
-      return await work(await api());
-    } catch (error) {
-      throw (await import('./errors.ts')).s3Error(during, bucket, error);
-    }
-  }
-
+  const { call } = serviceOf(
+    async () => (await import('./sdk.ts')).openS3(options),
+    async (during, error) => (await import('./errors.ts')).s3Error(during, bucket, error),
+  );
   return {
     put: (key, bytes) => call('keeping a payload', (s3) => s3.put(prefix + key, bytes)),
     get: (key, maxBytes) => call('fetching a payload', (s3) => s3.get(prefix + key, maxBytes)),

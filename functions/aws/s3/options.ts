@@ -1,7 +1,7 @@
-/** An `S3Client`. Described by its shape, so that a program without its types compiles. */
-export interface S3Client {
-  send(command: never): Promise<unknown>;
-}
+import type { SdkClient } from '../sdk-client.ts';
+
+/** An `S3Client` of `@aws-sdk/client-s3`. */
+export type S3Client = SdkClient;
 
 export interface S3PayloadsOptions {
   readonly bucket: string;

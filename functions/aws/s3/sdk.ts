@@ -1,28 +1,17 @@
 /** The only file that imports the SDK. It is loaded on first use: that takes ten times as long as all the rest. */
 
-import {
-  DeleteObjectCommand,
-  GetObjectCommand,
-  PutObjectCommand,
-  S3Client,
-  type S3ClientConfig,
-} from '@aws-sdk/client-s3';
+import { DeleteObjectCommand, GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import type { PayloadStore } from '../../../core/contract/store.ts';
 import { guarded } from '../lambda/guard.ts';
+import { settingsFor } from '../sdk-client.ts';
 import type { S3PayloadsOptions } from './options.ts';
 
-export interface S3Api {
-  put(key: string, bytes: Uint8Array): Promise<void>;
-  get(key: string, maxBytes: number): Promise<Uint8Array | null>;
-  delete(key: string): Promise<void>;
-}
+const timeoutMs = 30_000;
 
-const timeouts = { connectionTimeout: 2_000, requestTimeout: 30_000, throwOnRequestTimeout: true };
-
-export function openS3({ bucket: Bucket, client: given, region, endpoint }: S3PayloadsOptions): S3Api {
-  const settings: S3ClientConfig = { requestHandler: timeouts };
-  if (region !== undefined) settings.region = region;
-  if (endpoint !== undefined) Object.assign(settings, { endpoint, forcePathStyle: true });
-  const client = guarded((given as S3Client | undefined) ?? new S3Client(settings));
+export function openS3({ bucket: Bucket, client: given, ...target }: S3PayloadsOptions): PayloadStore {
+  const forcePathStyle = target.endpoint !== undefined;
+  const own = () => new S3Client({ ...settingsFor(target, timeoutMs), forcePathStyle });
+  const client = guarded((given as S3Client | undefined) ?? own());
   return {
     async put(Key, Body) {
       await client.send(new PutObjectCommand({ Bucket, Key, Body, ContentType: 'application/json' }));

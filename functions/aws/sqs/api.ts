@@ -35,11 +35,6 @@ export type QueueAttribute =
   | 'ApproximateNumberOfMessagesDelayed'
   | 'ApproximateNumberOfMessagesNotVisible';
 
-/** Makes requests. What the SDK throws comes out as a LongshoreError; `during` is for people. */
-export interface SqsCaller {
-  call<T>(during: string, work: (api: SqsApi) => Promise<T>): Promise<T>;
-}
-
 /** Batches answer with the entries that failed. Rejects with the SDK's own errors. */
 export interface SqsApi {
   send(url: string, entries: readonly SendEntry[]): Promise<EntryFailure[]>;

@@ -2,21 +2,19 @@
 
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import { config, shown } from '../../../core/base/errors.ts';
-import { onDemand } from '../../../core/kit/lazy.ts';
-import type { SqsApi, SqsCaller } from './api.ts';
+import { onDemand, type Service, serviceOf } from '../../../core/kit/lazy.ts';
+import type { SqsApi } from './api.ts';
 import type { ConnectionOptions } from './options.ts';
 import { type QueueAddress, type Queues, resolveQueues } from './queues.ts';
 import type { Scheduler } from './scheduler.ts';
 
-export interface Connection extends SqsCaller {
+export interface Connection extends Service<SqsApi> {
   readonly clock: Clock;
   readonly queues: Queues;
   /** Throws `CONFIG` for a queue that is not known. */
   addressOf(queue: string): QueueAddress;
-  api(): Promise<SqsApi>;
   /** `null`: none is configured. */
   scheduler(): Promise<Scheduler | null>;
-  close(): Promise<void>;
 }
 
 export function createConnection(options: ConnectionOptions): Connection {
@@ -30,7 +28,6 @@ export function createConnection(options: ConnectionOptions): Connection {
     );
   }
   const region = regionOf(options, queues);
-  let opening: Promise<SqsApi> | null = null;
 
   function checkKeys(address: QueueAddress): QueueAddress {
     if (!address.fifo || keys) return address;
@@ -39,35 +36,27 @@ export function createConnection(options: ConnectionOptions): Connection {
     );
   }
 
-  function api(): Promise<SqsApi> {
-    opening ??= import('./sdk.ts').then(({ openSqs }) => openSqs(region, options));
-    return opening;
-  }
+  const service = serviceOf(
+    async () => (await import('./sdk.ts')).openSqs(region, options),
+    async (during, error) => (await import('./errors.ts')).sqsError(during, error),
+  );
   const scheduler = onDemand(async () => {
     const { createScheduler } = await import('./scheduler.ts');
-    return createScheduler({ call, region, onClose: (close) => closing.push(close) }, options.scheduler!);
+    return createScheduler(
+      { call: service.call, region, onClose: (close) => closing.push(close) },
+      options.scheduler!,
+    );
   });
   const closing: (() => void)[] = [];
 
-  const call: SqsCaller['call'] = async (during, work) => {
-    try {
-      return await work(await api());
-    } catch (error) {
-      throw (await import('./errors.ts')).sqsError(during, error);
-    }
-  };
-
   return {
+    ...service,
     clock,
     queues,
     addressOf: (queue) => checkKeys(queues.of(queue)),
-    api,
     scheduler: async () => (options.scheduler ? scheduler() : null),
-    call,
     async close() {
-      const opened = opening;
-      opening = null;
-      (await opened)?.close();
+      await service.close();
       for (const end of closing.splice(0)) end();
     },
   };

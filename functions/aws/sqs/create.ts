@@ -3,8 +3,8 @@
 import { checkQueue } from '../../../core/base/checks.ts';
 import { config, shown } from '../../../core/base/errors.ts';
 import { isOnThisMachine } from '../../../core/base/loopback.ts';
+import type { SdkClient } from '../sdk-client.ts';
 import { createConnection } from './connection.ts';
-import type { SqsClient } from './options.ts';
 
 export interface SqsQueuesOptions {
   /** On this machine: `http://127.0.0.1:4566`. */
@@ -16,8 +16,8 @@ export interface SqsQueuesOptions {
   /** Whether to remove the messages in them. */
   readonly empty?: boolean;
   readonly region?: string;
-  /** Instead of a client of our own; it stays open. */
-  readonly client?: SqsClient;
+  /** An `SQSClient`, instead of one of our own; it stays open. */
+  readonly client?: SdkClient;
 }
 
 /**

@@ -1,16 +1,7 @@
 import type { Clock } from '../../../core/base/clock.ts';
 import type { KeyStore } from '../../../core/contract/store.ts';
+import type { SdkClient } from '../sdk-client.ts';
 import type { QueueOptions } from './queues.ts';
-
-/** An `SQSClient`. Described by its shape, so that a program without its types compiles. */
-export interface SqsClient {
-  send(command: never): Promise<unknown>;
-}
-
-/** A `SchedulerClient`, by its shape. */
-export interface SchedulerClient {
-  send(command: never): Promise<unknown>;
-}
 
 export interface SchedulerOptions {
   /** The role that EventBridge Scheduler assumes, with sqs:SendMessage on the queues and their dead-letter queues. */
@@ -19,8 +10,8 @@ export interface SchedulerOptions {
   readonly groupName?: string;
   /** Instead of AWS. */
   readonly endpoint?: string;
-  /** Instead of a client of our own. */
-  readonly client?: SchedulerClient;
+  /** A `SchedulerClient`, instead of one of our own. */
+  readonly client?: SdkClient;
 }
 
 export interface ConnectionOptions extends QueueOptions {
@@ -28,8 +19,8 @@ export interface ConnectionOptions extends QueueOptions {
   readonly region?: string;
   /** For LocalStack and its like. One on this machine is given no credentials of yours. */
   readonly endpoint?: string;
-  /** Instead of a client of our own; `close()` leaves it open. */
-  readonly client?: SqsClient;
+  /** An `SQSClient`, instead of one of our own; `close()` leaves it open. */
+  readonly client?: SdkClient;
   /** Counts deliveries that were no attempts. FIFO queues need it, others do not. */
   readonly keys?: KeyStore;
   /** Delays over 15 minutes by EventBridge Scheduler. @default messages that go round every 15 minutes */

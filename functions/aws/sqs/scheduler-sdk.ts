@@ -1,11 +1,8 @@
 /** The only file that imports the Scheduler's SDK. It is loaded on first use. */
 
-import {
-  CreateScheduleCommand,
-  SchedulerClient,
-  type SchedulerClientConfig,
-} from '@aws-sdk/client-scheduler';
+import { CreateScheduleCommand, SchedulerClient } from '@aws-sdk/client-scheduler';
 import { guarded } from '../lambda/guard.ts';
+import { settingsFor } from '../sdk-client.ts';
 import type { SchedulerOptions } from './options.ts';
 
 export interface OneTime {
@@ -23,16 +20,14 @@ export interface SchedulerApi {
   close(): void;
 }
 
-const timeouts = { connectionTimeout: 2_000, requestTimeout: 5_000, throwOnRequestTimeout: true };
+const timeoutMs = 5_000;
 /** EventBridge tries for one day, and then uses the dead-letter queue. */
 const longestLateSeconds = 86_400;
 
 export function openScheduler(region: string | undefined, options: SchedulerOptions): SchedulerApi {
   const { roleArn, groupName = 'default', endpoint, client: given } = options;
-  const settings: SchedulerClientConfig = { requestHandler: timeouts };
-  if (region !== undefined) settings.region = region;
-  if (endpoint !== undefined) settings.endpoint = endpoint;
-  const client = guarded((given as SchedulerClient | undefined) ?? new SchedulerClient(settings));
+  const own = () => new SchedulerClient(settingsFor({ region, endpoint }, timeoutMs));
+  const client = guarded((given as SchedulerClient | undefined) ?? own());
   return {
     async create({ name, at, input, deadLetterArn }) {
       try {

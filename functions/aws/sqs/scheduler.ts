@@ -4,10 +4,10 @@
  */
 
 import { createHash } from 'node:crypto';
-import { onDemand } from '../../../core/kit/lazy.ts';
+import { onDemand, type Service } from '../../../core/kit/lazy.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { type Remedies, sdkError } from '../sdk-error.ts';
-import type { SqsCaller } from './api.ts';
+import type { SqsApi } from './api.ts';
 import type { Failure } from './batches.ts';
 import type { SchedulerOptions } from './options.ts';
 import type { QueueAddress } from './queues.ts';
@@ -22,7 +22,7 @@ export interface Scheduler {
 }
 
 /** What it uses of the connection. */
-export interface SchedulerPorts extends SqsCaller {
+export interface SchedulerPorts extends Pick<Service<SqsApi>, 'call'> {
   readonly region: string | undefined;
   onClose(close: () => void): void;
 }

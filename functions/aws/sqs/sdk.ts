@@ -9,18 +9,27 @@ import {
   ReceiveMessageCommand,
   SendMessageBatchCommand,
   SQSClient,
-  type SQSClientConfig,
 } from '@aws-sdk/client-sqs';
-import { isOnThisMachine } from '../../../core/base/loopback.ts';
 import { guarded } from '../lambda/guard.ts';
-import { localAccess } from '../local-access.ts';
+import { localAccess, settingsFor } from '../sdk-client.ts';
 import type { SqsApi } from './api.ts';
 import { attributeNames, systemAttributeNames } from './attributes.ts';
 import type { ConnectionOptions } from './options.ts';
 
+/** A long poll takes 20 s. */
+const timeoutMs = 30_000;
+
 export function openSqs(region: string | undefined, options: ConnectionOptions): SqsApi {
-  const { client: given } = options;
-  const client = guarded((given as SQSClient | undefined) ?? new SQSClient(settingsOf(region, options)));
+  const { client: given, endpoint } = options;
+  const target = { region, endpoint };
+  const own = () =>
+    new SQSClient({
+      ...localAccess(target),
+      ...settingsFor(target, timeoutMs),
+      // With an endpoint of your own the URLs only name the queues.
+      ...(endpoint !== undefined && { useQueueUrlAsEndpoint: false }),
+    });
+  const client = guarded((given as SQSClient | undefined) ?? own());
   return {
     async send(QueueUrl, entries) {
       const { Failed = [] } = await client.send(
@@ -66,18 +75,5 @@ export function openSqs(region: string | undefined, options: ConnectionOptions):
     close() {
       if (!given) client.destroy();
     },
-  };
-}
-
-/** Without an end, a call that is never answered would hold its job for ever. A long poll takes 20 s. */
-const timeouts = { connectionTimeout: 2_000, requestTimeout: 30_000, throwOnRequestTimeout: true };
-
-function settingsOf(region: string | undefined, { endpoint }: ConnectionOptions): SQSClientConfig {
-  return {
-    requestHandler: timeouts,
-    ...(endpoint !== undefined && isOnThisMachine(endpoint) && localAccess),
-    ...(region !== undefined && { region }),
-    // With an endpoint of your own the URLs only name the queues.
-    ...(endpoint !== undefined && { endpoint, useQueueUrlAsEndpoint: false }),
   };
 }

@@ -2,11 +2,10 @@
 
 import { config, shown } from '../../../core/base/errors.ts';
 import type { PayloadStore } from '../../../core/contract/store.ts';
-import { onDemand } from '../../../core/kit/lazy.ts';
+import { serviceOf } from '../../../core/kit/lazy.ts';
 import { checkStorage } from '../storage/access.ts';
 import { storageError } from '../storage/errors.ts';
 import type { BlobPayloadsOptions } from './options.ts';
-import type { BlobApi } from './sdk.ts';
 
 export type { BlobPayloadsOptions } from './options.ts';
 
@@ -27,21 +26,11 @@ export function blobPayloads(options: BlobPayloadsOptions): PayloadStore {
     );
   }
   checkStorage(options, 'blobPayloads()');
-  const failure = {
-    service: 'Blob storage',
-    where: `container ${container}`,
-    sdk: '@azure/storage-blob',
-  };
-  const api = onDemand(async () => (await import('./sdk.ts')).openBlobs(options));
-
-  async function call<T>(during: string, work: (api: BlobApi) => Promise<T>): Promise<T> {
-    try {
-      return await work(await api());
-    } catch (error) {
-      throw storageError(failure, during, error);
-    }
-  }
-
+  const failure = { service: 'Blob storage', where: `container ${container}`, sdk: '@azure/storage-blob' };
+  const { call } = serviceOf(
+    async () => (await import('./sdk.ts')).openBlobs(options),
+    (during, error) => storageError(failure, during, error),
+  );
   return {
     put: (key, bytes) => call('keeping a payload', (blobs) => blobs.put(prefix + key, bytes)),
     get: (key, maxBytes) => call('fetching a payload', (blobs) => blobs.get(prefix + key, maxBytes)),

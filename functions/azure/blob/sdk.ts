@@ -1,20 +1,15 @@
 /** The only file that imports the SDK. It is loaded on first use: that takes longer than all the rest. */
 
 import { BlobServiceClient } from '@azure/storage-blob';
+import type { PayloadStore } from '../../../core/contract/store.ts';
 import { storageAccess } from '../storage/access.ts';
 import { codeOf } from '../storage/errors.ts';
 import type { BlobPayloadsOptions } from './options.ts';
 
-export interface BlobApi {
-  put(name: string, bytes: Uint8Array): Promise<void>;
-  get(name: string, maxBytes: number): Promise<Uint8Array | null>;
-  delete(name: string): Promise<void>;
-}
-
 const timeoutMs = 60_000;
 const retryOptions = { maxTries: 4, retryDelayInMs: 250, maxRetryDelayInMs: 3_000 };
 
-export function openBlobs(options: BlobPayloadsOptions): BlobApi {
+export function openBlobs(options: BlobPayloadsOptions): PayloadStore {
   const access = storageAccess(options);
   const service =
     'connectionString' in access

@@ -3,6 +3,7 @@
 import { checkInteger } from '../../../core/base/checks.ts';
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import { LongshoreError } from '../../../core/base/errors.ts';
+import { type Service, serviceOf } from '../../../core/kit/lazy.ts';
 import type { Access } from './access.ts';
 import type { Administration, Prepare } from './administration.ts';
 import type { ServiceBusApi } from './api.ts';
@@ -10,17 +11,13 @@ import { serviceBusError } from './errors.ts';
 import type { ConnectionOptions } from './options.ts';
 import { type QueueAddress, type Queues, resolveQueues } from './queues.ts';
 
-export interface Connection {
+export interface Connection extends Service<ServiceBusApi> {
   readonly clock: Clock;
   readonly queues: Queues;
   /** Throws `CONFIG` for a queue that is not known. */
   addressOf(queue: string): QueueAddress;
-  api(): Promise<ServiceBusApi>;
-  /** Runs `work`; what the SDK throws comes out as a LongshoreError. `during` is for people. */
-  call<T>(during: string, work: (api: ServiceBusApi) => Promise<T>): Promise<T>;
   /** `null` for an emulator. */
   administration(): Promise<Administration | null>;
-  close(): Promise<void>;
 }
 
 /**
@@ -38,23 +35,12 @@ export function createConnection(
   const queues = resolveQueues(options);
   // The SDK itself would wait half a minute between two tries.
   const retries = { maxRetries, timeoutInMs: timeoutMs, retryDelayInMs: 500, maxRetryDelayInMs: 5_000 };
-  let opening: Promise<ServiceBusApi> | null = null;
-
-  function api(): Promise<ServiceBusApi> {
-    opening ??= open();
-    return opening;
-  }
 
   async function open(): Promise<ServiceBusApi> {
-    try {
-      const opened = access();
-      if ('connectionString' in opened) await refuseBasic();
-      const { openServiceBus } = await import('./sdk.ts');
-      return openServiceBus(opened, retries);
-    } catch (error) {
-      opening = null; // a missing setting may be set by the next time
-      throw error;
-    }
+    const opened = access();
+    if ('connectionString' in opened) await refuseBasic();
+    const { openServiceBus } = await import('./sdk.ts');
+    return openServiceBus(opened, retries);
   }
 
   async function administration(): Promise<Administration | null> {
@@ -74,22 +60,10 @@ export function createConnection(
   }
 
   return {
+    ...serviceOf(open, serviceBusError),
     clock,
     queues,
     administration,
     addressOf: queues.of,
-    api,
-    async call(during, work) {
-      try {
-        return await work(await api());
-      } catch (error) {
-        throw serviceBusError(during, error);
-      }
-    },
-    async close() {
-      const opened = opening;
-      opening = null;
-      await (await opened?.catch(() => null))?.close();
-    },
   };
 }
