@@ -27,16 +27,10 @@ export const wrongConfig = (message: string): CliError => new CliError('CONFIG',
 export const unsupported = (message: string): CliError => new CliError('UNSUPPORTED', 1, message);
 export const notFound = (message: string): CliError => new CliError('NOT_FOUND', 3, message);
 
-interface Explained {
-  readonly code: string;
-  readonly message: string;
-  readonly exit: ExitCode;
-}
-
 /** What these say is that the caller's values are wrong, and nothing was done. */
 const wrongValues = ['PAYLOAD', 'OPTION', 'LIMIT', 'UNKNOWN_JOB'];
 
-export function explain(error: unknown): Explained {
+export function explain(error: unknown): { code: string; message: string; exit: ExitCode } {
   if (error instanceof CliError) {
     return { code: error.code, message: withoutCredentials(error.message), exit: error.exit };
   }

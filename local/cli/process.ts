@@ -1,6 +1,7 @@
 /** The edge to the process: streams, signals, warnings and the exit. */
 
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { systemClock } from '../../core/base/clock.ts';
 import type { Io } from './io.ts';
 import { run } from './run.ts';
@@ -71,8 +72,6 @@ async function watched(entry: string, argv: readonly string[]): Promise<number> 
   process.on('SIGINT', () => {});
   process.on('SIGTERM', () => child.kill('SIGTERM'));
   process.on('SIGHUP', () => child.kill('SIGTERM'));
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('exit', (code) => resolve(code ?? 0));
-  });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  return code ?? 0;
 }

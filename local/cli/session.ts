@@ -1,33 +1,17 @@
 /** The config, the backend and the client of one command: loaded when first asked for, closed at its end. */
 
 import type { QueueAdmin } from '../../core/contract/admin.ts';
-import type { QueueBackend } from '../../core/contract/queue.ts';
-import type { Stores } from '../../core/contract/store.ts';
-import type { Client } from '../../core/enqueue/client.ts';
 import { connect } from '../../core/enqueue/connect.ts';
 import { onDemand } from '../../core/kit/lazy.ts';
 import { within } from '../waiting.ts';
-import { type Config, findConfig, loadConfig } from './config/config.ts';
+import { findConfig, loadConfig } from './config/config.ts';
 import { hint } from './config/nearest.ts';
 import { notFound, unsupported } from './errors.ts';
 import type { Io } from './io.ts';
 
-export interface Session {
-  /** Where the config is, without loading it. */
-  configPath(): string;
-  config(): Promise<Config>;
-  backend(): Promise<QueueBackend>;
-  /** What stands beside the backend; `undefined` = it keeps its state itself. */
-  store(): Promise<Partial<Stores> | undefined>;
-  client(): Promise<Client>;
-  /** Throws `UNSUPPORTED` on a backend that cannot be administered. */
-  admin(what: string): Promise<QueueAdmin>;
-  /** `names`, each known to the app or to the backend; without any, all of them. Throws `NOT_FOUND`. */
-  queues(names: readonly string[]): Promise<readonly string[]>;
-  close(): Promise<void>;
-}
+export type Session = ReturnType<typeof createSession>;
 
-export function createSession(io: Io, configPath: string | undefined): Session {
+export function createSession(io: Io, configPath: string | undefined) {
   const opened: { close?(): Promise<void> }[] = [];
   function kept<T extends (typeof opened)[number] | undefined>(one: T): T {
     if (one) opened.push(one);
@@ -42,19 +26,23 @@ export function createSession(io: Io, configPath: string | undefined): Session {
     return connect(app, opened, beside ? { store: beside } : {});
   });
   return {
+    /** Where the config is, without loading it. */
     configPath: () => findConfig(io.cwd, configPath),
     config,
     backend,
+    /** What stands beside the backend; `undefined` = it keeps its state itself. */
     store,
     client,
-    async admin(what) {
+    /** Throws `UNSUPPORTED` on a backend that cannot be administered. */
+    async admin(what: string): Promise<QueueAdmin> {
       const { admin, name } = await backend();
       if (admin) return admin;
       throw unsupported(
         `Backend "${name}" cannot ${what}: it offers no administration. Use the broker's own tools.`,
       );
     },
-    async queues(names) {
+    /** `names`, each known to the app or to the backend; without any, all of them. Throws `NOT_FOUND`. */
+    async queues(names: readonly string[]): Promise<readonly string[]> {
       const { app } = await config();
       const { admin } = await backend();
       const used = admin ? (await admin.stats()).map(({ queue }) => queue) : [];
@@ -65,7 +53,7 @@ export function createSession(io: Io, configPath: string | undefined): Session {
         throw notFound(`There is no queue "${unknown}" here.${hint(unknown, known)}`);
       return names.length > 0 ? [...new Set(names)] : known;
     },
-    async close() {
+    async close(): Promise<void> {
       // One that was not opened in time is left to the end of the process, and so is one that does not close.
       const closed = Promise.all(opened.map((one) => one.close?.()));
       await within<unknown>(io.clock, longestCloseMs, closed, () => {});

@@ -145,18 +145,12 @@ const migrate = defineCommand({
   },
 });
 
-interface Migrated {
-  readonly how: 'migrate' | 'none';
-  readonly from: number | null;
-  readonly to: number | null;
-}
-
-async function migrated(what: Pick<QueueBackend, 'migrate'>): Promise<Migrated> {
+async function migrated(what: Pick<QueueBackend, 'migrate'>) {
   if (!what.migrate) return { how: 'none', from: null, to: null };
   return { how: 'migrate', ...(await what.migrate()) };
 }
 
-function migratedText(name: string, { how, from, to }: Migrated): string {
+function migratedText(name: string, { how, from, to }: Awaited<ReturnType<typeof migrated>>): string {
   if (how === 'none') return `${name} was opened. It has no tables to bring up to date.`;
   if (from === to) return `${name} is at version ${to}, nothing to do.`;
   return `${name} went from version ${from ?? 'none'} to ${to}.`;

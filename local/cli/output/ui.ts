@@ -12,15 +12,9 @@ export interface Column<Row> {
   readonly style?: (row: Row) => Style | null;
 }
 
-export interface Ui {
-  paint(style: Style, text: string): string;
-  /** Aligned columns under dim titles. On a terminal the last one is cut to what is left of a line. */
-  table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string;
-  /** `name   value` lines; a `null` value leaves its line out. */
-  facts(pairs: readonly (readonly [string, string | null])[]): string;
-}
+export type Ui = ReturnType<typeof createUi>;
 
-export function createUi(options: { colour: boolean; columns: number | null }): Ui {
+export function createUi(options: { colour: boolean; columns: number | null }) {
   const { columns: width } = options;
   const paint = (style: Style, text: string): string =>
     options.colour ? styleText(style, text, { validateStream: false }) : text;
@@ -28,7 +22,8 @@ export function createUi(options: { colour: boolean; columns: number | null }): 
     text.length > room ? `${text.slice(0, Math.max(0, room - 1))}…` : text;
   return {
     paint,
-    table(rows, columns) {
+    /** Aligned columns under dim titles. On a terminal the last one is cut to what is left of a line. */
+    table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
       const cells = rows.map((row) => columns.map(({ value }) => plain(value(row))));
       const widths = columns.map(({ title }, i) =>
         Math.max(title.length, ...cells.map((line) => line[i]!.length)),
@@ -54,7 +49,8 @@ export function createUi(options: { colour: boolean; columns: number | null }): 
       );
       return [head, ...body].map((line) => line.trimEnd()).join('\n');
     },
-    facts(pairs) {
+    /** `name   value` lines; a `null` value leaves its line out. */
+    facts(pairs: readonly (readonly [string, string | null])[]): string {
       const shown = pairs.filter((pair): pair is readonly [string, string] => pair[1] !== null);
       const longest = Math.max(0, ...shown.map(([name]) => name.length));
       return shown

@@ -33,21 +33,9 @@ export interface Call {
   readonly thrown: unknown;
 }
 
-export interface ServiceBusTrigger {
-  /** Receives up to `max` messages, or none after `waitMs`. */
-  receive(queue: string, max: number, waitMs: number): Promise<ServiceBusReceivedMessage[]>;
-  /** Calls the queue's function with a message, and settles it. */
-  call(queue: string, message: ServiceBusReceivedMessage): Promise<Call>;
-  /** Rejects when the lock was lost. */
-  renew(queue: string, message: ServiceBusReceivedMessage): Promise<void>;
-  /** Receives the ready messages, and calls the queue's function once per message. */
-  poll(queue: string): Promise<Call[]>;
-  /** Receives the ready messages and does nothing, like a process that dies at once. */
-  lose(queue: string): Promise<number>;
-  close(): Promise<void>;
-}
+export type ServiceBusTrigger = ReturnType<typeof createServiceBusTrigger>;
 
-export function createServiceBusTrigger(options: TriggerOptions): ServiceBusTrigger {
+export function createServiceBusTrigger(options: TriggerOptions) {
   const { host, clock, functionTimeoutMs, maxConcurrentCalls = 16, entityOf = (name) => name } = options;
   const client = new ServiceBusClient(options.connectionString, { retryOptions: { maxRetries: 0 } });
   const receivers = new Map<string, ServiceBusReceiver>();
@@ -74,6 +62,7 @@ export function createServiceBusTrigger(options: TriggerOptions): ServiceBusTrig
     return receiver;
   }
 
+  /** Receives up to `max` messages, or none after `waitMs`. */
   async function receive(queue: string, max: number, waitMs: number): Promise<ServiceBusReceivedMessage[]> {
     const before = lastCalls.get(queue) ?? Promise.resolve();
     const mine = before.then(() => receiverOf(queue).receiveMessages(max, { maxWaitTimeInMs: waitMs }));
@@ -95,6 +84,7 @@ export function createServiceBusTrigger(options: TriggerOptions): ServiceBusTrig
     return found.name;
   }
 
+  /** Calls the queue's function with a message, and settles it. */
   async function call(queue: string, message: ServiceBusReceivedMessage): Promise<Call> {
     const receiver = receiverOf(queue);
     const invoked = host.invoke(functionOf(queue), bodyOf(message), metadataOf(message)).then(
@@ -114,10 +104,12 @@ export function createServiceBusTrigger(options: TriggerOptions): ServiceBusTrig
   return {
     receive,
     call,
-    async renew(queue, message) {
+    /** Rejects when the lock was lost. */
+    async renew(queue: string, message: ServiceBusReceivedMessage) {
       await receiverOf(queue).renewMessageLock(message);
     },
-    async poll(queue) {
+    /** Receives the ready messages, and calls the queue's function once per message. */
+    async poll(queue: string) {
       const calls: Call[] = [];
       await forEach(
         await look(queue),
@@ -126,7 +118,8 @@ export function createServiceBusTrigger(options: TriggerOptions): ServiceBusTrig
       );
       return calls;
     },
-    lose: async (queue) => (await look(queue)).length,
+    /** Receives the ready messages and does nothing, like a process that dies at once. */
+    lose: async (queue: string) => (await look(queue)).length,
     close: () => client.close(),
   };
 }
