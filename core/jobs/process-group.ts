@@ -1,6 +1,7 @@
 /** A child process with everything it starts: run to its end, or ended as a whole. POSIX only. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keepEnds } from './text.ts';
@@ -54,6 +55,8 @@ export async function runCommand(command: Command, signal: AbortSignal): Promise
     detached: true, // a session and a process group of its own, to be signalled as one
     stdio: [command.stdin === null ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   });
+  const { pid } = child;
+  if (pid === undefined) throw (await once(child, 'error'))[0]; // it could not be started
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
   const exited = new Promise<Pick<CommandEnd, 'code' | 'signal'>>((resolve, reject) => {
     child.once('error', reject);
@@ -66,8 +69,6 @@ export async function runCommand(command: Command, signal: AbortSignal): Promise
   child.stderr?.on('data', stderr.add);
   child.stdin?.on('error', () => {}); // the command need not read what it is given
   child.stdin?.end(command.stdin);
-  const { pid } = child;
-  if (pid === undefined) return exited.then(unreachable);
 
   if (groups.size === 0) process.on('exit', killAll);
   groups.add(pid);
@@ -140,8 +141,4 @@ async function outputsEnd(child: ChildProcess, closed: Promise<void>): Promise<v
   await Promise.race([closed, sleep(settleMs)]);
   child.stdout?.destroy();
   child.stderr?.destroy();
-}
-
-function unreachable(): never {
-  throw new Error('A process without an id has exited.');
 }
