@@ -12,14 +12,6 @@ import type { PostgresState } from './state.ts';
 /** A longer statement would keep other writers waiting for more than some 10 ms. */
 const chunkSize = 1000;
 
-/** Queues by name. */
-interface Queues {
-  /** Those that may not be known yet. */
-  readonly fresh: readonly string[];
-  /** Those whose idle workers are notified. */
-  readonly notified: readonly string[];
-}
-
 const none: ReadonlySet<number> = new Set();
 
 export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSender['enqueue'] {
@@ -39,7 +31,7 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
     const notified: string[] = [];
     const owed: string[] = [];
     for (const queue of queues) (state.notifier.mayNotify(queue) ? notified : owed).push(queue);
-    const copies = await write(messages, { fresh, notified }).catch((error) => {
+    const copies = await write(messages, fresh, notified).catch((error) => {
       for (const queue of notified) state.notifier.owe(queue);
       throw error;
     });
@@ -49,24 +41,17 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
     return copies;
   }
 
-  async function write(messages: readonly OutgoingMessage[], queues: Queues): Promise<ReadonlySet<number>> {
+  /**
+   * @param fresh queues that may not be known yet
+   * @param notified queues whose idle workers are notified
+   */
+  async function write(
+    messages: readonly OutgoingMessage[],
+    fresh: readonly string[],
+    notified: readonly string[],
+  ): Promise<ReadonlySet<number>> {
     const since = sinceOf(messages);
-    const values = valuesOf(messages, queues);
-    if (since === null) {
-      try {
-        await send(someNew, [state.at(), ageingMs, ...values]);
-        return none;
-      } catch (error) {
-        if (!isCopy((error as LongshoreError).cause)) throw error; // else nothing was written
-      }
-    }
-    const [row] = await send(some, [state.at(), ageingMs, since, ...values]);
-    const positions = row![0] as number[] | null;
-    return positions === null ? none : new Set(positions);
-  }
-
-  function valuesOf(messages: readonly OutgoingMessage[], { fresh, notified }: Queues): unknown[] {
-    return [
+    const values = [
       textArray(fresh),
       textArray(messages.map(({ id }) => id)),
       textArray(messages.map(({ queue }) => queue)),
@@ -78,6 +63,17 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
       state.channel,
       textArray(notified),
     ];
+    if (since === null) {
+      try {
+        await send(someNew, [state.at(), ageingMs, ...values]);
+        return none;
+      } catch (error) {
+        if (!isCopy((error as LongshoreError).cause)) throw error; // else nothing was written
+      }
+    }
+    const [row] = await send(some, [state.at(), ageingMs, since, ...values]);
+    const positions = row![0] as number[] | null;
+    return positions === null ? none : new Set(positions);
   }
 
   /** Never rejects. */
@@ -134,7 +130,7 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
     return hints?.isNew === true && db.mayPrepare && knownQueues.has(queue) && state.delayOf(message) === 0;
   }
 
-  const { together } = sharing(chunkSize, (messages) =>
+  const together = sharing(chunkSize, (messages) =>
     messages.length === 1 && isForOne(messages[0]!) ? storeOne(messages[0]!) : storeValid(messages),
   );
   async function enqueue(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {

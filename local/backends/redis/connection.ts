@@ -38,24 +38,11 @@ export interface LinkOptions extends RedisConnectionOptions {
   lost?(): void;
 }
 
-export interface Link {
-  /** A connected client; rejects at once when the server cannot be reached. */
-  client(): Promise<RedisClient>;
-  /** `during` names the work in the error. */
-  send(during: string, args: readonly string[]): Promise<unknown>;
-  /** Needs a connection of its own, which can then only PING. */
-  subscribe(channels: string[], listener: (message: string, channel: string) => void): Promise<void>;
-  run(during: string, script: Script, key: string, args: readonly string[]): Promise<unknown>;
-  /** Drops the connection; calls under way fail. */
-  drop(): void;
-  close(): Promise<void>;
-}
-
 const connectTimeoutMs = 5_000;
 /** How long to wait for answers that are still owed. */
 const closeTimeoutMs = 1_000;
 
-export function createLink(options: LinkOptions): Link {
+export function createLink(options: LinkOptions) {
   const { url, silenceMs, greet, lost, socket, ...rest } = options;
   const settings = {
     ...rest,
@@ -123,7 +110,7 @@ export function createLink(options: LinkOptions): Link {
   }
 
   async function ask<T>(during: string, question: (client: RedisClient) => Promise<T>): Promise<T> {
-    const client = current ?? (await link.client());
+    const client = current ?? (await open());
     begin();
     try {
       return await question(client);
@@ -136,29 +123,39 @@ export function createLink(options: LinkOptions): Link {
     }
   }
 
-  const link: Link = {
-    async client() {
-      if (current) return current;
-      if (closed) throw redisError('connecting', new Error('the backend was closed'));
-      connecting ??= connect().finally(() => {
-        connecting = null;
-      });
-      return connecting;
-    },
-    send: (during, args) => ask(during, (client) => client.sendCommand(args)),
-    subscribe: (channels, listener) => ask('listening', (client) => client.subscribe(channels, listener)),
-    async run(during, { sha, text }, key, args) {
+  /** A connected client; rejects at once when the server cannot be reached. */
+  async function open(): Promise<RedisClient> {
+    if (current) return current;
+    if (closed) throw redisError('connecting', new Error('the backend was closed'));
+    connecting ??= connect().finally(() => {
+      connecting = null;
+    });
+    return connecting;
+  }
+
+  /** `during` names the work in the error. */
+  const send = (during: string, args: readonly string[]): Promise<unknown> =>
+    ask(during, (client) => client.sendCommand(args));
+
+  return {
+    client: open,
+    send,
+    /** Needs a connection of its own, which can then only PING. */
+    subscribe: (channels: string[], listener: (message: string, channel: string) => void): Promise<void> =>
+      ask('listening', (client) => client.subscribe(channels, listener)),
+    async run(during: string, { sha, text }: Script, key: string, args: readonly string[]): Promise<unknown> {
       try {
-        return await link.send(during, ['EVALSHA', sha, '1', key, ...args]);
+        return await send(during, ['EVALSHA', sha, '1', key, ...args]);
       } catch (error) {
         if (!isUnknownScript((error as Error).cause)) throw error;
-        return link.send(during, ['EVAL', text, '1', key, ...args]);
+        return send(during, ['EVAL', text, '1', key, ...args]);
       }
     },
-    drop() {
+    /** Drops the connection; calls under way fail. */
+    drop(): void {
       if (current) dropClient(current, new Error('the connection was dropped'));
     },
-    async close() {
+    async close(): Promise<void> {
       closed = true;
       watch.stop();
       await connecting?.catch(() => {});
@@ -170,7 +167,6 @@ export function createLink(options: LinkOptions): Link {
       clearTimeout(late);
     },
   };
-  return link;
 }
 
 function discard(client: RedisClient): void {

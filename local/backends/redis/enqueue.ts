@@ -94,7 +94,7 @@ export function createEnqueue(state: RedisState): JobSender['enqueue'] {
     }
   }
 
-  return sharing(mostMessages, store).together;
+  return sharing(mostMessages, store);
 }
 
 const failed = ({ id }: OutgoingMessage, error: unknown): SendResult => ({

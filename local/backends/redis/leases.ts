@@ -7,7 +7,7 @@ import { scripts } from './scripts.ts';
 import { arrivalOf, idOf } from './sort-key.ts';
 import type { RedisState } from './state.ts';
 
-export type LeaseRequest = Pick<FetchRequest, 'queues' | 'max' | 'leaseMs'>;
+type LeaseRequest = Pick<FetchRequest, 'queues' | 'max' | 'leaseMs'>;
 
 export interface Leased {
   readonly leases: JobLease[];
@@ -15,18 +15,7 @@ export interface Leased {
   readonly nextDelayedMs: number | null;
 }
 
-export interface Leases {
-  /** @param listens whether a worker that finds nothing waits to be woken */
-  lease(request: LeaseRequest, listens?: boolean): Promise<Leased>;
-  /** Settles at most `mostPerCall` acks of a queue, then leases up to `max` of its jobs. */
-  ackAndLease(
-    queue: string,
-    acks: readonly Ack[],
-    max: number,
-    leaseMs: number,
-    listens?: boolean,
-  ): Promise<Leased & { settled: boolean[] }>;
-}
+export type Leases = ReturnType<typeof createLeases>;
 
 type LeaseAnswer = [
   flags: string,
@@ -40,10 +29,17 @@ type HeadsAnswer = [nextDelayedMs: number | null, membersAndRanks: string[]];
 
 export const mostPerCall = 1_000;
 
-export function createLeases(state: RedisState): Leases {
+export function createLeases(state: RedisState) {
   const { clock, link } = state;
 
-  const ackAndLease: Leases['ackAndLease'] = async (queue, acks, max, leaseMs, listens = false) => {
+  /** Settles at most `mostPerCall` acks of a queue, then leases up to `max` of its jobs. */
+  async function ackAndLease(
+    queue: string,
+    acks: readonly Ack[],
+    max: number,
+    leaseMs: number,
+    listens = false,
+  ): Promise<Leased & { settled: boolean[] }> {
     // 88 random bits. With the time that follows, the token of an earlier lease never comes again.
     const nonce = max > 0 ? randomBytes(9).toString('base64url').slice(0, 11) : '';
     const args = [...state.common(), nonce, `${max}`, `${leaseMs}`, `${acks.length}`, listens ? '1' : '0'];
@@ -72,7 +68,7 @@ export function createLeases(state: RedisState): Leases {
     }
     const settled = acks.map((_, i) => flags === '' || flags[i] === '1'); // '' = all were settled
     return { settled, nextDelayedMs, leases };
-  };
+  }
 
   /** Several queues share one order: compares their first jobs, then leases from each as many as are among the first. */
   async function leaseFromMany(
@@ -111,7 +107,8 @@ export function createLeases(state: RedisState): Leases {
 
   return {
     ackAndLease,
-    async lease({ queues, max: wanted, leaseMs }, listens = false) {
+    /** @param listens whether a worker that finds nothing waits to be woken */
+    async lease({ queues, max: wanted, leaseMs }: LeaseRequest, listens = false): Promise<Leased> {
       const max = Math.min(wanted, mostPerCall);
       const distinct = [...new Set(queues)];
       if (distinct.length === 1) return ackAndLease(distinct[0]!, [], max, leaseMs, listens);

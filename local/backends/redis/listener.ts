@@ -3,21 +3,13 @@
 import type { Waiters } from '../shared/waiters.ts';
 import { createLink, type LinkOptions } from './connection.ts';
 
-export interface Listener {
-  /** Listens to these channels from now on. */
-  start(channels: readonly string[]): void;
-  /** Whether it listens to all of them. */
-  hears(channels: readonly string[]): boolean;
-  /** A message was missed, so the connection may be dead: listens on a new one. */
-  reconnect(): void;
-  close(): Promise<void>;
-}
+export type Listener = ReturnType<typeof createListener>;
 
 const retryMs = 500;
 /** A connection can die unnoticed. A PING asks whether it still lives. */
 const pingMs = 5_000;
 
-export function createListener(options: LinkOptions, waiters: Waiters): Listener {
+export function createListener(options: LinkOptions, waiters: Waiters) {
   const link = createLink({ ...options, lost });
   const wanted = new Set<string>();
   const heard = new Set<string>();
@@ -58,14 +50,17 @@ export function createListener(options: LinkOptions, waiters: Waiters): Listener
   }
 
   return {
-    start(channels) {
+    /** Listens to these channels from now on. */
+    start(channels: readonly string[]): void {
       const before = wanted.size;
       for (const channel of channels) wanted.add(channel);
       if (wanted.size > before) void subscribe();
     },
-    hears: (channels) => channels.every((channel) => heard.has(channel)),
+    /** Whether it listens to all of them. */
+    hears: (channels: readonly string[]): boolean => channels.every((channel) => heard.has(channel)),
+    /** A message was missed, so the connection may be dead: listens on a new one. */
     reconnect: link.drop,
-    async close() {
+    async close(): Promise<void> {
       closed = true;
       clearTimeout(retrying);
       clearInterval(pinging);

@@ -61,9 +61,9 @@ export interface Whole extends JobRecord {
 }
 
 export function wholeOf(queue: string, id: string, found: Found): Whole | null {
-  const [ended, text, state, where, score] = found;
+  const [ended, text] = found;
   try {
-    if (text) return livingOf(queue, id, text, state ?? null, where!, score ?? null);
+    if (text) return livingOf(queue, id, text, found);
     return ended ? endedOf(queue, id, ended) : null;
   } catch (cause) {
     throw new LongshoreError(
@@ -74,14 +74,7 @@ export function wholeOf(queue: string, id: string, found: Found): Whole | null {
   }
 }
 
-function livingOf(
-  queue: string,
-  id: string,
-  text: string,
-  state: string | null,
-  where: string,
-  score: string | null,
-): Whole {
+function livingOf(queue: string, id: string, text: string, [, , state, where, score]: Found): Whole {
   const [head, progress, reports] = state ? lines(state, 3) : ['0 0 0 ', '', ''];
   const [attempts, , , readyAt] = head!.split(' ');
   const facts = factsOf(text);
@@ -118,16 +111,7 @@ function endedOf(queue: string, id: string, ended: string): Whole {
   };
 }
 
-interface Facts {
-  readonly sortKey: string;
-  readonly createdAt: number;
-  readonly readyAt: number;
-  readonly job: string;
-  readonly tenantId: string | null;
-  readonly body: string;
-}
-
-function factsOf(text: string): Facts {
+function factsOf(text: string) {
   const [head, names, body] = lines(text, 3);
   const [sortKey, createdAt, readyAt = createdAt] = head!.split(' ');
   const [job, tenantId = null] = JSON.parse(names!) as [string, string?];
@@ -140,6 +124,8 @@ function factsOf(text: string): Facts {
     body: body!,
   };
 }
+
+type Facts = ReturnType<typeof factsOf>;
 
 function recordOf(queue: string, id: string, facts: Facts, progress: string, reports: string) {
   const { sortKey, createdAt, job, tenantId, body } = facts;
@@ -159,16 +145,9 @@ function recordOf(queue: string, id: string, facts: Facts, progress: string, rep
 
 /** The first lines, one by one, and then the rest as one text. */
 function lines(text: string, count: number): string[] {
-  const parts: string[] = [];
-  let from = 0;
-  while (parts.length < count - 1) {
-    const to = text.indexOf('\n', from);
-    if (to < 0) break;
-    parts.push(text.slice(from, to));
-    from = to + 1;
-  }
-  parts.push(text.slice(from));
-  return parts;
+  const all = text.split('\n');
+  if (all.length < count) return all;
+  return [...all.slice(0, count - 1), all.slice(count - 1).join('\n')];
 }
 
 export function publicRecord({ arrival: _, body: __, attempt: ___, ...record }: Whole): JobRecord {
@@ -192,16 +171,8 @@ export function heldOf(queue: string, id: string, found: Found): MovedJob | null
   };
 }
 
-export function deadLetterOf({
-  id,
-  queue,
-  job,
-  reason,
-  error,
-  attempt,
-  finishedAt,
-  body,
-}: Whole): DeadLetter {
+export function deadLetterOf(whole: Whole): DeadLetter {
+  const { id, queue, job, reason, error, attempt, finishedAt, body } = whole;
   return { id, queue, job, reason: reason!, error: error ?? '', attempt, diedAt: finishedAt!, body };
 }
 

@@ -3,21 +3,16 @@
 import { config, LongshoreError } from '../../../core/base/errors.ts';
 import type { RedisClient } from './connection.ts';
 
-export interface ServerCheck {
-  readonly prefix: string;
-  /** Called once for each thing that is wrong and still lets the queue work. */
-  warn(message: string): void;
-}
-
 /** 6.2 is the first with ZMSCORE. Valkey says 7.2 or more here. */
 const oldest = [6, 2] as const;
 
 /** Version of what is stored. A release that stores something else raises it. */
 const storedVersion = 1;
 
-export function createServerCheck({ prefix, warn }: ServerCheck): (client: RedisClient) => Promise<void> {
+/** @param warn called once for each thing that is wrong and still lets the queue work */
+export function createServerCheck(prefix: string, warn: (message: string) => void) {
   const warned = new Set<string>();
-  return async (client) => {
+  return async (client: RedisClient): Promise<void> => {
     await checkVersion(client, prefix);
     const sections = await Promise.all(
       ['server', 'memory', 'replication'].map((section) =>

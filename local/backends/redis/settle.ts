@@ -8,20 +8,19 @@ import type {
   JobSource,
   Nack,
 } from '../../../core/contract/queue.ts';
-import { lostAttempt } from '../shared/defaults.ts';
+import { lostFormat } from '../shared/defaults.ts';
 import { type Leases, mostPerCall } from './leases.ts';
 import { reportText } from './rows.ts';
 import { slices } from './slices.ts';
 import type { RedisState } from './state.ts';
 
-export type Settler = JobSettler &
-  Pick<JobSource, 'reapExpired'> &
-  Required<Pick<BackendHints, 'ackAndFetch'>>;
-
 const mostReaped = 200;
 
-export function createSettler(state: RedisState, { lease, ackAndLease }: Leases): Settler {
-  const lost = lostReport();
+export function createSettler(
+  state: RedisState,
+  { lease, ackAndLease }: Leases,
+): JobSettler & Pick<JobSource, 'reapExpired'> & Required<Pick<BackendHints, 'ackAndFetch'>> {
+  const lost = lostFormat('%s', '%s', '%s'); // for Lua's `string.format`
 
   async function ack(acks: readonly Ack[]): Promise<boolean[]> {
     const settled: boolean[] = new Array(acks.length);
@@ -98,15 +97,4 @@ export function createSettler(state: RedisState, { lease, ackAndLease }: Leases)
       }
     },
   };
-}
-
-/** For Lua's `string.format`, which fills in attempt, start and end. */
-function lostReport(): string {
-  const [number, start, end] = [-1, -2, -3];
-  const text = JSON.stringify({ ...lostAttempt(number), startedAt: start, endedAt: end });
-  return text
-    .replaceAll('%', '%%')
-    .replace(`:${number},`, ':%s,')
-    .replace(`:${start},`, ':%s,')
-    .replace(`:${end}`, ':%s');
 }

@@ -1,57 +1,23 @@
 /** What the parts of the backend share: one connection, the names of keys, and the queues that are known. */
 
-import type { Clock } from '../../../core/base/clock.ts';
-import type { Retention } from '../../../core/contract/store.ts';
 import type { Waiters } from '../shared/waiters.ts';
-import { createLink, type Link } from './connection.ts';
+import { createLink } from './connection.ts';
 import type { ResolvedOptions } from './options.ts';
 import { scripts } from './scripts.ts';
 import { createServerCheck } from './server.ts';
 
-export interface RedisState {
-  readonly link: Link;
-  readonly clock: Clock;
-  readonly prefix: string;
-  readonly maxBodyBytes: number;
-  readonly retention: Retention;
-  /** Whether completed jobs are kept at all. */
-  readonly keepsCompleted: boolean;
-  readonly ageingMs: number;
-  /** Epoch ms in a test; '' = the script takes the server's time. */
-  at(): string;
-  /** What the keys of a queue begin with. */
-  base(queue: string): string;
-  /** Where the queue's workers listen; '' = nobody is notified. */
-  channel(queue: string): string;
-  /** Where an idempotency key is stored. */
-  key(key: string): string;
-  /** The arguments that the scripts `lease`, `manage` and `transfer` begin with. */
-  common(): string[];
-  manage(during: string, queue: string, action: string, args: readonly string[]): Promise<unknown>;
-  /** All queues ever used. `recently`: a list that is up to a second old will do. */
-  queues(recently?: boolean): Promise<string[]>;
-  /** Adds the queue to the list of all; `null` = it is known to be there. */
-  register(queue: string): Promise<void> | null;
-  /** Lets waiting fetches of this process look again. */
-  wake(): void;
-  /** Warns that old dead letters were removed for a new one. */
-  warnDropped(queue: string): void;
-}
+export type RedisState = ReturnType<typeof createState>;
 
 const repeatWarningMs = 60_000;
 
-export function createState(
-  options: ResolvedOptions,
-  waiters: Waiters,
-  warn: (message: string) => void,
-): RedisState {
+export function createState(options: ResolvedOptions, waiters: Waiters, warn: (message: string) => void) {
   const { prefix, listen, clock, serverTime, ageingMs, maxBodyBytes, retention } = options;
   const { completedBudget, deadBudget } = options;
   let known = new Set<string>();
   let knownAt = Number.NEGATIVE_INFINITY;
   const link = createLink({
     ...options.link,
-    greet: createServerCheck({ prefix, warn }),
+    greet: createServerCheck(prefix, warn),
     lost() {
       known = new Set(); // the server may have lost them
       knownAt = Number.NEGATIVE_INFINITY;
@@ -63,34 +29,44 @@ export function createState(
   const settings = [`${ageingMs}`, keepsCompleted ? '1' : '0', ...budgets.map(String)];
   const warnedAt = new Map<string, number>();
 
-  const state: RedisState = {
+  const state = {
     link,
     clock,
     prefix,
     maxBodyBytes,
     retention,
+    /** Whether completed jobs are kept at all. */
     keepsCompleted,
     ageingMs,
+    /** Epoch ms in a test; '' = the script takes the server's time. */
     at: () => (serverTime ? '' : `${Math.floor(clock.now())}`),
-    base: (queue) => `${prefix}:{${queue}}`,
-    channel: (queue) => (listen ? `${prefix}:{${queue}}:ring` : ''),
-    key: (key) => `${prefix}:key:${key}`,
+    /** What the keys of a queue begin with. */
+    base: (queue: string) => `${prefix}:{${queue}}`,
+    /** Where the queue's workers listen; '' = nobody is notified. */
+    channel: (queue: string) => (listen ? `${prefix}:{${queue}}:ring` : ''),
+    /** Where an idempotency key is stored. */
+    key: (key: string) => `${prefix}:key:${key}`,
+    /** The arguments that the scripts `lease`, `manage` and `transfer` begin with. */
     common: () => [state.at(), ...settings],
-    manage: (during, queue, action, args) =>
+    manage: (during: string, queue: string, action: string, args: readonly string[]) =>
       link.run(during, scripts.manage, state.base(queue), [...state.common(), action, ...args]),
-    async queues(recently = false) {
+    /** All queues ever used. `recently`: a list that is up to a second old will do. */
+    async queues(recently = false): Promise<string[]> {
       if (recently && performance.now() - knownAt < 1_000) return [...known];
       const names = (await link.send('listing queues', ['SMEMBERS', list])) as string[];
       known = new Set(names);
       knownAt = performance.now();
       return names.sort();
     },
-    register(queue) {
+    /** Adds the queue to the list of all; `null` = it is known to be there. */
+    register(queue: string): Promise<void> | null {
       if (known.has(queue)) return null;
       return link.send('enqueueing', ['SADD', list, queue]).then(() => void known.add(queue));
     },
+    /** Lets waiting fetches of this process look again. */
     wake: waiters.wake,
-    warnDropped(queue) {
+    /** Warns that old dead letters were removed for a new one. */
+    warnDropped(queue: string): void {
       const now = performance.now();
       if (now - (warnedAt.get(queue) ?? Number.NEGATIVE_INFINITY) < repeatWarningMs) return;
       warnedAt.set(queue, now);

@@ -3,7 +3,7 @@ import { workerRegistry } from '../../../core/kit/worker-registry.ts';
 import type { RedisState } from './state.ts';
 
 /** At one heartbeat. */
-const mostForgotten = 100;
+const mostForgotten = '100';
 
 export function redisWorkers({ link, prefix }: Pick<RedisState, 'link' | 'prefix'>): WorkerRegistry {
   const beats = `${prefix}:{workers}:beats`;
@@ -20,18 +20,11 @@ export function redisWorkers({ link, prefix }: Pick<RedisState, 'link' | 'prefix
   return workerRegistry({
     async write({ id, seenAt }, text, goneBefore) {
       const during = 'writing a heartbeat';
+      const findGone = ['ZRANGEBYSCORE', seen, '-inf', `(${goneBefore}`, 'LIMIT', '0', mostForgotten];
       const [, , gone] = await Promise.all([
         link.send(during, ['HSET', beats, id, text]),
         link.send(during, ['ZADD', seen, `${seenAt}`, id]),
-        link.send(during, [
-          'ZRANGEBYSCORE',
-          seen,
-          '-inf',
-          `(${goneBefore}`,
-          'LIMIT',
-          '0',
-          `${mostForgotten}`,
-        ]),
+        link.send(during, findGone),
       ]);
       if ((gone as string[]).length > 0) await remove(...(gone as string[]));
     },

@@ -14,3 +14,9 @@ export function lostAttempt(attempt: number): Omit<AttemptReport, 'startedAt' | 
   const message = 'The worker vanished or its lease ended before it reported a result.';
   return { attempt, outcome: 'interrupted', error: { code: 'LEASE_LOST', message }, output: null };
 }
+
+/** The same as a format for the database, which fills in attempt, start and end where the placeholders are. */
+export function lostFormat(...placeholders: readonly [attempt: string, start: string, end: string]): string {
+  const report = JSON.stringify({ ...lostAttempt(-1), startedAt: -2, endedAt: -3 }).replaceAll('%', '%%');
+  return placeholders.reduce((text, placeholder, i) => text.replace(`:${-1 - i}`, `:${placeholder}`), report);
+}

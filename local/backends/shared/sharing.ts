@@ -7,11 +7,6 @@ interface Waiting {
   readonly resolve: (results: SendResult[]) => void;
 }
 
-export interface Sharing {
-  /** Shares a round trip with the calls that come meanwhile. */
-  together(messages: readonly OutgoingMessage[]): Promise<SendResult[]>;
-}
-
 /** Round trips under way; what comes meanwhile goes with the next one. */
 const mostUnderWay = 2;
 
@@ -28,7 +23,7 @@ const worthHalving = 16;
 export function sharing(
   mostMessages: number,
   store: (messages: readonly OutgoingMessage[]) => Promise<SendResult[]>,
-): Sharing {
+): (messages: readonly OutgoingMessage[]) => Promise<SendResult[]> {
   let waiting: Waiting[] = [];
   let underWay = 0;
   let scheduled = false;
@@ -71,11 +66,9 @@ export function sharing(
     later(flush);
   }
 
-  return {
-    together: (messages) =>
-      new Promise((resolve) => {
-        waiting.push({ messages, resolve });
-        schedule(queueMicrotask); // after all other calls of this turn
-      }),
-  };
+  return (messages) =>
+    new Promise((resolve) => {
+      waiting.push({ messages, resolve });
+      schedule(queueMicrotask); // after all other calls of this turn
+    });
 }

@@ -10,7 +10,7 @@ const mostMessages = 1_000;
 /** A store that answers when it is told to, and what it was given. */
 function open() {
   const groups: { ids: string[]; answer(): void }[] = [];
-  const { together: enqueue } = sharing(mostMessages, (messages: readonly OutgoingMessage[]) => {
+  const enqueue = sharing(mostMessages, (messages: readonly OutgoingMessage[]) => {
     const { promise, resolve } = Promise.withResolvers<SendResult[]>();
     const ids = messages.map(({ id }) => id);
     groups.push({ ids, answer: () => resolve(ids.map((id) => ({ ok: true, id, duplicate: false }))) });
