@@ -46,7 +46,7 @@ function notHere(it: Draft): Verdict | null {
   const job = app.jobs.get(envelope.job);
   if (!job) {
     const isYoung = now - (envelope.schedule ?? envelope.issuedAt) < app.unknownJobGraceMs;
-    const next = isYoung ? 'It is given back: a newer worker may know it.' : 'Deploy the job, then retry it.';
+    const next = isYoung ? 'It is released: a newer worker may know it.' : 'Deploy the job, then retry it.';
     const error = new LongshoreError('UNKNOWN_JOB', `No job "${envelope.job}" is defined here. ${next}`);
     return isYoung ? release(releaseDelayMs, error) : rejected('rejected', error);
   }

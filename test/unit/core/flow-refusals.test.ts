@@ -126,7 +126,7 @@ describe('a job that is not known', () => {
         delayMs: 5000,
         error: {
           code: 'UNKNOWN_JOB',
-          message: 'No job "tomorrow" is defined here. It is given back: a newer worker may know it.',
+          message: 'No job "tomorrow" is defined here. It is released: a newer worker may know it.',
         },
       });
       b.clock.advance(5000);
