@@ -15,12 +15,6 @@ function header(out: Buffer, oid: number, length: number, hasNull: boolean): voi
   out.writeInt32BE(1, 16); // the first index
 }
 
-const empty = (oid: number): Buffer => {
-  const out = Buffer.alloc(12);
-  out.writeInt32BE(oid, 8);
-  return out;
-};
-
 const shortLength = 128;
 
 /** Long texts are measured: three times their length would cause a full garbage collection every few thousand jobs. */
@@ -29,7 +23,6 @@ const mostBytes = (text: string): number =>
 
 /** As a `text[]` parameter. */
 export function textArray(items: readonly (string | null)[]): Buffer {
-  if (items.length === 0) return empty(oids.text);
   let bytes = headerBytes;
   // By index here and below: an iterator makes an object per item.
   for (let i = 0; i < items.length; i++) bytes += 4 + (items[i] === null ? 0 : mostBytes(items[i]!));
@@ -54,30 +47,27 @@ export function textArray(items: readonly (string | null)[]): Buffer {
 
 /** As a `bigint[]` parameter; whole numbers up to 2^53. */
 export function bigintArray(items: readonly number[]): Buffer {
-  if (items.length === 0) return empty(oids.int8);
   const out = Buffer.allocUnsafe(headerBytes + items.length * 12);
   header(out, oids.int8, items.length, false);
-  let at = headerBytes;
-  for (let i = 0; i < items.length; i++) {
+  for (let i = 0, at = headerBytes; i < items.length; i++, at += 12) {
     const item = items[i]!;
     out.writeInt32BE(8, at);
     out.writeInt32BE(Math.floor(item / 2 ** 32), at + 4);
     out.writeUInt32BE(item >>> 0, at + 8);
-    at += 12;
   }
   return out;
 }
 
 /** As an `int[]` parameter. */
 export function intArray(items: readonly number[]): Buffer {
-  if (items.length === 0) return empty(oids.int4);
   const out = Buffer.allocUnsafe(headerBytes + items.length * 8);
   header(out, oids.int4, items.length, false);
-  let at = headerBytes;
-  for (let i = 0; i < items.length; i++) {
+  for (let i = 0, at = headerBytes; i < items.length; i++, at += 8) {
     out.writeInt32BE(4, at);
     out.writeInt32BE(items[i]!, at + 4);
-    at += 8;
   }
   return out;
 }
+
+/** Text without the one character that Postgres cannot store. */
+export const storable = (text: string): string => text.replaceAll('\0', '\uFFFD');

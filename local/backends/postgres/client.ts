@@ -48,3 +48,19 @@ export interface Pool {
   readonly waitingCount?: number;
   readonly options?: { readonly max?: number };
 }
+
+/** An error closes the connection, and with it the transaction that it was in. */
+export async function onClient<T>(pool: Pool, use: (client: PostgresClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  const broken = () => {}; // the current or the next statement fails; without a listener the process would end
+  client.on('error', broken);
+  try {
+    const result = await use(client);
+    client.removeListener('error', broken);
+    client.release();
+    return result;
+  } catch (error) {
+    client.release(true);
+    throw error;
+  }
+}

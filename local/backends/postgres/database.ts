@@ -20,23 +20,7 @@ export interface DatabaseOptions {
   readonly migrate?: boolean;
 }
 
-export interface Database {
-  /** The schema's name, quoted. */
-  readonly schema: string;
-  readonly pool: Pool;
-  /** How many the pool opens at most. */
-  readonly connections: number;
-  /** The tables have the version this code knows; else throws `SCHEMA_VERSION` or `CONFIG`. */
-  ready(): Promise<void>;
-  migrate(): Promise<MigrationResult>;
-  /** One statement after `ready`, sent again when the server has undone it for the sake of another. `during` is for its error. */
-  query(during: string, text: string, values: unknown[]): Promise<Row[]>;
-  /** For a statement that is sent all the time: the server parses it once per connection. Call `ready` first. */
-  prepared(during: string, text: string, values: unknown[]): Promise<Row[]>;
-  /** Whether statements can be prepared, as far as is known. */
-  readonly mayPrepare: boolean;
-  close(): Promise<void>;
-}
+export type Database = ReturnType<typeof openDatabase>;
 
 const connectTimeoutMs = 5_000;
 /** Of every statement, also in the user's pool: one that is sent into a dead connection is never answered. */
@@ -46,7 +30,7 @@ const defaultConnections = 10;
 const mostTries = 20;
 
 /** @param caller for errors, like `postgres()` */
-export function openDatabase(options: DatabaseOptions, caller = 'postgres()'): Database {
+export function openDatabase(options: DatabaseOptions, caller = 'postgres()') {
   const { url, pool: given, schema: name = 'longshore' } = options;
   const { migrate: may = process.env.NODE_ENV !== 'production' } = options;
   if ((typeof url === 'string' && url !== '') === (given !== undefined)) {
@@ -79,6 +63,7 @@ export function openDatabase(options: DatabaseOptions, caller = 'postgres()'): D
     return Object.create(known) as Statement;
   }
 
+  /** Sends a statement again when the server has undone it for the sake of another. `during` is for its error. */
   async function send(during: string, statement: Statement, values: unknown[]): Promise<Row[]> {
     for (let tries = 1; ; tries++) {
       try {
@@ -94,6 +79,7 @@ export function openDatabase(options: DatabaseOptions, caller = 'postgres()'): D
     }
   }
 
+  /** The tables have the version this code knows; else throws `SCHEMA_VERSION` or `CONFIG`. */
   function ready(): Promise<void> {
     checked ??= check().catch((error) => {
       checked = null; // the server may be back at the next call
@@ -103,26 +89,32 @@ export function openDatabase(options: DatabaseOptions, caller = 'postgres()'): D
   }
 
   return {
+    /** The schema's name, quoted. */
     schema,
     pool,
+    /** How many the pool opens at most. */
     connections: pool.options?.max ?? defaultConnections,
     ready,
-    async migrate() {
+    async migrate(): Promise<MigrationResult> {
       try {
         return await migrate(pool, schema);
       } catch (error) {
         throw postgresError('migrating', error);
       }
     },
+    /** Whether statements can be prepared, as far as is known. */
     get mayPrepare() {
       return mayPrepare;
     },
-    async query(during, text, values) {
+    /** One statement after `ready`. */
+    async query(during: string, text: string, values: unknown[]): Promise<Row[]> {
       await ready();
       return send(during, plain(text), values);
     },
-    prepared: (during, text, values) => send(during, mayPrepare ? statementOf(text) : plain(text), values),
-    close: async () => {
+    /** For a statement that is sent all the time: the server parses it once per connection. Call `ready` first. */
+    prepared: (during: string, text: string, values: unknown[]): Promise<Row[]> =>
+      send(during, mayPrepare ? statementOf(text) : plain(text), values),
+    async close(): Promise<void> {
       if (!given) await pool.end();
     },
   };

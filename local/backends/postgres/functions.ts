@@ -9,7 +9,7 @@
  */
 
 import { enqueueFunctions } from './enqueue-sql.ts';
-import { clock, hot } from './sql.ts';
+import { clock, hot, recordNames } from './sql.ts';
 
 /**
  * Whether a batch still holds a job. A renewal, which may also shorten a lease, replaces the batch's own end.
@@ -19,8 +19,6 @@ const alive = (s: string, claim: string, id: string): string => `coalesce(
   (SELECT r.until > now FROM ${s}.renewals r WHERE r.id = ${id} AND r.claim = ${claim}),
   EXISTS (SELECT FROM ${s}.leases l WHERE l.claim = ${claim} AND l.until > now))`;
 
-const recordNames =
-  'seq, id, queue, job, tenant_id, priority, created_at, ready_at, attempt, reports, progress';
 const endNames = 'ended, finished_at, reason, error';
 
 /**

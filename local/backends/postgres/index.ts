@@ -16,7 +16,7 @@ import { type DatabaseOptions, openDatabase } from './database.ts';
 import { createEnqueue } from './enqueue.ts';
 import { postgresKeys } from './keys.ts';
 import { createLeases } from './leases.ts';
-import { channelOf, createListener, notifyGapMs } from './listen.ts';
+import { channelOf, createListener, notifyGapMs, safetyPollMs } from './listen.ts';
 import { createOutbox } from './outbox.ts';
 import { postgresRecords } from './records.ts';
 import type { PostgresState } from './state.ts';
@@ -49,9 +49,6 @@ export interface PostgresBackend extends OutboxSource {}
 
 /** One listens, one is for a job's transaction, one renews leases: with fewer an idle worker polls. */
 const fewestToListen = 3;
-
-/** An idle worker that listens still looks this often: a notification can be lost with its connection. */
-const safetyPollMs = 2_000;
 
 export function postgres(urlOrOptions: string | PostgresOptions): PostgresBackend {
   const options = typeof urlOrOptions === 'string' ? { url: urlOrOptions } : urlOrOptions;
@@ -88,7 +85,7 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
     wake: () => waiters.wake(),
   };
   const leases = createLeases(state);
-  const outboxRows = createOutbox(state, { schema, listens, pollMs });
+  const outboxRows = createOutbox(state, schema, listens, pollMs);
   const { ack, nack, abandon, renew, ackAndFetch, reapExpired } = leases;
 
   return {

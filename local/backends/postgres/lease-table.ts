@@ -11,8 +11,6 @@ export interface Ownership {
   readonly id: string;
 }
 
-const tokenOf = ({ batch, version, id }: Ownership): string => `${batch}.${version}.${id}`;
-
 /** A job as `work()` of the database gives it out. */
 export type LeaseRow = readonly [
   id: string,
@@ -25,12 +23,11 @@ export type LeaseRow = readonly [
 
 export function leaseOf(row: LeaseRow, batch: string, expiresAt: number): JobLease {
   // By index: destructuring an array costs an iterator per job.
-  const owner = { batch, version: Number(row[1]), id: row[0] };
   return {
     queue: row[4],
     body: row[5],
     attempt: row[2],
-    token: tokenOf(owner),
+    token: `${batch}.${row[1]}.${row[0]}`,
     expiresAt,
     interrupted: row[3],
   };
@@ -67,16 +64,7 @@ export interface Leftovers {
  * went too early would leave a job that is neither leased nor waiting. Counting is enough, because the database settles a version
  * once, and keeps the rows when one of a call was not settled, such as a lease that is named twice.
  */
-export interface LeaseTable {
-  open(batch: string, jobs: number, expiresAt: number): void;
-  renewed(owner: Ownership, expiresAt: number): void;
-  /** Before a settlement is sent. */
-  plan(owners: readonly Ownership[]): Leftovers;
-  /** After it has been answered, with those that were settled. A lost lease stays open: the reaper needs its row. */
-  confirm(owners: readonly Ownership[], planned: Leftovers): void;
-}
-
-export function createLeaseTable(now: () => number): LeaseTable {
+export function createLeaseTable(now: () => number) {
   const batches = new Map<string, Batch>();
   /** Emptied by several settlements that were under way together: deleted with the next one. */
   let empty: string[] = [];
@@ -87,17 +75,18 @@ export function createLeaseTable(now: () => number): LeaseTable {
   }
 
   return {
-    open(name, jobs, expiresAt) {
+    open(name: string, jobs: number, expiresAt: number): void {
       if (batches.size >= 1000 && batches.size % 1000 === 0) forgetExpired();
       batches.set(name, { left: jobs, renewed: new Set(), expiresAt });
     },
-    renewed({ batch: name, id }, expiresAt) {
+    renewed({ batch: name, id }: Ownership, expiresAt: number): void {
       const batch = batches.get(name);
       if (!batch) return;
       batch.renewed.add(id);
       batch.expiresAt = expiresAt;
     },
-    plan(owners) {
+    /** Before a settlement is sent. */
+    plan(owners: readonly Ownership[]): Leftovers {
       const renewed: string[] = [];
       const settling = new Map<string, number>();
       for (let i = 0; i < owners.length; i++) {
@@ -112,7 +101,8 @@ export function createLeaseTable(now: () => number): LeaseTable {
       for (const [name, count] of settling) if (count >= batches.get(name)!.left) finished.push(name);
       return { finished, renewed };
     },
-    confirm(owners, { finished }) {
+    /** After it has been answered, with those that were settled. A lost lease stays open: the reaper needs its row. */
+    confirm(owners: readonly Ownership[], { finished }: Leftovers): void {
       for (let i = 0; i < owners.length; i++) {
         const { batch: name, id } = owners[i]!;
         const batch = batches.get(name);

@@ -9,9 +9,9 @@ import type {
   JobSettler,
   JobSource,
 } from '../../../core/contract/queue.ts';
-import { lostAttempt } from '../shared/defaults.ts';
+import { lostFormat } from '../shared/defaults.ts';
 import { reportLine } from '../shared/report-lines.ts';
-import { bigintArray, intArray, textArray } from './arrays.ts';
+import { bigintArray, intArray, storable, textArray } from './arrays.ts';
 import type { PostgresClient } from './client.ts';
 import { queryTimeoutMs } from './database.ts';
 import { Ended } from './ended.ts';
@@ -27,22 +27,24 @@ import {
 import type { PostgresState } from './state.ts';
 
 export interface Leased {
+  readonly settled: boolean[];
   readonly leases: JobLease[];
   /** In how many ms the next delayed job is ready. */
   readonly nextReadyMs: number | null;
 }
 
+type LeaseRequest = Pick<FetchRequest, 'queues' | 'max' | 'leaseMs'>;
+
 export interface Leases
   extends JobSettler,
     Pick<JobSource, 'reapExpired'>,
     Required<Pick<BackendHints, 'ackAndFetch'>> {
-  lease(request: Pick<FetchRequest, 'queues' | 'max' | 'leaseMs'>): Promise<Leased>;
+  lease(request: LeaseRequest): Promise<Leased>;
   /** Settles on a connection that has a transaction open. `committed` is to be called when it has ended well. */
   ackIn(client: PostgresClient, ack: Ack): Promise<{ settled: boolean; committed(): void }>;
 }
 
 const columns = '$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13';
-const nothing = { text: textArray([]), int: intArray([]), bigint: bigintArray([]) };
 
 export function createLeases(state: PostgresState): Leases {
   const { db, clock, keep, ageingMs } = state;
@@ -51,12 +53,9 @@ export function createLeases(state: PostgresState): Leases {
   const workSql = `SELECT * FROM ${s}.work(${columns}, $14, $15, $16, $17)`;
   const settleSql = `SELECT ${s}.settle(${columns})`;
   // `startedAt` is when the lease was given out: whether the handler ever began is unknown.
-  const lost = lostReport();
+  const lost = lostFormat('%1$s', '%2$s', '%3$s');
 
-  async function work(
-    acks: readonly Ack[],
-    { queues, max, leaseMs }: Pick<FetchRequest, 'queues' | 'max' | 'leaseMs'>,
-  ): Promise<Leased & { settled: boolean[] }> {
+  async function work(acks: readonly Ack[], { queues, max, leaseMs }: LeaseRequest): Promise<Leased> {
     await db.ready();
     const batch = randomBytes(12).toString('base64url');
     const expiresAt = clock.now() + leaseMs;
@@ -71,27 +70,21 @@ export function createLeases(state: PostgresState): Leases {
     confirm(owners, settled, planned);
     const leases = (rows as unknown as LeaseRow[]).map((row) => leaseOf(row, batch, expiresAt));
     if (leases.length > 0) table.open(batch, leases.length, expiresAt);
-    return { leases, nextReadyMs: numberOrNull(head[1]), settled };
+    return { leases, nextReadyMs: head[1] === null ? null : Number(head[1]), settled };
   }
 
   function ackValues(acks: readonly Ack[], owners: readonly Ownership[], planned: Leftovers): unknown[] {
-    const at = state.at();
-    const finished = textArray(planned.finished);
-    if (acks.length === 0) {
-      const { text, int, bigint } = nothing;
-      return [at, text, bigint, int, text, null, text, finished, text, text, text, bigint, int];
-    }
     const { batches, which } = batchesOf(owners);
     const done = acks.flatMap(({ complete }, i) => (complete ? [{ ...complete, position: i + 1 }] : []));
     return [
-      at,
+      state.at(),
       textArray(owners.map(({ id }) => id)),
       bigintArray(owners.map(({ version }) => version)),
       intArray(which),
       textArray(batches),
       keep ? textArray(acks.map(({ report }) => reportLine(report))) : null,
       textArray(planned.renewed),
-      finished,
+      textArray(planned.finished),
       textArray(done.map(({ key }) => storedKey(key))),
       textArray(done.map(({ owner }) => owner)),
       textArray(done.map(({ value }) => value)),
@@ -184,7 +177,7 @@ export function createLeases(state: PostgresState): Leases {
         owner.batch,
         end,
         reason,
-        text(error),
+        storable(error),
         reportLine(report),
         finished,
       ]);
@@ -242,22 +235,4 @@ function answers(length: number, settled: unknown): boolean[] {
     Array.isArray(settled) ? settled : String(settled).slice(1, -1).split(',').map(Number),
   );
   return Array.from({ length }, (_, i) => positions.has(i + 1));
-}
-
-const numberOrNull = (value: unknown): number | null => (value === null ? null : Number(value));
-
-/** For `format()` of Postgres: attempt, start and end are filled in there. */
-function lostReport(): string {
-  const [number, start, end] = [-1, -2, -3];
-  const text = JSON.stringify({ ...lostAttempt(number), startedAt: start, endedAt: end });
-  return text
-    .replaceAll('%', '%%')
-    .replace(`:${number},`, ':%1$s,')
-    .replace(`:${start},`, ':%2$s,')
-    .replace(`:${end}`, ':%3$s');
-}
-
-/** Text without the one character that Postgres cannot store. */
-function text(value: string): string {
-  return value.replaceAll('\0', '\uFFFD');
 }

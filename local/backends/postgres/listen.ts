@@ -5,14 +5,6 @@ import type { Waiters } from '../shared/waiters.ts';
 import type { PostgresClient } from './client.ts';
 import type { Database } from './database.ts';
 
-export interface Listener {
-  /** Starts to listen, if it does not yet. */
-  start(): void;
-  /** Whether notifications have arrived on this connection. */
-  readonly hears: boolean;
-  close(): Promise<void>;
-}
-
 const listenTimeoutMs = 5_000;
 /** In ms. */
 const usualTimes = {
@@ -30,7 +22,7 @@ export function createListener(
   channel: string,
   waiters: Waiters,
   timesMs: typeof usualTimes = usualTimes,
-): Listener {
+) {
   let client: PostgresClient | null = null;
   let started = false;
   let closed = false;
@@ -111,15 +103,17 @@ export function createListener(
   }
 
   return {
-    start() {
+    /** Starts to listen, if it does not yet. */
+    start(): void {
       if (started) return;
       started = true;
       void connect();
     },
-    get hears() {
+    /** Whether notifications have arrived on this connection. */
+    get hears(): boolean {
       return hears;
     },
-    async close() {
+    async close(): Promise<void> {
       closed = true;
       clearTimeout(timer);
       const mine = client;
@@ -129,6 +123,9 @@ export function createListener(
     },
   };
 }
+
+/** An idle worker or relay that listens still looks this often: a notification can be lost with its connection. */
+export const safetyPollMs = 2_000;
 
 /** Between two NOTIFYs of one queue. */
 export const notifyGapMs = 5;

@@ -1,7 +1,7 @@
 /** The functions of rare steps: keys, cancelling, counting, and the days of the history. */
 
 import { recordFunction } from './rows.ts';
-import { clock } from './sql.ts';
+import { clock, recordNames } from './sql.ts';
 
 const keys = (s: string): string => `
   CREATE FUNCTION ${s}.claim_key(at bigint, the_key text, the_owner text, hold bigint)
@@ -35,9 +35,6 @@ const keys = (s: string): string => `
       END IF;
     END LOOP;
   END $$;`;
-
-const recordNames =
-  'seq, id, queue, job, tenant_id, priority, created_at, ready_at, attempt, reports, progress';
 
 const cancel = (s: string): string => `
   CREATE FUNCTION ${s}.cancel(at bigint, keep boolean, the_id text) RETURNS text LANGUAGE plpgsql AS $$

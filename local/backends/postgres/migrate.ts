@@ -1,7 +1,7 @@
 /** Brings the schema to the version this code knows. Any number of processes may start together: one does it. */
 
 import { LongshoreError } from '../../../core/base/errors.ts';
-import type { Pool, PostgresClient } from './client.ts';
+import { onClient, type Pool, type PostgresClient } from './client.ts';
 import { migrations } from './schema.ts';
 
 export interface MigrationResult {
@@ -51,22 +51,6 @@ export async function versionOf(pool: Pool, schema: string): Promise<MigrationRe
     refuseNewer(schema, from);
     return { from, to: latest };
   });
-}
-
-/** An error closes the connection, and with it the transaction that it was in. */
-async function onClient<T>(pool: Pool, use: (client: PostgresClient) => Promise<T>): Promise<T> {
-  const client = await pool.connect();
-  const broken = () => {}; // the current or the next statement fails; without a listener the process would end
-  client.on('error', broken);
-  try {
-    const result = await use(client);
-    client.removeListener('error', broken);
-    client.release();
-    return result;
-  } catch (error) {
-    client.release(true);
-    throw error;
-  }
 }
 
 async function readVersion(client: PostgresClient, schema: string): Promise<number | null> {

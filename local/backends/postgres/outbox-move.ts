@@ -1,8 +1,8 @@
 /** One step of a relay: rows are read, sent and deleted in one transaction, which also holds the relays' lock. */
 
 import type { Fate, OutboxTable } from '../../outbox/table.ts';
-import { bigintArray, textArray } from './arrays.ts';
-import type { PostgresClient } from './client.ts';
+import { bigintArray, storable, textArray } from './arrays.ts';
+import { onClient, type PostgresClient } from './client.ts';
 import { postgresError } from './errors.ts';
 import { timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
@@ -19,37 +19,21 @@ export function createMove(state: PostgresState, lockName: string) {
   const { db } = state;
   const s = db.schema;
 
-  async function move(
-    target: string,
-    most: number,
-    withinMs: number,
-    send: Send,
-  ): Promise<'moved' | 'empty' | 'busy'> {
+  const move: OutboxTable['move'] = async (target, most, withinMs, send) => {
     const sql = `SELECT EXISTS (SELECT FROM ${s}.outbox WHERE target = $1)`;
     const [row] = await db.query('looking into the outbox', sql, [target]);
     if (!row![0]) return 'empty';
-    let client: PostgresClient;
-    try {
-      client = await db.pool.connect();
-    } catch (cause) {
-      throw postgresError('relaying', cause);
-    }
-    const broken = () => {}; // the current or the next statement fails
-    client.on('error', broken);
-    try {
+    return onClient(db.pool, async (client) => {
       // Named, because the database's default may be another, whose snapshot would be older than the lock.
       await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
       await client.query(`SET LOCAL idle_in_transaction_session_timeout = ${withinMs + graceMs}`);
       const result = await moveIn(client, target, most, send);
       await client.query('COMMIT');
-      client.removeListener('error', broken);
-      client.release();
       return result;
-    } catch (cause) {
-      client.release(true); // which also ends the transaction
+    }).catch((cause) => {
       throw postgresError('relaying', cause);
-    }
-  }
+    });
+  };
 
   /** Inside a transaction. */
   async function moveIn(
@@ -108,6 +92,3 @@ export function createMove(state: PostgresState, lockName: string) {
 
   return move;
 }
-
-/** Text without the one character that Postgres cannot store. */
-const storable = (text: string): string => text.replaceAll('\0', '\uFFFD');

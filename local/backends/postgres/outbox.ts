@@ -3,32 +3,20 @@
 import type { OutboxTable, RefusedRow } from '../../outbox/table.ts';
 import { createWaiters } from '../shared/waiters.ts';
 import { postgresError } from './errors.ts';
-import { createListener } from './listen.ts';
+import { createListener, safetyPollMs } from './listen.ts';
 import { createMove } from './outbox-move.ts';
 import { timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
 import { createTransactionCheck } from './transaction-check.ts';
 
-/** A relay that listens still looks this often: a notification can be lost with its connection. */
-const safetyPollMs = 2_000;
-
-/** The backend's outbox; closed with the backend. */
-export interface PostgresOutbox {
-  readonly table: OutboxTable;
-  close(): Promise<void>;
-}
-
-export interface PostgresOutboxOptions {
-  /** The schema's name, as the user wrote it. */
-  readonly schema: string;
-  /** Whether a relay may keep a connection for LISTEN. */
-  readonly listens: boolean;
-  /** How often a relay looks for rows while it cannot listen. */
-  readonly pollMs: number;
-}
-
-export function createOutbox(state: PostgresState, options: PostgresOutboxOptions): PostgresOutbox {
-  const { schema, listens, pollMs } = options;
+/**
+ * The backend's outbox; closed with the backend.
+ *
+ * @param schema its name, as the user wrote it
+ * @param listens whether a relay may keep a connection for LISTEN
+ * @param pollMs how often a relay looks for rows while it cannot listen
+ */
+export function createOutbox(state: PostgresState, schema: string, listens: boolean, pollMs: number) {
   const { db, clock } = state;
   const s = db.schema;
   const now = timeOf('$1');
@@ -116,7 +104,7 @@ export function createOutbox(state: PostgresState, options: PostgresOutboxOption
 
   return {
     table,
-    async close() {
+    async close(): Promise<void> {
       open = false;
       waiters.wake();
       await listener.close();

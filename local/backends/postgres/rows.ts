@@ -3,7 +3,7 @@
 import type { DeadLetter, PeekedMessage } from '../../../core/contract/admin.ts';
 import type { AbandonReason, JobStatus } from '../../../core/contract/outcome.ts';
 import type { JobRecord } from '../../../core/contract/store.ts';
-import { reportsIn } from '../shared/report-lines.ts';
+import * as stored from '../shared/report-lines.ts';
 import type { Row } from './client.ts';
 import { Ended } from './ended.ts';
 
@@ -103,9 +103,7 @@ export const statusWhere = (s: string): Record<JobStatus, Where> => ({
 export function recordOf(row: Row): JobRecord {
   const [id, queue, job, tenantId, state, priority, createdAt, readyAt, attempt, finishedAt] = row;
   const [reason, error, progress, reports] = row.slice(10) as (string | null)[];
-  const attempts = reportsIn(reports!);
-  const output = state === Ended.completed ? attempts.at(-1)?.output : null;
-  return {
+  return stored.recordOf({
     id: id as string,
     queue: queue as string,
     job: job as string,
@@ -115,12 +113,11 @@ export function recordOf(row: Row): JobRecord {
     createdAt: Number(createdAt),
     runAt: Number(readyAt),
     finishedAt: finishedAt === null ? null : Number(finishedAt),
-    attempts,
-    progress: progress == null ? null : JSON.parse(progress),
-    output: output == null ? null : JSON.parse(output),
     reason: reason as AbandonReason | null,
-    error: error ?? null,
-  };
+    error: error!,
+    progress: progress!,
+    reports: reports!,
+  });
 }
 
 function statusOf(state: number, attempts: number): JobStatus {

@@ -2,8 +2,6 @@
 
 import { functions, work } from './functions.ts';
 import { maintenance } from './maintenance.ts';
-import { outboxFunctions } from './outbox-functions.ts';
-import { recordsTable } from './store-schema.ts';
 
 /** What a record needs to know of a job, whatever became of it. */
 const record = `
@@ -104,6 +102,42 @@ const tables = (s: string): string => `
     message text NOT NULL,
     PRIMARY KEY (target, seq)
   );`;
+
+/** Records of jobs whose queue keeps none, for `postgresStore()`. What is searched for stands beside the row, which is JSON. */
+const recordsTable = (s: string): string => `
+  CREATE TABLE ${s}.records (
+    seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id text COLLATE "C" NOT NULL UNIQUE,
+    version text COLLATE "C" NOT NULL,
+    queue text COLLATE "C" NOT NULL,
+    job text COLLATE "C" NOT NULL,
+    status text COLLATE "C" NOT NULL,
+    created_at bigint NOT NULL,
+    finished_at bigint,
+    guarded_until bigint NOT NULL,
+    "row" text NOT NULL
+  ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 5000);
+  CREATE INDEX records_created_at ON ${s}.records (created_at, seq);
+  CREATE INDEX records_status ON ${s}.records (status, created_at, seq);
+  CREATE INDEX records_finished_at ON ${s}.records (finished_at) WHERE finished_at IS NOT NULL;`;
+
+/** Writes rows of the outbox, with one parameter of text, so that it may be called in the transaction of any driver. */
+const outboxFunctions = (s: string): string => `
+  CREATE FUNCTION ${s}.write_outbox(request text) RETURNS int LANGUAGE plpgsql AS $$
+  DECLARE
+    r record;
+    written int;
+  BEGIN
+    SELECT * INTO r FROM json_to_record(request::json) AS x (at bigint, target text, channel text, messages json);
+    INSERT INTO ${s}.outbox (target, written_at, message)
+    SELECT r.target, coalesce(r.at, (extract(epoch FROM clock_timestamp()) * 1000)::bigint), m.text
+    FROM json_array_elements_text(r.messages) WITH ORDINALITY m (text, n) ORDER BY m.n;
+    GET DIAGNOSTICS written = ROW_COUNT;
+    IF r.channel IS NOT NULL THEN
+      PERFORM pg_notify(r.channel, r.target);
+    END IF;
+    RETURN written;
+  END $$;`;
 
 /**
  * Version n is reached by running `migrations[n - 1]`. To change the format: append a migration, never edit one that was

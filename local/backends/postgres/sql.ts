@@ -15,3 +15,7 @@ export const timeOf = (at: string): string => `coalesce(${at}::bigint, ${databas
 
 /** In functions with a parameter `at`. */
 export const clock = timeOf('at');
+
+/** Columns that a job keeps, whatever becomes of it. */
+export const recordNames =
+  'seq, id, queue, job, tenant_id, priority, created_at, ready_at, attempt, reports, progress';

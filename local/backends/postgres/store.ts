@@ -8,7 +8,6 @@ import { type RecordTable, recordStore } from '../../../core/kit/records/store.t
 import { backendDefaults } from '../shared/defaults.ts';
 import { type DatabaseOptions, openDatabase } from './database.ts';
 import { postgresKeys } from './keys.ts';
-import type { MigrationResult } from './migrate.ts';
 import { timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
 import { postgresWorkers } from './workers.ts';
@@ -20,22 +19,14 @@ export interface PostgresStoreOptions extends DatabaseOptions {
   readonly clock?: Clock;
 }
 
-export interface PostgresStore extends Stores {
-  /** Brings the tables to the version this code knows. */
-  migrate(): Promise<MigrationResult>;
-  close(): Promise<void>;
-}
-
-export function postgresStore(urlOrOptions: string | PostgresStoreOptions): PostgresStore {
+export function postgresStore(
+  urlOrOptions: string | PostgresStoreOptions,
+): Stores & Required<Pick<Stores, 'migrate' | 'close'>> {
   const options = typeof urlOrOptions === 'string' ? { url: urlOrOptions } : urlOrOptions;
   const { clock = systemClock } = options;
   const db = openDatabase(options, 'postgresStore()');
   const retention = { ...backendDefaults.retention, ...options.retention };
-  const state: State = {
-    db,
-    clock,
-    at: () => (options.clock ? clock.now() : null),
-  };
+  const state = { db, clock, at: () => (options.clock ? clock.now() : null) };
   let open = true;
   return {
     keys: postgresKeys(state),
@@ -49,13 +40,10 @@ export function postgresStore(urlOrOptions: string | PostgresStoreOptions): Post
   };
 }
 
-type State = Pick<PostgresState, 'db' | 'clock' | 'at'>;
-
 /** One purge call removes at most so many rows of a kind, to keep its transaction short. */
 const stepSize = 1000;
 
-function postgresTable(state: State): RecordTable {
-  const { db } = state;
+function postgresTable({ db, at }: Pick<PostgresState, 'db' | 'at'>): RecordTable {
   const s = db.schema;
   const columns = 'id, version, queue, job, status, created_at, finished_at, guarded_until, "row"';
   const types = ['text', 'text', 'text', 'text', 'text', 'bigint', 'bigint', 'bigint', 'text'];
@@ -73,11 +61,8 @@ function postgresTable(state: State): RecordTable {
   }
   const add = (rows: readonly RecordRow[]) => {
     const values = rows.map(valuesOf);
-    return db.query(
-      'recording',
-      insert,
-      types.map((_, i) => values.map((one) => one[i])),
-    );
+    const columnwise = types.map((_, i) => values.map((one) => one[i]));
+    return db.query('recording', insert, columnwise);
   };
   const step = (table: string, key: string, condition: string): string => `
     WITH gone AS (
@@ -116,7 +101,7 @@ function postgresTable(state: State): RecordTable {
       const over = `greatest(hold_until, keep_until) <= ${timeOf('$1')}`;
       const latest = Math.max(dead, ended); // for the index
       const [rows] = await db.query('purging', step('records', 'seq', past), [now, dead, ended, latest]);
-      const [keys] = await db.query('purging', step('keys', 'key', over), [state.at()]);
+      const [keys] = await db.query('purging', step('keys', 'key', over), [at()]);
       return Number(rows![0]) + Number(keys![0]);
     },
   };

@@ -14,26 +14,13 @@ import type { PostgresState } from './state.ts';
 /** What the batches of held jobs begin with, and no others. */
 const prefix = '~move.';
 const forever = Number.MAX_SAFE_INTEGER;
-const columns = [
-  'id',
-  'queue',
-  'job',
-  'tenant_id',
-  'priority',
-  'created_at',
-  'ready_at',
-  'attempt',
-  'interrupted',
-  'progress',
-  'reports',
-  'body',
-];
+const columns =
+  'id, queue, job, tenant_id, priority, created_at, ready_at, attempt, interrupted, progress, reports, body';
 
 export function postgresTransfer(state: PostgresState, maxBodyBytes: number): QueueTransfer {
   const { db, ageingMs } = state;
   const s = db.schema;
   const now = timeOf('$1');
-  const wanted = columns.map((column) => `j.${column}`).join(', ');
   const newBatch = (): string => prefix + randomBytes(12).toString('base64url');
   /** The held among the ids $2 of the queue $1. A job that is no longer held has another `turn`. */
   const mine = `
@@ -51,11 +38,11 @@ export function postgresTransfer(state: PostgresState, maxBodyBytes: number): Qu
           SELECT ctid FROM ${s}.${table} WHERE queue = $2 ORDER BY queue, ${order}, seq LIMIT $3 FOR UPDATE SKIP LOCKED))
         RETURNING id),
       taken AS MATERIALIZED (
-        SELECT j.seq, j.rank, j.turn, ${wanted} FROM picked p JOIN ${s}.jobs j ON j.id = p.id),
+        SELECT j.* FROM picked p JOIN ${s}.jobs j ON j.id = p.id),
       lease AS (
         INSERT INTO ${s}.leases (claim, queue, claimed_at, until, ids, turns)
         SELECT $4, $2, ${now}, ${forever}, array_agg(id), array_agg(turn) FROM taken HAVING count(*) > 0)
-      SELECT ${columns.join(', ')} FROM taken ORDER BY ${order}, seq`;
+      SELECT ${columns} FROM taken ORDER BY ${order}, seq`;
     return (await db.query('holding', sql, [state.at(), queue, max, newBatch()])).map(movedOf);
   }
 
@@ -126,9 +113,11 @@ export function postgresTransfer(state: PostgresState, maxBodyBytes: number): Qu
     },
     async held(queue, max) {
       const sql = `
-        SELECT ${wanted} FROM ${s}.leases l CROSS JOIN LATERAL unnest(l.ids, l.turns) m (id, turn)
-        JOIN ${s}.jobs j ON j.id = m.id AND j.turn = m.turn
-        WHERE l.queue = $1 AND l.claim LIKE '${prefix}%' ORDER BY j.rank, j.seq LIMIT $2`;
+        SELECT ${columns} FROM (
+          SELECT j.* FROM ${s}.leases l CROSS JOIN LATERAL unnest(l.ids, l.turns) m (id, turn)
+          JOIN ${s}.jobs j ON j.id = m.id AND j.turn = m.turn
+          WHERE l.queue = $1 AND l.claim LIKE '${prefix}%') held
+        ORDER BY rank, seq LIMIT $2`;
       return (await db.query('listing', sql, [queue, max])).map(movedOf);
     },
     async put(jobs) {

@@ -4,11 +4,8 @@ import { timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
 
 /** Not `workerRegistry()` of the kit, which compares the workers' own clocks: here the database's clock rules. */
-export function postgresWorkers({
-  db,
-  clock,
-  at,
-}: Pick<PostgresState, 'db' | 'clock' | 'at'>): WorkerRegistry {
+export function postgresWorkers(state: Pick<PostgresState, 'db' | 'clock' | 'at'>): WorkerRegistry {
+  const { db, clock, at } = state;
   const s = db.schema;
   const now = timeOf('$1');
 
