@@ -1,9 +1,9 @@
-/** Jobs over HTTP: serves a function URL or an HTTP API with `core/http/index.ts`. */
+/** Jobs over HTTP, as Lambda passes it to a function with a URL or an HTTP API. */
 
+import { config, shown } from '../../../core/base/errors.ts';
 import type { Client } from '../../../core/enqueue/client.ts';
 import { createHttpHandler, type HttpOptions } from '../../../core/http/index.ts';
-import type { HttpResult } from './events.ts';
-import { requestOf, resultOf } from './http-event.ts';
+import type { HttpEvent, HttpResult } from './events.ts';
 
 export function createEnqueueHandler(
   client: Client,
@@ -15,5 +15,36 @@ export function createEnqueueHandler(
     const request = requestOf(event);
     handle ??= createHttpHandler(client, options);
     return resultOf(await handle(request));
+  };
+}
+
+/** Throws `CONFIG` for what is not an event of format 2.0. */
+function requestOf(event: unknown): Request {
+  const { version, rawPath, rawQueryString, headers, cookies, body, isBase64Encoded, requestContext } =
+    (event ?? {}) as Partial<HttpEvent>;
+  if (version !== '2.0' || typeof rawPath !== 'string' || typeof requestContext?.http?.method !== 'string') {
+    throw config(
+      `Expected an event of a function URL or an HTTP API (payload format 2.0), got ${shown(event)}. A REST API has another format: use an HTTP API.`,
+    );
+  }
+  const { domainName, http } = requestContext;
+  const given = new Headers();
+  for (const [name, value] of Object.entries(headers ?? {})) if (value !== undefined) given.set(name, value);
+  if (cookies) given.set('cookie', cookies.join('; '));
+  const query = rawQueryString ? `?${rawQueryString}` : '';
+  const hasBody = body !== undefined && body !== '' && !/^(GET|HEAD)$/i.test(http.method);
+  return new Request(`https://${domainName}${rawPath}${query}`, {
+    method: http.method,
+    headers: given,
+    ...(hasBody && { body: isBase64Encoded ? Buffer.from(body, 'base64') : body }),
+  });
+}
+
+async function resultOf(response: Response): Promise<HttpResult> {
+  return {
+    statusCode: response.status,
+    headers: Object.fromEntries(response.headers),
+    body: await response.text(),
+    isBase64Encoded: false,
   };
 }

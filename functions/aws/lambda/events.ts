@@ -1,7 +1,7 @@
 /** What Lambda passes to a function and expects from it, as far as Longshore uses it. */
 
 import { config, shown } from '../../../core/base/errors.ts';
-import type { Delivery } from '../sqs/message.ts';
+import { type Delivery, deliveryFrom } from '../sqs/message.ts';
 
 export interface SqsRecord {
   readonly messageId: string;
@@ -65,18 +65,7 @@ const isSqsRecord = (record: Partial<SqsRecord> | null): boolean =>
     (text) => typeof text === 'string' && text !== '',
   );
 
-export function deliveryOf({ attributes = {}, messageAttributes = {}, ...record }: SqsRecord): Delivery {
-  const own: Record<string, string> = {};
-  for (const [name, { stringValue }] of Object.entries(messageAttributes)) {
-    if (name.startsWith('longshore.') && stringValue !== undefined) own[name] = stringValue;
-  }
-  return {
-    messageId: record.messageId,
-    receiptHandle: record.receiptHandle,
-    body: record.body,
-    receiveCount: Number(attributes.ApproximateReceiveCount) || 1,
-    firstReceivedAt: Number(attributes.ApproximateFirstReceiveTimestamp) || null,
-    group: attributes.MessageGroupId ?? null,
-    attributes: own,
-  };
+export function deliveryOf({ attributes, messageAttributes = {}, ...record }: SqsRecord): Delivery {
+  const own = Object.entries(messageAttributes).map(([name, value]) => [name, value.stringValue] as const);
+  return deliveryFrom(record, attributes, own);
 }

@@ -1,10 +1,9 @@
 /** The requests Longshore makes of SQS, in our own types: a program without the SDK's types compiles. */
 
 import type { Attributes, ReceivedMessage } from './attributes.ts';
-import type { EntryFailure } from './batches.ts';
+import type { EntryFailure, Numbered } from './batches.ts';
 
 export interface SendEntry {
-  readonly Id: string;
   readonly MessageBody: string;
   readonly MessageAttributes: Attributes;
   readonly DelaySeconds?: number;
@@ -13,7 +12,6 @@ export interface SendEntry {
 }
 
 export interface DeleteEntry {
-  readonly Id: string;
   readonly ReceiptHandle: string;
 }
 
@@ -37,11 +35,11 @@ export type QueueAttribute =
 
 /** Batches answer with the entries that failed. Rejects with the SDK's own errors. */
 export interface SqsApi {
-  send(url: string, entries: readonly SendEntry[]): Promise<EntryFailure[]>;
+  send(url: string, entries: readonly Numbered<SendEntry>[]): Promise<EntryFailure[]>;
   /** With Longshore's attributes, and no others. */
   receive(request: ReceiveRequest): Promise<ReceivedMessage[]>;
-  delete(url: string, entries: readonly DeleteEntry[]): Promise<EntryFailure[]>;
-  hide(url: string, entries: readonly HideEntry[]): Promise<EntryFailure[]>;
+  delete(url: string, entries: readonly Numbered<DeleteEntry>[]): Promise<EntryFailure[]>;
+  hide(url: string, entries: readonly Numbered<HideEntry>[]): Promise<EntryFailure[]>;
   attributes(url: string, names: readonly QueueAttribute[]): Promise<Partial<Record<QueueAttribute, string>>>;
   /** For development. Resolves with the URL, also of a queue that exists. */
   create(name: string): Promise<string>;

@@ -1,6 +1,6 @@
 /** Messages as the SDK sends and receives them: attributes, sizes, and the characters that SQS carries. */
 
-import { countOf, type Delivery, type Tags } from './message.ts';
+import { type Delivery, deliveryFrom, type Tags } from './message.ts';
 
 /** SQS returns only attributes that a request names. */
 export const attributeNames = ['longshore.*'];
@@ -41,21 +41,10 @@ export function attributesFrom(texts: Readonly<Record<string, string>>): Attribu
   return attributes;
 }
 
-export function deliveryOf(message: ReceivedMessage): Delivery {
-  const attributes: Record<string, string> = {};
-  for (const [name, { StringValue }] of Object.entries(message.MessageAttributes ?? {})) {
-    if (name.startsWith('longshore.') && StringValue !== undefined) attributes[name] = StringValue;
-  }
-  const system = message.Attributes ?? {};
-  return {
-    messageId: message.MessageId ?? '',
-    receiptHandle: message.ReceiptHandle ?? '',
-    body: message.Body ?? '',
-    receiveCount: countOf(system.ApproximateReceiveCount) || 1,
-    firstReceivedAt: countOf(system.ApproximateFirstReceiveTimestamp) || null,
-    group: system.MessageGroupId ?? null,
-    attributes,
-  };
+export function deliveryOf({ Attributes, MessageAttributes = {}, ...message }: ReceivedMessage): Delivery {
+  const { MessageId: messageId = '', ReceiptHandle: receiptHandle = '', Body: body = '' } = message;
+  const own = Object.entries(MessageAttributes).map(([name, value]) => [name, value.StringValue] as const);
+  return deliveryFrom({ messageId, receiptHandle, body }, Attributes, own);
 }
 
 export function bytesOf(body: string, attributes: Attributes = {}): number {

@@ -19,13 +19,16 @@ export interface Failure {
   readonly cause?: unknown;
 }
 
-export interface BatchRules<T> {
+/** An entry as SQS takes it: the `Id` says which one of its request it is. */
+export type Numbered<Entry> = Entry & { readonly Id: string };
+
+export interface BatchRules<T, Entry> {
   /** What an entry adds to the size of its request. @default 0 */
   readonly bytesOf?: (item: T) => number;
   /** One request after the other, and nothing twice: for queues whose order counts. @default false */
   readonly inOrder?: boolean;
-  /** Sends one request; `ids` are those of the entries. */
-  readonly request: (items: readonly T[], ids: readonly string[]) => Promise<EntryFailure[]>;
+  readonly entryOf: (item: T) => Entry;
+  readonly request: (entries: readonly Numbered<Entry>[]) => Promise<EntryFailure[]>;
 }
 
 export const largestRequest = 1_048_576;
@@ -38,7 +41,10 @@ const mostTries = 3;
  * Sends all items in as few requests as they fit in. One answer per item, in order: `null` = done.
  * Rejects when every request failed as a whole.
  */
-export async function inBatches<T>(items: readonly T[], rules: BatchRules<T>): Promise<(Failure | null)[]> {
+export async function inBatches<T, Entry>(
+  items: readonly T[],
+  rules: BatchRules<T, Entry>,
+): Promise<(Failure | null)[]> {
   const answers: (Failure | null)[] = new Array(items.length).fill(null);
   let open = [...items.keys()];
   for (let tries = 1; open.length > 0 && tries <= mostTries; tries++) {
@@ -62,18 +68,15 @@ export const failedBy = (cause: unknown): Failure => {
   return { code: 'RequestFailed', message: String(cause), senderFault: false, cause };
 };
 
-async function sendOne<T>(
+async function sendOne<T, Entry>(
   items: readonly T[],
   indexes: readonly number[],
-  { request }: BatchRules<T>,
+  { entryOf, request }: BatchRules<T, Entry>,
   answers: (Failure | null)[],
 ): Promise<void> {
   for (const i of indexes) answers[i] = null;
   try {
-    const failed = await request(
-      indexes.map((i) => items[i]!),
-      indexes.map(String),
-    );
+    const failed = await request(indexes.map((i) => ({ Id: String(i), ...entryOf(items[i]!) })));
     for (const { Id, Code = 'Unknown', Message = 'no reason given', SenderFault = false } of failed) {
       answers[Number(Id)] = { code: Code, message: Message, senderFault: SenderFault };
     }

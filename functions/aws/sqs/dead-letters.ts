@@ -52,62 +52,48 @@ export function deadLettersOf(connection: Connection): DeadLetters {
     for (const [address, group] of Map.groupBy(found, (one) => one.address)) {
       await connection.call(`deleting dead letters of queue "${address.name}"`, () =>
         inBatches(group, {
-          request: (batch, ids) =>
-            api.delete(
-              address.deadLetterUrl,
-              batch.map(({ delivery }, i) => ({ Id: ids[i]!, ReceiptHandle: delivery.receiptHandle })),
-            ),
+          entryOf: ({ delivery }) => ({ ReceiptHandle: delivery.receiptHandle }),
+          request: (entries) => api.delete(address.deadLetterUrl, entries),
         }),
       );
     }
   }
 
+  /** Removes the chosen ones that `use` has dealt with. Resolves with how many different ids there were. */
+  async function take(
+    ids: readonly string[],
+    use: (chosen: readonly Found[]) => Promise<readonly Found[]>,
+  ): Promise<number> {
+    const done = new Set<string>();
+    await scan(connection.queues.all(), async (found) => {
+      const used = await use(found.filter(({ deadLetter }) => ids.includes(deadLetter.id)));
+      for (const { deadLetter } of used) done.add(deadLetter.id);
+      await remove(used);
+      return used;
+    });
+    return done.size;
+  }
+
   return {
     async list({ queue, max = 100 }) {
       const listed: DeadLetter[] = [];
-      await scan(
-        queue === undefined ? connection.queues.all() : [connection.addressOf(queue)],
-        async (found) => {
-          listed.push(...found.map(({ deadLetter }) => deadLetter));
-          return [];
-        },
-      );
+      const addresses = queue === undefined ? connection.queues.all() : [connection.addressOf(queue)];
+      await scan(addresses, async (found) => {
+        listed.push(...found.map(({ deadLetter }) => deadLetter));
+        return [];
+      });
       return listed.sort((a, b) => b.diedAt - a.diedAt).slice(0, max);
     },
-    async retry(ids) {
-      let count = 0;
-      await scan(connection.queues.all(), async (found) => {
-        const chosen = found.filter(({ deadLetter }) => ids.includes(deadLetter.id));
-        const sent = await resend(connection, chosen);
-        count = new Set(sent.map(({ deadLetter }) => deadLetter.id)).size;
-        await remove(sent);
-        return sent;
-      });
-      return count;
-    },
-    async discard(ids) {
-      let count = 0;
-      await scan(connection.queues.all(), async (found) => {
-        const chosen = found.filter(({ deadLetter }) => ids.includes(deadLetter.id));
-        count = new Set(chosen.map(({ deadLetter }) => deadLetter.id)).size;
-        await remove(chosen);
-        return chosen;
-      });
-      return count;
-    },
+    retry: (ids) => take(ids, (chosen) => resend(connection, chosen)),
+    discard: (ids) => take(ids, async (chosen) => chosen),
   };
 }
 
 async function collect(connection: Connection, address: QueueAddress, found: Found[]): Promise<void> {
   const api = await connection.api();
   const url = address.deadLetterUrl;
-  const look = (WaitTimeSeconds: number) =>
-    api.receive({
-      QueueUrl: url,
-      MaxNumberOfMessages: mostEntries,
-      VisibilityTimeout: hiddenSeconds,
-      WaitTimeSeconds,
-    });
+  const request = { QueueUrl: url, MaxNumberOfMessages: mostEntries, VisibilityTimeout: hiddenSeconds };
+  const look = (WaitTimeSeconds: number) => api.receive({ ...request, WaitTimeSeconds });
   while (found.length < mostScanned) {
     let messages = await look(0);
     if (messages.length === 0) {
@@ -175,13 +161,9 @@ function laneOf({ queues }: Connection, { address, delivery }: Found): QueueAddr
 async function release(connection: Connection, found: readonly Found[]): Promise<void> {
   const api = await connection.api();
   for (const [address, group] of Map.groupBy(found, (one) => one.address)) {
-    const handles = group.map(({ delivery }) => delivery.receiptHandle);
-    await inBatches(handles, {
-      request: (batch, ids) =>
-        api.hide(
-          address.deadLetterUrl,
-          batch.map((ReceiptHandle, i) => ({ Id: ids[i]!, ReceiptHandle, VisibilityTimeout: 0 })),
-        ),
+    await inBatches(group, {
+      entryOf: ({ delivery }) => ({ ReceiptHandle: delivery.receiptHandle, VisibilityTimeout: 0 }),
+      request: (entries) => api.hide(address.deadLetterUrl, entries),
     }).catch(() => {}); // they come back by themselves when they are hidden no longer
   }
 }

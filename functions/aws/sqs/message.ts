@@ -27,6 +27,24 @@ export interface Delivery {
   readonly attributes: Readonly<Record<string, string>>;
 }
 
+/** @param attributes by name; those of other programs are left out */
+export function deliveryFrom(
+  { messageId, receiptHandle, body }: Pick<Delivery, 'messageId' | 'receiptHandle' | 'body'>,
+  system: Readonly<Partial<Record<string, string>>> = {},
+  attributes: readonly (readonly [string, string | undefined])[],
+): Delivery {
+  const own = attributes.filter(([name, text]) => name.startsWith('longshore.') && text !== undefined);
+  return {
+    messageId,
+    receiptHandle,
+    body,
+    receiveCount: countOf(system.ApproximateReceiveCount) || 1,
+    firstReceivedAt: countOf(system.ApproximateFirstReceiveTimestamp) || null,
+    group: system.MessageGroupId ?? null,
+    attributes: Object.fromEntries(own) as Record<string, string>,
+  };
+}
+
 export function tagsOf({ messageId, group, attributes }: Delivery): Tags {
   return {
     id: (attributes['longshore.id'] ?? messageId).slice(0, longestName),

@@ -48,19 +48,15 @@ export function send(
   return inBatches(messages, {
     bytesOf: ({ body, attributes }) => bytesOf(body, attributes),
     inOrder: fifo,
-    request: (batch, ids) =>
-      api.send(
-        url,
-        batch.map(({ body, attributes, delaySeconds, group, dedupId }, i) => ({
-          Id: ids[i]!,
-          MessageBody: body,
-          MessageAttributes: attributes,
-          ...(delaySeconds > 0 && !fifo && { DelaySeconds: delaySeconds }),
-          // A FIFO queue needs a group. Without one given, each message is its own: no order was asked for.
-          ...((group !== null || fifo) && { MessageGroupId: groupId(group ?? dedupId) }),
-          ...(fifo && { MessageDeduplicationId: dedupId }),
-        })),
-      ),
+    entryOf: ({ body, attributes, delaySeconds, group, dedupId }) => ({
+      MessageBody: body,
+      MessageAttributes: attributes,
+      ...(delaySeconds > 0 && !fifo && { DelaySeconds: delaySeconds }),
+      // A FIFO queue needs a group. Without one given, each message is its own: no order was asked for.
+      ...((group !== null || fifo) && { MessageGroupId: groupId(group ?? dedupId) }),
+      ...(fifo && { MessageDeduplicationId: dedupId }),
+    }),
+    request: (entries) => api.send(url, entries),
   });
 }
 

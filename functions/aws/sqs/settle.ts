@@ -2,7 +2,7 @@
 
 import type { JobLease, JobSettler } from '../../../core/contract/queue.ts';
 import type { SqsApi } from './api.ts';
-import { type Failure, inBatches } from './batches.ts';
+import { type BatchRules, type Failure, inBatches } from './batches.ts';
 import type { Connection } from './connection.ts';
 import { deadMessage } from './dead-message.ts';
 import { dispatch } from './dispatch.ts';
@@ -35,40 +35,30 @@ export function createSettler(
     Math.max(0, receiptOf(lease).receivedAt + longestHiddenMs - clock.now());
 
   const drop = (leases: readonly JobLease[]): Promise<boolean[]> =>
-    perQueue(leases, 'deleting', (api, url, batch, ids) =>
-      api.delete(
-        url,
-        batch.map((lease, i) => ({ Id: ids[i]!, ReceiptHandle: receiptOf(lease).handle })),
-      ),
-    );
+    perQueue(leases, 'deleting', (api, url) => ({
+      entryOf: (lease) => ({ ReceiptHandle: receiptOf(lease).handle }),
+      request: (entries) => api.delete(url, entries),
+    }));
 
   const hide = (leases: readonly JobLease[], hiddenMs: number): Promise<boolean[]> =>
-    perQueue(leases, 'changing the visibility', (api, url, batch, ids) =>
-      api.hide(
-        url,
-        batch.map((lease, i) => ({
-          Id: ids[i]!,
-          ReceiptHandle: receiptOf(lease).handle,
-          VisibilityTimeout: Math.ceil(Math.min(hiddenMs, hideableMs(lease)) / 1000),
-        })),
-      ),
-    );
+    perQueue(leases, 'changing the visibility', (api, url) => ({
+      entryOf: (lease) => ({
+        ReceiptHandle: receiptOf(lease).handle,
+        VisibilityTimeout: Math.ceil(Math.min(hiddenMs, hideableMs(lease)) / 1000),
+      }),
+      request: (entries) => api.hide(url, entries),
+    }));
 
-  async function perQueue(
+  async function perQueue<Entry>(
     leases: readonly JobLease[],
     during: string,
-    request: (
-      api: SqsApi,
-      url: string,
-      batch: readonly JobLease[],
-      ids: readonly string[],
-    ) => ReturnType<SqsApi['delete']>,
+    rulesFor: (api: SqsApi, url: string) => BatchRules<JobLease, Entry>,
   ): Promise<boolean[]> {
     const done = new Map<JobLease, boolean>();
     const groups = Map.groupBy(leases, addressOf);
     const work = [...groups].map(([{ name, url }, group]) =>
       call(`${during} in queue "${name}"`, async (api) => {
-        const failures = await inBatches(group, { request: (batch, ids) => request(api, url, batch, ids) });
+        const failures = await inBatches(group, rulesFor(api, url));
         for (const [i, lease] of group.entries()) done.set(lease, failures[i] === null);
       }),
     );
