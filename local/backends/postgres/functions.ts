@@ -12,19 +12,23 @@ import { enqueueFunctions } from './enqueue-sql.ts';
 import { clock, hot, recordNames } from './sql.ts';
 
 /**
+ * `column = value` in a join, so that the planner can only look up each value by the column's index. With `=` it can also read the
+ * whole index. It does so when it believes that the table is empty, which VACUUM may leave behind for the backlog that comes next.
+ */
+const finds = (column: string, value: string): string => `${column} BETWEEN ${value} AND ${value}`;
+
+/**
  * Whether a batch still holds a job. A renewal, which may also shorten a lease, replaces the batch's own end.
- * `+ 0` keeps the planner from the index by time: nearly every batch is alive.
+ * `+ 0` keeps the planner from the index by time: nearly every batch is alive. Here and below, `OFFSET 0` makes it look up each row by
+ * the index: without it Postgres may read the whole table instead.
  */
 const alive = (s: string, claim: string, id: string): string => `coalesce(
   (SELECT r.until > now FROM ${s}.renewals r WHERE r.id = ${id} AND r.claim = ${claim}),
-  EXISTS (SELECT FROM ${s}.leases l WHERE l.claim = ${claim} AND l.until > now))`;
+  EXISTS (SELECT FROM ${s}.leases l WHERE l.claim = ${claim} AND l.until + 0 > now OFFSET 0))`;
 
 const endNames = 'ended, finished_at, reason, error';
 
-/**
- * Acks: each position of the arrays is one lease. Leaves what was settled in `settled`; NULL = all. `OFFSET 0` makes Postgres 18
- * look up each batch by the index, and not read all leases.
- */
+/** Acks: each position of the arrays is one lease. Leaves what was settled in `settled`; NULL = all. */
 const settle = (s: string): string => `
   IF cardinality(p_ids) > 0 THEN
     alive := ARRAY(
@@ -33,14 +37,14 @@ const settle = (s: string): string => `
     IF p_reports IS NULL THEN
       WITH gone AS (
         DELETE FROM ${s}.jobs j USING unnest(p_ids, p_turns, p_which) WITH ORDINALITY a (id, turn, which, n)
-        WHERE j.id = a.id AND j.turn = a.turn AND coalesce(
+        WHERE ${finds('j.id', 'a.id')} AND j.turn = a.turn AND coalesce(
           (SELECT r.until > now FROM ${s}.renewals r WHERE r.id = a.id AND r.claim = p_claims[a.which]), alive[a.which])
         RETURNING a.n)
       SELECT CASE WHEN count(*) < cardinality(p_ids) THEN coalesce(array_agg(n), '{}') END INTO settled FROM gone;
     ELSE
       WITH gone AS (
         DELETE FROM ${s}.jobs j USING unnest(p_ids, p_turns, p_which, p_reports) WITH ORDINALITY a (id, turn, which, report, n)
-        WHERE j.id = a.id AND j.turn = a.turn AND coalesce(
+        WHERE ${finds('j.id', 'a.id')} AND j.turn = a.turn AND coalesce(
           (SELECT r.until > now FROM ${s}.renewals r WHERE r.id = a.id AND r.claim = p_claims[a.which]), alive[a.which])
         RETURNING a.n, j.seq, j.id, j.queue, j.job, j.tenant_id, j.priority, j.created_at, j.ready_at, j.attempt + 1 AS attempt,
           j.reports || a.report AS reports, j.progress),
@@ -51,12 +55,12 @@ const settle = (s: string): string => `
     IF cardinality(p_keys) > 0 THEN
       UPDATE ${s}.keys k SET owner = NULL, hold_until = 0, done = true, value = d.value, keep_until = now + d.keep
       FROM unnest(p_keys, p_owners, p_vals, p_keeps, p_places) d (key, owner, value, keep, n)
-      WHERE k.key = d.key AND k.owner = d.owner AND (settled IS NULL OR d.n = ANY (settled));
+      WHERE ${finds('k.key', 'd.key')} AND k.owner = d.owner AND (settled IS NULL OR d.n = ANY (settled));
     END IF;
     IF cardinality(p_renewed) > 0 THEN
       -- A renewal that has ended must stay: without it the claim's own end, which may be later, would count again.
       DELETE FROM ${s}.renewals r WHERE r.id = ANY (p_renewed) AND r.claim = ANY (p_claims)
-        AND NOT EXISTS (SELECT FROM ${s}.jobs j WHERE j.id = r.id AND j.turn = r.turn);
+        AND NOT EXISTS (SELECT FROM ${s}.jobs j WHERE j.id = r.id AND j.turn = r.turn OFFSET 0);
     END IF;
   END IF;
   -- Not if anything failed: an expired lease that is not settled must be left for the reaper to find.
@@ -74,7 +78,7 @@ const take = (s: string, spots: string): string => `
     DELETE FROM ${s}.ready WHERE ctid = ANY (ARRAY(${spots})) RETURNING rank, seq, id),
   taken AS MATERIALIZED (
     SELECT j.queue, j.rank, j.seq, j.id, j.turn, j.attempt + 1 AS attempt, j.interrupted, j.body
-    FROM picked p JOIN ${s}.jobs j ON j.id = p.id ORDER BY j.rank, j.seq),
+    FROM picked p JOIN ${s}.jobs j ON ${finds('j.id', 'p.id')} ORDER BY j.rank, j.seq),
   lease AS (
     INSERT INTO ${s}.leases (claim, queue, claimed_at, until, ids, turns)
     SELECT nonce, t.queue, now, now + lease_ms, array_agg(t.id), array_agg(t.turn) FROM taken t GROUP BY t.queue)
@@ -84,7 +88,7 @@ const take = (s: string, spots: string): string => `
  * Settles the acks and leases the next jobs, in one step. The first row is no job: its `turn` is in how many ms the next delayed job
  * is ready, its `body` what was settled, as text; NULL = all.
  */
-export const work = (s: string): string => `
+const work = (s: string): string => `
   CREATE OR REPLACE FUNCTION ${s}.work(${settleArguments}, wanted text[], most int, lease_ms bigint, nonce text)
   RETURNS TABLE (id text, turn bigint, attempt int, interrupted boolean, queue text, body text)
   LANGUAGE plpgsql ${hot} AS $$
@@ -148,7 +152,7 @@ export const work = (s: string): string => `
 
 /** `line` requeues a job whose lease has ended, or ends it if it was cancelled meanwhile. */
 const again = (s: string): string => `
-  CREATE FUNCTION ${s}.line(now bigint, keep boolean, the_id text) RETURNS void LANGUAGE plpgsql ${hot} AS $$
+  CREATE OR REPLACE FUNCTION ${s}.line(now bigint, keep boolean, the_id text) RETURNS void LANGUAGE plpgsql ${hot} AS $$
   DECLARE
     j ${s}.jobs;
   BEGIN
@@ -166,7 +170,7 @@ const again = (s: string): string => `
       INSERT INTO ${s}.delayed (queue, ready_at, seq, rank, id) VALUES (j.queue, j.ready_at, j.seq, j.rank, j.id);
     END IF;
   END $$;
-  CREATE FUNCTION ${s}.nack(
+  CREATE OR REPLACE FUNCTION ${s}.nack(
     at bigint, ageing bigint, keep boolean, the_id text, the_turn bigint, the_claim text, delay bigint, counted boolean,
     report text, channel text, finished text[]
   ) RETURNS boolean LANGUAGE plpgsql ${hot} AS $$
@@ -189,7 +193,7 @@ const again = (s: string): string => `
     END IF;
     RETURN true;
   END $$;
-  CREATE FUNCTION ${s}.abandon(
+  CREATE OR REPLACE FUNCTION ${s}.abandon(
     at bigint, keep boolean, the_id text, the_turn bigint, the_claim text, the_end int, why text, message text, report text,
     finished text[]
   ) RETURNS boolean LANGUAGE plpgsql ${hot} AS $$
@@ -215,9 +219,9 @@ const again = (s: string): string => `
     RETURN true;
   END $$;`;
 
-/** Returns which leases were renewed. Their rows are locked against the reaper. */
+/** Returns which leases were renewed. Their rows are locked against the reaper. `|| ''` keeps the planner from the index by queue. */
 const renew = (s: string): string => `
-  CREATE FUNCTION ${s}.renew(at bigint, p_ids text[], p_turns bigint[], p_which int[], p_claims text[], lease_ms bigint)
+  CREATE OR REPLACE FUNCTION ${s}.renew(at bigint, p_ids text[], p_turns bigint[], p_which int[], p_claims text[], lease_ms bigint)
   RETURNS int[] LANGUAGE plpgsql ${hot} AS $$
   DECLARE
     now bigint := ${clock};
@@ -226,12 +230,12 @@ const renew = (s: string): string => `
     WITH owned AS (
       SELECT a.n, j.id, j.turn, j.queue, p_claims[a.which] AS claim
       FROM unnest(p_ids, p_turns, p_which) WITH ORDINALITY a (id, turn, which, n)
-      JOIN ${s}.jobs j ON j.id = a.id AND j.turn = a.turn
+      JOIN ${s}.jobs j ON ${finds('j.id', 'a.id')} AND j.turn = a.turn
       WHERE ${alive(s, 'p_claims[a.which]', 'a.id')} FOR UPDATE OF j),
     written AS (
       INSERT INTO ${s}.renewals AS r (id, turn, claim, queue, claimed_at, until)
       SELECT DISTINCT ON (o.id) o.id, o.turn, o.claim, o.queue, coalesce(
-        (SELECT l.claimed_at FROM ${s}.leases l WHERE l.claim = o.claim AND l.queue = o.queue), now), now + lease_ms FROM owned o
+        (SELECT l.claimed_at FROM ${s}.leases l WHERE l.claim = o.claim AND l.queue || '' = o.queue), now), now + lease_ms FROM owned o
       ON CONFLICT (id) DO UPDATE SET turn = excluded.turn, claim = excluded.claim, until = excluded.until,
         claimed_at = CASE WHEN r.claim = excluded.claim THEN r.claimed_at ELSE excluded.claimed_at END)
     SELECT coalesce(array_agg(n), '{}') INTO renewed FROM owned;
@@ -240,7 +244,7 @@ const renew = (s: string): string => `
 
 /** Requeues jobs whose lease has expired. `lost` is the report's JSON, to be filled with numbers of the row. */
 const reap = (s: string): string => `
-  CREATE FUNCTION ${s}.reap(at bigint, ageing bigint, keep boolean, the_queue text, lost text)
+  CREATE OR REPLACE FUNCTION ${s}.reap(at bigint, ageing bigint, keep boolean, the_queue text, lost text)
   RETURNS int LANGUAGE plpgsql ${hot} AS $$
   DECLARE
     now bigint := ${clock};
@@ -262,17 +266,20 @@ const reap = (s: string): string => `
       RETURNING id, turn, claimed_at),
     over AS (
       SELECT m.id, m.turn, e.claimed_at FROM ended e CROSS JOIN LATERAL unnest(e.ids, e.turns) m (id, turn)
-      WHERE NOT EXISTS (SELECT FROM ${s}.renewals r WHERE r.id = m.id AND r.turn = m.turn)
+      WHERE NOT EXISTS (SELECT FROM ${s}.renewals r WHERE r.id = m.id AND r.turn = m.turn OFFSET 0)
       UNION ALL SELECT id, turn, claimed_at FROM unrenewed),
     freed AS (
       UPDATE ${s}.jobs j SET turn = nextval('${s}.turns'), attempt = j.attempt + 1, interrupted = true, ready_at = now,
         rank = now + j.priority * ageing, reports = j.reports || format(lost, j.attempt + 1, o.claimed_at, now) || E'\\n'
-      FROM over o WHERE j.id = o.id AND j.turn = o.turn RETURNING j.id)
+      FROM over o WHERE ${finds('j.id', 'o.id')} AND j.turn = o.turn RETURNING j.id)
     SELECT array_agg(id) INTO back FROM freed;
     PERFORM ${s}.line(now, keep, id) FROM unnest(back) id;
     RETURN coalesce(cardinality(back), 0);
   END $$;`;
 
+/** The functions that lease, renew and settle, in place of those that are there. */
+export const leaseFunctions = (s: string): string =>
+  [work, again, renew, reap].map((define) => define(s)).join('\n');
+
 /** @param s the schema's name, quoted */
-export const functions = (s: string): string =>
-  [enqueueFunctions, work, again, renew, reap].map((define) => define(s)).join('\n');
+export const functions = (s: string): string => `${enqueueFunctions(s)} ${leaseFunctions(s)}`;

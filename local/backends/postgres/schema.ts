@@ -1,6 +1,6 @@
 /** Tables and their versions. */
 
-import { functions, work } from './functions.ts';
+import { functions, leaseFunctions } from './functions.ts';
 import { maintenance } from './maintenance.ts';
 
 /** What a record needs to know of a job, whatever became of it. */
@@ -147,7 +147,7 @@ const outboxFunctions = (s: string): string => `
  */
 export const migrations: readonly ((s: string) => string)[] = [
   (s) => `${tables(s)} ${functions(s)} ${maintenance(s)} ${outboxFunctions(s)} ${recordsTable(s)}`,
-  // Version 1 was also made with a slower `settle`, and with `enqueue_alike`. Processes of that version still call the latter during a
+  // Version 1 was also made with plans that could read the whole backlog, and with `enqueue_alike`. Processes of that version still call the latter during a
   // roll-out, so it is left for a later migration to drop.
-  work,
+  leaseFunctions,
 ];
