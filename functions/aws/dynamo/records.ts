@@ -53,22 +53,17 @@ export function dynamoRecords(dynamo: Dynamo, retention: Retention): RecordTable
 
     async list({ queue, job, status }, max, past) {
       const partitions = (status === undefined ? statuses : [status]).flatMap(partitionsOf);
-      const narrow = { ...(queue === undefined ? {} : { queue }), ...(job === undefined ? {} : { job }) };
       const found = await dynamo.call('listing', (api) =>
         Promise.all(
           partitions.map((partition) => {
             const shown = pastOf(statusOf(partition), past);
             const where = [
-              ...Object.keys(narrow).map((name) => `#${name} = :${name}`),
+              ...(queue === undefined ? [] : ['#queue = :queue']),
+              ...(job === undefined ? [] : ['#job = :job']),
               ...(shown === null ? [] : ['#finishedAt > :shown']),
             ].join(' AND ');
-            const values = Object.entries(narrow).map(([name, value]) => [`:${name}`, value]);
-            return api.query({
-              partition,
-              max,
-              ...(where === '' ? {} : { where }),
-              values: { ...Object.fromEntries(values), ':shown': shown },
-            });
+            const values = { ':queue': queue ?? null, ':job': job ?? null, ':shown': shown };
+            return api.query({ partition, max, where, values });
           }),
         ),
       );

@@ -37,11 +37,9 @@ export interface IndexQuery {
 export interface DynamoApi {
   /** Consistent reads. Missing items are left out. */
   read(pks: readonly string[]): Promise<Item[]>;
-  /** `over`: the version that was read, `null` = there is none. `false`: somebody else was first. */
-  write(item: Item, over: string | null): Promise<boolean>;
-  /** Overwrites any version. */
-  replace(item: Item): Promise<void>;
-  remove(pk: string, version?: string): Promise<boolean>;
+  /** `over`: the version that was read, `null` = there is none. @default any. `false`: somebody else was first. */
+  write(item: Item, over?: string | null): Promise<boolean>;
+  remove(pk: string, over?: string): Promise<boolean>;
   /** Items of one index partition, last sort key first. */
   query(query: IndexQuery): Promise<Item[]>;
   /** Waits until the table can be used. `shared`: another process may be creating it too. */
@@ -88,22 +86,13 @@ export function openApi({ table: TableName, client: given, ...target }: DynamoTa
       unlessOvertaken(
         client.send(new PutItemCommand({ TableName, Item: attributesOf(item), ...expecting(over) })),
       ),
-    async replace(item) {
-      await client.send(new PutItemCommand({ TableName, Item: attributesOf(item) }));
-    },
-    remove: (pk, version) =>
+    remove: (pk, over) =>
       unlessOvertaken(
-        client.send(
-          new DeleteItemCommand({
-            TableName,
-            Key: { pk: { S: pk } },
-            ...(version === undefined ? {} : expecting(version)),
-          }),
-        ),
+        client.send(new DeleteItemCommand({ TableName, Key: { pk: { S: pk } }, ...expecting(over) })),
       ),
-    async query({ partition, from = '', where, values = {}, max }) {
+    async query({ partition, from = '', where = '', values = {}, max }) {
       const found: Item[] = [];
-      const names = { '#partition': partitionKey, '#sort': sortKey, ...namesIn(where ?? '') };
+      const names = { '#partition': partitionKey, '#sort': sortKey, ...namesIn(where) };
       let ExclusiveStartKey: Attributes | undefined;
       do {
         const answer = await client.send(
@@ -167,7 +156,8 @@ export function openApi({ table: TableName, client: given, ...target }: DynamoTa
   };
 }
 
-function expecting(version: string | null) {
+function expecting(version: string | null | undefined) {
+  if (version === undefined) return {};
   if (version === null) return { ConditionExpression: 'attribute_not_exists(pk)' };
   return {
     ConditionExpression: '#version = :version',

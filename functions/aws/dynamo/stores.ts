@@ -1,14 +1,16 @@
-/** Loaded with the first key, record or heartbeat. */
+/** Keys, records and workers in the table. Loaded with the first of them. */
 
+import { randomUUID } from 'node:crypto';
 import { systemClock } from '../../../core/base/clock.ts';
-import { keyStore } from '../../../core/kit/records/keys.ts';
+import type { WorkerRegistry } from '../../../core/contract/store.ts';
+import { endOf, type KeyTable, keyStore, type StoredKey } from '../../../core/kit/records/keys.ts';
 import type { OpenStores } from '../../../core/kit/records/lazy-stores.ts';
 import { defaultRetention, recordStore } from '../../../core/kit/records/store.ts';
-import { openDynamo } from './api.ts';
-import { dynamoKeys } from './keys.ts';
+import { forgetWorkerMs, workerRegistry } from '../../../core/kit/worker-registry.ts';
+import { type Dynamo, openDynamo } from './api.ts';
 import type { DynamoStoreOptions } from './options.ts';
 import { dynamoRecords } from './records.ts';
-import { dynamoWorkers } from './workers.ts';
+import { expiry, partitionKey, sortKey, sortKeyOf } from './table.ts';
 
 export function openStores(options: DynamoStoreOptions): OpenStores {
   const { clock = systemClock } = options;
@@ -16,10 +18,56 @@ export function openStores(options: DynamoStoreOptions): OpenStores {
   const retention = { ...defaultRetention, ...options.retention };
   const records = recordStore(dynamoRecords(dynamo, retention), { clock, retention });
   return {
-    keys: keyStore(dynamoKeys(dynamo), clock),
+    keys: keyStore(keysIn(dynamo), clock),
     records,
     writer: records.writer,
-    workers: dynamoWorkers(dynamo),
-    close: () => dynamo.close(),
+    workers: workersIn(dynamo),
+    close: dynamo.close,
   };
+}
+
+function keysIn(dynamo: Dynamo): KeyTable {
+  const pkOf = (key: string): string => `key#${key}`;
+  const during = 'writing a key';
+  return {
+    async read(key) {
+      const [item] = await dynamo.call(during, (api) => api.read([pkOf(key)]));
+      if (!item) return null;
+      return { stored: JSON.parse(item.key as string) as StoredKey, version: item.version as string };
+    },
+    write: (key, stored, over) =>
+      dynamo.call(during, (api) => {
+        const item = { pk: pkOf(key), version: randomUUID(), key: JSON.stringify(stored) };
+        return api.write({ ...item, expiresAt: expiry(endOf(stored)) }, over);
+      }),
+    remove: (key, version) => dynamo.call(during, (api) => api.remove(pkOf(key), version)),
+  };
+}
+
+/** A list of workers shows no more than these. */
+const mostWorkers = 10_000;
+
+function workersIn(dynamo: Dynamo): WorkerRegistry {
+  const pkOf = (id: string): string => `worker#${id}`;
+  const partition = 'workers';
+  return workerRegistry({
+    write: ({ id, seenAt }, beat) =>
+      dynamo.call('writing a heartbeat', (api) =>
+        api.write({
+          pk: pkOf(id),
+          version: randomUUID(),
+          beat,
+          [partitionKey]: partition,
+          [sortKey]: sortKeyOf(seenAt, id),
+          expiresAt: expiry(seenAt + forgetWorkerMs), // DynamoDB removes it then
+        }),
+      ),
+    read: (seenSince) =>
+      dynamo.call('listing workers', async (api) => {
+        const found = await api.query({ partition, from: sortKeyOf(seenSince), max: mostWorkers });
+        const items = await api.read(found.map(({ pk }) => pk as string));
+        return items.map(({ beat }) => beat as string);
+      }),
+    remove: (id) => dynamo.call('removing a worker', (api) => api.remove(pkOf(id))),
+  });
 }

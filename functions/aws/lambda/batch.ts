@@ -20,15 +20,7 @@ export interface BatchPorts {
   failed(during: string, error: unknown): void;
 }
 
-export interface Batch {
-  run(item: Item): Promise<boolean>;
-  /** Back to the queue; the attempt does not count. */
-  release(item: Item): Promise<boolean>;
-  /** Whether its own timeout fits in the time left. A job that may run longer needs half of the function's time. */
-  fits(item: Item): boolean;
-}
-
-export function createBatch({ client, backend, startedAt, endAt, running, failed }: BatchPorts): Batch {
+export function createBatch({ client, backend, startedAt, endAt, running, failed }: BatchPorts) {
   const { app } = client;
   const { clock } = app;
   const halfMs = (endAt - startedAt) / 2;
@@ -37,12 +29,13 @@ export function createBatch({ client, backend, startedAt, endAt, running, failed
     !countAttempt && !backend.queues.of(item.lease.queue).fifo;
 
   return {
-    fits({ delivery }) {
+    /** Whether its own timeout fits in the time left. A job that may run longer needs half of the function's time. */
+    fits({ delivery }: Item): boolean {
       const timeoutMs = app.jobs.get(tagsOf(delivery).job)?.timeoutMs ?? 0;
       return clock.now() + Math.min(timeoutMs, halfMs) <= endAt;
     },
 
-    async run(item) {
+    async run(item: Item): Promise<boolean> {
       const { lease } = item;
       const run = createRun(lease);
       let replaced = false;
@@ -67,7 +60,8 @@ export function createBatch({ client, backend, startedAt, endAt, running, failed
       }
     },
 
-    async release(item) {
+    /** Back to the queue; the attempt does not count. */
+    async release(item: Item): Promise<boolean> {
       try {
         const settled = await backend.nack(item.lease, { delayMs: 0, countAttempt: false });
         return settled && isReplaced(item, false);

@@ -17,41 +17,45 @@ export interface Accepted {
   readonly failed: readonly { readonly delivery: Delivery; readonly error: unknown }[];
 }
 
-/** @param receivedAt when the messages were received; without it, the earliest that Lambda may have received them */
-export type Accept = (
-  address: QueueAddress,
-  deliveries: readonly Delivery[],
-  expiresAt: number,
-  receivedAt?: number,
-) => Promise<Accepted>;
+export interface Acceptor {
+  /** @param receivedAt when the messages were received; without it, the earliest that Lambda may have received them */
+  accept(
+    address: QueueAddress,
+    deliveries: readonly Delivery[],
+    expiresAt: number,
+    receivedAt?: number,
+  ): Promise<Accepted>;
+}
 
 /** Lambda does not say when it received a message. It calls the function within an hour. */
 const longestInLambdaMs = 3_600_000;
 
 /** @param refunds `null` where no queue is FIFO */
-export function createAccept(
+export function createAcceptor(
   { clock }: Connection,
   settler: () => Promise<Settler>,
   refunds: (() => Promise<RefundedDeliveries>) | null,
-): Accept {
-  return async (address, deliveries, expiresAt, receivedAt = clock.now() - longestInLambdaMs) => {
-    const { fifo } = address;
-    const leases: { delivery: Delivery; lease: JobLease }[] = [];
-    const postponed: Delivery[] = [];
-    const failed: { delivery: Delivery; error: unknown }[] = [];
-    for (const delivery of deliveries) {
-      try {
-        const counts = fifo && delivery.receiveCount > 1 ? await refunds?.() : null;
-        const refunded = (await counts?.of(delivery.messageId)) ?? 0;
-        const lease = leaseFrom(delivery, { address, receivedAt, expiresAt, refunded });
-        const { notBefore } = tagsOf(delivery);
-        if (fifo || notBefore === null || notBefore <= clock.now()) leases.push({ delivery, lease });
-        else if (await (await settler()).sendOn(lease, lease.attempt - 1, notBefore))
-          postponed.push(delivery);
-      } catch (error) {
-        failed.push({ delivery, error });
+): Acceptor {
+  return {
+    async accept(address, deliveries, expiresAt, receivedAt = clock.now() - longestInLambdaMs) {
+      const { fifo } = address;
+      const leases: { delivery: Delivery; lease: JobLease }[] = [];
+      const postponed: Delivery[] = [];
+      const failed: { delivery: Delivery; error: unknown }[] = [];
+      for (const delivery of deliveries) {
+        try {
+          const counts = fifo && delivery.receiveCount > 1 ? await refunds?.() : null;
+          const refunded = (await counts?.of(delivery.messageId)) ?? 0;
+          const lease = leaseFrom(delivery, { address, receivedAt, expiresAt, refunded });
+          const { notBefore } = tagsOf(delivery);
+          if (fifo || notBefore === null || notBefore <= clock.now()) leases.push({ delivery, lease });
+          else if (await (await settler()).sendOn(lease, lease.attempt - 1, notBefore))
+            postponed.push(delivery);
+        } catch (error) {
+          failed.push({ delivery, error });
+        }
       }
-    }
-    return { leases, postponed, failed };
+      return { leases, postponed, failed };
+    },
   };
 }

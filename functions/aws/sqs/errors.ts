@@ -4,39 +4,29 @@ import { LongshoreError } from '../../../core/base/errors.ts';
 import { toError } from '../../../core/base/failure.ts';
 import type { Failure } from './batches.ts';
 
-const missingQueue = /QueueDoesNotExist|NonExistentQueue/;
-const refused = /AccessDenied|InvalidClientTokenId|SignatureDoesNotMatch|ExpiredToken|UnrecognizedClient/;
-const noCredentials = /CredentialsProviderError/;
+/** What an error of the SDK means, by its name, and what to do about it. */
+const remedies: readonly (readonly [names: RegExp, text: (message: string) => string])[] = [
+  [/QueueDoesNotExist|NonExistentQueue/, () => 'the queue does not exist. Create it, or correct its URL.'],
+  [
+    /AccessDenied|InvalidClientTokenId|SignatureDoesNotMatch|ExpiredToken|UnrecognizedClient/,
+    (message) =>
+      `${message} Grant it: sending needs sqs:SendMessage, also on the dead-letter queue; running jobs needs sqs:ReceiveMessage, sqs:DeleteMessage, sqs:ChangeMessageVisibility and sqs:GetQueueAttributes.`,
+  ],
+  [
+    /CredentialsProviderError/,
+    () =>
+      'no credentials were found. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give the process a role.',
+  ],
+];
 
 /** @param during for people: `receiving from queue "mail"` */
-export function sqsError(during: string, error: unknown): LongshoreError {
-  if (error instanceof LongshoreError) return error;
-  const { name, message } = toError(error);
+export function sqsError(during: string, cause: unknown): LongshoreError {
+  if (cause instanceof LongshoreError) return cause;
+  const { name, message } = toError(cause);
   const failed = `SQS failed while ${during}`;
-  if (missingQueue.test(name)) {
-    return new LongshoreError(
-      'CONFIG',
-      `${failed}: the queue does not exist. Create it, or correct its URL.`,
-      {
-        cause: error,
-      },
-    );
-  }
-  if (refused.test(name)) {
-    return new LongshoreError(
-      'CONFIG',
-      `${failed}: ${message} Grant it: sending needs sqs:SendMessage, also on the dead-letter queue; running jobs needs sqs:ReceiveMessage, sqs:DeleteMessage, sqs:ChangeMessageVisibility and sqs:GetQueueAttributes.`,
-      { cause: error },
-    );
-  }
-  if (noCredentials.test(name)) {
-    return new LongshoreError(
-      'CONFIG',
-      `${failed}: no credentials were found. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give the process a role.`,
-      { cause: error },
-    );
-  }
-  return new LongshoreError('BACKEND', `${failed}: ${name}: ${message}`, { cause: error });
+  const remedy = remedies.find(([names]) => names.test(name))?.[1];
+  if (remedy) return new LongshoreError('CONFIG', `${failed}: ${remedy(message)}`, { cause });
+  return new LongshoreError('BACKEND', `${failed}: ${name}: ${message}`, { cause });
 }
 
 export function failedEntry(during: string, { code, message }: Failure): LongshoreError {

@@ -6,7 +6,7 @@ import type { QueueAdmin } from '../../../core/contract/admin.ts';
 import type { JobSender, JobSettler, QueueBackend } from '../../../core/contract/queue.ts';
 import { onDemand, verbsOf } from '../../../core/kit/lazy.ts';
 import type { Polling } from '../../../core/kit/long-polling.ts';
-import type { Accept } from './accept.ts';
+import type { Acceptor } from './accept.ts';
 import type { Admin } from './admin.ts';
 import { createConnection } from './connection.ts';
 import { longestHiddenMs, maxBodyBytes } from './limits.ts';
@@ -18,7 +18,7 @@ export type { SqsOptions } from './options.ts';
 export interface SqsBackend extends QueueBackend {
   readonly queues: Queues;
   /** Makes leases of messages that Lambda has received. Sends on those that came too early. */
-  readonly accept: Accept;
+  readonly accept: Acceptor['accept'];
   readonly admin: QueueAdmin;
   /** Throws `CONFIG` unless these queues and their dead-letter queues exist. @default every queue configured */
   check(queues?: readonly string[]): Promise<void>;
@@ -35,34 +35,25 @@ export function sqs(options: SqsOptions): SqsBackend {
   const refunds = keys
     ? onDemand(async () => (await import('./refunded-deliveries.ts')).createRefundedDeliveries(keys, clock))
     : null;
-  const sender = onDemand(async () => {
-    const { createSender } = await import('./enqueue.ts');
-    return createSender(connection);
-  });
-  const settler = onDemand(async () => {
-    const { createSettler } = await import('./settle.ts');
-    return createSettler(connection, refunds);
-  });
-  const acceptor = onDemand(async () => {
-    const { createAccept } = await import('./accept.ts');
-    return { accept: createAccept(connection, settler, refunds) };
-  });
-  const receiver = onDemand(async () => {
-    const { createReceiver } = await import('./receive.ts');
-    return createReceiver(connection, (await acceptor()).accept);
-  });
+  const sender = onDemand(async () => (await import('./enqueue.ts')).createSender(connection));
+  const settler = onDemand(async () => (await import('./settle.ts')).createSettler(connection, refunds));
+  const acceptor = onDemand(async () =>
+    (await import('./accept.ts')).createAcceptor(connection, settler, refunds),
+  );
+  const receiver = onDemand(async () =>
+    (await import('./receive.ts')).createReceiver(connection, await acceptor()),
+  );
+  const admin = onDemand(async () => (await import('./admin.ts')).adminOf(connection));
   let polling: Promise<Polling> | null = null;
   const polls = onDemand(() => {
     polling = openPolling();
     return polling;
   });
   async function openPolling(): Promise<Polling> {
-    const [{ createPolling }, { mostEntries }, { createLaneOrder }, { receive }] = await Promise.all([
-      import('../../../core/kit/long-polling.ts'),
-      import('./batches.ts'),
-      import('./lanes.ts'),
-      receiver(),
-    ]);
+    const { createPolling } = await import('../../../core/kit/long-polling.ts');
+    const { mostEntries } = await import('./batches.ts');
+    const { createLaneOrder } = await import('./lanes.ts');
+    const { receive } = await receiver();
     const order = createLaneOrder();
     return createPolling({
       clock,
@@ -77,13 +68,12 @@ export function sqs(options: SqsOptions): SqsBackend {
       },
     });
   }
-  const admin = onDemand(async () => (await import('./admin.ts')).adminOf(connection));
 
   return {
     name: 'sqs',
     limits: { maxBodyBytes, maxDelayMs: null, maxLeaseMs: longestHiddenMs },
     queues,
-    ...verbsOf<Pick<SqsBackend, 'accept'>>(['accept'], acceptor),
+    ...verbsOf<Acceptor>(['accept'], acceptor),
     async check(names = queues.all().map(({ name }) => name)) {
       const { check } = await receiver();
       for (const queue of names) await check(queue);

@@ -19,16 +19,12 @@ export function laneOf(lanes: readonly QueueAddress[], priority: number): QueueA
   return towards.flatMap((lane) => lanes.find((address) => address.lane === lane) ?? [])[0]!;
 }
 
-export interface LaneOrder {
-  /** The lanes of a queue in the order in which they are looked at this time. */
-  next(lanes: readonly QueueAddress[]): QueueAddress[];
-}
-
 /** Smooth weighted round robin: of 15 times `low` is first once and `critical` eight times, evenly spread. */
-export function createLaneOrder(): LaneOrder {
+export function createLaneOrder() {
   const credit = new Map<string, number>();
   return {
-    next(lanes) {
+    /** The lanes of a queue in the order in which they are looked at this time. */
+    next(lanes: readonly QueueAddress[]): QueueAddress[] {
       if (lanes.length === 1) return [...lanes];
       const total = lanes.reduce((sum, { lane }) => sum + weights[lane], 0);
       let first = lanes[0]!;

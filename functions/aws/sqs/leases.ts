@@ -5,15 +5,12 @@
 
 import { LongshoreError } from '../../../core/base/errors.ts';
 import type { JobLease } from '../../../core/contract/queue.ts';
-import { type Delivery, tagsOf } from './message.ts';
+import { type Delivery, type Tags, tagsOf } from './message.ts';
 import type { LaneName, QueueAddress } from './queues.ts';
 
-export interface Receipt {
+export interface Receipt extends Pick<Tags, 'id' | 'job' | 'group'> {
   readonly handle: string;
   readonly messageId: string;
-  readonly id: string;
-  readonly job: string;
-  readonly group: string | null;
   readonly lane: LaneName;
   /** Epoch ms. SQS hides a message for at most 12 hours from then. */
   readonly receivedAt: number;
@@ -52,16 +49,6 @@ export function receiptOf({ token }: JobLease): Receipt {
   }
 }
 
-export interface LeaseTable {
-  /** Whether the lease may still be used. */
-  isOpen(lease: JobLease): boolean;
-  /** Takes the right to settle; `false` when it has ended or was taken before. */
-  take(lease: JobLease): boolean;
-  /** Settling has failed: it may be tried again. */
-  untake(lease: JobLease): void;
-  renewed(lease: JobLease, expiresAt: number): void;
-}
-
 interface Entry {
   readonly endsAt: number;
   readonly settled: boolean;
@@ -69,7 +56,7 @@ interface Entry {
   readonly forgetAt: number;
 }
 
-export function createLeaseTable(now: () => number): LeaseTable {
+export function createLeaseTable(now: () => number) {
   const entries = new Map<string, Entry>();
 
   /** 0 = settled. */
@@ -90,18 +77,21 @@ export function createLeaseTable(now: () => number): LeaseTable {
   }
 
   return {
-    isOpen: (lease) => endOf(lease) > now(),
-    take(lease) {
+    /** Whether the lease may still be used. */
+    isOpen: (lease: JobLease): boolean => endOf(lease) > now(),
+    /** Takes the right to settle; `false` when it has ended or was taken before. */
+    take(lease: JobLease): boolean {
       const endsAt = endOf(lease);
       if (endsAt <= now()) return false;
       write(lease, endsAt, true);
       return true;
     },
-    untake(lease) {
+    /** Settling has failed: it may be tried again. */
+    untake(lease: JobLease): void {
       const entry = entries.get(lease.token);
       if (entry) write(lease, entry.endsAt, false);
     },
-    renewed(lease, expiresAt) {
+    renewed(lease: JobLease, expiresAt: number): void {
       // The answer of a renewal may come after the lease was settled: then it changes nothing.
       if (!entries.get(lease.token)?.settled) write(lease, expiresAt, false);
     },

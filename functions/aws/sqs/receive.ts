@@ -1,21 +1,15 @@
 /** Receive calls of a polling worker. For a function, Lambda makes them. */
 
 import type { JobLease } from '../../../core/contract/queue.ts';
-import type { Accept } from './accept.ts';
+import type { Acceptor } from './accept.ts';
 import { deliveryOf } from './attributes.ts';
 import type { Connection } from './connection.ts';
 import type { QueueAddress } from './queues.ts';
 
-export interface Receiver {
-  /** One receive call, at most ten leases. `waitMs` 0 = look once. */
-  receive(address: QueueAddress, max: number, leaseMs: number, waitMs: number): Promise<JobLease[]>;
-  /** Throws `CONFIG` unless the queue and its dead-letter queue exist. Asks once. */
-  check(queue: string): Promise<void>;
-}
-
-export function createReceiver({ clock, queues, addressOf, call }: Connection, accept: Accept): Receiver {
+export function createReceiver({ clock, queues, addressOf, call }: Connection, { accept }: Acceptor) {
   const checks = new Map<string, Promise<void>>();
 
+  /** Throws `CONFIG` unless the queue and its dead-letter queue exist. Asks once. */
   function check(queue: string): Promise<void> {
     const known = checks.get(queue);
     if (known) return known;
@@ -35,7 +29,8 @@ export function createReceiver({ clock, queues, addressOf, call }: Connection, a
 
   return {
     check,
-    async receive(address, max, leaseMs, waitMs) {
+    /** One receive call, at most ten leases. `waitMs` 0 = look once. */
+    async receive(address: QueueAddress, max: number, leaseMs: number, waitMs: number): Promise<JobLease[]> {
       const { name: queue, url } = address;
       await check(queue); // before the first job is leased: a dead letter needs a queue to go to
       const sentAt = clock.now();

@@ -9,20 +9,17 @@ import type { Clock } from '../../../core/base/clock.ts';
 import type { KeyStore } from '../../../core/contract/store.ts';
 import { createMetadata } from '../../../core/kit/metadata.ts';
 
-export interface RefundedDeliveries {
-  /** Deliveries of this message that were released. */
-  of(messageId: string): Promise<number>;
-  add(messageId: string): Promise<unknown>;
-}
+export type RefundedDeliveries = ReturnType<typeof createRefundedDeliveries>;
 
 /** SQS keeps a message for 14 days at most. */
 const keepMs = 14 * 86_400_000;
 const keyOf = (messageId: string): string => `sqs-uncounted:${messageId}`;
 
-export function createRefundedDeliveries(keys: KeyStore, clock: Clock): RefundedDeliveries {
+export function createRefundedDeliveries(keys: KeyStore, clock: Clock) {
   const counts = createMetadata(keys, clock, randomUUID, keepMs);
   return {
-    of: async (messageId) => (await counts.read<number>(keyOf(messageId))) ?? 0,
-    add: (messageId) => counts.update<number>(keyOf(messageId), (count) => (count ?? 0) + 1),
+    /** Deliveries of this message that were released. */
+    of: async (messageId: string) => (await counts.read<number>(keyOf(messageId))) ?? 0,
+    add: (messageId: string) => counts.update<number>(keyOf(messageId), (count) => (count ?? 0) + 1),
   };
 }

@@ -14,12 +14,7 @@ import type { QueueAddress } from './queues.ts';
 import type { SchedulerApi } from './scheduler-sdk.ts';
 import type { SqsMessage } from './send.ts';
 
-export interface Scheduler {
-  /** Whether it can carry this message. Others go in hops. */
-  takes(address: QueueAddress, message: SqsMessage): boolean;
-  /** One answer per message: `null` = it is scheduled. */
-  schedule(address: QueueAddress, messages: readonly SqsMessage[]): Promise<(Failure | null)[]>;
-}
+export type Scheduler = ReturnType<typeof createScheduler>;
 
 /** What it uses of the connection. */
 export interface SchedulerPorts extends Pick<Service<SqsApi>, 'call'> {
@@ -31,10 +26,7 @@ export interface SchedulerPorts extends Pick<Service<SqsApi>, 'call'> {
 const mostInputBytes = 262_144;
 const mostRequestsAtOnce = 8;
 
-export function createScheduler(
-  { call, region, onClose }: SchedulerPorts,
-  options: SchedulerOptions,
-): Scheduler {
+export function createScheduler({ call, region, onClose }: SchedulerPorts, options: SchedulerOptions) {
   const api = onDemand(async () => {
     const opened = (await import('./scheduler-sdk.ts')).openScheduler(region, options);
     onClose(opened.close);
@@ -76,11 +68,13 @@ export function createScheduler(
   }
 
   return {
-    takes: (address, message) =>
+    /** Whether it can carry this message. Others go in hops. */
+    takes: (address: QueueAddress, message: SqsMessage): boolean =>
       message.dueAt !== null &&
       !address.fifo &&
       Buffer.byteLength(inputOf(address, message)) <= mostInputBytes,
-    async schedule(address, messages) {
+    /** One answer per message: `null` = it is scheduled. */
+    async schedule(address: QueueAddress, messages: readonly SqsMessage[]): Promise<(Failure | null)[]> {
       const scheduler = await api();
       const answers: (Failure | null)[] = [];
       const scheduleInto = async ([i, message]: [number, SqsMessage]): Promise<void> => {
