@@ -1,6 +1,7 @@
 /** Jobs over HTTP: serves an HTTP trigger with `core/http/index.ts`. */
 
-import type { HttpHandler, HttpOptions } from '../../../core/http/index.ts';
+import type { HttpOptions } from '../../../core/http/index.ts';
+import { onDemand } from '../../../core/kit/lazy.ts';
 import type { HostContext, HttpRequestLike, HttpResponseInit } from './host.ts';
 import type { Running } from './running.ts';
 
@@ -8,22 +9,13 @@ export function createEnqueueHandler(
   running: Running,
   options: HttpOptions,
 ): (request: HttpRequestLike, context: HostContext) => Promise<HttpResponseInit> {
-  let handler: Promise<HttpHandler> | null = null;
-
-  async function open(): Promise<HttpHandler> {
+  const handler = onDemand(async () => {
     const { client } = running.start();
     const { createHttpHandler } = await import('../../../core/http/index.ts');
     return createHttpHandler(client, options);
-  }
-
+  });
   return (request, context) =>
-    running.within(context, async () => {
-      handler ??= open();
-      handler.catch(() => {
-        handler = null; // a missing setting may be set by the next time
-      });
-      return resultOf(await (await handler)(await requestOf(request)));
-    });
+    running.within(context, async () => resultOf(await (await handler())(await requestOf(request))));
 }
 
 async function requestOf(request: HttpRequestLike): Promise<Request> {

@@ -65,11 +65,10 @@ export function deadLettersOf({ clock, queues, addressOf, call }: Connection): D
   async function take(ids: readonly string[], use: (api: ServiceBusApi, found: Found) => Promise<void>) {
     const chosen = (await find(queues.all())).filter(({ deadLetter }) => ids.includes(deadLetter.id));
     const done = new Set<string>();
-    for (const [, group] of Map.groupBy(chosen, ({ entity, address }) =>
-      JSON.stringify([address.name, entity]),
-    )) {
+    // `find` makes one object for each entity.
+    for (const [entity, group] of Map.groupBy(chosen, (one) => one.entity)) {
       const wanted = new Map(group.map((one) => [String(one.message.sequenceNumber), one]));
-      const { entity, address } = group[0]!;
+      const { address } = group[0]!;
       await call(`taking dead letters of queue "${address.name}"`, async (api) => {
         const others: ReceivedMessage[] = [];
         try {

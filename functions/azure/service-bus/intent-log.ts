@@ -20,21 +20,18 @@ export interface Intent {
   readonly letter?: Death;
 }
 
-export interface IntentLog {
-  /** The first intent for a message stays: it may have been carried out already. */
-  write(entity: string, tags: Tags, intent: Intent): Promise<unknown>;
-  /** `null` = nothing was begun with this message. */
-  read(entity: string, tags: Tags): Promise<Intent | null>;
-}
+export type IntentLog = ReturnType<typeof createIntentLog>;
 
 /** A message whose process was killed comes back after its lock and the messages before it: in minutes or hours. */
 const keepMs = 86_400_000;
 const keyOf = (entity: string, tags: Tags): string => `servicebus-moved:${entity}:${messageIdOf(tags)}`;
 
-export function createIntentLog(keys: KeyStore, clock: Clock): IntentLog {
+export function createIntentLog(keys: KeyStore, clock: Clock) {
   const intents = createMetadata(keys, clock, randomUUID, keepMs);
   return {
-    write: (entity, tags, intent) => intents.writeOnce(keyOf(entity, tags), intent),
-    read: (entity, tags) => intents.read<Intent>(keyOf(entity, tags)),
+    /** The first intent for a message stays: it may have been carried out already. */
+    write: (entity: string, tags: Tags, intent: Intent) => intents.writeOnce(keyOf(entity, tags), intent),
+    /** `null` = nothing was begun with this message. */
+    read: (entity: string, tags: Tags) => intents.read<Intent>(keyOf(entity, tags)),
   };
 }

@@ -9,20 +9,7 @@ import type { Connection } from './connection.ts';
 import { isLockLost } from './errors.ts';
 import { receiptOf } from './leases.ts';
 
-export interface Locks {
-  hold(lease: JobLease, holding: Holding, lockedUntil: number): void;
-  /** Takes the right to settle; `null` when the lease has ended or was taken before. */
-  take(lease: JobLease): Holding | null;
-  /** Settling has failed: it may be tried again. */
-  untake(lease: JobLease): void;
-  /** It is settled or lost. The broker would refuse another request for it. */
-  forget(lease: JobLease): void;
-  /** `false` when the lease has ended. */
-  renew(lease: JobLease, leaseMs: number): Promise<boolean>;
-  /** Resolves when no release is under way. */
-  released(): Promise<void>;
-  close(): void;
-}
+export type Locks = ReturnType<typeof createLocks>;
 
 interface Held {
   readonly queue: string;
@@ -40,7 +27,7 @@ interface Held {
 const soonestRenewalMs = 1_000;
 const latestRenewalMs = 30_000;
 
-export function createLocks({ clock, addressOf, api }: Connection): Locks {
+export function createLocks({ clock, addressOf, api }: Connection) {
   /** By lock token. */
   const all = new Map<string, Held>();
   const releasing = new Set<Promise<void>>();
@@ -84,9 +71,13 @@ export function createLocks({ clock, addressOf, api }: Connection): Locks {
         : clock.after(renewalMs, () => void prolong(held));
   }
 
+  async function extend(held: Held): Promise<void> {
+    held.lockedUntil = (await (await api()).renew(entityOf(held), held.holding)).getTime();
+  }
+
   async function prolong(held: Held): Promise<void> {
     try {
-      held.lockedUntil = (await (await api()).renew(entityOf(held), held.holding)).getTime();
+      await extend(held);
     } catch (error) {
       if (isLockLost(error)) return drop(held);
     }
@@ -110,30 +101,35 @@ export function createLocks({ clock, addressOf, api }: Connection): Locks {
   }
 
   return {
-    hold: (lease, holding, lockedUntil) => watch(add(lease, holding, lockedUntil)),
-    take(lease) {
+    hold: (lease: JobLease, holding: Holding, lockedUntil: number): void =>
+      watch(add(lease, holding, lockedUntil)),
+    /** Takes the right to settle; `null` when the lease has ended or was taken before. */
+    take(lease: JobLease): Holding | null {
       const held = find(lease);
       if (!isOpen(held)) return ended(held);
       held.taken = true;
       held.cancel();
       return held.holding;
     },
-    untake(lease) {
+    /** Settling has failed: it may be tried again. */
+    untake(lease: JobLease): void {
       const held = all.get(receiptOf(lease).lockToken);
       if (!held) return;
       held.taken = false;
       watch(held);
     },
-    forget(lease) {
+    /** It is settled or lost. The broker would refuse another request for it. */
+    forget(lease: JobLease): void {
       const held = all.get(receiptOf(lease).lockToken);
       if (held) drop(held);
     },
-    async renew(lease, leaseMs) {
+    /** `false` when the lease has ended. */
+    async renew(lease: JobLease, leaseMs: number): Promise<boolean> {
       const held = find(lease);
       if (!isOpen(held)) return ended(held) !== null;
       const now = clock.now();
       try {
-        held.lockedUntil = (await (await api()).renew(entityOf(held), held.holding)).getTime();
+        await extend(held);
       } catch (error) {
         if (!isLockLost(error)) throw error;
         drop(held);
@@ -144,10 +140,11 @@ export function createLocks({ clock, addressOf, api }: Connection): Locks {
       watch(held);
       return true;
     },
-    async released() {
+    /** Resolves when no release is under way. */
+    async released(): Promise<void> {
       while (releasing.size > 0) await Promise.all(releasing);
     },
-    close() {
+    close(): void {
       for (const { cancel } of all.values()) cancel();
     },
   };

@@ -9,21 +9,17 @@ import { type Delivery, deliveryOf } from './message.ts';
 import type { QueueAddress } from './queues.ts';
 import type { Settlers } from './settle.ts';
 
-export interface Receiver {
-  /** One receive call. `waitMs` 0 = look once. */
-  receive(address: QueueAddress, max: number, leaseMs: number, waitMs: number): Promise<JobLease[]>;
-  /** Of a message that a host holds. `null` = it was replaced by its copy before, and is done. */
-  accept(queue: string, delivery: Delivery, expiresAt: number): Promise<JobLease | null>;
-}
+export type Receiver = ReturnType<typeof createReceiver>;
 
 export function createReceiver(
   connection: Connection,
   locks: Locks,
   repeat: Settlers['repeat'],
   intents: IntentLog | null,
-): Receiver {
+) {
   const { clock, addressOf, call } = connection;
 
+  /** `null` = the message was replaced by its copy before, and is done. */
   async function accept(queue: string, delivery: Delivery, expiresAt: number): Promise<JobLease | null> {
     const { tags, body, deliveryCount } = delivery;
     const begun = deliveryCount > 1 ? await intents?.read(addressOf(queue).entity, tags) : null;
@@ -34,7 +30,13 @@ export function createReceiver(
 
   return {
     accept,
-    async receive({ name: queue, entity: name }, max, leaseMs, waitMs) {
+    /** One receive call. `waitMs` 0 = look once. */
+    async receive(
+      { name: queue, entity: name }: QueueAddress,
+      max: number,
+      leaseMs: number,
+      waitMs: number,
+    ): Promise<JobLease[]> {
       const entity = { name };
       const messages = await call(`receiving from queue "${queue}"`, (api) =>
         api.receive(entity, max, waitMs),

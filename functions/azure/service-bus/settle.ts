@@ -3,7 +3,7 @@
  * A message is released as a copy: only a new message can be scheduled, and only a new one begins without deliveries.
  */
 
-import type { Abandon, Ack, JobLease, JobSettler, Nack } from '../../../core/contract/queue.ts';
+import type { JobLease, JobSettler, Nack } from '../../../core/contract/queue.ts';
 import type { BusMessage, Holding } from './api.ts';
 import type { Connection } from './connection.ts';
 import { type Death, deadMessage, deathOf, factsOf } from './dead-message.ts';
@@ -13,16 +13,9 @@ import { receiptOf } from './leases.ts';
 import type { Locks } from './locks.ts';
 import { busMessage, copyOf, type Tags } from './message.ts';
 
-export interface Settlers {
-  /** For messages that were fetched here. */
-  readonly own: JobSettler;
-  /** For messages that a host holds. It completes them itself when the function returns. */
-  readonly pushed: JobSettler;
-  /** Sends the copy again. Changes nothing where the queue detects duplicates. */
-  repeat(queue: string, body: string, tags: Tags, intent: Intent): Promise<void>;
-}
+export type Settlers = ReturnType<typeof createSettlers>;
 
-export function createSettlers(connection: Connection, locks: Locks, intents: IntentLog | null): Settlers {
+export function createSettlers(connection: Connection, locks: Locks, intents: IntentLog | null) {
   const { clock, addressOf, call } = connection;
 
   function sendCopy(queue: string, body: string, tags: Tags, intent: Intent): Promise<void> {
@@ -86,11 +79,8 @@ export function createSettlers(connection: Connection, locks: Locks, intents: In
       });
   }
 
-  async function each(
-    leases: readonly JobLease[],
-    work: (lease: JobLease) => Promise<boolean>,
-  ): Promise<boolean[]> {
-    const results = await Promise.allSettled(leases.map(work));
+  async function each<T>(items: readonly T[], work: (item: T) => Promise<boolean>): Promise<boolean[]> {
+    const results = await Promise.allSettled(items.map(work));
     const failed = results.filter((result) => result.status === 'rejected');
     // When some succeed, the failed ones have had their retries: those messages come back when their locks end.
     if (failed.length > 0 && failed.length === results.length) throw failed[0]!.reason;
@@ -104,45 +94,39 @@ export function createSettlers(connection: Connection, locks: Locks, intents: In
       }),
     );
 
-  return {
-    repeat: (queue, body, tags, intent) =>
-      intent.letter ? sendDead(queue, body, tags, intent.letter) : sendCopy(queue, body, tags, intent),
-    own: {
-      ack: (acks) =>
-        each(
-          acks.map(({ lease }) => lease),
-          (lease) => settle(lease, (holding) => complete(lease, holding)),
-        ),
-      nack: nackWith(true),
-      abandon: (lease: JobLease, why: Abandon) =>
-        settle(lease, async (holding) => {
-          if (why.reason === 'cancelled') return complete(lease, holding);
-          const facts = factsOf(deathOf(lease, why, clock.now()));
-          await (await connection.api()).deadLetter(nameOf(lease), holding, facts);
-        }),
-      renew,
-    },
-    pushed: {
-      ack: (acks: readonly Ack[]) =>
-        each(
-          acks.map(({ lease }) => lease),
-          (lease) => settle(lease, async () => {}),
-        ),
-      nack: nackWith(false),
-      abandon: (lease, why) =>
-        settle(lease, async (holding) => {
-          if (why.reason === 'cancelled') return;
-          const { tags } = receiptOf(lease);
-          const letter = deathOf(lease, why, clock.now());
-          const intent: Intent = { attempts: lease.attempt, interrupted: false, notBefore: null, letter };
-          await prove(lease, holding);
-          await sendDead(lease.queue, lease.body, tags, letter);
-          // Written afterwards: a job whose dead letter cannot be sent must run again. If this write fails, it runs again too.
-          await intents?.write(addressOf(lease.queue).entity, tags, intent).catch(() => {});
-        }),
-      renew,
-    },
+  /** For messages that were fetched here. */
+  const own: JobSettler = {
+    ack: (acks) => each(acks, ({ lease }) => settle(lease, (holding) => complete(lease, holding))),
+    nack: nackWith(true),
+    abandon: (lease, why) =>
+      settle(lease, async (holding) => {
+        if (why.reason === 'cancelled') return complete(lease, holding);
+        const facts = factsOf(deathOf(lease, why, clock.now()));
+        await (await connection.api()).deadLetter(nameOf(lease), holding, facts);
+      }),
+    renew,
   };
+  /** For messages that a host holds. It completes them itself when the function returns. */
+  const pushed: JobSettler = {
+    ack: (acks) => each(acks, ({ lease }) => settle(lease, async () => {})),
+    nack: nackWith(false),
+    abandon: (lease, why) =>
+      settle(lease, async (holding) => {
+        if (why.reason === 'cancelled') return;
+        const { tags } = receiptOf(lease);
+        const letter = deathOf(lease, why, clock.now());
+        const intent: Intent = { attempts: lease.attempt, interrupted: false, notBefore: null, letter };
+        await prove(lease, holding);
+        await sendDead(lease.queue, lease.body, tags, letter);
+        // Written afterwards: a job whose dead letter cannot be sent must run again. If this write fails, it runs again too.
+        await intents?.write(addressOf(lease.queue).entity, tags, intent).catch(() => {});
+      }),
+    renew,
+  };
+  /** Sends the copy again. Changes nothing where the queue detects duplicates. */
+  const repeat = (queue: string, body: string, tags: Tags, intent: Intent): Promise<void> =>
+    intent.letter ? sendDead(queue, body, tags, intent.letter) : sendCopy(queue, body, tags, intent);
+  return { own, pushed, repeat };
 }
 
 /** The copy was sent, so a lost lock does no harm: the message comes again and is replaced by the same copy. */

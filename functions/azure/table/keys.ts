@@ -22,12 +22,7 @@ function entityOf(partitionKey: string, rowKey: string, look: string, stored: St
   return { partitionKey, rowKey, look, ...textProperties(JSON.stringify(stored)) };
 }
 
-export interface PurgedKeyTable extends KeyTable {
-  /** Removes keys past their time; returns how many. Bounded. */
-  purge(now: number): Promise<number>;
-}
-
-export function tableKeys(table: Table): PurgedKeyTable {
+export function tableKeys(table: Table): KeyTable {
   return {
     async read(key) {
       const found = await table.call(during, (api) => api.get(keyPartition(key), rowOf(key)));
@@ -59,18 +54,19 @@ export function tableKeys(table: Table): PurgedKeyTable {
         await api.remove(partition, look); // a purge removes one that is left behind
         return true;
       }),
-
-    async purge(now) {
-      let count = 0;
-      await table.call('purging', (api) =>
-        forEach(keyPartitions, async (partition) => {
-          const range = { partition, from: 'look:', to: `look:${momentText(now + 1)}`, max: stepSize };
-          for (const look of await api.range(range)) if (await lookInto(api, look, now)) count++;
-        }),
-      );
-      return count;
-    },
   };
+}
+
+/** Removes keys past their time; returns how many. Bounded. */
+export async function purgeKeys(table: Table, now: number): Promise<number> {
+  let count = 0;
+  await table.call('purging', (api) =>
+    forEach(keyPartitions, async (partition) => {
+      const range = { partition, from: 'look:', to: `look:${momentText(now + 1)}`, max: stepSize };
+      for (const look of await api.range(range)) if (await lookInto(api, look, now)) count++;
+    }),
+  );
+  return count;
 }
 
 /** `true`: the key was past its time and was removed. */

@@ -13,7 +13,7 @@ export interface Entity {
 }
 export type Found = Entity & { readonly etag: string };
 
-/** A part of a change. `create` fails for an existing row, `remove` for a missing one. */
+/** A part of a change. `create` fails for an existing row, `remove` for a missing one; `put` overwrites any version. */
 export type Step =
   | { readonly create: Entity }
   | { readonly update: Entity; readonly over: string }
@@ -39,8 +39,6 @@ export interface TableApi {
   get(partition: string, row: string): Promise<Found | null>;
   /** All or nothing; `false`: somebody else was first. */
   commit(partition: string, steps: readonly Step[]): Promise<boolean>;
-  /** Overwrites any version. */
-  put(entity: Entity): Promise<void>;
   /** `false`: it is missing, or has changed since it was read. */
   remove(partition: string, row: string, etag?: string): Promise<boolean>;
   /** By row, first to last. */
@@ -90,9 +88,6 @@ export function openApi(options: TableStoreOptions): TableApi {
       }
     },
     commit: (partition, steps) => unlessOvertaken(send(partition, steps)),
-    async put(entity) {
-      await client.upsertEntity(entity, 'Replace', limited());
-    },
     remove: (partition, row, etag) =>
       unlessOvertaken(client.deleteEntity(partition, row, { ...limited(), ...(etag && { etag }) })),
     async range(range) {

@@ -1,38 +1,63 @@
 /** Loaded with the first key, record or heartbeat. */
 
 import { systemClock } from '../../../core/base/clock.ts';
+import type { WorkerRegistry } from '../../../core/contract/store.ts';
+import { forEach } from '../../../core/kit/parallel.ts';
 import { keyStore } from '../../../core/kit/records/keys.ts';
 import type { OpenStores } from '../../../core/kit/records/lazy-stores.ts';
 import { defaultRetention, type RecordTable, recordStore } from '../../../core/kit/records/store.ts';
-import { openTable } from './api.ts';
-import { tableKeys } from './keys.ts';
+import { forgetWorkerMs, workerRegistry } from '../../../core/kit/worker-registry.ts';
+import { openTable, type Table } from './api.ts';
+import { purgeKeys, tableKeys } from './keys.ts';
+import { momentText, workersPartition as partition, safe, textOf, textProperties } from './layout.ts';
 import type { TableStoreOptions } from './options.ts';
 import { tableRecords } from './records.ts';
-import { tableWorkers } from './workers.ts';
 
 export function openStores(options: TableStoreOptions): OpenStores {
   const { clock = systemClock } = options;
   const table = openTable(options);
   const retention = { ...defaultRetention, ...options.retention };
-  const [rows, keys, workers] = [tableRecords(table), tableKeys(table), tableWorkers(table)];
+  const rows = tableRecords(table);
   /** Table storage has no expiry, so a purge removes keys and workers too. */
-  const swept: RecordTable = {
-    ...rows,
-    async purge(past, now) {
-      const [records, ended] = await Promise.all([
-        rows.purge(past, now),
-        keys.purge(now),
-        workers.purge(now),
-      ]);
-      return records + ended;
-    },
+  const purge: RecordTable['purge'] = async (past, now) => {
+    const work = [rows.purge(past, now), purgeKeys(table, now), purgeWorkers(table, now)] as const;
+    const [records, keys] = await Promise.all(work);
+    return records + keys;
   };
-  const records = recordStore(swept, { clock, retention });
+  const records = recordStore({ ...rows, purge }, { clock, retention });
   return {
-    keys: keyStore(keys, clock),
+    keys: keyStore(tableKeys(table), clock),
     records,
     writer: records.writer,
-    workers,
+    workers: workersIn(table),
     close: async () => {}, // there is no connection to close
   };
+}
+
+/** A list of workers shows no more than these. */
+const mostWorkers = 10_000;
+const every = { partition, from: '', to: '\u{fffd}' };
+
+function workersIn(table: Table): WorkerRegistry {
+  return workerRegistry({
+    write: ({ id, seenAt }, beat) =>
+      table.call('writing a heartbeat', (api) => {
+        const row = { partitionKey: partition, rowKey: safe(id), seen: momentText(seenAt) };
+        return api.commit(partition, [{ put: { ...row, ...textProperties(beat) } }]);
+      }),
+    read: (seenSince) =>
+      table.call('listing workers', async (api) => {
+        const above = ['seen', momentText(seenSince - 1)] as const;
+        return (await api.range({ ...every, above, max: mostWorkers })).map(textOf);
+      }),
+    remove: (id) => table.call('removing a worker', (api) => api.remove(partition, safe(id))),
+  });
+}
+
+/** Removes some of those not seen for a day. */
+function purgeWorkers(table: Table, now: number): Promise<void> {
+  return table.call('purging', async (api) => {
+    const range = { ...every, atMost: ['seen', momentText(now - forgetWorkerMs)] as const, max: 100 };
+    await forEach(await api.range(range), ({ rowKey, etag }) => api.remove(partition, rowKey, etag));
+  });
 }
