@@ -3,14 +3,6 @@
 import { config, LongshoreError } from '../../core/base/errors.ts';
 import type { Credential } from './service-bus/access.ts';
 
-export interface IdentityEndpoint {
-  readonly url: string;
-  /** Proves that the request comes from the app. */
-  readonly header: string;
-  /** Of a user-assigned identity; `null` = the app's own. */
-  readonly clientId: string | null;
-}
-
 interface Answer {
   readonly access_token?: unknown;
   /** Epoch seconds, as a text. */
@@ -21,17 +13,16 @@ interface Answer {
 const version = '2019-08-01';
 const timeoutMs = 10_000;
 
-/** `null` where the app has no identity: it is not in Azure, or the identity is not switched on. */
-export function identityEndpoint(
-  env: Readonly<Record<string, string | undefined>>,
+/**
+ * `null` where the app has no identity: it is not in Azure, or the identity is not switched on. The SDK caches a token and
+ * asks again before it ends.
+ * @param clientId of a user-assigned identity; `null` = the app's own
+ */
+export function managedIdentity(
+  { IDENTITY_ENDPOINT: url, IDENTITY_HEADER: header }: Readonly<Record<string, string | undefined>>,
   clientId: string | null,
-): IdentityEndpoint | null {
-  const { IDENTITY_ENDPOINT: url, IDENTITY_HEADER: header } = env;
-  return url && header ? { url, header, clientId } : null;
-}
-
-/** The SDK caches a token and asks again before it ends. */
-export function managedIdentity({ url, header, clientId }: IdentityEndpoint): Credential {
+): Credential | null {
+  if (!url || !header) return null;
   return {
     async getToken(scopes) {
       const [scope = ''] = typeof scopes === 'string' ? [scopes] : scopes;

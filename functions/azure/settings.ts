@@ -1,7 +1,7 @@
 /** The connection of a trigger is the name of a setting. It is read here as the Functions host reads it. */
 
 import { config } from '../../core/base/errors.ts';
-import { identityEndpoint, managedIdentity } from './identity.ts';
+import { managedIdentity } from './identity.ts';
 import { type Access, accessOf, type Credential } from './service-bus/access.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -23,14 +23,13 @@ export function accessFrom(
       `Expected the setting ${name} (a connection string) or ${name}__fullyQualifiedNamespace (with an identity), got neither. Set it in the app settings, or in local.settings.json.`,
     );
   }
-  if (credential) return accessOf({ fullyQualifiedNamespace, credential });
-  const endpoint = identityEndpoint(env, env[`${name}__clientId`] ?? null);
-  if (!endpoint) {
+  const identity = credential ?? managedIdentity(env, env[`${name}__clientId`] ?? null);
+  if (!identity) {
     throw config(
       `The setting ${name}__fullyQualifiedNamespace needs an identity, and this app has none. Switch on its managed identity, or give azure() a credential: new DefaultAzureCredential() of @azure/identity.`,
     );
   }
-  return accessOf({ fullyQualifiedNamespace, credential: managedIdentity(endpoint) });
+  return accessOf({ fullyQualifiedNamespace, credential: identity });
 }
 
 /** `%NAME%` in the name of a queue stands for a setting, as everywhere in a trigger. */

@@ -27,18 +27,9 @@ export interface Started {
   readonly backend: ServiceBusBackend;
 }
 
-export interface Running {
-  readonly jobs: Set<Run>;
-  /** Throws `CONFIG` when the app cannot start: no signing key, no store. The next call tries again. */
-  start(): Started;
-  /** Runs `work`; events of that time go to the log of this call. */
-  within<T>(context: HostContext, work: () => Promise<T>): Promise<T>;
-  failed(during: string, error: unknown): void;
-  /** Lets jobs end, releases the others, closes connections. */
-  drain(): Promise<void>;
-}
+export type Running = ReturnType<typeof createRunning>;
 
-export function createRunning(app: App, options: RunningOptions): Running {
+export function createRunning(app: App, options: RunningOptions) {
   const { log, drainMs } = options;
   const calls = new AsyncLocalStorage<HostContext>();
   const jobs = new Set<Run>();
@@ -52,18 +43,14 @@ export function createRunning(app: App, options: RunningOptions): Running {
   }
   if (log !== false) app.events.on(logLines(write));
 
+  /** Throws `CONFIG` when the app cannot start: no signing key, no store. The next call tries again. */
   function start(): Started {
     if (started) return started;
     const store = typeof options.store === 'function' ? options.store() : options.store;
+    const { clock } = app;
+    const { keys } = store;
     const queues = resolved(options.queues);
-    const backend = openServiceBusBackend(
-      {
-        clock: app.clock,
-        queues,
-        ...(store.keys !== undefined && { keys: store.keys }),
-      },
-      options.access,
-    );
+    const backend = openServiceBusBackend({ clock, queues, ...(keys && { keys }) }, options.access);
     started = { backend, client: connect(app, backend, { store }) };
     return started;
   }
@@ -83,12 +70,14 @@ export function createRunning(app: App, options: RunningOptions): Running {
   return {
     jobs,
     start,
-    within: (context, work) => calls.run(context, work),
-    failed(during, error) {
+    /** Runs `work`; events of that time go to the log of this call. */
+    within: <T>(context: HostContext, work: () => Promise<T>): Promise<T> => calls.run(context, work),
+    failed(during: string, error: unknown): void {
       const backend = 'servicebus';
       app.events.emit({ type: 'backend.failed', backend, during, error: backendError(during, error) });
     },
-    async drain() {
+    /** Lets jobs end, releases the others, closes connections. */
+    async drain(): Promise<void> {
       for (const run of jobs) run.interrupt('shutdown');
       await idle(drainMs);
       for (const run of jobs) run.end('shutdown');

@@ -13,19 +13,15 @@ import { serviceBusError } from './errors.ts';
 /** Changes the client before its first use. A test redirects its requests. */
 export type Prepare = (client: ServiceBusAdministrationClient) => void;
 
-export type Tier = 'Basic' | 'Standard' | 'Premium';
+/** Of those that Azure has; the third one, Basic, is refused. */
+export type Tier = 'Standard' | 'Premium';
 
-export interface Administration {
-  /** `null`: no right to ask. Throws `CONFIG` for the Basic tier, `BACKEND` without an answer. */
-  tier(): Promise<Tier | null>;
-  /** Throws `CONFIG` for a queue whose settings lose or double jobs. `false`: no right to ask. */
-  queue(entity: string): Promise<boolean>;
-}
+export type Administration = NonNullable<ReturnType<typeof openAdministration>>;
 
 const timeoutMs = 5_000;
 
 /** `null` for an emulator, which has neither tiers nor administration. */
-export function openAdministration(access: Access, prepare: Prepare = () => {}): Administration | null {
+export function openAdministration(access: Access, prepare: Prepare = () => {}) {
   if ('connectionString' in access && /UseDevelopmentEmulator\s*=\s*true/i.test(access.connectionString))
     return null;
   const client =
@@ -45,12 +41,14 @@ export function openAdministration(access: Access, prepare: Prepare = () => {}):
   }
 
   return {
-    async tier() {
+    /** `null`: no right to ask. Throws `CONFIG` for the Basic tier, `BACKEND` without an answer. */
+    async tier(): Promise<Tier | null> {
       const found = await ask('asking for its tier', (limits) => client.getNamespaceProperties(limits));
       if (found?.messagingSku === 'Basic') throw basic(found.name);
       return (found?.messagingSku as Tier | undefined) ?? null;
     },
-    async queue(entity) {
+    /** Throws `CONFIG` for a queue whose settings lose or double jobs. `false`: no right to ask. */
+    async queue(entity: string): Promise<boolean> {
       const found = await ask(`looking at queue "${entity}"`, (limits) => client.getQueue(entity, limits));
       if (!found) return false;
       if (found.requiresSession) {

@@ -6,7 +6,7 @@ import type { JobSettler, QueueBackend } from '../../../core/contract/queue.ts';
 import { verbsOf } from '../../../core/kit/lazy.ts';
 import type { Polling } from '../../../core/kit/long-polling.ts';
 import { type Access, accessOf } from './access.ts';
-import type { Prepare } from './administration.ts';
+import type { Prepare, Tier } from './administration.ts';
 import { createConnection } from './connection.ts';
 import { createSender } from './enqueue.ts';
 import { createIntentLog } from './intent-log.ts';
@@ -20,7 +20,7 @@ export type { ServiceBusOptions } from './options.ts';
 
 export interface Checked {
   /** `null`: an emulator, or no right to ask. */
-  readonly tier: 'Standard' | 'Premium' | null;
+  readonly tier: Tier | null;
   /** Entities that may not detect duplicates: there was no right to ask. */
   readonly unknown: readonly string[];
 }
@@ -92,18 +92,19 @@ export function openServiceBusBackend(
     accept,
     pushed,
     async check(names = queues.all().map(({ name }) => name)) {
+      const entities: string[] = [];
       for (const { name, entity, failedEntity } of names.map(addressOf)) {
-        for (const one of [entity, failedEntity])
-          await call(`looking for "${one}", which queue "${name}" needs`, (api) =>
-            api.peek({ name: one }, '1', 1),
-          );
+        for (const one of [entity, failedEntity]) {
+          const during = `looking for "${one}", which queue "${name}" needs`;
+          await call(during, (api) => api.peek({ name: one }, '1', 1));
+          entities.push(one);
+        }
       }
-      const entities = names.map(addressOf).flatMap(({ entity, failedEntity }) => [entity, failedEntity]);
       const administration = await connection.administration();
-      const tier = (await administration?.tier()) as Checked['tier'] | undefined;
+      const tier = (await administration?.tier()) ?? null;
       const unknown: string[] = [];
       for (const entity of entities) if (!(await administration?.queue(entity))) unknown.push(entity);
-      return { tier: tier ?? null, unknown };
+      return { tier, unknown };
     },
 
     ...createSender(connection, maxBodyBytes),

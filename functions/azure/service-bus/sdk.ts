@@ -87,7 +87,10 @@ export function openServiceBus(
     async send(queue, messages) {
       const sender = senderOf(queue);
       const answers: (unknown | null)[] = new Array(messages.length).fill(null);
-      for (const indexes of groupsOf(messages)) await sendGroup(sender, messages, indexes, answers);
+      // Scheduled messages and others never share a batch: the batch takes its schedule from its first message.
+      const isDelayed = (i: number) => messages[i]!.scheduledEnqueueTimeUtc !== undefined;
+      const groups = Map.groupBy(messages.keys(), isDelayed);
+      for (const group of groups.values()) await sendGroup(sender, messages, group, answers);
       return answers;
     },
     async receive(entity, max, waitMs) {
@@ -147,12 +150,6 @@ async function within<T>(ms: number, work: Promise<T>): Promise<T> {
   }
 }
 
-/** Scheduled messages and others never share a batch: the batch takes its schedule from its first message. */
-function groupsOf(messages: readonly BusMessage[]): number[][] {
-  const isDelayed = (i: number) => messages[i]!.scheduledEnqueueTimeUtc !== undefined;
-  return [...Map.groupBy(messages.keys(), isDelayed).values()];
-}
-
 async function sendGroup(
   sender: ServiceBusSender,
   messages: readonly BusMessage[],
@@ -161,8 +158,12 @@ async function sendGroup(
 ): Promise<void> {
   let batch: number[] = [];
   let open = await sender.createMessageBatch();
+  const send = (what: Parameters<ServiceBusSender['sendMessages']>[0]) =>
+    sender.sendMessages(what).then(() => null, causeOf);
   const flush = async () => {
-    if (batch.length > 0) await sendBatch(sender, messages, batch, open, answers);
+    if (batch.length === 0) return;
+    const answer = await send(batch.length === 1 ? messages[batch[0]!]! : open);
+    for (const i of batch) answers[i] = answer;
     batch = [];
   };
   for (const i of indexes) {
@@ -172,25 +173,13 @@ async function sendGroup(
       open = await sender.createMessageBatch();
       // A batch of one is larger than the message itself: let Service Bus decide.
       if (!open.tryAddMessage(message)) {
-        answers[i] = await sender.sendMessages(message).then(() => null, causeOf);
+        answers[i] = await send(message);
         continue;
       }
     }
     batch.push(i);
   }
   await flush();
-}
-
-async function sendBatch(
-  sender: ServiceBusSender,
-  messages: readonly BusMessage[],
-  indexes: readonly number[],
-  batch: Awaited<ReturnType<ServiceBusSender['createMessageBatch']>>,
-  answers: (unknown | null)[],
-): Promise<void> {
-  const message = indexes.length === 1 ? messages[indexes[0]!]! : batch;
-  const answer = await sender.sendMessages(message).then(() => null, causeOf);
-  for (const i of indexes) answers[i] = answer;
 }
 
 const causeOf = (error: unknown): unknown => error ?? new Error('Service Bus gave no reason.');

@@ -1,7 +1,7 @@
 /** Access to a storage account, for tables and blobs. */
 
 import { config, shown } from '../../../core/base/errors.ts';
-import { identityEndpoint, managedIdentity } from '../identity.ts';
+import { managedIdentity } from '../identity.ts';
 import type { Credential } from '../service-bus/access.ts';
 
 export interface StorageOptions {
@@ -43,15 +43,15 @@ export function checkStorage(options: StorageOptions, caller: string): void {
 }
 
 /** For the first use, when the host has set its variables. */
-export function storageAccess(
-  { connectionString, endpoint: given, credential }: StorageOptions,
-  env: Readonly<Record<string, string | undefined>> = process.env,
-): StorageAccess {
+export function storageAccess({
+  connectionString,
+  endpoint: given,
+  credential,
+}: StorageOptions): StorageAccess {
   if (connectionString !== undefined) return { connectionString };
   const endpoint = given!.replace(/\/$/, ''); // Azure shows it with a slash at its end
-  if (credential !== undefined) return { endpoint, credential };
-  const identity = identityEndpoint(env, null);
-  if (identity) return { endpoint, credential: managedIdentity(identity) };
+  const identity = credential ?? managedIdentity(process.env, null);
+  if (identity) return { endpoint, credential: identity };
   throw config(
     `The storage endpoint ${endpoint} needs an identity, and this app has none. Switch on its managed identity, or give a credential: new DefaultAzureCredential() of @azure/identity.`,
   );

@@ -3,7 +3,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { identityEndpoint, managedIdentity } from '../../../functions/azure/identity.ts';
+import { managedIdentity } from '../../../functions/azure/identity.ts';
 import { blobPayloads, tableStore } from '../../../functions/azure/index.ts';
 import { accessFrom } from '../../../functions/azure/settings.ts';
 
@@ -29,11 +29,13 @@ afterEach(() => {
   server.close();
 });
 
+const identity = (clientId: string | null = null) =>
+  managedIdentity({ IDENTITY_ENDPOINT: url, IDENTITY_HEADER: 'proof' }, clientId)!;
 const scope = 'https://servicebus.azure.net//.default';
 
 describe('a managed identity', () => {
   it('asks for a token of the resource, and says who it is', async () => {
-    const token = await managedIdentity({ url, header: 'proof', clientId: null }).getToken(scope);
+    const token = await identity().getToken(scope);
     expect(token).toEqual({ token: 'abc', expiresOnTimestamp: 1_800_000_000_000 });
     const [{ url: path, headers } = {} as never] = asked;
     expect(headers['x-identity-header']).toBe('proof');
@@ -44,7 +46,7 @@ describe('a managed identity', () => {
   });
 
   it('names an identity that was assigned by hand', async () => {
-    await managedIdentity({ url, header: 'proof', clientId: 'id-1' }).getToken([scope]);
+    await identity('id-1').getToken([scope]);
     expect(asked[0]!.url).toContain('client_id=id-1');
   });
 
@@ -56,7 +58,7 @@ describe('a managed identity', () => {
     [200, '{"access_token":"abc","expires_on":"soon"}', 'BACKEND', /without/],
   ])('tells what an answer of %i %s means, without repeating it', async (status, body, code, message) => {
     answer = { status, body };
-    const error = await managedIdentity({ url, header: 'proof', clientId: null })
+    const error = await identity()
       .getToken(scope)
       .catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code, message: expect.stringMatching(message) });
@@ -64,13 +66,10 @@ describe('a managed identity', () => {
   });
 
   it('is there where Azure has switched it on', () => {
-    expect(identityEndpoint({}, null)).toBeNull();
-    expect(identityEndpoint({ IDENTITY_ENDPOINT: url }, null)).toBeNull();
-    expect(identityEndpoint({ IDENTITY_ENDPOINT: url, IDENTITY_HEADER: 'proof' }, null)).toEqual({
-      url,
-      header: 'proof',
-      clientId: null,
-    });
+    expect(managedIdentity({}, null)).toBeNull();
+    expect(managedIdentity({ IDENTITY_ENDPOINT: url }, null)).toBeNull();
+    expect(managedIdentity({ IDENTITY_HEADER: 'proof' }, null)).toBeNull();
+    expect(identity()).not.toBeNull();
   });
 
   it('gets a function app in without a credential in its code', async () => {
