@@ -20,45 +20,33 @@ export const partitionsPerStatus = 8;
 /** Attributes that narrow a list before items are read. */
 const indexed = ['queue', 'job', 'finishedAt', 'guardedUntil'];
 
-type Keys = { AttributeName: string; KeyType: 'HASH' | 'RANGE' }[];
+export type DynamoTable = ReturnType<typeof dynamoTable>;
 
-/** The properties of CloudFormation's `AWS::DynamoDB::Table`; `CreateTable` takes them without `TimeToLiveSpecification`. */
-export interface DynamoTable {
-  readonly TableName: string;
-  readonly BillingMode: 'PAY_PER_REQUEST';
-  readonly AttributeDefinitions: { AttributeName: string; AttributeType: 'S' }[];
-  readonly KeySchema: Keys;
-  readonly GlobalSecondaryIndexes: {
-    IndexName: string;
-    KeySchema: Keys;
-    Projection: { ProjectionType: 'INCLUDE'; NonKeyAttributes: string[] };
-  }[];
-  readonly TimeToLiveSpecification: { AttributeName: string; Enabled: boolean };
-}
-
-/** For templates: the table that `dynamoStore()` expects. */
-export function dynamoTable(name: string): DynamoTable {
+/**
+ * The table that `dynamoStore()` expects, as the properties of CloudFormation's `AWS::DynamoDB::Table`. `CreateTable` takes them
+ * without `TimeToLiveSpecification`.
+ */
+export function dynamoTable(name: string) {
   return {
     TableName: name,
-    BillingMode: 'PAY_PER_REQUEST',
+    BillingMode: 'PAY_PER_REQUEST' as const,
     AttributeDefinitions: ['pk', partitionKey, sortKey].map((name) => ({
       AttributeName: name,
-      AttributeType: 'S',
+      AttributeType: 'S' as const,
     })),
-    KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }],
+    KeySchema: [key('pk', 'HASH')],
     GlobalSecondaryIndexes: [
       {
         IndexName: indexName,
-        KeySchema: [
-          { AttributeName: partitionKey, KeyType: 'HASH' },
-          { AttributeName: sortKey, KeyType: 'RANGE' },
-        ],
-        Projection: { ProjectionType: 'INCLUDE', NonKeyAttributes: indexed },
+        KeySchema: [key(partitionKey, 'HASH'), key(sortKey, 'RANGE')],
+        Projection: { ProjectionType: 'INCLUDE' as const, NonKeyAttributes: indexed },
       },
     ],
     TimeToLiveSpecification: { AttributeName: 'expiresAt', Enabled: true },
   };
 }
+
+const key = (AttributeName: string, KeyType: 'HASH' | 'RANGE') => ({ AttributeName, KeyType });
 
 /** Sorts as text as the moment sorts as a number. */
 export const sortKeyOf = (at: number, id = ''): string =>

@@ -2,7 +2,7 @@
 
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import { config, shown } from '../../../core/base/errors.ts';
-import { onDemand, type Service, serviceOf } from '../../../core/kit/lazy.ts';
+import { type Service, serviceOf } from '../../../core/kit/lazy.ts';
 import type { SqsApi } from './api.ts';
 import type { ConnectionOptions } from './options.ts';
 import { type QueueAddress, type Queues, resolveQueues } from './queues.ts';
@@ -40,24 +40,22 @@ export function createConnection(options: ConnectionOptions): Connection {
     async () => (await import('./sdk.ts')).openSqs(region, options),
     async (during, error) => (await import('./errors.ts')).sqsError(during, error),
   );
-  const scheduler = onDemand(async () => {
-    const { createScheduler } = await import('./scheduler.ts');
-    return createScheduler(
-      { call: service.call, region, onClose: (close) => closing.push(close) },
-      options.scheduler!,
-    );
-  });
-  const closing: (() => void)[] = [];
+  let scheduler: Scheduler | null = null;
 
   return {
     ...service,
     clock,
     queues,
     addressOf: (queue) => checkKeys(queues.of(queue)),
-    scheduler: async () => (options.scheduler ? scheduler() : null),
+    async scheduler() {
+      if (!options.scheduler) return null;
+      const { createScheduler } = await import('./scheduler.ts');
+      scheduler ??= createScheduler(service, region, options.scheduler);
+      return scheduler;
+    },
     async close() {
       await service.close();
-      for (const end of closing.splice(0)) end();
+      await scheduler?.close();
     },
   };
 }

@@ -4,42 +4,38 @@
  */
 
 import { createHash } from 'node:crypto';
-import { onDemand, type Service } from '../../../core/kit/lazy.ts';
+import { type Service, serviceOf } from '../../../core/kit/lazy.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { type Remedies, sdkError } from '../sdk-error.ts';
 import type { SqsApi } from './api.ts';
-import type { Failure } from './batches.ts';
+import { type Failure, failedBy } from './batches.ts';
 import type { SchedulerOptions } from './options.ts';
 import type { QueueAddress } from './queues.ts';
-import type { SchedulerApi } from './scheduler-sdk.ts';
 import type { SqsMessage } from './send.ts';
 
 export type Scheduler = ReturnType<typeof createScheduler>;
-
-/** What it uses of the connection. */
-export interface SchedulerPorts extends Pick<Service<SqsApi>, 'call'> {
-  readonly region: string | undefined;
-  onClose(close: () => void): void;
-}
 
 /** EventBridge Scheduler takes 256 KB of input. */
 const mostInputBytes = 262_144;
 const mostRequestsAtOnce = 8;
 
-export function createScheduler({ call, region, onClose }: SchedulerPorts, options: SchedulerOptions) {
-  const api = onDemand(async () => {
-    const opened = (await import('./scheduler-sdk.ts')).openScheduler(region, options);
-    onClose(opened.close);
-    return opened;
-  });
+export function createScheduler(
+  sqs: Pick<Service<SqsApi>, 'call'>,
+  region: string | undefined,
+  options: SchedulerOptions,
+) {
+  const { call, close } = serviceOf(
+    async () => (await import('./scheduler-sdk.ts')).openScheduler(region, options),
+    (during, error) => sdkError(`EventBridge Scheduler failed ${during}`, error, remedies),
+  );
   const deadLetterArns = new Map<string, Promise<string>>();
 
   /** EventBridge puts there what it could not send within a day. */
   function deadLetterArnOf({ name, deadLetterUrl }: QueueAddress): Promise<string> {
     const known = deadLetterArns.get(name);
     if (known) return known;
-    const asked = call(`looking for the dead-letter queue of "${name}"`, async (sqs) => {
-      const { QueueArn } = await sqs.attributes(deadLetterUrl, ['QueueArn']);
+    const asked = sqs.call(`looking for the dead-letter queue of "${name}"`, async (api) => {
+      const { QueueArn } = await api.attributes(deadLetterUrl, ['QueueArn']);
       return QueueArn!;
     });
     deadLetterArns.set(name, asked);
@@ -47,23 +43,14 @@ export function createScheduler({ call, region, onClose }: SchedulerPorts, optio
     return asked;
   }
 
-  async function scheduleOne(
-    address: QueueAddress,
-    message: SqsMessage,
-    scheduler: SchedulerApi,
-  ): Promise<Failure | null> {
+  async function scheduleOne(address: QueueAddress, message: SqsMessage): Promise<Failure | null> {
     try {
-      await scheduler.create({
-        name: nameOf(message),
-        at: message.dueAt!,
-        input: inputOf(address, message),
-        deadLetterArn: await deadLetterArnOf(address),
-      });
+      const deadLetterArn = await deadLetterArnOf(address);
+      const [name, at, input] = [nameOf(message), message.dueAt!, inputOf(address, message)];
+      await call(`for queue "${address.name}"`, (api) => api.create({ name, at, input, deadLetterArn }));
       return null;
-    } catch (error) {
-      const failed = `EventBridge Scheduler failed for queue "${address.name}"`;
-      const cause = sdkError(failed, error, remedies);
-      return { code: cause.code, message: cause.message, senderFault: false, cause };
+    } catch (cause) {
+      return failedBy(cause);
     }
   }
 
@@ -75,14 +62,14 @@ export function createScheduler({ call, region, onClose }: SchedulerPorts, optio
       Buffer.byteLength(inputOf(address, message)) <= mostInputBytes,
     /** One answer per message: `null` = it is scheduled. */
     async schedule(address: QueueAddress, messages: readonly SqsMessage[]): Promise<(Failure | null)[]> {
-      const scheduler = await api();
       const answers: (Failure | null)[] = [];
       const scheduleInto = async ([i, message]: [number, SqsMessage]): Promise<void> => {
-        answers[i] = await scheduleOne(address, message, scheduler);
+        answers[i] = await scheduleOne(address, message);
       };
       await forEach(messages.entries(), scheduleInto, mostRequestsAtOnce);
       return answers;
     },
+    close,
   };
 }
 
