@@ -11,7 +11,7 @@ import { type FunctionsApp, loadFunctions } from './app/host.ts';
 import { createRunning } from './app/running.ts';
 import { createWorker, type WorkerOptions } from './app/worker.ts';
 import type { Credential } from './service-bus/access.ts';
-import { checkEntity, type QueueOptions } from './service-bus/queues.ts';
+import { checkEntity, entitiesOf, type QueueOptions } from './service-bus/queues.ts';
 import { accessFrom, settingIn } from './settings.ts';
 
 export { type LeaseTerms, leaseOf, type TriggerMetadata } from './app/trigger.ts';
@@ -56,6 +56,10 @@ export function azure(app: App, options: AzureOptions): void {
   }
   checkInteger('drainMs', drainMs, 0);
   const queues = entitiesOf(options.queues ?? app.queues);
+  for (const [name, entity] of Object.entries(queues)) {
+    // Names like %NAME% are checked later, when settings are read.
+    if (typeof entity !== 'string' || settingIn(entity) === null) checkEntity(name, entity);
+  }
   const running = createRunning(app, {
     queues,
     store,
@@ -107,17 +111,6 @@ export function azure(app: App, options: AzureOptions): void {
 
 /** Once an hour, and not at its start, when everybody else purges. */
 const purgeTimes = '0 41 * * * *';
-
-/** By name of the app's queue. Names like %NAME% are checked later, when settings are read. */
-function entitiesOf(queues: NonNullable<QueueOptions['queues']>): Record<string, string> {
-  const entities = Object.fromEntries(
-    Array.isArray(queues) ? queues.map((name) => [name, name]) : Object.entries(queues),
-  ) as Record<string, string>;
-  for (const [name, entity] of Object.entries(entities)) {
-    if (typeof entity !== 'string' || settingIn(entity) === null) checkEntity(name, entity);
-  }
-  return entities;
-}
 
 /** A function's name may have letters, digits, - and _ only. */
 function namesOf(queues: Readonly<Record<string, string>>) {

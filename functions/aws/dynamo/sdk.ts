@@ -34,26 +34,13 @@ export interface IndexQuery {
 }
 
 /** The requests Longshore makes. */
-export interface DynamoApi {
-  /** Consistent reads. Missing items are left out. */
-  read(pks: readonly string[]): Promise<Item[]>;
-  /** `over`: the version that was read, `null` = there is none. @default any. `false`: somebody else was first. */
-  write(item: Item, over?: string | null): Promise<boolean>;
-  remove(pk: string, over?: string): Promise<boolean>;
-  /** Items of one index partition, last sort key first. */
-  query(query: IndexQuery): Promise<Item[]>;
-  /** Waits until the table can be used. `shared`: another process may be creating it too. */
-  create(definition: DynamoTable, shared: boolean): Promise<void>;
-  /** Its keys and its indexes' keys, like `table.pk` and `shelves.shelf`; `null` = there is no table. */
-  keys(): Promise<readonly string[] | null>;
-  close(): void;
-}
+export type DynamoApi = ReturnType<typeof openApi>;
 
 /** At most so many keys in one BatchGetItem. */
 const batchSize = 100;
 const timeoutMs = 5_000;
 
-export function openApi({ table: TableName, client: given, ...target }: DynamoTableOptions): DynamoApi {
+export function openApi({ table: TableName, client: given, ...target }: DynamoTableOptions) {
   const own = () => new DynamoDBClient({ ...localAccess(target), ...settingsFor(target, timeoutMs) });
   const client = guarded((given as DynamoDBClient | undefined) ?? own());
 
@@ -72,7 +59,8 @@ export function openApi({ table: TableName, client: given, ...target }: DynamoTa
   }
 
   return {
-    async read(pks) {
+    /** Consistent reads. Missing items are left out. */
+    async read(pks: readonly string[]): Promise<Item[]> {
       if (pks.length === 1) {
         const Key = { pk: { S: pks[0]! } };
         const { Item } = await client.send(new GetItemCommand({ TableName, Key, ConsistentRead: true }));
@@ -82,15 +70,17 @@ export function openApi({ table: TableName, client: given, ...target }: DynamoTa
       for (let i = 0; i < pks.length; i += batchSize) batches.push(readBatch(pks.slice(i, i + batchSize)));
       return (await Promise.all(batches)).flat();
     },
-    write: (item, over) =>
+    /** `over`: the version that was read, `null` = there is none. @default any. `false`: somebody else was first. */
+    write: (item: Item, over?: string | null): Promise<boolean> =>
       unlessOvertaken(
         client.send(new PutItemCommand({ TableName, Item: attributesOf(item), ...expecting(over) })),
       ),
-    remove: (pk, over) =>
+    remove: (pk: string, over?: string): Promise<boolean> =>
       unlessOvertaken(
         client.send(new DeleteItemCommand({ TableName, Key: { pk: { S: pk } }, ...expecting(over) })),
       ),
-    async query({ partition, from = '', where = '', values = {}, max }) {
+    /** Items of one index partition, last sort key first. */
+    async query({ partition, from = '', where = '', values = {}, max }: IndexQuery): Promise<Item[]> {
       const found: Item[] = [];
       const names = { '#partition': partitionKey, '#sort': sortKey, ...namesIn(where) };
       let ExclusiveStartKey: Attributes | undefined;
@@ -119,7 +109,8 @@ export function openApi({ table: TableName, client: given, ...target }: DynamoTa
       } while (ExclusiveStartKey && found.length < max);
       return found.slice(0, max);
     },
-    async create({ TimeToLiveSpecification, ...definition }, shared) {
+    /** Waits until the table can be used. `shared`: another process may be creating it too. */
+    async create({ TimeToLiveSpecification, ...definition }: DynamoTable, shared: boolean): Promise<void> {
       let isOurs = true;
       try {
         await client.send(new CreateTableCommand(definition));
@@ -137,7 +128,8 @@ export function openApi({ table: TableName, client: given, ...target }: DynamoTa
         if ((error as Error).name !== 'UnknownOperationException') throw error;
       }
     },
-    async keys() {
+    /** Its keys and its indexes' keys, like `table.pk` and `shelves.shelf`; `null` = there is no table. */
+    async keys(): Promise<readonly string[] | null> {
       try {
         const { Table } = await client.send(new DescribeTableCommand({ TableName }));
         const indexes = Table?.GlobalSecondaryIndexes ?? [];
@@ -150,7 +142,7 @@ export function openApi({ table: TableName, client: given, ...target }: DynamoTa
         throw error;
       }
     },
-    close() {
+    close(): void {
       if (!given) client.destroy();
     },
   };

@@ -14,22 +14,17 @@ export interface OneTime {
   readonly deadLetterArn: string;
 }
 
-export interface SchedulerApi {
-  /** Resolves also when it is there already. */
-  create(schedule: OneTime): Promise<void>;
-  close(): void;
-}
-
 const timeoutMs = 5_000;
 /** EventBridge tries for one day, and then uses the dead-letter queue. */
 const longestLateSeconds = 86_400;
 
-export function openScheduler(region: string | undefined, options: SchedulerOptions): SchedulerApi {
+export function openScheduler(region: string | undefined, options: SchedulerOptions) {
   const { roleArn, groupName = 'default', endpoint, client: given } = options;
   const own = () => new SchedulerClient(settingsFor({ region, endpoint }, timeoutMs));
   const client = guarded((given as SchedulerClient | undefined) ?? own());
   return {
-    async create({ name, at, input, deadLetterArn }) {
+    /** Resolves also when it is there already. */
+    async create({ name, at, input, deadLetterArn }: OneTime): Promise<void> {
       try {
         await client.send(
           new CreateScheduleCommand({
@@ -55,7 +50,7 @@ export function openScheduler(region: string | undefined, options: SchedulerOpti
         if ((error as Error).name !== 'ConflictException') throw error;
       }
     },
-    close() {
+    close(): void {
       if (!given) client.destroy();
     },
   };

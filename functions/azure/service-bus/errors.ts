@@ -22,15 +22,14 @@ export function serviceBusError(during: string, error: unknown): LongshoreError 
       );
     case 'MessageSizeExceeded':
       return explained(`${message} Store the data elsewhere and send its id.`, 'LIMIT');
+    case 'ERR_MODULE_NOT_FOUND':
+      return explained(
+        'the package @azure/service-bus is not installed. Run npm install @azure/service-bus.',
+      );
     default:
       if (sessionsWanted.test(message)) {
         return explained(
           'the queue requires sessions, which Longshore does not use. Create it with requiresSession off.',
-        );
-      }
-      if (isMissingPackage(error)) {
-        return explained(
-          'the package @azure/service-bus is not installed. Run npm install @azure/service-bus.',
         );
       }
       return explained(`${code ?? toError(error).name}: ${message}`, 'BACKEND');
@@ -38,9 +37,6 @@ export function serviceBusError(during: string, error: unknown): LongshoreError 
 }
 
 const sessionsWanted = /requires? sessions?|session[- ]?(enabled|ful)|SessionRequired/i;
-
-const isMissingPackage = (error: unknown): boolean =>
-  (error as { code?: unknown } | null)?.code === 'ERR_MODULE_NOT_FOUND';
 
 export function codeOf(error: unknown): string | null {
   const { code } = (error ?? {}) as { code?: unknown };

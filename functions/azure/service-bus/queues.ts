@@ -29,9 +29,7 @@ export function resolveQueues({ queues }: QueueOptions): Queues {
       `Expected queues of serviceBus() to be ['mail'] or { mail: 'shop-mail' }, got ${shown(queues)}.`,
     );
   }
-  const listed = Array.isArray(queues)
-    ? Object.fromEntries(queues.map((name) => [name, name]))
-    : ((queues as Readonly<Record<string, string>> | undefined) ?? null);
+  const listed = queues === undefined ? null : entitiesOf(queues);
   const addresses = new Map<string, QueueAddress>();
 
   function of(name: string): QueueAddress {
@@ -52,6 +50,12 @@ export function resolveQueues({ queues }: QueueOptions): Queues {
 
   return { of, all: () => [...addresses.values()] };
 }
+
+/** By name of the app's queue. */
+export const entitiesOf = (queues: NonNullable<QueueOptions['queues']>): Readonly<Record<string, string>> =>
+  Array.isArray(queues)
+    ? Object.fromEntries(queues.map((name) => [name, name]))
+    : (queues as Readonly<Record<string, string>>);
 
 /** What Service Bus allows, with room for `-failed`. */
 const entityPattern = /^[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,250}[A-Za-z0-9])?$/;

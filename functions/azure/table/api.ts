@@ -9,7 +9,7 @@ export type Table = Pick<Service<TableApi>, 'call'>;
 
 export function openTable(options: TableStoreOptions): Table {
   const failure = { service: 'Table storage', where: `table ${options.table}`, sdk: '@azure/data-tables' };
-  return serviceOf<TableApi>(
+  return serviceOf(
     async () => (await import('./sdk.ts')).openApi(options),
     (during, error) => storageError(failure, during, error),
   );

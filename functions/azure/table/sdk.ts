@@ -35,18 +35,7 @@ export interface Range {
 }
 
 /** The requests Longshore makes. */
-export interface TableApi {
-  get(partition: string, row: string): Promise<Found | null>;
-  /** All or nothing; `false`: somebody else was first. */
-  commit(partition: string, steps: readonly Step[]): Promise<boolean>;
-  /** `false`: it is missing, or has changed since it was read. */
-  remove(partition: string, row: string, etag?: string): Promise<boolean>;
-  /** By row, first to last. */
-  range(range: Range): Promise<Found[]>;
-  create(): Promise<void>;
-  /** A partition that has an entity; `null` = there is none, `missing` = there is no table. */
-  somePartition(): Promise<string | null | 'missing'>;
-}
+export type TableApi = ReturnType<typeof openApi>;
 
 const timeoutMs = 15_000;
 const retryOptions = { maxRetries: 3, retryDelayInMs: 250, maxRetryDelayInMs: 3_000 };
@@ -61,7 +50,7 @@ const overtaken = new Set([
   'EntityNotFound',
 ]);
 
-export function openApi(options: TableStoreOptions): TableApi {
+export function openApi(options: TableStoreOptions) {
   const client = clientFor(options);
   const limited = () => ({ abortSignal: AbortSignal.timeout(timeoutMs) });
 
@@ -79,7 +68,7 @@ export function openApi(options: TableStoreOptions): TableApi {
   }
 
   return {
-    async get(partition, row) {
+    async get(partition: string, row: string): Promise<Found | null> {
       try {
         return (await client.getEntity(partition, row, limited())) as Found;
       } catch (error) {
@@ -87,10 +76,14 @@ export function openApi(options: TableStoreOptions): TableApi {
         throw error;
       }
     },
-    commit: (partition, steps) => unlessOvertaken(send(partition, steps)),
-    remove: (partition, row, etag) =>
+    /** All or nothing; `false`: somebody else was first. */
+    commit: (partition: string, steps: readonly Step[]): Promise<boolean> =>
+      unlessOvertaken(send(partition, steps)),
+    /** `false`: it is missing, or has changed since it was read. */
+    remove: (partition: string, row: string, etag?: string): Promise<boolean> =>
       unlessOvertaken(client.deleteEntity(partition, row, { ...limited(), ...(etag && { etag }) })),
-    async range(range) {
+    /** By row, first to last. */
+    async range(range: Range): Promise<Found[]> {
       const found: Found[] = [];
       const queryOptions = { filter: filterOf(range) };
       const pages = client
@@ -102,10 +95,11 @@ export function openApi(options: TableStoreOptions): TableApi {
       }
       return found.slice(0, range.max);
     },
-    async create() {
+    async create(): Promise<void> {
       await client.createTable(limited());
     },
-    async somePartition() {
+    /** A partition that has an entity; `null` = there is none, `missing` = there is no table. */
+    async somePartition(): Promise<string | null | 'missing'> {
       try {
         const pages = client.listEntities({ ...limited() }).byPage({ maxPageSize: 1 });
         for await (const [first] of pages) if (first) return first.partitionKey ?? null;
