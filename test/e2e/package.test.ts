@@ -34,8 +34,13 @@ let files: readonly string[] = [];
 const env = { ...process.env, LONGSHORE_SIGNING_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}` };
 const execute = promisify(execFile);
 
-/** Resolves with what the program printed; a failure shows it too. */
-async function run(command: string, args: readonly string[], cwd: string, timeout = 15_000): Promise<string> {
+/** Resolves with what the program printed; a failure shows it too. The timeout only ends what hangs. */
+async function run(
+  command: string,
+  args: readonly string[],
+  cwd: string,
+  timeout = 110_000,
+): Promise<string> {
   try {
     return (await execute(command, args, { cwd, env, timeout })).stdout;
   } catch (error) {
