@@ -32,12 +32,6 @@ interface PollerOptions {
   readonly reportBatchItemFailures?: boolean;
 }
 
-interface Polled {
-  readonly taken: number;
-  readonly done: number;
-  readonly thrown: unknown;
-}
-
 export type Poller = ReturnType<typeof createPoller>;
 
 export function createPoller(options: PollerOptions) {
@@ -83,23 +77,29 @@ export function createPoller(options: PollerOptions) {
     }
   }
 
+  /** Calls the function with so much time and deletes what is done. `failed` comes back by itself. */
+  async function deliver(messages: readonly Message[], timeoutMs: number) {
+    let answer: unknown;
+    try {
+      answer = await call(messages, timeoutMs);
+    } catch (thrown) {
+      return { failed: messages, thrown };
+    }
+    const ids = failedIds(answer, messages, options.reportBatchItemFailures ?? true);
+    const failed = ids === 'all' ? messages : messages.filter(({ MessageId }) => ids.has(MessageId!));
+    await remove(messages.filter((message) => !failed.includes(message)));
+    return { failed, thrown: null };
+  }
+
   return {
-    /** Receives a batch and does not call, as when the function is throttled. */
-    throttled: async () => (await receive()).length,
-    /** Receives once and, when there is something, calls the function with so much time. */
-    async poll(timeoutMs: number): Promise<Polled> {
+    receive,
+    deliver,
+    /** Receives once and, when there is something, delivers it. */
+    async poll(timeoutMs: number) {
       const messages = await receive();
       if (messages.length === 0) return { taken: 0, done: 0, thrown: null };
-      let answer: unknown;
-      try {
-        answer = await call(messages, timeoutMs);
-      } catch (thrown) {
-        return { taken: messages.length, done: 0, thrown };
-      }
-      const failed = failedIds(answer, messages, options.reportBatchItemFailures ?? true);
-      const done = failed === 'all' ? [] : messages.filter(({ MessageId }) => !failed.has(MessageId!));
-      await remove(done);
-      return { taken: messages.length, done: done.length, thrown: null };
+      const { failed, thrown } = await deliver(messages, timeoutMs);
+      return { taken: messages.length, done: messages.length - failed.length, thrown };
     },
   };
 }
