@@ -10,6 +10,9 @@ const credentials = 'Check the credentials.';
 const always: Remedies = {
   UnrecognizedClientException: credentials,
   InvalidAccessKeyId: credentials,
+  InvalidClientTokenId: credentials,
+  ExpiredToken: credentials,
+  ExpiredTokenException: credentials,
   SignatureDoesNotMatch: credentials,
   CredentialsProviderError: 'Give the process credentials: a role, a profile or AWS_ACCESS_KEY_ID.',
 };

@@ -148,7 +148,7 @@ describe('dead letters', () => {
     await expect(t.backend.admin.stats('mail')).rejects.toMatchObject({
       code: 'CONFIG',
       message: expect.stringContaining(
-        `counting the dead letters of queue "mail" at ${t.deadLetterUrl}: the queue does not exist`,
+        `counting the dead letters of queue "mail" at ${t.deadLetterUrl}: The specified queue does not exist`,
       ),
     });
     await endpoint.createQueue(new URL(t.deadLetterUrl).pathname.split('/').at(-1)!);
