@@ -17,15 +17,7 @@ export interface Accepted {
   readonly failed: readonly { readonly delivery: Delivery; readonly error: unknown }[];
 }
 
-export interface Acceptor {
-  /** @param receivedAt when the messages were received; without it, the earliest that Lambda may have received them */
-  accept(
-    address: QueueAddress,
-    deliveries: readonly Delivery[],
-    expiresAt: number,
-    receivedAt?: number,
-  ): Promise<Accepted>;
-}
+export type Acceptor = ReturnType<typeof createAcceptor>;
 
 /** Lambda does not say when it received a message. It calls the function within an hour. */
 const longestInLambdaMs = 3_600_000;
@@ -35,9 +27,15 @@ export function createAcceptor(
   { clock }: Connection,
   settler: () => Promise<Settler>,
   refunds: (() => Promise<RefundedDeliveries>) | null,
-): Acceptor {
+) {
   return {
-    async accept(address, deliveries, expiresAt, receivedAt = clock.now() - longestInLambdaMs) {
+    /** @param receivedAt when the messages were received; without it, the earliest that Lambda may have received them */
+    async accept(
+      address: QueueAddress,
+      deliveries: readonly Delivery[],
+      expiresAt: number,
+      receivedAt = clock.now() - longestInLambdaMs,
+    ): Promise<Accepted> {
       const { fifo } = address;
       const leases: { delivery: Delivery; lease: JobLease }[] = [];
       const postponed: Delivery[] = [];

@@ -1,23 +1,15 @@
 /** What all parts of the backend share: the queues, the clock, and the SDK from its first use on. */
 
-import { type Clock, systemClock } from '../../../core/base/clock.ts';
+import { systemClock } from '../../../core/base/clock.ts';
 import { config, shown } from '../../../core/base/errors.ts';
-import { type Service, serviceOf } from '../../../core/kit/lazy.ts';
-import type { SqsApi } from './api.ts';
+import { serviceOf } from '../../../core/kit/lazy.ts';
 import type { ConnectionOptions } from './options.ts';
 import { type QueueAddress, type Queues, resolveQueues } from './queues.ts';
 import type { Scheduler } from './scheduler.ts';
 
-export interface Connection extends Service<SqsApi> {
-  readonly clock: Clock;
-  readonly queues: Queues;
-  /** Throws `CONFIG` for a queue that is not known. */
-  addressOf(queue: string): QueueAddress;
-  /** `null`: none is configured. */
-  scheduler(): Promise<Scheduler | null>;
-}
+export type Connection = ReturnType<typeof createConnection>;
 
-export function createConnection(options: ConnectionOptions): Connection {
+export function createConnection(options: ConnectionOptions) {
   const { clock = systemClock, keys } = options;
   const queues = resolveQueues(options);
   for (const address of queues.all()) checkKeys(address);
@@ -46,14 +38,16 @@ export function createConnection(options: ConnectionOptions): Connection {
     ...service,
     clock,
     queues,
-    addressOf: (queue) => checkKeys(queues.of(queue)),
-    async scheduler() {
+    /** Throws `CONFIG` for a queue that is not known. */
+    addressOf: (queue: string): QueueAddress => checkKeys(queues.of(queue)),
+    /** `null`: none is configured. */
+    async scheduler(): Promise<Scheduler | null> {
       if (!options.scheduler) return null;
       const { createScheduler } = await import('./scheduler.ts');
       scheduler ??= createScheduler(service, region, options.scheduler);
       return scheduler;
     },
-    async close() {
+    async close(): Promise<void> {
       await service.close();
       await scheduler?.close();
     },

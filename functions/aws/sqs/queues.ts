@@ -32,18 +32,9 @@ export interface QueueAddress {
   readonly fifo: boolean;
 }
 
-export interface Queues {
-  /** Throws `CONFIG` for a name without a URL. */
-  of(name: string): QueueAddress;
-  /** All lanes of a queue by rank, the queue itself among them. */
-  lanesOf(name: string): readonly QueueAddress[];
-  /** What stands before every name; `null` when each queue has its own URL. */
-  readonly prefix: string | null;
-  /** Every queue that is configured or was used. */
-  all(): QueueAddress[];
-}
+export type Queues = ReturnType<typeof resolveQueues>;
 
-export function resolveQueues({ queues, queueUrl, deadLetterUrls = {}, lanes = {} }: QueueOptions): Queues {
+export function resolveQueues({ queues, queueUrl, deadLetterUrls = {}, lanes = {} }: QueueOptions) {
   if ((queues === undefined) === (queueUrl === undefined)) {
     throw config(
       `sqs() expects either queues or queueUrl, got ${queues === undefined ? 'neither' : 'both'}. Use queues: { name: url }, or queueUrl: what stands before every name.`,
@@ -106,9 +97,13 @@ export function resolveQueues({ queues, queueUrl, deadLetterUrls = {}, lanes = {
   const of = (name: string): QueueAddress => lanesOf(name).find(({ lane }) => lane === 'normal')!;
   for (const name of [...Object.keys(urls), ...Object.keys(lanes)]) lanesOf(name);
   return {
+    /** Throws `CONFIG` for a name without a URL. */
     of,
+    /** All lanes of a queue by rank, the queue itself among them. */
     lanesOf,
+    /** What stands before every name; `null` when each queue has its own URL. */
     prefix: queueUrl ?? null,
+    /** Every queue that is configured or was used. */
     all: () => [...addresses.keys()].map(of),
   };
 }

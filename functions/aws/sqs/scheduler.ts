@@ -7,10 +7,10 @@ import { createHash } from 'node:crypto';
 import { type Service, serviceOf } from '../../../core/kit/lazy.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { type Remedies, sdkError } from '../sdk-error.ts';
-import type { SqsApi } from './api.ts';
 import { type Failure, failedBy } from './batches.ts';
 import type { SchedulerOptions } from './options.ts';
 import type { QueueAddress } from './queues.ts';
+import type { SqsApi } from './sdk.ts';
 import type { SqsMessage } from './send.ts';
 
 export type Scheduler = ReturnType<typeof createScheduler>;

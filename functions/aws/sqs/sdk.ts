@@ -1,4 +1,7 @@
-/** The only file that imports the SDK. It is loaded on first use: that takes ten times as long as all the rest. */
+/**
+ * The requests Longshore makes of SQS, in our own types: a program without the SDK's types compiles. The only file that imports
+ * the SDK. It is loaded on first use: that takes ten times as long as all the rest.
+ */
 
 import {
   ChangeMessageVisibilityBatchCommand,
@@ -12,14 +15,47 @@ import {
 } from '@aws-sdk/client-sqs';
 import { guarded } from '../lambda/guard.ts';
 import { localAccess, settingsFor } from '../sdk-client.ts';
-import type { SqsApi } from './api.ts';
-import { attributeNames, systemAttributeNames } from './attributes.ts';
+import { type Attributes, attributeNames, type ReceivedMessage, systemAttributeNames } from './attributes.ts';
+import type { EntryFailure, Numbered } from './batches.ts';
 import type { ConnectionOptions } from './options.ts';
+
+interface SendEntry {
+  readonly MessageBody: string;
+  readonly MessageAttributes: Attributes;
+  readonly DelaySeconds?: number;
+  readonly MessageGroupId?: string;
+  readonly MessageDeduplicationId?: string;
+}
+
+interface DeleteEntry {
+  readonly ReceiptHandle: string;
+}
+
+interface HideEntry extends DeleteEntry {
+  /** Seconds from now; 0 = release. */
+  readonly VisibilityTimeout: number;
+}
+
+interface ReceiveRequest {
+  readonly QueueUrl: string;
+  readonly MaxNumberOfMessages: number;
+  readonly VisibilityTimeout: number;
+  readonly WaitTimeSeconds: number;
+}
+
+type QueueAttribute =
+  | 'QueueArn'
+  | 'ApproximateNumberOfMessages'
+  | 'ApproximateNumberOfMessagesDelayed'
+  | 'ApproximateNumberOfMessagesNotVisible';
+
+export type SqsApi = ReturnType<typeof openSqs>;
 
 /** A long poll takes 20 s. */
 const timeoutMs = 30_000;
 
-export function openSqs(region: string | undefined, options: ConnectionOptions): SqsApi {
+/** Batches answer with the entries that failed. Rejects with the SDK's own errors. */
+export function openSqs(region: string | undefined, options: ConnectionOptions) {
   const { client: given, endpoint } = options;
   const target = { region, endpoint };
   const own = () =>
@@ -31,13 +67,14 @@ export function openSqs(region: string | undefined, options: ConnectionOptions):
     });
   const client = guarded((given as SQSClient | undefined) ?? own());
   return {
-    async send(QueueUrl, entries) {
+    async send(QueueUrl: string, entries: readonly Numbered<SendEntry>[]): Promise<EntryFailure[]> {
       const { Failed = [] } = await client.send(
         new SendMessageBatchCommand({ QueueUrl, Entries: [...entries] }),
       );
       return Failed;
     },
-    async receive(request) {
+    /** With Longshore's attributes, and no others. */
+    async receive(request: ReceiveRequest): Promise<ReceivedMessage[]> {
       const { Messages = [] } = await client.send(
         new ReceiveMessageCommand({
           ...request,
@@ -47,32 +84,36 @@ export function openSqs(region: string | undefined, options: ConnectionOptions):
       );
       return Messages;
     },
-    async delete(QueueUrl, entries) {
+    async delete(QueueUrl: string, entries: readonly Numbered<DeleteEntry>[]): Promise<EntryFailure[]> {
       const { Failed = [] } = await client.send(
         new DeleteMessageBatchCommand({ QueueUrl, Entries: [...entries] }),
       );
       return Failed;
     },
-    async hide(QueueUrl, entries) {
+    async hide(QueueUrl: string, entries: readonly Numbered<HideEntry>[]): Promise<EntryFailure[]> {
       const { Failed = [] } = await client.send(
         new ChangeMessageVisibilityBatchCommand({ QueueUrl, Entries: [...entries] }),
       );
       return Failed;
     },
-    async attributes(QueueUrl, names) {
+    async attributes(
+      QueueUrl: string,
+      names: readonly QueueAttribute[],
+    ): Promise<Partial<Record<QueueAttribute, string>>> {
       const { Attributes = {} } = await client.send(
         new GetQueueAttributesCommand({ QueueUrl, AttributeNames: [...names] }),
       );
       return Attributes;
     },
-    async create(QueueName) {
+    /** For development. Resolves with the URL, also of a queue that exists. */
+    async create(QueueName: string): Promise<string> {
       const { QueueUrl } = await client.send(new CreateQueueCommand({ QueueName }));
       return QueueUrl!;
     },
-    async purge(QueueUrl) {
+    async purge(QueueUrl: string): Promise<void> {
       await client.send(new PurgeQueueCommand({ QueueUrl }));
     },
-    close() {
+    close(): void {
       if (!given) client.destroy();
     },
   };

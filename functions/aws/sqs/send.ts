@@ -2,11 +2,11 @@
 
 import { LongshoreError } from '../../../core/base/errors.ts';
 import { tooLarge } from '../../../core/kit/body-limit.ts';
-import type { SqsApi } from './api.ts';
 import { type Attributes, attributesOf, bytesOf, isFit } from './attributes.ts';
 import { type Failure, inBatches } from './batches.ts';
 import { maxBodyBytes } from './limits.ts';
 import type { Tags } from './message.ts';
+import type { SqsApi } from './sdk.ts';
 
 export interface SqsMessage {
   readonly body: string;

@@ -1,7 +1,6 @@
 /** How leases end. Each verb first takes the lease from the lease table, and puts it back when SQS cannot be reached. */
 
 import type { JobLease, JobSettler } from '../../../core/contract/queue.ts';
-import type { SqsApi } from './api.ts';
 import { type BatchRules, type Failure, inBatches } from './batches.ts';
 import type { Connection } from './connection.ts';
 import { deadMessage } from './dead-message.ts';
@@ -11,6 +10,7 @@ import { createLeaseTable, receiptOf } from './leases.ts';
 import { longestHiddenMs } from './limits.ts';
 import type { QueueAddress } from './queues.ts';
 import type { RefundedDeliveries } from './refunded-deliveries.ts';
+import type { SqsApi } from './sdk.ts';
 import { messageOf, send } from './send.ts';
 
 export interface Settler extends JobSettler {

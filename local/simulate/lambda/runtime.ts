@@ -21,20 +21,7 @@ export interface RuntimeOptions {
 }
 
 /** One environment: it runs one invocation at a time; others wait for it. */
-export interface Runtime {
-  /** Starts it without an event. Rejects with an InitError where the function does not load, or not in time. */
-  ready(): Promise<void>;
-  /**
-   * Rejects with what the function has thrown. Without an answer in time its process is killed, as Lambda does. The first start is
-   * not part of that time, a start after a kill is (AWS, "Lambda execution environment lifecycle").
-   */
-  invoke(event: unknown, timeoutMs: number): Promise<unknown>;
-  /** The last lines that the function has printed. */
-  readonly output: string[];
-  /** Processes started so far. */
-  readonly starts: () => number;
-  stop(): Promise<void>;
-}
+export type Runtime = Awaited<ReturnType<typeof startRuntime>>;
 
 /** The function does not start, so no event can be answered. */
 export class InitError extends Error {
@@ -53,7 +40,7 @@ const linesKept = 1_000;
 const ending = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
 const nativeClient = new URL(`native-client.${ending}`, import.meta.url).href;
 
-export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
+export async function startRuntime(options: RuntimeOptions) {
   const { folder, handler, env, onLine, initMs = 10_000 } = options;
   const queue: Call[] = [];
   const output: string[] = [];
@@ -193,12 +180,19 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   const started = (): Promise<boolean> => (firstStart ??= init());
 
   return {
+    /** The last lines that the function has printed. */
     output,
+    /** Processes started so far. */
     starts: () => starts,
-    async ready() {
+    /** Starts it without an event. Rejects with an InitError where the function does not load, or not in time. */
+    async ready(): Promise<void> {
       if (!(await started())) throw new InitError(`Init timed out after ${initMs / 1000} seconds`);
     },
-    async invoke(event, timeoutMs) {
+    /**
+     * Rejects with what the function has thrown. Without an answer in time its process is killed, as Lambda does. The first start is
+     * not part of that time, a start after a kill is (AWS, "Lambda execution environment lifecycle").
+     */
+    async invoke(event: unknown, timeoutMs: number): Promise<unknown> {
       await started();
       if (stopped) throw new Error('Runtime stopped');
       const { promise, resolve, reject } = Promise.withResolvers<unknown>();
@@ -215,7 +209,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
       sendNext();
       return promise.finally(() => clearTimeout(timer));
     },
-    async stop() {
+    async stop(): Promise<void> {
       stopped = true;
       process.off('exit', killNow);
       await kill();
