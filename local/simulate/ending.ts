@@ -20,31 +20,21 @@ export function cleaningUp<Args extends readonly unknown[], T>(
   };
 }
 
-export interface Ending {
-  readonly signal: AbortSignal;
-  stop(): void;
-  /** Stops, because it makes no sense to go on. */
-  broken(error: unknown): void;
-  /** What it was broken by first; `null` = it is not. */
-  readonly failure: unknown;
-}
-
 /** @param outer stops it too */
-export function endingAt(outer: AbortSignal, cleanUp: CleanUp): Ending {
+export function endingAt(outer: AbortSignal) {
   const controller = new AbortController();
   const stop = (): void => controller.abort();
   let failure: unknown = null;
-  outer.addEventListener('abort', stop);
-  cleanUp.push(() => outer.removeEventListener('abort', stop));
-  if (outer.aborted) stop();
   return {
-    signal: controller.signal,
+    signal: AbortSignal.any([outer, controller.signal]),
     stop,
-    broken(error) {
+    /** Stops, because it makes no sense to go on. */
+    broken(error: unknown): void {
       failure ??= error;
       stop();
     },
-    get failure() {
+    /** What it was broken by first; `null` = it is not. */
+    get failure(): unknown {
       return failure;
     },
   };

@@ -5,9 +5,9 @@ import type { PayloadStore } from '../../../core/contract/store.ts';
 import { serviceOf } from '../../../core/kit/lazy.ts';
 import { checkStorage } from '../storage/access.ts';
 import { storageError } from '../storage/errors.ts';
-import type { BlobPayloadsOptions } from './options.ts';
+import type { BlobPayloadsOptions } from './sdk.ts';
 
-export type { BlobPayloadsOptions } from './options.ts';
+export type { BlobPayloadsOptions } from './sdk.ts';
 
 /**
  * Loads the SDK with the first large payload. The container must exist. Give the account a lifecycle rule that removes

@@ -2,9 +2,15 @@
 
 import { BlobServiceClient } from '@azure/storage-blob';
 import type { PayloadStore } from '../../../core/contract/store.ts';
-import { storageAccess } from '../storage/access.ts';
+import { type StorageOptions, storageAccess } from '../storage/access.ts';
 import { codeOf } from '../storage/errors.ts';
-import type { BlobPayloadsOptions } from './options.ts';
+
+export interface BlobPayloadsOptions extends StorageOptions {
+  /** 3 to 63 small letters, digits and hyphens. */
+  readonly container: string;
+  /** What stands before every key; a lifecycle rule can name it. @default 'longshore/claims/' */
+  readonly prefix?: string;
+}
 
 const timeoutMs = 60_000;
 const retryOptions = { maxTries: 4, retryDelayInMs: 250, maxRetryDelayInMs: 3_000 };

@@ -1,34 +1,23 @@
 /** What all parts of the backend share: the queues, the clock, and the SDK from its first use on. */
 
 import { checkInteger } from '../../../core/base/checks.ts';
-import { type Clock, systemClock } from '../../../core/base/clock.ts';
+import { systemClock } from '../../../core/base/clock.ts';
 import { LongshoreError } from '../../../core/base/errors.ts';
-import { type Service, serviceOf } from '../../../core/kit/lazy.ts';
+import { serviceOf } from '../../../core/kit/lazy.ts';
 import type { Access } from './access.ts';
 import type { Administration, Prepare } from './administration.ts';
 import type { ServiceBusApi } from './api.ts';
 import { serviceBusError } from './errors.ts';
 import type { ConnectionOptions } from './options.ts';
-import { type QueueAddress, type Queues, resolveQueues } from './queues.ts';
+import { resolveQueues } from './queues.ts';
 
-export interface Connection extends Service<ServiceBusApi> {
-  readonly clock: Clock;
-  readonly queues: Queues;
-  /** Throws `CONFIG` for a queue that is not known. */
-  addressOf(queue: string): QueueAddress;
-  /** `null` for an emulator. */
-  administration(): Promise<Administration | null>;
-}
+export type Connection = ReturnType<typeof createConnection>;
 
 /**
  * @param access called on first use, so that a setting may be missing until then
  * @param prepare for tests: changes the client of the namespace's administration
  */
-export function createConnection(
-  options: ConnectionOptions,
-  access: () => Access,
-  prepare?: Prepare,
-): Connection {
+export function createConnection(options: ConnectionOptions, access: () => Access, prepare?: Prepare) {
   const { clock = systemClock, maxRetries = 3, timeoutMs = 10_000 } = options;
   checkInteger('maxRetries of serviceBus()', maxRetries, 0);
   checkInteger('timeoutMs of serviceBus()', timeoutMs, 1_000);
@@ -43,6 +32,7 @@ export function createConnection(
     return openServiceBus(opened, retries);
   }
 
+  /** `null` for an emulator. */
   async function administration(): Promise<Administration | null> {
     const { openAdministration } = await import('./administration.ts');
     return openAdministration(access(), prepare);

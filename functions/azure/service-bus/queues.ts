@@ -16,14 +16,9 @@ export interface QueueAddress {
   readonly failedEntity: string;
 }
 
-export interface Queues {
-  /** Throws `CONFIG` for a name that is not among `queues`. */
-  of(name: string): QueueAddress;
-  /** Every queue that is configured or was used. */
-  all(): QueueAddress[];
-}
+export type Queues = ReturnType<typeof resolveQueues>;
 
-export function resolveQueues({ queues }: QueueOptions): Queues {
+export function resolveQueues({ queues }: QueueOptions) {
   if (queues !== undefined && (typeof queues !== 'object' || queues === null)) {
     throw config(
       `Expected queues of serviceBus() to be ['mail'] or { mail: 'shop-mail' }, got ${shown(queues)}.`,
@@ -32,6 +27,7 @@ export function resolveQueues({ queues }: QueueOptions): Queues {
   const listed = queues === undefined ? null : entitiesOf(queues);
   const addresses = new Map<string, QueueAddress>();
 
+  /** Throws `CONFIG` for a name that is not among `queues`. */
   function of(name: string): QueueAddress {
     const known = addresses.get(name);
     if (known) return known;
@@ -48,7 +44,11 @@ export function resolveQueues({ queues }: QueueOptions): Queues {
   }
   for (const name of Object.keys(listed ?? {})) of(name);
 
-  return { of, all: () => [...addresses.values()] };
+  return {
+    of,
+    /** Every queue that is configured or was used. */
+    all: () => [...addresses.values()],
+  };
 }
 
 /** By name of the app's queue. */

@@ -7,6 +7,7 @@ import {
   type ServiceBusReceiver,
   type ServiceBusSender,
 } from '@azure/service-bus';
+import { toError } from '../../../core/base/failure.ts';
 import type { Access } from './access.ts';
 import type { BusMessage, Entity, Holding, ReceivedMessage, ServiceBusApi } from './api.ts';
 import { codeOf } from './errors.ts';
@@ -159,7 +160,7 @@ async function sendGroup(
   let batch: number[] = [];
   let open = await sender.createMessageBatch();
   const send = (what: Parameters<ServiceBusSender['sendMessages']>[0]) =>
-    sender.sendMessages(what).then(() => null, causeOf);
+    sender.sendMessages(what).then(() => null, toError);
   const flush = async () => {
     if (batch.length === 0) return;
     const answer = await send(batch.length === 1 ? messages[batch[0]!]! : open);
@@ -181,8 +182,6 @@ async function sendGroup(
   }
   await flush();
 }
-
-const causeOf = (error: unknown): unknown => error ?? new Error('Service Bus gave no reason.');
 
 /** A message received here is settled on its link. For another one the token is enough, over the management link. */
 function heldBy(holding: Holding): never {

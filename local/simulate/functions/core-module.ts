@@ -88,32 +88,17 @@ function install(): void {
   };
 }
 
-/** Runs `load` and returns the functions that it has registered. */
-export function registered(load: () => void): Registry {
-  const mine = begin();
-  try {
-    load();
-    return mine;
-  } finally {
-    current = null;
-  }
-}
-
-/** The same for a main file, which is imported. One at a time. */
-export async function registeredBy(load: () => Promise<unknown>): Promise<Registry> {
-  const mine = begin();
+/** Runs `load`, which may import a main file, and returns the functions that it has registered. One at a time. */
+export async function registered(load: () => unknown): Promise<Registry> {
+  install();
+  const mine: Registry = { functions: [], hooks: new Map() };
+  current = mine;
   try {
     await load();
     return mine;
   } finally {
     current = null;
   }
-}
-
-function begin(): Registry {
-  install();
-  current = { functions: [], hooks: new Map() };
-  return current;
 }
 
 export function programmingModel(): ProgrammingModel {

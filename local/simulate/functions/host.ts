@@ -9,7 +9,6 @@ import {
   type Registered,
   type Registry,
   registered,
-  registeredBy,
   type TypedData,
 } from './core-module.ts';
 
@@ -18,31 +17,19 @@ export interface LogLine {
   readonly text: string;
 }
 
-export interface FunctionsHost {
-  readonly functions: readonly Registered[];
-  readonly logs: readonly LogLine[];
-  /** Calls a function. Rejects with what it has thrown. */
-  invoke(name: string, trigger: TypedData, metadata?: Readonly<Record<string, TypedData>>): Promise<unknown>;
-  /** What the timer trigger sends. */
-  tick(name: string): Promise<void>;
-  fetch(url: string, init?: RequestInit): Promise<Response>;
-  /** The host stops this instance, and waits. */
-  terminate(): Promise<void>;
-}
-
-/** @param load registers functions, as the app's main file does */
-export const startFunctions = (load: () => void): FunctionsHost => hostOf(registered(load), () => {});
+export type FunctionsHost = ReturnType<typeof hostOf>;
+type Metadata = Readonly<Record<string, TypedData>>;
 
 /**
- * @param url of the app's main file
+ * @param load registers functions, as the app's main file does, or imports that file
  * @param onLog gets every line of a call's log too
  */
-export const startFunctionsFrom = async (
-  url: string,
+export const startFunctions = async (
+  load: () => unknown,
   onLog: (line: LogLine) => void = () => {},
-): Promise<FunctionsHost> => hostOf(await registeredBy(() => import(/* @vite-ignore */ url)), onLog);
+): Promise<FunctionsHost> => hostOf(await registered(load), onLog);
 
-function hostOf({ functions, hooks }: Registry, onLog: (line: LogLine) => void): FunctionsHost {
+function hostOf({ functions, hooks }: Registry, onLog: (line: LogLine) => void) {
   const logs: LogLine[] = [];
   let invocations = 0;
 
@@ -52,7 +39,7 @@ function hostOf({ functions, hooks }: Registry, onLog: (line: LogLine) => void):
     const names = functions.map((one) => one.name).join(', ');
     throw new Error(`Expected one of the functions ${names}, got "${name}".`);
   };
-  async function call(one: Registered, data: TypedData, metadata: Readonly<Record<string, TypedData>>) {
+  async function call(one: Registered, data: TypedData, metadata: Metadata) {
     const invocationId = `invocation-${++invocations}`;
     const model = programmingModel().getInvocationModel({
       invocationId,
@@ -77,12 +64,15 @@ function hostOf({ functions, hooks }: Registry, onLog: (line: LogLine) => void):
   return {
     functions,
     logs,
-    invoke: (name, trigger, metadata = {}) => call(find(name), trigger, metadata),
-    async tick(name) {
+    /** Rejects with what the function has thrown. */
+    invoke: (name: string, trigger: TypedData, metadata: Metadata = {}) =>
+      call(find(name), trigger, metadata),
+    /** What the timer trigger sends. */
+    async tick(name: string): Promise<void> {
       const timer = { Schedule: { AdjustForDST: true }, ScheduleStatus: null, IsPastDue: false };
       await call(find(name), { json: JSON.stringify(timer) }, {});
     },
-    async fetch(url, init = {}) {
+    async fetch(url: string, init: RequestInit = {}): Promise<Response> {
       const request = new Request(url, init);
       const one = functions.find((candidate) => triggerOf(candidate)[1].type === 'httpTrigger');
       if (!one) return new Response(null, { status: 404 });
@@ -98,7 +88,8 @@ function hostOf({ functions, hooks }: Registry, onLog: (line: LogLine) => void):
       const status = Number(statusCode);
       return new Response(status === 204 ? null : Buffer.from(body?.bytes ?? []), { status, headers });
     },
-    async terminate() {
+    /** The host stops this instance, and waits. */
+    async terminate(): Promise<void> {
       for (const hook of hooks.get('appTerminate') ?? []) await hook({ hookData: {}, appHookData: {} });
     },
   };

@@ -78,7 +78,6 @@ export function startPump(options: PumpOptions) {
 }
 
 const whyNot: Readonly<Record<string, string>> = {
-  completed: '',
   abandoned: 'it has thrown nothing',
   killed: 'it took longer than functionTimeout; the host would end its process',
   'lock lost': 'its lock had ended before it was completed',

@@ -15,7 +15,7 @@ import { createAppQueues } from '../service-bus/app-queues.ts';
 import { type ServiceBusServer, startServiceBus } from '../service-bus/server.ts';
 import { type Bindings, bindingsOf, setting } from './bindings.ts';
 import { captureConsole, setEnvironment } from './environment.ts';
-import { type FunctionsHost, startFunctionsFrom } from './host.ts';
+import { type FunctionsHost, startFunctions } from './host.ts';
 import { hostSettings } from './host-json.ts';
 import type { FunctionsSimulationOptions } from './options.ts';
 import { startPump } from './pump.ts';
@@ -69,7 +69,7 @@ async function run(
     );
   createAppQueues(server, bindings.queues, { lockMs, maxDeliveryCount: maxDeliveries });
 
-  const ending = endingAt(signal, cleanUp);
+  const ending = endingAt(signal);
   const { broken, signal: stopping } = ending;
   const { functionTimeoutMs, maxLockRenewalMs, routePrefix } = settings;
   const maxConcurrentCalls = options.concurrency ?? settings.maxConcurrentCalls;
@@ -126,10 +126,11 @@ async function run(
   return { reason, ...counts, queues: countQueues(server, bindings), durationMs: Date.now() - startedAt };
 }
 
-async function load(entry: string, onLog: Parameters<typeof startFunctionsFrom>[1]): Promise<FunctionsHost> {
+async function load(entry: string, onLog: Parameters<typeof startFunctions>[1]): Promise<FunctionsHost> {
   try {
     // Node loads a file once per address.
-    return await startFunctionsFrom(`${pathToFileURL(entry).href}?simulation=${randomUUID()}`, onLog);
+    const url = `${pathToFileURL(entry).href}?simulation=${randomUUID()}`;
+    return await startFunctions(() => import(url), onLog);
   } catch (cause) {
     if (cause instanceof LongshoreError) throw cause;
     throw new LongshoreError(
@@ -154,12 +155,8 @@ async function serveFunctions(host: FunctionsHost, port: number, on: (event: Sim
 
 function countQueues(server: ServiceBusServer, { queues }: Bindings): Record<string, QueueCounts> {
   const counts = queues.map((name) => {
-    const [queue, failed] = [server.queue(name), server.queue(`${name}-failed`)];
-    const { ready, locked, scheduled } = queue.counts();
-    const dead = [queue.deadLetters!, failed].reduce(
-      (sum, one) => sum + one.peek(0, Number.MAX_SAFE_INTEGER).length,
-      0,
-    );
+    const { ready, locked, scheduled } = server.queue(name).counts();
+    const dead = [`${name}/$DeadLetterQueue`, `${name}-failed`].flatMap(server.bodies).length;
     return [name, { ready, delayed: scheduled, hidden: locked, dead }] as const;
   });
   return Object.fromEntries(counts);

@@ -71,7 +71,7 @@ async function run(
   await startFunction('worker', worker);
   if (options.schedules) await startFunction('schedule', schedule);
 
-  const ending = endingAt(signal, cleanUp);
+  const ending = endingAt(signal);
   const { broken, signal: stopping } = ending;
   on({
     type: 'ready',

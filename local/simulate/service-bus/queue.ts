@@ -60,34 +60,6 @@ export interface Locked {
   readonly message: StoredMessage;
 }
 
-/** `false` = the lock has ended or never existed, and nothing has changed. */
-export interface Queue {
-  readonly name: string;
-  readonly settings: QueueSettings;
-  /** `null` for a queue of dead letters. */
-  readonly deadLetters: Queue | null;
-  /** Sequence numbers, in order; `null` for a duplicate, which is dropped. */
-  send(messages: readonly NewMessage[], source?: string): (number | null)[];
-  cancel(sequences: readonly number[]): void;
-  /** The next active message, locked; or taken for good. */
-  take(): Locked | null;
-  takeAway(): StoredMessage | null;
-  takeDeferred(sequence: number): Locked | null;
-  complete(token: string): boolean;
-  abandon(token: string, change?: Properties): boolean;
-  defer(token: string, change?: Properties): boolean;
-  deadLetter(token: string, change?: Properties): boolean;
-  /** The new end. */
-  renew(token: string): number | null;
-  /** Everything, by sequence number. */
-  peek(from: number, count: number): StoredMessage[];
-  counts(): { readonly ready: number; readonly locked: number; readonly scheduled: number };
-  /** Calls `listener` when a message may be ready. */
-  onReady(listener: () => void): void;
-  /** Ends its timers. */
-  close(): void;
-}
-
 type Mutable = { -readonly [K in keyof StoredMessage]: StoredMessage[K] };
 interface Lock {
   readonly message: Mutable;
@@ -95,22 +67,26 @@ interface Lock {
   stop: () => void;
 }
 
-export function createQueue(name: string, settings: QueueSettings, clock: Clock, isDead = false): Queue {
-  const deadLetters = isDead
-    ? null
-    : createQueue(
-        `${name}/$DeadLetterQueue`,
-        { ...defaultSettings, lockMs: settings.lockMs, maxDeliveryCount: Number.POSITIVE_INFINITY },
-        clock,
-        true,
-      );
+interface QueueOptions {
+  readonly name: string;
+  readonly settings: QueueSettings;
+  readonly clock: Clock;
+  /** `null`: this is itself a queue of dead letters, and keeps them. */
+  readonly deadLetters: { send(messages: readonly NewMessage[], source: string): unknown } | null;
+  /** Called when a message may be ready. */
+  onReady(): void;
+}
+
+export type Queue = ReturnType<typeof createQueue>;
+
+/** A verb with a token answers `false` when the lock has ended or never existed. Nothing has changed then. */
+export function createQueue({ name, settings, clock, deadLetters, onReady }: QueueOptions) {
   /** When each message id is forgotten, oldest first. */
   const knownUntil = new Map<string, number>();
   const messages = new Map<number, Mutable>();
   const locks = new Map<string, Lock>();
   /** Timers of messages that are scheduled or have an end. */
   const timers = new Map<number, () => void>();
-  const listeners = new Set<() => void>();
   /** Sequence numbers of ready messages, ascending. */
   let ready: number[] = [];
   let last = 0;
@@ -132,7 +108,7 @@ export function createQueue(name: string, settings: QueueSettings, clock: Clock,
     const { sequence } = message;
     const at = ready.findLastIndex((other) => other < sequence) + 1;
     ready.splice(at, 0, sequence);
-    for (const listener of listeners) listener();
+    onReady();
   }
 
   function forget(message: Mutable): void {
@@ -214,10 +190,8 @@ export function createQueue(name: string, settings: QueueSettings, clock: Clock,
   }
 
   return {
-    name,
-    settings,
-    deadLetters,
-    send(incoming, source) {
+    /** Sequence numbers, in order; `null` for a duplicate, which is dropped. */
+    send(incoming: readonly NewMessage[], source: string | null = null): (number | null)[] {
       return incoming.map((sent) => {
         if (isDuplicate(sent.messageId)) return null;
         const now = clock.now();
@@ -228,7 +202,7 @@ export function createQueue(name: string, settings: QueueSettings, clock: Clock,
           enqueuedAt: now,
           deliveryCount: 0,
           state: 'active',
-          source: source ?? null,
+          source,
         };
         messages.set(message.sequence, message);
         if (sent.notBefore !== null && sent.notBefore > now) {
@@ -244,41 +218,44 @@ export function createQueue(name: string, settings: QueueSettings, clock: Clock,
         return message.sequence;
       });
     },
-    cancel(sequences) {
+    cancel(sequences: readonly number[]): void {
       for (const sequence of sequences) {
         const message = messages.get(sequence);
         if (message?.state === 'scheduled') forget(message);
       }
     },
-    take() {
+    /** The next active message, locked. */
+    take(): Locked | null {
       const sequence = ready.shift();
       return sequence === undefined ? null : lock(messages.get(sequence)!);
     },
-    takeAway() {
+    /** The next active message, for good. */
+    takeAway(): StoredMessage | null {
       const sequence = ready.shift();
       if (sequence === undefined) return null;
       const message = messages.get(sequence)!;
       forget(message);
       return message;
     },
-    takeDeferred(sequence) {
+    takeDeferred(sequence: number): Locked | null {
       const message = messages.get(sequence);
       const isHeld = [...locks.values()].some((one) => one.message === message);
       return message?.state === 'deferred' && !isHeld ? lock(message) : null;
     },
-    complete: (token) => settle(token, forget),
-    abandon(token, change) {
+    complete: (token: string) => settle(token, forget),
+    abandon(token: string, change?: Properties): boolean {
       if (!held(token)) return false;
       release(token, change);
       return true;
     },
-    defer: (token, change = {}) =>
+    defer: (token: string, change: Properties = {}) =>
       settle(token, (message) => {
         message.state = 'deferred';
         message.properties = { ...message.properties, ...change };
       }),
-    deadLetter: (token, change = {}) => settle(token, (message) => bury(message, change)),
-    renew(token) {
+    deadLetter: (token: string, change: Properties = {}) => settle(token, (message) => bury(message, change)),
+    /** The new end. */
+    renew(token: string): number | null {
       const found = held(token);
       if (!found) return null;
       found.stop();
@@ -286,7 +263,8 @@ export function createQueue(name: string, settings: QueueSettings, clock: Clock,
       found.stop = clock.after(settings.lockMs, () => release(token));
       return found.until;
     },
-    peek: (from, count) =>
+    /** Everything, by sequence number. */
+    peek: (from: number, count: number): StoredMessage[] =>
       [...messages.values()]
         .filter(({ sequence }) => sequence >= from)
         .slice(0, count)
@@ -296,12 +274,10 @@ export function createQueue(name: string, settings: QueueSettings, clock: Clock,
       locked: locks.size,
       scheduled: [...messages.values()].filter(({ state }) => state === 'scheduled').length,
     }),
-    onReady: (listener) => void listeners.add(listener),
-    close() {
+    /** Ends its timers. */
+    close(): void {
       for (const stop of timers.values()) stop();
       for (const { stop } of locks.values()) stop();
-      listeners.clear();
-      deadLetters?.close();
     },
   };
 }

@@ -24,22 +24,6 @@ import {
 
 export type { Queue, QueueSettings } from './queue.ts';
 
-export interface ServiceBusServer {
-  readonly port: number;
-  readonly connectionString: string;
-  createQueue(name: string, settings?: Partial<QueueSettings>): Queue;
-  deleteQueue(name: string): void;
-  /** `<queue>/$DeadLetterQueue` too. Throws for one that does not exist. */
-  queue(name: string): Queue;
-  /** Writes a text to a queue without id or properties, as another program could. */
-  write(name: string, body: string): void;
-  /** Of everything in a queue, whether it is ready, locked or scheduled. */
-  bodies(name: string): string[];
-  /** Cuts all connections, as when a cable is pulled. */
-  dropConnections(): void;
-  stop(): Promise<void>;
-}
-
 export interface ServiceBusServerOptions {
   /** @default a free one */
   readonly port?: number;
@@ -51,10 +35,14 @@ export interface ServiceBusServerOptions {
 }
 
 const management = '/$management';
+const deadLettersOf = (name: string): string => `${name}/$DeadLetterQueue`;
+
+export type ServiceBusServer = Awaited<ReturnType<typeof startServiceBus>>;
 
 /** Throws `CONFIG` where it may not listen. */
-export async function startServiceBus(options: ServiceBusServerOptions = {}): Promise<ServiceBusServer> {
+export async function startServiceBus(options: ServiceBusServerOptions = {}) {
   const { port = 0, host = '127.0.0.1', clock = systemClock, maxMessageBytes = 262_144 } = options;
+  /** By address in lower case, those of dead letters too. */
   const queues = new Map<string, Queue>();
   const sockets = new Set<Socket>();
   const delivering = createDelivering();
@@ -67,12 +55,7 @@ export async function startServiceBus(options: ServiceBusServerOptions = {}): Pr
     max_frame_size: 65_536,
   } as never);
 
-  function find(address: string): Queue | null {
-    const [name = '', part] = address.toLowerCase().split('/');
-    const queue = queues.get(name);
-    if (!queue || part === undefined) return queue ?? null;
-    return part === '$deadletterqueue' ? queue.deadLetters : null;
-  }
+  const find = (address: string): Queue | null => queues.get(address.toLowerCase()) ?? null;
 
   const addressOf = (terminus: { address?: unknown } | undefined): string => String(terminus?.address ?? '');
   const isForReplies = (address: string): boolean => address === '$cbs' || address.endsWith(management);
@@ -173,6 +156,13 @@ export async function startServiceBus(options: ServiceBusServerOptions = {}): Pr
     for (const socket of sockets) socket.destroy();
   }
 
+  function open(name: string, settings: QueueSettings, deadLetters: Queue | null): Queue {
+    const onReady = () => delivering.pump(queue);
+    const queue = createQueue({ name, settings, clock, deadLetters, onReady });
+    queues.set(name.toLowerCase(), queue);
+    return queue;
+  }
+
   function queue(name: string): Queue {
     const found = find(name);
     if (found) return found;
@@ -182,21 +172,26 @@ export async function startServiceBus(options: ServiceBusServerOptions = {}): Pr
   return {
     port: chosen,
     connectionString: `Endpoint=sb://${reachableAs(host)}:${chosen};SharedAccessKeyName=longshore;SharedAccessKey=development;UseDevelopmentEmulator=true;`,
-    createQueue(name, settings = {}) {
-      const queue = createQueue(name, { ...defaultSettings, ...settings }, clock);
-      for (const part of [queue, queue.deadLetters!]) part.onReady(() => delivering.pump(part));
-      queues.set(name.toLowerCase(), queue);
-      return queue;
+    createQueue(name: string, settings: Partial<QueueSettings> = {}): Queue {
+      const own = { ...defaultSettings, ...settings };
+      const forever = { ...defaultSettings, lockMs: own.lockMs, maxDeliveryCount: Number.POSITIVE_INFINITY };
+      return open(name, own, open(deadLettersOf(name), forever, null));
     },
-    deleteQueue(name) {
-      queues.get(name.toLowerCase())?.close();
-      queues.delete(name.toLowerCase());
+    deleteQueue(name: string): void {
+      for (const address of [name, deadLettersOf(name)].map((each) => each.toLowerCase())) {
+        queues.get(address)?.close();
+        queues.delete(address);
+      }
     },
+    /** `<queue>/$DeadLetterQueue` too. Throws for one that does not exist. */
     queue,
-    write: (name, body) => void queue(name).send([newMessageOf(textMessage(body))]),
-    bodies: (name) => queue(name).peek(0, Number.MAX_SAFE_INTEGER).map(textIn),
+    /** Writes a text to a queue without id or properties, as another program could. */
+    write: (name: string, body: string) => void queue(name).send([newMessageOf(textMessage(body))]),
+    /** Of everything in a queue, whether it is ready, locked or scheduled. */
+    bodies: (name: string) => queue(name).peek(0, Number.MAX_SAFE_INTEGER).map(textIn),
+    /** Cuts all connections, as when a cable is pulled. */
     dropConnections,
-    async stop() {
+    async stop(): Promise<void> {
       dropConnections();
       await new Promise((resolve) => server.close(resolve));
       for (const queue of queues.values()) queue.close();

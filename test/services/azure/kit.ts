@@ -86,7 +86,7 @@ export async function openFunctionApp(options: KitOptions = {}): Promise<Functio
   const { connectionString } = server;
   process.env.TEST_SERVICEBUS = connectionString;
   const shared = { connection: 'TEST_SERVICEBUS', store, functionTimeoutMs: 10 * minute };
-  const host = startFunctions(() =>
+  const host = await startFunctions(() =>
     azure(app, { ...shared, ...rest, ...(log !== 'of the call' && { log }) }),
   );
   const { functionTimeoutMs = 10 * minute } = rest;

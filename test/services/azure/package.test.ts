@@ -8,7 +8,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../core/base/clock.ts';
 import { createExampleApp } from '../../../examples/app/app.ts';
 import { tableStore } from '../../../functions/azure/index.ts';
-import { type FunctionsHost, startFunctionsFrom } from '../../../local/simulate/functions/host.ts';
+import { type FunctionsHost, startFunctions } from '../../../local/simulate/functions/host.ts';
 import { createServiceBusTrigger } from '../../../local/simulate/functions/service-bus-trigger.ts';
 import { startServiceBus } from '../../../local/simulate/service-bus/server.ts';
 import { shared } from '../../kit/shared/shared.ts';
@@ -27,7 +27,7 @@ describe('the folder that is deployed', () => {
   /** @param again Node loads a file once per address */
   const load = (again = ''): Promise<FunctionsHost> => {
     const { main } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-    return startFunctionsFrom(`${pathToFileURL(join(folder, main))}${again}`);
+    return startFunctions(() => import(/* @vite-ignore */ `${pathToFileURL(join(folder, main))}${again}`));
   };
 
   it('is loaded without any setting, and registers a function per queue, timers and HTTP', async () => {

@@ -38,10 +38,10 @@ const harness: EntrypointHarness = {
     /** By the time that a function has: it is a setting of a function app. */
     const instances = new Map<number, { host: FunctionsHost; trigger: ServiceBusTrigger }>();
 
-    function instance(functionTimeoutMs: number) {
+    async function instance(functionTimeoutMs: number) {
       const known = instances.get(functionTimeoutMs);
       if (known) return known;
-      const host = startFunctions(() =>
+      const host = await startFunctions(() =>
         azure(app, { connection, queues, store, functionTimeoutMs, marginMs: 2_000, log: false }),
       );
       const trigger = createServiceBusTrigger({
@@ -58,7 +58,7 @@ const harness: EntrypointHarness = {
     return {
       client: connect(app, backend, { store }),
       async deliver(queue, timeoutMs) {
-        const calls = await instance(timeoutMs).trigger.poll(queue);
+        const calls = await (await instance(timeoutMs)).trigger.poll(queue);
         // A retry is a copy: what counts as done is what the queue does not hold any more, in any copy.
         const left = server.bodies(queue);
         const done = calls.filter(({ message }) => !left.includes(String(message.body))).length;
@@ -66,10 +66,10 @@ const harness: EntrypointHarness = {
         return { taken: calls.length, done, thrown: null };
       },
       async lose(queue) {
-        await instance(minute).trigger.lose(queue);
+        await (await instance(minute)).trigger.lose(queue);
       },
       async call(event) {
-        const { host } = instance(minute);
+        const { host } = await instance(minute);
         const data = event === undefined ? {} : { json: JSON.stringify(event) };
         return host.invoke('longshore-worker-mail', data, {});
       },
