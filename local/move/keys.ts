@@ -9,13 +9,11 @@ import { readEnvelope } from './moved-job.ts';
 
 const holdMs = 30_000;
 
-export interface Carrier {
-  /** Marks at the goal which of these jobs' keys are done; returns how many. */
-  carry(jobs: readonly MovedJob[], now: number): Promise<number>;
-}
+/** As long as a job keeps its key done unless it says otherwise. */
+const keepMs = 86_400_000;
 
-/** @param keepMs how long a key stays done */
-export function keyCarrier(from: KeyStore, to: KeyStore, owner: string, keepMs: number): Carrier {
+/** Returns what marks at the goal which of some jobs' keys are done, and counts them. */
+export function keyCarrier(from: KeyStore, to: KeyStore, owner: string) {
   async function carryOne(key: string, now: number): Promise<boolean> {
     const found = await from.claim(key, owner, now + holdMs);
     if (found.state === 'running') return false; // its job runs at the origin, and has its key there
@@ -29,15 +27,13 @@ export function keyCarrier(from: KeyStore, to: KeyStore, owner: string, keepMs: 
     return to.complete(key, owner, { value: found.value, keepUntil: now + keepMs });
   }
 
-  return {
-    async carry(jobs, now) {
-      const keys = [...new Set(jobs.flatMap(({ message }) => keyOf(message.body) ?? []))];
-      let count = 0;
-      await forEach(keys, async (key) => {
-        if (await carryOne(key, now)) count++;
-      });
-      return count;
-    },
+  return async (jobs: readonly MovedJob[], now: number): Promise<number> => {
+    const keys = new Set(jobs.flatMap(({ message }) => keyOf(message.body) ?? []));
+    let count = 0;
+    await forEach(keys, async (key) => {
+      if (await carryOne(key, now)) count++;
+    });
+    return count;
   };
 }
 

@@ -10,9 +10,9 @@ import type { LongshoreError } from '../../core/base/errors.ts';
 import type { QueueBackend, SendResult } from '../../core/contract/queue.ts';
 import { forEach } from '../../core/kit/parallel.ts';
 import type { MovedJob } from './contract.ts';
-import { type Carrier, keyCarrier } from './keys.ts';
+import { keyCarrier } from './keys.ts';
 import { jobOfDeadLetter } from './moved-job.ts';
-import { type Goal, goalOf, idsOf, type Origin, originOf } from './sides.ts';
+import { type Goal, goalOf, idsOf, type Origin, originOf, releaseAll } from './sides.ts';
 
 export interface MoveOptions {
   readonly from: QueueBackend;
@@ -57,18 +57,15 @@ interface Parts {
   readonly options: MoveOptions;
   readonly origin: Origin;
   readonly goal: Goal;
-  readonly carrier: Carrier | null;
+  readonly carryKeys: ReturnType<typeof keyCarrier> | null;
   readonly moved: Moved;
 }
 
 /** Errors about one job and not the backend: the others go on. */
 const refusals = ['LIMIT', 'OPTION', 'PAYLOAD', 'ENVELOPE'];
-/** As long as a job keeps its key done unless it says otherwise. */
-const keyKeepMs = 86_400_000;
 
 export async function move(options: MoveOptions): Promise<Moved> {
   const { from, to, queues, signal, clock } = options;
-  const keys = from.stores && to.stores ? ([from.stores.keys, to.stores.keys] as const) : null;
   const moved: Moved = {
     waiting: 0,
     delayed: 0,
@@ -85,7 +82,7 @@ export async function move(options: MoveOptions): Promise<Moved> {
     options,
     origin: originOf(from, clock),
     goal: goalOf(to, `move-${id.slice(0, 8)}`),
-    carrier: keys && keyCarrier(...keys, `move:${id}`, keyKeepMs),
+    carryKeys: from.stores && to.stores ? keyCarrier(from.stores.keys, to.stores.keys, `move:${id}`) : null,
     moved,
   };
   for (const queue of queues) {
@@ -120,17 +117,18 @@ async function moveWaiting(parts: Parts, queue: string): Promise<void> {
   let size = Math.min(firstPage, goal.mostAtOnce);
   const stuck: MovedJob[] = [];
   const startedAt = clock.now();
-  const orphans = await goal.anyHeld(queue);
+  /** Copies that a killed move has not released. */
+  const orphans = (await goal.transfer?.held(queue, 1)) ?? [];
   for (;;) {
     const held = await origin.leftover(queue, size + stuck.length);
     const left = held.filter(({ message }) => !has(stuck, message.id));
     if (left.length === 0) break;
     size = nextSize(size, goal.mostAtOnce, left);
     stuck.push(...(await moveSome(parts, queue, left)));
-    if (!goal.holds) parts.moved.unsure += left.length;
+    if (!goal.transfer) parts.moved.unsure += left.length;
   }
   // All that is held at the goal has left its origin.
-  if (origin.holds) await goal.releaseAll(queue);
+  if (origin.holds) await releaseAll(goal, queue);
   let waits = false;
   while (!signal.aborted) {
     const taken = await origin.take(queue, size);
@@ -140,11 +138,11 @@ async function moveWaiting(parts: Parts, queue: string): Promise<void> {
       continue;
     }
     if (clock.now() >= startedAt + origin.comesBackAfterMs) break;
-    if (!orphans && (await leasedAt(options.from, queue)) <= stuck.length) break;
+    if (orphans.length === 0 && (await leasedAt(options.from, queue)) <= stuck.length) break;
     if (!waits) options.onWaiting(queue, origin.comesBackAfterMs);
     waits = true;
   }
-  if (!signal.aborted) await goal.releaseAll(queue);
+  if (!signal.aborted) await releaseAll(goal, queue);
   if (stuck.length > 0) await origin.release(queue, stuck);
 }
 
@@ -156,15 +154,15 @@ const has = (jobs: readonly MovedJob[], id: string): boolean => jobs.some(({ mes
 
 /** Returns jobs that the goal refuses. They stay held until the others have moved, or they would be taken again and again. */
 async function moveSome(parts: Parts, queue: string, jobs: readonly MovedJob[]): Promise<MovedJob[]> {
-  const { origin, goal, carrier, moved, options } = parts;
+  const { origin, goal, carryKeys, moved, options } = parts;
   const now = options.clock.now();
-  moved.keys += (await carrier?.carry(jobs, now)) ?? 0;
+  moved.keys += (await carryKeys?.(jobs, now)) ?? 0;
   const { good, known, refused } = sorted(parts, jobs, await goal.put(jobs));
   const removed = await origin.remove(queue, good);
   const [ours, others] = [good.filter((_, i) => removed[i]), good.filter((_, i) => !removed[i])];
   // Cancelled or released meanwhile: the origin decides what becomes of it.
-  if (others.length > 0) await goal.drop(queue, others);
-  await goal.release(queue, ours);
+  if (others.length > 0) await goal.transfer?.remove(queue, idsOf(others));
+  await goal.transfer?.release(queue, idsOf(ours));
   moved.waiting += ours.length;
   for (const job of ours) {
     if (job.message.notBefore! > now) moved.delayed++;

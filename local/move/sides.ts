@@ -6,7 +6,7 @@
 import type { Clock } from '../../core/base/clock.ts';
 import { LongshoreError } from '../../core/base/errors.ts';
 import type { JobLease, QueueBackend, SendResult } from '../../core/contract/queue.ts';
-import { type MovedJob, movable } from './contract.ts';
+import { type MovedJob, movable, type QueueTransfer } from './contract.ts';
 import { jobOfLease } from './moved-job.ts';
 
 export interface Origin {
@@ -25,15 +25,8 @@ export interface Origin {
 
 export interface Goal {
   put(jobs: readonly MovedJob[]): Promise<SendResult[]>;
-  /** The copy of these must not run. */
-  drop(queue: string, jobs: readonly MovedJob[]): Promise<unknown>;
-  /** Whether there are copies that a move has not released. */
-  anyHeld(queue: string): Promise<boolean>;
-  release(queue: string, jobs: readonly MovedJob[]): Promise<unknown>;
-  /** Releases all copies, once no job of the queue is held at the origin. */
-  releaseAll(queue: string): Promise<void>;
-  /** `false`: jobs run as soon as they are put, so those of a killed move may be there already. */
-  readonly holds: boolean;
+  /** Holds the copies until the originals are gone. Without it they run as soon as they are put, also those of a killed move. */
+  readonly transfer: QueueTransfer | undefined;
   /** `false`: attempts begin anew there, and dead letters cannot be put. */
   readonly keepsPast: boolean;
   /** How many are in hand at once. */
@@ -101,17 +94,13 @@ function fetching(backend: QueueBackend, clock: Clock): Origin {
       return jobs;
     },
     async remove(queue, jobs) {
-      const held = jobs.filter((job) => leases.has(job));
-      const others = jobs.filter((job) => !leases.has(job));
-      const acked =
-        held.length > 0 ? await backend.ack(held.map((job) => ({ lease: leases.get(job)! }))) : [];
-      const gone = others.length > 0 ? await partialTransfer!.removeDelayed(queue, idsOf(others)) : [];
-      const answers = new Map([
-        ...held.map((job, i) => [job, acked[i]!] as const),
-        ...others.map((job, i) => [job, gone[i]!] as const),
-      ]);
-      for (const job of held) leases.delete(job);
-      return jobs.map((job) => answers.get(job)!);
+      if (jobs.length === 0) return [];
+      // `take` gives leased jobs or delayed ones, never both.
+      const held = jobs.flatMap((job) => leases.get(job) ?? []);
+      if (held.length === 0) return partialTransfer!.removeDelayed(queue, idsOf(jobs));
+      const acked = await backend.ack(held.map((lease) => ({ lease })));
+      for (const job of jobs) leases.delete(job);
+      return acked;
     },
     async release(_, jobs) {
       for (const job of jobs) {
@@ -132,34 +121,22 @@ const goesRound = (): LongshoreError =>
 /** @param move names this move */
 export function goalOf(backend: QueueBackend, move: string): Goal {
   const { transfer, partialTransfer } = movable(backend);
-  if (!transfer) {
-    return {
-      holds: false,
-      keepsPast: partialTransfer?.put !== undefined,
-      mostAtOnce: fewAtOnce,
-      put: (jobs) =>
-        partialTransfer?.put?.(jobs) ??
-        backend.enqueue(jobs.map(({ message }) => ({ ...message, hints: { move } }))),
-      drop: async () => {}, // it may run there already
-      anyHeld: async () => false,
-      release: async () => {},
-      releaseAll: async () => {},
-    };
-  }
+  if (transfer) return { transfer, keepsPast: true, mostAtOnce: pageSize, put: (jobs) => transfer.put(jobs) };
   return {
-    holds: true,
-    keepsPast: true,
-    mostAtOnce: pageSize,
-    put: (jobs) => transfer.put(jobs),
-    drop: (queue, jobs) => transfer.remove(queue, idsOf(jobs)),
-    anyHeld: async (queue) => (await transfer.held(queue, 1)).length > 0,
-    release: (queue, jobs) => transfer.release(queue, idsOf(jobs)),
-    async releaseAll(queue) {
-      for (;;) {
-        const held = await transfer.held(queue, pageSize);
-        if (held.length === 0) return;
-        await transfer.release(queue, idsOf(held));
-      }
-    },
+    transfer,
+    keepsPast: partialTransfer?.put !== undefined,
+    mostAtOnce: fewAtOnce,
+    put: (jobs) =>
+      partialTransfer?.put?.(jobs) ??
+      backend.enqueue(jobs.map(({ message }) => ({ ...message, hints: { move } }))),
   };
+}
+
+/** Releases all copies, once no job of the queue is held at the origin. */
+export async function releaseAll({ transfer }: Goal, queue: string): Promise<void> {
+  for (;;) {
+    const held = idsOf((await transfer?.held(queue, pageSize)) ?? []);
+    if (held.length === 0) return;
+    await transfer?.release(queue, held);
+  }
 }
