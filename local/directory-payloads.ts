@@ -1,7 +1,7 @@
 /** Large payloads as files in a folder, for queues on this machine or on a disk that all workers share. */
 
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { config, LongshoreError, shown } from '../core/base/errors.ts';
 import { toError } from '../core/base/failure.ts';
@@ -20,13 +20,7 @@ export function directoryPayloads(path: string): PayloadStore {
         const draft = join(folder, `.${randomUUID()}`);
         try {
           // Only the owner may read payloads, and a file exists whole or not at all.
-          const file = await open(draft, 'wx', 0o600);
-          try {
-            await file.writeFile(bytes);
-            await file.sync();
-          } finally {
-            await file.close();
-          }
+          await writeFile(draft, bytes, { flag: 'wx', mode: 0o600, flush: true });
           await rename(draft, join(folder, key));
         } catch (error) {
           await rm(draft, { force: true });
@@ -55,9 +49,7 @@ export function directoryPayloads(path: string): PayloadStore {
       throw new LongshoreError(
         'BACKEND',
         `The payload store failed while ${during} in ${folder}: ${message}.`,
-        {
-          cause,
-        },
+        { cause },
       );
     }
   }

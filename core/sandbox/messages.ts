@@ -10,6 +10,7 @@ import {
   PermanentError,
   RetryAfterError,
 } from '../base/errors.ts';
+import { toError } from '../base/failure.ts';
 
 /** An isolate runs one job at a time, so a message needs no number to say which. */
 export type ToIsolate =
@@ -55,7 +56,7 @@ export interface Thrown {
 
 export function packError(thrown: unknown): Thrown {
   const plain = { kind: 'value', name: '', stack: null, code: null, retryAfterMs: 0, issues: null } as const;
-  if (!(thrown instanceof Error)) return { ...plain, message: textOf(thrown) };
+  if (!(thrown instanceof Error)) return { ...plain, message: toError(thrown).message };
   const { name, message, stack = null } = thrown;
   const code = (thrown as { code?: unknown }).code;
   return {
@@ -73,14 +74,6 @@ function kindOf(error: Error): Thrown['kind'] {
   if (error instanceof PermanentError) return 'permanent';
   if (error instanceof RetryAfterError) return 'retry-after';
   return error instanceof LongshoreError ? 'longshore' : 'error';
-}
-
-function textOf(value: unknown): string {
-  try {
-    return String(value);
-  } catch {
-    return 'a value that has no text'; // an object without a prototype, for example
-  }
 }
 
 const builtIn: Readonly<Record<string, ErrorConstructor>> = {
