@@ -93,13 +93,13 @@ const show = defineCommand({
   },
 });
 
-/** The seam lists, it does not look up; so look at more and more of them. */
+/** The seam lists, it does not look up. */
 async function find(letters: DeadLetters, wanted: string): Promise<DeadLetter | null> {
-  for (let max = 100; ; max *= 10) {
-    const page = await letters.list({ max });
-    const found = page.find((letter) => letter.id === wanted);
-    if (found || page.length < max || max >= 1_000_000) return found ?? null;
+  for await (const page of pagesOf(letters, {}, 0)) {
+    const found = page.find(({ id }) => id === wanted);
+    if (found) return found;
   }
+  return null;
 }
 
 const selection = {
@@ -113,7 +113,7 @@ const retry = defineCommand({
   path: 'dead retry',
   summary: 'run dead letters again',
   about:
-    'They become ready at once and count their attempts from 1. Correct the cause first. With --rate they go out over time; Ctrl-C stops between two groups.',
+    'They become ready at once and count their attempts from 1. Correct the cause first. With --rate they go out over time. Ctrl-C stops between two groups.',
   args: selected,
   flags: { ...selection, rate: rateFlag },
   examples: [
@@ -216,25 +216,23 @@ async function settle(
   }
   const now = io.clock.now();
   const total = await deadCount(admin, flags, now);
-  const settleAll = (signal: AbortSignal): Promise<readonly [done: number, stopped: boolean]> =>
+  let done = 0;
+  const settleAll = (signal: AbortSignal): Promise<boolean> =>
     withProgress(input, verb, total, async (bar) => {
       const pace = paceOf(rate, total, { clock: io.clock, signal });
-      let done = 0;
       for await (const page of pagesOf(admin.deadLetters, flags, now)) {
-        for (const piece of pace.piecesOf(page.map((letter) => letter.id))) {
+        for (const piece of pace.piecesOf(page.map(({ id }) => id))) {
           if (piece.length === 0) continue;
           await pace.next(piece.length);
-          if (signal.aborted) return [done, true];
+          if (signal.aborted) return true;
           const settled = await act(piece);
           done += settled;
           bar.add(settled);
         }
       }
-      return [done, signal.aborted];
+      return signal.aborted;
     });
-  const [done, stopped] = await (rate === undefined
-    ? settleAll(new AbortController().signal)
-    : untilStopped(input, settleAll));
+  const stopped = await untilStopped(input, settleAll);
   const ended = stopped ? ' Ended before all were.' : '';
   const none = isNarrow(flags) ? 'No such dead letters.' : 'No dead letters.';
   return {

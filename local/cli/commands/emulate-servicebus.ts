@@ -1,7 +1,7 @@
 import { aborted } from '../../waiting.ts';
 import { lock, maxDeliveries } from '../config/flags.ts';
 import { checkPackages } from '../config/packages.ts';
-import { integer, name, text } from '../config/values.ts';
+import { integer, name } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';
 import { untilStopped } from './stopping.ts';
 
@@ -21,7 +21,7 @@ export const emulateServiceBus = defineCommand({
     host: {
       flags: '--host <address>',
       text: 'to listen on; another than a loopback address makes it public',
-      parse: text,
+      parse: String,
       fallback: '127.0.0.1',
     },
     lock,

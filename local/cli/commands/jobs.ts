@@ -1,20 +1,11 @@
 import type { AttemptReport, JobStatus } from '../../../core/contract/outcome.ts';
 import type { CancelResult, JobRecord } from '../../../core/contract/store.ts';
+import { statuses } from '../../../core/kit/records/partitions.ts';
 import { maxFlag, queueFlag } from '../config/flags.ts';
 import { id, name, oneOf } from '../config/values.ts';
 import { type Command, defineCommand, type Input } from '../definition.ts';
 import { type ExitCode, notFound } from '../errors.ts';
 import { type Column, count, type Style, span, type Ui, when } from '../output/ui.ts';
-
-const statuses = [
-  'pending',
-  'processing',
-  'retrying',
-  'completed',
-  'failed',
-  'cancelled',
-  'expired',
-] as const satisfies readonly JobStatus[];
 
 const status = oneOf(statuses);
 

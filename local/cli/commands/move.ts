@@ -5,7 +5,7 @@ import { exclusive, isSame } from '../../move/exclusive.ts';
 import { type Moved, move as moveBacklog } from '../../move/move.ts';
 import { addressText, backendAt } from '../config/backend-at.ts';
 import { hint } from '../config/nearest.ts';
-import { name, text } from '../config/values.ts';
+import { name } from '../config/values.ts';
 import { defineCommand, type Input, type Result } from '../definition.ts';
 import { CliError, notFound, unsupported, usage } from '../errors.ts';
 import { withProgress } from '../output/progress.ts';
@@ -17,8 +17,8 @@ export const move = defineCommand({
   summary: 'drain a backlog from one backend into another',
   about: `Ready and delayed jobs and dead letters move, with their ids, attempts, priorities, times and history, and their envelopes byte for byte. Completed jobs stay, and running ones stay until they end. A backend is ${addressText}. The move may be killed and started again: no job is lost, and none runs twice between backends that hold jobs. A broker may get some jobs twice. See docs/operations.md.`,
   flags: {
-    from: { flags: '--from <backend>', text: 'where the jobs are', parse: text },
-    to: { flags: '--to <backend>', text: 'where they go', parse: text },
+    from: { flags: '--from <backend>', text: 'where the jobs are', parse: String },
+    to: { flags: '--to <backend>', text: 'where they go', parse: String },
     queue: { flags: '--queue <name>', text: 'only this queue', parse: name },
   },
   examples: [

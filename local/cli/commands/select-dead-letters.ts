@@ -41,7 +41,7 @@ export const rateFlag = {
   parse: integer(1, 10_000),
 } as const;
 
-export type Filter = Values<typeof filterFlags> & { readonly queue: string | undefined };
+export type Filter = Partial<Values<typeof filterFlags>> & { readonly queue?: string | undefined };
 
 /** Whether more than the queue is asked for, which counts cannot tell. */
 export const isNarrow = ({ job, reason, olderThan, newerThan }: Filter): boolean =>
@@ -101,34 +101,30 @@ export async function firstOf(
  */
 const mostPasses = 200;
 
-interface Pace {
-  /** A page, in the pieces that go out together. The first are the oldest: they lie at the front of a queue. */
-  piecesOf(ids: readonly string[]): string[][];
-  /** Until as many more may go out. Resolves early when the signal aborts. */
-  next(sent: number): Promise<void>;
-}
-
 /** @param total about how many there are */
 export function paceOf(
   rate: number | undefined,
   total: number,
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
-): Pace {
-  if (rate === undefined) return { piecesOf: (ids) => [[...ids]], async next() {} };
-  const size = Math.max(rate, Math.ceil(total / mostPasses));
+) {
+  const size = Math.max(rate ?? 0, Math.ceil(total / mostPasses));
   const pause = createWaiters(clock);
   let freeAt = clock.now();
   return {
-    piecesOf(ids) {
+    /** A page, in the pieces that go out together. The first are the oldest: they lie at the front of a queue. */
+    piecesOf(ids: readonly string[]): string[][] {
+      if (rate === undefined) return [[...ids]];
       const oldestFirst = ids.toReversed();
       return Array.from({ length: Math.ceil(ids.length / size) }, (_, i) =>
         oldestFirst.slice(i * size, (i + 1) * size),
       );
     },
-    next(sent) {
+    /** Until as many more may go out. Resolves early when the signal aborts. */
+    async next(sent: number): Promise<void> {
+      if (rate === undefined) return;
       const delayMs = freeAt - clock.now();
       freeAt = Math.max(freeAt, clock.now()) + (sent * 1_000) / rate;
-      return pause.wait(delayMs, signal);
+      await pause.wait(delayMs, signal);
     },
   };
 }

@@ -30,8 +30,6 @@ export const addressText =
 export interface Named {
   /** Equal for two names of one queue, as far as names can tell. */
   readonly address: string;
-  /** Without a password. */
-  readonly shown: string;
   open(): Promise<QueueBackend>;
 }
 
@@ -39,7 +37,7 @@ export interface Named {
 export function backendAt(input: Pick<Input, 'io' | 'session'>, flag: string, text: string): Named {
   const { io, session } = input;
   if (text === 'config') {
-    return { address: `config ${session.configPath()}`, shown: 'config', open: () => session.backend() };
+    return { address: `config ${session.configPath()}`, open: () => session.backend() };
   }
   const [, scheme, rest = ''] = /^([a-z]+):(.*)$/s.exec(text) ?? [];
   if (scheme === undefined) {
@@ -48,7 +46,6 @@ export function backendAt(input: Pick<Input, 'io' | 'session'>, flag: string, te
     const path = resolve(io.cwd, text);
     return {
       address: `config ${path}`,
-      shown: text,
       async open() {
         return (await loadConfig(io, text)).backend();
       },
@@ -72,7 +69,6 @@ export function backendAt(input: Pick<Input, 'io' | 'session'>, flag: string, te
   const url = new URL(text);
   return {
     address: `${name} ${url.host}${url.pathname}${url.search}`,
-    shown: `${name}://${url.host}${url.pathname}`,
     open: () => opened(flag, () => open(text)),
   };
 }
@@ -91,7 +87,6 @@ function fileAt(
   if (flag === '--from' && !existsSync(path)) throw usage(`There is no file ${path}. Correct ${flag}.`);
   return {
     address: `sqlite ${path}`,
-    shown: `sqlite:${rest}`,
     open: () => opened(flag, () => open(`sqlite:${path}`)),
   };
 }

@@ -70,9 +70,6 @@ export function kid(text: string): string {
 /** A job's id. What `newId` of an app may make, so that a glob or a path is refused at once. */
 export const id = name;
 
-/** Whatever it says. */
-export const text = (given: string): string => given;
-
 export function priority(text: string): number {
   const names = Object.keys(priorities);
   if (/^\d$/.test(text)) return priorityOf(Number(text));
