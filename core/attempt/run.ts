@@ -1,6 +1,6 @@
 /** A lease on its way through one attempt: what a worker keeps while the handler runs. */
 
-import { LongshoreError } from '../base/errors.ts';
+import { type ErrorCode, LongshoreError } from '../base/errors.ts';
 import type { JobLease, JobTransaction } from '../contract/queue.ts';
 
 export type EndCause = 'timeout' | 'cancelled' | 'shutdown' | 'lease-lost';
@@ -13,51 +13,28 @@ export interface Recording {
   readonly interrupted: boolean;
 }
 
-export interface Run {
+/** Once per lease. A class, because its methods and accessors are then made once and not per job. */
+export class Run {
   readonly lease: JobLease;
   /** The lease's own end, until it is renewed. */
   expiresAt: number;
   /** Its index in the list that holds it. */
-  index: number;
-  /** Known once the envelope is verified. */
-  id: string | null;
-  /** The idempotency key this run holds, which must be extended with the lease. */
-  key: string | null;
-  /** Open while a handler with a transaction of its own runs. */
-  tx: JobTransaction | null;
-  /** Set when the start was recorded, where the queue keeps no records itself. */
-  recording: Recording | null;
-  readonly cause: EndCause | null;
-  readonly ended: boolean;
-  readonly signal: AbortSignal;
-  /** Aborts the handler's `signal` and lets it finish. The first cause wins. */
-  interrupt(cause: EndCause): void;
-  /** Ends the attempt now, whatever the handler does. */
-  end(cause: EndCause): void;
-  /** Called at most once, when the attempt is ended from outside. */
-  onEnd: ((reason: LongshoreError) => void) | null;
-  /** Ends the wait for its deadline. */
-  stopTimer: (() => void) | null;
-}
-
-export function createRun(lease: JobLease): Run {
-  return new LeaseRun(lease);
-}
-
-/** A class, because its methods and accessors are then made once and not per job. */
-class LeaseRun implements Run {
-  readonly lease: JobLease;
-  expiresAt: number;
   index = -1;
+  /** Known once the envelope is verified. */
   id: string | null = null;
+  /** The idempotency key this run holds, which must be extended with the lease. */
   key: string | null = null;
+  /** Open while a handler with a transaction of its own runs. */
   tx: JobTransaction | null = null;
+  /** Set when the start was recorded, where the queue keeps no records itself. */
   recording: Recording | null = null;
   cause: EndCause | null = null;
+  ended = false;
+  /** Called at most once, when the attempt is ended from outside. */
   onEnd: ((reason: LongshoreError) => void) | null = null;
+  /** Ends the wait for its deadline. */
   stopTimer: (() => void) | null = null;
   #controller: AbortController | null = null;
-  ended = false;
 
   constructor(lease: JobLease) {
     this.lease = lease;
@@ -73,12 +50,14 @@ class LeaseRun implements Run {
     return this.#controller.signal;
   }
 
+  /** Aborts the handler's `signal` and lets it finish. The first cause wins. */
   interrupt(why: EndCause): void {
     if (this.cause) return;
     this.cause = why;
     this.#controller?.abort(abortReason(why));
   }
 
+  /** Ends the attempt now, whatever the handler does. */
   end(why: EndCause): void {
     if (this.ended) return;
     this.ended = true;
@@ -87,15 +66,13 @@ class LeaseRun implements Run {
   }
 }
 
-export function abortReason(cause: EndCause): LongshoreError {
-  switch (cause) {
-    case 'timeout':
-      return new LongshoreError('TIMEOUT', 'The attempt ran longer than the timeoutMs of its job.');
-    case 'cancelled':
-      return new LongshoreError('CANCELLED', 'The job was cancelled while it ran.');
-    case 'shutdown':
-      return new LongshoreError('CANCELLED', 'The worker is shutting down; the job goes back to the queue.');
-    case 'lease-lost':
-      return new LongshoreError('LEASE_LOST', 'The lease ended; another worker may own the job now.');
-  }
-}
+export const createRun = (lease: JobLease): Run => new Run(lease);
+
+export const abortReason = (cause: EndCause): LongshoreError => new LongshoreError(...reasons[cause]);
+
+const reasons: Readonly<Record<EndCause, readonly [ErrorCode, string]>> = {
+  timeout: ['TIMEOUT', 'The attempt ran longer than the timeoutMs of its job.'],
+  cancelled: ['CANCELLED', 'The job was cancelled while it ran.'],
+  shutdown: ['CANCELLED', 'The worker is shutting down; the job goes back to the queue.'],
+  'lease-lost': ['LEASE_LOST', 'The lease ended; another worker may own the job now.'],
+};

@@ -1,6 +1,6 @@
 /** How attempts and jobs end, as plain data that every seam shares. */
 
-/** How one attempt ended. `empty` (nothing was fetched) exists for polls only. */
+/** How one attempt ended. */
 export type Outcome = 'acked' | 'requeued' | 'dead-lettered' | 'rejected' | 'skipped-idempotent';
 
 /** Why a message will never run again. All but `cancelled` are listed as dead letters. */

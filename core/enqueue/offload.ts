@@ -11,6 +11,7 @@ import { assertJson } from '../base/json.ts';
 import { reportingFailures } from '../base/store-failures.ts';
 import type { PayloadStore, Stores } from '../contract/store.ts';
 import { alreadyDone, type Envelope, type OffloadedPayload } from '../envelope/envelope.ts';
+import { forEach } from '../kit/parallel.ts';
 
 /** What has to be in the payload store before its message is sent. */
 export interface Upload {
@@ -21,8 +22,7 @@ export interface Upload {
 
 /** Larger payloads are refused: they are held in memory whole, at both ends. */
 const longestBytes = 256 * 1_048_576;
-/** Uploads under way at the same time. */
-const lanes = 8;
+const uploadsAtOnce = 8;
 
 export function offload(
   id: string,
@@ -47,17 +47,17 @@ export async function storePayloads(
   uploads: readonly Upload[],
 ): Promise<Map<string, LongshoreError>> {
   const failed = new Map<string, LongshoreError>();
-  const rest = uploads.values();
-  const lane = async (): Promise<void> => {
-    for (const { id, key, bytes } of rest) {
+  await forEach(
+    uploads,
+    async ({ id, key, bytes }) => {
       try {
         await store.put(key, bytes);
       } catch (error) {
         failed.set(id, backendError('keeping a payload', error));
       }
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(lanes, uploads.length) }, lane));
+    },
+    uploadsAtOnce,
+  );
   return failed;
 }
 

@@ -5,7 +5,7 @@
 
 import { LongshoreError, shown } from '../base/errors.ts';
 import { assertJson, quoted } from '../base/json.ts';
-import type { KeyRing } from './signing.ts';
+import { type KeyRing, kidPattern } from './signing.ts';
 
 export interface JobContext {
   readonly tenantId?: string;
@@ -57,7 +57,6 @@ const signatureLength = 75;
 const beforeSignature = ',"_sig":"';
 const hex64 = /^[0-9a-f]{64}$/;
 const beforeKid = ',"kid":"';
-const kidPattern = /^[A-Za-z0-9._-]{1,64}$/;
 
 /** The text that travels. Callers have checked the payload with `assertJson`. */
 export function writeEnvelope(envelope: Envelope, ring: KeyRing): string {

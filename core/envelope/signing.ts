@@ -24,7 +24,7 @@ export interface KeyRing {
   verify(kid: string, text: string, signature: string): void;
 }
 
-const kidPattern = /^[A-Za-z0-9._-]{1,64}$/;
+export const kidPattern = /^[A-Za-z0-9._-]{1,64}$/;
 
 /** The first key signs, all of them verify. To rotate: add the new key last, deploy everywhere, then move it first. */
 export function keyRing(keys: readonly SigningKey[], options: { acceptUnsignedUntil?: Date } = {}): KeyRing {

@@ -2,7 +2,7 @@
 
 import type { App } from '../app/app.ts';
 import type { Schedule } from '../app/schedule.ts';
-import { LongshoreError } from '../base/errors.ts';
+import { backendError } from '../base/failure.ts';
 import type { Client } from '../enqueue/client.ts';
 
 /** Where a schedule stands, kept in the key store between ticks. */
@@ -25,14 +25,7 @@ export async function enqueueSchedules(app: App, client: Client, now: number): P
     try {
       ids.push(...(await tickOne(app, client, schedule, now)));
     } catch (cause) {
-      const error =
-        cause instanceof LongshoreError
-          ? cause
-          : new LongshoreError(
-              'BACKEND',
-              `Schedule "${schedule.name}" could not be enqueued: ${String(cause)}`,
-              { cause },
-            );
+      const error = backendError(`enqueueing schedule "${schedule.name}"`, cause);
       app.events.emit({ type: 'schedule.failed', schedule: schedule.name, error });
     }
   }

@@ -1,19 +1,12 @@
 /** What goes on while the jobs of one call of a function run: their deadline, and what watch-runs.ts does. */
 
 import type { Run } from '../attempt/run.ts';
-import type { JobSettler } from '../contract/queue.ts';
-import type { Client } from '../enqueue/client.ts';
-import { watchRuns } from '../worker/watch-runs.ts';
+import { type WatchOptions, watchRuns } from '../worker/watch-runs.ts';
 
-export interface Invocation {
-  readonly client: Client;
-  readonly settler: Pick<JobSettler, 'renew'>;
+export interface Invocation extends Pick<WatchOptions, 'client' | 'settler' | 'leaseMs' | 'failed'> {
   readonly running: ReadonlySet<Run>;
   /** When every job has to be over (epoch ms). */
   readonly endAt: number;
-  /** `null`: the leases outlast the invocation. */
-  readonly leaseMs: number | null;
-  failed(during: string, error: unknown): void;
 }
 
 const cancelPollMs = 2_000;

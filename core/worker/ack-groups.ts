@@ -13,16 +13,6 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-export interface AckGroups {
-  ack(ack: Ack): Promise<boolean>;
-  /** Called when the worker has nothing else to do: acks that wait for an answer wait no longer. */
-  hurry(): void;
-  /** Whether acks wait or are under way. */
-  readonly busy: boolean;
-  /** What still fails is given up. */
-  stop(): void;
-}
-
 export interface Grouping {
   /** Called with each group, instead of the settler's own `ack`. */
   readonly send: JobSettler['ack'];
@@ -44,7 +34,7 @@ const mostUnderWay = 2;
 export function groupAcks(
   settler: JobSettler,
   { send, isIdle, patienceMs, failed, clock, random }: Grouping,
-): AckGroups {
+) {
   let stopped = false;
   let group: Waiting[] = [];
   let underWay = 0;
@@ -90,17 +80,20 @@ export function groupAcks(
   }
 
   return {
-    ack(ack) {
+    ack(ack: Ack): Promise<boolean> {
       return new Promise((resolve, reject) => {
         group.push({ ack, resolve, reject });
         schedule();
       });
     },
+    /** Called when the worker has nothing else to do: acks that wait for an answer wait no longer. */
     hurry: schedule,
-    get busy() {
+    /** Whether acks wait or are under way. */
+    get busy(): boolean {
       return underWay > 0 || group.length > 0;
     },
-    stop() {
+    /** What still fails is given up. */
+    stop(): void {
       stopped = true;
     },
   };

@@ -19,15 +19,7 @@ export interface WatchOptions {
   failed(during: string, error: unknown): void;
 }
 
-export interface Watch {
-  /** Runs `task` again and again, each time `delayMs()` after it ended. A failure is reported and does not end it. */
-  every(during: string, delayMs: () => number, task: () => Promise<void>): void;
-  once(delayMs: number, task: () => void): void;
-  readonly stopped: boolean;
-  stop(): void;
-}
-
-export function watchRuns(options: WatchOptions): Watch {
+export function watchRuns(options: WatchOptions) {
   const { client, running, held, leaseMs, cancelPollMs, failed } = options;
   const { stores, app } = client;
   const timers = new Set<() => void>();
@@ -40,6 +32,7 @@ export function watchRuns(options: WatchOptions): Watch {
     timers.add(cancel);
   }
 
+  /** Runs `task` again and again, each time `delayMs()` after it ended. A failure is reported and does not end it. */
   function every(during: string, delayMs: () => number, task: () => Promise<void>): void {
     if (watch.stopped) return;
     once(delayMs(), async () => {
@@ -63,7 +56,7 @@ export function watchRuns(options: WatchOptions): Watch {
     every,
     once,
     stopped: false,
-    stop() {
+    stop(): void {
       watch.stopped = true;
       for (const cancel of timers) cancel();
     },
