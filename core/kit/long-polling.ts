@@ -6,13 +6,8 @@
 import type { Clock } from '../base/clock.ts';
 import type { FetchRequest, JobLease } from '../contract/queue.ts';
 
-/** Where one receive call looks. A queue may have several. */
-export interface QueueAddress {
-  /** The queue's. */
-  readonly name: string;
-}
-
-export interface PollPorts<P extends QueueAddress> {
+/** @typeParam P where one receive call looks, with the name of its queue. A queue may have several */
+export interface PollPorts<P extends { readonly name: string }> {
   readonly clock: Clock;
   /** How long one receive call may wait, ms. */
   readonly longPollMs: number;
@@ -29,7 +24,7 @@ export interface PollPorts<P extends QueueAddress> {
 
 export type Polling = ReturnType<typeof createPolling>;
 
-export function createPolling<P extends QueueAddress>(ports: PollPorts<P>) {
+export function createPolling<P extends { readonly name: string }>(ports: PollPorts<P>) {
   const { clock, longPollMs, mostPerCall, mostPerPoll, addressesOf, receive, release } = ports;
   /** Received, not yet fetched. */
   let inbox: JobLease[] = [];

@@ -22,19 +22,11 @@ export interface Consumer {
   stride: number;
 }
 
-export interface Consumers {
-  /** One that does not wait, shared by all fetches that look once. */
-  shared(tubes: readonly string[]): Promise<Consumer>;
-  /** One without jobs, to wait on. It is the caller's until `isWaiting` is false again. */
-  idle(tubes: readonly string[]): Promise<Consumer>;
-  /** Closes those that nobody needs. */
-  tidy(): void;
-  close(): void;
-}
+export type Consumers = ReturnType<typeof createConsumers>;
 
 const mostSpare = 2;
 
-export function createConsumers(state: BeanstalkdState, lost: (consumer: Consumer) => void): Consumers {
+export function createConsumers(state: BeanstalkdState, lost: (consumer: Consumer) => void) {
   const consumers = new Set<Consumer>();
   const opening = new Map<string, Promise<Consumer>>();
   const keyOf = (tubes: readonly string[]): string => [...tubes].sort().join(' ');
@@ -75,7 +67,8 @@ export function createConsumers(state: BeanstalkdState, lost: (consumer: Consume
   }
 
   return {
-    async shared(tubes) {
+    /** One that does not wait, shared by all fetches that look once. */
+    async shared(tubes: readonly string[]): Promise<Consumer> {
       // One with jobs first, so that an idle one is left to wait on.
       const found = find(tubes, (it) => !it.isWaiting && it.held > 0) ?? find(tubes, (it) => !it.isWaiting);
       if (found) return found;
@@ -87,16 +80,18 @@ export function createConsumers(state: BeanstalkdState, lost: (consumer: Consume
       }
       return next;
     },
-    async idle(tubes) {
+    /** One without jobs, to wait on. It is the caller's until `isWaiting` is false again. */
+    async idle(tubes: readonly string[]): Promise<Consumer> {
       const consumer = find(tubes, isIdle) ?? (await open(tubes));
       consumer.isWaiting = true;
       return consumer;
     },
-    tidy() {
+    /** Closes those that nobody needs. */
+    tidy(): void {
       const idle = [...consumers].filter(isIdle);
       for (const { connection } of idle.slice(mostSpare)) connection.destroy();
     },
-    close() {
+    close(): void {
       for (const { connection } of [...consumers]) connection.destroy();
     },
   };

@@ -66,14 +66,14 @@ export function beanstalkd(urlOrOptions: string | BeanstalkdOptions): QueueBacke
       },
     },
 
-    async fetch({ queues, max, leaseMs, waitMs, signal }) {
+    async fetch(asked) {
       if (!hasWarned) warnings.warn(aloneWarning);
       hasWarned = true;
-      const request = { queues: [...new Set(queues)], max, leaseMs };
+      const request = { ...asked, queues: [...new Set(asked.queues)] };
       try {
         const ready = await leasing.lease(request);
-        if (ready.length > 0 || waitMs <= 0 || signal?.aborted || !state.isOpen) return ready;
-        return await leasing.wait({ ...request, waitMs, signal });
+        if (ready.length > 0 || request.waitMs <= 0 || request.signal?.aborted || !state.isOpen) return ready;
+        return await leasing.wait(request);
       } catch (error) {
         if (state.isOpen) throw error;
         return [];

@@ -16,17 +16,12 @@ export interface JobMetadata {
   readonly expired: boolean;
 }
 
-export interface Attempt {
-  readonly attempt: number;
-  readonly interrupted: boolean;
-}
-
 const none = { uncounted: 0, told: 0, expired: false } as const;
 
 export const newMetadata = (body: string): JobMetadata => ({ ...none, mark: markOf(body) });
 
 /** Of the reservation under way. */
-export function attemptOf({ reserves, losses }: JobStats, metadata: JobMetadata | null): Attempt {
+export function attemptOf({ reserves, losses }: JobStats, metadata: JobMetadata | null) {
   const { uncounted, told, expired } = metadata ?? none;
   return { attempt: Math.max(1, reserves - uncounted), interrupted: expired || losses > told };
 }

@@ -4,7 +4,7 @@
  * server, and in doubt it does not.
  */
 
-import type { Abandon, JobSettler, Nack } from '../../../core/contract/queue.ts';
+import type { Abandon, JobLease, Nack } from '../../../core/contract/queue.ts';
 import { createAck } from './acks.ts';
 import type { Consumer } from './consumers.ts';
 import { addDeadLetter } from './dead-letter-pages.ts';
@@ -16,18 +16,10 @@ import { rankOf } from './rank.ts';
 import type { BeanstalkdState } from './state.ts';
 import { createTouching } from './touching.ts';
 
-export interface Leases extends JobSettler {
-  newToken(): string;
-  /** A promise where the server must be asked to keep the job for longer. */
-  add(job: LeasedJob): Promise<void> | null;
-  /** The connection has ended, and what it held is lost. */
-  lose(consumer: Consumer): void;
-  reapExpired(queue: string): Promise<number>;
-  close(): void;
-}
+export type Leases = ReturnType<typeof createLeases>;
 
 /** @param onLost is called with the tokens of leases that end before their time */
-export function createLeases(state: BeanstalkdState, onLost: (tokens: ReadonlySet<string>) => void): Leases {
+export function createLeases(state: BeanstalkdState, onLost: (tokens: ReadonlySet<string>) => void) {
   const { clock } = state;
   const jobs = new LeaseTable(clock);
   const touching = createTouching(jobs, clock, lose);
@@ -78,7 +70,8 @@ export function createLeases(state: BeanstalkdState, onLost: (tokens: ReadonlySe
   return {
     newToken: () => jobs.newToken(),
 
-    add(job) {
+    /** A promise where the server must be asked to keep the job for longer. */
+    add(job: LeasedJob): Promise<void> | null {
       jobs.add(job);
       if (!job.consumer.connection.isOpen) {
         jobs.remove(job);
@@ -91,23 +84,24 @@ export function createLeases(state: BeanstalkdState, onLost: (tokens: ReadonlySe
       return null;
     },
 
-    lose: (consumer) => lose([...jobs].filter((job) => job.consumer === consumer)),
+    /** The connection has ended, and what it held is lost. */
+    lose: (consumer: Consumer) => lose([...jobs].filter((job) => job.consumer === consumer)),
 
     ack: createAck(state, jobs),
 
-    nack: (lease, how) => jobs.settle(lease, (job) => nack(job, how)),
+    nack: (lease: JobLease, how: Nack) => jobs.settle(lease, (job) => nack(job, how)),
 
-    abandon: (lease, why) =>
+    abandon: (lease: JobLease, why: Abandon) =>
       jobs.settle(lease, (job) => (why.reason === 'cancelled' ? deleteJob(job, clock) : bury(job, why))),
 
-    renew(leases, leaseMs) {
+    renew(leases: readonly JobLease[], leaseMs: number): Promise<boolean[]> {
       const endsAt = clock.now() + leaseMs;
       const open = leases.map(({ token }) => jobs.findOpen(token));
       return Promise.all(open.map((job) => renew(job, endsAt).catch(() => false)));
     },
 
     /** Of this process: what others hold is released with their connection, or when its time is up. */
-    async reapExpired(queue) {
+    async reapExpired(queue: string): Promise<number> {
       const now = clock.now();
       const expired = [...jobs].filter(({ lease, endsAt }) => lease.queue === queue && endsAt <= now);
       const answers = await Promise.all(
@@ -122,7 +116,7 @@ export function createLeases(state: BeanstalkdState, onLost: (tokens: ReadonlySe
       return answers.filter(Boolean).length;
     },
 
-    close() {
+    close(): void {
       touching.close();
       for (const job of jobs) jobs.remove(job);
     },

@@ -23,16 +23,7 @@ const noJob = new Set(['TIMED_OUT', 'DEADLINE_SOON']);
 /** The server ends a wait by its own clock. We end it when the server is so late. */
 const lateMs = 500;
 
-export interface Leasing {
-  /** Those that are ready now. Of many at most half of `max`: while one half runs, the server deletes the other. */
-  lease(request: Request): Promise<JobLease[]>;
-  /** One that comes within `waitMs`. */
-  wait(request: Request & { waitMs: number; signal?: AbortSignal | undefined }): Promise<JobLease[]>;
-  /** Ends all waits. */
-  close(): void;
-}
-
-export function createLeasing(state: BeanstalkdState, consumers: Consumers, leases: Leases): Leasing {
+export function createLeasing(state: BeanstalkdState, consumers: Consumers, leases: Leases) {
   const { clock } = state;
   const waiting = new Set<() => void>();
 
@@ -166,11 +157,13 @@ export function createLeasing(state: BeanstalkdState, consumers: Consumers, leas
   }
 
   return {
-    async lease({ queues, max, leaseMs }) {
+    /** Those that are ready now. Of many at most half of `max`: while one half runs, the server deletes the other. */
+    async lease({ queues, max, leaseMs }: Request): Promise<JobLease[]> {
       return leaseOn(await consumers.shared(queues.map(state.tubeOf)), max, leaseMs);
     },
 
-    async wait({ queues, leaseMs, waitMs, signal }) {
+    /** One that comes within `waitMs`. */
+    async wait({ queues, leaseMs, waitMs, signal }: FetchRequest): Promise<JobLease[]> {
       const consumer = await consumers.idle(queues.map(state.tubeOf));
       const { connection } = consumer;
       let isEnded = false;
@@ -198,7 +191,8 @@ export function createLeasing(state: BeanstalkdState, consumers: Consumers, leas
       return leaseAll(consumer, [reply], leaseMs);
     },
 
-    close() {
+    /** Ends all waits. */
+    close(): void {
       for (const end of waiting) end();
     },
   };

@@ -11,20 +11,7 @@ interface More {
   readonly body?: string | Uint8Array;
 }
 
-export interface Link {
-  connection(): Promise<Connection>;
-  /** The command that makes `connection` put into this tube, to be sent at once; `null` = it does already. */
-  use(connection: Connection, tube: string): string | null;
-  /** One command. */
-  send(line: string, more?: More): Promise<Reply>;
-  /** `null` = there is none. */
-  jobStats(jobId: number): Promise<JobStats | null>;
-  tubeStats(tube: string): Promise<TubeStats | null>;
-  tubes(): Promise<string[]>;
-  close(): void;
-}
-
-export function createLink(server: ConnectionOptions): Link {
+export function createLink(server: ConnectionOptions) {
   let current: Connection | null = null;
   let opening: Promise<Connection> | null = null;
   let isClosed = false;
@@ -41,6 +28,7 @@ export function createLink(server: ConnectionOptions): Link {
     return opened;
   }
 
+  /** The command that makes the connection put into this tube, to be sent at once; `null` = it does already. */
   function use(to: Connection, tube: string): string | null {
     if (used.get(to) === tube) return null;
     used.set(to, tube);
@@ -66,18 +54,19 @@ export function createLink(server: ConnectionOptions): Link {
     connection,
     use,
     send,
-    async jobStats(jobId) {
+    /** `null` = there is none. */
+    async jobStats(jobId: number): Promise<JobStats | null> {
       const text = await yaml(`stats-job ${jobId}`);
       return text === null ? null : jobStatsOf(text);
     },
-    async tubeStats(tube) {
+    async tubeStats(tube: string): Promise<TubeStats | null> {
       const text = await yaml(`stats-tube ${tube}`);
       return text === null ? null : tubeStatsOf(text);
     },
-    async tubes() {
+    async tubes(): Promise<string[]> {
       return tubesOf((await yaml('list-tubes'))!);
     },
-    close() {
+    close(): void {
       isClosed = true;
       current?.destroy();
     },

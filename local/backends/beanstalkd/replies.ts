@@ -19,11 +19,6 @@ export const bytesOf = (data: string): Buffer => Buffer.from(data, 'latin1');
 export const textOf = (data: string): string =>
   /[\x80-\xff]/.test(data) ? bytesOf(data).toString('utf8') : data;
 
-export interface ReplyReader {
-  /** Does not keep the chunk. Throws when it is not the protocol of beanstalkd: then nothing after it can be trusted. */
-  read(chunk: Buffer): void;
-}
-
 const newline = 10;
 const blank = 32;
 /** Longer than any line that a server sends. */
@@ -38,7 +33,7 @@ function numberAt(bytes: Buffer, from: number): number {
   return at > from && Number.isSafeInteger(number) ? number : -1;
 }
 
-export function createReplyReader(take: (reply: Reply) => void): ReplyReader {
+export function createReplyReader(take: (reply: Reply) => void) {
   /** What has come of an unfinished reply, and how many bytes there must be before it is worth looking again. */
   let kept: Buffer[] = [];
   let keptBytes = 0;
@@ -51,7 +46,8 @@ export function createReplyReader(take: (reply: Reply) => void): ReplyReader {
   }
 
   return {
-    read(chunk) {
+    /** Does not keep the chunk. Throws when it is not the protocol of beanstalkd: then nothing after it can be trusted. */
+    read(chunk: Buffer) {
       keptBytes += chunk.length;
       if (keptBytes < neededBytes) {
         kept.push(Buffer.from(chunk));

@@ -2,39 +2,19 @@
 
 import { randomUUID } from 'node:crypto';
 import { config, shown } from '../../../core/base/errors.ts';
-import type { Stores } from '../../../core/contract/store.ts';
-import { createMetadata, type Metadata } from '../../../core/kit/metadata.ts';
-import { createWarnings, type Warnings } from '../../../core/kit/warnings.ts';
+import { createMetadata } from '../../../core/kit/metadata.ts';
+import { createWarnings } from '../../../core/kit/warnings.ts';
 import { backendDefaults } from '../shared/defaults.ts';
 import { aloneStores } from './alone.ts';
-import { createLink, type Link } from './link.ts';
+import { createLink } from './link.ts';
 import { type Settings, tubePattern } from './options.ts';
 
-export interface BeanstalkdState extends Omit<Settings, 'store' | 'prefix'> {
-  readonly link: Link;
-  readonly stores: Stores;
-  readonly warnings: Warnings;
-  readonly metadata: Metadata;
-  /** Whether metadata outlives this process. */
-  readonly keepsMetadata: boolean;
-  /** The keys of metadata begin with it. Stored. */
-  readonly scope: string;
-  isOpen: boolean;
-  /** Throws `CONFIG` for a name that no tube can have. */
-  tubeOf(queue: string): string;
-  queueOf(tube: string): string;
-  /** Adds a queue to those that `tubes` lists. */
-  know(queue: string): void;
-  /** The tubes with this prefix that the server has, and those that are known. */
-  tubes(): Promise<string[]>;
-  /** The store has failed, and the job goes on without its metadata. */
-  metadataFailed(error: unknown): null;
-}
+export type BeanstalkdState = ReturnType<typeof createState>;
 
 const metadataMs = backendDefaults.retention.deadMs;
 const warnAgainMs = 60_000;
 
-export function createState({ store, prefix, ...settings }: Settings): BeanstalkdState {
+export function createState({ store, prefix, ...settings }: Settings) {
   const { server, clock } = settings;
   const stores = store ?? aloneStores(clock);
   const link = createLink(server);
@@ -42,6 +22,7 @@ export function createState({ store, prefix, ...settings }: Settings): Beanstalk
   const known = new Set<string>();
   let warnedAt = Number.NEGATIVE_INFINITY;
 
+  /** Throws `CONFIG` for a name that no tube can have. */
   function tubeOf(queue: string): string {
     const tube = `${prefix}${queue}`;
     if (tubePattern.test(tube)) return tube;
@@ -54,17 +35,22 @@ export function createState({ store, prefix, ...settings }: Settings): Beanstalk
     stores,
     warnings,
     metadata: createMetadata(stores.keys, clock, randomUUID, metadataMs),
+    /** Whether metadata outlives this process. */
     keepsMetadata: store !== undefined,
+    /** The keys of metadata begin with it. Stored. */
     scope: `beanstalkd:${server.host}:${server.port}`,
     isOpen: true,
     tubeOf,
-    queueOf: (tube) => tube.slice(prefix.length),
-    know: (queue) => known.add(tubeOf(queue)),
-    async tubes() {
+    queueOf: (tube: string) => tube.slice(prefix.length),
+    /** Adds a queue to those that `tubes` lists. */
+    know: (queue: string) => void known.add(tubeOf(queue)),
+    /** The tubes with this prefix that the server has, and those that are known. */
+    async tubes(): Promise<string[]> {
       const there = (await link.tubes()).filter((tube) => tube.startsWith(prefix) && tubePattern.test(tube));
       return [...new Set([...known, ...there])].filter((tube) => tube.length > prefix.length).sort();
     },
-    metadataFailed(error) {
+    /** The store has failed, and the job goes on without its metadata. */
+    metadataFailed(error: unknown): null {
       const now = performance.now();
       if (now - warnedAt > warnAgainMs) {
         warnedAt = now;

@@ -4,22 +4,13 @@ import type { Clock } from '../../../core/base/clock.ts';
 import { touchJob, ttrMsOf } from './job-commands.ts';
 import type { LeasedJob, LeaseTable } from './lease-table.ts';
 
-export interface Touching {
-  /** Touches the job halfway through its time to run, again and again. */
-  keep(job: LeasedJob): void;
-  close(): void;
-}
-
 /** @param lost is called with the jobs that the server has taken back */
-export function createTouching(
-  jobs: LeaseTable,
-  clock: Clock,
-  lost: (gone: readonly LeasedJob[]) => void,
-): Touching {
+export function createTouching(jobs: LeaseTable, clock: Clock, lost: (gone: readonly LeasedJob[]) => void) {
   let cancel: (() => void) | null = null;
   let nextAt = Number.POSITIVE_INFINITY;
   const halfTimeOf = (job: LeasedJob): number => job.reservedUntil - ttrMsOf(job) / 2;
 
+  /** Touches the job halfway through its time to run, again and again. */
   function keep(job: LeasedJob): void {
     const at = halfTimeOf(job);
     if (at >= job.endsAt || at >= nextAt) return;
@@ -43,7 +34,7 @@ export function createTouching(
 
   return {
     keep,
-    close() {
+    close(): void {
       cancel?.();
       nextAt = Number.NEGATIVE_INFINITY;
     },

@@ -67,7 +67,7 @@ export function redisAdmin(state: RedisState): QueueAdmin & MovableAdmin {
       await link.send('resuming', ['HDEL', `${state.base(queue)}:info`, 'paused']);
       const channel = state.channel(queue);
       if (channel !== '') await link.send('resuming', ['PUBLISH', channel, '']);
-      state.wake();
+      state.waiters.wake();
     },
     deadLetters: {
       async list({ queue, max = 100 }) {
@@ -84,7 +84,7 @@ export function redisAdmin(state: RedisState): QueueAdmin & MovableAdmin {
       },
       async retry(ids) {
         const count = await inAll('retrying', 'retry', ids);
-        if (count > 0) state.wake();
+        if (count > 0) state.waiters.wake();
         return count;
       },
       discard: (ids) => inAll('discarding', 'discard', ids),

@@ -1,40 +1,33 @@
 /** A fetch leases what is ready. If nothing is, it waits to be woken, for the next delayed job, or for the next poll. */
 
 import type { JobSource } from '../../../core/contract/queue.ts';
-import type { Waiters } from '../shared/waiters.ts';
 import type { Leased, Leases } from './leases.ts';
 import type { Listener } from './listener.ts';
 import type { RedisState } from './state.ts';
-
-export interface FetchParts {
-  readonly state: RedisState;
-  readonly lease: Leases['lease'];
-  readonly waiters: Waiters;
-  /** `null` = this process polls. */
-  readonly listener: Listener | null;
-  readonly pollMs: number;
-  isOpen(): boolean;
-}
 
 /** A worker that listens polls too: a message can be lost with its connection. */
 const safetyPollMs = 2_000;
 const nothing: Leased = { leases: [], nextDelayedMs: null };
 
-export function createFetch(parts: FetchParts): JobSource['fetch'] {
-  const { state, lease, waiters, listener, pollMs, isOpen } = parts;
-  const { clock } = state;
+/** @param listener `null` = this process polls */
+export function createFetch(
+  state: RedisState,
+  { lease }: Leases,
+  listener: Listener | null,
+): JobSource['fetch'] {
+  const { clock, waiters, pollMs } = state;
 
   return async ({ queues, max, leaseMs, waitMs, signal }) => {
     const until = clock.now() + waitMs;
     const channels = queues.map(state.channel);
     /** Nothing was heard for a whole poll. A job that is ready all the same was sent unheard. */
     let silent = false;
-    while (isOpen()) {
+    while (state.isOpen) {
       const now = clock.now();
       const wakes = waiters.wakes;
       const listens = listener !== null && now < until && !signal?.aborted;
       const { leases, nextDelayedMs } = await lease({ queues, max, leaseMs }, listens).catch((error) => {
-        if (isOpen()) throw error;
+        if (state.isOpen) throw error;
         return nothing;
       });
       if (silent && leases.length > 0) listener?.reconnect();

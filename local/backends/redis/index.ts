@@ -1,8 +1,6 @@
 /** A queue in Redis 6.2 or newer, or Valkey: any number of processes and hosts, and as durable as the server's append-only file. */
 
 import type { QueueBackend } from '../../../core/contract/queue.ts';
-import { createWarnings } from '../../../core/kit/warnings.ts';
-import { createWaiters } from '../shared/waiters.ts';
 import { redisAdmin } from './admin.ts';
 import { createEnqueue } from './enqueue.ts';
 import { createFetch } from './fetch.ts';
@@ -19,14 +17,11 @@ export type { RedisBudget, RedisOptions } from './options.ts';
 
 export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
   const options = resolveOptions(urlOrOptions);
-  const { clock, listen, pollMs, maxBodyBytes } = options;
-  const { warn, onWarning } = createWarnings();
-  const waiters = createWaiters(clock);
-  const state = createState(options, waiters, warn);
+  const { listen, maxBodyBytes } = options;
+  const state = createState(options);
   const leases = createLeases(state);
   const { ackAndFetch, ...settler } = createSettler(state, leases);
-  const listener = listen ? createListener(options.link, waiters) : null;
-  let open = true;
+  const listener = listen ? createListener(options.link, state.waiters) : null;
 
   return {
     name: 'redis',
@@ -36,13 +31,13 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
     ...settler,
     hints: { ackAndFetch },
     enqueue: createEnqueue(state),
-    fetch: createFetch({ state, lease: leases.lease, waiters, listener, pollMs, isOpen: () => open }),
-    onWarning,
+    fetch: createFetch(state, leases, listener),
+    onWarning: state.onWarning,
 
     async close() {
-      if (!open) return;
-      open = false;
-      waiters.wake();
+      if (!state.isOpen) return;
+      state.isOpen = false;
+      state.waiters.wake();
       await listener?.close();
       await state.link.close();
     },

@@ -27,17 +27,9 @@ export function bodyOf(text: string): string {
   return text.slice(text.indexOf('\n', text.indexOf('\n') + 1) + 1);
 }
 
-interface Before {
-  /** How many attempts have begun. */
-  readonly before: number;
-  /** The last one did not end. */
-  readonly interrupted: boolean;
-}
-
-const noneBefore: Before = { before: 0, interrupted: false };
-
-export function attemptOf(state: string | null | undefined): Before {
-  if (!state) return noneBefore;
+/** How many attempts have begun, and whether the last one did not end. */
+export function attemptOf(state: string | null | undefined) {
+  if (!state) return { before: 0, interrupted: false };
   const [before, interrupted] = state.slice(0, state.indexOf('\n')).split(' ');
   return { before: Number(before), interrupted: interrupted === '1' };
 }

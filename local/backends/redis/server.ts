@@ -4,7 +4,7 @@ import { config, LongshoreError } from '../../../core/base/errors.ts';
 import type { RedisClient } from './connection.ts';
 
 /** 6.2 is the first with ZMSCORE. Valkey says 7.2 or more here. */
-const oldest = [6, 2] as const;
+const oldest = '6.2';
 
 /** Version of what is stored. A release that stores something else raises it. */
 const storedVersion = 1;
@@ -15,14 +15,12 @@ export function createServerCheck(prefix: string, warn: (message: string) => voi
   return async (client: RedisClient): Promise<void> => {
     await checkVersion(client, prefix);
     const sections = await Promise.all(
-      ['server', 'memory', 'replication'].map((section) =>
-        client.sendCommand(['INFO', section]).then(String, () => ''),
-      ),
+      ['server', 'memory'].map((section) => client.sendCommand(['INFO', section]).then(String, () => '')),
     );
     const info = sections.join('\n'); // a user without the right to INFO: the server is trusted
     const value = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
     const version = value('redis_version');
-    if (version && isOlder(version)) {
+    if (version && version.localeCompare(oldest, 'en', { numeric: true }) < 0) {
       throw config(
         `redis() expects Redis 6.2 or newer, or Valkey, got Redis ${version}. Upgrade the server.`,
       );
@@ -50,9 +48,4 @@ async function checkVersion(client: RedisClient, prefix: string): Promise<void> 
     'SCHEMA_VERSION',
     `Expected what Redis keeps under "${prefix}" at version ${storedVersion} or older, got ${found}. Upgrade this process.`,
   );
-}
-
-function isOlder(version: string): boolean {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  return major < oldest[0] || (major === oldest[0] && minor < oldest[1]);
 }

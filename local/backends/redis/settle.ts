@@ -40,7 +40,7 @@ export function createSettler(
     const counted = countAttempt ? '1' : '0';
     const args = [token, `${Math.ceil(delayMs)}`, counted, reportText(report), state.channel(queue)];
     const settled = (await state.manage('settling', queue, 'nack', args)) === 1;
-    if (settled) state.wake();
+    if (settled) state.waiters.wake();
     return settled;
   }
 
@@ -92,7 +92,7 @@ export function createSettler(
         const answer = await state.manage('reaping', queue, 'reap', args);
         const [count, seen] = answer as [number, number];
         total += count;
-        if (total > 0) state.wake();
+        if (total > 0) state.waiters.wake();
         if (seen < mostReaped) return total;
       }
     },

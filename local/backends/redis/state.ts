@@ -1,6 +1,7 @@
 /** What the parts of the backend share: one connection, the names of keys, and the queues that are known. */
 
-import type { Waiters } from '../shared/waiters.ts';
+import { createWarnings } from '../../../core/kit/warnings.ts';
+import { createWaiters } from '../shared/waiters.ts';
 import { createLink } from './connection.ts';
 import type { ResolvedOptions } from './options.ts';
 import { scripts } from './scripts.ts';
@@ -10,9 +11,10 @@ export type RedisState = ReturnType<typeof createState>;
 
 const repeatWarningMs = 60_000;
 
-export function createState(options: ResolvedOptions, waiters: Waiters, warn: (message: string) => void) {
-  const { prefix, listen, clock, serverTime, ageingMs, maxBodyBytes, retention } = options;
+export function createState(options: ResolvedOptions) {
+  const { prefix, listen, pollMs, clock, serverTime, ageingMs, maxBodyBytes, retention } = options;
   const { completedBudget, deadBudget } = options;
+  const { warn, onWarning } = createWarnings();
   let known = new Set<string>();
   let knownAt = Number.NEGATIVE_INFINITY;
   const link = createLink({
@@ -33,6 +35,7 @@ export function createState(options: ResolvedOptions, waiters: Waiters, warn: (m
     link,
     clock,
     prefix,
+    pollMs,
     maxBodyBytes,
     retention,
     /** Whether completed jobs are kept at all. */
@@ -63,8 +66,10 @@ export function createState(options: ResolvedOptions, waiters: Waiters, warn: (m
       if (known.has(queue)) return null;
       return link.send('enqueueing', ['SADD', list, queue]).then(() => void known.add(queue));
     },
-    /** Lets waiting fetches of this process look again. */
-    wake: waiters.wake,
+    /** Fetches of this process. */
+    waiters: createWaiters(clock),
+    isOpen: true,
+    onWarning,
     /** Warns that old dead letters were removed for a new one. */
     warnDropped(queue: string): void {
       const now = performance.now();

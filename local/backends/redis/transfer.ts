@@ -68,7 +68,7 @@ export function redisTransfer(state: RedisState): QueueTransfer {
       let count = 0;
       for (const some of slices(ids, mostPerCall))
         count += (await run('releasing', queue, 'release', [state.channel(queue), ...some])) as number;
-      if (count > 0) state.wake();
+      if (count > 0) state.waiters.wake();
       return count;
     },
     async remove(queue, ids) {
