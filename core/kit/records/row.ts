@@ -3,7 +3,7 @@
  * change is a function of the row as it is: what a stale owner says only adds the line of its own attempt.
  */
 
-import type { AttemptReport, JobStatus } from '../../contract/outcome.ts';
+import type { AbandonReason, AttemptReport } from '../../contract/outcome.ts';
 import type {
   AttemptEnd,
   AttemptStart,
@@ -145,18 +145,17 @@ function isNewer(row: RecordRow, { attempt, at }: Omit<AttemptStart, 'owner'>): 
   return attempt > row.attempt || at > row.movedAt;
 }
 
+/** The attempt that is written for a worker that never reported. */
+export function lostAttempt(attempt: number): Omit<AttemptReport, 'startedAt' | 'endedAt'> {
+  const message = 'The worker vanished or its lease ended before it reported a result.';
+  return { attempt, outcome: 'interrupted', error: { code: 'LEASE_LOST', message }, output: null };
+}
+
 /** The row, out of the hands of a run that has not reported its end. */
 function taken(row: RecordRow, at: number): RecordRow {
   if (row.status !== 'processing') return row;
-  const message = 'The worker vanished or its lease ended before it reported a result.';
-  const lost: AttemptReport = {
-    attempt: row.attempt,
-    startedAt: row.startedAt!,
-    endedAt: Math.max(at, row.startedAt!),
-    outcome: 'interrupted',
-    error: { code: 'LEASE_LOST', message },
-    output: null,
-  };
+  const startedAt = row.startedAt!;
+  const lost = { ...lostAttempt(row.attempt), startedAt, endedAt: Math.max(at, startedAt) };
   return { ...row, runAt: lost.endedAt, attempts: withLine(row.attempts, lost) };
 }
 
@@ -179,7 +178,8 @@ function withLine(lines: readonly AttemptReport[], line: AttemptReport): readonl
   return [...others, line].sort((a, b) => a.startedAt - b.startedAt || a.attempt - b.attempt);
 }
 
-function statusOfEnd(reason: JobRecord['reason']): JobStatus {
+/** @param reason why it was abandoned; `null` = it was not */
+export function statusOfEnd(reason: AbandonReason | null): 'completed' | 'failed' | 'cancelled' | 'expired' {
   if (reason === null) return 'completed';
   return reason === 'cancelled' || reason === 'expired' ? reason : 'failed';
 }

@@ -44,19 +44,21 @@ export function isDead({ status }: Pick<RecordRow, 'status'>): boolean {
   return status === 'failed' || status === 'expired';
 }
 
+/** Rows past their time are no longer shown, also while they are still there. */
+export const isShown = ({ status, finishedAt }: RecordRow, { ended, dead }: Past): boolean =>
+  finishedAt === null || finishedAt > (isDead({ status }) ? dead : ended);
+
+/** @param settings retention is `defaultRetention` where it says nothing */
 export function recordStore(
   table: RecordTable,
-  { clock, retention }: { readonly clock: Clock; readonly retention: Retention },
+  settings: { readonly clock: Clock; readonly retention: Partial<Retention> | undefined },
 ): RecordStore & { readonly writer: RecordWriter } {
+  const { clock } = settings;
+  const retention = { ...defaultRetention, ...settings.retention };
   const past = ({ completedMs, deadMs }: Retention): Past => {
     const now = clock.now();
     return { ended: now - completedMs, dead: now - deadMs };
   };
-
-  function isShown(row: RecordRow): boolean {
-    const { ended, dead } = past(retention);
-    return row.finishedAt === null || row.finishedAt > (isDead(row) ? dead : ended);
-  }
 
   /** Applies `change` to the row as it is, and again after each lost race. */
   async function update<T>(id: string, change: (row: RecordRow | null) => Change<T>): Promise<T> {
@@ -74,7 +76,7 @@ export function recordStore(
   return {
     async get(id) {
       const [found] = await table.read([id]);
-      return found && isShown(found.row) ? recordOf(found.row) : null;
+      return found && isShown(found.row, past(retention)) ? recordOf(found.row) : null;
     },
     async list({ max = 100, ...filter }) {
       return (await table.list(filter, max, past(retention))).map(recordOf);
@@ -85,7 +87,9 @@ export function recordStore(
       ),
     cancel: (id) =>
       update(id, (row) =>
-        row && isShown(row) ? cancel(row, clock.now()) : { row: null, answer: 'unknown' as const },
+        row && isShown(row, past(retention))
+          ? cancel(row, clock.now())
+          : { row: null, answer: 'unknown' as const },
       ),
     async cancelRequested(ids) {
       if (ids.length === 0) return [];

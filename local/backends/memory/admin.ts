@@ -1,16 +1,13 @@
 import type { QueueAdmin } from '../../../core/contract/admin.ts';
 import type { MovableAdmin } from '../../move/contract.ts';
-import { before, deadLetterOf, type Entry, isDead, peekedOf } from './entry.ts';
+import { deadLetterOf, type Entry, isDead, isReady, peekedOf, waitingOf } from './entry.ts';
 import type { MemoryState } from './state.ts';
 import { memoryTransfer } from './transfer.ts';
 
 export function memoryAdmin(state: MemoryState, maxBodyBytes: number): QueueAdmin & MovableAdmin {
   const { entries, clock, paused } = state;
   const all = (): Entry[] => [...entries.values()];
-  /** `delayed` becomes `ready` at the next fetch, so listings compare with the clock. */
-  const isReady = (entry: Entry): boolean =>
-    entry.state === 'ready' || (entry.state === 'delayed' && entry.readyAt <= clock.now());
-  const isWaiting = (entry: Entry): boolean => entry.state === 'ready' || entry.state === 'delayed';
+  const waiting = (queue: string): Entry[] => waitingOf(queue, entries.values(), clock.now());
 
   return {
     transfer: memoryTransfer(state, maxBodyBytes),
@@ -18,33 +15,30 @@ export function memoryAdmin(state: MemoryState, maxBodyBytes: number): QueueAdmi
       const queues = only === undefined ? [...state.readyLists.keys()] : [only];
       return queues.map((queue) => {
         const mine = all().filter((entry) => entry.message.queue === queue);
-        const ready = mine.filter(isReady);
+        const now = clock.now();
+        const ready = mine.filter((entry) => isReady(entry, now));
         const oldest = Math.min(...ready.map((entry) => entry.readyAt));
         return {
           queue,
           ready: ready.length,
-          delayed: mine.filter((entry) => isWaiting(entry) && !isReady(entry)).length,
+          delayed: mine.filter((entry) => entry.state === 'delayed' && !isReady(entry, now)).length,
           leased: mine.filter((entry) => entry.state === 'leased').length,
           dead: mine.filter(isDead).length,
           paused: paused.has(queue),
-          oldestReadyMs: ready.length > 0 ? clock.now() - oldest : null,
+          oldestReadyMs: ready.length > 0 ? now - oldest : null,
         };
       });
     },
     async peek(queue, max) {
-      const waiting = all().filter((entry) => entry.message.queue === queue && isWaiting(entry));
-      const order = (a: Entry, b: Entry): number => (before(a, b) ? -1 : 1);
-      const ready = waiting.filter(isReady).sort(order);
-      const delayed = waiting.filter((entry) => !isReady(entry)).sort((a, b) => a.readyAt - b.readyAt);
-      return [...ready, ...delayed].slice(0, max).map(peekedOf);
+      return waiting(queue).slice(0, max).map(peekedOf);
     },
     async clear(queue) {
-      const waiting = all().filter((entry) => entry.message.queue === queue && isWaiting(entry));
-      for (const entry of waiting) {
+      const gone = waiting(queue);
+      for (const entry of gone) {
         entry.state = 'cancelled'; // so that its item in the ready list is stale
         entries.delete(entry.message.id);
       }
-      return waiting.length;
+      return gone.length;
     },
     async pause(queue) {
       state.readyListOf(queue);

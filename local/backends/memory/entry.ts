@@ -50,10 +50,6 @@ export function newEntry(seq: number, message: OutgoingMessage, now: number): En
   };
 }
 
-export function isLive(entry: Entry): boolean {
-  return entry.finishedAt === null;
-}
-
 /** Expired jobs are dead letters too; cancelled ones are not. */
 export function isDead(entry: Entry): boolean {
   return entry.reason !== null && entry.reason !== 'cancelled';
@@ -113,4 +109,18 @@ export function deadLetterOf(entry: Entry): DeadLetter {
 
 export function before(a: Entry, b: Entry): boolean {
   return a.rank !== b.rank ? a.rank < b.rank : a.seq < b.seq;
+}
+
+/** `delayed` becomes `ready` at the next fetch, so listings compare with the time. */
+export const isReady = ({ state, readyAt }: Entry, now: number): boolean =>
+  state === 'ready' || (state === 'delayed' && readyAt <= now);
+
+/** Those of one queue that wait, in the order in which they are given out. */
+export function waitingOf(queue: string, entries: Iterable<Entry>, now: number): Entry[] {
+  const waiting = [...entries].filter(
+    ({ message, state }) => message.queue === queue && (state === 'ready' || state === 'delayed'),
+  );
+  const ready = waiting.filter((entry) => isReady(entry, now)).sort((a, b) => (before(a, b) ? -1 : 1));
+  const delayed = waiting.filter((entry) => !isReady(entry, now)).sort((a, b) => a.readyAt - b.readyAt);
+  return [...ready, ...delayed];
 }

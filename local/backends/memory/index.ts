@@ -6,7 +6,8 @@ import type { AttemptReport } from '../../../core/contract/outcome.ts';
 import type { JobLease, QueueBackend, SendResult } from '../../../core/contract/queue.ts';
 import type { Retention } from '../../../core/contract/store.ts';
 import { tooLarge } from '../../../core/kit/body-limit.ts';
-import { backendDefaults, lostAttempt } from '../shared/defaults.ts';
+import { lostAttempt, statusOfEnd } from '../../../core/kit/records/row.ts';
+import { backendDefaults } from '../shared/defaults.ts';
 import { createWaiters } from '../shared/waiters.ts';
 import { memoryAdmin } from './admin.ts';
 import { before, type Entry, newEntry } from './entry.ts';
@@ -55,8 +56,8 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
       state.readyListOf(entry.message.queue).push(entry);
       waiters.wake();
     },
-    finish(entry, ended, reason, error) {
-      entry.state = ended;
+    finish(entry, reason, error) {
+      entry.state = statusOfEnd(reason);
       entry.finishedAt = clock.now();
       entry.reason = reason;
       entry.error = error;
@@ -80,7 +81,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
   }
 
   function requeue(entry: Entry, readyAt: number): void {
-    if (entry.cancelRequested) state.finish(entry, 'cancelled', 'cancelled', null);
+    if (entry.cancelRequested) state.finish(entry, 'cancelled', null);
     else state.queue(entry, readyAt);
   }
 
@@ -150,7 +151,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
         const entry = take(lease, report);
         if (!entry) return false;
         if (complete) keys.completeNow(complete);
-        state.finish(entry, 'completed', null, null);
+        state.finish(entry, null, null);
         return true;
       });
     },
@@ -167,8 +168,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
     async abandon(lease, { reason, error, report }) {
       const entry = take(lease, report);
       if (!entry) return false;
-      const ended = reason === 'cancelled' || reason === 'expired' ? reason : 'failed';
-      state.finish(entry, ended, reason, error);
+      state.finish(entry, reason, error);
       return true;
     },
 

@@ -18,5 +18,6 @@ export interface MemoryState {
   nextSeq(): number;
   /** Puts an entry (back) into its ready list, to be ready at `readyAt`. */
   queue(entry: Entry, readyAt: number): void;
-  finish(entry: Entry, state: Entry['state'], reason: AbandonReason | null, error: string | null): void;
+  /** `reason` null = completed. */
+  finish(entry: Entry, reason: AbandonReason | null, error: string | null): void;
 }

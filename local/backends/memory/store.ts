@@ -2,8 +2,7 @@
 
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import type { Retention, Stores } from '../../../core/contract/store.ts';
-import { isDead, type RecordTable, recordStore, type Versioned } from '../../../core/kit/records/store.ts';
-import { backendDefaults } from '../shared/defaults.ts';
+import { isShown, type RecordTable, recordStore, type Versioned } from '../../../core/kit/records/store.ts';
 import { type MemoryKeys, memoryKeys, memoryWorkers } from './stores.ts';
 
 export interface MemoryStoreOptions {
@@ -14,8 +13,7 @@ export interface MemoryStoreOptions {
 
 export function memoryStore({ clock = systemClock, retention }: MemoryStoreOptions = {}): Stores {
   const keys = memoryKeys(clock);
-  const settings = { clock, retention: { ...backendDefaults.retention, ...retention } };
-  return { keys, records: recordStore(memoryTable(keys), settings), workers: memoryWorkers() };
+  return { keys, records: recordStore(memoryTable(keys), { clock, retention }), workers: memoryWorkers() };
 }
 
 function memoryTable(keys: MemoryKeys): RecordTable {
@@ -34,7 +32,7 @@ function memoryTable(keys: MemoryKeys): RecordTable {
       rows.set(row.id, { row, version: next() });
       return true;
     },
-    async list({ queue, job, status }, max, { ended, dead }) {
+    async list({ queue, job, status }, max, past) {
       return [...rows.values()]
         .map(({ row }) => row)
         .filter(
@@ -42,17 +40,16 @@ function memoryTable(keys: MemoryKeys): RecordTable {
             (queue === undefined || row.queue === queue) &&
             (job === undefined || row.job === job) &&
             (status === undefined || row.status === status) &&
-            (row.finishedAt === null || row.finishedAt > (isDead(row) ? dead : ended)),
+            isShown(row, past),
         )
         .reverse() // of equal age, the later one is the newer
         .sort((a, b) => b.createdAt - a.createdAt)
         .slice(0, max);
     },
-    async purge({ ended, dead }, now) {
+    async purge(past, now) {
       let count = keys.purgeEnded();
       for (const [id, { row }] of rows) {
-        const past = row.finishedAt !== null && row.finishedAt <= (isDead(row) ? dead : ended);
-        if (past && row.guardedUntil <= now && rows.delete(id)) count++;
+        if (!isShown(row, past) && row.guardedUntil <= now && rows.delete(id)) count++;
       }
       return count;
     },

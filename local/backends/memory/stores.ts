@@ -1,19 +1,16 @@
 import type { Clock } from '../../../core/base/clock.ts';
 import type { KeyCompletion } from '../../../core/contract/queue.ts';
 import type { KeyStore, RecordStore, WorkerRegistry } from '../../../core/contract/store.ts';
+import {
+  endOf,
+  type KeyTable,
+  keyStore,
+  type StoredKey,
+  type VersionedKey,
+} from '../../../core/kit/records/keys.ts';
 import { workerRegistry } from '../../../core/kit/worker-registry.ts';
-import { isDead, isLive, recordOf, statusOf } from './entry.ts';
+import { isDead, recordOf, statusOf } from './entry.ts';
 import type { MemoryState } from './state.ts';
-
-interface KeyRow {
-  /** `null` = released or completed. */
-  readonly owner: string | null;
-  readonly holdUntil: number;
-  readonly done: boolean;
-  readonly value: string | null;
-  /** Of `value` and `done`. Apart from `holdUntil`, so that the value outlives an owner that dies. */
-  readonly keepUntil: number;
-}
 
 export interface MemoryKeys extends KeyStore {
   /** For an ack, which has checked the lease. */
@@ -23,49 +20,28 @@ export interface MemoryKeys extends KeyStore {
 }
 
 export function memoryKeys(clock: Clock): MemoryKeys {
-  const rows = new Map<string, KeyRow>();
-  const owned = (key: string, owner: string): KeyRow | null => {
-    const row = rows.get(key);
-    return row && row.owner === owner && row.holdUntil > clock.now() ? row : null;
+  const rows = new Map<string, VersionedKey>();
+  let writes = 0;
+  const put = (key: string, stored: StoredKey) => rows.set(key, { stored, version: String(++writes) });
+  const table: KeyTable = {
+    read: async (key) => rows.get(key) ?? null,
+    async write(key, stored, over) {
+      if ((rows.get(key)?.version ?? null) !== over) return false;
+      put(key, stored);
+      return true;
+    },
+    remove: async (key, version) => rows.get(key)?.version === version && rows.delete(key),
   };
-  const finish = (key: string, value: string | null, keepUntil: number) =>
-    rows.set(key, { owner: null, holdUntil: 0, done: true, value, keepUntil });
   return {
-    async claim(key, owner, holdUntil) {
-      const now = clock.now();
-      const row = rows.get(key);
-      const kept = row !== undefined && row.keepUntil > now;
-      if (kept && row.done) return { state: 'completed', value: row.value };
-      if (row && row.owner !== null && row.owner !== owner && row.holdUntil > now) {
-        return { state: 'running', until: row.holdUntil };
-      }
-      const value = kept ? row.value : null;
-      rows.set(key, { owner, holdUntil, done: false, value, keepUntil: kept ? row.keepUntil : 0 });
-      return { state: 'claimed', value };
-    },
-    async extend(key, owner, holdUntil) {
-      const row = owned(key, owner);
-      if (row) rows.set(key, { ...row, holdUntil });
-      return row !== null;
-    },
-    async complete(key, owner, { value, keepUntil }) {
-      if (!owned(key, owner)) return false;
-      finish(key, value, keepUntil);
-      return true;
-    },
-    async release(key, owner, keep) {
-      if (!owned(key, owner)) return false;
-      if (keep) rows.set(key, { owner: null, holdUntil: 0, done: false, ...keep });
-      else rows.delete(key);
-      return true;
-    },
+    ...keyStore(table, clock),
     completeNow({ key, owner, value, keepUntil }) {
-      if (rows.get(key)?.owner === owner) finish(key, value, keepUntil);
+      if (rows.get(key)?.stored.owner !== owner) return;
+      put(key, { owner: null, holdUntil: 0, done: true, value, keepUntil });
     },
     purgeEnded() {
       const now = clock.now();
       const before = rows.size;
-      for (const [key, row] of rows) if (Math.max(row.holdUntil, row.keepUntil) <= now) rows.delete(key);
+      for (const [key, { stored }] of rows) if (endOf(stored) <= now) rows.delete(key);
       return before - rows.size;
     },
   };
@@ -99,12 +75,12 @@ export function memoryRecords(state: MemoryState, keys: MemoryKeys): RecordStore
     async cancel(id) {
       const entry = entries.get(id);
       if (!entry) return 'unknown';
-      if (!isLive(entry)) return 'finished';
+      if (entry.finishedAt !== null) return 'finished';
       if (entry.state === 'leased') {
         entry.cancelRequested = true;
         return 'cancelling';
       }
-      state.finish(entry, 'cancelled', 'cancelled', null);
+      state.finish(entry, 'cancelled', null);
       return 'cancelled';
     },
     async cancelRequested(ids) {

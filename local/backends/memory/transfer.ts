@@ -2,8 +2,9 @@
 
 import type { SendResult } from '../../../core/contract/queue.ts';
 import { tooLarge } from '../../../core/kit/body-limit.ts';
+import { statusOfEnd } from '../../../core/kit/records/row.ts';
 import type { MovedJob, QueueTransfer } from '../../move/contract.ts';
-import { before, type Entry, newEntry } from './entry.ts';
+import { type Entry, newEntry, waitingOf } from './entry.ts';
 import type { MemoryState } from './state.ts';
 
 /** No fetch makes such a token. */
@@ -13,16 +14,12 @@ const isHeld = (entry: Entry): boolean => entry.state === 'leased' && entry.toke
 export function memoryTransfer(state: MemoryState, maxBodyBytes: number): QueueTransfer {
   const { entries, clock } = state;
 
-  function those(queue: string, wanted: (entry: Entry) => boolean): Entry[] {
-    return [...entries.values()].filter((entry) => entry.message.queue === queue && wanted(entry));
-  }
-
   function heldOf(queue: string, id: string): Entry | null {
     const entry = entries.get(id);
     return entry && entry.message.queue === queue && isHeld(entry) ? entry : null;
   }
 
-  const cancel = (entry: Entry): void => state.finish(entry, 'cancelled', 'cancelled', null);
+  const cancel = (entry: Entry): void => state.finish(entry, 'cancelled', null);
 
   function insert(job: MovedJob): SendResult {
     const { message, death } = job;
@@ -31,12 +28,11 @@ export function memoryTransfer(state: MemoryState, maxBodyBytes: number): QueueT
     if (error) return { ok: false, id, error };
     state.readyListOf(queue);
     if (entries.has(id)) return { ok: true, id, duplicate: true };
-    const ended = death?.reason === 'expired' ? 'expired' : 'failed';
     const now = clock.now();
     entries.set(id, {
       ...newEntry(state.nextSeq(), message, now),
       createdAt: job.createdAt,
-      state: death ? ended : 'leased',
+      state: death ? statusOfEnd(death.reason) : 'leased',
       readyAt: message.notBefore ?? now,
       attempt: job.attempts,
       token: heldToken,
@@ -54,18 +50,13 @@ export function memoryTransfer(state: MemoryState, maxBodyBytes: number): QueueT
 
   return {
     async hold(queue, max) {
-      const ready = those(queue, (entry) => entry.state === 'ready').sort((a, b) => (before(a, b) ? -1 : 1));
-      const delayed = those(queue, (entry) => entry.state === 'delayed').sort(
-        (a, b) => a.readyAt - b.readyAt || a.seq - b.seq,
-      );
-      return [...ready, ...delayed].slice(0, max).map((entry) => {
-        entry.state = 'leased';
-        entry.token = heldToken;
-        return movedOf(entry);
-      });
+      const held = waitingOf(queue, entries.values(), clock.now()).slice(0, max);
+      for (const entry of held) Object.assign(entry, { state: 'leased', token: heldToken });
+      return held.map(movedOf);
     },
     async held(queue, max) {
-      return those(queue, isHeld).slice(0, max).map(movedOf);
+      const held = [...entries.values()].filter((entry) => entry.message.queue === queue && isHeld(entry));
+      return held.slice(0, max).map(movedOf);
     },
     async put(jobs) {
       return jobs.map(insert);

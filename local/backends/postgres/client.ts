@@ -30,6 +30,10 @@ export interface PostgresClient {
   on(event: 'notification', listener: (message: { channel: string; payload?: string }) => void): unknown;
   removeListener(event: 'error', listener: (error?: Error) => void): unknown;
   removeAllListeners(event: string): unknown;
+  /** Both are known to newer versions of `pg`. */
+  readonly processID?: number | null;
+  /** From the server's last answer: I = in no transaction, T = in one, E = in one that has failed. */
+  getTransactionStatus?(): string | null;
   release(destroy?: boolean | Error): void;
 }
 

@@ -95,13 +95,10 @@ export function openDatabase(options: DatabaseOptions, caller = 'postgres()') {
     /** How many the pool opens at most. */
     connections: pool.options?.max ?? defaultConnections,
     ready,
-    async migrate(): Promise<MigrationResult> {
-      try {
-        return await migrate(pool, schema);
-      } catch (error) {
+    migrate: (): Promise<MigrationResult> =>
+      migrate(pool, schema).catch((error) => {
         throw postgresError('migrating', error);
-      }
-    },
+      }),
     /** Whether statements can be prepared, as far as is known. */
     get mayPrepare() {
       return mayPrepare;

@@ -8,7 +8,6 @@
  * SQL that is stored keeps its words: a `claim` is a batch of leases, a `turn` is a job's version.
  */
 
-import { enqueueFunctions } from './enqueue-sql.ts';
 import { clock, hot, recordNames } from './sql.ts';
 
 /**
@@ -277,9 +276,10 @@ const reap = (s: string): string => `
     RETURN coalesce(cardinality(back), 0);
   END $$;`;
 
-/** The functions that lease, renew and settle, in place of those that are there. */
+/**
+ * The functions that lease, renew and settle, in place of those that are there.
+ *
+ * @param s the schema's name, quoted
+ */
 export const leaseFunctions = (s: string): string =>
   [work, again, renew, reap].map((define) => define(s)).join('\n');
-
-/** @param s the schema's name, quoted */
-export const functions = (s: string): string => `${enqueueFunctions(s)} ${leaseFunctions(s)}`;

@@ -11,7 +11,6 @@ import { backendDefaults } from '../shared/defaults.ts';
 import { createNotifier, noNotifier } from '../shared/notifier.ts';
 import { createWaiters } from '../shared/waiters.ts';
 import { postgresAdmin } from './admin.ts';
-import type { PostgresPool } from './client.ts';
 import { type DatabaseOptions, openDatabase } from './database.ts';
 import { createEnqueue } from './enqueue.ts';
 import { postgresKeys } from './keys.ts';
@@ -29,9 +28,10 @@ export { drizzleTx, kyselyTx, prismaTx } from './adapters.ts';
 export { type PostgresStoreOptions, postgresStore } from './store.ts';
 
 export interface PostgresOptions extends DatabaseOptions {
-  /** A `pg.Pool` of yours, which `close()` leaves open. One of its connections is kept for LISTEN, if it has 3 or more. */
-  readonly pool?: PostgresPool;
-  /** `false`: no LISTEN and no NOTIFY, as behind pgbouncer in transaction mode. @default true */
+  /**
+   * One connection of the pool is kept for LISTEN, if it has 3 or more. `false`: no LISTEN and no NOTIFY, as behind pgbouncer in
+   * transaction mode. @default true
+   */
   readonly listen?: boolean;
   /** How often an idle worker looks for jobs while it cannot listen. @default 100 */
   readonly pollMs?: number;

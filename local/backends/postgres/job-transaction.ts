@@ -4,24 +4,9 @@ import { LongshoreError } from '../../../core/base/errors.ts';
 import { toError } from '../../../core/base/failure.ts';
 import type { JobTransaction, SqlTransaction } from '../../../core/contract/queue.ts';
 import type { PostgresClient } from './client.ts';
-import { queryTimeoutMs } from './database.ts';
+import { type Database, queryTimeoutMs } from './database.ts';
 import { postgresError, sqlState } from './errors.ts';
 import type { Leases } from './leases.ts';
-
-export interface Surroundings {
-  readonly leases: Leases;
-  /** The connection is back in the pool, or closed. */
-  released(): void;
-  /** Stops the statement that a closed connection has left running. */
-  cancel(pid: number): void;
-}
-
-/** What newer versions of `pg` know besides. */
-interface InformedClient extends PostgresClient {
-  readonly processID?: number | null;
-  /** I = in no transaction. */
-  getTransactionStatus?(): string | null;
-}
 
 /** The connection is only kept if this is quick. */
 const rollbackTimeoutMs = 5_000;
@@ -30,10 +15,16 @@ const rollbackTimeoutMs = 5_000;
 const ending =
   /^(?:\s|--[^\n]*\n|\/\*.*?\*\/)*(begin|start\s+transaction|commit|end|abort|prepare\s+transaction|rollback(?!(\s+(work|transaction))?\s+to\b))\b/is;
 
-/** Never gives the client to the handler: one that goes on after its attempt must not write in somebody else's transaction. */
+/**
+ * Never gives the client to the handler: one that goes on after its attempt must not write in somebody else's transaction.
+ *
+ * @param released called when the connection is back in the pool, or closed
+ */
 export async function openTransaction(
-  client: InformedClient,
-  { leases, released, cancel }: Surroundings,
+  client: PostgresClient,
+  db: Database,
+  leases: Leases,
+  released: () => void,
 ): Promise<JobTransaction> {
   let over = false;
   /** Statements of the handler that have not been answered. */
@@ -114,7 +105,8 @@ export async function openTransaction(
       if (open > 0) {
         const pid = client.processID;
         end(true);
-        if (typeof pid === 'number') cancel(pid);
+        if (typeof pid === 'number')
+          db.query('cancelling', 'SELECT pg_cancel_backend($1)', [pid]).catch(() => {});
         return;
       }
       try {

@@ -9,12 +9,12 @@ import type {
   JobSettler,
   JobSource,
 } from '../../../core/contract/queue.ts';
+import { statusOfEnd } from '../../../core/kit/records/row.ts';
 import { lostFormat } from '../shared/defaults.ts';
-import { reportLine } from '../shared/report-lines.ts';
+import { JobState, reportLine } from '../shared/report-lines.ts';
 import { bigintArray, intArray, storable, textArray } from './arrays.ts';
 import type { PostgresClient } from './client.ts';
 import { queryTimeoutMs } from './database.ts';
-import { Ended } from './ended.ts';
 import { storedKey } from './keys.ts';
 import {
   createLeaseTable,
@@ -168,14 +168,13 @@ export function createLeases(state: PostgresState): Leases {
 
     async abandon(lease, { reason, error, report }) {
       const owner = ownership(lease);
-      const end = reason === 'cancelled' || reason === 'expired' ? Ended[reason] : Ended.failed;
       return settleOne(owner, 'abandon($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)', (finished) => [
         state.at(),
         keep,
         owner.id,
         owner.version,
         owner.batch,
-        end,
+        JobState[statusOfEnd(reason)],
         reason,
         storable(error),
         reportLine(report),

@@ -6,8 +6,6 @@
 import { createWatch } from '../../watch.ts';
 import type { Pool, PostgresClient, Row, Statement } from './client.ts';
 
-export type RunQuery = (statement: Statement, values: unknown[]) => Promise<Row[]>;
-
 interface Running {
   /** Tick of the watch when it began. */
   readonly tick: number;
@@ -28,7 +26,7 @@ function guard(one: Pool | PostgresClient): void {
 }
 
 /** @param silenceMs a server that has not answered for so long, or up to a quarter longer, is away */
-export function createQueryRunner(pool: Pool, silenceMs: number): RunQuery {
+export function createQueryRunner(pool: Pool, silenceMs: number) {
   guard(pool);
   const running: Running[] = [];
   /** A connection that was answered in this turn of the event loop: the next statement of the same turn reuses it. */
@@ -83,7 +81,7 @@ export function createQueryRunner(pool: Pool, silenceMs: number): RunQuery {
     });
   }
 
-  return (statement, values) => {
+  return (statement: Statement, values: unknown[]): Promise<Row[]> => {
     if (spare && !broken.has(spare)) {
       const client = spare;
       spare = null;

@@ -1,11 +1,9 @@
 import type { CancelResult, RecordStore, Retention } from '../../../core/contract/store.ts';
 import { ownership } from './lease-table.ts';
 import { any, recordOf, selectRecords, statusWhere } from './rows.ts';
-import { timeOf } from './sql.ts';
+import { removeSome, stepSize, timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
 
-/** One purge call removes at most so many rows of a kind, to keep its transaction short. */
-const stepSize = 1000;
 const keyEnd = 'greatest(hold_until, keep_until)';
 
 export function postgresRecords(state: PostgresState): RecordStore {
@@ -28,7 +26,7 @@ export function postgresRecords(state: PostgresState): RecordStore {
       if (queue !== undefined) where.push(`queue = $${values.push(queue)}`);
       if (job !== undefined) where.push(`job = $${values.push(job)}`);
       const states = status === undefined ? any : wheres[status];
-      const kept = states.ended === null ? '0' : keptSince(`$${values.push(state.at())}`);
+      const kept = keptSince(`$${values.push(state.at())}`);
       const sql = selectRecords(s, where.join(' AND '), states, '$1', kept);
       const rows = await db.query('listing', sql, values);
       return rows.map(recordOf);
@@ -59,12 +57,6 @@ export function postgresRecords(state: PostgresState): RecordStore {
       const at = state.at();
       // A query of its own: compared with a running clock, no index could be used.
       const before = `(SELECT ${now} - $2::bigint)`;
-      const step = (table: string, key: string, end: string, order: string) => `
-        WITH gone AS (
-          DELETE FROM ${s}.${table} WHERE ${key} = ANY (ARRAY(
-            SELECT ${key} FROM ${s}.${table} WHERE ${end} <= ${before} ORDER BY ${order} LIMIT ${stepSize} FOR UPDATE SKIP LOCKED))
-          RETURNING 1)
-        SELECT count(*) FROM gone`;
       // One day at a time, because a row's `ctid` finds it at once within the table of that day.
       const stepOfDay = (table: string) => `
         WITH day AS (SELECT tableoid AS oid FROM ${s}.${table} WHERE finished_at <= ${before} LIMIT 1),
@@ -81,8 +73,8 @@ export function postgresRecords(state: PostgresState): RecordStore {
       const steps: [sql: string, values: unknown[]][] = [
         [`SELECT ${s}.drop_days($1, $2)`, [at, completedMs]],
         [stepOfDay(rest), [at, completedMs]],
-        [step('dead', 'id', 'finished_at', 'finished_at, seq'), [at, deadMs]],
-        [step('keys', 'key', keyEnd, keyEnd), [at, 0]],
+        [removeSome(`${s}.dead`, 'id', `finished_at <= ${before} ORDER BY finished_at, seq`), [at, deadMs]],
+        [removeSome(`${s}.keys`, 'key', `${keyEnd} <= ${before} ORDER BY ${keyEnd}`), [at, 0]],
       ];
       let removed = 0;
       for (const [sql, values] of steps) removed += Number((await db.query('purging', sql, values))[0]![0]);

@@ -3,9 +3,8 @@
 import type { DeadLetter, PeekedMessage } from '../../../core/contract/admin.ts';
 import type { AbandonReason, JobStatus } from '../../../core/contract/outcome.ts';
 import type { JobRecord } from '../../../core/contract/store.ts';
-import * as stored from '../shared/report-lines.ts';
+import { JobState, recordOf as storedRecordOf } from '../shared/report-lines.ts';
 import type { Row } from './client.ts';
-import { Ended } from './ended.ts';
 
 const shared = 'seq, id, queue, job, tenant_id, priority, created_at, ready_at, reports, progress';
 
@@ -24,17 +23,13 @@ export const recordFunction = (s: string): string => `
     RETURN QUERY ${selectRecords(s, 'id = the_id', any, null, 'since')};
   END $$;`;
 
-/** One condition for living jobs and one for ended ones; `null` = none of them. */
+/** One condition for living jobs and one for ended ones. */
 interface Where {
-  readonly living: string | null;
-  readonly ended: string | null;
+  readonly living: string;
+  readonly ended: string;
 }
 
 export const any: Where = { living: 'true', ended: 'true' };
-
-/** `state` of a living job. */
-const waiting = 0;
-const leased = 1;
 
 /** The living, with `state` and the attempts begun. */
 const living = (s: string, where: string): string => `
@@ -67,23 +62,17 @@ export function selectRecords(
   // `+ 0` keeps the planner from the indexes by seq, of which it would read all.
   const order = limit === null ? 'ORDER BY seq + 0 DESC LIMIT 1' : each;
   const parts = [
-    ...(state.living === null ? [] : [living(s, both(state.living))]),
-    ...(state.ended === null
-      ? []
-      : [
-          ended(`${s}.dead`, both(state.ended)),
-          ended(`${s}.history`, both(`${state.ended} AND finished_at > ${since}`)),
-        ]),
+    living(s, both(state.living)),
+    ended(`${s}.dead`, both(state.ended)),
+    ended(`${s}.history`, both(`${state.ended} AND finished_at > ${since}`)),
   ];
   return `SELECT ${recordColumns} FROM (${parts.map((part) => `(${part} ${each})`).join(' UNION ALL ')}) records ${order}`;
 }
 
-const statusOfEnd: Readonly<Record<number, JobStatus>> = {
-  [Ended.completed]: 'completed',
-  [Ended.failed]: 'failed',
-  [Ended.cancelled]: 'cancelled',
-  [Ended.expired]: 'expired',
-};
+const isEnded = (status: keyof typeof JobState): Where => ({
+  living: 'false',
+  ended: `ended = ${JobState[status]}`,
+});
 
 /** Those that may be leased, of which there are few. Searching all living jobs would take long. */
 const maybeLeased = (s: string): string =>
@@ -91,19 +80,19 @@ const maybeLeased = (s: string): string =>
 
 /** The records that have a status, as conditions for `selectRecords`. */
 export const statusWhere = (s: string): Record<JobStatus, Where> => ({
-  pending: { living: 'NOT leased AND attempt = 0', ended: null },
-  retrying: { living: 'NOT leased AND attempt > 0', ended: null },
-  processing: { living: `leased AND ${maybeLeased(s)}`, ended: null },
-  completed: { living: null, ended: `ended = ${Ended.completed}` },
-  failed: { living: null, ended: `ended = ${Ended.failed}` },
-  cancelled: { living: null, ended: `ended = ${Ended.cancelled}` },
-  expired: { living: null, ended: `ended = ${Ended.expired}` },
+  pending: { living: 'NOT leased AND attempt = 0', ended: 'false' },
+  retrying: { living: 'NOT leased AND attempt > 0', ended: 'false' },
+  processing: { living: `leased AND ${maybeLeased(s)}`, ended: 'false' },
+  completed: isEnded('completed'),
+  failed: isEnded('failed'),
+  cancelled: isEnded('cancelled'),
+  expired: isEnded('expired'),
 });
 
 export function recordOf(row: Row): JobRecord {
   const [id, queue, job, tenantId, state, priority, createdAt, readyAt, attempt, finishedAt] = row;
   const [reason, error, progress, reports] = row.slice(10) as (string | null)[];
-  return stored.recordOf({
+  return storedRecordOf({
     id: id as string,
     queue: queue as string,
     job: job as string,
@@ -121,9 +110,12 @@ export function recordOf(row: Row): JobRecord {
 }
 
 function statusOf(state: number, attempts: number): JobStatus {
-  if (state === leased) return 'processing';
-  return state === waiting ? (attempts > 0 ? 'retrying' : 'pending') : statusOfEnd[state]!;
+  if (state === JobState.leased) return 'processing';
+  if (state === JobState.waiting) return attempts > 0 ? 'retrying' : 'pending';
+  return stateNames[state] as JobStatus;
 }
+
+const stateNames = Object.keys(JobState);
 
 export const deadColumns = 'id, queue, job, reason, error, attempt, finished_at, body';
 

@@ -1,6 +1,7 @@
 /** Tables and their versions. */
 
-import { functions, leaseFunctions } from './functions.ts';
+import { enqueueFunctions } from './enqueue-sql.ts';
+import { leaseFunctions } from './functions.ts';
 import { maintenance } from './maintenance.ts';
 
 /** What a record needs to know of a job, whatever became of it. */
@@ -153,8 +154,8 @@ const countAlone = (s: string): string =>
  * @param s the schema's name, quoted
  */
 export const migrations: readonly ((s: string) => string)[] = [
-  (s) => `${tables(s)} ${functions(s)} ${maintenance(s)} ${outboxFunctions(s)} ${recordsTable(s)}`,
-  // Version 1 was also made with plans that could read the whole backlog, and with `enqueue_alike`. Processes of that version still call the latter during a
-  // roll-out, so it is left for a later migration to drop.
+  (s) => `${tables(s)} ${enqueueFunctions(s)} ${maintenance(s)} ${outboxFunctions(s)} ${recordsTable(s)}`,
+  // Version 1 was also made with plans that could read the whole backlog, and with `enqueue_alike`. Processes of that version still
+  // call the latter during a roll-out, so it is left for a later migration to drop.
   (s) => `${leaseFunctions(s)} ${countAlone(s)}`,
 ];

@@ -16,6 +16,17 @@ export const timeOf = (at: string): string => `coalesce(${at}::bigint, ${databas
 /** In functions with a parameter `at`. */
 export const clock = timeOf('at');
 
+/** One purge call removes at most so many rows of a kind, to keep its transaction short. */
+export const stepSize = 1000;
+
+/** Removes some of the rows that `where` finds, and answers how many. Rows that others have locked are left for the next call. */
+export const removeSome = (table: string, key: string, where: string): string => `
+  WITH gone AS (
+    DELETE FROM ${table} WHERE ${key} = ANY (ARRAY(
+      SELECT ${key} FROM ${table} WHERE ${where} LIMIT ${stepSize} FOR UPDATE SKIP LOCKED))
+    RETURNING 1)
+  SELECT count(*) FROM gone`;
+
 /** Columns that a job keeps, whatever becomes of it. */
 export const recordNames =
   'seq, id, queue, job, tenant_id, priority, created_at, ready_at, attempt, reports, progress';

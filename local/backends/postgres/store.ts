@@ -5,10 +5,9 @@ import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import type { Retention, Stores } from '../../../core/contract/store.ts';
 import type { RecordRow } from '../../../core/kit/records/row.ts';
 import { type RecordTable, recordStore } from '../../../core/kit/records/store.ts';
-import { backendDefaults } from '../shared/defaults.ts';
 import { type DatabaseOptions, openDatabase } from './database.ts';
 import { postgresKeys } from './keys.ts';
-import { timeOf } from './sql.ts';
+import { removeSome, timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
 import { postgresWorkers } from './workers.ts';
 
@@ -23,9 +22,8 @@ export function postgresStore(
   urlOrOptions: string | PostgresStoreOptions,
 ): Stores & Required<Pick<Stores, 'migrate' | 'close'>> {
   const options = typeof urlOrOptions === 'string' ? { url: urlOrOptions } : urlOrOptions;
-  const { clock = systemClock } = options;
+  const { clock = systemClock, retention } = options;
   const db = openDatabase(options, 'postgresStore()');
-  const retention = { ...backendDefaults.retention, ...options.retention };
   const state = { db, clock, at: () => (options.clock ? clock.now() : null) };
   let open = true;
   return {
@@ -39,9 +37,6 @@ export function postgresStore(
     },
   };
 }
-
-/** One purge call removes at most so many rows of a kind, to keep its transaction short. */
-const stepSize = 1000;
 
 function postgresTable({ db, at }: Pick<PostgresState, 'db' | 'at'>): RecordTable {
   const s = db.schema;
@@ -64,13 +59,6 @@ function postgresTable({ db, at }: Pick<PostgresState, 'db' | 'at'>): RecordTabl
     const columnwise = types.map((_, i) => values.map((one) => one[i]));
     return db.query('recording', insert, columnwise);
   };
-  const step = (table: string, key: string, condition: string): string => `
-    WITH gone AS (
-      DELETE FROM ${s}.${table} WHERE ${key} IN (
-        SELECT ${key} FROM ${s}.${table} WHERE ${condition} LIMIT ${stepSize} FOR UPDATE SKIP LOCKED)
-      RETURNING 1)
-    SELECT count(*) FROM gone`;
-
   return {
     async add(rows) {
       await add(rows);
@@ -100,8 +88,9 @@ function postgresTable({ db, at }: Pick<PostgresState, 'db' | 'at'>): RecordTabl
         AND finished_at <= CASE WHEN ${isDead} THEN $2::bigint ELSE $3::bigint END`;
       const over = `greatest(hold_until, keep_until) <= ${timeOf('$1')}`;
       const latest = Math.max(dead, ended); // for the index
-      const [rows] = await db.query('purging', step('records', 'seq', past), [now, dead, ended, latest]);
-      const [keys] = await db.query('purging', step('keys', 'key', over), [at()]);
+      const sql = removeSome(`${s}.records`, 'seq', past);
+      const [rows] = await db.query('purging', sql, [now, dead, ended, latest]);
+      const [keys] = await db.query('purging', removeSome(`${s}.keys`, 'key', over), [at()]);
       return Number(rows![0]) + Number(keys![0]);
     },
   };

@@ -2,23 +2,19 @@
 
 import { LongshoreError } from '../../../core/base/errors.ts';
 import type { SqlTransaction } from '../../../core/contract/queue.ts';
+import type { PostgresClient } from './client.ts';
 import type { Database } from './database.ts';
 import { postgresError, sqlState } from './errors.ts';
 import { seeNewSchemas } from './migrate.ts';
 import { migrations } from './schema.ts';
 
-const noTransaction = '25P01';
-
-/** A client of `pg` knows from the server's last answer: I = in no transaction, T = in one, E = in one that has failed. */
-interface KnowsItsStatus {
-  getTransactionStatus?(): string | null;
-}
+type TransactionClient = SqlTransaction & Pick<PostgresClient, 'getTransactionStatus'>;
 
 /**
  * Throws `OPTION` for a `tx` outside a transaction, because there each statement commits by itself; and what
  * `Database.ready` throws.
  */
-export function createTransactionCheck(db: Database): (tx: SqlTransaction & KnowsItsStatus) => Promise<void> {
+export function createTransactionCheck(db: Database): (tx: TransactionClient) => Promise<void> {
   const s = db.schema;
   let ready = false;
 
@@ -41,7 +37,8 @@ export function createTransactionCheck(db: Database): (tx: SqlTransaction & Know
       if (tx.getTransactionStatus?.() !== 'T')
         await tx.query(`LOCK TABLE ${s}.longshore IN ACCESS SHARE MODE`);
     } catch (cause) {
-      if (sqlState(cause) !== noTransaction) throw postgresError('joining your transaction', cause);
+      const isOutside = sqlState(cause) === '25P01';
+      if (!isOutside) throw postgresError('joining your transaction', cause);
       const expected =
         'Expected tx to be in a transaction, got one outside. Pass it between BEGIN and COMMIT.';
       throw new LongshoreError('OPTION', expected, { cause });

@@ -88,11 +88,7 @@ export function createTransactions(state: PostgresState, leases: Leases, maxBody
         slots.release();
         throw postgresError('beginning a transaction', cause);
       }
-      return openTransaction(client, {
-        leases,
-        released: slots.release,
-        cancel: (pid) => void db.query('cancelling', 'SELECT pg_cancel_backend($1)', [pid]).catch(() => {}),
-      });
+      return openTransaction(client, db, leases, slots.release);
     },
   };
 }

@@ -2,11 +2,11 @@
 
 import { randomBytes } from 'node:crypto';
 import type { SendResult } from '../../../core/contract/queue.ts';
+import { statusOfEnd } from '../../../core/kit/records/row.ts';
 import type { MovedJob, QueueTransfer } from '../../move/contract.ts';
-import { reportLine, reportsIn } from '../shared/report-lines.ts';
+import { JobState, reportLine, reportsIn } from '../shared/report-lines.ts';
 import { bigintArray, intArray, textArray } from './arrays.ts';
 import type { Row } from './client.ts';
-import { Ended } from './ended.ts';
 import { refusal } from './enqueue.ts';
 import { timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
@@ -83,7 +83,7 @@ export function postgresTransfer(state: PostgresState, maxBodyBytes: number): Qu
       textArray(jobs.map(({ progress }) => progress && JSON.stringify(progress))),
       textArray(jobs.map(({ reports }) => reports.map(reportLine).join(''))),
       textArray(jobs.map(({ message }) => message.body)),
-      intArray(jobs.map(({ death }) => endOf(death))),
+      intArray(jobs.map(({ death }) => (death ? JobState[statusOfEnd(death.reason)] : 0))),
       bigintArray(jobs.map(({ death }) => death?.at ?? 0)),
       textArray(jobs.map(({ death }) => death?.reason ?? null)),
       textArray(jobs.map(({ death }) => death?.error ?? null)),
@@ -143,11 +143,6 @@ export function postgresTransfer(state: PostgresState, maxBodyBytes: number): Qu
       return ids.map((id) => gone.delete(id));
     },
   };
-}
-
-function endOf(death: MovedJob['death']): number {
-  if (!death) return 0;
-  return death.reason === 'expired' ? Ended.expired : Ended.failed;
 }
 
 function movedOf(row: Row): MovedJob {

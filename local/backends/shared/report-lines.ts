@@ -1,7 +1,17 @@
-/** What SQL backends keep of a job as text. Reports are lines of JSON, appended and never read back to be changed. */
+/** What SQL backends keep of a job. Reports are lines of JSON, appended and never read back to be changed. */
 
 import type { AttemptReport } from '../../../core/contract/outcome.ts';
 import type { JobRecord } from '../../../core/contract/store.ts';
+
+/** A job that has not ended waits or is leased. The numbers are stored. */
+export const JobState = {
+  waiting: 0,
+  leased: 1,
+  completed: 2,
+  failed: 3,
+  cancelled: 4,
+  expired: 5,
+} as const;
 
 export function reportLine(report: AttemptReport | undefined): string {
   return report ? `${JSON.stringify(report)}\n` : '';

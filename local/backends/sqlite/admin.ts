@@ -1,7 +1,7 @@
 import type { DeadLetter, PeekedMessage, QueueAdmin, QueueStats } from '../../../core/contract/admin.ts';
 import type { MovableAdmin } from '../../move/contract.ts';
+import { JobState } from '../shared/report-lines.ts';
 import { deadColumns, peekColumns } from './rows.ts';
-import { JobState } from './schema.ts';
 import type { SqliteState } from './state.ts';
 import { sqliteTransfer } from './transfer.ts';
 

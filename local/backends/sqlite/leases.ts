@@ -1,7 +1,7 @@
 /** Gives out leases, and requeues jobs whose lease has expired. */
 
 import type { JobLease } from '../../../core/contract/queue.ts';
-import { lostAttempt } from '../shared/defaults.ts';
+import { lostAttempt } from '../../../core/kit/records/row.ts';
 import { reportLine } from '../shared/report-lines.ts';
 import { type EndedLease, type NarrowRow, tokenOf } from './narrow-rows.ts';
 import { stepSize } from './schema.ts';

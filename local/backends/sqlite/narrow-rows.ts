@@ -2,9 +2,9 @@
 
 import type { JobLease } from '../../../core/contract/queue.ts';
 import type { Retention } from '../../../core/contract/store.ts';
+import { JobState } from '../shared/report-lines.ts';
 import type { Database } from './database.ts';
 import { appendReport } from './rows.ts';
-import { JobState } from './schema.ts';
 
 /** A row of `ready` or `delayed`. */
 export interface NarrowRow {

@@ -1,9 +1,9 @@
 import type { RecordStore, Retention } from '../../../core/contract/store.ts';
-import { recordOf, type StoredRecord } from '../shared/report-lines.ts';
+import { JobState, recordOf, type StoredRecord } from '../shared/report-lines.ts';
 import type { SqliteKeys } from './keys.ts';
 import { type NarrowRow, ownership } from './narrow-rows.ts';
 import { recordColumns, statusWhere } from './rows.ts';
-import { JobState, stepSize } from './schema.ts';
+import { stepSize } from './schema.ts';
 import type { SqliteState } from './state.ts';
 
 type FoundRow = Omit<NarrowRow, 'interrupted'> & { readonly state: number };

@@ -1,7 +1,7 @@
 /** What is read of the view `job_states`, with the names that callers see. */
 
 import type { JobStatus } from '../../../core/contract/outcome.ts';
-import { JobState } from './schema.ts';
+import { JobState } from '../shared/report-lines.ts';
 
 /** Its parameter is a `reportLine`. */
 export const appendReport = "reports = coalesce(reports, '') || ?";

@@ -1,17 +1,9 @@
 /** Tables and their versions. A file is stamped with both, so that no other program's file is taken for ours. */
 
+import { JobState } from '../shared/report-lines.ts';
+
 /** `PRAGMA application_id`: the letters LGSH. */
 export const applicationId = 0x4c475348;
-
-/** `jobs.ended`, and `state` of the view: a job that has not ended is leased or waits. */
-export const JobState = {
-  waiting: 0,
-  leased: 1,
-  completed: 2,
-  failed: 3,
-  cancelled: 4,
-  expired: 5,
-} as const;
 
 /** A write transaction of rare steps changes at most so many rows of a kind, so that others do not wait for long. */
 export const stepSize = 1000;

@@ -1,12 +1,12 @@
 /** Ends leases. A lease is found by its row number AND its nonce, so a stale owner finds nothing to settle. */
 
 import type { Ack, BackendHints, JobSettler } from '../../../core/contract/queue.ts';
-import { reportLine } from '../shared/report-lines.ts';
+import { statusOfEnd } from '../../../core/kit/records/row.ts';
+import { JobState, reportLine } from '../shared/report-lines.ts';
 import type { SqliteKeys } from './keys.ts';
 import type { Leases } from './leases.ts';
 import { ownership, tokenOf } from './narrow-rows.ts';
 import { appendReport } from './rows.ts';
-import { JobState } from './schema.ts';
 import type { SqliteState } from './state.ts';
 
 type Settler = JobSettler & { readonly hints: Required<Pick<BackendHints, 'ackAndFetch'>> };
@@ -89,7 +89,7 @@ export function createSettler(state: SqliteState, keys: SqliteKeys, leases: Leas
       return db.transaction('settling', () => {
         const mine = narrowRows.endLease(lease, now);
         if (!mine) return false;
-        const state = reason === 'cancelled' || reason === 'expired' ? JobState[reason] : JobState.failed;
+        const state = JobState[statusOfEnd(reason)];
         if (reason === 'cancelled' && retention.completedMs === 0) remove.run(mine.seq);
         else end.run(state, now, mine.attempt, reason, error, reportLine(report), mine.seq);
         return true;

@@ -5,7 +5,6 @@ import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import type { Retention, Stores } from '../../../core/contract/store.ts';
 import type { RecordRow } from '../../../core/kit/records/row.ts';
 import { type RecordTable, recordStore } from '../../../core/kit/records/store.ts';
-import { backendDefaults } from '../shared/defaults.ts';
 import { type Database, openDatabase, type SqliteFileOptions } from './database.ts';
 import { type SqliteKeys, sqliteKeys } from './keys.ts';
 import { stepSize } from './schema.ts';
@@ -21,9 +20,8 @@ export function sqliteStore(
   pathOrOptions: string | SqliteStoreOptions,
 ): Stores & Required<Pick<Stores, 'migrate' | 'close'>> {
   const options = typeof pathOrOptions === 'string' ? { path: pathOrOptions } : pathOrOptions;
-  const { clock = systemClock } = options;
+  const { clock = systemClock, retention } = options;
   const db = openDatabase('sqliteStore()', options);
-  const retention = { ...backendDefaults.retention, ...options.retention };
   const keys = sqliteKeys({ db, clock });
   let open = true;
   return {

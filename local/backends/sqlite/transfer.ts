@@ -2,11 +2,11 @@
 
 import type { SendResult } from '../../../core/contract/queue.ts';
 import { tooLarge } from '../../../core/kit/body-limit.ts';
+import { statusOfEnd } from '../../../core/kit/records/row.ts';
 import type { MovedJob, QueueTransfer } from '../../move/contract.ts';
-import { recordOf, reportLine, type StoredRecord } from '../shared/report-lines.ts';
+import { JobState, recordOf, reportLine, type StoredRecord } from '../shared/report-lines.ts';
 import type { NarrowRow } from './narrow-rows.ts';
 import { recordColumns } from './rows.ts';
-import { JobState } from './schema.ts';
 import type { SqliteState } from './state.ts';
 
 /** No fetch makes such a nonce. */
@@ -55,7 +55,7 @@ export function sqliteTransfer(state: SqliteState, maxBodyBytes: number): QueueT
     if (error) return { ok: false, id, error };
     const readyAt = message.notBefore ?? now;
     const rank = readyAt + priority * ageingMs;
-    const ended = death && (death.reason === 'expired' ? JobState.expired : JobState.failed);
+    const ended = death && JobState[statusOfEnd(death.reason)];
     const row = insert.get(
       ...[id, queue, message.job, message.tenantId, priority, createdAt, readyAt, rank],
       ...[ended, death?.at ?? null, attempts, death?.reason ?? null, death?.error ?? null],
