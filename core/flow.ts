@@ -28,7 +28,7 @@ import { offloaded } from './attempt/offloaded.ts';
 import { recorded, recordedAfterCommit } from './attempt/recorded.ts';
 import type { Run } from './attempt/run.ts';
 import { failedCommit, transactional } from './attempt/transactional.ts';
-import { ackOf, endOf, unfit } from './attempt/verdict.ts';
+import { ackOf, endOf, lostLease, unfit } from './attempt/verdict.ts';
 import { errorText } from './base/failure.ts';
 import type { Ack } from './contract/queue.ts';
 
@@ -82,7 +82,7 @@ function start(it: Admitted): Maybe<Verdict> {
   return execute(it);
 }
 
-/** Goes through the steps that this attempt needs, and then to `last`. */
+/** Goes through the steps that this attempt needs, and then to `last`. Goes no further when a wait has cost the lease. */
 function through(
   steps: readonly RunStep[],
   it: Admitted,
@@ -90,9 +90,9 @@ function through(
   from = 0,
 ): Maybe<Verdict> {
   for (let i = from; i < steps.length; i++) {
-    if (steps[i]!.for(it)) return runIn(steps, i, it, last);
+    if (steps[i]!.for(it)) return lostLease(it) ?? runIn(steps, i, it, last);
   }
-  return last(it);
+  return lostLease(it) ?? last(it);
 }
 
 // A function of its own: closures in the loop would cost every attempt their scopes, also where no step is needed.

@@ -4,7 +4,7 @@ import type { App } from '../app/app.ts';
 import { LongshoreError } from '../base/errors.ts';
 import { type Envelope, readEnvelope } from '../envelope/envelope.ts';
 import type { Attempt, AttemptPorts, Verdict } from './attempt.ts';
-import { abortReason, type Run } from './run.ts';
+import type { Run } from './run.ts';
 import { crashLoop, rejected, release, releaseDelayMs } from './verdict.ts';
 
 type Draft = { -readonly [Name in keyof Attempt]: Attempt[Name] };
@@ -59,10 +59,8 @@ function notHere(it: Draft): Verdict | null {
 }
 
 function notNow(it: Attempt): Verdict | null {
-  const { run, startedAt: now } = it;
+  const { startedAt: now } = it;
   const { schedule, expiresAt, idempotencyKey } = it.envelope!;
-  // It waited here without being renewed, in a process that got no time to do so. Another worker may run it already.
-  if (now >= run.expiresAt) return { verb: 'nothing', outcome: 'requeued', error: abortReason('lease-lost') };
   // A queue is trusted to keep a message, not to keep its time: anybody who can write to it could deliver early.
   if (schedule != null && now < schedule) return release(schedule - now, null);
   if (expiresAt != null && now >= expiresAt) {

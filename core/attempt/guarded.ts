@@ -16,7 +16,8 @@ export const guarded = {
     const { run, startedAt } = it;
     const key = guardKey(it.job.name, it.envelope);
     // Until the run's end, not the lease's: a job that waited in a worker's buffer was renewed there.
-    const claim = await keys.claim(key, run.lease.token, run.expiresAt).catch(toError);
+    const { expiresAt } = run;
+    const claim = await keys.claim(key, run.lease.token, expiresAt).catch(toError);
     if (claim instanceof Error) return release(releaseDelayMs, claim); // not run unguarded, and no attempt spent
     if (claim.state === 'completed')
       return { verb: 'ack', outcome: 'skipped-idempotent', output: claim.value };
@@ -24,6 +25,8 @@ export const guarded = {
       return release(Math.min(longestBusyMs, Math.max(1_000, claim.until - startedAt)), null);
     }
     run.key = key;
+    // The next renewal extends both. Until then the key is held no longer than this, whatever became of the lease.
+    run.expiresAt = expiresAt;
     // Only now: if the last attempt completed its key and could not ack, the job is done and not in a loop.
     return isOneTooMany(it) ? crashLoop(it.envelope) : next();
   },

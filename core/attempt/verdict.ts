@@ -7,7 +7,7 @@ import type { AbandonReason, AttemptReport } from '../contract/outcome.ts';
 import type { Ack } from '../contract/queue.ts';
 import type { Envelope } from '../envelope/envelope.ts';
 import type { Admitted, Attempt, End, Verdict } from './attempt.ts';
-import type { Run } from './run.ts';
+import { abortReason, type Run } from './run.ts';
 
 /** How long a message waits that cannot run here or now, but may soon. */
 export const releaseDelayMs = 5_000;
@@ -18,6 +18,15 @@ export function rejected(reason: AbandonReason, error: unknown): Verdict {
 
 export function release(delayMs: number, error: unknown): Verdict {
   return { verb: 'nack', outcome: 'requeued', delayMs, countAttempt: false, error };
+}
+
+/**
+ * Whether another worker may run the job: it waited here without being renewed, or a step before the handler took longer than
+ * the lease. `null`: it is still ours.
+ */
+export function lostLease({ app, run }: Attempt): Verdict | null {
+  if (app.clock.now() < run.expiresAt) return null;
+  return { verb: 'nothing', outcome: 'requeued', error: abortReason('lease-lost') };
 }
 
 export function crashLoop({ maxRetries }: Envelope): Verdict {
