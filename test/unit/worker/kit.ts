@@ -28,7 +28,7 @@ export async function settle(turns = 20): Promise<void> {
 }
 
 export function createBench(
-  job: { timeoutMs?: number; idempotencyKey?: (payload: { n: number }) => string } = {},
+  job: { timeoutMs?: number; idempotencyKey?: (payload: { n: number }) => string | null } = {},
 ) {
   const clock = createVirtualClock();
   const running: Running[] = [];

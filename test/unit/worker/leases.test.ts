@@ -76,6 +76,70 @@ describe('leases of a worker', () => {
     await worker.stop();
   });
 
+  it('are renewed while a key store does not answer, with and without a key', async () => {
+    const t = createBench({ idempotencyKey: ({ n }) => (n === 0 ? 'only' : null) });
+    await t.enqueue(3);
+    const keys = { ...t.backend.stores!.keys, extend: () => new Promise<boolean>(() => {}) };
+    const worker = t.start({ store: { keys }, leaseMs: 3_000 });
+    await settle();
+    await t.pass(30_000, 500);
+    expect(worker.running()).toBe(3);
+    expect(t.eventsOf('job.settled')).toEqual([]);
+    const failures = t.eventsOf('backend.failed').filter(({ during }) => during === 'renewing keys');
+    expect(failures.length).toBeGreaterThan(1);
+    expect(failures[0]!.error.message).toMatch(/no answer for 1000 ms/);
+    for (const one of [...t.running]) one.finish();
+    await worker.stop();
+  });
+
+  it('are renewed after a renewal that is never answered', async () => {
+    const t = createBench();
+    await t.enqueue(1);
+    let calls = 0;
+    const renew: typeof t.backend.renew = (...args) =>
+      calls++ === 0 ? new Promise(() => {}) : t.backend.renew(...args);
+    const worker = t.start({ backend: { ...t.backend, renew }, leaseMs: 3_000 });
+    await settle();
+    await t.pass(30_000, 500);
+    expect(t.eventsOf('job.settled')).toEqual([]);
+    t.running[0]!.finish();
+    expect((await worker.stop()).counts.acked).toBe(1);
+  });
+
+  it('count from the question of a renewal whose answer is late', async () => {
+    const t = createBench();
+    await t.enqueue(1);
+    const renew: typeof t.backend.renew = async (...args) => {
+      const renewed = await t.backend.renew(...args);
+      await new Promise<void>((resolve) => t.clock.after(1_600, resolve));
+      return renewed;
+    };
+    const worker = t.start({ backend: { ...t.backend, renew }, leaseMs: 3_000 });
+    await settle();
+    await t.pass(30_000, 100);
+    expect(t.eventsOf('job.settled')).toEqual([]);
+    t.running[0]!.finish();
+    expect((await worker.stop()).counts.acked).toBe(1);
+  });
+
+  it('are lost when no renewal is answered, and few calls are left waiting', async () => {
+    const t = createBench();
+    await t.enqueue(1);
+    let calls = 0;
+    const renew = () => {
+      calls++;
+      return new Promise<boolean[]>(() => {});
+    };
+    const worker = t.start({ backend: { ...t.backend, renew }, leaseMs: 3_000, concurrency: 1 });
+    await settle();
+    await t.pass(4_000, 500);
+    expect(t.eventsOf('job.settled')).toMatchObject([{ settled: false }]);
+    await t.pass(60_000, 500);
+    expect(calls).toBe(2);
+    for (const one of [...t.running]) one.finish();
+    await worker.stop();
+  });
+
   it('must outlast every job when they are not renewed', () => {
     const t = createBench({ timeoutMs: 60_000 });
     expect(() => startWorker(t.app, { backend: t.backend, renew: false, leaseMs: 30_000 })).toThrow(
@@ -90,5 +154,43 @@ describe('leases of a worker', () => {
     const t = createBench({ timeoutMs: 60_000 });
     const backend = { ...t.backend, limits: { ...t.backend.limits, maxLeaseMs: 50_000 } };
     expect(() => startWorker(t.app, { backend })).toThrow(/at most 50000 ms. Lower its timeoutMs/);
+  });
+});
+
+describe('keys of running jobs', () => {
+  const leaseMs = 600;
+  const keyOf = (n: number) => `job:held:only-${n}`;
+
+  /** Runs `count` jobs, each with a key of its own, for much longer than a lease. Answers whose keys are not held any more. */
+  async function runWith(count: number, extend: (t: ReturnType<typeof createBench>, key: string) => unknown) {
+    const t = createBench({ idempotencyKey: ({ n }) => `only-${n}` });
+    const { keys } = t.backend.stores!;
+    const slow = {
+      ...keys,
+      async extend(...args: Parameters<typeof keys.extend>) {
+        await extend(t, args[0]);
+        return keys.extend(...args);
+      },
+    };
+    await t.enqueue(count);
+    t.start({ store: { keys: slow }, leaseMs, concurrency: count });
+    await settle();
+    await t.pass(3_000, 5);
+    expect(t.eventsOf('job.settled')).toEqual([]);
+    const free: number[] = [];
+    for (let n = 0; n < count; n++) {
+      const claim = await keys.claim(keyOf(n), 'another job', t.clock.now() + 1);
+      if (claim.state === 'claimed') free.push(n);
+    }
+    return free;
+  }
+
+  it('are held for as long as the jobs run, however many there are', async () => {
+    expect(await runWith(200, (t) => new Promise<void>((done) => t.clock.after(5, done)))).toEqual([]);
+  });
+
+  it('are held while the call for one of them hangs', async () => {
+    const never = new Promise(() => {});
+    expect(await runWith(100, (_, key) => (key === keyOf(0) ? never : null))).toEqual([0]);
   });
 });

@@ -1,0 +1,82 @@
+/**
+ * Renews leases and the keys that go with them. No round waits for the one before, and no lease for a key: a call that
+ * hangs costs nobody else anything.
+ */
+
+import type { Run } from '../attempt/run.ts';
+import { within } from '../base/clock.ts';
+import { LongshoreError } from '../base/errors.ts';
+import type { JobSettler } from '../contract/queue.ts';
+import type { Client } from '../enqueue/client.ts';
+import { forEach } from '../kit/parallel.ts';
+
+export interface RenewalOptions {
+  readonly client: Client;
+  readonly settler: Pick<JobSettler, 'renew'>;
+  /** All whose leases must be renewed. */
+  held(): readonly Run[];
+  lose(run: Run): void;
+  failed(during: string, error: unknown): void;
+}
+
+/** A server that is silent must not be asked more and more. */
+const mostRounds = 2;
+
+/** Returns what is to be called at every third of a lease. */
+export function renewal(options: RenewalOptions, leaseMs: number): () => Promise<void> {
+  const { client, settler, held, lose, failed } = options;
+  const { clock } = client.app;
+  const { keys } = client.stores;
+  let rounds = 0;
+  let extending = false;
+  const patienceMs = leaseMs / 3;
+  const silent = (): never => {
+    throw new LongshoreError('BACKEND', `The key store gave no answer for ${Math.ceil(patienceMs)} ms.`);
+  };
+
+  async function renewLeases(runs: readonly Run[]): Promise<void> {
+    const askedAt = clock.now(); // a lease counts from the question, not from the answer
+    const renewed = await settler.renew(
+      runs.map(({ lease }) => lease),
+      leaseMs,
+    );
+    for (const [i, run] of runs.entries()) {
+      if (renewed[i]) run.expiresAt = Math.max(run.expiresAt, askedAt + leaseMs);
+      else lose(run);
+    }
+  }
+
+  async function extendKeys(runs: readonly Run[]): Promise<void> {
+    let isReported = false;
+    await forEach(runs, async (run) => {
+      if (run.key === null || run.ended) return;
+      try {
+        await within(clock, patienceMs, keys.extend(run.key, run.lease.token, run.expiresAt), silent);
+      } catch (error) {
+        if (!isReported) failed('renewing keys', error);
+        isReported = true;
+      }
+    });
+  }
+
+  async function round(runs: readonly Run[]): Promise<void> {
+    rounds++;
+    try {
+      await renewLeases(runs);
+    } catch (error) {
+      failed('renewing', error);
+    }
+    rounds--;
+    if (extending) return;
+    extending = true;
+    await extendKeys(runs);
+    extending = false;
+  }
+
+  return async () => {
+    const runs = held();
+    // A lease that was not renewed before its end is lost, whatever the backend answers later.
+    for (const run of runs) if (run.expiresAt <= clock.now()) lose(run);
+    if (runs.length > 0 && rounds < mostRounds) void round(runs);
+  };
+}
