@@ -2,6 +2,9 @@
 
 import { config } from '../base/errors.ts';
 
+/** No job waits longer for its next attempt, whoever asks for it. */
+export const longestDelayMs = 366 * 86_400_000;
+
 export interface Failure {
   /** Which attempt failed; 1 = the first. */
   readonly attempt: number;

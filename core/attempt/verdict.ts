@@ -1,6 +1,6 @@
 /** How attempts end: what becomes of a job, decided from what happened to it. */
 
-import { exponential } from '../app/retry.ts';
+import { exponential, longestDelayMs } from '../app/retry.ts';
 import { LongshoreError, PermanentError, RetryAfterError } from '../base/errors.ts';
 import { reportError } from '../base/failure.ts';
 import type { AbandonReason, AttemptReport } from '../contract/outcome.ts';
@@ -71,7 +71,8 @@ function policyDelay({ app, job, number }: Admitted, error: unknown): number | n
 
 const fallback = exponential();
 
-export function endOf({ app, number, startedAt }: Attempt, verdict: Verdict): End {
+export function endOf(it: Attempt, verdict: Verdict): End {
+  const { app, number, startedAt } = it;
   const isAck = verdict.verb === 'ack';
   const report: AttemptReport = {
     attempt: number,
@@ -81,7 +82,13 @@ export function endOf({ app, number, startedAt }: Attempt, verdict: Verdict): En
     error: isAck || verdict.error === null ? null : reportError(verdict.error),
     output: isAck ? verdict.output : null,
   };
-  return { verdict, report };
+  return { verdict: withinReach(it, verdict), report };
+}
+
+/** What a handler or a policy asks for may be more than a store can hold, and would then never be settled. */
+function withinReach({ ports }: Attempt, verdict: Verdict): Verdict {
+  const mostMs = Math.min(longestDelayMs, ports.client.backend.limits.maxDelayMs ?? longestDelayMs);
+  return verdict.verb === 'nack' && verdict.delayMs > mostMs ? { ...verdict, delayMs: mostMs } : verdict;
 }
 
 export function ackOf({ lease }: Run, { report, complete }: End): Ack {

@@ -65,7 +65,7 @@ export class PermanentError extends Error {
   override readonly name = 'PermanentError';
 }
 
-/** Thrown by a handler: try again after exactly `retryAfterMs`, whatever the job's policy says. */
+/** Thrown by a handler: try again after `retryAfterMs` (366 days at most), whatever the job's policy says. */
 export class RetryAfterError extends Error {
   override readonly name = 'RetryAfterError';
   readonly retryAfterMs: number;

@@ -3,6 +3,7 @@
 import type { App } from '../app/app.ts';
 import type { Job } from '../app/job.ts';
 import { type EnqueueOptions, type Priority, priorities } from '../app/options.ts';
+import { longestDelayMs } from '../app/retry.ts';
 import { shown } from '../base/errors.ts';
 import type { BackendLimits } from '../contract/queue.ts';
 import { Refusal } from './problem.ts';
@@ -14,8 +15,7 @@ type Settable = (typeof inItem)[number];
 type Options = Pick<EnqueueOptions, Settable>;
 type Raw = Readonly<Record<string, unknown>>;
 
-/** A caller can bind a queue's storage for no longer, nor make a broken job run for ever. */
-const longestDelayMs = 366 * 86_400_000;
+/** A caller can bind a queue's storage for no longer than `longestDelayMs`, nor make a broken job run for ever. */
 const mostRetries = 100;
 
 export interface OptionRules {

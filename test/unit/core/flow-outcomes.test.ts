@@ -5,6 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { delays, fixed, none, type RetryPolicy } from '../../../core/app/retry.ts';
 import { PermanentError, RetryAfterError } from '../../../core/base/errors.ts';
 import { reportError } from '../../../core/base/failure.ts';
+import { connect } from '../../../core/enqueue/connect.ts';
+import { attempt } from '../../../core/flow.ts';
 import { bench, envelope, job, startMs } from './kit.ts';
 
 const throwing = (error: unknown, retry: RetryPolicy = fixed(1000)) =>
@@ -167,6 +169,32 @@ describe('a handler that throws', () => {
   it('a delay that is no whole number is rounded up: queues count in milliseconds', async () => {
     const b = bench({ jobs: [throwing(new RetryAfterError(0.5))] });
     expect(await b.once(b.app.jobs.get('work')!)).toMatchObject({ delayMs: 1 });
+  });
+
+  const year = 366 * 86_400_000;
+  it.each([
+    ['a RetryAfterError', throwing(new RetryAfterError(99_999_999_999_999_000))],
+    ['a policy', throwing(new Error('down'), fixed(1e300))],
+  ])('a delay of %s that no store could hold is 366 days', async (_, one) => {
+    const b = bench({ jobs: [one] });
+    expect(await b.once(one)).toMatchObject({ outcome: 'requeued', settled: true, delayMs: year });
+    expect(await b.client.status('id-1')).toMatchObject({ status: 'retrying', runAt: startMs + year });
+  });
+
+  it('a job that is given back for its time waits 366 days at most, and is then looked at again', async () => {
+    const b = bench({ jobs: [job()] });
+    await b.put(envelope({ schedule: startMs + 3 * year }));
+    expect(await b.next()).toMatchObject({ outcome: 'requeued', settled: true, delayMs: year });
+  });
+
+  it('a delay longer than its queue can hold is what the queue can hold', async () => {
+    const one = throwing(new RetryAfterError(3_600_000));
+    const b = bench({ jobs: [one] });
+    const limits = { ...b.backend.limits, maxDelayMs: 900_000 };
+    const client = connect(b.app, { ...b.backend, limits });
+    await client.enqueue(one, {});
+    const result = await attempt(b.app, { client, settler: b.backend }, await b.take());
+    expect(result).toMatchObject({ outcome: 'requeued', settled: true, delayMs: 900_000 });
   });
 
   it.each([
