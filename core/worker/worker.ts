@@ -3,14 +3,17 @@
  * that must go on while jobs run (renewal, reaping, cancels, heartbeats) is in maintenance.ts.
  */
 
+import { once } from 'node:events';
 import type { App } from '../app/app.ts';
 import type { AttemptPorts } from '../attempt/attempt.ts';
 import { createRun, type Run } from '../attempt/run.ts';
+import { within } from '../base/clock.ts';
 import type { StopReason } from '../base/events.ts';
 import { backendError } from '../base/failure.ts';
 import type { Ack, JobLease } from '../contract/queue.ts';
 import { connect } from '../enqueue/connect.ts';
 import { attempt } from '../flow.ts';
+import { forEach } from '../kit/parallel.ts';
 import { endIsolates, refuseInsideIsolate } from '../sandbox/run-isolated.ts';
 import { groupAcks } from './ack-groups.ts';
 import { startMaintenance } from './maintenance.ts';
@@ -33,6 +36,9 @@ const sameKeyPressMs = 250;
  * Redis and beanstalkd were a tenth slower, and a worker was 3 to 5 MB larger.
  */
 const mostPerTurn = 64;
+
+/** What has not come to its end is left to its lease. */
+const leave = (): void => {};
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -244,31 +250,39 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
     return done;
   }
 
+  /** Takes `drainMs` and two times `graceMs` at most, also when nothing answers. */
   async function drain(): Promise<WorkerSummary> {
-    await feeding;
-    await release(state.buffer.map(({ lease }) => lease));
-    state.buffer = [];
-    await allEnded(settings.drainMs);
+    const { drainMs } = settings;
+    const endAt = clock.now() + drainMs + 2 * graceMs;
+    const handingBack = handBack();
+    await Promise.all([allEnded(drainMs), within(clock, drainMs, handingBack, leave)]);
     for (const run of running) run.interrupt('shutdown');
     await allEnded(graceMs);
     for (const run of running) run.end('shutdown');
     await allEnded(graceMs); // only a backend that does not answer can use this up
     acks.stop();
-    await endIsolates(app);
     maintenance.stop();
+    const last = [handingBack, endIsolates(app), client.stores.workers.remove(state.id)];
+    await within<unknown>(clock, endAt - clock.now(), Promise.allSettled(last), leave);
     // After a signal the listeners stay: its second copy may arrive when the drain is already over.
     if (signalledAt === null) for (const signal of settings.signals) process.off(signal, onSignal);
-    await client.stores.workers.remove(state.id).catch(() => {});
     const summary = { reason: reason!, counts, released };
     events.emit({ type: 'worker.stopped', worker: state.id, ...summary });
     return { ...summary, durationMs: clock.now() - state.startedAt };
   }
 
-  async function release(leases: readonly JobLease[]): Promise<void> {
-    for (const lease of leases) {
+  /** Releases what was fetched and has not begun. */
+  async function handBack(): Promise<void> {
+    await feeding;
+    await release(state.buffer.map(({ lease }) => lease));
+    state.buffer = [];
+  }
+
+  function release(leases: readonly JobLease[]): Promise<void> {
+    return forEach(leases, async (lease) => {
       const settled = await backend.nack(lease, { delayMs: 0, countAttempt: false }).catch(() => false);
       if (settled) released++;
-    }
+    });
   }
 
   async function allEnded(withinMs: number): Promise<void> {
@@ -300,6 +314,6 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
   events.emit({ type: 'worker.started', worker: state.id, backend: backend.name, queues, concurrency });
   const maintenance = startMaintenance(state);
   const feeding = feed();
-  const done = feeding.then(drain);
+  const done = once(stopping.signal, 'abort').then(drain);
   return { id: state.id, running: () => running.size, stop: (why = 'stopped') => stop(why), done };
 }

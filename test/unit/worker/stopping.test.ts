@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { WorkerSummary } from '../../../core/index.ts';
 import { createBench, settle } from './kit.ts';
 
 describe('a worker that stops', () => {
@@ -70,6 +71,68 @@ describe('a worker that stops', () => {
     t.running[0]!.finish();
     expect(await stopped).toMatchObject({ released: 3, counts: { acked: 1 } });
     expect((await t.backend.admin!.stats('default'))[0]).toMatchObject({ ready: 3, leased: 0 });
+  });
+
+  it('hands back what it had fetched ahead side by side, within the drain time', async () => {
+    const t = createBench();
+    await t.enqueue(101);
+    const nack: typeof t.backend.nack = async (...args) => {
+      await new Promise<void>((resolve) => t.clock.after(300, resolve));
+      return t.backend.nack(...args);
+    };
+    const worker = t.start({
+      backend: { ...t.backend, nack },
+      concurrency: 1,
+      prefetch: 100,
+      drainMs: 5_000,
+    });
+    await settle();
+    let summary: WorkerSummary | null = null;
+    void worker.stop().then((ended) => {
+      summary = ended;
+    });
+    await settle();
+    t.running[0]!.finish();
+    await t.pass(5_000, 100);
+    expect(summary).toMatchObject({ released: 100, counts: { acked: 1 } });
+  });
+
+  it('ends within drainMs and two seconds when its server is silent', async () => {
+    const t = createBench();
+    await t.enqueue(30);
+    let silent = false;
+    let fetches = 0;
+    const never = new Promise<never>(() => {});
+    const mute =
+      <Args extends unknown[], Answer>(verb: (...args: Args) => Promise<Answer>) =>
+      (...args: Args): Promise<Answer> =>
+        silent ? never : verb(...args);
+    const { workers } = t.backend.stores!;
+    const store = { workers: { ...workers, remove: mute(workers.remove) } };
+    const backend = {
+      ...t.backend,
+      // The one under way when the worker stops is not ended by the stop.
+      fetch: (request: Parameters<typeof t.backend.fetch>[0]) =>
+        fetches++ === 0 ? t.backend.fetch(request) : never,
+      ack: mute(t.backend.ack),
+      nack: mute(t.backend.nack),
+      renew: mute(t.backend.renew),
+      reapExpired: mute(t.backend.reapExpired),
+    };
+    const worker = t.start({ backend, store, concurrency: 20, prefetch: 40, drainMs: 5_000 });
+    await settle();
+    expect([worker.running(), fetches]).toEqual([20, 2]);
+    silent = true;
+    let ended = false;
+    void worker.stop().then(() => {
+      ended = true;
+    });
+    await settle();
+    await t.pass(4_900, 100);
+    expect(ended).toBe(false);
+    await t.pass(2_100, 100);
+    await t.pass(1); // timers of 0 ms
+    expect(ended).toBe(true);
   });
 
   it('goes on renewing leases while it drains', async () => {
