@@ -15,8 +15,12 @@ interface Cursor {
 const graceMs = 90_000;
 /** One tick enqueues at most so many moments of one schedule; the next tick goes on. */
 const maxPerTick = 1000;
-const holdMs = 60_000;
+/** A host that dies in a tick keeps the others out for so long. */
+const holdMs = 15_000;
 const keepCursorMs = 400 * 86_400_000; // longer than a year: a yearly schedule must find its cursor again
+
+/** Since when the lock of another host has kept this one out of a schedule. */
+const keptOut = new WeakMap<Schedule, number>();
 
 /** What `tick()` does. */
 export async function enqueueSchedules(app: App, client: Client, now: number): Promise<string[]> {
@@ -37,12 +41,22 @@ async function tickOne(app: App, client: Client, schedule: Schedule, now: number
   const key = `schedule:${schedule.name}`;
   const owner = app.newId();
   const claim = await keys.claim(key, owner, now + holdMs);
-  if (claim.state !== 'claimed') return []; // another host is at it
+  if (claim.state !== 'claimed') {
+    if (!keptOut.has(schedule)) keptOut.set(schedule, now);
+    return []; // another host is at it, or has died
+  }
   // A schedule that was never seen before starts now: deploying a yearly report must not run last year's.
   let cursor: Cursor = claim.value === null ? { at: now, lastId: null } : JSON.parse(claim.value);
   const ids: string[] = [];
+  const startedAt = app.clock.now();
+  let heldUntil = now + holdMs;
   try {
     for (const dueAt of await momentsSince(schedule, cursor.at, now)) {
+      const at = now + app.clock.now() - startedAt;
+      if (at > heldUntil - holdMs / 2) {
+        heldUntil = at + holdMs;
+        if (!(await keys.extend(key, owner, heldUntil))) break; // another host goes on from the last cursor
+      }
       const busy =
         schedule.overlap === 'skip' && cursor.lastId !== null && (await records.get(cursor.lastId));
       if (busy && busy.finishedAt === null) {
@@ -59,6 +73,7 @@ async function tickOne(app: App, client: Client, schedule: Schedule, now: number
     }
     // Never back: a host whose clock is behind must not enqueue a moment again.
     if (ids.length < maxPerTick) cursor = { at: Math.max(cursor.at, now), lastId: cursor.lastId };
+    keptOut.delete(schedule);
   } finally {
     const keep = { value: JSON.stringify(cursor), keepUntil: now + keepCursorMs };
     await keys.release(key, owner, keep);
@@ -80,15 +95,17 @@ async function lastStretch(schedule: Schedule, since: number, now: number): Prom
 
 async function momentsSince(schedule: Schedule, since: number, now: number): Promise<number[]> {
   const moments: number[] = [];
+  // What fell due while a lock kept this host out is not missed: it would have ticked.
+  const until = Math.max(keptOut.get(schedule) ?? now, now - graceMs);
   const from =
     schedule.missed === 'all'
       ? since
       : schedule.missed === 'skip'
         ? Math.max(since, now - graceMs)
-        : await lastStretch(schedule, since, now);
+        : await lastStretch(schedule, since, until);
   let at = await schedule.nextAfter(from);
   while (at !== null && at <= now) {
-    if (schedule.missed === 'one') moments.length = 0;
+    if (schedule.missed === 'one' && at <= until) moments.length = 0;
     moments.push(at);
     if (moments.length === maxPerTick) break;
     at = await schedule.nextAfter(at);
