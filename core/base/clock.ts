@@ -12,6 +12,9 @@ export interface Clock {
 /** `setTimeout` holds 31 bits; a longer delay would fire at once. */
 const longestTimerMs = 2_147_483_647;
 
+/** The last moment that a `Date` can tell. */
+export const latestMs = 8.64e15;
+
 export const systemClock: Clock = {
   now: Date.now,
   after(delayMs, run) {

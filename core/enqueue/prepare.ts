@@ -7,6 +7,7 @@ import type { EnqueueOptions } from '../app/options.ts';
 import { priorityOf } from '../app/options.ts';
 import { validate } from '../app/schema.ts';
 import { checkQueue } from '../base/checks.ts';
+import { latestMs } from '../base/clock.ts';
 import { LongshoreError, shown } from '../base/errors.ts';
 import { toError } from '../base/failure.ts';
 import { assertJson } from '../base/json.ts';
@@ -123,8 +124,7 @@ function notBeforeOf(options: EnqueueOptions, now: number, limits: BackendLimits
     throw option(`runAt to be a valid date, got ${shown(runAt)}`);
   }
   const at = delayMs !== undefined ? now + Math.ceil(delayMs) : runAt!.getTime();
-  if (!Number.isSafeInteger(at))
-    throw option(`delayMs to end in a representable time, got ${shown(delayMs)}`);
+  if (at > latestMs) throw option(`delayMs to end in a time that a date can tell, got ${shown(delayMs)}`);
   if (at <= now) return null;
   if (limits.maxDelayMs !== null && at - now > limits.maxDelayMs) {
     throw new LongshoreError(

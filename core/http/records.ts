@@ -1,6 +1,7 @@
 /** `GET` and `DELETE /jobs/:id`. */
 
 import { namePattern } from '../base/checks.ts';
+import { latestMs } from '../base/clock.ts';
 import { shown } from '../base/errors.ts';
 import { backendError } from '../base/failure.ts';
 import type { AttemptReport } from '../contract/outcome.ts';
@@ -76,4 +77,5 @@ function attemptOf(report: AttemptReport, stacks: boolean): Record<string, unkno
   };
 }
 
-const iso = (at: number): string => new Date(at).toISOString();
+/** A record may say more than a date can: a store holds any number. */
+const iso = (at: number): string => new Date(Math.min(at, latestMs)).toISOString();

@@ -96,10 +96,18 @@ describe('time', () => {
     expect(await refused(job(), {}, options)).toBe(`OPTION: Expected ${expected}.`);
   });
 
-  it('beyond what a number can tell is refused, and the message names delayMs', async () => {
-    expect(await refused(job(), {}, { delayMs: 1e300 })).toMatch(
-      /^OPTION: Expected delayMs .+ got 1e\+300\.$/,
-    );
+  it.each([1e300, 8.9e15, 8_640_000_000_000_001 - startMs])(
+    'beyond what a date can tell is refused, and the message names delayMs: %d',
+    async (delayMs) => {
+      expect(await refused(job(), {}, { delayMs })).toMatch(/^OPTION: Expected delayMs .+ got [\de.+]+\.$/);
+    },
+  );
+
+  it('may end at the last moment that a date can tell', async () => {
+    const b = bench({ jobs: [job()] });
+    const delayMs = 8_640_000_000_000_000 - startMs;
+    const { id } = await b.client.enqueue(b.app.jobs.get('work')!, {}, { delayMs });
+    expect((await b.client.status(id))!.runAt).toBe(8_640_000_000_000_000);
   });
 
   it('beyond what the backend can wait is refused', async () => {

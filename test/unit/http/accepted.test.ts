@@ -209,6 +209,17 @@ describe('POST /jobs', () => {
 });
 
 describe('GET /jobs/:id', () => {
+  it('shows a time that no date can tell as the last one that a date can', async () => {
+    const { client, backend, send } = createBench();
+    const { id } = await client.enqueue(invoice, { invoiceId: '1' });
+    const [lease] = await backend.fetch({ queues: ['mail'], max: 1, leaseMs: 60_000, waitMs: 0 });
+    await backend.nack(lease!, { delayMs: 8.9e15, countAttempt: true });
+    expect(await send(`/jobs/${id}`)).toMatchObject({
+      status: 200,
+      body: { runAt: '+275760-09-13T00:00:00.000Z' },
+    });
+  });
+
   it('shows status, attempts and progress, with times in RFC 3339 and without stack traces', async () => {
     const bench = createBench();
     const { id } = await bench.client.enqueue(invoice, { invoiceId: '1' });
