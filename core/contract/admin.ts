@@ -46,6 +46,8 @@ export interface QueueAdmin {
   readonly deadLetters: DeadLetters;
   /** Tells a backend that cannot list its queues which there are. Asks nothing of the service. */
   know?(queues: readonly string[]): Promise<void>;
+  /** Throws `CONFIG` where the service's own settings of a queue would end jobs before their last retry. */
+  check?(maxRetriesOf: (queue: string) => number): Promise<void>;
   /** All queues ever used, or only the one named. */
   stats(queue?: string): Promise<QueueStats[]>;
   /** The next messages in the order in which they would be fetched, ready before delayed. */

@@ -2,6 +2,7 @@
 
 import { config } from '../../../core/base/errors.ts';
 import type { QueueAdmin, QueueStats } from '../../../core/contract/admin.ts';
+import { checkQueue } from './check.ts';
 import type { Connection } from './connection.ts';
 import { deadLettersOf } from './dead-letters.ts';
 
@@ -17,6 +18,9 @@ export function adminOf(connection: Connection): Admin {
           // Where a list of URLs is given, other queues do not exist.
         }
       }
+    },
+    async check(maxRetriesOf) {
+      for (const { name } of connection.queues.all()) await checkQueue(connection, name, maxRetriesOf(name));
     },
     stats: (queue) => statsOf(connection, queue),
     deadLetters: deadLettersOf(connection),

@@ -20,7 +20,7 @@ export interface SqsBackend extends QueueBackend {
   /** Makes leases of messages that Lambda has received. Sends on those that came too early. */
   readonly accept: Acceptor['accept'];
   readonly admin: QueueAdmin;
-  /** Throws `CONFIG` unless these queues and their dead-letter queues exist. @default every queue configured */
+  /** Throws `CONFIG` unless these queues and their dead-letter queues are as they have to be. @default every queue configured */
   check(queues?: readonly string[]): Promise<void>;
 }
 
@@ -75,8 +75,8 @@ export function sqs(options: SqsOptions): SqsBackend {
     queues,
     ...verbsOf<Acceptor>(['accept'], acceptor),
     async check(names = queues.all().map(({ name }) => name)) {
-      const { check } = await receiver();
-      for (const queue of names) await check(queue);
+      const { checkQueue } = await import('./check.ts');
+      for (const queue of names) await checkQueue(connection, queue);
     },
 
     ...verbsOf<JobSender>(['enqueue'], sender),
@@ -84,7 +84,10 @@ export function sqs(options: SqsOptions): SqsBackend {
     reapExpired: async () => 0, // SQS does it itself
     ...verbsOf<JobSettler>(['ack', 'nack', 'abandon', 'renew'], settler),
     admin: {
-      ...verbsOf<Omit<Admin, 'deadLetters'>>(['stats', 'know', 'peek', 'clear', 'pause', 'resume'], admin),
+      ...verbsOf<Omit<Admin, 'deadLetters'>>(
+        ['stats', 'check', 'know', 'peek', 'clear', 'pause', 'resume'],
+        admin,
+      ),
       deadLetters: verbsOf(['list', 'retry', 'discard'], async () => (await admin()).deadLetters),
     },
     async close() {

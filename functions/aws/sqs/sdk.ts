@@ -45,6 +45,7 @@ interface ReceiveRequest {
 
 type QueueAttribute =
   | 'QueueArn'
+  | 'RedrivePolicy'
   | 'ApproximateNumberOfMessages'
   | 'ApproximateNumberOfMessagesDelayed'
   | 'ApproximateNumberOfMessagesNotVisible';

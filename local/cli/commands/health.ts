@@ -89,7 +89,10 @@ async function check(name: Check['name'], ask: () => Promise<Answer>): Promise<C
 }
 
 async function reach({ session }: Pick<Input, 'session'>): Promise<Answer> {
-  const { backend, stores } = await session.client();
+  const { app, backend, stores } = await session.client();
+  const maxRetriesOf = (name: string): number =>
+    Math.max(0, ...[...app.jobs.values()].filter(({ queue }) => queue === name).map((job) => job.maxRetries));
+  await backend.admin?.check?.(maxRetriesOf);
   if (backend.admin) await backend.admin.stats();
   else await stores.records.get('health');
   return [true, `${backend.name} answers`];

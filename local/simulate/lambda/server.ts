@@ -13,7 +13,7 @@ export async function startLocalSqs() {
 }
 
 /** fauxqs 2.4.1 refuses what lies beyond U+FFFF, because its pattern counts halves of pairs; SQS takes it. */
-async function allowAllCharacters(): Promise<void> {
+export async function allowAllCharacters(): Promise<void> {
   const folder = dirname(fileURLToPath(import.meta.resolve('fauxqs')));
   const path = pathToFileURL(join(folder, 'sqs/sqsTypes.js')).href;
   const types: unknown = await import(/* @vite-ignore */ path).catch(() => null);

@@ -15,6 +15,7 @@ export interface SqsBench {
   readonly url: string;
   readonly deadLetterUrl: string;
   readonly arn: string;
+  readonly deadLetterArn: string;
   /** That of a FIFO queue. */
   readonly keys: KeyStore;
   /** Requests so far, by the name of their command. */
@@ -41,8 +42,12 @@ export async function openBench(
   const deadLetterUrl = await endpoint.createQueue(`${series}-dlq${end}`, kind);
   const url = await endpoint.createQueue(`${series}${end}`, { ...kind, ...attributes });
   const { client } = endpoint;
-  const command = new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: ['QueueArn'] });
-  const arn = (await client.send(command)).Attributes!.QueueArn!;
+  const arnOf = async (QueueUrl: string) => {
+    const command = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['QueueArn'] });
+    return (await client.send(command)).Attributes!.QueueArn!;
+  };
+  const arn = await arnOf(url);
+  const deadLetterArn = await arnOf(deadLetterUrl);
   const requests = new Map<string, number>();
   client.middlewareStack.add(
     (next, context) => (args) => {
@@ -68,6 +73,7 @@ export async function openBench(
     url,
     deadLetterUrl,
     arn,
+    deadLetterArn,
     keys,
     requests,
     message(change = {}) {

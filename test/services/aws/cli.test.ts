@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { SendMessageCommand } from '@aws-sdk/client-sqs';
+import { SendMessageCommand, SetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createSqsQueues } from '../../../functions/aws/index.ts';
 import { makeProject, root, shopConfig } from '../../e2e/cli/kit.ts';
@@ -125,6 +125,25 @@ describe('longshore on SQS', { timeout: 120_000 }, () => {
     });
     expect((await line('work --drain --no-schedules')).code).toBe(1);
     expect((await line('status mail')).data.queues).toMatchObject([{ queue: 'mail', ready: 0, dead: 3 }]);
+  });
+
+  it('calls a queue unhealthy that gives its jobs up before their last retry', async () => {
+    const QueueUrl = queues.mail!;
+    const deadLetterTargetArn = `arn:aws:sqs:us-east-1:000000000000:${prefix}mail-dlq`;
+    const redrive = (policy: string) =>
+      endpoint.client.send(
+        new SetQueueAttributesCommand({ QueueUrl, Attributes: { RedrivePolicy: policy } }),
+      );
+    await redrive(JSON.stringify({ deadLetterTargetArn, maxReceiveCount: 2 }));
+    const { code, data } = await line('health --min-workers 0');
+    await redrive('');
+    expect(code).toBe(1);
+    expect(data.checks).toContainEqual({
+      name: 'backend',
+      ok: false,
+      detail: expect.stringMatching(/^CONFIG: Expected maxReceiveCount of queue "mail" .* or more, got 2/),
+    });
+    expect((await line('health --min-workers 0')).code).toBe(0);
   });
 
   it('lists, retries and discards dead letters', async () => {

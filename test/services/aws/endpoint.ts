@@ -1,10 +1,10 @@
 /**
- * Where the SQS of these tests is: fauxqs in this process, whose time the tests own, or whatever SQS_ENDPOINT names
+ * Where the SQS of these tests is: fauxqs with AWS's FIFO rules in this process, whose time the tests own, or whatever SQS_ENDPOINT names
  * (LocalStack, ElasticMQ), where time is real. Never the cloud, unless LONGSHORE_ALLOW_AWS=1 says so.
  */
 
 import { CreateQueueCommand, DeleteQueueCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { startLocalSqs } from '../../../local/simulate/lambda/server.ts';
+import { startStrictSqs } from '../../kit/servers/strict-sqs.ts';
 
 export interface Endpoint {
   readonly url: string;
@@ -36,7 +36,7 @@ export function refuseRemote(url: string, forced = process.env.LONGSHORE_ALLOW_A
 export async function openEndpoint(): Promise<Endpoint> {
   const given = process.env.SQS_ENDPOINT;
   if (given) refuseRemote(given);
-  const server = given ? null : await startLocalSqs();
+  const server = given ? null : await startStrictSqs();
   const url = given ?? server!.url;
   // What the SDK would otherwise look for in the environment, where it could find somebody's real account.
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
