@@ -1,20 +1,8 @@
 /** The only file that imports the SDK. It is loaded on first use: that takes ten times as long as all the rest. */
 
-import {
-  type AttributeValue,
-  BatchGetItemCommand,
-  CreateTableCommand,
-  DeleteItemCommand,
-  DescribeTableCommand,
-  DynamoDBClient,
-  GetItemCommand,
-  PutItemCommand,
-  QueryCommand,
-  UpdateTimeToLiveCommand,
-  waitUntilTableExists,
-} from '@aws-sdk/client-dynamodb';
+import type { AttributeValue, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { guarded } from '../lambda/guard.ts';
-import { localAccess, settingsFor } from '../sdk-client.ts';
+import { localAccess, optional, settingsFor } from '../sdk-client.ts';
 import type { DynamoTableOptions } from './options.ts';
 import { type DynamoTable, indexName, partitionKey, sortKey } from './table.ts';
 
@@ -34,14 +22,15 @@ export interface IndexQuery {
 }
 
 /** The requests Longshore makes. */
-export type DynamoApi = ReturnType<typeof openApi>;
+export type DynamoApi = Awaited<ReturnType<typeof openApi>>;
 
 /** At most so many keys in one BatchGetItem. */
 const batchSize = 100;
 const timeoutMs = 5_000;
 
-export function openApi({ table: TableName, client: given, ...target }: DynamoTableOptions) {
-  const own = () => new DynamoDBClient({ ...localAccess(target), ...settingsFor(target, timeoutMs) });
+export async function openApi({ table: TableName, client: given, ...target }: DynamoTableOptions) {
+  const sdk = await import('@aws-sdk/client-dynamodb').catch(optional);
+  const own = () => new sdk.DynamoDBClient({ ...localAccess(target), ...settingsFor(target, timeoutMs) });
   const client = guarded((given as DynamoDBClient | undefined) ?? own());
 
   async function readBatch(pks: readonly string[]): Promise<Item[]> {
@@ -49,7 +38,7 @@ export function openApi({ table: TableName, client: given, ...target }: DynamoTa
     let keys = [...new Set(pks)].map((pk): Attributes => ({ pk: { S: pk } }));
     for (let pauseMs = 20; keys.length > 0; pauseMs = Math.min(1_000, pauseMs * 2)) {
       const RequestItems = { [TableName]: { Keys: keys, ConsistentRead: true } };
-      const answer = await client.send(new BatchGetItemCommand({ RequestItems }));
+      const answer = await client.send(new sdk.BatchGetItemCommand({ RequestItems }));
       found.push(...(answer.Responses?.[TableName] ?? []).map(itemOf));
       keys = answer.UnprocessedKeys?.[TableName]?.Keys ?? [];
       // An answer holds 16 MB, and less when the table is short of capacity.
@@ -63,7 +52,7 @@ export function openApi({ table: TableName, client: given, ...target }: DynamoTa
     async read(pks: readonly string[]): Promise<Item[]> {
       if (pks.length === 1) {
         const Key = { pk: { S: pks[0]! } };
-        const { Item } = await client.send(new GetItemCommand({ TableName, Key, ConsistentRead: true }));
+        const { Item } = await client.send(new sdk.GetItemCommand({ TableName, Key, ConsistentRead: true }));
         return Item ? [itemOf(Item)] : [];
       }
       const batches = [];
@@ -73,11 +62,11 @@ export function openApi({ table: TableName, client: given, ...target }: DynamoTa
     /** `over`: the version that was read, `null` = there is none. @default any. `false`: somebody else was first. */
     write: (item: Item, over?: string | null): Promise<boolean> =>
       unlessOvertaken(
-        client.send(new PutItemCommand({ TableName, Item: attributesOf(item), ...expecting(over) })),
+        client.send(new sdk.PutItemCommand({ TableName, Item: attributesOf(item), ...expecting(over) })),
       ),
     remove: (pk: string, over?: string): Promise<boolean> =>
       unlessOvertaken(
-        client.send(new DeleteItemCommand({ TableName, Key: { pk: { S: pk } }, ...expecting(over) })),
+        client.send(new sdk.DeleteItemCommand({ TableName, Key: { pk: { S: pk } }, ...expecting(over) })),
       ),
     /** Items of one index partition, last sort key first. */
     async query({ partition, from = '', where = '', values = {}, max }: IndexQuery): Promise<Item[]> {
@@ -86,7 +75,7 @@ export function openApi({ table: TableName, client: given, ...target }: DynamoTa
       let ExclusiveStartKey: Attributes | undefined;
       do {
         const answer = await client.send(
-          new QueryCommand({
+          new sdk.QueryCommand({
             TableName,
             IndexName: indexName,
             KeyConditionExpression: '#partition = :partition AND #sort >= :from',
@@ -113,16 +102,16 @@ export function openApi({ table: TableName, client: given, ...target }: DynamoTa
     async create({ TimeToLiveSpecification, ...definition }: DynamoTable, shared: boolean): Promise<void> {
       let isOurs = true;
       try {
-        await client.send(new CreateTableCommand(definition));
+        await client.send(new sdk.CreateTableCommand(definition));
       } catch (error) {
         if (!shared || (error as Error).name !== 'ResourceInUseException') throw error;
         isOurs = false;
       }
       const patience = { client, maxWaitTime: 120, minDelay: 1, maxDelay: 2 };
-      await waitUntilTableExists(patience, { TableName });
+      await sdk.waitUntilTableExists(patience, { TableName });
       if (!isOurs) return;
       try {
-        await client.send(new UpdateTimeToLiveCommand({ TableName, TimeToLiveSpecification }));
+        await client.send(new sdk.UpdateTimeToLiveCommand({ TableName, TimeToLiveSpecification }));
       } catch (error) {
         // Some local servers delete nothing by themselves. What is past its time is not shown there either.
         if ((error as Error).name !== 'UnknownOperationException') throw error;
@@ -131,7 +120,7 @@ export function openApi({ table: TableName, client: given, ...target }: DynamoTa
     /** Its keys and its indexes' keys, like `table.pk` and `shelves.shelf`; `null` = there is no table. */
     async keys(): Promise<readonly string[] | null> {
       try {
-        const { Table } = await client.send(new DescribeTableCommand({ TableName }));
+        const { Table } = await client.send(new sdk.DescribeTableCommand({ TableName }));
         const indexes = Table?.GlobalSecondaryIndexes ?? [];
         const parts = [{ IndexName: 'table', KeySchema: Table?.KeySchema ?? [] }, ...indexes];
         return parts.flatMap(({ IndexName, KeySchema = [] }) =>

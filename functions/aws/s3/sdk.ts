@@ -1,16 +1,22 @@
 /** The only file that imports the SDK. It is loaded on first use: that takes ten times as long as all the rest. */
 
-import { DeleteObjectCommand, GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import type { S3Client } from '@aws-sdk/client-s3';
 import type { PayloadStore } from '../../../core/contract/store.ts';
 import { guarded } from '../lambda/guard.ts';
-import { settingsFor } from '../sdk-client.ts';
+import { optional, settingsFor } from '../sdk-client.ts';
 import type { S3PayloadsOptions } from './options.ts';
 
 const timeoutMs = 30_000;
 
-export function openS3({ bucket: Bucket, client: given, ...target }: S3PayloadsOptions): PayloadStore {
+export async function openS3({
+  bucket: Bucket,
+  client: given,
+  ...target
+}: S3PayloadsOptions): Promise<PayloadStore> {
+  const sdk = await import('@aws-sdk/client-s3').catch(optional);
+  const { DeleteObjectCommand, GetObjectCommand, PutObjectCommand } = sdk;
   const forcePathStyle = target.endpoint !== undefined;
-  const own = () => new S3Client({ ...settingsFor(target, timeoutMs), forcePathStyle });
+  const own = () => new sdk.S3Client({ ...settingsFor(target, timeoutMs), forcePathStyle });
   const client = guarded((given as S3Client | undefined) ?? own());
   return {
     async put(Key, Body) {

@@ -1,8 +1,8 @@
 /** The only file that imports the Scheduler's SDK. It is loaded on first use. */
 
-import { CreateScheduleCommand, SchedulerClient } from '@aws-sdk/client-scheduler';
+import type { SchedulerClient } from '@aws-sdk/client-scheduler';
 import { guarded } from '../lambda/guard.ts';
-import { settingsFor } from '../sdk-client.ts';
+import { optional, settingsFor } from '../sdk-client.ts';
 import type { SchedulerOptions } from './options.ts';
 
 export interface OneTime {
@@ -18,8 +18,11 @@ const timeoutMs = 5_000;
 /** EventBridge tries for one day, and then uses the dead-letter queue. */
 const longestLateSeconds = 86_400;
 
-export function openScheduler(region: string | undefined, options: SchedulerOptions) {
+export async function openScheduler(region: string | undefined, options: SchedulerOptions) {
   const { roleArn, groupName = 'default', endpoint, client: given } = options;
+  const { CreateScheduleCommand, SchedulerClient } = await import('@aws-sdk/client-scheduler').catch(
+    optional,
+  );
   const own = () => new SchedulerClient(settingsFor({ region, endpoint }, timeoutMs));
   const client = guarded((given as SchedulerClient | undefined) ?? own());
   return {

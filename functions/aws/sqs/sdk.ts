@@ -3,18 +3,9 @@
  * the SDK. It is loaded on first use: that takes ten times as long as all the rest.
  */
 
-import {
-  ChangeMessageVisibilityBatchCommand,
-  CreateQueueCommand,
-  DeleteMessageBatchCommand,
-  GetQueueAttributesCommand,
-  PurgeQueueCommand,
-  ReceiveMessageCommand,
-  SendMessageBatchCommand,
-  SQSClient,
-} from '@aws-sdk/client-sqs';
+import type { SQSClient } from '@aws-sdk/client-sqs';
 import { guarded } from '../lambda/guard.ts';
-import { localAccess, settingsFor } from '../sdk-client.ts';
+import { localAccess, optional, settingsFor } from '../sdk-client.ts';
 import { type Attributes, attributeNames, type ReceivedMessage, systemAttributeNames } from './attributes.ts';
 import type { EntryFailure, Numbered } from './batches.ts';
 import type { ConnectionOptions } from './options.ts';
@@ -50,17 +41,18 @@ type QueueAttribute =
   | 'ApproximateNumberOfMessagesDelayed'
   | 'ApproximateNumberOfMessagesNotVisible';
 
-export type SqsApi = ReturnType<typeof openSqs>;
+export type SqsApi = Awaited<ReturnType<typeof openSqs>>;
 
 /** A long poll takes 20 s. */
 const timeoutMs = 30_000;
 
 /** Batches answer with the entries that failed. Rejects with the SDK's own errors. */
-export function openSqs(region: string | undefined, options: ConnectionOptions) {
+export async function openSqs(region: string | undefined, options: ConnectionOptions) {
   const { client: given, endpoint } = options;
+  const sdk = await import('@aws-sdk/client-sqs').catch(optional);
   const target = { region, endpoint };
   const own = () =>
-    new SQSClient({
+    new sdk.SQSClient({
       ...localAccess(target),
       ...settingsFor(target, timeoutMs),
       // With an endpoint of your own the URLs only name the queues.
@@ -70,14 +62,14 @@ export function openSqs(region: string | undefined, options: ConnectionOptions) 
   return {
     async send(QueueUrl: string, entries: readonly Numbered<SendEntry>[]): Promise<EntryFailure[]> {
       const { Failed = [] } = await client.send(
-        new SendMessageBatchCommand({ QueueUrl, Entries: [...entries] }),
+        new sdk.SendMessageBatchCommand({ QueueUrl, Entries: [...entries] }),
       );
       return Failed;
     },
     /** With Longshore's attributes, and no others. */
     async receive(request: ReceiveRequest): Promise<ReceivedMessage[]> {
       const { Messages = [] } = await client.send(
-        new ReceiveMessageCommand({
+        new sdk.ReceiveMessageCommand({
           ...request,
           MessageAttributeNames: [...attributeNames],
           MessageSystemAttributeNames: [...systemAttributeNames],
@@ -87,13 +79,13 @@ export function openSqs(region: string | undefined, options: ConnectionOptions) 
     },
     async delete(QueueUrl: string, entries: readonly Numbered<DeleteEntry>[]): Promise<EntryFailure[]> {
       const { Failed = [] } = await client.send(
-        new DeleteMessageBatchCommand({ QueueUrl, Entries: [...entries] }),
+        new sdk.DeleteMessageBatchCommand({ QueueUrl, Entries: [...entries] }),
       );
       return Failed;
     },
     async hide(QueueUrl: string, entries: readonly Numbered<HideEntry>[]): Promise<EntryFailure[]> {
       const { Failed = [] } = await client.send(
-        new ChangeMessageVisibilityBatchCommand({ QueueUrl, Entries: [...entries] }),
+        new sdk.ChangeMessageVisibilityBatchCommand({ QueueUrl, Entries: [...entries] }),
       );
       return Failed;
     },
@@ -102,17 +94,17 @@ export function openSqs(region: string | undefined, options: ConnectionOptions) 
       names: readonly QueueAttribute[],
     ): Promise<Partial<Record<QueueAttribute, string>>> {
       const { Attributes = {} } = await client.send(
-        new GetQueueAttributesCommand({ QueueUrl, AttributeNames: [...names] }),
+        new sdk.GetQueueAttributesCommand({ QueueUrl, AttributeNames: [...names] }),
       );
       return Attributes;
     },
     /** For development. Resolves with the URL, also of a queue that exists. */
     async create(QueueName: string): Promise<string> {
-      const { QueueUrl } = await client.send(new CreateQueueCommand({ QueueName }));
+      const { QueueUrl } = await client.send(new sdk.CreateQueueCommand({ QueueName }));
       return QueueUrl!;
     },
     async purge(QueueUrl: string): Promise<void> {
-      await client.send(new PurgeQueueCommand({ QueueUrl }));
+      await client.send(new sdk.PurgeQueueCommand({ QueueUrl }));
     },
     close(): void {
       if (!given) client.destroy();

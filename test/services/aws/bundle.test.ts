@@ -1,11 +1,14 @@
 /** What a function carries: the sizes are promises of README.md, and a static import somewhere breaks them silently. */
 
-import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { execFile, execFileSync } from 'node:child_process';
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Bundled, bundleFunction } from '../../../infra/aws/bundle.ts';
+import { openEndpoint } from './endpoint.ts';
 
 let folder: string;
 let bundled: Bundled;
@@ -58,6 +61,57 @@ describe('the bundle of a worker', () => {
       /^(core\/(flow|app\/(cron|schedule)|attempt|enqueue\/(enqueue|offload|prepare)|envelope\/envelope|http|jobs|kit\/(long|per|parallel|records\/(?!lazy))|sandbox|scheduler\/scheduler|serverless\/(invocation|schedule)|worker)|functions\/aws\/(dynamo\/(?!index|table)|lambda\/(?!options)|sqs\/(accept|admin|batches|dead|dispatch|enqueue|receive|refunded|scheduler|sdk|send|settle))|local)\b/;
     expect(bundled.startInputs.filter((path) => rare.test(path))).toEqual([]);
     expect(bundled.startInputs).toContain('functions/aws/sqs/index.ts'); // the paths are still what the pattern is about
+  });
+});
+
+describe('an app that uses some services of AWS', () => {
+  const root = join(import.meta.dirname, '../../..');
+  let project: string;
+
+  beforeAll(async () => {
+    project = join(folder, 'project');
+    for (const room of ['core', 'functions/aws'])
+      await cp(join(root, room), join(project, room), { recursive: true });
+    await writeFile(join(project, 'package.json'), '{ "type": "module", "sideEffects": false }');
+    await mkdir(join(project, 'node_modules/@aws-sdk'), { recursive: true });
+    const sqs = 'node_modules/@aws-sdk/client-sqs';
+    await symlink(join(root, sqs), join(project, sqs));
+  });
+
+  const bundle = async (text: string) => {
+    await writeFile(join(project, 'entry.ts'), text);
+    const outfile = join(project, 'out/main.mjs');
+    const options = { bundle: true, format: 'esm', platform: 'node', logLevel: 'silent' } as const;
+    const banner = {
+      js: "import{createRequire as requireOf}from'node:module';const require=requireOf(import.meta.url);",
+    };
+    await build({ ...options, banner, entryPoints: [join(project, 'entry.ts')], outfile });
+    return outfile;
+  };
+
+  it.each([
+    "export { lambda, sqs } from './functions/aws/index.ts';",
+    "export * from './functions/aws/index.ts';",
+  ])('is bundled without the SDKs of the others: %s', async (text) =>
+    expect((await bundle(text)).endsWith('main.mjs')).toBe(true),
+  );
+
+  it('learns which SDK is missing when it needs one after all', async () => {
+    const endpoint = await openEndpoint();
+    const url = await endpoint.createQueue(`bundle-${process.pid}`);
+    const deadLetterUrl = await endpoint.createQueue(`bundle-${process.pid}-dlq`);
+    const main = await bundle(`
+      import { sqs } from './functions/aws/index.ts';
+      const scheduler = { roleArn: 'arn:aws:iam::123456789012:role/scheduler' };
+      const backend = sqs({ endpoint: ${JSON.stringify(endpoint.url)}, queues: { mail: ${JSON.stringify(url)} }, scheduler });
+      const message = { id: 'a', queue: 'mail', job: 'j', body: '{}', priority: 5, group: null, tenantId: null };
+      const notBefore = Date.now() + 3_600_000;
+      await backend.enqueue([{ ...message, notBefore }]).catch(({ code, message }) => console.log(code, message));
+      await backend.close();`);
+    const { stdout } = await promisify(execFile)(process.execPath, [main], { cwd: project });
+    expect(stdout).toMatch(/^CONFIG .*Install @aws-sdk\/client-scheduler/);
+    for (const one of [url, deadLetterUrl]) await endpoint.deleteQueue(one);
+    await endpoint.stop();
   });
 });
 
