@@ -3,6 +3,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { App } from '../../../core/app/app.ts';
 import type { Run } from '../../../core/attempt/run.ts';
+import type { LongshoreError } from '../../../core/base/errors.ts';
 import { backendError } from '../../../core/base/failure.ts';
 import type { Stores } from '../../../core/contract/store.ts';
 import type { Client } from '../../../core/enqueue/client.ts';
@@ -33,7 +34,12 @@ export function createRunning(app: App, options: RunningOptions) {
   const { log, drainMs } = options;
   const calls = new AsyncLocalStorage<HostContext>();
   const jobs = new Set<Run>();
+  /** By queue: whether its dead letters can be sent. */
+  const checks = new Map<string, Promise<void>>();
+  /** What ends the pauses of calls that have failed. */
+  const pauses = new Set<() => void>();
   let started: Started | null = null;
+  let draining = false;
 
   function write(line: string, level: LogLevel): void {
     const context = calls.getStore();
@@ -55,6 +61,21 @@ export function createRunning(app: App, options: RunningOptions) {
     return started;
   }
 
+  /**
+   * `start()` for a call of this queue. Also throws `CONFIG` when its dead letters cannot be sent: a job that fails for good would
+   * run until Service Bus moves its message, and its error would be lost. Without an answer jobs run, and the next call asks.
+   */
+  async function startFor(queue: string): Promise<Started> {
+    const { backend, client } = start();
+    const check = checks.get(queue) ?? backend.checkFailed(queue);
+    checks.set(queue, check);
+    await check.catch((error: LongshoreError) => {
+      checks.delete(queue);
+      if (error.code === 'CONFIG') throw error;
+    });
+    return { backend, client };
+  }
+
   /** Resolves when no job runs, at the latest after `ms`. */
   function idle(ms: number): Promise<void> {
     return new Promise((resolve) => {
@@ -70,6 +91,17 @@ export function createRunning(app: App, options: RunningOptions) {
   return {
     jobs,
     start,
+    startFor,
+    /** Ends early when the host stops this instance. */
+    async pause(ms: number): Promise<void> {
+      if (draining) return;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const cancel = app.clock.after(ms, resolve);
+      pauses.add(resolve);
+      await promise;
+      pauses.delete(resolve);
+      cancel();
+    },
     /** Runs `work`; events of that time go to the log of this call. */
     within: <T>(context: HostContext, work: () => Promise<T>): Promise<T> => calls.run(context, work),
     failed(during: string, error: unknown): void {
@@ -78,6 +110,8 @@ export function createRunning(app: App, options: RunningOptions) {
     },
     /** Lets jobs end, releases the others, closes connections. */
     async drain(): Promise<void> {
+      draining = true;
+      for (const end of pauses) end();
       for (const run of jobs) run.interrupt('shutdown');
       await idle(drainMs);
       for (const run of jobs) run.end('shutdown');

@@ -9,8 +9,9 @@ import type { Clock } from '../../../core/base/clock.ts';
 import { LongshoreError } from '../../../core/base/errors.ts';
 import { attempt } from '../../../core/flow.ts';
 import { startMaintenance } from '../../../core/serverless/invocation.ts';
+import { countOf } from '../service-bus/message.ts';
 import type { HostContext } from './host.ts';
-import type { Running, Started } from './running.ts';
+import type { Running } from './running.ts';
 import { deliveryFrom } from './trigger.ts';
 
 export interface WorkerOptions {
@@ -22,8 +23,15 @@ export interface WorkerOptions {
 
 /** How long a job counts as running after its process has died. Leases are renewed every third of it. */
 const leaseMs = 60_000;
-/** With a broken setting every call fails. The pause keeps messages from using up their deliveries within seconds. */
-const brokenPauseMs = 30_000;
+/**
+ * The host hands a message out again as soon as its call throws, and after `maxDeliveryCount` of them it is dead. So a call
+ * that fails waits first, while the host renews the lock. A job that is to run again has one delivery left at least: the
+ * first pause outlasts a short fault of a store or of the network. The later ones leave time to mend a setting.
+ */
+const firstPauseMs = 30_000;
+const longestPauseMs = 240_000;
+const pauseMs = (deliveryCount: number): number =>
+  Math.min(longestPauseMs, firstPauseMs * 2 ** (deliveryCount - 1));
 
 export type Worker = (message: unknown, context: HostContext) => Promise<void>;
 
@@ -32,23 +40,13 @@ export function createWorker(running: Running, queue: string, clock: Clock, opti
   checkInteger('functionTimeoutMs', functionTimeoutMs, 1_000);
   checkInteger('marginMs', marginMs, 0);
 
-  async function startOrWait(): Promise<Started> {
-    try {
-      return running.start();
-    } catch (error) {
-      await new Promise<void>((resolve) => clock.after(brokenPauseMs, resolve));
-      throw error;
-    }
-  }
-
-  async function handle(message: unknown, context: HostContext): Promise<void> {
+  async function handle(message: unknown, { triggerMetadata }: HostContext, endAt: number): Promise<void> {
+    const delivery = deliveryFrom(message, triggerMetadata);
     const startedAt = clock.now();
-    const delivery = deliveryFrom(message, context.triggerMetadata);
-    const { client, backend } = await startOrWait();
+    const { client, backend } = await running.startFor(queue);
     const lease = await backend.accept(queue, delivery, startedAt + leaseMs);
     if (!lease) return;
     const run = createRun(lease);
-    const endAt = startedAt + Math.max(0, functionTimeoutMs - marginMs);
     running.jobs.add(run);
     const maintenance = startMaintenance({
       client,
@@ -69,10 +67,14 @@ export function createWorker(running: Running, queue: string, clock: Clock, opti
 
   return (message, context) =>
     running.within(context, async () => {
+      const endAt = clock.now() + Math.max(0, functionTimeoutMs - marginMs);
       try {
-        await handle(message, context);
+        await handle(message, context, endAt);
       } catch (error) {
-        if (!isLost(error)) running.failed('settling', error);
+        if (isLost(error)) throw error;
+        running.failed('settling', error);
+        const deliveries = Math.max(1, countOf(context.triggerMetadata?.deliveryCount));
+        await running.pause(Math.min(pauseMs(deliveries), Math.max(0, endAt - clock.now())));
         throw error;
       }
     });

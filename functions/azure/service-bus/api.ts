@@ -52,6 +52,8 @@ export interface Entity {
 export interface ServiceBusApi {
   /** In as few batches as possible. One answer per message, in order: `null` = Service Bus has it. */
   send(queue: string, messages: readonly BusMessage[]): Promise<(unknown | null)[]>;
+  /** Opens a link, which needs the right to send. Rejects when that, or the queue, is missing. */
+  openSender(queue: string): Promise<void>;
   /** `waitMs` 0 = look once; otherwise it waits for one message and receives only that. */
   receive(entity: Entity, max: number, waitMs: number): Promise<ReceivedMessage[]>;
   complete(entity: Entity, holding: Holding): Promise<void>;

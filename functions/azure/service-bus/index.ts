@@ -32,10 +32,12 @@ export interface ServiceBusBackend extends QueueBackend {
   /** Settles such leases. The host itself completes the message when the function returns. */
   readonly pushed: JobSettler;
   /**
-   * Throws `CONFIG` unless these queues and their `-failed` queues exist and, as far as this key or identity has the Manage right
-   * to ask, have the right settings. @default every queue configured
+   * Throws `CONFIG` unless these queues and their `-failed` queues exist, this key or identity may send to them and receive
+   * from them and, as far as it has the Manage right to ask, they have the right settings. @default every queue configured
    */
   check(queues?: readonly string[]): Promise<Checked>;
+  /** Throws `CONFIG` unless the `-failed` queue of this queue exists, and this key or identity may send to it. */
+  checkFailed(queue: string): Promise<void>;
 }
 
 /** The most that one receive call returns. An AMQP session keeps 2,048 unsettled messages. */
@@ -96,7 +98,10 @@ export function openServiceBusBackend(
       for (const { name, entity, failedEntity } of names.map(addressOf)) {
         for (const one of [entity, failedEntity]) {
           const during = `looking for "${one}", which queue "${name}" needs`;
-          await call(during, (api) => api.peek({ name: one }, '1', 1));
+          await call(during, async (api) => {
+            await api.peek({ name: one }, '1', 1);
+            await api.openSender(one);
+          });
           entities.push(one);
         }
       }
@@ -105,6 +110,12 @@ export function openServiceBusBackend(
       const unknown: string[] = [];
       for (const entity of entities) if (!(await administration?.queue(entity))) unknown.push(entity);
       return { tier, unknown };
+    },
+
+    checkFailed(queue) {
+      const { failedEntity } = addressOf(queue);
+      const during = `looking for "${failedEntity}", where functions send the dead letters of queue "${queue}"`;
+      return call(during, (api) => api.openSender(failedEntity));
     },
 
     ...createSender(connection, maxBodyBytes),

@@ -94,6 +94,9 @@ export function openServiceBus(
       for (const group of groups.values()) await sendGroup(sender, messages, group, answers);
       return answers;
     },
+    async openSender(queue) {
+      await senderOf(queue).createMessageBatch();
+    },
     async receive(entity, max, waitMs) {
       // Asked to wait for several, the SDK would hold the first one back for a second.
       return waitMs > 0

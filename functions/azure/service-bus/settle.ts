@@ -73,7 +73,10 @@ export function createSettlers(connection: Connection, locks: Locks, intents: In
           notBefore: delayMs > 0 ? clock.now() + delayMs : null,
         };
         await prove(lease, holding);
-        await intents?.write(addressOf(lease.queue).entity, tags, intent);
+        const noted = intents?.write(addressOf(lease.queue).entity, tags, intent);
+        // A job that is only released must not spend its deliveries on a store that is away. If its process is killed
+        // before the message is completed, there are two of it.
+        await (countAttempt ? noted : noted?.catch(() => {}));
         await sendCopy(lease.queue, lease.body, tags, intent);
         if (completes) await complete(lease, holding).catch(unlessLost);
       });

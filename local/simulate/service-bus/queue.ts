@@ -17,6 +17,8 @@ export interface QueueSettings {
   readonly timeToLiveMs: number | null;
   /** Whether a message that has lived too long goes to the dead letters. */
   readonly deadLetterOnExpiry: boolean;
+  /** Whether anybody has the right to send. */
+  readonly maySend: boolean;
 }
 
 export const defaultSettings: QueueSettings = {
@@ -25,6 +27,7 @@ export const defaultSettings: QueueSettings = {
   duplicateWindowMs: null,
   timeToLiveMs: null,
   deadLetterOnExpiry: false,
+  maySend: true,
 };
 
 export type Properties = Readonly<Record<string, unknown>>;
@@ -190,6 +193,7 @@ export function createQueue({ name, settings, clock, deadLetters, onReady }: Que
   }
 
   return {
+    settings,
     /** Sequence numbers, in order; `null` for a duplicate, which is dropped. */
     send(incoming: readonly NewMessage[], source: string | null = null): (number | null)[] {
       return incoming.map((sent) => {

@@ -64,13 +64,13 @@ export async function startServiceBus(options: ServiceBusServerOptions = {}) {
     const address = addressOf(receiver!.target);
     receiver!.set_target(receiver!.target);
     receiver!.set_source(receiver!.source);
-    const known = address === '$cbs' || find(address.replace(management, ''));
+    const queue = find(address.replace(management, ''));
     // The SDK asks for the size before it makes a batch. The answer to its attach is written after this event.
     attachOf(receiver!).max_message_size = maxMessageBytes;
-    if (known) {
-      receiver!.add_credit(1_000);
-      receiver!.set_credit_window(1_000);
-    } else receiver!.close(notFound(address));
+    if (!queue && address !== '$cbs') return receiver!.close(notFound(address));
+    if (queue?.settings.maySend === false && !isForReplies(address)) return receiver!.close(unauthorized);
+    receiver!.add_credit(1_000);
+    receiver!.set_credit_window(1_000);
   });
 
   container.on('sender_open', ({ sender }: EventContext) => {
@@ -226,6 +226,11 @@ function replyLink(connection: EventContext['connection'], address: string): Sen
     connection as unknown as { find_sender(is: (link: Sender) => boolean): Sender | undefined }
   ).find_sender(isIt);
 }
+
+const unauthorized = {
+  condition: 'amqp:unauthorized-access',
+  description: "Unauthorized access. 'Send' claim(s) are required to perform this operation.",
+};
 
 const notFound = (address: string) => ({
   condition: 'amqp:not-found',

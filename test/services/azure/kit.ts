@@ -61,10 +61,11 @@ export interface KitOptions extends Partial<Omit<AzureOptions, 'log'>> {
   readonly functionTimeoutMs?: number;
   readonly log?: AzureOptions['log'] | 'of the call';
   readonly payloads?: PayloadStore;
+  readonly maxConcurrentCalls?: number;
 }
 
 export async function openFunctionApp(options: KitOptions = {}): Promise<FunctionAppKit> {
-  const { schedules, newId, log = false, payloads, ...rest } = options;
+  const { schedules, newId, log = false, payloads, maxConcurrentCalls = 16, ...rest } = options;
   const clock = createVirtualClock();
   const server = await startServiceBus({ clock });
   for (const queue of ['mail', 'mail-failed'])
@@ -90,7 +91,8 @@ export async function openFunctionApp(options: KitOptions = {}): Promise<Functio
     azure(app, { ...shared, ...rest, ...(log !== 'of the call' && { log }) }),
   );
   const { functionTimeoutMs = 10 * minute } = rest;
-  const trigger = createServiceBusTrigger({ host, connectionString, clock, functionTimeoutMs });
+  const called = { host, connectionString, clock, functionTimeoutMs, maxConcurrentCalls };
+  const trigger = createServiceBusTrigger(called);
   const backend = serviceBus({ connectionString, queues: ['mail'], keys: store.keys, maxRetries: 0, clock });
   const client = connect(app, backend, { store });
   return {

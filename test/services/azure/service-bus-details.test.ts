@@ -115,6 +115,31 @@ describe('the intent log', () => {
   });
 });
 
+describe('a store that is away', () => {
+  const keys = {
+    ...memoryStore().keys,
+    claim: () => Promise.reject(new Error('connect ECONNREFUSED')),
+  };
+  const lease = async (backend: ServiceBusBackend) => {
+    await backend.enqueue([message('a')]);
+    return (await take(backend))[0]!;
+  };
+
+  it('does not keep a job from being released', async () => {
+    const backend = open({ keys });
+    expect(await backend.nack(await lease(backend), { delayMs: 0, countAttempt: false })).toBe(true);
+    expect((await take(backend)).map(({ attempt }) => attempt)).toEqual([1]);
+  });
+
+  it('keeps a failed attempt from being settled, because a copy without a note might run twice', async () => {
+    const backend = open({ keys });
+    await expect(backend.nack(await lease(backend), { delayMs: 0, countAttempt: true })).rejects.toThrow(
+      /ECONNREFUSED/,
+    );
+    expect(server.bodies('mail')).toHaveLength(1);
+  });
+});
+
 describe('serviceBus()', () => {
   it.each([
     ['nothing', {}, /got neither/],
@@ -157,6 +182,17 @@ describe('serviceBus()', () => {
       code: 'CONFIG',
       message: expect.stringMatching(/among those given to serviceBus\(\), which are mail, none/),
     });
+  });
+
+  it('says where the right to send is missing, before a job needs it', async () => {
+    server.createQueue('mail-failed', { maySend: false });
+    const backend = open();
+    const refused = {
+      code: 'CONFIG',
+      message: expect.stringMatching(/"mail-failed".*'Send' claim.*Grant it/),
+    };
+    await expect(backend.check()).rejects.toMatchObject(refused);
+    await expect(backend.checkFailed('mail')).rejects.toMatchObject(refused);
   });
 
   it('answers per queue where one of two is missing', async () => {

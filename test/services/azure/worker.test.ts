@@ -33,6 +33,10 @@ const harness: EntrypointHarness = {
     for (const queue of made) server.createQueue(queue, settings);
     const { connectionString } = server;
     process.env[connection] = connectionString;
+    // A call that fails waits before it throws.
+    app.events.on(({ type }) => {
+      if (type === 'backend.failed') setImmediate(() => clock.advance(minute / 2));
+    });
     const store = memoryStore({ clock });
     const backend = serviceBus({ connectionString, queues, keys: store.keys, maxRetries: 0, clock });
     /** By the time that a function has: it is a setting of a function app. */
