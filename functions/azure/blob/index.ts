@@ -26,7 +26,7 @@ export function blobPayloads(options: BlobPayloadsOptions): PayloadStore {
     );
   }
   checkStorage(options, 'blobPayloads()');
-  const failure = { service: 'Blob storage', where: `container ${container}`, sdk: '@azure/storage-blob' };
+  const failure = { service: 'Blob storage', where: `container ${container}` };
   const { call } = serviceOf(
     async () => (await import('./sdk.ts')).openBlobs(options),
     (during, error) => storageError(failure, during, error),

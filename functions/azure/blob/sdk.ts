@@ -1,7 +1,7 @@
 /** The only file that imports the SDK. It is loaded on first use: that takes longer than all the rest. */
 
-import { BlobServiceClient } from '@azure/storage-blob';
 import type { PayloadStore } from '../../../core/contract/store.ts';
+import { missingPackage } from '../optional-package.ts';
 import { type StorageOptions, storageAccess } from '../storage/access.ts';
 import { codeOf } from '../storage/errors.ts';
 
@@ -15,7 +15,8 @@ export interface BlobPayloadsOptions extends StorageOptions {
 const timeoutMs = 60_000;
 const retryOptions = { maxTries: 4, retryDelayInMs: 250, maxRetryDelayInMs: 3_000 };
 
-export function openBlobs(options: BlobPayloadsOptions): PayloadStore {
+export async function openBlobs(options: BlobPayloadsOptions): Promise<PayloadStore> {
+  const { BlobServiceClient } = await loadSdk();
   const access = storageAccess(options);
   const service =
     'connectionString' in access
@@ -53,4 +54,12 @@ export function openBlobs(options: BlobPayloadsOptions): PayloadStore {
       await container.getBlobClient(name).deleteIfExists(limited());
     },
   };
+}
+
+async function loadSdk() {
+  try {
+    return await import('@azure/storage-blob');
+  } catch (error) {
+    throw missingPackage('@azure/storage-blob', error);
+  }
 }

@@ -4,11 +4,12 @@
  * killed between sending a copy and completing its message. Then the job runs twice.
  */
 
-import { ServiceBusAdministrationClient } from '@azure/service-bus';
+import type { ServiceBusAdministrationClient } from '@azure/service-bus';
 import { config, type LongshoreError } from '../../../core/base/errors.ts';
 import { toError } from '../../../core/base/failure.ts';
 import type { Access } from './access.ts';
 import { serviceBusError } from './errors.ts';
+import { loadSdk } from './sdk.ts';
 
 /** Changes the client before its first use. A test redirects its requests. */
 export type Prepare = (client: ServiceBusAdministrationClient) => void;
@@ -16,14 +17,15 @@ export type Prepare = (client: ServiceBusAdministrationClient) => void;
 /** Of those that Azure has; the third one, Basic, is refused. */
 export type Tier = 'Standard' | 'Premium';
 
-export type Administration = NonNullable<ReturnType<typeof openAdministration>>;
+export type Administration = NonNullable<Awaited<ReturnType<typeof openAdministration>>>;
 
 const timeoutMs = 5_000;
 
 /** `null` for an emulator, which has neither tiers nor administration. */
-export function openAdministration(access: Access, prepare: Prepare = () => {}) {
+export async function openAdministration(access: Access, prepare: Prepare = () => {}) {
   if ('connectionString' in access && /UseDevelopmentEmulator\s*=\s*true/i.test(access.connectionString))
     return null;
+  const { ServiceBusAdministrationClient } = await loadSdk();
   const client =
     'connectionString' in access
       ? new ServiceBusAdministrationClient(access.connectionString)

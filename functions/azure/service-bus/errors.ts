@@ -22,10 +22,6 @@ export function serviceBusError(during: string, error: unknown): LongshoreError 
       );
     case 'MessageSizeExceeded':
       return explained(`${message} Store the data elsewhere and send its id.`, 'LIMIT');
-    case 'ERR_MODULE_NOT_FOUND':
-      return explained(
-        'the package @azure/service-bus is not installed. Run npm install @azure/service-bus.',
-      );
     default:
       if (sessionsWanted.test(message)) {
         return explained(

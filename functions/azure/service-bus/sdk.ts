@@ -1,13 +1,13 @@
 /** The only file that imports the SDK. It is loaded on first use: that takes longer than all the rest. */
 
-import {
-  type RetryOptions,
-  ServiceBusClient,
-  type ServiceBusMessage,
-  type ServiceBusReceiver,
-  type ServiceBusSender,
+import type {
+  RetryOptions,
+  ServiceBusMessage,
+  ServiceBusReceiver,
+  ServiceBusSender,
 } from '@azure/service-bus';
 import { toError } from '../../../core/base/failure.ts';
+import { missingPackage } from '../optional-package.ts';
 import type { Access } from './access.ts';
 import type { BusMessage, Entity, Holding, ReceivedMessage, ServiceBusApi } from './api.ts';
 import { codeOf } from './errors.ts';
@@ -15,10 +15,19 @@ import { codeOf } from './errors.ts';
 /** Service Bus answers a drain with all it has, so a look needs no long wait. */
 const lookMs = 20;
 
-export function openServiceBus(
+export async function loadSdk() {
+  try {
+    return await import('@azure/service-bus');
+  } catch (error) {
+    throw missingPackage('@azure/service-bus', error);
+  }
+}
+
+export async function openServiceBus(
   access: Access,
   retryOptions: RetryOptions & { readonly maxRetries: number; readonly timeoutInMs: number },
-): ServiceBusApi {
+): Promise<ServiceBusApi> {
+  const { ServiceBusClient } = await loadSdk();
   const { maxRetries, timeoutInMs } = retryOptions;
   const client =
     'connectionString' in access

@@ -21,19 +21,17 @@ export interface StorageFailure {
   readonly service: string;
   /** `table jobs` */
   readonly where: string;
-  /** The package to install where it is missing. */
-  readonly sdk: string;
 }
 
 /** @param during for people: `reading` */
 export function storageError(
-  { service, where, sdk }: StorageFailure,
+  { service, where }: StorageFailure,
   during: string,
   cause: unknown,
 ): LongshoreError {
   if (cause instanceof LongshoreError) return cause;
   const code = codeOf(cause);
-  const remedy = code === 'ERR_MODULE_NOT_FOUND' ? `Run npm install ${sdk}.` : remedies[code ?? ''];
+  const remedy = remedies[code ?? ''];
   const message = messageOf(cause);
   const failed = `${service} failed while ${during} (${where}): ${code === null || message.includes(code) ? '' : `${code}: `}${message}.`;
   if (remedy === undefined) return new LongshoreError('BACKEND', failed, { cause });

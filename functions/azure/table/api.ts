@@ -8,7 +8,7 @@ import type { TableApi } from './sdk.ts';
 export type Table = Pick<Service<TableApi>, 'call'>;
 
 export function openTable(options: TableStoreOptions): Table {
-  const failure = { service: 'Table storage', where: `table ${options.table}`, sdk: '@azure/data-tables' };
+  const failure = { service: 'Table storage', where: `table ${options.table}` };
   return serviceOf(
     async () => (await import('./sdk.ts')).openApi(options),
     (during, error) => storageError(failure, during, error),

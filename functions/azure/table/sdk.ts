@@ -1,6 +1,7 @@
 /** The only file that imports the SDK. It is loaded on first use: that takes longer than all the rest. */
 
-import { TableClient, type TableEntity, type TransactionAction } from '@azure/data-tables';
+import type { TableClient, TableEntity, TransactionAction } from '@azure/data-tables';
+import { missingPackage } from '../optional-package.ts';
 import { isPlain, storageAccess } from '../storage/access.ts';
 import { codeOf } from '../storage/errors.ts';
 import type { TableStoreOptions } from './options.ts';
@@ -35,7 +36,7 @@ export interface Range {
 }
 
 /** The requests Longshore makes. */
-export type TableApi = ReturnType<typeof openApi>;
+export type TableApi = Awaited<ReturnType<typeof openApi>>;
 
 const timeoutMs = 15_000;
 const retryOptions = { maxRetries: 3, retryDelayInMs: 250, maxRetryDelayInMs: 3_000 };
@@ -50,8 +51,8 @@ const overtaken = new Set([
   'EntityNotFound',
 ]);
 
-export function openApi(options: TableStoreOptions) {
-  const client = clientFor(options);
+export async function openApi(options: TableStoreOptions) {
+  const client = await clientFor(options);
   const limited = () => ({ abortSignal: AbortSignal.timeout(timeoutMs) });
 
   /** A change of one entity needs no transaction. */
@@ -112,7 +113,8 @@ export function openApi(options: TableStoreOptions) {
   };
 }
 
-function clientFor(options: TableStoreOptions): TableClient {
+async function clientFor(options: TableStoreOptions): Promise<TableClient> {
+  const { TableClient } = await loadSdk();
   const { table } = options;
   const access = storageAccess(options);
   if (!('connectionString' in access)) {
@@ -121,6 +123,14 @@ function clientFor(options: TableStoreOptions): TableClient {
   const { connectionString } = access;
   const allowInsecureConnection = isPlain(connectionString);
   return TableClient.fromConnectionString(connectionString, table, { retryOptions, allowInsecureConnection });
+}
+
+async function loadSdk() {
+  try {
+    return await import('@azure/data-tables');
+  } catch (error) {
+    throw missingPackage('@azure/data-tables', error);
+  }
 }
 
 function actionOf(partitionKey: string, step: Step): TransactionAction {

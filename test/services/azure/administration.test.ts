@@ -83,12 +83,12 @@ afterEach(() => {
   server.close();
 });
 
-const open = () => openAdministration({ connectionString }, prepare)!;
+const open = async () => (await openAdministration({ connectionString }, prepare))!;
 
 describe('a namespace', () => {
   it('of the Basic tier is refused, with what it lacks and what to do', async () => {
     answers.$namespaceinfo = namespaceOf('Basic');
-    await expect(open().tier()).rejects.toMatchObject({
+    await expect((await open()).tier()).rejects.toMatchObject({
       code: 'CONFIG',
       message:
         /"shop" to be of the Standard or Premium tier, got Basic: it detects no duplicates.*--sku Standard/,
@@ -97,24 +97,24 @@ describe('a namespace', () => {
 
   it.each(['Standard', 'Premium'])('of the %s tier is taken', async (tier) => {
     answers.$namespaceinfo = namespaceOf(tier);
-    expect(await open().tier()).toBe(tier);
+    expect(await (await open()).tier()).toBe(tier);
   });
 
   it('that may not be asked is taken, and said not to be known', async () => {
     answers = { $namespaceinfo: forbidden, mail: forbidden };
-    expect(await open().tier()).toBeNull();
-    expect(await open().queue('mail')).toBe(false);
+    expect(await (await open()).tier()).toBeNull();
+    expect(await (await open()).queue('mail')).toBe(false);
   });
 
-  it('of an emulator has no tier', () => {
+  it('of an emulator has no tier', async () => {
     const emulator = `${connectionString};UseDevelopmentEmulator=true;`;
-    expect(openAdministration({ connectionString: emulator })).toBeNull();
+    expect(await openAdministration({ connectionString: emulator })).toBeNull();
   });
 });
 
 describe('a queue', () => {
   it('that detects duplicates is taken', async () => {
-    expect(await open().queue('mail')).toBe(true);
+    expect(await (await open()).queue('mail')).toBe(true);
   });
 
   it.each([
@@ -125,7 +125,7 @@ describe('a queue', () => {
     [{ RequiresSession: 'true' }, /"mail" requires sessions.*anew without --enable-session/],
   ])('with %o is refused', async (properties, message) => {
     answers.mail = queueOf(properties as Record<string, string>);
-    await expect(open().queue('mail')).rejects.toMatchObject({ code: 'CONFIG', message });
+    await expect((await open()).queue('mail')).rejects.toMatchObject({ code: 'CONFIG', message });
   });
 });
 
