@@ -127,7 +127,7 @@ export interface JobSettler {
 
 export interface JobSource {
   fetch(request: FetchRequest): Promise<JobLease[]>;
-  /** Makes messages with an expired lease ready again; returns how many. Brokers that do it themselves return 0. */
+  /** Makes every message with an expired lease ready again; returns how many. Brokers that do it themselves return 0. */
   reapExpired(queue: string): Promise<number>;
 }
 

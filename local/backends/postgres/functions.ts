@@ -241,17 +241,21 @@ const renew = (s: string): string => `
     RETURN renewed;
   END $$;`;
 
-/** Requeues jobs whose lease has expired. `lost` is the report's JSON, to be filled with numbers of the row. */
+/**
+ * One round: requeues jobs whose lease has expired, and returns how many; NULL when no expired lease is left, or others are at them.
+ * `lost` is the report's JSON, to be filled with numbers of the row.
+ */
 const reap = (s: string): string => `
   CREATE OR REPLACE FUNCTION ${s}.reap(at bigint, ageing bigint, keep boolean, the_queue text, lost text)
   RETURNS int LANGUAGE plpgsql ${hot} AS $$
   DECLARE
     now bigint := ${clock};
     back text[];
+    gone bigint;
   BEGIN
     IF NOT EXISTS (SELECT FROM ${s}.leases l WHERE l.queue = the_queue AND l.until <= now)
       AND NOT EXISTS (SELECT FROM ${s}.renewals r WHERE r.queue = the_queue AND r.until <= now) THEN
-      RETURN 0;
+      RETURN NULL;
     END IF;
     WITH ended AS (
       DELETE FROM ${s}.leases WHERE ctid = ANY (ARRAY(
@@ -271,9 +275,9 @@ const reap = (s: string): string => `
       UPDATE ${s}.jobs j SET turn = nextval('${s}.turns'), attempt = j.attempt + 1, interrupted = true, ready_at = now,
         rank = now + j.priority * ageing, reports = j.reports || format(lost, j.attempt + 1, o.claimed_at, now) || E'\\n'
       FROM over o WHERE ${finds('j.id', 'o.id')} AND j.turn = o.turn RETURNING j.id)
-    SELECT array_agg(id) INTO back FROM freed;
+    SELECT array_agg(id), (SELECT count(*) FROM ended) + (SELECT count(*) FROM unrenewed) INTO back, gone FROM freed;
     PERFORM ${s}.line(now, keep, id) FROM unnest(back) id;
-    RETURN coalesce(cardinality(back), 0);
+    RETURN CASE WHEN gone > 0 THEN coalesce(cardinality(back), 0) END;
   END $$;`;
 
 /**

@@ -204,13 +204,12 @@ export function createLeases(state: PostgresState): Leases {
     },
 
     async reapExpired(queue) {
-      return (await one('reaping', 'reap($1, $2, $3, $4, $5)', [
-        state.at(),
-        ageingMs,
-        keep,
-        queue,
-        lost,
-      ])) as number;
+      const reap = (): Promise<unknown> =>
+        one('reaping', 'reap($1, $2, $3, $4, $5)', [state.at(), ageingMs, keep, queue, lost]);
+      let count = 0;
+      // In rounds, so that no transaction is long.
+      for (let jobs = await reap(); jobs !== null; jobs = await reap()) count += jobs as number;
+      return count;
     },
   };
 }

@@ -64,7 +64,15 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
     ...createSettler(state, keys, leases),
     enqueue: createEnqueue(state, maxBodyBytes),
     migrate: async () => db.version, // done when the file was opened
-    reapExpired: async (queue) => leases.reap(queue),
+    async reapExpired(queue) {
+      let count = 0;
+      // In steps, so that other processes and the jobs of this one run in between.
+      for (let jobs = leases.reap(queue); jobs > 0; jobs = open ? leases.reap(queue) : 0) {
+        count += jobs;
+        await new Promise(setImmediate);
+      }
+      return count;
+    },
 
     async fetch({ queues, max, leaseMs, waitMs, signal }) {
       const until = clock.now() + waitMs;

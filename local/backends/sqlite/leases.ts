@@ -114,6 +114,7 @@ export function createLeases(state: SqliteState, newNonce: () => string) {
       return Math.min(...db.run('looking for work', () => queues.map(nextReadyAt)));
     },
 
+    /** One step; 0 = no expired lease is left. */
     reap(queue: string): number {
       const now = clock.now();
       if (db.run('reaping', () => anyExpired.get(queue, now)) === undefined) return 0;
