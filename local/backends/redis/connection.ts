@@ -34,6 +34,7 @@ export interface LinkOptions extends RedisConnectionOptions {
 const connectTimeoutMs = 5_000;
 /** How long to wait for answers that are still owed. */
 const closeTimeoutMs = 1_000;
+const closedError = new Error('the backend was closed');
 
 export function createLink(options: LinkOptions) {
   const { url, silenceMs, greet, lost, socket, ...rest } = options;
@@ -47,45 +48,51 @@ export function createLink(options: LinkOptions) {
     socket: { connectTimeout: connectTimeoutMs, ...socket, reconnectStrategy: false },
   };
   check(settings);
+  const silenceError = new Error(`the server has not answered for ${silenceMs} ms`);
   /** Why a client was dropped. */
   const reasons = new WeakMap<RedisClient, Error>();
   let current: RedisClient | null = null;
+  /** Not yet greeted. */
+  let fresh: RedisClient | null = null;
   let connecting: Promise<RedisClient> | null = null;
   let closed = false;
   /** Commands without an answer yet, and the tick of the last answer. */
   let owed = 0;
   let silentSince = 0;
   const watch = createWatch(silenceMs, (lateBefore) => {
-    const isSilent = owed > 0 && silentSince < lateBefore;
-    if (isSilent && current)
-      dropClient(current, new Error(`the server has not answered for ${silenceMs} ms`));
+    if (owed > 0 && silentSince < lateBefore && current) dropClient(current, silenceError);
     return owed > 0;
   });
 
   async function connect(): Promise<RedisClient> {
     const client = make(settings);
+    fresh = client;
     client.on('error', (error) => dropClient(client, error)); // without a listener the error would end the process
     // A server may accept the connection and then stay silent.
-    const late = setTimeout(discard, silenceMs, client);
+    const late = setTimeout(dropClient, silenceMs, client, silenceError);
     try {
       await client.connect();
       await greet?.(client);
+      // The greeting forgives what the server refuses, and so does not notice that the connection has broken.
+      const reason = reasons.get(client);
+      if (reason) throw reason;
     } catch (error) {
       discard(client);
-      throw redisError('connecting', error);
+      throw redisError('connecting', reasons.get(client) ?? error);
     } finally {
       clearTimeout(late);
+      fresh = null;
     }
-    if (closed) discard(client);
-    else current = client;
+    current = client;
     return client;
   }
 
   function dropClient(client: RedisClient, reason: Error): void {
-    if (current !== client) return;
+    if (current !== client && fresh !== client) return;
     reasons.set(client, reason);
-    current = null;
     discard(client);
+    if (current !== client) return;
+    current = null;
     lost?.();
   }
 
@@ -116,7 +123,7 @@ export function createLink(options: LinkOptions) {
   /** A connected client; rejects at once when the server cannot be reached. */
   async function open(): Promise<RedisClient> {
     if (current) return current;
-    if (closed) throw redisError('connecting', new Error('the backend was closed'));
+    if (closed) throw redisError('connecting', closedError);
     connecting ??= connect().finally(() => {
       connecting = null;
     });
@@ -148,7 +155,7 @@ export function createLink(options: LinkOptions) {
     async close(): Promise<void> {
       closed = true;
       watch.stop();
-      await connecting?.catch(() => {});
+      if (fresh) dropClient(fresh, closedError);
       const client = current;
       current = null;
       if (!client) return;

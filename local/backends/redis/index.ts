@@ -38,8 +38,7 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
       if (!state.isOpen) return;
       state.isOpen = false;
       state.waiters.wake();
-      await listener?.close();
-      await state.link.close();
+      await Promise.all([listener?.close(), state.link.close()]);
     },
   };
 }

@@ -1,0 +1,64 @@
+/** A connection that breaks while it is new: between the handshake of the driver and the first answer to us. */
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { QueueBackend } from '../../../core/contract/queue.ts';
+import { redis } from '../../../local/backends/redis/index.ts';
+import { type Fate, type Fault, type Network, startNetwork } from '../../kit/network.ts';
+import { freshRedis } from './database.ts';
+
+let network: Network;
+let fate: Fate | null = null;
+
+beforeAll(async () => {
+  network = await startNetwork(await freshRedis(), () => fate);
+});
+afterAll(() => network.close());
+
+const open = (silenceMs: number) => redis({ url: network.url, listen: false, silenceMs });
+const ask = (backend: QueueBackend) => backend.admin!.stats('default');
+
+/**
+ * Lets the connection of a new backend meet its fate after some bytes, and after more and more of them, until its first call is
+ * answered. The second call comes when nothing more happens. Answers how many greetings were broken.
+ */
+async function breakGreetings(fault: Fault, step: number, silenceMs: number): Promise<number> {
+  for (let broken = 0; ; broken++) {
+    const afterBytes = broken * step;
+    const backend = open(silenceMs);
+    const results: string[] = [];
+    for (const next of [{ fault, afterBytes }, null]) {
+      fate = next;
+      results.push(
+        await ask(backend).then(
+          () => 'answered',
+          ({ code }) => code,
+        ),
+      );
+    }
+    await backend.close();
+    if (results[0] === 'answered') return broken;
+    expect(results, `after ${afterBytes} bytes`).toEqual(['BACKEND', 'answered']);
+  }
+}
+
+describe('a connection that breaks while it is greeted', () => {
+  it.each(['reset', 'end'] as const)('by %s, after any byte, is replaced at the next call', async (fault) => {
+    expect(await breakGreetings(fault, 7, 10_000)).toBeGreaterThan(100);
+  });
+
+  it.each(['drop', 'half-open'] as const)('by %s is given up in time, and replaced', async (fault) => {
+    expect(await breakGreetings(fault, 200, 100)).toBeGreaterThan(5);
+  });
+});
+
+describe('a backend that is closed while a silent server owes it the greeting', () => {
+  it('neither waits for it nor lets its callers wait', { timeout: 20_000 }, async () => {
+    fate = { fault: 'drop', afterBytes: 0 };
+    const backend = open(600_000);
+    const asked = ask(backend).catch((error: unknown) => error);
+    const before = network.faults;
+    await expect.poll(() => network.faults).toBeGreaterThan(before);
+    await backend.close();
+    expect(await asked).toMatchObject({ code: 'BACKEND' });
+  });
+});
