@@ -17,6 +17,6 @@ export interface Io {
   readonly signals: readonly NodeJS.Signals[];
   /** Aborts when the reader of stdout has gone. */
   readonly hungUp: AbortSignal;
-  /** Runs this program again under `node --watch`, and resolves with its exit code. `null`: it cannot. */
+  /** Runs this program again and restarts it at every save; resolves with its last exit code. `null`: it cannot. */
   readonly watched: ((argv: readonly string[]) => Promise<number>) | null;
 }

@@ -1,12 +1,11 @@
 /** The edge to the process: streams, signals, warnings and the exit. */
 
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { systemClock } from '../../core/base/clock.ts';
 import type { Io } from './io.ts';
 import { run } from './run.ts';
+import { runWatched } from './watch/restart.ts';
 
-/** `entry`: the file that was started, which `dev` starts again under `node --watch`. */
+/** `entry`: the file that was started, which `dev` runs again at every save. */
 export async function runProcess(entry: string): Promise<void> {
   quietWarnings();
   const gone = new AbortController();
@@ -39,7 +38,7 @@ export async function runProcess(entry: string): Promise<void> {
     clock: systemClock,
     signals: ['SIGINT', 'SIGTERM'],
     hungUp: gone.signal,
-    watched: (argv) => watched(entry, argv),
+    watched: (argv) => runWatched([entry, ...argv]),
   } satisfies Io);
   ended = true;
   // The config may have opened connections that keep the process alive; what was written must still get out.
@@ -60,18 +59,4 @@ function quietWarnings(): void {
   process.on('warning', ({ name, message }) => {
     if (name !== 'ExperimentalWarning') process.stderr.write(`${name}: ${message}\n`);
   });
-}
-
-/** Node restarts the program when a file it has imported changes, and lets it drain before. */
-async function watched(entry: string, argv: readonly string[]): Promise<number> {
-  const options = ['--watch', '--watch-preserve-output', '--disable-warning=ExperimentalWarning'];
-  const child = spawn(process.execPath, [...process.execArgv, ...options, entry, ...argv], {
-    stdio: 'inherit',
-  });
-  // A Ctrl-C reaches the child by itself; what is sent to this process alone is passed on.
-  process.on('SIGINT', () => {});
-  process.on('SIGTERM', () => child.kill('SIGTERM'));
-  process.on('SIGHUP', () => child.kill('SIGTERM'));
-  const [code] = (await once(child, 'exit')) as [number | null];
-  return code ?? 0;
 }

@@ -6,7 +6,7 @@ export const dev = defineCommand({
   path: 'dev',
   summary: 'run a worker for development: readable logs, restarts on change',
   about:
-    'The worker runs the schedules too. When you save a file that the config imports, it drains and starts again with the new code (node --watch). With --json it runs once, without watching.',
+    'The worker runs the schedules too. When you save a file that the config imports, it drains and starts again with the new code, also for a file of another package of a monorepo, one that is replaced, and a new one beside it. With --json it runs once, without watching.',
   args: [{ name: '[queues...]', text: 'by default every queue that a job of the app names', parse: name }],
   flags: {
     concurrency: { ...workFlags.concurrency, fallback: 4 },

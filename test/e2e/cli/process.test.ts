@@ -1,6 +1,6 @@
 /** The real program: signals, pipes, terminals, and configs as Node itself loads them. */
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -194,6 +194,47 @@ describe.concurrent('longshore', { timeout: 120_000 }, () => {
     expect(code).toBe(0);
     expect(dev.stderr()).toBe('loaded old\nloaded new\n');
     expect(dev.stdout().match(/stopped \(signal\)/g)).toHaveLength(2);
+  });
+
+  it('restarts `dev` at every way to save a file, and in every package', async ({ expect }) => {
+    const cwd = makeProject({
+      'app/package.json': '{"type":"module"}',
+      'app/longshore.config.ts': `import { word } from '../shared/word.ts';\n${shopConfig}
+      setImmediate(() => process.stderr.write('loaded ' + word + '\\n'));`,
+      'shared/word.ts': `export const word = 'old';`,
+      'next.ts': `export const word = 'moved';`,
+    });
+    const shell = (command: string) => execFileSync('bash', ['-c', command], { cwd });
+    const dev = longshore(join(cwd, 'app'), 'dev', '--no-schedules');
+    await dev.until(/loaded old/);
+    const saves = [
+      [`sed -i s/old/sed/ shared/word.ts`, /loaded sed/],
+      [`sed -i s/sed/again/ shared/word.ts`, /loaded again/],
+      [`echo "export const word = 'atomic';" > shared/.w && mv shared/.w shared/word.ts`, /loaded atomic/],
+      [`echo "export const word = 'written';" > shared/word.ts`, /loaded written/],
+      ['mv next.ts shared/word.ts', /loaded moved/],
+      ['mv shared/word.ts shared/gone.ts', /Cannot find module(.|\n)*Save a file to run it again/],
+      [`echo "export const word = 'back';" > shared/word.ts`, /loaded back/],
+      [`echo "export { word } from './new/word.ts';" > shared/word.ts`, /Cannot find module .*new.word/],
+      [`mkdir shared/new && echo "export const word = 'new';" > shared/new/word.ts`, /loaded new/],
+      [
+        `rm -r shared/new && mkdir shared/new && echo "export const word = 'other';" > shared/new/word.ts`,
+        /loaded other/,
+      ],
+    ] as const;
+    for (const [command, seen] of saves) {
+      shell(command);
+      await dev.until(seen);
+    }
+    dev.process.kill('SIGINT');
+    expect(await dev.ended).toBe(0);
+  });
+
+  it('ends `dev` at once when what it runs has ended already', async ({ expect }) => {
+    const dev = longshore(makeProject({ 'longshore.config.ts': 'export const app = 1;' }), 'dev');
+    await dev.until(/Save a file to run it again/);
+    dev.process.kill('SIGINT');
+    expect(await dev.ended).toBe(1);
   });
 
   it('ends though the config keeps the process alive', async ({ expect }) => {

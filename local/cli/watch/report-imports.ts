@@ -1,0 +1,36 @@
+/** Loaded into a watched program before anything else: tells the watcher which files the program imports. */
+
+import { registerHooks } from 'node:module';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isMainThread } from 'node:worker_threads';
+import { stampOf } from './stamp.ts';
+
+/** Before the file is read, so that a save while it is read differs from the stamp. */
+function report(url: unknown): void {
+  if (typeof url !== 'string' || !url.startsWith('file:') || url.includes('/node_modules/')) return;
+  const path = fileURLToPath(url);
+  for (const imported of [path, dirname(path)]) {
+    process.send?.({ imported, stamp: stampOf(imported) }, () => {}); // a watcher that is gone hears nothing
+  }
+}
+
+// Isolates and other programs that this one starts inherit the option, and their channel is not the watcher's.
+if (isMainThread && process.env.LONGSHORE_WATCHER === String(process.ppid)) {
+  registerHooks({
+    resolve(specifier, context, next) {
+      try {
+        return next(specifier, context);
+      } catch (error) {
+        report((error as { url?: unknown }).url); // the file that is missing: it may be saved next
+        throw error;
+      }
+    },
+    load(url, context, next) {
+      report(url);
+      return next(url, context);
+    },
+  });
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+  process.channel?.unref();
+}
