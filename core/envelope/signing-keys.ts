@@ -3,7 +3,7 @@
 import { dirname, join } from 'node:path';
 import { crypto } from '../base/crypto.ts';
 import { config } from '../base/errors.ts';
-import { type KeyRing, keyRing, parseSigningKeys } from './signing.ts';
+import { type KeyRing, keyRing, parseSigningKeys, type SigningKey } from './signing.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -24,38 +24,58 @@ export function signingFromEnv(env: Env, folder: string, onDevelopmentKey: (path
       `Expected signing keys in production (${mark}), got none. Set LONGSHORE_SIGNING_KEYS to kid:base64, made with \`openssl rand -base64 32\`.`,
     );
   }
-  const path = join(folder, '.longshore', 'signing-key');
-  const ring = keyRing(parseSigningKeys(developmentKey(path)));
+  const path = developmentKeyPath(folder);
+  const ring = keyRing(developmentKeys(path));
   onDevelopmentKey(path);
   return ring;
 }
 
+/** In the root of the workspace, because its packages share queues. Without one, in `folder`. */
+export function developmentKeyPath(folder: string): string {
+  const { existsSync, readFileSync } = fs();
+  for (let at = folder; ; at = dirname(at)) {
+    const manifest = join(at, 'package.json');
+    const isRoot =
+      existsSync(join(at, '.git')) ||
+      existsSync(join(at, 'pnpm-workspace.yaml')) ||
+      (existsSync(manifest) && readFileSync(manifest, 'utf8').includes('"workspaces"'));
+    if (isRoot || at === dirname(at)) return join(isRoot ? at : folder, '.longshore', 'signing-key');
+  }
+}
+
+/** The first signs, under an id that tells it from the key of another folder. `dev` verifies what earlier versions signed. */
+export function developmentKeys(path: string): SigningKey[] {
+  const [{ secret }] = parseSigningKeys(developmentKey(path)) as [SigningKey];
+  return [`dev-${crypto().hash('sha256', secret).slice(0, 8)}`, 'dev'].map((kid) => ({ kid, secret }));
+}
+
 function developmentKey(path: string): string {
-  // Only here, because a program with keys of its own need not load it.
-  const { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } =
-    process.getBuiltinModule('node:fs');
-  if (existsSync(path)) return readFileSync(path, 'utf8');
-  const draft = `${path}.${process.pid}`;
-  try {
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(draft, `dev:${crypto().randomBytes(32).toString('base64')}`, { mode: 0o600 });
-    // A link fails when the name exists: of two processes that start together one makes the key, both read it whole.
-    linkSync(draft, path);
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') {
-      throw config(
-        `Could not keep a development key at ${path} (${(cause as Error).message}). Set LONGSHORE_SIGNING_KEYS instead.`,
-      );
-    }
-  } finally {
+  const { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } = fs();
+  if (!existsSync(path)) {
+    const draft = `${path}.${process.pid}`;
     try {
-      rmSync(draft, { force: true });
-    } catch {
-      // Where no folder could be made there is no draft either; that error is on its way already.
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(join(dirname(path), '.gitignore'), '*\n');
+      writeFileSync(draft, `dev:${crypto().randomBytes(32).toString('base64')}`, { mode: 0o600 });
+      try {
+        // A link fails when the name exists: of two processes that start together one makes the key, both read it whole.
+        linkSync(draft, path);
+      } finally {
+        rmSync(draft);
+      }
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') {
+        throw config(
+          `Could not keep a development key at ${path} (${(cause as Error).message}). Set LONGSHORE_SIGNING_KEYS instead.`,
+        );
+      }
     }
   }
   return readFileSync(path, 'utf8');
 }
+
+/** A program with keys of its own need not load it. */
+const fs = () => process.getBuiltinModule('node:fs');
 
 /** For threads and processes that run handlers: they have no use for the keys, and code in them could read them. */
 export function environmentWithoutKeys(): Env {

@@ -49,9 +49,12 @@ export function keyRing(keys: readonly SigningKey[], options: { acceptUnsignedUn
     verify(kid, text, signature) {
       const key = byKid.get(kid);
       if (!key) {
+        const remedy = kid.startsWith('dev-')
+          ? 'It was made for development in another folder: give both the same LONGSHORE_SIGNING_KEYS.'
+          : 'Add the key, or requeue after the roll-out.';
         throw new LongshoreError(
           'UNKNOWN_KEY',
-          `The envelope is signed with key ${shown(kid)}, which is not on this ring. Add the key, or requeue after the roll-out.`,
+          `The envelope is signed with key ${shown(kid)}, which is not on this ring. ${remedy}`,
         );
       }
       if (!sameHex(signature, key(text))) {

@@ -1,7 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import type { App } from '../../../core/app/app.ts';
 import { isOnThisMachine } from '../../../core/base/loopback.ts';
+import { developmentKeyPath, developmentKeys } from '../../../core/envelope/signing-keys.ts';
 import type { SimulationConfig } from '../../simulate/lambda/options.ts';
 import type { Config } from '../config/config.ts';
 import { checkPackages } from '../config/packages.ts';
@@ -144,6 +145,8 @@ function packagesFor(
 function signingKeys(app: App, env: Readonly<Record<string, string | undefined>>): string | undefined {
   if (env.LONGSHORE_SIGNING_KEYS) return env.LONGSHORE_SIGNING_KEYS;
   app.keyRing();
-  const path = join(process.cwd(), '.longshore', 'signing-key');
-  return existsSync(path) ? readFileSync(path, 'utf8').trim() : undefined;
+  const path = developmentKeyPath(process.cwd());
+  if (!existsSync(path)) return undefined;
+  const keys = developmentKeys(path);
+  return keys.map(({ kid, secret }) => `${kid}:${Buffer.from(secret).toString('base64')}`).join(',');
 }

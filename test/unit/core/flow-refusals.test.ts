@@ -49,6 +49,17 @@ describe('rejected', () => {
     expect(letter?.error).toMatch(new RegExp(`^${code}: `));
   });
 
+  it.each([
+    ['as it says itself', envelope({ payload: { a: ',"identifier":"other"' } }), 'id-0'],
+    ['without an id', 'hello', ''],
+    ['with an id that is none', envelope({ identifier: 'a\u001b[31m' }), ''],
+  ])('is named in its event %s', async (_, body, id) => {
+    const b = bench({ jobs: [never()], signing: other });
+    await b.put(body);
+    await b.next();
+    expect(b.events.at(-1)).toMatchObject({ type: 'job.settled', id, outcome: 'rejected' });
+  });
+
   it('by the schema, which is asked again before the run', async () => {
     const strict = defineJob({ name: 'work', payload: z.object({ id: z.string() }), handle: never().run });
     const b = bench({ jobs: [strict] });

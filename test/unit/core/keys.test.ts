@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -78,16 +78,42 @@ describe('a development key', () => {
     const second = signingFromEnv({ NODE_ENV: 'development' }, folder, (where) => told.push(where));
     expect(told).toEqual([path(), path()]);
     expect(statSync(path()).mode & 0o777).toBe(0o600);
-    expect(first.kid).toBe('dev');
+    expect(first.kid).toMatch(/^dev-[0-9a-f]{8}$/);
+    expect(readFileSync(join(folder, '.longshore', '.gitignore'), 'utf8')).toBe('*\n');
     expect(second.sign('text')).toBe(first.sign('text'));
     expect(readFileSync(path(), 'utf8')).toBe(text);
   });
 
-  it('is another one in another folder', () => {
+  it('is another one in another folder, which says whose key it does not know', async () => {
     const other = mkdtempSync(join(folder, 'other-'));
     const one = signingFromEnv({}, folder, () => {});
     const two = signingFromEnv({}, other, () => {});
     expect(one.sign('text')).not.toBe(two.sign('text'));
+    expect(await refusalText(() => two.verify(one.kid, 'text', one.sign('text')))).toBe(
+      `UNKNOWN_KEY: The envelope is signed with key "${one.kid}", which is not on this ring. It was made for development in another folder: give both the same LONGSHORE_SIGNING_KEYS.`,
+    );
+  });
+
+  it.each([
+    ['.git', ''],
+    ['pnpm-workspace.yaml', 'packages: [packages/*]'],
+    ['package.json', '{ "workspaces": ["packages/*"] }'],
+  ])('is one for all packages of a workspace, which has %s in its root', (name, text) => {
+    writeFileSync(join(folder, name), text);
+    const rings = ['packages/shop', 'packages/mailer'].map((name) => {
+      mkdirSync(join(folder, name), { recursive: true });
+      writeFileSync(join(folder, name, 'package.json'), '{ "type": "module" }');
+      return signingFromEnv({}, join(folder, name), (where) => expect(where).toBe(path()));
+    });
+    expect(() => rings[1]!.verify(rings[0]!.kid, 'text', rings[0]!.sign('text'))).not.toThrow();
+  });
+
+  it('verifies what it has signed as `dev`', () => {
+    mkdirSync(join(folder, '.longshore'));
+    writeFileSync(path(), `dev:${base64(3)}`);
+    const before = keyRing([{ kid: 'dev', secret: secret(3) }]);
+    const ring = signingFromEnv({}, folder, () => {});
+    expect(() => ring.verify('dev', 'text', before.sign('text'))).not.toThrow();
   });
 
   it('is read with a line feed at its end', () => {
