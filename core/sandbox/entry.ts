@@ -26,26 +26,29 @@ const loading = load(channel.module);
 loading.catch(() => {}); // the first job reports it
 
 function threadChannel(): Channel {
+  const { module, nonce } = workerData.longshore;
+  delete workerData.longshore; // the nonce is not for handlers
   return {
-    module: workerData.longshore.module,
-    send: (message) => parentPort!.postMessage(message),
+    module,
+    send: (message) => parentPort!.postMessage({ ...message, nonce }),
     listen: (onMessage) => parentPort!.on('message', onMessage),
   };
 }
 
 function processChannel(): Channel {
-  const [module = '', parent = ''] = process.argv.slice(2);
+  const [module = '', parent = '', nonce = ''] = process.argv.splice(2); // the nonce is not for handlers
+  const send = (message: FromIsolate) => process.send?.({ ...message, nonce });
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   new Worker(new URL(`./watchdog.${extension}`, import.meta.url), { argv: [parent], execArgv: [] }).unref();
   process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
   // A service manager signals the whole tree; when to stop is for the worker to say, because it drains first.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => {});
   process.on('uncaughtExceptionMonitor', (error) => {
-    process.send?.({ type: 'crashing', error: packError(error) } satisfies FromIsolate);
+    send({ type: 'crashing', error: packError(error) });
   });
   return {
     module,
-    send: (message) => process.send?.(message),
+    send,
     listen: (onMessage) => process.on('message', onMessage),
   };
 }

@@ -1,9 +1,11 @@
 /** A thread or a process that runs the jobs of one module, seen from the worker. Both kinds look the same from here. */
 
 import { type ChildProcess, fork } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
 import type { Isolation } from '../app/isolation.ts';
 import { environmentWithoutKeys } from '../envelope/signing-keys.ts';
+import { readMessage } from './inbox.ts';
 import { type FromIsolate, type ToIsolate, unpackError } from './messages.ts';
 
 export interface Isolate {
@@ -41,8 +43,9 @@ const mib = 1024 * 1024;
 
 function startThread(isolation: Isolation): Isolate {
   const { module, maxMemoryMb } = isolation;
+  const nonce = randomUUID();
   const worker = new Worker(sibling('entry'), {
-    workerData: { longshore: { module } },
+    workerData: { longshore: { module, nonce } },
     env: environmentWithoutKeys(),
     ...(maxMemoryMb === null ? {} : { resourceLimits: { maxOldGenerationSizeMb: maxMemoryMb + headroomMb } }),
   });
@@ -73,7 +76,10 @@ function startThread(isolation: Isolation): Isolate {
         ? overMemory(isolation, 'reached its limit')
         : uncaught(error);
   });
-  worker.on('message', (message: FromIsolate) => isolate.onMessage(message));
+  worker.on('message', (data) => {
+    const message = readMessage(data, nonce);
+    if (message) isolate.onMessage(message);
+  });
   const isolate: Isolate = {
     isolation,
     pid: process.pid,
@@ -92,7 +98,8 @@ function startThread(isolation: Isolation): Isolate {
 
 function startProcess(isolation: Isolation): Isolate {
   const { module, maxMemoryMb } = isolation;
-  const child = fork(sibling('entry'), [module, String(process.pid)], {
+  const nonce = randomUUID();
+  const child = fork(sibling('entry'), [module, String(process.pid), nonce], {
     env: environmentWithoutKeys(),
     execArgv: [
       ...inheritable(process.execArgv),
@@ -119,9 +126,10 @@ function startProcess(isolation: Isolation): Isolate {
       if (child.pid === undefined) end(new Error(`Could not start a process for the job: ${error.message}.`));
     });
   });
-  child.on('message', (message: FromIsolate) => {
-    if (message.type === 'crashing') lastWords = uncaught(unpackError(message.error) as Error);
-    else isolate.onMessage(message);
+  child.on('message', (data) => {
+    const message = readMessage(data, nonce);
+    if (message?.type === 'crashing') lastWords = uncaught(unpackError(message.error) as Error);
+    else if (message) isolate.onMessage(message);
   });
   const isolate: Isolate = {
     isolation,

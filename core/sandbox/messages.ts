@@ -5,6 +5,7 @@ import type { EnqueueOptions } from '../app/options.ts';
 import type { Output } from '../attempt/output.ts';
 import {
   type ErrorCode,
+  errorCodes,
   LongshoreError,
   type PayloadIssue,
   PermanentError,
@@ -57,18 +58,24 @@ export interface Thrown {
 export function packError(thrown: unknown): Thrown {
   const plain = { kind: 'value', name: '', stack: null, code: null, retryAfterMs: 0, issues: null } as const;
   if (!(thrown instanceof Error)) return { ...plain, message: toError(thrown).message };
-  const { name, message, stack = null } = thrown;
+  const { name, message, stack } = thrown;
   const code = (thrown as { code?: unknown }).code;
   return {
     kind: kindOf(thrown),
     name: String(name),
     message: String(message),
-    stack,
+    stack: typeof stack === 'string' ? stack : null,
     code: typeof code === 'string' || typeof code === 'number' ? code : null,
     retryAfterMs: thrown instanceof RetryAfterError ? thrown.retryAfterMs : 0,
-    issues: thrown instanceof LongshoreError ? (thrown.issues ?? null) : null,
+    issues:
+      thrown instanceof LongshoreError && Array.isArray(thrown.issues) ? thrown.issues.map(issueOf) : null,
   };
 }
+
+const issueOf = (issue: Partial<PayloadIssue> | null): PayloadIssue => ({
+  path: String(issue?.path),
+  message: String(issue?.message),
+});
 
 function kindOf(error: Error): Thrown['kind'] {
   if (error instanceof PermanentError) return 'permanent';
@@ -85,14 +92,18 @@ const builtIn: Readonly<Record<string, ErrorConstructor>> = {
   URIError,
 };
 
-/** The same class again where it is ours or the language's; any other error keeps name, message, stack and code. */
+/**
+ * The same class again where it is ours or the language's; any other error keeps name, message, stack and code, and so does one of
+ * ours with a delay or a code that is none.
+ */
 export function unpackError(thrown: Thrown): unknown {
   const { kind, name, message, stack, code, retryAfterMs, issues } = thrown;
   let error: Error;
   if (kind === 'value') return message;
   if (kind === 'permanent') error = new PermanentError(message);
-  else if (kind === 'retry-after') error = new RetryAfterError(retryAfterMs, message);
-  else if (kind === 'longshore')
+  else if (kind === 'retry-after' && retryAfterMs >= 0 && retryAfterMs < Infinity)
+    error = new RetryAfterError(retryAfterMs, message);
+  else if (kind === 'longshore' && errorCodes.includes(code as ErrorCode))
     error = new LongshoreError(code as ErrorCode, message, issues ? { issues } : {});
   else {
     error = new (builtIn[name] ?? Error)(message);

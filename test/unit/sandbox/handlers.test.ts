@@ -62,6 +62,12 @@ describe.each([
     ]);
   });
 
+  it('says nothing else to the worker, whatever it sends', async () => {
+    const record = await t.run(job, { act: 'saysMore' });
+    expect(record).toMatchObject({ status: 'completed', output: { argv: 2 } });
+    expect(JSON.stringify(record.output)).not.toMatch(/nonce/);
+  });
+
   it.each([
     ['quick', 'acked', 6, null],
     ['nothing', 'acked', null, null],
@@ -78,6 +84,8 @@ describe.each([
   it.each([
     ['permanent', 'permanent', 'HANDLER', 'no invoice 7'],
     ['ours', 'exhausted', 'LIMIT', 'too much for me'],
+    ['nan', 'exhausted', 'HANDLER', 'retry after 1 ms'],
+    ['noCode', 'exhausted', 'HANDLER', 'none of ours'],
     ['typeError', 'exhausted', 'HANDLER', 'not a function'],
     ['coded', 'exhausted', 'HANDLER', 'connection reset'],
     ['text', 'exhausted', 'HANDLER', 'just a text'],

@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
-import { threadId } from 'node:worker_threads';
+import { parentPort, threadId, workerData } from 'node:worker_threads';
 import * as z from 'zod';
 import {
   connect,
@@ -75,6 +75,21 @@ const acts: Record<string, Act> = {
   },
   retryAfter: () => {
     throw new RetryAfterError(4_321, 'too many requests');
+  },
+  nan: () => {
+    throw Object.assign(new RetryAfterError(1), { retryAfterMs: Number.NaN });
+  },
+  noCode: () => {
+    throw Object.assign(new LongshoreError('LIMIT', 'none of ours'), { code: 'NEW', issues: [null] });
+  },
+  /** As a library does that thinks its own parent has started it. */
+  saysMore: async () => {
+    const say = (data: unknown) => (parentPort ? parentPort.postMessage(data) : process.send?.(data));
+    for (const type of ['failed', 'returned', 'ask', 'log', 'crashing', 'toString', undefined]) say({ type });
+    for (const data of [null, 'ready', 7, [], { type: 'failed', error: null }]) say(data);
+    say({ type: 'returned', output: { text: '"forged"', problem: null }, heapBytes: 1 });
+    await delay(20);
+    return { argv: process.argv.length, workerData };
   },
   ours: () => {
     throw new LongshoreError('LIMIT', 'too much for me');

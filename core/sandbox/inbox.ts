@@ -1,0 +1,54 @@
+/**
+ * What comes out of an isolate is a stranger's data: the handler has the same channel as the code that runs it, and may send
+ * anything. So a message counts when it has the nonce of its isolate, which only that code knows, and the shape of its type.
+ */
+
+import type { FromIsolate, Thrown } from './messages.ts';
+
+/** `null` for a message that is not to be taken. */
+export function readMessage(data: unknown, nonce: string): FromIsolate | null {
+  if (!isRecord(data) || data.nonce !== nonce) return null;
+  const isGood = Object.hasOwn(shapes, String(data.type)) && shapes[data.type as FromIsolate['type']](data);
+  return isGood ? (data as unknown as FromIsolate) : null;
+}
+
+const isRecord = (x: unknown): x is Record<string, unknown> => typeof x === 'object' && x !== null;
+
+type Shape = (data: Record<string, unknown>) => boolean;
+
+const isText = (x: unknown): boolean => typeof x === 'string';
+const isTextOrNull = (x: unknown): boolean => x === null || isText(x);
+const isNumber = (x: unknown): boolean => typeof x === 'number';
+
+/** What a question asks for is checked by what answers it. */
+const shapes: Readonly<Record<FromIsolate['type'], Shape>> = {
+  log: ({ message, fields }) => isText(message) && isRecord(fields),
+  ask: ({ ask, question }) => isNumber(ask) && isRecord(question),
+  returned: ({ output, heapBytes }) => isRecord(output) && isOutput(output) && isNumber(heapBytes),
+  failed: ({ error, heapBytes, spoiled }) =>
+    isThrown(error) && isNumber(heapBytes) && typeof spoiled === 'boolean',
+  crashing: ({ error }) => isThrown(error),
+};
+
+function isOutput({ text, problem }: Record<string, unknown>): boolean {
+  if (!isTextOrNull(text) || !isTextOrNull(problem)) return false;
+  try {
+    return text === null || JSON.parse(text as string) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+function isThrown(error: unknown): error is Thrown {
+  if (!isRecord(error)) return false;
+  const { kind, name, message, stack, code, retryAfterMs, issues } = error;
+  return (
+    [kind, name, message].every(isText) &&
+    isTextOrNull(stack) &&
+    (isTextOrNull(code) || isNumber(code)) &&
+    isNumber(retryAfterMs) &&
+    (issues === null ||
+      (Array.isArray(issues) &&
+        issues.every((issue) => isRecord(issue) && isText(issue.path) && isText(issue.message))))
+  );
+}
