@@ -27,7 +27,7 @@ export interface ScheduleDefinition<Input> {
   readonly cron?: string;
   /** A fixed interval, counted from the epoch so that all hosts agree. At least 1000. */
   readonly everyMs?: number;
-  /** IANA name. Daylight saving is the time zone's, as croner defines it. @default 'UTC' */
+  /** IANA name; docs/lifecycle.md says what happens when its clock changes. @default 'UTC' */
   readonly timezone?: string;
   readonly job: Job<Input>;
   readonly payload: NoInfer<Input>;
@@ -62,6 +62,12 @@ export function defineSchedule<Input>(definition: ScheduleDefinition<Input>): Sc
   if (!fields.test(cron!)) {
     throw config(
       `Schedule "${name}" expects a cron pattern of five fields like "0 2 * * *", or six with seconds first, got ${shown(cron)}.`,
+    );
+  }
+  // The runtime would take an empty one for the zone of its host.
+  if (typeof timezone !== 'string' || timezone.trim() === '') {
+    throw config(
+      `Schedule "${name}" expects an IANA time zone like "Europe/Berlin", got ${shown(timezone)}. Leave it out for UTC.`,
     );
   }
   // Later, because the parser and the time zones of the runtime take five times as long to load as all else that a function

@@ -78,6 +78,22 @@ describe('a cron pattern', () => {
     for (let i = 0; i < 12; i++, at += halfHourMs) expect(await nextAfter(at)).toBe(at + halfHourMs);
   });
 
+  it.each([
+    ['a list of minutes', '0,30 2 * * *', ['00:00', '00:30', '01:00', '01:30'], []],
+    ['a range of hours', '0 1-3 * * *', ['23:00', '00:00', '01:00', '02:00'], ['00:00', '01:00']],
+    ['a step of hours', '0 */2 * * *', ['22:00', '00:00', '01:00', '03:00'], ['23:00', '02:00']],
+  ])(
+    'with %s comes in both hours when the clock goes back, and leaves out what does not exist',
+    async (_, cron, back, forward) => {
+      const parts = { cron, timezone: 'Europe/Berlin' };
+      const times = (all: string[]) => all.map((at) => at.slice(11));
+      expect(times(await moments(parts, '2026-10-24T21:30:00Z', 4))).toEqual(back);
+      const until = '2026-03-29T03:00';
+      const night = await moments(parts, '2026-03-28T22:30:00Z', 4);
+      expect(times(night.filter((at) => at < until))).toEqual(forward);
+    },
+  );
+
   it('says for people when it runs', () => {
     expect(schedule({ cron: '0 2 * * *', timezone: 'Europe/Berlin' }).timing).toBe(
       '0 2 * * * (Europe/Berlin)',
@@ -88,6 +104,12 @@ describe('a cron pattern', () => {
   it.each(['', 'hourly', '* * * *', '0 0 1 1 * 1 2030 7'])('refuses %j at once', async (cron) => {
     expect(await refusalText(() => schedule({ cron }))).toBe(
       `CONFIG: Schedule "nightly" expects a cron pattern of five fields like "0 2 * * *", or six with seconds first, got ${JSON.stringify(cron)}.`,
+    );
+  });
+
+  it.each(['', ' ', null as never])('refuses the time zone %j at once', async (timezone) => {
+    expect(await refusalText(() => schedule({ cron: '0 2 * * *', timezone }))).toBe(
+      `CONFIG: Schedule "nightly" expects an IANA time zone like "Europe/Berlin", got ${JSON.stringify(timezone)}. Leave it out for UTC.`,
     );
   });
 
