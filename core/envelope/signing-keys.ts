@@ -2,7 +2,7 @@
 
 import { dirname, join } from 'node:path';
 import { crypto } from '../base/crypto.ts';
-import { config } from '../base/errors.ts';
+import { config, LongshoreError } from '../base/errors.ts';
 import { type KeyRing, keyRing, parseSigningKeys, type SigningKey } from './signing.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -13,11 +13,21 @@ const cloudMarks = [
   'FUNCTIONS_WORKER_RUNTIME',
   'WEBSITE_INSTANCE_ID',
   'KUBERNETES_SERVICE_HOST',
+  'ECS_CONTAINER_METADATA_URI_V4',
+  'K_SERVICE', // Cloud Run
+  'CLOUD_RUN_JOB',
+  'CONTAINER_APP_NAME',
+  'CONTAINER_APP_JOB_NAME',
 ];
 
 export function signingFromEnv(env: Env, folder: string, onDevelopmentKey: (path: string) => void): KeyRing {
   const text = env.LONGSHORE_SIGNING_KEYS?.trim();
-  if (text) return keyRing(parseSigningKeys(text));
+  if (text === '') {
+    throw config(
+      'LONGSHORE_SIGNING_KEYS is set but empty. Set it to kid:base64, made with `openssl rand -base64 32`, or unset it for a development key.',
+    );
+  }
+  if (text !== undefined) return keyRing(parseSigningKeys(text));
   const mark = env.NODE_ENV === 'production' ? 'NODE_ENV=production' : cloudMarks.find((name) => env[name]);
   if (mark) {
     throw config(
@@ -50,26 +60,52 @@ export function developmentKeys(path: string): SigningKey[] {
 }
 
 function developmentKey(path: string): string {
-  const { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } = fs();
-  if (!existsSync(path)) {
-    const draft = `${path}.${process.pid}`;
-    try {
-      mkdirSync(dirname(path), { recursive: true });
-      writeFileSync(join(dirname(path), '.gitignore'), '*\n');
-      writeFileSync(draft, `dev:${crypto().randomBytes(32).toString('base64')}`, { mode: 0o600 });
-      try {
-        // A link fails when the name exists: of two processes that start together one makes the key, both read it whole.
-        linkSync(draft, path);
-      } finally {
-        rmSync(draft);
-      }
-    } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') {
-        throw config(
-          `Could not keep a development key at ${path} (${(cause as Error).message}). Set LONGSHORE_SIGNING_KEYS instead.`,
-        );
-      }
-    }
+  try {
+    if (!fs().existsSync(path)) makeKey(path);
+    return readKey(path);
+  } catch (cause) {
+    if (cause instanceof LongshoreError) throw cause;
+    throw config(
+      `Could not keep a development key at ${path} (${(cause as Error).message}). Set LONGSHORE_SIGNING_KEYS instead.`,
+    );
+  }
+}
+
+function makeKey(path: string): void {
+  const { linkSync, mkdirSync, rmSync, writeFileSync } = fs();
+  const draft = `${path}.${process.pid}`;
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(join(dirname(path), '.gitignore'), '*\n');
+  writeFileSync(draft, `dev:${crypto().randomBytes(32).toString('base64')}`, { mode: 0o600 });
+  try {
+    // A link fails when the name exists: of two processes that start together one makes the key, both read it whole.
+    linkSync(draft, path);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause;
+  } finally {
+    rmSync(draft);
+  }
+}
+
+/** Throws `CONFIG` for a key that somebody else may know or has put there: they could sign jobs with it. */
+function readKey(path: string): string {
+  const { readFileSync, statSync } = fs();
+  const file = statSync(path);
+  const expect = (holds: boolean, expected: string) => {
+    if (holds) return;
+    throw config(
+      `Expected the development key ${path} to be ${expected}. Delete it for a new key, or set LONGSHORE_SIGNING_KEYS.`,
+    );
+  };
+  expect(file.isFile(), 'a file, got something else');
+  const user = process.getuid?.() ?? null; // Windows has neither users nor modes of this kind
+  if (user !== null) {
+    const mode = file.mode & 0o777;
+    expect(file.uid === user, `a file of this user (${user}), got one of user ${file.uid}`);
+    expect(
+      (mode & 0o077) === 0,
+      `for its owner only, got mode ${mode.toString(8)}: others could sign jobs with it`,
+    );
   }
   return readFileSync(path, 'utf8');
 }

@@ -35,7 +35,7 @@ export async function demo(
     NO_COLOR: '1',
     FORCE_COLOR: undefined,
     LONGSHORE_BACKEND: backend,
-    LONGSHORE_SIGNING_KEYS: '',
+    LONGSHORE_SIGNING_KEYS: undefined,
     SERVICEBUS_CONNECTION_STRING: undefined,
     SERVICEBUS_CONNECTION: undefined,
     ...addresses,

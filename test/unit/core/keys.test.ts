@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -15,6 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => {
   vi.unstubAllEnvs();
+  vi.restoreAllMocks();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -42,6 +43,17 @@ describe('LONGSHORE_SIGNING_KEYS', () => {
   });
 });
 
+describe('LONGSHORE_SIGNING_KEYS without a key in it', () => {
+  it.each(['', '   ', '\n'])('is a refusal and not a development key: %j', async (text) => {
+    for (const env of [{}, { NODE_ENV: 'production' }]) {
+      const given = { ...env, LONGSHORE_SIGNING_KEYS: text };
+      expect(await refusalText(() => signingFromEnv(given, folder, never))).toBe(
+        'CONFIG: LONGSHORE_SIGNING_KEYS is set but empty. Set it to kid:base64, made with `openssl rand -base64 32`, or unset it for a development key.',
+      );
+    }
+  });
+});
+
 describe('without keys, production', () => {
   it.each([
     ['NODE_ENV', 'production', 'NODE_ENV=production'],
@@ -49,20 +61,20 @@ describe('without keys, production', () => {
     ['FUNCTIONS_WORKER_RUNTIME', 'node', 'FUNCTIONS_WORKER_RUNTIME'],
     ['WEBSITE_INSTANCE_ID', 'a1', 'WEBSITE_INSTANCE_ID'],
     ['KUBERNETES_SERVICE_HOST', '10.0.0.1', 'KUBERNETES_SERVICE_HOST'],
+    ['ECS_CONTAINER_METADATA_URI_V4', 'http://169.254.170.2/v4/1', 'ECS_CONTAINER_METADATA_URI_V4'],
+    ['K_SERVICE', 'worker', 'K_SERVICE'],
+    ['CLOUD_RUN_JOB', 'nightly', 'CLOUD_RUN_JOB'],
+    ['CONTAINER_APP_NAME', 'worker', 'CONTAINER_APP_NAME'],
+    ['CONTAINER_APP_JOB_NAME', 'nightly', 'CONTAINER_APP_JOB_NAME'],
   ])('known by %s=%s refuses to start', async (name, value, mark) => {
     expect(await refusalText(() => signingFromEnv({ [name]: value }, folder, never))).toBe(
       `CONFIG: Expected signing keys in production (${mark}), got none. Set LONGSHORE_SIGNING_KEYS to kid:base64, made with \`openssl rand -base64 32\`.`,
     );
   });
 
-  it.each(['', '   ', '\n'])('takes keys that are set to %j for none', async (text) => {
-    const env = { NODE_ENV: 'production', LONGSHORE_SIGNING_KEYS: text };
-    expect((await refusal(() => signingFromEnv(env, folder, never))).code).toBe('CONFIG');
-  });
-
   it('stops connect(), not the first job', async () => {
     vi.stubEnv('NODE_ENV', 'production');
-    vi.stubEnv('LONGSHORE_SIGNING_KEYS', '');
+    vi.stubEnv('LONGSHORE_SIGNING_KEYS', undefined);
     const app = createApp({ jobs: [job()] });
     expect((await refusal(() => connect(app, memory()))).code).toBe('CONFIG');
   });
@@ -110,7 +122,7 @@ describe('a development key', () => {
 
   it('verifies what it has signed as `dev`', () => {
     mkdirSync(join(folder, '.longshore'));
-    writeFileSync(path(), `dev:${base64(3)}`);
+    writeFileSync(path(), `dev:${base64(3)}`, { mode: 0o600 });
     const before = keyRing([{ kid: 'dev', secret: secret(3) }]);
     const ring = signingFromEnv({}, folder, () => {});
     expect(() => ring.verify('dev', 'text', before.sign('text'))).not.toThrow();
@@ -128,6 +140,30 @@ describe('a development key', () => {
     expect(error.code).toBe('CONFIG');
     expect(error.message).toMatch(
       /^Could not keep a development key at .+Set LONGSHORE_SIGNING_KEYS instead\.$/s,
+    );
+  });
+
+  it.each([0o666, 0o644, 0o620])('that others may read or write is refused (mode %o)', async (mode) => {
+    signingFromEnv({}, folder, () => {});
+    chmodSync(path(), mode);
+    expect(await refusalText(() => signingFromEnv({}, folder, never))).toBe(
+      `CONFIG: Expected the development key ${path()} to be for its owner only, got mode ${mode.toString(8)}: others could sign jobs with it. Delete it for a new key, or set LONGSHORE_SIGNING_KEYS.`,
+    );
+  });
+
+  it('of another user is refused', async () => {
+    signingFromEnv({}, folder, () => {});
+    const mine = process.getuid!();
+    vi.spyOn(process, 'getuid').mockReturnValue(mine + 1);
+    expect(await refusalText(() => signingFromEnv({}, folder, never))).toBe(
+      `CONFIG: Expected the development key ${path()} to be a file of this user (${mine + 1}), got one of user ${mine}. Delete it for a new key, or set LONGSHORE_SIGNING_KEYS.`,
+    );
+  });
+
+  it('in whose place there is a folder is a clear refusal', async () => {
+    mkdirSync(path(), { recursive: true });
+    expect(await refusalText(() => signingFromEnv({}, folder, never))).toBe(
+      `CONFIG: Expected the development key ${path()} to be a file, got something else. Delete it for a new key, or set LONGSHORE_SIGNING_KEYS.`,
     );
   });
 
