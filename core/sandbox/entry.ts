@@ -11,6 +11,7 @@ import { config, LongshoreError } from '../base/errors.ts';
 import { toError } from '../base/failure.ts';
 import { assertJson } from '../base/json.ts';
 import { type FromIsolate, packError, type Question, type ToIsolate, unpackError } from './messages.ts';
+import { createReporter, type Progress } from './progress.ts';
 import { markIsolate } from './run-isolated.ts';
 
 markIsolate();
@@ -131,6 +132,7 @@ async function run(facts: RunFacts, input: unknown): Promise<void> {
   const mine: Current = { controller: new AbortController(), ended: false };
   current = mine;
   let spoiled = false;
+  const { report, flush } = createReporter((args) => ask({ verb: 'progress', args }) as Promise<boolean>);
   try {
     await loading.catch((error) => {
       spoiled = true; // a module that failed to load is not loaded again by the same Node
@@ -138,11 +140,13 @@ async function run(facts: RunFacts, input: unknown): Promise<void> {
     });
     const job = await find(facts.job);
     const payload = await validate(job.schema, input, facts.job);
-    const value = await withContext(facts.context, () => job.run(payload, contextOf(facts, mine)));
+    const value = await withContext(facts.context, () => job.run(payload, contextOf(facts, mine, report)));
+    await flush();
     const output = outputOf(value);
     mine.ended = true;
     channel.send({ type: 'returned', output, heapBytes: heapBytes() });
   } catch (error) {
+    await flush();
     mine.ended = true;
     channel.send({ type: 'failed', error: packError(error), heapBytes: heapBytes(), spoiled });
   }
@@ -150,13 +154,17 @@ async function run(facts: RunFacts, input: unknown): Promise<void> {
 
 const heapBytes = (): number => getHeapStatistics().used_heap_size;
 
-function contextOf(facts: RunFacts, mine: Current): HandlerContext {
+function contextOf(
+  facts: RunFacts,
+  mine: Current,
+  report: (...args: Progress) => Promise<boolean>,
+): HandlerContext {
   const ctx: Omit<HandlerContext, 'tx'> = {
     ...facts,
     signal: mine.controller.signal,
     async progress(done, total, message) {
       if (mine.ended) return false;
-      return (await ask({ verb: 'progress', args: [done, total, message] })) as boolean;
+      return report(done, total, message);
     },
     log(message, fields = {}) {
       if (mine.ended) return;

@@ -5,8 +5,9 @@ import type { Isolation } from '../app/isolation.ts';
 import type { HandlerContext, Job } from '../app/job.ts';
 import type { Output } from '../attempt/output.ts';
 import type { Isolate } from './isolate.ts';
-import { type FromIsolate, packError, type Question, unpackError } from './messages.ts';
+import { packError, type Question, unpackError } from './messages.ts';
 import { createPool, type Pool } from './pool.ts';
+import { lastOnly, type Progress } from './progress.ts';
 
 /** Between `ctx.signal` aborting and the kill. Shorter than a draining worker's own patience of a second. */
 const graceMs = 500;
@@ -56,12 +57,19 @@ export function runIn(
         warnWhenStuck(app, isolate, ctx);
       }, graceMs);
     };
+    const report = lastOnly((...progress: Progress) => ctx.progress(...progress));
+    const grant = async (question: Question) => {
+      if (question.verb === 'progress') return report(...question.args);
+      // A job that the app does not know is refused by enqueue itself, as it is for a handler outside of an isolate.
+      const other = app.jobs.get(question.job) ?? ({ name: question.job } as Job);
+      return ctx.enqueue(other, question.payload, question.options);
+    };
     isolate.onMessage = (message) => {
       switch (message.type) {
         case 'log':
           return ctx.log(message.message, message.fields);
         case 'ask':
-          return void answer(app, isolate, ctx, message);
+          return void answer(isolate, message.ask, grant(message.question));
         case 'returned':
           done(isLight(isolation, message.heapBytes));
           return resolve(message.output);
@@ -86,24 +94,12 @@ function isLight({ maxMemoryMb }: Isolation, heapBytes: number): boolean {
   return maxMemoryMb === null || heapBytes < (maxMemoryMb * mib) / 2;
 }
 
-async function answer(
-  app: App,
-  isolate: Isolate,
-  ctx: HandlerContext,
-  { ask, question }: Extract<FromIsolate, { type: 'ask' }>,
-): Promise<void> {
+async function answer(isolate: Isolate, ask: number, value: Promise<unknown>): Promise<void> {
   try {
-    isolate.send({ type: 'answer', ask, value: await grant(app, ctx, question) });
+    isolate.send({ type: 'answer', ask, value: await value });
   } catch (error) {
     isolate.send({ type: 'refusal', ask, error: packError(error) });
   }
-}
-
-function grant(app: App, ctx: HandlerContext, question: Question): Promise<unknown> {
-  if (question.verb === 'progress') return ctx.progress(...question.args);
-  // A job that the app does not know is refused by enqueue itself, as it is for a handler outside of an isolate.
-  const job = app.jobs.get(question.job) ?? ({ name: question.job } as Job);
-  return ctx.enqueue(job, question.payload, question.options);
 }
 
 function warnWhenStuck(app: App, isolate: Isolate, ctx: HandlerContext): void {

@@ -12,6 +12,7 @@ import {
   RetryAfterError,
 } from '../base/errors.ts';
 import { toError } from '../base/failure.ts';
+import type { Progress } from './progress.ts';
 
 /** An isolate runs one job at a time, so a message needs no number to say which. */
 export type ToIsolate =
@@ -21,7 +22,7 @@ export type ToIsolate =
   | { readonly type: 'refusal'; readonly ask: number; readonly error: Thrown };
 
 export type Question =
-  | { readonly verb: 'progress'; readonly args: readonly [number, number | undefined, string | undefined] }
+  | { readonly verb: 'progress'; readonly args: Progress }
   | {
       readonly verb: 'enqueue';
       readonly job: string;

@@ -62,6 +62,14 @@ describe.each([
     ]);
   });
 
+  it('reports progress for every row, of which the worker writes few and the last', async () => {
+    const before = t.reports();
+    const record = await t.run(job, { act: 'rows', n: 20_000 });
+    expect(record).toMatchObject({ output: true, progress: { done: 20_000, message: 'row 20000' } });
+    // And perhaps one between, when the machine was busy for the 100 ms that lie between two of them.
+    expect(t.reports() - before).toBeLessThanOrEqual(3);
+  });
+
   it('says nothing else to the worker, whatever it sends', async () => {
     const record = await t.run(job, { act: 'saysMore' });
     expect(record).toMatchObject({ status: 'completed', output: { argv: 2 } });

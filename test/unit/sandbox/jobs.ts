@@ -82,6 +82,11 @@ const acts: Record<string, Act> = {
   noCode: () => {
     throw Object.assign(new LongshoreError('LIMIT', 'none of ours'), { code: 'NEW', issues: [null] });
   },
+  rows: async ({ n }, { progress }) => {
+    const first = await progress(0, n);
+    for (let row = 1; row <= n; row++) void progress(row, n, `row ${row}`);
+    return first;
+  },
   /** As a library does that thinks its own parent has started it. */
   saysMore: async () => {
     const say = (data: unknown) => (parentPort ? parentPort.postMessage(data) : process.send?.(data));

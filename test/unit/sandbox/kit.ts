@@ -27,8 +27,20 @@ export function createBench(jobs: readonly Job[], options: Partial<WorkerOptions
   });
   const stored = memory();
   let renewals = 0;
+  let reports = 0;
+  const { records } = stored.stores!;
   const backend: typeof stored = {
     ...stored,
+    stores: {
+      ...stored.stores!,
+      records: {
+        ...records,
+        progress(...report) {
+          reports++;
+          return records.progress(...report);
+        },
+      },
+    },
     renew(leases, leaseMs) {
       renewals++;
       return stored.renew(leases, leaseMs);
@@ -44,6 +56,8 @@ export function createBench(jobs: readonly Job[], options: Partial<WorkerOptions
     events,
     /** How often the worker has renewed leases. */
     renewals: () => renewals,
+    /** How often progress was written. */
+    reports: () => reports,
     /** Has the timeouts come that are held. */
     timeOut: clock.fire,
     isolates: () => poolOf(app).all(),
