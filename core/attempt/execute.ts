@@ -11,7 +11,7 @@ import type { Admitted, Maybe, Verdict } from './attempt.ts';
 import { endInTime } from './deadline.ts';
 import { type Output, outputOf } from './output.ts';
 import { abortReason, type Run } from './run.ts';
-import { afterFailure, rejected, release } from './verdict.ts';
+import { afterFailure, lostLease, rejected, release } from './verdict.ts';
 
 /** Never throws or rejects. Settles when the handler ends or the run is ended from outside, whichever is first. */
 export function execute(it: Admitted): Maybe<Verdict> {
@@ -22,7 +22,7 @@ export function execute(it: Admitted): Maybe<Verdict> {
     const isolation = insideIsolate() ? null : job.isolation;
     // The payload as it travelled: a schema's output may be something that cannot cross to another thread.
     const returned = isolation
-      ? runIsolated(app, job, isolation, it.envelope.payload, ctx)
+      ? runIsolated(app, job, isolation, it.envelope.payload, ctx, () => mayBegin(it))
       : runInContext(it, ctx);
     if (!isThenable(returned)) return acked(it, outputOf(returned));
     // Not an async function: that would keep half as much memory again for each job.
@@ -66,6 +66,13 @@ function afterEnd(it: Admitted, error: unknown): Verdict {
     default:
       return afterFailure(it, error);
   }
+}
+
+/** Asked by an isolate that is ready: it may have taken longer than the lease, or been told to stop. */
+function mayBegin(it: Admitted): void {
+  const { run } = it;
+  if (lostLease(it)) run.end('lease-lost');
+  if (run.cause) throw abortReason(run.cause);
 }
 
 /** Most jobs have no context and run inside none: they do without the async storage. */

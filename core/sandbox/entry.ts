@@ -140,6 +140,7 @@ async function run(facts: RunFacts, input: unknown): Promise<void> {
     });
     const job = await find(facts.job);
     const payload = await validate(job.schema, input, facts.job);
+    await ask({ verb: 'begin' });
     const value = await withContext(facts.context, () => job.run(payload, contextOf(facts, mine, report)));
     await flush();
     const output = outputOf(value);

@@ -36,6 +36,8 @@ export function runIn(
   isolation: Isolation,
   input: unknown,
   ctx: HandlerContext,
+  /** Throws when the handler must not begin any more. */
+  begin: () => void,
 ): Promise<Output> {
   const { signal } = ctx;
   if (signal.aborted) return Promise.reject(signal.reason);
@@ -59,6 +61,7 @@ export function runIn(
     };
     const report = lastOnly((...progress: Progress) => ctx.progress(...progress));
     const grant = async (question: Question) => {
+      if (question.verb === 'begin') return begin();
       if (question.verb === 'progress') return report(...question.args);
       // A job that the app does not know is refused by enqueue itself, as it is for a handler outside of an isolate.
       const other = app.jobs.get(question.job) ?? ({ name: question.job } as Job);

@@ -22,6 +22,8 @@ export type ToIsolate =
   | { readonly type: 'refusal'; readonly ask: number; readonly error: Thrown };
 
 export type Question =
+  /** Whether the handler may begin, now that all is loaded and checked. Refused when the attempt has ended meanwhile. */
+  | { readonly verb: 'begin' }
   | { readonly verb: 'progress'; readonly args: Progress }
   | {
       readonly verb: 'enqueue';

@@ -3,7 +3,9 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { endIsolates, poolOf } from '../../../core/sandbox/host.ts';
 import { until } from '../../kit/until.ts';
+import { bench as virtualBench } from '../core/kit.ts';
 import * as jobs from './jobs.ts';
 import { alive, createBench } from './kit.ts';
 
@@ -173,5 +175,26 @@ describe('a process', () => {
     expect(pids.every(alive)).toBe(true);
     child.kill('SIGKILL');
     await until(() => !pids.some(alive));
+  });
+});
+
+describe.each([
+  ['thread', jobs.inThread],
+  ['process', jobs.inProcess],
+] as const)('a %s that is ready when its lease is over', (_, job) => {
+  it('does not begin the handler, and takes the next job', async () => {
+    const b = virtualBench({ jobs: all });
+    onTestFinished(() => endIsolates(b.app));
+    await b.client.enqueue(job, { act: 'ask', n: 1 }, { maxRetries: 1 });
+    const late = b.run(await b.take(1_000));
+    b.clock.advance(1_000); // long before the isolate is there
+    expect(await late).toMatchObject({ outcome: 'requeued', settled: false, error: { code: 'LEASE_LOST' } });
+    expect(b.kinds()).not.toContain('job.log');
+    await until(() => poolOf(b.app).idle().length === 1);
+
+    await b.backend.reapExpired('default');
+    expect((await b.next()).outcome).toBe('acked');
+    expect(b.kinds()).toContain('job.log');
+    expect(poolOf(b.app).all()).toHaveLength(1);
   });
 });
