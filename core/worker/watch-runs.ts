@@ -1,9 +1,9 @@
 /** What must go on while jobs run, in a worker and in a function: their leases are renewed, and cancels reach them. */
 
 import type { Run } from '../attempt/run.ts';
-import { type RenewalOptions, renewal } from './renewal.ts';
+import { type RenewOptions, renewing } from './renew-leases.ts';
 
-export interface WatchOptions extends RenewalOptions {
+export interface WatchOptions extends RenewOptions {
   /** Their handlers are at work. */
   readonly running: Iterable<Run>;
   /** `null`: the leases outlast their jobs. */
@@ -55,6 +55,6 @@ export function watchRuns(options: WatchOptions) {
     },
   };
   every('reading cancels', () => cancelPollMs, endCancelled);
-  if (leaseMs !== null) every('renewing', () => leaseMs / 3, renewal(options, leaseMs));
+  if (leaseMs !== null) every('renewing', () => leaseMs / 3, renewing(options, leaseMs));
   return watch;
 }

@@ -254,15 +254,15 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
   async function drain(): Promise<WorkerSummary> {
     const { drainMs } = settings;
     const endAt = clock.now() + drainMs + 2 * graceMs;
-    const handingBack = handBack();
-    await Promise.all([allEnded(drainMs), within(clock, drainMs, handingBack, leave)]);
+    const releasing = releaseBuffer();
+    await Promise.all([allEnded(drainMs), within(clock, drainMs, releasing, leave)]);
     for (const run of running) run.interrupt('shutdown');
     await allEnded(graceMs);
     for (const run of running) run.end('shutdown');
     await allEnded(graceMs); // only a backend that does not answer can use this up
     acks.stop();
     maintenance.stop();
-    const last = [handingBack, endIsolates(app), client.stores.workers.remove(state.id)];
+    const last = [releasing, endIsolates(app), client.stores.workers.remove(state.id)];
     await within<unknown>(clock, endAt - clock.now(), Promise.allSettled(last), leave);
     // After a signal the listeners stay: its second copy may arrive when the drain is already over.
     if (signalledAt === null) for (const signal of settings.signals) process.off(signal, onSignal);
@@ -272,7 +272,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
   }
 
   /** Releases what was fetched and has not begun. */
-  async function handBack(): Promise<void> {
+  async function releaseBuffer(): Promise<void> {
     await feeding;
     await release(state.buffer.map(({ lease }) => lease));
     state.buffer = [];

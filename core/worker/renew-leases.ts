@@ -10,7 +10,7 @@ import type { JobSettler } from '../contract/queue.ts';
 import type { Client } from '../enqueue/client.ts';
 import { forEach } from '../kit/parallel.ts';
 
-export interface RenewalOptions {
+export interface RenewOptions {
   readonly client: Client;
   readonly settler: Pick<JobSettler, 'renew'>;
   /** All whose leases must be renewed. */
@@ -23,7 +23,7 @@ export interface RenewalOptions {
 const mostRounds = 2;
 
 /** Returns what is to be called at every third of a lease. */
-export function renewal(options: RenewalOptions, leaseMs: number): () => Promise<void> {
+export function renewing(options: RenewOptions, leaseMs: number): () => Promise<void> {
   const { client, settler, held, lose, failed } = options;
   const { clock } = client.app;
   const { keys } = client.stores;
