@@ -14,6 +14,8 @@ const always: Remedies = {
   ExpiredToken: credentials,
   ExpiredTokenException: credentials,
   SignatureDoesNotMatch: credentials,
+  // It has no name of its own.
+  'Region is missing': 'Give the region option, or set AWS_REGION.',
   CredentialsProviderError: 'Give the process credentials: a role, a profile or AWS_ACCESS_KEY_ID.',
 };
 
@@ -21,7 +23,7 @@ const always: Remedies = {
 export function sdkError(failed: string, cause: unknown, remedies: Remedies): LongshoreError {
   if (cause instanceof LongshoreError) return cause;
   const { name, message, code = '' } = toError(cause) as NodeJS.ErrnoException;
-  const remedy = remedies[name] ?? remedies[code] ?? always[name];
+  const remedy = remedies[name] ?? remedies[code] ?? always[name] ?? always[message];
   const text = `${failed}: ${message || name}`;
   const sentence = /[.!?]$/.test(text) ? text : `${text}.`;
   if (remedy === undefined) return new LongshoreError('BACKEND', sentence, { cause });

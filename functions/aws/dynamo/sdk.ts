@@ -1,8 +1,7 @@
 /** The only file that imports the SDK. It is loaded on first use: that takes ten times as long as all the rest. */
 
-import type { AttributeValue, DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { guarded } from '../lambda/guard.ts';
-import { localAccess, optional, settingsFor } from '../sdk-client.ts';
+import type { AttributeValue } from '@aws-sdk/client-dynamodb';
+import { endpointFor, openClient, optional } from '../sdk-client.ts';
 import type { DynamoTableOptions } from './options.ts';
 import { type DynamoTable, indexName, partitionKey, sortKey } from './table.ts';
 
@@ -30,8 +29,8 @@ const timeoutMs = 5_000;
 
 export async function openApi({ table: TableName, client: given, ...target }: DynamoTableOptions) {
   const sdk = await import('@aws-sdk/client-dynamodb').catch(optional);
-  const own = () => new sdk.DynamoDBClient({ ...localAccess(target), ...settingsFor(target, timeoutMs) });
-  const client = guarded((given as DynamoDBClient | undefined) ?? own());
+  const create = (settings: object) => new sdk.DynamoDBClient(settings);
+  const client = openClient(given, target, endpointFor('DYNAMODB', target), timeoutMs, create);
 
   async function readBatch(pks: readonly string[]): Promise<Item[]> {
     const found: Item[] = [];

@@ -4,6 +4,7 @@
  */
 
 import { config } from '../../../core/base/errors.ts';
+import { isOnThisMachine } from '../../../core/base/loopback.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -44,10 +45,16 @@ interface Command {
   readonly middlewareStack: { add(middleware: unknown, options: unknown): void };
 }
 
-/** The client, with a check of every request before it is signed and sent, whatever decided on its host. */
-export function guarded<Client extends { send(command: never): Promise<unknown> }>(client: Client): Client {
+/**
+ * The client, with a check of every request before it is signed and sent, whatever decided on its host.
+ * @param hasRealCredentials which a server on this machine must not get
+ */
+export function guarded<Client extends { send(command: never): Promise<unknown> }>(
+  client: Client,
+  hasRealCredentials = false,
+): Client {
   const send = (command: Command): Promise<unknown> => {
-    command.middlewareStack.add(refuse, { step: 'build', name: 'longshoreGuard' });
+    command.middlewareStack.add(refuse(hasRealCredentials), { step: 'build', name: 'longshoreGuard' });
     return client.send(command as never);
   };
   return new Proxy(client, {
@@ -62,11 +69,20 @@ export function guarded<Client extends { send(command: never): Promise<unknown> 
 type Handler = (args: { readonly request?: { readonly hostname?: string } }) => unknown;
 
 const refuse =
+  (hasRealCredentials: boolean) =>
   (next: Handler): Handler =>
   (args) => {
-    const problem = refusalOf(args.request?.hostname ?? '', process.env);
-    if (problem === null) return next(args);
-    throw config(
-      `${problem}. Name a local server with endpoint or AWS_ENDPOINT_URL; if you mean AWS itself, set NODE_ENV=production or LONGSHORE_ALLOW_AWS=1.`,
-    );
+    const { hostname = '' } = args.request ?? {};
+    const problem = refusalOf(hostname, process.env);
+    if (problem !== null) {
+      throw config(
+        `${problem}. Name a local server with endpoint or AWS_ENDPOINT_URL; if you mean AWS itself, set NODE_ENV=production or LONGSHORE_ALLOW_AWS=1.`,
+      );
+    }
+    if (hasRealCredentials && isOnThisMachine(`http://${hostname}`)) {
+      throw config(
+        `Expected endpoint or AWS_ENDPOINT_URL to name a server on this machine, got ${hostname} from a profile of AWS. The request would be signed with your own credentials.`,
+      );
+    }
+    return next(args);
   };

@@ -1,9 +1,7 @@
 /** The only file that imports the SDK. It is loaded on first use: that takes ten times as long as all the rest. */
 
-import type { S3Client } from '@aws-sdk/client-s3';
 import type { PayloadStore } from '../../../core/contract/store.ts';
-import { guarded } from '../lambda/guard.ts';
-import { optional, settingsFor } from '../sdk-client.ts';
+import { endpointFor, openClient, optional } from '../sdk-client.ts';
 import type { S3PayloadsOptions } from './options.ts';
 
 const timeoutMs = 30_000;
@@ -16,8 +14,8 @@ export async function openS3({
   const sdk = await import('@aws-sdk/client-s3').catch(optional);
   const { DeleteObjectCommand, GetObjectCommand, PutObjectCommand } = sdk;
   const forcePathStyle = target.endpoint !== undefined;
-  const own = () => new sdk.S3Client({ ...settingsFor(target, timeoutMs), forcePathStyle });
-  const client = guarded((given as S3Client | undefined) ?? own());
+  const create = (settings: object) => new sdk.S3Client({ ...settings, forcePathStyle });
+  const client = openClient(given, target, endpointFor('S3', target), timeoutMs, create);
   return {
     async put(Key, Body) {
       await client.send(new PutObjectCommand({ Bucket, Key, Body, ContentType: 'application/json' }));

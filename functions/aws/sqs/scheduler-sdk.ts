@@ -1,8 +1,6 @@
 /** The only file that imports the Scheduler's SDK. It is loaded on first use. */
 
-import type { SchedulerClient } from '@aws-sdk/client-scheduler';
-import { guarded } from '../lambda/guard.ts';
-import { optional, settingsFor } from '../sdk-client.ts';
+import { endpointFor, openClient, optional } from '../sdk-client.ts';
 import type { SchedulerOptions } from './options.ts';
 
 export interface OneTime {
@@ -20,11 +18,12 @@ const longestLateSeconds = 86_400;
 
 export async function openScheduler(region: string | undefined, options: SchedulerOptions) {
   const { roleArn, groupName = 'default', endpoint, client: given } = options;
+  const target = { region, endpoint };
   const { CreateScheduleCommand, SchedulerClient } = await import('@aws-sdk/client-scheduler').catch(
     optional,
   );
-  const own = () => new SchedulerClient(settingsFor({ region, endpoint }, timeoutMs));
-  const client = guarded((given as SchedulerClient | undefined) ?? own());
+  const create = (settings: object) => new SchedulerClient(settings);
+  const client = openClient(given, target, endpointFor('SCHEDULER', target), timeoutMs, create);
   return {
     /** Resolves also when it is there already. */
     async create({ name, at, input, deadLetterArn }: OneTime): Promise<void> {

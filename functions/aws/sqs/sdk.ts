@@ -3,9 +3,7 @@
  * the SDK. It is loaded on first use: that takes ten times as long as all the rest.
  */
 
-import type { SQSClient } from '@aws-sdk/client-sqs';
-import { guarded } from '../lambda/guard.ts';
-import { localAccess, optional, settingsFor } from '../sdk-client.ts';
+import { openClient, optional } from '../sdk-client.ts';
 import { type Attributes, attributeNames, type ReceivedMessage, systemAttributeNames } from './attributes.ts';
 import type { EntryFailure, Numbered } from './batches.ts';
 import type { ConnectionOptions } from './options.ts';
@@ -48,17 +46,13 @@ const timeoutMs = 30_000;
 
 /** Batches answer with the entries that failed. Rejects with the SDK's own errors. */
 export async function openSqs(region: string | undefined, options: ConnectionOptions) {
-  const { client: given, endpoint } = options;
+  const { client: given, endpoint, queueUrl, queues = {} } = options;
   const sdk = await import('@aws-sdk/client-sqs').catch(optional);
-  const target = { region, endpoint };
-  const own = () =>
-    new sdk.SQSClient({
-      ...localAccess(target),
-      ...settingsFor(target, timeoutMs),
-      // With an endpoint of your own the URLs only name the queues.
-      ...(endpoint !== undefined && { useQueueUrlAsEndpoint: false }),
-    });
-  const client = guarded((given as SQSClient | undefined) ?? own());
+  // With an endpoint of your own the URLs only name the queues.
+  const naming = endpoint === undefined ? {} : { useQueueUrlAsEndpoint: false };
+  const create = (settings: object) => new sdk.SQSClient({ ...settings, ...naming });
+  const url = queueUrl ?? Object.values(queues)[0];
+  const client = openClient(given, { region, endpoint }, endpoint ?? url, timeoutMs, create);
   return {
     async send(QueueUrl: string, entries: readonly Numbered<SendEntry>[]): Promise<EntryFailure[]> {
       const { Failed = [] } = await client.send(

@@ -1,9 +1,6 @@
-/** Queues for development. A local endpoint never gets real credentials. */
+/** Queues for development. */
 
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isOnThisMachine } from '../../../core/base/loopback.ts';
 import { createSqsQueues, sqs } from '../../../functions/aws/index.ts';
 import { type Endpoint, openEndpoint } from './endpoint.ts';
@@ -84,28 +81,5 @@ describe('an endpoint on this machine', () => {
     ['http://localhost.example', false],
   ])('is known by its name: %s', (url, expected) => {
     expect(isOnThisMachine(url)).toBe(expected);
-  });
-
-  it('gets no credentials of the environment', async () => {
-    const seen: string[] = [];
-    const server = createServer((request, response) => {
-      seen.push(request.headers.authorization ?? '');
-      response.writeHead(200, { 'content-type': 'application/x-amz-json-1.0' }).end('{"Attributes":{}}');
-    });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    vi.stubEnv('AWS_ACCESS_KEY_ID', 'AKIAREAL');
-    vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'real');
-    try {
-      const backend = sqs({ endpoint: url, queueUrl: `${url}/000000000000/x-` });
-      await backend.admin!.stats('mail');
-      await backend.close();
-    } finally {
-      vi.unstubAllEnvs();
-      server.close();
-    }
-    expect(seen).toHaveLength(2);
-    for (const one of seen) expect(one).toContain('Credential=test/');
   });
 });
