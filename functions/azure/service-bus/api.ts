@@ -54,8 +54,11 @@ export interface ServiceBusApi {
   send(queue: string, messages: readonly BusMessage[]): Promise<(unknown | null)[]>;
   /** Opens a link, which needs the right to send. Rejects when that, or the queue, is missing. */
   openSender(queue: string): Promise<void>;
-  /** `waitMs` 0 = look once; otherwise it waits for one message and receives only that. */
-  receive(entity: Entity, max: number, waitMs: number): Promise<ReceivedMessage[]>;
+  /**
+   * `waitMs` 0 = look once; otherwise it waits for one message and receives only that.
+   * @param link of those that look: each holds 2,048 messages that are not settled. @default 0
+   */
+  receive(entity: Entity, max: number, waitMs: number, link?: number): Promise<ReceivedMessage[]>;
   complete(entity: Entity, holding: Holding): Promise<void>;
   /** Releases the message at once. The delivery counts. */
   abandon(entity: Entity, holding: Holding): Promise<void>;

@@ -1,5 +1,6 @@
 /**
- * Dead letters are in two queues: the one that Service Bus keeps for every queue, and the `-failed` queue of a function.
+ * Dead letters are in three queues: the one that Service Bus keeps for every queue, the `-failed` queue of a function, and the
+ * one that Service Bus keeps for that: letters go there when they are too old, or were received too often in passing.
  * Listing locks nothing. To take one dead letter, all before it are locked too, and then released.
  */
 
@@ -15,6 +16,8 @@ import type { QueueAddress } from './queues.ts';
 const mostScanned = 10_000;
 /** The most that one request returns. */
 const pageSize = 250;
+/** An AMQP session holds 2,048 messages that are not settled, and every link has a session of its own. */
+const mostPerLink = 2_048 - pageSize;
 
 interface Found {
   readonly address: QueueAddress;
@@ -26,7 +29,10 @@ interface Found {
 const entitiesOf = ({ entity, failedEntity }: QueueAddress): Entity[] => [
   { name: entity, deadLetters: true },
   { name: failedEntity },
+  { name: failedEntity, deadLetters: true },
 ];
+
+const sequenceOf = ({ sequenceNumber }: ReceivedMessage): string => String(sequenceNumber);
 
 /** All messages of a queue, without locking them. A missing queue counts as empty: only functions need `-failed`. */
 async function lookThrough(api: ServiceBusApi, entity: Entity): Promise<ReceivedMessage[]> {
@@ -40,7 +46,7 @@ async function lookThrough(api: ServiceBusApi, entity: Entity): Promise<Received
     const last = page.at(-1);
     if (!last) break;
     found.push(...page);
-    from = BigInt(String(last.sequenceNumber)) + 1n;
+    from = BigInt(sequenceOf(last)) + 1n;
   }
   return found;
 }
@@ -61,31 +67,33 @@ export function deadLettersOf({ clock, queues, addressOf, call }: Connection): D
     return found;
   }
 
-  /** Calls `use` with each chosen one and then removes it. Resolves with how many different ids there were. */
-  async function take(ids: readonly string[], use: (api: ServiceBusApi, found: Found) => Promise<void>) {
-    const chosen = (await find(queues.all())).filter(({ deadLetter }) => ids.includes(deadLetter.id));
+  /** Calls `use` with pages of the chosen ones and then removes those. Resolves with how many different ids there were. */
+  async function take(
+    ids: readonly string[],
+    use: (api: ServiceBusApi, page: readonly Found[]) => Promise<void>,
+  ): Promise<number> {
+    const asked = new Set(ids);
+    const chosen = (await find(queues.all())).filter(({ deadLetter }) => asked.has(deadLetter.id));
     const done = new Set<string>();
     // `find` makes one object for each entity.
     for (const [entity, group] of Map.groupBy(chosen, (one) => one.entity)) {
-      const wanted = new Map(group.map((one) => [String(one.message.sequenceNumber), one]));
+      const wanted = new Map(group.map((one) => [sequenceOf(one.message), one]));
       const { address } = group[0]!;
       await call(`taking dead letters of queue "${address.name}"`, async (api) => {
         const others: ReceivedMessage[] = [];
         try {
-          while (wanted.size > 0) {
-            const messages = await api.receive(entity, pageSize, 0);
+          // Where locks end meanwhile, the same ones come again.
+          while (wanted.size > 0 && others.length <= mostScanned) {
+            const link = Math.floor(others.length / mostPerLink);
+            const messages = await api.receive(entity, pageSize, 0, link);
             if (messages.length === 0) break; // another process has locked them
-            for (const message of messages) {
-              const found = wanted.get(String(message.sequenceNumber));
-              if (!found) {
-                others.push(message);
-                continue;
-              }
-              await use(api, found);
-              await api.complete(entity, message);
-              wanted.delete(String(message.sequenceNumber));
-              done.add(found.deadLetter.id);
-            }
+            const mine = messages.filter((message) => wanted.has(sequenceOf(message)));
+            others.push(...messages.filter((message) => !mine.includes(message)));
+            const page = mine.map((message) => wanted.get(sequenceOf(message))!);
+            await use(api, page);
+            await Promise.all(mine.map((message) => api.complete(entity, message)));
+            for (const message of mine) wanted.delete(sequenceOf(message));
+            for (const { deadLetter } of page) done.add(deadLetter.id);
           }
         } finally {
           // Those that cannot be released come back when their locks end.
@@ -105,17 +113,24 @@ export function deadLettersOf({ clock, queues, addressOf, call }: Connection): D
         .slice(0, max);
     },
     retry: (ids) =>
-      take(ids, async (api, { address, deadLetter: { id, body }, message, entity }) => {
-        const { tags } = deliveryOf(message);
-        // With its old id it would be dropped as a duplicate. With this one a second retry of it is dropped.
-        const series = `${id}:retry-${entity.deadLetters ? '' : 'failed-'}${message.sequenceNumber}`;
-        const fresh: Tags = { ...tags, series, attempts: 0, copies: 0, interrupted: false };
-        const [failure] = await api.send(address.entity, [busMessage(body, fresh, null, clock.now())]);
-        if (failure) throw failure;
+      take(ids, async (api, page) => {
+        const fresh = page.map(({ deadLetter: { id, body }, message, ...from }) => {
+          const { tags } = deliveryOf(message);
+          // With its old id it would be dropped as a duplicate. With this one a second retry of it is dropped.
+          const series = `${id}:retry-${placeOf(from)}${sequenceOf(message)}`;
+          const again: Tags = { ...tags, series, attempts: 0, copies: 0, interrupted: false };
+          return busMessage(body, again, null, clock.now());
+        });
+        const failures = page.length > 0 ? await api.send(page[0]!.address.entity, fresh) : [];
+        for (const failure of failures) if (failure) throw failure;
       }),
     discard: (ids) => take(ids, async () => {}),
   };
 }
+
+/** Sequence numbers of different queues are the same. */
+const placeOf = ({ entity: { name, deadLetters }, address }: Pick<Found, 'entity' | 'address'>): string =>
+  name === address.entity ? '' : deadLetters ? 'failed-dead-' : 'failed-';
 
 export async function statsOf(
   { clock, queues, addressOf, call }: Connection,

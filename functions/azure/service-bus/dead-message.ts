@@ -48,14 +48,15 @@ export function deadLetterOf(message: ReceivedMessage, queue: string, now: numbe
   const { body, deliveryCount, enqueuedAt, tags } = deliveryOf(message);
   const { applicationProperties = {}, deadLetterReason, deadLetterErrorDescription } = message;
   const own = (name: string) => textOf(applicationProperties, `longshore.${name}`);
-  const reason = deadLetterReason ?? own('reason');
+  // Its own reason first: a letter that got too old in the -failed queue did not die of that.
+  const reason = own('reason') || (deadLetterReason ?? '');
   const isOurs = reasons.includes(reason);
   return {
     id: tags.id,
     queue,
     job: tags.job,
     reason: isOurs ? (reason as AbandonReason) : (movedFor[reason] ?? 'rejected'),
-    error: isOurs ? (deadLetterErrorDescription ?? own('error')) : movedByServiceBus(message),
+    error: isOurs ? own('error') || (deadLetterErrorDescription ?? '') : movedByServiceBus(message),
     attempt: Number(own('attempt')) || tags.attempts + Math.max(1, deliveryCount - 1),
     diedAt: Number(own('diedAt')) || (enqueuedAt ?? now),
     body,

@@ -45,7 +45,7 @@ export async function openServiceBus(
   }
 
   /** @param use separate receivers, so that a look need not wait for a long poll */
-  function receiverOf({ name, deadLetters }: Entity, use: 'waits' | 'looks' = 'looks'): ServiceBusReceiver {
+  function receiverOf({ name, deadLetters }: Entity, use: 'waits' | number = 0): ServiceBusReceiver {
     const key = `${use} ${deadLetters ? 'dead' : 'own'} ${name}`;
     const receiver =
       receivers.get(key) ??
@@ -106,11 +106,11 @@ export async function openServiceBus(
     async openSender(queue) {
       await senderOf(queue).createMessageBatch();
     },
-    async receive(entity, max, waitMs) {
+    async receive(entity, max, waitMs, link = 0) {
       // Asked to wait for several, the SDK would hold the first one back for a second.
       return waitMs > 0
         ? receiveWith(receiverOf(entity, 'waits'), 1, waitMs)
-        : receiveWith(receiverOf(entity), max, lookMs);
+        : receiveWith(receiverOf(entity, link), max, lookMs);
     },
     complete: (entity, holding) => settled(receiverOf(entity).completeMessage(heldBy(holding))),
     abandon: (entity, holding) => settled(receiverOf(entity).abandonMessage(heldBy(holding))),

@@ -229,6 +229,21 @@ describe('receiving', () => {
     await t.receiver.close();
     expect(await t.receiver.isClosed).toBe(true);
   });
+
+  it('gives one session 2,048 messages that are not settled, and no more before one is', async () => {
+    const t = open();
+    for (let i = 0; i < 2_100; i++) server.write('mail', String(i));
+    const held = [];
+    for (let looks = 0; looks < 12; looks++) held.push(...(await t.take(250)));
+    expect(held).toHaveLength(2_048);
+    expect(await client.createReceiver('mail').receiveMessages(250, { maxWaitTimeInMs: 20 })).toHaveLength(
+      52,
+    );
+    server.write('mail', 'next');
+    expect(await t.take()).toEqual([]);
+    await t.receiver.completeMessage(held[0]!);
+    expect((await t.take()).map(({ body }) => text(body))).toEqual(['next']);
+  });
 });
 
 describe('connections', () => {

@@ -377,6 +377,40 @@ describe('dead letters', () => {
     expect(letter?.error).toMatch(/Somebody else moved/);
   });
 
+  it('are taken wherever they lie among 10,000', { timeout: 120_000 }, async () => {
+    const backend = open({ maxRetries: 3 });
+    server.createQueue('mail-failed', { lockMs: 60 * minute, maxDeliveryCount: 2_000 });
+    for (let i = 1; i <= 10_000; i++) server.write('mail-failed', `letter ${i}`);
+    const { list, retry, discard } = backend.admin!.deadLetters;
+    const letters = await list({ max: 20_000 });
+    expect(letters).toHaveLength(10_000);
+    expect(await retry(['sequence-10000', 'sequence-5000'])).toBe(2);
+    expect(server.bodies('mail').sort()).toEqual(['letter 10000', 'letter 5000']);
+    expect(server.queue('mail-failed').counts()).toMatchObject({ ready: 9_998, locked: 0 });
+    expect(await discard(letters.map(({ id }) => id))).toBe(9_998);
+    expect(await list({})).toEqual([]);
+  });
+
+  it('are listed and retried after they have expired from the -failed queue, with their reason', async () => {
+    server.createQueue('mail-failed', { timeToLiveMs: minute, deadLetterOnExpiry: true });
+    const backend = open();
+    await backend.enqueue([message('a')]);
+    const [lease] = await take(backend);
+    await backend.pushed.abandon(lease!, { reason: 'permanent', error: 'HANDLER: no such invoice' });
+    await backend.ack([{ lease: lease! }]);
+    clock.advance(minute);
+    expect(server.bodies('mail-failed')).toEqual([]);
+    const [letter] = await backend.admin!.deadLetters.list({});
+    expect([letter?.id, letter?.reason, letter?.error]).toEqual([
+      'a',
+      'permanent',
+      'HANDLER: no such invoice',
+    ]);
+    expect((await backend.admin!.stats('mail'))[0]).toMatchObject({ dead: 1 });
+    expect(await backend.admin!.deadLetters.retry(['a'])).toBe(1);
+    expect((await backend.admin!.stats('mail'))[0]).toMatchObject({ dead: 0 });
+  });
+
   it('need no -failed queue where no function runs', async () => {
     server.deleteQueue('mail-failed');
     const backend = open();
