@@ -34,7 +34,10 @@ export interface AzureOptions
   readonly tick?: string;
   /** The `routePrefix` of host.json. @default 'api' */
   readonly routePrefix?: string;
-  /** How long running jobs may continue when the host stops this instance. @default 5_000 */
+  /**
+   * How long running jobs may continue when the host stops this instance, at most 3_000: the host ends the process 5 seconds after
+   * it has asked, and the jobs that are left must be released by then. @default 2_000
+   */
   readonly drainMs?: number;
   /** Where events go as JSON lines; `false` = nowhere. @default the log of the call they belong to */
   readonly log?: ((line: string) => void) | false;
@@ -47,7 +50,7 @@ export interface AzureOptions
  * connection before the first call: a file that throws while it is loaded leaves the host without functions.
  */
 export function azure(app: App, options: AzureOptions): void {
-  const { connection, credential, store, log, drainMs = 5_000, tick = '0 * * * * *' } = options;
+  const { connection, credential, store, log, drainMs = 2_000, tick = '0 * * * * *' } = options;
   const { routePrefix = 'api', functions = loadFunctions() } = options;
   if (typeof connection !== 'string' || !/^[A-Za-z][\w.-]*$/.test(connection)) {
     throw config(
@@ -55,6 +58,11 @@ export function azure(app: App, options: AzureOptions): void {
     );
   }
   checkInteger('drainMs', drainMs, 0);
+  if (drainMs > 3_000) {
+    throw config(
+      `Expected drainMs of azure() to be at most 3000, got ${drainMs}: the host ends the process 5 seconds after it has asked.`,
+    );
+  }
   const queues = entitiesOf(options.queues ?? app.queues);
   for (const [name, entity] of Object.entries(queues)) {
     // Names like %NAME% are checked later, when settings are read.

@@ -54,14 +54,14 @@ async function untilIdle(idle: () => Promise<boolean>, stopping: AbortSignal): P
 interface Activity {
   play(signal: AbortSignal): Promise<void> | undefined;
   readonly exitWhenIdle: boolean;
-  /** How long calls under way may take after a stop. */
+  /** How long `terminate` and the calls under way may take together after a stop. */
   readonly drainMs: number;
   idle(): boolean | Promise<boolean>;
   /** Calls under way. */
   running(): number;
   /** What ends by itself after a stop. */
   readonly parts: readonly Promise<unknown>[];
-  terminate?(): Promise<void>;
+  terminate?(): Promise<unknown>;
   on(event: SimulationEvent): void;
 }
 
@@ -81,8 +81,7 @@ export async function untilEnded(
   ending.stop();
   if (reason === 'signal' && ending.failure === null)
     activity.on({ type: 'stopping', running: activity.running() });
-  await activity.terminate?.();
-  const ended = Promise.all([...activity.parts, playing]);
+  const ended = Promise.all([...activity.parts, playing, activity.terminate?.()]);
   if (ending.failure === null) await Promise.race([ended, sleep(activity.drainMs, null, { ref: false })]);
   if (ending.failure !== null) throw ending.failure;
   return reason;

@@ -28,6 +28,9 @@ export interface Started {
   readonly backend: ServiceBusBackend;
 }
 
+/** How long the jobs that are left may take to be released. */
+const releaseMs = 1_500;
+
 export type Running = ReturnType<typeof createRunning>;
 
 export function createRunning(app: App, options: RunningOptions) {
@@ -115,7 +118,7 @@ export function createRunning(app: App, options: RunningOptions) {
       for (const run of jobs) run.interrupt('shutdown');
       await idle(drainMs);
       for (const run of jobs) run.end('shutdown');
-      await idle(drainMs);
+      await idle(releaseMs);
       const open = started;
       started = null;
       await open?.client.close();

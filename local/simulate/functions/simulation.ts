@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { systemClock } from '../../../core/base/clock.ts';
 import { config, LongshoreError } from '../../../core/base/errors.ts';
@@ -22,8 +23,8 @@ import { startPump } from './pump.ts';
 import { createServiceBusTrigger } from './service-bus-trigger.ts';
 import { runTimer } from './timer.ts';
 
-/** A running call may take so long after a stop. The app itself drains, and releases jobs that do not end. */
-const drainMs = 15_000;
+/** The host gives an instance so long to end. The app itself drains, and releases jobs that do not end. */
+const graceMs = 5_000;
 
 /** Rejects with the first thing that ends it: an app that does not load, a port that is taken, a play that fails. */
 export const simulateFunctions = cleaningUp(run);
@@ -56,7 +57,12 @@ async function run(
   cleanUp.push(setEnvironment({ ...around.env }));
   cleanUp.push(captureConsole((line) => on({ type: 'printed', line })));
   const host = await load(entry, ({ text }) => on({ type: 'printed', line: text }));
-  cleanUp.push(() => host.terminate());
+  let terminated: Promise<unknown> | null = null;
+  const terminate = () => {
+    terminated ??= Promise.race([host.terminate(), sleep(graceMs, null, { ref: false })]);
+    return terminated;
+  };
+  cleanUp.push(terminate);
   const bindings = bindingsOf(host.functions, process.env);
   if (bindings.queues.length === 0)
     throw config(
@@ -116,11 +122,11 @@ async function run(
   const reason = await untilEnded(ending, {
     play: (signal) => around.play?.(signal),
     exitWhenIdle: options.exitWhenIdle,
-    drainMs,
+    drainMs: graceMs,
     idle: () => running() === 0 && ticking === 0 && isEmpty(server, bindings),
     running,
     parts: [...pumps.map(({ done }) => done), ...timers],
-    terminate: () => host.terminate(),
+    terminate,
     on,
   });
   return { reason, ...counts, queues: countQueues(server, bindings), durationMs: Date.now() - startedAt };

@@ -90,6 +90,7 @@ describe('azure()', () => {
     ['a name of a queue that Service Bus refuses', { queues: { mail: 'a b' } }, /Service Bus allows/],
     ['two queues of one name', { queues: ['a.b', 'a_b'] }, /function longshore-worker-a_b/],
     ['a time that is none', { functionTimeoutMs: -1 }, /functionTimeoutMs/],
+    ['more time to end than the host gives', { drainMs: 3_001 }, /at most 3000.*5 seconds/],
   ])('refuses %s', async (_, options, message) => {
     await expect(register(appWith('mail'), options as never)).rejects.toMatchObject({
       code: 'CONFIG',
@@ -388,6 +389,23 @@ describe('the worker', () => {
     t.behaviour.clear();
     await t.trigger.poll('mail');
     expect(t.settledAs().at(-1)).toBe('acked 1');
+  });
+});
+
+describe('a job that ignores its signal', () => {
+  it('is released within the 5 seconds that the host gives an instance', async () => {
+    const t = await open();
+    await t.enqueue('deaf');
+    t.behaviour.set('deaf', () => new Promise(() => {}));
+    const calls = t.trigger.poll('mail');
+    await until(() => t.ran.length === 1);
+    const stopping = t.host.terminate();
+    for (let passed = 0; passed < 2_000; passed += 50) t.clock.advance(50);
+    await until(() => t.settledAs().length > 0, 10_000);
+    for (let passed = 0; passed < 1_500; passed += 50) t.clock.advance(50);
+    await stopping;
+    expect((await calls).map(({ end }) => end)).toEqual(['completed']);
+    expect(t.settledAs(), 'and no attempt is counted').toEqual(['requeued 1']);
   });
 });
 
