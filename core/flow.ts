@@ -9,7 +9,7 @@
 
 import type { App } from './app/app.ts';
 import { validate } from './app/schema.ts';
-import { admit } from './attempt/admit.ts';
+import { admit, timely } from './attempt/admit.ts';
 import { announceEnd, announceStart } from './attempt/announce.ts';
 import type {
   Admitted,
@@ -32,7 +32,7 @@ import { ackOf, endOf, lostLease, unfit } from './attempt/verdict.ts';
 import { errorText } from './base/failure.ts';
 import type { Ack } from './contract/queue.ts';
 
-const beforeTheCheck: readonly RunStep[] = [offloaded];
+const beforeTheCheck: readonly RunStep[] = [timely, offloaded];
 const aroundTheRun: readonly RunStep[] = [guarded, recorded, transactional];
 const aroundTheEnd: readonly EndStep[] = [offloaded, recordedAfterCommit, guarded, recorded, transactional];
 

@@ -116,12 +116,15 @@ async function startTicking(app: App, client: Client): Promise<{ stop(): Promise
   let stopped = false;
   let running: Promise<unknown> = Promise.resolve();
   const next = async () => {
-    const now = app.clock.now(); // taken first: what falls due during the tick is the next one's
-    await tick(app, client, now);
+    const asked = await client.backend.now?.().catch(() => null);
+    const startedAt = app.clock.now();
+    const now = asked ?? startedAt; // taken first: what falls due during the tick is the next one's
+    // Where the queue does not say its time, the tick asks again, and reports why there is no answer.
+    await tick(app, client, asked === null ? undefined : now);
     const moments = await Promise.all(app.schedules.map((schedule) => schedule.nextAfter(now)));
     if (stopped) return;
     const due = moments.map((at) => at ?? Number.POSITIVE_INFINITY);
-    const waitMs = Math.min(now + longestTickMs, ...due) - app.clock.now();
+    const waitMs = Math.min(longestTickMs, ...due.map((at) => at - now)) - (app.clock.now() - startedAt);
     cancel = app.clock.after(Math.max(0, waitMs), () => {
       running = next();
     });

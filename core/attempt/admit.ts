@@ -3,7 +3,7 @@
 import type { App } from '../app/app.ts';
 import { LongshoreError } from '../base/errors.ts';
 import { type Envelope, readEnvelope } from '../envelope/envelope.ts';
-import type { Attempt, AttemptPorts, Verdict } from './attempt.ts';
+import type { Attempt, AttemptPorts, Step, Verdict } from './attempt.ts';
 import type { Run } from './run.ts';
 import { crashLoop, rejected, release, releaseDelayMs } from './verdict.ts';
 
@@ -59,16 +59,28 @@ function notHere(it: Draft): Verdict | null {
 }
 
 function notNow(it: Attempt): Verdict | null {
-  const { startedAt: now } = it;
-  const { schedule, expiresAt, idempotencyKey } = it.envelope!;
+  // A job with a key is asked for later: its key may say that the work was done.
+  return it.envelope!.idempotencyKey == null && isOneTooMany(it) ? crashLoop(it.envelope!) : null;
+}
+
+/** Too early or too late by the clock of this host: the queue's own clock decides, where it has one. */
+export const timely = {
+  for: (it) => untimely(it, it.startedAt) !== null,
+
+  run(it, next) {
+    const { backend } = it.ports.client;
+    const decide = (now: number) => untimely(it, now) ?? next();
+    return backend.now ? backend.now().then(decide) : decide(it.startedAt);
+  },
+} satisfies Step;
+
+function untimely({ envelope }: Attempt, now: number): Verdict | null {
+  const { schedule, expiresAt } = envelope!;
   // A queue is trusted to keep a message, not to keep its time: anybody who can write to it could deliver early.
   if (schedule != null && now < schedule) return release(schedule - now, null);
-  if (expiresAt != null && now >= expiresAt) {
-    const before = new Date(expiresAt).toISOString();
-    return rejected('expired', new LongshoreError('EXPIRED', `The job was to begin before ${before}.`));
-  }
-  // A job with a key is asked for later: its key may say that the work was done.
-  return idempotencyKey == null && isOneTooMany(it) ? crashLoop(it.envelope!) : null;
+  if (expiresAt == null || now < expiresAt) return null;
+  const before = new Date(expiresAt).toISOString();
+  return rejected('expired', new LongshoreError('EXPIRED', `The job was to begin before ${before}.`));
 }
 
 /** All its attempts began, and none of them ended. */

@@ -148,6 +148,11 @@ export interface QueueBackend extends JobSender, JobSettler, JobSource {
   readonly name: string;
   readonly limits: BackendLimits;
   close(): Promise<void>;
+  /**
+   * The queue's own time (epoch ms), for one that all hosts share: by it a message is due or expired, whatever the clock of a host says.
+   * `tx` may be the caller's transaction, which is then asked. Without it each host's clock decides.
+   */
+  now?(tx?: SqlTransaction): Promise<number>;
   /** State kept in the same database as the queue; `flow` prefers it, because it can share a transaction. */
   readonly stores?: Stores;
   readonly admin?: QueueAdmin;

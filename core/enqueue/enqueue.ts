@@ -19,7 +19,7 @@ export async function enqueue(
   options: EnqueueOptions = {},
 ): Promise<EnqueuedJob> {
   const uploads = newUploads(client);
-  const pending = prepare(client.app, client.backend.limits, job, payload, options, uploads);
+  const pending = prepare(client, job, payload, options, uploads);
   const message = pending instanceof Promise ? await pending : pending;
   const [result] = await send(client, [message], uploads, options.tx);
   if (!result?.ok) throw result?.error ?? new LongshoreError('BACKEND', 'The backend gave no result.');
@@ -32,11 +32,10 @@ export function enqueueMany(
   payloads: readonly unknown[],
   options: EnqueueOptions = {},
 ): Promise<SendResult[]> {
-  const { app, backend } = client;
   return enqueueEach(
     client,
     payloads.length,
-    (i, uploads) => prepare(app, backend.limits, job, payloads[i], options, uploads),
+    (i, uploads) => prepare(client, job, payloads[i], options, uploads),
     options.tx,
   );
 }

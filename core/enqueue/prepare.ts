@@ -1,6 +1,5 @@
 /** The checks between a call of `enqueue()` and a signed message. */
 
-import type { App } from '../app/app.ts';
 import { currentContext } from '../app/context.ts';
 import type { Job } from '../app/job.ts';
 import type { EnqueueOptions } from '../app/options.ts';
@@ -13,21 +12,22 @@ import { toError } from '../base/failure.ts';
 import { assertJson } from '../base/json.ts';
 import type { BackendLimits, MessageHints, OutgoingMessage } from '../contract/queue.ts';
 import { contextMembers, type Envelope, type JobContext, writeEnvelope } from '../envelope/envelope.ts';
+import type { Client } from './client.ts';
 import { offload, type Upload } from './offload.ts';
+import { skewOf } from './skew.ts';
 
 /**
- * Validates, stamps and signs. Synchronous unless the job's schema is not.
+ * Validates, stamps and signs. Synchronous unless the job's schema is not, or the queue is asked for its time.
  * @param uploads takes payloads that are too large for the queue, which must be kept before the message is sent; `null`: refused
  */
 export function prepare(
-  app: App,
-  limits: BackendLimits,
+  client: Pick<Client, 'app' | 'backend'>,
   job: Job,
   payload: unknown,
   options: EnqueueOptions,
   uploads: Upload[] | null = null,
 ): OutgoingMessage | Promise<OutgoingMessage> {
-  if (app.jobs.get(job.name) !== job) {
+  if (client.app.jobs.get(job.name) !== job) {
     throw new LongshoreError(
       'UNKNOWN_JOB',
       `Job "${job.name}" is not among the app's jobs. Add it to createApp({ jobs }).`,
@@ -36,25 +36,29 @@ export function prepare(
   // Before the schema: a recursive one would follow a cycle until the stack is full.
   if (payload !== undefined) assertJson(payload, 'payload');
   const valid = validate(job.schema, payload, job.name);
-  return valid instanceof Promise
-    ? valid.then((value) => compose(app, limits, job, payload, value, options, uploads))
-    : compose(app, limits, job, payload, valid, options, uploads);
+  const skewMs = skewOf(client, job, options);
+  if (!(valid instanceof Promise) && typeof skewMs === 'number')
+    return compose(client, job, payload, valid, options, uploads, skewMs);
+  return Promise.all([valid, skewMs]).then(([value, ms]) =>
+    compose(client, job, payload, value, options, uploads, ms),
+  );
 }
 
 function compose(
-  app: App,
-  limits: BackendLimits,
+  { app, backend }: Pick<Client, 'app' | 'backend'>,
   job: Job,
   payload: unknown,
   value: unknown,
   options: EnqueueOptions,
   uploads: Upload[] | null,
+  skewMs: number,
 ): OutgoingMessage {
-  const now = app.clock.now();
+  const { limits } = backend;
+  const issuedAt = app.clock.now() + skewMs;
   const id = app.newId();
   const queue = options.queue ?? job.queue;
   if (options.queue !== undefined) checkQueue(queue);
-  const notBefore = notBeforeOf(options, now, limits);
+  const schedule = scheduleOf(options, issuedAt, limits);
   const priority = options.priority === undefined ? job.priority : priorityOf(options.priority);
   const maxRetries = options.maxRetries ?? job.maxRetries;
   if (!Number.isSafeInteger(maxRetries) || maxRetries < 0) {
@@ -74,9 +78,9 @@ function compose(
     name: options.name ?? null,
     identifier: id,
     idempotencyKey: keyOf(job, value, options),
-    schedule: notBefore,
-    issuedAt: now,
-    expiresAt: job.expiresInMs === null ? null : (notBefore ?? now) + job.expiresInMs,
+    schedule,
+    issuedAt,
+    expiresAt: job.expiresInMs === null ? null : (schedule ?? issuedAt) + job.expiresInMs,
     context,
   };
   let body = writeEnvelope(envelope, app.keyRing());
@@ -99,7 +103,7 @@ function compose(
     job: job.name,
     body,
     priority,
-    notBefore,
+    notBefore: schedule === null ? null : schedule - skewMs,
     group,
     tenantId: context?.tenantId ?? null,
     ...(app.ownIds && { hints: isNew }),
@@ -113,7 +117,7 @@ const isNew: MessageHints = Object.freeze({ isNew: true });
 const isLonger = (body: string, maxBytes: number): boolean =>
   body.length * 3 > maxBytes && Buffer.byteLength(body) > maxBytes;
 
-function notBeforeOf(options: EnqueueOptions, now: number, limits: BackendLimits): number | null {
+function scheduleOf(options: EnqueueOptions, now: number, limits: BackendLimits): number | null {
   const { delayMs, runAt } = options;
   if (delayMs === undefined && runAt === undefined) return null;
   if (delayMs !== undefined && runAt !== undefined) throw option('either delayMs or runAt, got both');

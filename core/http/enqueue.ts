@@ -116,7 +116,7 @@ async function messageOf(
     if (!(error instanceof LongshoreError) || error.code !== 'LIMIT') throw error;
     throw new Refusal(422, 'LIMIT', `${error.message} Send flatter data.`, { cause: error });
   }
-  return prepare(client.app, client.backend.limits, job, payload, { ...options, context }, uploads);
+  return prepare(client, job, payload, { ...options, context }, uploads);
 }
 
 /** As the client sends: large payloads beside the queue, many jobs in slices. One message or refusal per job. */

@@ -23,10 +23,11 @@ const keepCursorMs = 400 * 86_400_000; // longer than a year: a yearly schedule 
 const keptOut = new WeakMap<Schedule, number>();
 
 /** What `tick()` does. */
-export async function enqueueSchedules(app: App, client: Client, now: number): Promise<string[]> {
+export async function enqueueSchedules(app: App, client: Client, at?: number): Promise<string[]> {
   const ids: string[] = [];
   for (const schedule of app.schedules) {
     try {
+      const now = at ?? (await client.backend.now?.()) ?? app.clock.now();
       ids.push(...(await tickOne(app, client, schedule, now)));
     } catch (cause) {
       const error = backendError(`enqueueing schedule "${schedule.name}"`, cause);
@@ -40,7 +41,8 @@ async function tickOne(app: App, client: Client, schedule: Schedule, now: number
   const { keys, records } = client.stores;
   const key = `schedule:${schedule.name}`;
   const owner = app.newId();
-  const claim = await keys.claim(key, owner, now + holdMs);
+  let heldUntil = app.clock.now() + holdMs;
+  const claim = await keys.claim(key, owner, heldUntil);
   if (claim.state !== 'claimed') {
     if (!keptOut.has(schedule)) keptOut.set(schedule, now);
     return []; // another host is at it, or has died
@@ -48,11 +50,9 @@ async function tickOne(app: App, client: Client, schedule: Schedule, now: number
   // A schedule that was never seen before starts now: deploying a yearly report must not run last year's.
   let cursor: Cursor = claim.value === null ? { at: now, lastId: null } : JSON.parse(claim.value);
   const ids: string[] = [];
-  const startedAt = app.clock.now();
-  let heldUntil = now + holdMs;
   try {
     for (const dueAt of await momentsSince(schedule, cursor.at, now)) {
-      const at = now + app.clock.now() - startedAt;
+      const at = app.clock.now();
       if (at > heldUntil - holdMs / 2) {
         heldUntil = at + holdMs;
         if (!(await keys.extend(key, owner, heldUntil))) break; // another host goes on from the last cursor
@@ -75,7 +75,7 @@ async function tickOne(app: App, client: Client, schedule: Schedule, now: number
     if (ids.length < maxPerTick) cursor = { at: Math.max(cursor.at, now), lastId: cursor.lastId };
     keptOut.delete(schedule);
   } finally {
-    const keep = { value: JSON.stringify(cursor), keepUntil: now + keepCursorMs };
+    const keep = { value: JSON.stringify(cursor), keepUntil: app.clock.now() + keepCursorMs };
     await keys.release(key, owner, keep);
   }
   return ids;

@@ -5,8 +5,10 @@ import type { Client } from '../enqueue/client.ts';
  * Enqueues a job for each moment since the last tick; returns the ids. A failing schedule emits `schedule.failed` and
  * keeps its cursor, so the next tick tries again; the others go on. The moment itself is the idempotency key
  * (`schedule:<name>@<ISO time>`), so a tick that dies half-way and is repeated has one effect.
+ *
+ * @param now epoch ms. @default the queue's time, where it has one for all hosts; else that of the app's clock
  */
-export async function tick(app: App, client: Client, now: number = app.clock.now()): Promise<string[]> {
+export async function tick(app: App, client: Client, now?: number): Promise<string[]> {
   // Loaded with the first tick: most processes of an app have none.
   const { enqueueSchedules } = await import('./scheduler.ts');
   return enqueueSchedules(app, client, now);

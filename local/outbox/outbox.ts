@@ -76,6 +76,8 @@ export function outbox(source: OutboxSource, options: OutboxOptions): Outbox {
     source,
     target: { name, backend: to },
     refused,
+    // Not that of the target, which may be away while jobs are written here.
+    now: (tx) => source.now!(tx),
     ...(to.admin ? { admin: withRefused(to.admin, refused) } : {}),
     enqueueIn: (tx, messages) => write(messages, tx),
     // Through the outbox too, though there is no transaction: sent directly, it would overtake what waits there.

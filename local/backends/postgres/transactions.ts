@@ -6,10 +6,11 @@ import { sinceOf, sorted } from './enqueue.ts';
 import { postgresError } from './errors.ts';
 import { openTransaction } from './job-transaction.ts';
 import type { Leases } from './leases.ts';
+import { timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
 import { createTransactionCheck } from './transaction-check.ts';
 
-type Transactions = Required<Pick<QueueBackend, 'enqueueIn' | 'begin'>>;
+type Transactions = Required<Pick<QueueBackend, 'now' | 'enqueueIn' | 'begin'>>;
 
 /**
  * Connections that handlers' transactions leave free: one listens, and one renews leases and serves the handlers' other queries.
@@ -61,6 +62,17 @@ export function createTransactions(state: PostgresState, leases: Leases, maxBody
   }
 
   return {
+    async now(tx) {
+      const text = `SELECT ${timeOf('$1')}::text AS now`;
+      if (tx === undefined) return Number((await db.query('reading the time', text, [state.at()]))[0]![0]);
+      try {
+        const { rows } = await tx.query(text, [state.at()]);
+        return Number((rows[0] as { now: string }).now);
+      } catch (cause) {
+        throw postgresError('reading the time in your transaction', cause);
+      }
+    },
+
     async enqueueIn(tx, messages) {
       const { results, good, indexes } = sorted(messages, maxBodyBytes);
       if (good.length === 0) return results;

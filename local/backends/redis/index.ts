@@ -28,6 +28,10 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
     limits: { maxBodyBytes, maxDelayMs: null, maxLeaseMs: null },
     stores: { keys: redisKeys(state), records: redisRecords(state), workers: redisWorkers(state) },
     admin: redisAdmin(state),
+    async now() {
+      const [seconds, micros] = (await state.link.send('reading the time', ['TIME'])) as [string, string];
+      return Number(state.at() || Number(seconds) * 1000 + Math.floor(Number(micros) / 1000));
+    },
     ...settler,
     hints: { ackAndFetch },
     enqueue: createEnqueue(state),

@@ -255,7 +255,7 @@ async function receive(QueueUrl: string) {
 /** The signed text of a job for this queue. */
 async function signed(t: Awaited<ReturnType<typeof open>>, name: string): Promise<{ body: string }> {
   const { prepare } = await import('../../../core/enqueue/prepare.ts');
-  return (await prepare(t.app, t.backend.limits, t.job as never, { name }, { queue: 'mail' })) as {
+  return (await prepare(t, t.job as never, { name }, { queue: 'mail' })) as {
     body: string;
   };
 }

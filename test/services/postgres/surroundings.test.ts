@@ -1,9 +1,20 @@
 /** What differs between databases and hosts, and must not matter: their clocks, and how transactions are isolated. */
 
+import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { systemClock } from '../../../core/base/clock.ts';
-import { connect, createApp, defineJob, keyRing, startWorker } from '../../../core/index.ts';
+import type { QueueStats } from '../../../core/contract/admin.ts';
+import type { QueueBackend } from '../../../core/contract/queue.ts';
+import {
+  connect,
+  createApp,
+  defineJob,
+  defineSchedule,
+  keyRing,
+  startWorker,
+  tick,
+} from '../../../core/index.ts';
 import { postgres } from '../../../local/backends/postgres/index.ts';
 import { until } from '../../kit/until.ts';
 import { message } from '../sqlite/messages.ts';
@@ -107,6 +118,89 @@ describe('a host whose clock differs from the database by an hour', () => {
     expect(runs.sort()).toEqual([1, 2]);
     await wrong.close();
     await right.close();
+  });
+});
+
+describe.each([
+  ['ahead', 3_600_000],
+  ['behind', -3_600_000],
+])('a host whose clock is an hour %s', (_name, skewMs) => {
+  const real = Date.now;
+  let schema: string;
+  beforeAll(() => {
+    schema = newSchema();
+  });
+  afterEach(() => vi.restoreAllMocks());
+  const beWrong = () => vi.spyOn(systemClock, 'now').mockImplementation(() => real() + skewMs);
+  const beRight = () => vi.restoreAllMocks();
+
+  const runs: string[] = [];
+  const parts = { payload: z.string(), handle: async (name: string) => void runs.push(name) };
+  const job = defineJob({ name: 'job', ...parts });
+  const urgent = defineJob({ name: 'urgent', expiresInMs: 60_000, ...parts });
+  const minutely = defineSchedule({ name: 'minutely', everyMs: 60_000, job, payload: 'by schedule' });
+  const app = createApp({
+    jobs: [job, urgent],
+    schedules: [minutely],
+    signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]),
+  });
+  const work = (backend: QueueBackend) =>
+    startWorker(app, { backend, untilIdle: true, leaseMs: 5_000 }).done.then(({ counts }) => counts);
+
+  it('runs a delayed job of another host when it is due, and one that is to begin soon', async () => {
+    const backend = postgres({ url: database.url, schema });
+    const client = connect(app, backend);
+    const { id } = await client.enqueue(job, 'delayed', { delayMs: 300 });
+    await client.enqueue(urgent, 'soon');
+    await until(async () => (await backend.admin!.stats('default'))[0]!.ready === 2);
+    beWrong();
+    expect(await work(backend)).toMatchObject({ acked: 2, requeued: 0, rejected: 0 });
+    expect(await client.status(id)).toMatchObject({ status: 'completed' });
+    await backend.close();
+  });
+
+  it('has its delayed jobs run by another host when they are due, also those of a transaction', async () => {
+    const backend = postgres({ url: database.url, schema });
+    await backend.migrate!();
+    const client = connect(app, backend);
+    const tx = new pg.Client(database.url);
+    await tx.connect();
+    beWrong();
+    await tx.query('BEGIN');
+    await client.enqueue(job, 'in a transaction', { delayMs: 300, tx });
+    await tx.query('COMMIT');
+    await client.enqueue(job, 'delayed', { delayMs: 300 });
+    await client.enqueueMany(urgent, ['soon'], { delayMs: 300 });
+    await client.enqueue(job, 'at a moment', { runAt: new Date(real() + 400) });
+    await client.enqueue(job, 'at a moment', { runAt: new Date(real() + 3_000_000) });
+    beRight();
+    const [{ ready, delayed }] = (await backend.admin!.stats('default')) as [QueueStats];
+    expect(ready + delayed).toBe(5);
+    await until(async () => (await backend.admin!.stats('default'))[0]!.ready === 4);
+    expect(await work(backend)).toMatchObject({ acked: 4, requeued: 0, rejected: 0 });
+    expect(await backend.admin!.stats('default')).toMatchObject([{ ready: 0, delayed: 1 }]);
+    expect(await backend.admin!.clear('default')).toBe(1);
+    await tx.end();
+    await backend.close();
+  });
+
+  it('serves no moment of a schedule before its time, and leaves none out', async () => {
+    const backend = postgres({ url: database.url, schema });
+    const client = connect(app, backend);
+    const dueAt: number[] = [];
+    const stop = app.events.on((event) => {
+      if (event.type === 'schedule.enqueued') dueAt.push(event.dueAt);
+    });
+    await tick(app, client, real() - 120_000); // by a host that has served the schedule until then
+    beWrong();
+    await tick(app, client);
+    beRight();
+    await tick(app, client);
+    stop();
+    expect(dueAt.length).toBeGreaterThan(0);
+    expect(Math.max(...dueAt)).toBeLessThanOrEqual(real());
+    expect(Math.max(...dueAt)).toBeGreaterThan(real() - 120_000);
+    await backend.close();
   });
 });
 

@@ -6,6 +6,7 @@ import { deliveryLaws } from './backend-delivery.ts';
 import { duplicateLaws, orderLaws } from './backend-order.ts';
 import { settlingLaws } from './backend-settling.ts';
 import { staleLeaseLaws } from './backend-stale.ts';
+import { timeLaws } from './backend-time.ts';
 import { transferLaws } from './backend-transfer.ts';
 import { waitingLaws } from './backend-waiting.ts';
 import type { Harness, Lack, Runner } from './harness.ts';
@@ -16,6 +17,7 @@ const topics: readonly (readonly [topic: string, define: (law: Law) => void])[] 
   ['settling', settlingLaws],
   ['stale leases', staleLeaseLaws],
   ['waiting', waitingLaws],
+  ['time', timeLaws],
   ['order', orderLaws],
   ['duplicates', duplicateLaws],
   ['dead letters', deadLetterLaws],

@@ -244,6 +244,29 @@ describe('given back', () => {
     expect(waiting).toMatchObject({ attempt: 0, readyAt: startMs + 90_000 });
   });
 
+  it('not, when the queue says that it is due: its clock rules, and not that of this host', async () => {
+    const b = bench({ jobs: [job()] });
+    let queueTime = startMs + 89_000;
+    Object.assign(b.backend, { now: async () => queueTime });
+    await b.put(envelope({ schedule: startMs + 90_000 }));
+    expect(await b.next()).toMatchObject({ outcome: 'requeued', delayMs: 1_000 });
+    b.clock.advance(1_000);
+    queueTime = startMs + 90_000;
+    expect(await b.next()).toMatchObject({ outcome: 'acked' });
+  });
+
+  it('not, when the queue says that it may still begin', async () => {
+    const b = bench({ jobs: [job()] });
+    let queueTime = startMs + 59_999;
+    Object.assign(b.backend, { now: async () => queueTime });
+    b.clock.advance(3_600_000);
+    await b.put(envelope({ identifier: 'one', expiresAt: startMs + 60_000 }));
+    expect(await b.next()).toMatchObject({ outcome: 'acked' });
+    queueTime = startMs + 60_000;
+    await b.put(envelope({ identifier: 'two', expiresAt: startMs + 60_000 }));
+    expect(await b.next()).toMatchObject({ outcome: 'rejected', reason: 'expired' });
+  });
+
   it('an unknown job, counted from the moment at which it was due', async () => {
     const b = bench({ jobs: [], unknownJobGraceMs: 60_000 });
     await b.put(envelope({ schedule: startMs + 90_000 }));

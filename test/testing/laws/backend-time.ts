@@ -1,0 +1,51 @@
+/** Laws of a queue that says its own time: it decides what is due, and no host's clock does. */
+
+import assert from 'node:assert/strict';
+import { createRun } from '../../../core/attempt/run.ts';
+import { systemClock } from '../../../core/base/clock.ts';
+import { attempt } from '../../../core/flow.ts';
+import { type App, connect, createApp, defineJob, keyRing } from '../../../core/index.ts';
+import { hour, type Kit, mail, second } from './kit.ts';
+import type { Law } from './law.ts';
+
+const delayMs = 2 * second;
+/** Where a queue lives in real time. */
+const toleranceMs = 5 * second;
+
+const signing = keyRing([{ kid: 'law', secret: new Uint8Array(32) }]);
+const anything = {
+  '~standard': { version: 1, vendor: 'longshore', validate: (value: unknown) => ({ value }) },
+} as const;
+
+function appOf(t: Kit, skewMs: number): App {
+  const job = defineJob({ name: 'invoice.send', queue: mail, payload: anything, handle: () => {} });
+  const clock = { now: () => Math.floor(t.now()) + skewMs, after: systemClock.after };
+  return createApp({ jobs: [job], signing, clock });
+}
+
+export function timeLaws(law: Law): void {
+  law('the time that a queue says is the one by which its messages become ready', async (t) => {
+    if (!t.backend.now) return; // each host's clock decides
+    const before = await t.backend.now();
+    assert.ok(Math.abs(before - t.now()) < toleranceMs, `expected about ${t.now()}, got ${before}`);
+    await t.advance(delayMs);
+    const passedMs = (await t.backend.now()) - before;
+    assert.ok(passedMs >= delayMs && passedMs < delayMs + toleranceMs, `${passedMs} ms have passed`);
+  });
+
+  law(
+    'a delayed job runs when it is due, though its worker has a clock that is an hour behind',
+    async (t) => {
+      if (!t.backend.now) return;
+      const right = appOf(t, 0);
+      await connect(right, t.backend).enqueue(right.jobs.get('invoice.send')!, 1, { delayMs });
+      await t.nothingComes();
+      await t.advance(delayMs);
+      const app = appOf(t, -hour);
+      const ports = { client: connect(app, t.backend), settler: t.backend };
+      const result = await attempt(app, ports, createRun(await t.take()));
+      assert.deepEqual([result.outcome, result.settled], ['acked', true]);
+      await t.nothingEverComes();
+    },
+  );
+}
