@@ -7,6 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { defineSchedule } from '../../../core/index.ts';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
 import { startLocal } from '../../../local/start.ts';
+import { until as untilTrue } from '../../kit/until.ts';
 import { bench, job, refusalText } from '../core/kit.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'longshore-start-'));
@@ -60,5 +61,22 @@ describe('startLocal', () => {
     const { stop } = await startLocal(app, { ...options, schedules: false });
     await stop();
     expect(events.map(({ type }) => type)).toContain('worker.stopped');
+  });
+
+  it('ticks as soon as a moment has come by the clock of the queue', async () => {
+    const work = job();
+    const schedules = [defineSchedule({ name: 'minutely', everyMs: 60_000, job: work, payload: {} })];
+    const { app, backend, clock, events } = bench({ jobs: [work], schedules });
+    Object.assign(backend, { now: async () => clock.now() - 5 }); // this host is ahead of it
+    const served = () => events.filter(({ type }) => type === 'schedule.enqueued').length;
+    const { stop } = await startLocal(app, { backend, logger: false, signals: [] });
+    clock.advance(5);
+    await untilTrue(() => served() === 1);
+    clock.advance(59_995);
+    for (let turns = 0; turns < 10; turns++) await new Promise(setImmediate);
+    expect(served()).toBe(1);
+    clock.advance(5);
+    await untilTrue(() => served() === 2);
+    await stop();
   });
 });
