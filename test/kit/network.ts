@@ -18,17 +18,17 @@ export type Fault =
 /** What will happen to a connection. */
 export interface Fate {
   readonly fault: Fault;
-  /** So many bytes of the server still arrive. */
+  /** So many bytes still arrive, those of both sides together. */
   readonly afterBytes: number;
   /** Of `hold`. */
   readonly holdMs?: number;
+  /** After so long both ends are told of a `drop` or a `half-open`, for clients that need it. */
+  readonly toldAfterMs?: number;
 }
 
 export interface Network {
   /** The address of the server, through this network. */
   readonly url: string;
-  /** How many bytes of the server have arrived. */
-  readonly bytes: number;
   /** How many connections have met their fate. */
   readonly faults: number;
   /** From now on nothing happens to connections. The server is told of those that were dropped, as its keepalive would do. */
@@ -36,15 +36,15 @@ export interface Network {
   close(): Promise<void>;
 }
 
-/** @param fateOf called for each new connection; `null` = nothing happens to it */
+/** @param fateOf called for each new connection, and again when one has been held; `null` = nothing happens to it */
 export async function startNetwork(url: string, fateOf: () => Fate | null): Promise<Network> {
   const target = new URL(url);
   const links = new Set<ReturnType<typeof createLink>>();
-  let bytes = 0;
   let faults = 0;
   let isHealed = false;
 
-  function createLink(near: Socket, far: Socket, fate: Fate | null) {
+  function createLink(near: Socket, far: Socket) {
+    let fate = isHealed ? null : fateOf();
     let leftBytes = fate?.afterBytes ?? Number.POSITIVE_INFINITY;
     let state: 'open' | 'silent' | 'held' = 'open';
     let held: (() => void)[] = [];
@@ -60,9 +60,11 @@ export async function startNetwork(url: string, fateOf: () => Fate | null): Prom
       state = 'open';
       for (const what of held) what();
       held = [];
+      fate = isHealed ? null : fateOf();
+      leftBytes = fate?.afterBytes ?? Number.POSITIVE_INFINITY;
     }
 
-    function strike({ fault, holdMs = 0 }: Fate): void {
+    function strike({ fault, holdMs = 0, toldAfterMs }: Fate): void {
       faults++;
       if (fault === 'hold') {
         state = 'held';
@@ -70,31 +72,33 @@ export async function startNetwork(url: string, fateOf: () => Fate | null): Prom
         return;
       }
       state = 'silent';
-      for (const socket of fault === 'drop' ? [] : fault === 'half-open' ? [far] : [near, far])
-        if (fault === 'end') socket.end(() => socket.destroy());
-        else socket.resetAndDestroy();
+      if (toldAfterMs !== undefined) setTimeout(reset, toldAfterMs).unref();
+      if (fault === 'reset') reset();
+      else if (fault === 'half-open') far.resetAndDestroy();
+      else if (fault === 'end') for (const socket of [near, far]) socket.end(() => socket.destroy());
     }
 
-    function sendBack(chunk: Buffer): void {
-      bytes += chunk.length;
-      near.write(chunk);
+    function reset(): void {
+      near.resetAndDestroy();
+      far.resetAndDestroy();
     }
 
-    near.on('data', (chunk) => pass(() => far.write(chunk)));
-    far.on('data', (chunk) => {
+    function carry(chunk: Buffer, to: Socket): void {
       const isStruck = !isHealed && chunk.length > leftBytes;
       const first = isStruck ? chunk.subarray(0, leftBytes) : chunk;
       leftBytes -= chunk.length;
-      pass(() => sendBack(first));
+      pass(() => to.write(first));
       if (!isStruck) return;
       leftBytes = Number.POSITIVE_INFINITY;
       strike(fate!);
-      pass(() => sendBack(chunk.subarray(first.length)));
-    });
+      pass(() => to.write(chunk.subarray(first.length)));
+    }
+
     for (const [one, other] of [
       [near, far],
       [far, near],
     ] as const) {
+      one.on('data', (chunk) => carry(chunk, other));
       one.on('error', () => one.destroy());
       one.on('close', () => pass(() => other.destroy()));
     }
@@ -112,7 +116,7 @@ export async function startNetwork(url: string, fateOf: () => Fate | null): Prom
 
   const server = createServer((near) => {
     const far = connect(Number(target.port), target.hostname);
-    const link = createLink(near, far, isHealed ? null : fateOf());
+    const link = createLink(near, far);
     links.add(link);
     near.on('close', () => far.destroyed && links.delete(link));
   }).listen(0, '127.0.0.1');
@@ -122,9 +126,6 @@ export async function startNetwork(url: string, fateOf: () => Fate | null): Prom
 
   return {
     url: own.href,
-    get bytes() {
-      return bytes;
-    },
     get faults() {
       return faults;
     },

@@ -14,7 +14,7 @@ const tests = {
   laws: 'test/laws/**/*.test.ts',
   /** Each backend and platform against the real service or its emulator. */
   services: 'test/services/**/*.test.ts',
-  /** Programs as somebody runs them: the command line, the demo, the package, workers that are killed. */
+  /** Programs as somebody runs them: the command line, the demo, the package, workers that are killed or cut off. */
   e2e: 'test/e2e/**/*.test.ts',
 } as const;
 
@@ -33,7 +33,7 @@ const later: Readonly<Record<keyof typeof tests, readonly string[]>> = {
   e2e: [
     'test/e2e/demo.test.ts',
     'test/e2e/cli/{move,move-chain,process,tutorial}.test.ts',
-    'test/e2e/crash/*.test.ts',
+    'test/e2e/{crash,network}/*.test.ts',
   ],
 };
 
