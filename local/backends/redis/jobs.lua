@@ -39,6 +39,7 @@ end
 local function stateOf(text)
   local attempt, interrupted, cancelRequested, readyAt, progress, reports =
     string.match(text or '0 0 0 \n\n', '^(%d+) (%d) (%d) (%d*)\n([^\n]*)\n(.*)$')
+  if not attempt then return stateOf(nil) end -- something else has written over it
   return {
     attempt = tonumber(attempt), interrupted = interrupted, cancelRequested = cancelRequested,
     readyAt = readyAt, progress = progress, reports = reports,

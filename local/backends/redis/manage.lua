@@ -142,9 +142,9 @@ function actions.retry()
   local count = 0
   for i = 10, #ARGV do
     local id = ARGV[i]
-    local kept = deadText(id)
-    if kept then
-      local progress, reports, text = string.match(kept, '^[^\n]*\n[^\n]*\n([^\n]*)\n([^\n]*)\n(.*)$')
+    local progress, reports, text =
+      string.match(deadText(id) or '', '^[^\n]*\n[^\n]*\n([^\n]*)\n([^\n]*)\n(.*)$')
+    if text then
       forget('dead', { id })
       redis.call('HSET', jobs, id, text)
       local state = { attempt = 0, interrupted = '0', cancelRequested = '0', progress = progress, reports = reports }

@@ -32,7 +32,7 @@ const deepest = 10_000;
 export const newestFirst = (a: Whole, b: Whole): number =>
   b.createdAt - a.createdAt || (a.arrival < b.arrival ? 1 : -1);
 
-/** Bodies can be long: only `whole` brings them. */
+/** Those that can be read; the others are warned of. Bodies can be long: only `whole` brings them. */
 export async function readJobs(
   state: RedisState,
   queue: string,
@@ -41,7 +41,17 @@ export async function readJobs(
 ): Promise<Whole[]> {
   if (ids.length === 0) return [];
   const found = (await state.manage('reading', queue, what, ids)) as Found[];
-  return found.flatMap((one, i) => wholeOf(queue, ids[i]!, one) ?? []);
+  const unreadable: string[] = [];
+  const jobs = found.flatMap((one, i) => {
+    try {
+      return wholeOf(queue, ids[i]!, one) ?? [];
+    } catch {
+      unreadable.push(ids[i]!);
+      return [];
+    }
+  });
+  if (unreadable.length > 0) state.warnUnreadable(queue, unreadable);
+  return jobs;
 }
 
 export function redisRecords(state: RedisState): RecordStore {
@@ -73,8 +83,9 @@ export function redisRecords(state: RedisState): RecordStore {
   return {
     async get(id) {
       for (const queue of await state.queues()) {
-        const [found] = await readJobs(state, queue, [id]);
-        if (found) return publicRecord(found);
+        const [found] = (await state.manage('reading', queue, 'facts', [id])) as Found[];
+        const whole = wholeOf(queue, id, found!);
+        if (whole) return publicRecord(whole);
       }
       return null;
     },

@@ -31,7 +31,7 @@ export function bodyOf(text: string): string {
 export function attemptOf(state: string | null | undefined) {
   if (!state) return { before: 0, interrupted: false };
   const [before, interrupted] = state.slice(0, state.indexOf('\n')).split(' ');
-  return { before: Number(before), interrupted: interrupted === '1' };
+  return { before: Number(before) || 0, interrupted: interrupted === '1' };
 }
 
 export const reportText = (report: AttemptReport | undefined): string =>
@@ -55,8 +55,8 @@ export interface Whole extends JobRecord {
 export function wholeOf(queue: string, id: string, found: Found): Whole | null {
   const [ended, text] = found;
   try {
-    if (text) return livingOf(queue, id, text, found);
-    return ended ? endedOf(queue, id, ended) : null;
+    if (text != null) return livingOf(queue, id, text, found);
+    return ended == null ? null : endedOf(queue, id, ended);
   } catch (cause) {
     throw new LongshoreError(
       'CORRUPT',

@@ -31,6 +31,14 @@ export function createState(options: ResolvedOptions) {
   const settings = [`${ageingMs}`, keepsCompleted ? '1' : '0', ...budgets.map(String)];
   const warnedAt = new Map<string, number>();
 
+  /** Each warning at most once a minute. */
+  function warnRarely(message: string): void {
+    const now = performance.now();
+    if (now - (warnedAt.get(message) ?? Number.NEGATIVE_INFINITY) < repeatWarningMs) return;
+    warnedAt.set(message, now);
+    warn(message);
+  }
+
   const state = {
     link,
     clock,
@@ -71,15 +79,17 @@ export function createState(options: ResolvedOptions) {
     isOpen: true,
     onWarning,
     /** Warns that old dead letters were removed for a new one. */
-    warnDropped(queue: string): void {
-      const now = performance.now();
-      if (now - (warnedAt.get(queue) ?? Number.NEGATIVE_INFINITY) < repeatWarningMs) return;
-      warnedAt.set(queue, now);
-      warn(
+    warnDropped: (queue: string) =>
+      warnRarely(
         `Queue "${queue}" has more dead letters than its budget allows: the oldest are removed for new ones. ` +
           'Retry or discard dead letters, or raise deadBudget of redis().',
-      );
-    },
+      ),
+    /** Warns that lists leave out what cannot be read. */
+    warnUnreadable: (queue: string, ids: readonly string[]) =>
+      warnRarely(
+        `What Redis keeps of ${ids.map((id) => `"${id}"`).join(', ')} in queue "${queue}" cannot be read, so lists leave it out. ` +
+          'Something else has written to its keys. Discard it if it is a dead letter, or clear the queue.',
+      ),
   };
   return state;
 }
