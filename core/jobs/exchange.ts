@@ -49,7 +49,10 @@ export async function exchange(
       request.end(hop.body ?? undefined);
     });
     response.on('error', () => {}); // the same, for a body that nobody reads to its end
-    return await read(response, hop, limits);
+    const answer = await read(response, hop, limits);
+    // A body without a length looks complete when our own signal has cut it.
+    signal.throwIfAborted();
+    return answer;
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     throw error instanceof PermanentError ? error : networkError(hop, error, limits);

@@ -239,6 +239,25 @@ describe('a receiver that never ends', () => {
     },
   );
 
+  it.each(causes)(
+    'and sends a body without a length is left at %s, and its part is no answer',
+    async (cause) => {
+      let parts = 0;
+      const server = await rawServer((socket) => {
+        socket.write(`${ok}\r\n`);
+        const timer = setInterval(() => socket.write(`part ${++parts}\n`), 5);
+        socket.on('close', () => clearInterval(timer));
+      });
+      const { job, payload } = jobFor(server.port, { keepBody: { maxBytes: 1_000 } });
+      const { run, done } = await begin(job, payload);
+      await until(() => parts >= 5); // the first have been read then
+      run.interrupt(cause);
+      expect(await done).toMatchObject({
+        error: { code: expect.stringMatching(/TIMEOUT|LEASE_LOST|CANCELLED/) },
+      });
+    },
+  );
+
   it('is left although nobody waits for the handler any more', async () => {
     let open = 0;
     const server = await rawServer((socket) => {
