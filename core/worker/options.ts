@@ -27,7 +27,7 @@ export interface WorkerOptions {
   readonly drainMs?: number;
   /** Stops after so many jobs were settled. */
   readonly maxJobs?: number;
-  /** Stops when the process's resident memory is larger. */
+  /** Stops when the process's resident memory is larger. Checked after each job, and every 5 s. */
   readonly maxMemoryBytes?: number;
   readonly maxRuntimeMs?: number;
   /** Takes one job, or none when none is ready, and stops. */

@@ -146,6 +146,8 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
   function handled(run: Run): void {
     running.delete(run);
     ended.add(run);
+    const { maxMemoryBytes } = settings;
+    if (maxMemoryBytes < Infinity && settings.rssBytes() > maxMemoryBytes) state.stop('max-memory');
     pump();
   }
 

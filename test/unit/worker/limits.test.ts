@@ -49,6 +49,14 @@ describe('limits of a worker', () => {
     expect(await worker.done).toMatchObject({ reason: 'max-memory' });
   });
 
+  it('max-memory: begins no further job when one has made the process too large', async () => {
+    const t = createBench();
+    await t.enqueue(6, 'quick');
+    const rssBytes = () => 60_000_000 * t.eventsOf('job.started').length;
+    const worker = t.start({ concurrency: 1, maxMemoryBytes: 100_000_000, testing: { rssBytes } });
+    expect(await worker.done).toMatchObject({ reason: 'max-memory', counts: { acked: 2 } });
+  });
+
   it('memory growth is told, once per doubling', async () => {
     const t = createBench();
     let rssBytes = 100_000_000;
