@@ -61,8 +61,17 @@ function textOf(event: LongshoreEvent): string {
 }
 
 const secretName =
-  /pass(word|wd|phrase)?$|secret|token|api[-_]?key|authorization|cookie|credential|private[-_]?key|^pin$|^cvv$/i;
+  /pass(word|wd|phrase)?$|pwd|secret|token|jwt|bearer|csrf|otp$|dsn$|(api|private|access)[-_]?key|connection[-_]?string|session[-_]?id|authorization|cookie|credential|^pin$|^cvv$/i;
 const deepest = 6;
+
+/** What JSON.stringify would print of it. */
+function jsonOf(value: object): unknown {
+  try {
+    return 'toJSON' in value && typeof value.toJSON === 'function' ? value.toJSON() : value;
+  } catch {
+    return '[unreadable]';
+  }
+}
 
 /** A copy in which every value under a secret-looking name reads `[masked]`. */
 export function masked(value: unknown, depth = 0): unknown {
@@ -70,6 +79,8 @@ export function masked(value: unknown, depth = 0): unknown {
   if (depth >= deepest) return '[deep]';
   if (Array.isArray(value)) return value.map((item) => masked(item, depth + 1));
   if (value instanceof Error) return value.message;
+  const own = jsonOf(value);
+  if (own !== value) return masked(own, depth + 1);
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => [
       name,

@@ -4,7 +4,7 @@
  */
 
 import { constants } from 'node:fs';
-import { access, realpath, stat } from 'node:fs/promises';
+import { access, open, realpath, stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import { defineJob, type HandlerContext, type Job } from '../app/job.ts';
 import { checkInteger } from '../base/checks.ts';
@@ -61,9 +61,19 @@ const own = ['allow', 'cwd', 'env', 'envNames', 'maxOutputBytes', 'killAfterMs',
 const crashName = 'LONGSHORE_PREVIOUSLY_CRASHED';
 const basicEnv = { PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8' };
 
-/** With one of these a payload would choose the code that runs, whatever the list of `allow` says. */
-const loaders =
-  /^(?:PATH|IFS|ENV|BASH_ENV|SHELLOPTS|BASHOPTS|PS4|NODE_OPTIONS|NODE_PATH|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|RUBYOPT|RUBYLIB|GCONV_PATH|PYTHON[A-Z_]*|PERL[A-Z0-9_]*|(?:LD|DYLD|GIT|LONGSHORE|BASH_FUNC)_.*)$/;
+/**
+ * With one of these a payload would choose the code that runs, whatever the list of `allow` says. The list of `envNames` is what
+ * allows; this only catches a name that should not be on it.
+ */
+const loaders = new RegExp(
+  `^(?:${[
+    'PATH|HOME|SHELL|IFS|ENV|SHELLOPTS|BASHOPTS|BASH_(?:ENV|FUNC_.*)|PS4|PROMPT_COMMAND|CDPATH|FPATH|ZDOTDIR',
+    'EDITOR|VISUAL|PAGER|LESSOPEN|LESSCLOSE|CLASSPATH|RUBYOPT|RUBYLIB|PHPRC|R_PROFILE.*|TCLLIBPATH',
+    '_?JAVA_(?:TOOL_)?OPTIONS|JDK_JAVA_OPTIONS|NODE_(?:OPTIONS|PATH)|PYTHON[A-Z_]*|PERL[A-Z0-9_]*|LUA_.*',
+    'GLIBC_TUNABLES|GCONV_PATH|LOCPATH|NLSPATH|OPENSSL_.*|PHP_INI_SCAN_DIR|(?:MAVEN|GRADLE)_OPTS',
+    '(?:LD|DYLD|GIT|LONGSHORE|DOTNET|CORECLR|COR|GEM|BUNDLE|NPM_CONFIG|npm_config|ERL|XDG)_.*',
+  ].join('|')})$`,
+);
 
 /** Throws `CONFIG` for a wrong option. */
 export function commandJob(definition: CommandJobDefinition): Job<CommandPayload> {
@@ -169,7 +179,21 @@ async function allowed(command: string, allow: readonly string[]): Promise<{ fil
   );
   if (!isRegular || !isExecutable)
     throw new PermanentError(`The command ${shown(command)} is not an executable file.`);
+  // The system would hand anything else to a shell.
+  if (
+    !(await startsAs(file, /^(?:#!|\x7fELF|\xca\xfe\xba\xbe|\xfe\xed\xfa[\xce\xcf]|[\xce\xcf]\xfa\xed\xfe)/))
+  )
+    throw new PermanentError(
+      `The command ${shown(command)} is neither a program nor a script that begins with #! and its interpreter.`,
+    );
   return { file, argv0 };
+}
+
+async function startsAs(path: string, pattern: RegExp): Promise<boolean> {
+  const file = await open(path).catch(() => null);
+  if (!file) return true; // it may be executed without being readable: only programs are
+  const { buffer } = await file.read(Buffer.alloc(4), 0, 4).finally(() => file.close());
+  return pattern.test(buffer.toString('latin1'));
 }
 
 const isDirectory = (path: string): Promise<boolean> =>

@@ -1,6 +1,7 @@
 /** One event as one line for people; `null` for what they need not see. */
 
 import type { LongshoreEvent } from '../../../core/base/events.ts';
+import { masked } from '../../log.ts';
 import { count, plain, type Style, span, type Ui } from './ui.ts';
 
 export type EventLine = readonly [sign: string, style: Style, what: string, detail: string];
@@ -20,7 +21,7 @@ function partsOf(event: LongshoreEvent): EventLine | null {
     case 'job.settled':
       return settled(event);
     case 'job.log':
-      return ['·', 'dim', event.job, `${event.message} ${fields(event.fields)}`];
+      return ['·', 'dim', event.job, `${event.message} ${fields(masked(event.fields))}`];
     case 'job.warning':
       return ['!', 'yellow', event.job, event.message];
     case 'schedule.enqueued':
@@ -88,8 +89,8 @@ function settled(event: Extract<LongshoreEvent, { type: 'job.settled' }>): Event
   }
 }
 
-function fields(all: Readonly<Record<string, unknown>>): string {
-  return Object.entries(all)
+function fields(all: unknown): string {
+  return Object.entries(all ?? {})
     .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join(' ');
 }

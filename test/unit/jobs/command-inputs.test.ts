@@ -51,6 +51,10 @@ describe('commandJob() refuses a definition', () => {
     [{ allow, envNames: ['PYTHONPATH'] }, /does not let a payload set/],
     [{ allow, envNames: ['PERL5LIB'] }, /does not let a payload set/],
     [{ allow, envNames: ['GIT_SSH_COMMAND'] }, /does not let a payload set/],
+    ...[
+      ...['JDK_JAVA_OPTIONS', '_JAVA_OPTIONS', 'CLASSPATH', 'OPENSSL_CONF', 'LUA_INIT', 'PHPRC', 'HOME'],
+      ...['DOTNET_STARTUP_HOOKS', 'CORECLR_PROFILER', 'GLIBC_TUNABLES', 'GEM_HOME', 'LESSOPEN', 'EDITOR'],
+    ].map((name): [unknown, RegExp] => [{ allow, envNames: [name] }, /does not let a payload set/]),
     [{ allow, envNames: ['LONGSHORE_PREVIOUSLY_CRASHED'] }, /does not let a payload set/],
     [
       { allow, maxOutputBytes: 1 },

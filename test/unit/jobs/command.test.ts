@@ -210,6 +210,15 @@ describe('what may run', () => {
     });
   });
 
+  it('is no script that a shell would have to read, because it does not name its interpreter', async () => {
+    const dir = folder();
+    const script = dir.file('script', 'echo "from a shell"\n', 0o755);
+    const empty = dir.file('empty', '', 0o755);
+    for (const command of [script, empty]) {
+      await permanent({ allow: [command] }, command, /is neither a program nor a script that begins with #!/);
+    }
+  });
+
   it('ends for good when it cannot be started', async () => {
     const dir = folder();
     const lost = dir.file('lost', '#!/no/such/interpreter\n', 0o755);

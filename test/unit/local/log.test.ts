@@ -4,6 +4,8 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { connect, createApp, defineJob, keyRing, startWorker } from '../../../core/index.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
+import { eventLine } from '../../../local/cli/output/lines.ts';
+import { createUi } from '../../../local/cli/output/ui.ts';
 import { logTo, masked } from '../../../local/log.ts';
 
 async function linesOf(
@@ -68,6 +70,13 @@ describe('log lines', () => {
     });
   });
 
+  it('mask fields on a terminal too', () => {
+    const facts = { id: 'a', job: 'pay', queue: 'default', attempt: 1, tenantId: null };
+    const event = { type: 'job.log', ...facts, message: 'calling', fields: { pin: '1234', n: 1 } } as const;
+    const line = eventLine(event, createUi({ colour: false, columns: null }), 0);
+    expect(line).toMatch(/pay +calling pin=\[masked\] n=1$/);
+  });
+
   it('are errors when a job dies', async () => {
     const lines = await linesOf(async () => {
       throw new Error('mailbox full');
@@ -95,11 +104,45 @@ describe('masked()', () => {
     'private_key',
     'credentials',
     'pin',
+    'pwd',
+    'dbPwd',
+    'jwt',
+    'bearer',
+    'connectionString',
+    'connection_string',
+    'sharedAccessKey',
+    'AWS_ACCESS_KEY_ID',
+    'dsn',
+    'SENTRY_DSN',
+    'otp',
+    'sessionId',
+    'csrf',
   ])('masks %s', (name) => expect(masked({ [name]: 'x' })).toEqual({ [name]: '[masked]' }));
 
-  it.each(['tenantId', 'spinner', 'path', 'monkey', 'durationMs'])('leaves %s', (name) =>
-    expect(masked({ [name]: 'x' })).toEqual({ [name]: 'x' }),
+  it.each(['tenantId', 'spinner', 'path', 'monkey', 'durationMs', 'dsnCount', 'laptops'])(
+    'leaves %s',
+    (name) => expect(masked({ [name]: 'x' })).toEqual({ [name]: 'x' }),
   );
+
+  it('masks what toJSON gives, and keeps what is a text there', () => {
+    class Account {
+      toJSON() {
+        return { name: 'ada', password: 'hunter2' };
+      }
+    }
+    const broken = {
+      toJSON() {
+        throw new Error('no');
+      },
+    };
+    const own = { password: 'x', toJSON: () => ({ token: 'hunter2' }) };
+    expect(masked({ account: new Account(), at: new Date(0), own, broken })).toEqual({
+      account: { name: 'ada', password: '[masked]' },
+      at: '1970-01-01T00:00:00.000Z',
+      own: { token: '[masked]' },
+      broken: '[unreadable]',
+    });
+  });
 
   it('goes into lists, stops at cycles and keeps the original', () => {
     const original: Record<string, unknown> = { list: [{ token: 'x' }] };
