@@ -10,7 +10,7 @@ export function logTo(logger: Logger): EventListener {
     for (const [name, value] of Object.entries(rest)) {
       if (value === null) continue;
       if (value instanceof Error) facts.error = `${'code' in value ? `${value.code}: ` : ''}${value.message}`;
-      else facts[name] = name === 'fields' ? masked(value) : value;
+      else if (name !== 'message') facts[name] = name === 'fields' ? masked(value) : value; // the text is there once
     }
     logger[levelOf(event)](facts, textOf(event));
   };

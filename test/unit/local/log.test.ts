@@ -77,6 +77,13 @@ describe('log lines', () => {
     expect(line).toMatch(/pay +calling pin=\[masked\] n=1$/);
   });
 
+  it('say their text once', async () => {
+    const lines = await linesOf(async (_payload, ctx) => ctx.log('calling', { message: 'of a field' }));
+    const line = lines.find(({ event }) => event === 'job.log');
+    expect(line).toMatchObject({ msg: 'calling', fields: { message: 'of a field' } });
+    expect(line).not.toHaveProperty('message');
+  });
+
   it('are errors when a job dies', async () => {
     const lines = await linesOf(async () => {
       throw new Error('mailbox full');
