@@ -5,7 +5,8 @@ import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 
-const folder = resolve(import.meta.dirname, '../../../infra/aws');
+const root = resolve(import.meta.dirname, '../../..');
+const folder = join(root, 'infra/aws');
 const read = (name: string): string => readFileSync(join(folder, name), 'utf8');
 
 describe('compose.yml', () => {
@@ -35,5 +36,11 @@ describe('README.md', () => {
     const kinds = [...read('README.md').matchAll(/^\| `(?:<\w+>-)?([\w-]+)` \|/gm)].map(([, kind]) => kind!);
     expect(alarms.filter((name) => !kinds.some((kind) => `-${name}`.endsWith(`-${kind}`)))).toEqual([]);
     expect(alarms.length).toBeGreaterThan(20);
+  });
+});
+
+describe('.gitignore', () => {
+  it('leaves out what osls writes when it deploys: the template names every resource of the account', () => {
+    expect(readFileSync(join(root, '.gitignore'), 'utf8').split('\n')).toContain('.serverless/');
   });
 });
