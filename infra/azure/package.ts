@@ -1,7 +1,7 @@
 /**
  * `npm run package:azure`: makes the folder that is deployed as a function app, and the template of what it needs, without
  * network and credentials.
- * `node infra/azure/package.ts [folder]`, by default `dist/azure`. Then `npm install` there, and `func azure functionapp publish`.
+ * `node infra/azure/package.ts [folder]`, by default `dist/azure`. docs/azure.md says what to do with it.
  */
 
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
