@@ -9,6 +9,7 @@ import { roles, template } from '../../../infra/azure/template.ts';
 interface Resource {
   readonly type: string;
   readonly name: string;
+  readonly scope?: string;
   readonly dependsOn?: readonly string[];
   // biome-ignore lint/suspicious/noExplicitAny: whatever ARM has
   readonly properties: any;
@@ -92,7 +93,7 @@ describe('the template', () => {
     const account = (name: string) => /^\[concat\((.*), '[^']*'\)\]$/.exec(name)?.[1];
     expect(account(claims.name)).toBe(account(made!.name));
     for (const name of [table, container]) {
-      const grants = ofType('Microsoft.Authorization/roleAssignments') as readonly { scope?: string }[];
+      const grants = ofType('Microsoft.Authorization/roleAssignments');
       const scoped = grants.filter(({ scope }) => scope?.includes(`'default', '${name}')`));
       expect(scoped, `${name} alone, and not its account`).toHaveLength(1);
     }
@@ -107,7 +108,7 @@ describe('the template', () => {
     expect(days * 24 * 60 * minute).toBeGreaterThan(oldest! + msOf('P14D'));
   });
 
-  it('grants the app six roles, once each', () => {
+  it('grants the app five roles, once each', () => {
     const grants = ofType('Microsoft.Authorization/roleAssignments');
     expect(grants).toHaveLength(Object.keys(roles).length);
     for (const id of Object.values(roles)) {
@@ -115,6 +116,15 @@ describe('the template', () => {
       expect(grants.filter(({ properties }) => properties.roleDefinitionId.includes(id))).toHaveLength(1);
     }
     expect(site).toMatchObject({ identity: { type: 'SystemAssigned' } });
+  });
+
+  it('lets the scaler count what waits in a queue, which takes the right to manage the namespace', () => {
+    const grants = ofType('Microsoft.Authorization/roleAssignments');
+    const onNamespace = grants.filter(({ scope }) => scope?.includes('Microsoft.ServiceBus/namespaces'));
+    const ids = onNamespace.map(
+      ({ properties }) => /'([0-9a-f-]{36})'/.exec(properties.roleDefinitionId)?.[1],
+    );
+    expect(ids, 'Azure Service Bus Data Owner').toEqual(['090c5cfd-751d-490a-894a-3ce6f1109419']);
   });
 
   it('uses every parameter it declares, and declares every one it uses', () => {
