@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import type { App } from '../../../core/index.ts';
 import { createExampleApp } from '../../../examples/app/app.ts';
 import { lanes } from '../../../examples/aws/lanes.ts';
@@ -56,6 +57,14 @@ function sources() {
   });
 }
 
+/** Of a queue whose jobs have so many retries. */
+function fewestReceives({ FifoQueue = false }: { FifoQueue?: boolean }, retries: readonly number[]): number {
+  // A job is received again each time one before it in its group fails, and would become a dead letter without having run.
+  if (FifoQueue) return 1_000;
+  // The attempts, one more that is found to be too many, and some deliveries that did not count.
+  return Math.max(5, ...retries.map((count) => count + 5));
+}
+
 /** What CloudFormation would fill in. */
 const set = {
   QUEUE_URL: 'http://127.0.0.1:1/000000000000/x-',
@@ -104,13 +113,24 @@ describe('the template of serverless.yml', () => {
   it('leaves dead letters to Longshore, and keeps them longer than what waits', () => {
     for (const { name, policy, queue, deadLetters } of sources()) {
       const retries = [...app.jobs.values()].filter((job) => job.queue === name).map((job) => job.maxRetries);
-      // The attempts, one more that is found to be too many, and some deliveries that did not count.
-      expect(policy.maxReceiveCount).toBeGreaterThanOrEqual(
-        Math.max(5, ...retries.map((count) => count + 5)),
-      );
+      expect(policy.maxReceiveCount, name).toBeGreaterThanOrEqual(fewestReceives(queue, retries));
       expect(deadLetters.MessageRetentionPeriod).toBe(14 * 86_400);
       expect(queue.MessageRetentionPeriod).toBeLessThan(deadLetters.MessageRetentionPeriod);
     }
+  });
+
+  it('has an example of a FIFO queue in the docs, whose jobs may wait long behind one that fails', () => {
+    const page = readFileSync(join(root, 'docs/aws.md'), 'utf8');
+    const block = /```yaml\n(OrdersQueue:.*?)```/s.exec(page)![1]!;
+    const { OrdersQueue, OrdersDeadLetters } = parse(block, { logLevel: 'silent' });
+    const { FifoQueue, RedrivePolicy, QueueName } = OrdersQueue.Properties;
+    expect(FifoQueue).toBe(true);
+    expect(RedrivePolicy.maxReceiveCount).toBeGreaterThanOrEqual(fewestReceives(OrdersQueue.Properties, [3]));
+    // As sqs() names it, and SQS wants one to be as the other.
+    expect(OrdersDeadLetters.Properties).toMatchObject({
+      FifoQueue: true,
+      QueueName: QueueName.replace('.fifo', '-dlq.fifo'),
+    });
   });
 
   it('runs on Node 24 on arm64, and calls handlers that the bundle has', async () => {
