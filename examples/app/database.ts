@@ -37,15 +37,23 @@ export interface DaySales {
   readonly cents: number;
 }
 
+type Maybe<Value> = Value | Promise<Value>;
+
+/** What jobs need. */
 export interface ShopDatabase {
   /** One transaction; rows that are already there are left alone and not counted again. */
+  saveBatch(batch: ImportBatch): Maybe<ImportTotals>;
+  order(orderNo: string): Maybe<OrderRow | null>;
+  markPaid(orderNo: string): Maybe<void>;
+  salesByDay(): Maybe<DaySales[]>;
+}
+
+/** A file on this machine. */
+export interface LocalDatabase extends ShopDatabase {
   saveBatch(batch: ImportBatch): ImportTotals;
   importTotals(importId: string): ImportTotals;
   countOrders(importId: string): number;
-  order(orderNo: string): OrderRow | null;
-  markPaid(orderNo: string): void;
   isPaid(orderNo: string): boolean;
-  salesByDay(): DaySales[];
   close(): void;
 }
 
@@ -69,7 +77,7 @@ const schema = `
   ) STRICT, WITHOUT ROWID;
 `;
 
-export function openDatabase(path: string): ShopDatabase {
+export function openDatabase(path: string): LocalDatabase {
   const db = new DatabaseSync(path);
   db.exec(schema);
   const addCustomer = db.prepare(

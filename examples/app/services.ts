@@ -1,34 +1,38 @@
 /** What the jobs need from the world around them. Made once at the edge and handed in, so jobs stay portable. */
 
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createTransport } from 'nodemailer';
-import { openDatabase, type ShopDatabase } from './database.ts';
+import { type LocalDatabase, openDatabase, type ShopDatabase } from './database.ts';
+import { type Files, filesIn } from './files.ts';
 
 export interface OutgoingMail {
   readonly messageId: string;
   readonly to: string;
   readonly subject: string;
   readonly text: string;
-  readonly attachments: readonly { readonly filename: string; readonly path: string }[];
+  readonly attachments: readonly { readonly filename: string; readonly content: Buffer }[];
 }
 
 export interface Mailer {
   send(mail: OutgoingMail): Promise<void>;
-  close(): void;
 }
 
 export interface Services {
   readonly db: ShopDatabase;
+  readonly files: Files;
   readonly mailer: Mailer;
-  /** Files are read from and written below this folder. */
-  readonly folder: string;
   readonly webhookUrl: string;
   readonly paymentUrl: string;
+}
+
+/** On one machine. */
+export interface LocalServices extends Services {
+  readonly db: LocalDatabase;
   close(): void;
 }
 
 export interface ServiceOptions {
+  /** For the files and the database. */
   readonly folder: string;
   /** For example `smtp://127.0.0.1:2525`. */
   readonly smtpUrl: string;
@@ -36,17 +40,15 @@ export interface ServiceOptions {
   readonly paymentUrl: string;
 }
 
-export function createServices({ folder, smtpUrl, webhookUrl, paymentUrl }: ServiceOptions): Services {
-  for (const name of ['invoices', 'thumbnails', 'reports'])
-    mkdirSync(join(folder, name), { recursive: true });
+export function createServices({ folder, smtpUrl, ...urls }: ServiceOptions): LocalServices {
+  const files = filesIn(folder);
   const db = openDatabase(join(folder, 'shop.db'));
   const mailer = smtpMailer(smtpUrl);
   return {
     db,
+    files,
     mailer,
-    folder,
-    webhookUrl,
-    paymentUrl,
+    ...urls,
     close() {
       mailer.close();
       db.close();
@@ -54,7 +56,8 @@ export function createServices({ folder, smtpUrl, webhookUrl, paymentUrl }: Serv
   };
 }
 
-function smtpMailer(url: string): Mailer {
+/** Connects with the first mail. */
+export function smtpMailer(url: string): Mailer & { close(): void } {
   const transport = createTransport({ url, pool: true, maxConnections: 3 });
   return {
     async send({ messageId, attachments, ...mail }) {

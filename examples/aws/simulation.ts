@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { connect } from '../../core/index.ts';
 import { dynamoStore, sqs } from '../../functions/aws/index.ts';
 import { bundleFunction } from '../../infra/aws/bundle.ts';
+import { installed } from '../../infra/installed.ts';
 import { openShop } from '../demo/simulated.ts';
 import { lanes } from './lanes.ts';
 
@@ -18,7 +19,7 @@ export interface Surroundings {
 
 /** As `npm run package:aws` builds it. */
 export function buildShop(folder: string): Promise<unknown> {
-  return bundleFunction(join(import.meta.dirname, 'main.ts'), folder, ['sharp', 'pdfkit']);
+  return bundleFunction(join(import.meta.dirname, 'main.ts'), folder, installed);
 }
 
 export async function startShop({ folder, sqsEndpoint, queueUrl }: Surroundings) {

@@ -15,12 +15,14 @@ const invoices = 20;
  * @param connectTo opens the queue for the customers
  */
 export async function openShop(folder: string, connectTo: (app: App) => Client) {
-  const stage = await setStage(join(folder, 'shop'), { ...badMoments, failTwiceFor: '' }); // that takes half a minute
+  const shopFolder = join(folder, 'shop');
+  const stage = await setStage(shopFolder, { ...badMoments, failTwiceFor: '' }); // that takes half a minute
   const { services } = stage;
   const example = createExampleApp(services);
   const client = connectTo(example.app);
   return {
     env: {
+      SHOP_FOLDER: shopFolder,
       SMTP_URL: stage.mailbox.url,
       WEBHOOK_URL: services.webhookUrl,
       PAYMENT_URL: services.paymentUrl,

@@ -2,13 +2,13 @@
 
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { createServices, type Services } from '../app/services.ts';
+import { createServices, type LocalServices } from '../app/services.ts';
 import { type Mailbox, openMailbox } from './mailbox.ts';
 import { type BadMoments, type Outside, openOutside } from './outside.ts';
 
 export interface Stage {
   readonly folder: string;
-  readonly services: Services;
+  readonly services: LocalServices;
   readonly mailbox: Mailbox;
   readonly outside: Outside;
   close(): Promise<void>;

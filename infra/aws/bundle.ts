@@ -22,11 +22,11 @@ const shape = {
   logLevel: 'warning',
 } satisfies BuildOptions;
 
-/** @param fromLayer packages that bring native code or files: loaded on first use, from a Lambda layer */
+/** @param installed packages that bring native code or files: loaded on first use, from beside the bundle or a Lambda layer */
 export async function bundleFunction(
   entry: string,
   folder: string,
-  fromLayer: readonly string[] = [],
+  installed: readonly string[] = [],
 ): Promise<Bundled> {
   const { metafile } = await build({
     entryPoints: { main: entry },
@@ -35,7 +35,7 @@ export async function bundleFunction(
     ...shape,
     splitting: true,
     mainFields: ['module', 'main'],
-    plugins: [onDemand(fromLayer)],
+    plugins: [onDemand(installed)],
     metafile: true,
   });
   const { outputs } = metafile;

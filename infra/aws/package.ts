@@ -1,12 +1,14 @@
 /**
  * `npm run package:aws`: bundles the example's functions and lets osls make the template of their deployment, without
- * network and credentials. `node infra/aws/package.ts [folder]`, by default into `dist/aws`.
+ * network and credentials. `node infra/aws/package.ts [folder]`, by default into `dist/aws`. The addresses in this template lead
+ * nowhere: osls makes another one with those that it is given when it deploys.
  */
 
 import { spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
+import { installed, writeManifest } from '../installed.ts';
 import { bundleFunction } from './bundle.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -14,9 +16,11 @@ const folder = resolve(process.argv[2] ?? join(root, 'dist/aws'));
 const code = join(root, 'dist/functions');
 
 rmSync(code, { recursive: true, force: true });
-const { startBytes } = await bundleFunction(join(root, 'examples/aws/main.ts'), code, ['sharp', 'pdfkit']);
+const { startBytes } = await bundleFunction(join(root, 'examples/aws/main.ts'), code, installed);
+writeManifest(code);
 const osls = createRequire(import.meta.url).resolve('osls/bin/serverless.js');
-const { status } = spawnSync(process.execPath, [osls, 'package', '--package', folder], {
+const addresses = ['webhookUrl', 'paymentUrl'].map((name) => `--param=${name}=https://${name}.invalid`);
+const { status } = spawnSync(process.execPath, [osls, 'package', '--package', folder, ...addresses], {
   cwd: root,
   stdio: 'inherit',
   env: {
@@ -28,5 +32,6 @@ const { status } = spawnSync(process.execPath, [osls, 'package', '--package', fo
 });
 if (status !== 0) process.exit(status ?? 1);
 console.log(
-  `The functions start with ${Math.round(startBytes / 1024)} KB of code; their template is in ${folder}`,
+  `The functions start with ${Math.round(startBytes / 1024)} KB of code; their template is in ${folder}
+Before you deploy: npm install --prefix dist/functions --os=linux --cpu=arm64 --libc=glibc`,
 );

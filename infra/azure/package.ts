@@ -4,20 +4,19 @@
  * `node infra/azure/package.ts [folder]`, by default `dist/azure`. docs/azure.md says what to do with it.
  */
 
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 import { createExampleApp } from '../../examples/app/app.ts';
 import { onDemand } from '../aws/bundle.ts';
+import { installed, writeManifest } from '../installed.ts';
 import { template } from './template.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const folder = resolve(process.argv[2] ?? join(root, 'dist/azure'));
-/** They have native code or files, so they are installed and not bundled. */
-const installed = ['sharp', 'pdfkit'];
 
 rmSync(folder, { recursive: true, force: true });
-mkdirSync(folder, { recursive: true });
+writeManifest(folder, { type: 'module', main: 'main.mjs' }); // the worker of Functions loads it
 const { metafile } = await build({
   entryPoints: { main: join(root, 'examples/azure/main.ts') },
   outdir: folder,
@@ -39,16 +38,6 @@ const { metafile } = await build({
   logLevel: 'warning',
 });
 copyFileSync(join(root, 'host.json'), join(folder, 'host.json'));
-const { version, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-const manifest = {
-  name: 'longshore-example',
-  version,
-  private: true,
-  type: 'module',
-  main: 'main.mjs', // the worker of Functions loads it
-  dependencies: Object.fromEntries(installed.map((name) => [name, devDependencies[name]])),
-};
-writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
 // Beside the folder: it is no part of the app.
 const { app } = createExampleApp({} as never); // for its queues; no job runs here
 writeFileSync(`${folder}.template.json`, `${JSON.stringify(template(app.queues), null, 2)}\n`);

@@ -1,7 +1,5 @@
 /** A large CSV file: one parent job cuts it into byte ranges, many small jobs import one range each. */
 
-import { createReadStream } from 'node:fs';
-import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { CsvError, parse } from 'csv-parse';
 import * as z from 'zod';
@@ -35,7 +33,7 @@ interface Parsed<Row> {
 /** `relax_column_count`: a row with too few columns is a refused row, not the end of the import. */
 const csv = { info: true, relax_column_count: true, skip_empty_lines: true } as const;
 
-export function importChunkJob({ db, folder }: Services) {
+export function importChunkJob({ db, files }: Services) {
   return defineJob({
     name: 'orders.import-chunk',
     queue: 'import',
@@ -49,7 +47,7 @@ export function importChunkJob({ db, folder }: Services) {
       const rows: OrderRow[] = [];
       const refused: RefusedRow[] = [];
       await pipeline(
-        createReadStream(join(folder, file), { start: fromByte, end: toByte - 1 }),
+        await files.read(file, { start: fromByte, end: toByte - 1 }),
         parse({ ...csv, columns }),
         async (parsed: AsyncIterable<Parsed<unknown>>) => {
           let line = firstLine;
@@ -62,14 +60,15 @@ export function importChunkJob({ db, folder }: Services) {
         },
         { signal: ctx.signal },
       );
-      const totals = db.saveBatch({ importId, tenantId: ctx.context.tenantId ?? 'none', rows, refused });
+      const tenantId = ctx.context.tenantId ?? 'none';
+      const totals = await db.saveBatch({ importId, tenantId, rows, refused });
       await ctx.progress(rows.length + refused.length, chunk.rows);
       return totals;
     },
   });
 }
 
-export function importOrdersJob({ folder }: Services, importChunk: Job<Chunk>) {
+export function importOrdersJob({ files }: Services, importChunk: Job<Chunk>) {
   return defineJob({
     name: 'orders.import',
     queue: 'import',
@@ -101,7 +100,7 @@ export function importOrdersJob({ folder }: Services, importChunk: Job<Chunk>) {
         if (columns && rows > 0) await send({ columns, rows, ...begin, toByte });
       };
       try {
-        const source = createReadStream(join(folder, file));
+        const source = await files.read(file);
         await pipeline(source, parse({ ...csv, bom: true }), cut, { signal: ctx.signal });
       } catch (error) {
         // A broken file does not mend itself: no retry, a person has to look.

@@ -1,9 +1,6 @@
 /** An invoice: drawn as a PDF by one job, mailed by the next. */
 
-import { createWriteStream } from 'node:fs';
-import { rename } from 'node:fs/promises';
-import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
+import { buffer } from 'node:stream/consumers';
 import PdfDocument from 'pdfkit';
 import * as z from 'zod';
 import { defineJob, exponential, type Job, PermanentError } from '../../../core/index.ts';
@@ -15,31 +12,28 @@ const mailPayload = z.object({ orderNo });
 type MailPayload = z.infer<typeof mailPayload>;
 type WebhookPayload = { event: string; data: Record<string, string> };
 
+const fileOf = (orderNo: string): string => `invoices/${orderNo}.pdf`;
 const euros = (cents: number): string => `${(cents / 100).toFixed(2)} EUR`;
 
-export function renderInvoiceJob({ db, folder }: Services, mailInvoice: Job<MailPayload>) {
+export function renderInvoiceJob({ db, files }: Services, mailInvoice: Job<MailPayload>) {
   return defineJob({
     name: 'invoice.render',
     payload: z.object({ orderNo }),
     priority: 'high',
     timeoutMs: 20_000,
     async handle(payload, ctx) {
-      const order = db.order(payload.orderNo);
+      const order = await db.order(payload.orderNo);
       if (!order) throw new PermanentError(`There is no order ${payload.orderNo}.`);
-      const path = join(folder, 'invoices', `${order.orderNo}.pdf`);
-      // Drawn under another name first: nobody may ever mail half a file.
-      const draft = `${path}.${ctx.id}`;
       const pdf = new PdfDocument({ size: 'A4', margin: 56, info: { Title: `Invoice ${order.orderNo}` } });
       draw(pdf, order);
       pdf.end();
-      await pipeline(pdf, createWriteStream(draft), { signal: ctx.signal });
-      await rename(draft, path);
+      await files.write(fileOf(order.orderNo), await buffer(pdf));
       await ctx.enqueue(mailInvoice, { orderNo: order.orderNo });
     },
   });
 }
 
-export function mailInvoiceJob({ db, folder, mailer }: Services, callWebhook: Job<WebhookPayload>) {
+export function mailInvoiceJob({ db, files, mailer }: Services, callWebhook: Job<WebhookPayload>) {
   return defineJob({
     name: 'invoice.mail',
     queue: 'mail',
@@ -50,16 +44,15 @@ export function mailInvoiceJob({ db, folder, mailer }: Services, callWebhook: Jo
     // However often somebody asks for it: one mail per invoice and day.
     idempotencyKey: (payload) => payload.orderNo,
     async handle(payload, ctx) {
-      const order = db.order(payload.orderNo);
+      const order = await db.order(payload.orderNo);
       if (!order) throw new PermanentError(`There is no order ${payload.orderNo}.`);
+      const content = await buffer(await files.read(fileOf(order.orderNo)));
       await mailer.send({
         messageId: `<invoice-${order.orderNo}@harbour.example>`,
         to: order.email,
         subject: `Your invoice ${order.orderNo}`,
         text: `Dear ${order.name},\n\nthank you for your order. Your invoice is attached.\n\nHarbour Goods\n`,
-        attachments: [
-          { filename: `${order.orderNo}.pdf`, path: join(folder, 'invoices', `${order.orderNo}.pdf`) },
-        ],
+        attachments: [{ filename: `${order.orderNo}.pdf`, content }],
       });
       await ctx.enqueue(callWebhook, {
         event: 'invoice.sent',

@@ -13,7 +13,7 @@ export function capturePaymentJob({ db, paymentUrl }: Services, retry: RetryPoli
     timeoutMs: 10_000,
     expiresInMs: 86_400_000, // a payment that could not begin for a day needs a person, not a late surprise
     async handle({ orderNo }, ctx) {
-      const order = db.order(orderNo);
+      const order = await db.order(orderNo);
       if (!order) throw new PermanentError(`There is no order ${orderNo}.`);
       const response = await fetch(paymentUrl, {
         method: 'POST',
@@ -23,7 +23,7 @@ export function capturePaymentJob({ db, paymentUrl }: Services, retry: RetryPoli
       });
       await response.body?.cancel();
       if (!response.ok) throw new Error(`The payment gateway answered ${response.status}.`);
-      db.markPaid(orderNo);
+      await db.markPaid(orderNo);
     },
   });
 }

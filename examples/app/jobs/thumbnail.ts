@@ -1,25 +1,24 @@
-import { rename } from 'node:fs/promises';
-import { join, parse } from 'node:path';
+import { parse } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import sharp from 'sharp';
 import * as z from 'zod';
 import { defineJob } from '../../../core/index.ts';
 import type { Services } from '../services.ts';
 
-export function thumbnailJob({ folder }: Services) {
+export function thumbnailJob({ files }: Services) {
   return defineJob({
     name: 'image.thumbnail',
     queue: 'images', // a queue of its own, so that it can get workers of its own
     payload: z.object({ file: z.string().regex(/^[\w-]+\.png$/), widthPx: z.int().min(16).max(4096) }),
     maxRetries: 1,
     timeoutMs: 15_000,
-    async handle({ file, widthPx }, ctx) {
-      const path = join(folder, 'thumbnails', `${parse(file).name}-${widthPx}.webp`);
-      const draft = `${path}.${ctx.id}`;
+    async handle({ file, widthPx }) {
+      const picture = await buffer(await files.read(file));
       // A picture that claims to be enormous must not fill the memory.
-      const image = sharp(join(folder, file), { limitInputPixels: 50_000_000 });
-      const { width, height, size } = await image.resize({ width: widthPx }).webp().toFile(draft);
-      await rename(draft, path);
-      return { width, height, bytes: size };
+      const image = sharp(picture, { limitInputPixels: 50_000_000 }).resize({ width: widthPx }).webp();
+      const { data, info } = await image.toBuffer({ resolveWithObject: true });
+      await files.write(`thumbnails/${parse(file).name}-${widthPx}.webp`, data);
+      return { width: info.width, height: info.height, bytes: info.size };
     },
   });
 }

@@ -115,8 +115,8 @@ describe('an app that uses some services of AWS', () => {
   });
 });
 
-describe('a package from a layer', () => {
-  it('is looked for when it is used, and then in the folders that Lambda names', async () => {
+describe('a package that the bundle cannot hold', () => {
+  it('is looked for when it is used: in the folders that Lambda names for layers, and beside the bundle', async () => {
     const layer = join(folder, 'layer/node_modules');
     await mkdir(join(layer, 'native'), { recursive: true });
     const content = 'module.exports = Object.assign((n) => n + 1, { Thing: class {}, two: 2 });';
@@ -131,5 +131,7 @@ describe('a package from a layer', () => {
     };
     expect(run({}, 'console.log(typeof use)')).toBe('function');
     expect(run({ NODE_PATH: layer }, 'console.log(use().join())')).toBe('2,2');
+    await cp(layer, join(out, 'node_modules'), { recursive: true });
+    expect(run({}, 'console.log(use().join())')).toBe('2,2');
   });
 });

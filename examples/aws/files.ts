@@ -1,0 +1,28 @@
+/** The shop's files in a bucket. */
+
+import type { Readable } from 'node:stream';
+import type { S3Client } from '@aws-sdk/client-s3';
+import type { Files } from '../app/files.ts';
+
+/**
+ * @param bucket read with the first file, as the SDK is loaded
+ * @param given instead of a client of its own
+ */
+export function s3Files(bucket: () => string, given?: S3Client): Files {
+  let client = given;
+  const sdk = () => import('@aws-sdk/client-s3');
+  return {
+    async read(Key, range) {
+      const { GetObjectCommand, S3Client } = await sdk();
+      client ??= new S3Client();
+      const Range = range && `bytes=${range.start}-${range.end}`;
+      const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket(), Key, Range }));
+      return Body as Readable;
+    },
+    async write(Key, Body) {
+      const { PutObjectCommand, S3Client } = await sdk();
+      client ??= new S3Client();
+      await client.send(new PutObjectCommand({ Bucket: bucket(), Key, Body }));
+    },
+  };
+}
