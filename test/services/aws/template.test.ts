@@ -240,6 +240,23 @@ describe('the template of serverless.yml', () => {
     expect(print(payment, '--param=webhookUrl=https://partner.invalid').status).toBe(0);
   });
 
+  it('is deployed by the docs with the secrets and the parameters that it asks for', () => {
+    const page = readFileSync(join(root, 'docs/aws.md'), 'utf8');
+    const asked = new Set(
+      [
+        ...JSON.stringify(template.resources).matchAll(/secretsmanager:longshore-example\/dev\/([\w-]+)/g),
+      ].map(([, name]) => name),
+    );
+    const created = [...page.matchAll(/create-secret --name longshore-example\/prod\/([\w-]+)/g)];
+    expect(created.map(([, name]) => name).sort()).toEqual([...asked].sort());
+    const deployments = [...page.matchAll(/osls deploy .*--stage prod.*/g)].map(([command]) => command);
+    expect(deployments.length).toBeGreaterThan(1);
+    for (const command of deployments) {
+      const given = [...command.matchAll(/--param="(\w+)=/g)].map(([, name]) => name);
+      expect(given, command).toEqual(['webhookUrl', 'paymentUrl']);
+    }
+  });
+
   it('has lanes where jobs of a queue differ in priority, and nowhere else', () => {
     for (const queue of app.queues) {
       const jobs = [...app.jobs.values()].filter((job) => job.queue === queue);
