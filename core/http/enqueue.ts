@@ -1,5 +1,6 @@
 /** `POST /jobs/:name` and `POST /jobs`: from a body to stored messages. */
 
+import { createHash } from 'node:crypto';
 import type { Job } from '../app/job.ts';
 import type { EnqueueOptions } from '../app/options.ts';
 import { LongshoreError, shown } from '../base/errors.ts';
@@ -99,12 +100,12 @@ function rulesOf({ client }: Endpoint, { caller }: Call, name: string): OptionRu
     const detail = `Expected the name of a job, got ${shown(name)}. GET /openapi.json lists them.`;
     throw new Refusal(404, 'UNKNOWN_JOB', detail);
   }
-  return { app, limits: backend.limits, job };
+  return { app, limits: backend.limits, job, isBound: caller.jobs !== null };
 }
 
 async function messageOf(
-  { client }: Endpoint,
-  { context }: Call,
+  endpoint: Endpoint,
+  call: Call,
   job: Job,
   payload: unknown,
   options: EnqueueOptions,
@@ -116,7 +117,35 @@ async function messageOf(
     if (!(error instanceof LongshoreError) || error.code !== 'LIMIT') throw error;
     throw new Refusal(422, 'LIMIT', `${error.message} Send flatter data.`, { cause: error });
   }
-  return prepare(client, job, payload, { ...options, context }, uploads);
+  const { context } = call;
+  const message = await prepare(endpoint.client, job, payload, { ...options, context }, uploads);
+  // Last, because a request that is refused has not used its key.
+  if (options.idempotencyKey !== undefined) {
+    await refuseOtherPayload(endpoint, call, job, options.idempotencyKey, payload);
+  }
+  return message;
+}
+
+/** A key means "the same request again". With another payload it is a mistake of the caller, who would be shown another's output. */
+async function refuseOtherPayload(
+  { client }: Endpoint,
+  { caller }: Call,
+  job: Job,
+  idempotencyKey: string,
+  payload: unknown,
+): Promise<void> {
+  const { app, stores } = client;
+  const key = `request:${JSON.stringify([caller.tenantId, job.name, idempotencyKey])}`;
+  const digest = createHash('sha256').update(JSON.stringify(payload)).digest('hex');
+  // The payload is the owner: the same one may claim the key again and again, another one finds it held.
+  const until = app.clock.now() + job.idempotencyKeepMs;
+  const claim = await stores.keys.claim(key, digest, until).catch((cause) => {
+    throw backendError('looking at the idempotency key', cause);
+  });
+  if (claim.state === 'claimed') return;
+  throw unfit(
+    'the payload that came first with this idempotency key, got another. Repeat that one, or use a new key',
+  );
 }
 
 /** As the client sends: large payloads beside the queue, many jobs in slices. One message or refusal per job. */

@@ -22,6 +22,8 @@ export interface OptionRules {
   readonly app: App;
   readonly limits: BackendLimits;
   readonly job: Job;
+  /** Whether the caller is bound to some jobs: then it does not learn the names of other queues. */
+  readonly isBound: boolean;
 }
 
 export function optionsOfQuery(url: URL, request: Request, rules: OptionRules): Options {
@@ -115,12 +117,13 @@ function priorityOf(value: unknown, where: string): Priority {
 }
 
 /** Only queues of the app: in any other the job would wait for ever, and every name would leave a trace in the storage. */
-function queueOf(value: unknown, where: string, { app, job }: OptionRules): string {
+function queueOf(value: unknown, where: string, { app, job, isBound }: OptionRules): string {
   const queues = [...new Set([...app.queues, ...app.accepts.keys()])].filter(
     (queue) => app.accepts.get(queue)?.has(job.name) !== false,
   );
   if (typeof value === 'string' && queues.includes(value)) return value;
-  const expected = `queue ${where} to be one that takes job "${job.name}" (${queues.join(', ') || 'none'})`;
+  const named = isBound ? '' : ` (${queues.join(', ') || 'none'})`;
+  const expected = `queue ${where} to be one that takes job "${job.name}"${named}`;
   throw wrong(expected, shown(value), 'Leave it out for what the job says');
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createRun } from '../../../core/attempt/run.ts';
 import type { Envelope } from '../../../core/envelope/envelope.ts';
 import { attempt } from '../../../core/flow.ts';
-import { createBench, expectSafe, invoice, type Sent } from './kit.ts';
+import { createBench, expectSafe, invoice, keys, type Sent } from './kit.ts';
 
 const one = '/jobs/invoice.send';
 const body = { invoiceId: '1042' };
@@ -163,6 +163,51 @@ describe('the idempotency key', () => {
         output: { sent: '1042' },
       });
     }
+  });
+});
+
+describe('an idempotency key that came with another payload before', () => {
+  const headers = { 'idempotency-key': 'order-1042' };
+  const other = { invoiceId: '7' };
+
+  it('is refused, and nothing is sent', async () => {
+    const bench = createBench();
+    expect((await bench.send(one, { body, headers })).status).toBe(202);
+    const answer = await bench.send(one, { body: other, headers });
+    expect(answer).toMatchObject({ status: 422, body: { code: 'REQUEST' } });
+    expect(answer.body.detail).toMatch(/the payload that came first with this idempotency key, got another/);
+    expectSafe(answer);
+    const item = { job: 'invoice.send', payload: other, options: { idempotencyKey: 'order-1042' } };
+    expect((await bench.send('/jobs', { body: [item] })).status).toBe(422);
+    expect(await runAll(bench)).toEqual(['acked']);
+  });
+
+  it('is accepted from another tenant, with another key, and when the job has forgotten the key', async () => {
+    const bench = createBench();
+    await bench.send(one, { body, headers });
+    expect((await bench.send(one, { body: other, headers, key: keys.acme })).status).toBe(202);
+    const another = { 'idempotency-key': 'order-7' };
+    expect((await bench.send(one, { body: other, headers: another })).status).toBe(202);
+    bench.clock.advance(86_400_000);
+    expect((await bench.send(one, { body: other, headers })).status).toBe(202);
+  });
+
+  it('is not bound to a payload that was refused', async () => {
+    const bench = createBench();
+    expect((await bench.send(one, { body: { invoiceId: 1042 }, headers })).status).toBe(422);
+    expect((await bench.send(one, { body, headers })).status).toBe(202);
+  });
+
+  it('is a 503 when the key store cannot say', async () => {
+    const bench = createBench({}, (client) => {
+      const claim = () => Promise.reject(new Error('away'));
+      return { ...client, stores: { ...client.stores, keys: { ...client.stores.keys, claim } } };
+    });
+    expect(await bench.send(one, { body, headers })).toMatchObject({
+      status: 503,
+      body: { code: 'BACKEND' },
+    });
+    expect(await runAll(bench)).toEqual([]);
   });
 });
 

@@ -93,6 +93,15 @@ describe('tenants', () => {
 });
 
 describe('a credential that is bound to jobs', () => {
+  it('does not learn the names of queues', async () => {
+    const bench = createBench();
+    const wrong = '/jobs/report.nightly?queue=no.such';
+    const mine = await bench.send(wrong, { body: {}, key: keys.reporter });
+    expect(mine).toMatchObject({ status: 400, body: { code: 'OPTION' } });
+    expect(mine.body.detail).not.toMatch(/mail|default/);
+    expect((await bench.send(wrong, { body: {} })).body.detail).toMatch(/default/);
+  });
+
   it('enqueues and sees them, and no others', async () => {
     const bench = createBench();
     const own = await bench.send('/jobs/report.nightly', { body: {}, key: keys.reporter });
