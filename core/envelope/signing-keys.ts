@@ -22,16 +22,12 @@ const cloudMarks = [
 
 export function signingFromEnv(env: Env, folder: string, onDevelopmentKey: (path: string) => void): KeyRing {
   const text = env.LONGSHORE_SIGNING_KEYS?.trim();
-  if (text === '') {
-    throw config(
-      'LONGSHORE_SIGNING_KEYS is set but empty. Set it to kid:base64, made with `openssl rand -base64 32`, or unset it for a development key.',
-    );
-  }
-  if (text !== undefined) return keyRing(parseSigningKeys(text));
+  if (text) return keyRing(parseSigningKeys(text));
   const mark = env.NODE_ENV === 'production' ? 'NODE_ENV=production' : cloudMarks.find((name) => env[name]);
-  if (mark) {
+  if (mark || text === '') {
+    const where = mark ? `production (${mark})` : 'LONGSHORE_SIGNING_KEYS, which is set';
     throw config(
-      `Expected signing keys in production (${mark}), got none. Set LONGSHORE_SIGNING_KEYS to kid:base64, made with \`openssl rand -base64 32\`.`,
+      `Expected signing keys in ${where}, got none. Set LONGSHORE_SIGNING_KEYS to kid:base64, made with \`openssl rand -base64 32\`.`,
     );
   }
   const path = developmentKeyPath(folder);
@@ -87,27 +83,19 @@ function makeKey(path: string): void {
   }
 }
 
-/** Throws `CONFIG` for a key that somebody else may know or has put there: they could sign jobs with it. */
+/** Throws `CONFIG` for a key that somebody else may know or has put there. */
 function readKey(path: string): string {
   const { readFileSync, statSync } = fs();
   const file = statSync(path);
-  const expect = (holds: boolean, expected: string) => {
-    if (holds) return;
-    throw config(
-      `Expected the development key ${path} to be ${expected}. Delete it for a new key, or set LONGSHORE_SIGNING_KEYS.`,
-    );
-  };
-  expect(file.isFile(), 'a file, got something else');
   const user = process.getuid?.() ?? null; // Windows has neither users nor modes of this kind
-  if (user !== null) {
-    const mode = file.mode & 0o777;
-    expect(file.uid === user, `a file of this user (${user}), got one of user ${file.uid}`);
-    expect(
-      (mode & 0o077) === 0,
-      `for its owner only, got mode ${mode.toString(8)}: others could sign jobs with it`,
-    );
-  }
-  return readFileSync(path, 'utf8');
+  const isOurs = user === null || (file.uid === user && (file.mode & 0o077) === 0);
+  if (file.isFile() && isOurs) return readFileSync(path, 'utf8');
+  const got = file.isFile()
+    ? `mode ${(file.mode & 0o777).toString(8)} of user ${file.uid}: others could sign jobs with it`
+    : 'something else';
+  throw config(
+    `Expected the development key ${path} to be a file that only user ${user} can read, got ${got}. Delete it for a new key, or set LONGSHORE_SIGNING_KEYS.`,
+  );
 }
 
 /** A program with keys of its own need not load it. */

@@ -47,9 +47,9 @@ describe('LONGSHORE_SIGNING_KEYS without a key in it', () => {
   it.each(['', '   ', '\n'])('is a refusal and not a development key: %j', async (text) => {
     for (const env of [{}, { NODE_ENV: 'production' }]) {
       const given = { ...env, LONGSHORE_SIGNING_KEYS: text };
-      expect(await refusalText(() => signingFromEnv(given, folder, never))).toBe(
-        'CONFIG: LONGSHORE_SIGNING_KEYS is set but empty. Set it to kid:base64, made with `openssl rand -base64 32`, or unset it for a development key.',
-      );
+      const error = await refusal(() => signingFromEnv(given, folder, never));
+      expect(error.code).toBe('CONFIG');
+      expect(error.message).toMatch(/^Expected signing keys in .+, got none\. Set LONGSHORE_SIGNING_KEYS/);
     }
   });
 });
@@ -143,11 +143,14 @@ describe('a development key', () => {
     );
   });
 
+  const refusedKey = (got: string) =>
+    `CONFIG: Expected the development key ${path()} to be a file that only user ${process.getuid!()} can read, got ${got}. Delete it for a new key, or set LONGSHORE_SIGNING_KEYS.`;
+
   it.each([0o666, 0o644, 0o620])('that others may read or write is refused (mode %o)', async (mode) => {
     signingFromEnv({}, folder, () => {});
     chmodSync(path(), mode);
     expect(await refusalText(() => signingFromEnv({}, folder, never))).toBe(
-      `CONFIG: Expected the development key ${path()} to be for its owner only, got mode ${mode.toString(8)}: others could sign jobs with it. Delete it for a new key, or set LONGSHORE_SIGNING_KEYS.`,
+      refusedKey(`mode ${mode.toString(8)} of user ${process.getuid!()}: others could sign jobs with it`),
     );
   });
 
@@ -156,15 +159,13 @@ describe('a development key', () => {
     const mine = process.getuid!();
     vi.spyOn(process, 'getuid').mockReturnValue(mine + 1);
     expect(await refusalText(() => signingFromEnv({}, folder, never))).toBe(
-      `CONFIG: Expected the development key ${path()} to be a file of this user (${mine + 1}), got one of user ${mine}. Delete it for a new key, or set LONGSHORE_SIGNING_KEYS.`,
+      refusedKey(`mode 600 of user ${mine}: others could sign jobs with it`),
     );
   });
 
   it('in whose place there is a folder is a clear refusal', async () => {
     mkdirSync(path(), { recursive: true });
-    expect(await refusalText(() => signingFromEnv({}, folder, never))).toBe(
-      `CONFIG: Expected the development key ${path()} to be a file, got something else. Delete it for a new key, or set LONGSHORE_SIGNING_KEYS.`,
-    );
+    expect(await refusalText(() => signingFromEnv({}, folder, never))).toBe(refusedKey('something else'));
   });
 
   it('that is damaged is a refusal that tells nothing of it', async () => {
