@@ -1,4 +1,4 @@
-/** Runs or releases the messages of one Lambda event. Each verb resolves with `true` when Lambda may delete the message. */
+/** Runs or releases the messages of one Lambda event. */
 
 import type { AttemptPorts } from '../../../core/attempt/attempt.ts';
 import { createRun, type Run } from '../../../core/attempt/run.ts';
@@ -35,6 +35,7 @@ export function createBatch({ client, backend, startedAt, endAt, running, failed
       return clock.now() + Math.min(timeoutMs, halfMs) <= endAt;
     },
 
+    /** `true`: Lambda may delete the message. */
     async run(item: Item): Promise<boolean> {
       const { lease } = item;
       const run = createRun(lease);
@@ -60,14 +61,14 @@ export function createBatch({ client, backend, startedAt, endAt, running, failed
       }
     },
 
-    /** Back to the queue; the attempt does not count. */
-    async release(item: Item): Promise<boolean> {
+    /** Back to the queue; the attempts do not count. Resolves with those that Lambda may delete. */
+    async release(items: readonly Item[]): Promise<Item[]> {
       try {
-        const settled = await backend.nack(item.lease, { delayMs: 0, countAttempt: false });
-        return settled && isReplaced(item, false);
+        const settled = await backend.release(items.map(({ lease }) => lease));
+        return items.filter((item, i) => settled[i] && isReplaced(item, false));
       } catch (error) {
         failed('releasing', error);
-        return false;
+        return [];
       }
     },
   };

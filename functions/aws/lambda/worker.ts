@@ -4,7 +4,7 @@
  */
 
 import type { Run } from '../../../core/attempt/run.ts';
-import { config } from '../../../core/base/errors.ts';
+import { config, shown } from '../../../core/base/errors.ts';
 import { backendError } from '../../../core/base/failure.ts';
 import type { Client } from '../../../core/enqueue/client.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
@@ -14,8 +14,13 @@ import type { SqsBackend } from '../sqs/index.ts';
 import type { Delivery } from '../sqs/message.ts';
 import type { QueueAddress } from '../sqs/queues.ts';
 import { createBatch, type Item } from './batch.ts';
-import { deliveryOf, recordsOf, type SqsRecord } from './events.ts';
+import { deliveryOf, type LambdaContext, recordsOf, type SqsRecord } from './events.ts';
 import type { Worker, WorkerOptions } from './options.ts';
+
+/** So many are released in one go: eight requests of ten. */
+const releasedAtOnce = 80;
+/** This part of `marginMs` is left for the answer. What is not settled by then is reported as not done. */
+const answerPart = 1 / 4;
 
 export function createWorker(client: Client, backend: SqsBackend, options: WorkerOptions): Worker {
   const { concurrency = 10, marginMs = 2_000, visibilityMs } = options;
@@ -36,8 +41,9 @@ export function createWorker(client: Client, backend: SqsBackend, options: Worke
     const startedAt = clock.now();
     const records = recordsOf(event);
     const received = deliveriesOf(backend, records);
-    const deadlineAt = startedAt + context.getRemainingTimeInMillis();
-    const endAt = Math.max(startedAt, deadlineAt - marginMs);
+    const deadlineAt = startedAt + remainingMs(context, marginMs);
+    const endAt = deadlineAt - marginMs;
+    const answerAt = deadlineAt - marginMs * answerPart;
     const expiresAt = visibilityMs === undefined ? deadlineAt : startedAt + visibilityMs;
     const running = new Set<Run>();
     const batch = createBatch({ client, backend, startedAt, endAt, running, failed });
@@ -51,7 +57,19 @@ export function createWorker(client: Client, backend: SqsBackend, options: Worke
     });
     /** Ids of messages that Lambda may delete. */
     const done = new Set<string>();
-    try {
+    /** Back to the queue they go, together. */
+    let waiting: Item[] = [];
+
+    async function releaseWaiting(): Promise<void> {
+      const items = waiting;
+      waiting = [];
+      for (let from = 0; from < items.length && clock.now() < answerAt; from += releasedAtOnce) {
+        const released = await batch.release(items.slice(from, from + releasedAtOnce));
+        for (const { delivery } of released) done.add(delivery.messageId);
+      }
+    }
+
+    async function work(): Promise<void> {
       const groups: Item[][] = [];
       for (const [address, deliveries] of received) {
         const accepted = await backend.accept(address, deliveries, expiresAt);
@@ -59,25 +77,55 @@ export function createWorker(client: Client, backend: SqsBackend, options: Worke
         for (const { error } of accepted.failed) failed('receiving', error);
         groups.push(...groupsOf(accepted.leases, address.fifo));
       }
-      const runGroup = async ([i, group]: [number, Item[]]): Promise<void> => {
-        // Jobs that start with the invocation may always run: no later invocation would have more time for them.
-        let isFirst = i < concurrency;
-        let open = true;
-        for (const item of group) {
-          const mayRun = open && clock.now() < endAt && (isFirst || batch.fits(item));
-          isFirst = false;
-          const isDone = mayRun ? await batch.run(item) : await batch.release(item);
-          if (isDone) done.add(item.delivery.messageId);
-          else open = false; // the rest of its group has to wait for it
-        }
-      };
-      await forEach(groups.entries(), runGroup, concurrency);
+      await forEach(
+        groups.entries(),
+        async ([i, group]) => {
+          // Jobs that start with the invocation may always run: no later invocation would have more time for them.
+          let isFirst = i < concurrency;
+          const rest = [...group];
+          while (rest.length > 0 && clock.now() < endAt && (isFirst || batch.fits(rest[0]!))) {
+            if (waiting.length > 0) await releaseWaiting();
+            isFirst = false;
+            const item = rest.shift()!;
+            if (!(await batch.run(item))) break; // the rest of its group has to wait for it
+            done.add(item.delivery.messageId);
+          }
+          waiting.push(...rest);
+          // Of a FIFO group at once: it is locked until all of them are back.
+          const isLast = i === groups.length - 1;
+          if (isLast || group.length > 1 || waiting.length >= releasedAtOnce) await releaseWaiting();
+        },
+        concurrency,
+      );
+    }
+
+    let stopWaiting = () => {};
+    const tooLate = new Promise<void>((resolve) => {
+      stopWaiting = clock.after(answerAt - clock.now(), () => {
+        failed('settling', new Error('The function had to answer before all its messages were settled.'));
+        resolve();
+      });
+    });
+    try {
+      await Promise.race([work(), tooLate]);
     } finally {
+      stopWaiting();
       maintenance.stop();
     }
     const open = records.filter(({ messageId }) => !done.has(messageId));
     return { batchItemFailures: open.map(({ messageId }) => ({ itemIdentifier: messageId })) };
   };
+}
+
+/** Throws `CONFIG` for a function that leaves its jobs no time: its messages would go round for ever. */
+function remainingMs(context: LambdaContext, marginMs: number): number {
+  const ms: unknown = context?.getRemainingTimeInMillis?.();
+  if (typeof ms === 'number' && ms > marginMs) return ms;
+  throw config(
+    typeof ms === 'number'
+      ? `Expected the function to have more time than marginMs (${marginMs}), got ${ms} ms. Give it a longer timeout, or lambda() a smaller marginMs.`
+      : `Expected Lambda's context with getRemainingTimeInMillis(), got ${shown(context)}. Pass on both parameters of the handler.`,
+  );
 }
 
 /** Items of a FIFO group run one after the other. On other queues each item is a group of its own. */

@@ -38,7 +38,7 @@ export function createAcceptor(
     ): Promise<Accepted> {
       const { fifo } = address;
       const leases: { delivery: Delivery; lease: JobLease }[] = [];
-      const postponed: Delivery[] = [];
+      const early: { delivery: Delivery; lease: JobLease; notBefore: number }[] = [];
       const failed: { delivery: Delivery; error: unknown }[] = [];
       for (const delivery of deliveries) {
         try {
@@ -47,13 +47,26 @@ export function createAcceptor(
           const lease = leaseFrom(delivery, { address, receivedAt, expiresAt, refunded });
           const { notBefore } = tagsOf(delivery);
           if (fifo || notBefore === null || notBefore <= clock.now()) leases.push({ delivery, lease });
-          else if (await (await settler()).sendOn(lease, lease.attempt - 1, notBefore))
-            postponed.push(delivery);
+          else early.push({ delivery, lease, notBefore });
         } catch (error) {
           failed.push({ delivery, error });
         }
       }
-      return { leases, postponed, failed };
+      if (early.length === 0) return { leases, postponed: [], failed };
+      try {
+        const { sendOn } = await settler();
+        const sent = await sendOn(
+          early.map(({ lease, notBefore }) => ({ lease, notBefore, attempts: lease.attempt - 1 })),
+        );
+        const postponed = early.filter((_, i) => sent[i]).map(({ delivery }) => delivery);
+        return { leases, postponed, failed };
+      } catch (error) {
+        return {
+          leases,
+          postponed: [],
+          failed: [...failed, ...early.map(({ delivery }) => ({ delivery, error }))],
+        };
+      }
     },
   };
 }

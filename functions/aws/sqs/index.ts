@@ -3,7 +3,7 @@
 import { checkInteger } from '../../../core/base/checks.ts';
 import { config } from '../../../core/base/errors.ts';
 import type { QueueAdmin } from '../../../core/contract/admin.ts';
-import type { JobSender, JobSettler, QueueBackend } from '../../../core/contract/queue.ts';
+import type { JobSender, QueueBackend } from '../../../core/contract/queue.ts';
 import { onDemand, verbsOf } from '../../../core/kit/lazy.ts';
 import type { Polling } from '../../../core/kit/long-polling.ts';
 import type { Acceptor } from './accept.ts';
@@ -12,6 +12,7 @@ import { createConnection } from './connection.ts';
 import { longestHiddenMs, maxBodyBytes } from './limits.ts';
 import type { SqsOptions } from './options.ts';
 import type { Queues } from './queues.ts';
+import type { Settler } from './settle.ts';
 
 export type { SqsOptions } from './options.ts';
 
@@ -19,6 +20,8 @@ export interface SqsBackend extends QueueBackend {
   readonly queues: Queues;
   /** Makes leases of messages that Lambda has received. Sends on those that came too early. */
   readonly accept: Acceptor['accept'];
+  /** `nack` of many at once, without a delay and without an attempt. */
+  readonly release: Settler['release'];
   readonly admin: QueueAdmin;
   /** Throws `CONFIG` unless these queues and their dead-letter queues are as they have to be. @default every queue configured */
   check(queues?: readonly string[]): Promise<void>;
@@ -62,10 +65,7 @@ export function sqs(options: SqsOptions): SqsBackend {
       mostPerPoll: mostEntries,
       addressesOf: (queue) => order.next(queues.lanesOf(queue)),
       receive,
-      async release(leases) {
-        const { nack } = await settler();
-        for (const lease of leases) await nack(lease, { delayMs: 0, countAttempt: false });
-      },
+      release: async (leases) => void (await (await settler()).release(leases)),
     });
   }
 
@@ -82,7 +82,7 @@ export function sqs(options: SqsOptions): SqsBackend {
     ...verbsOf<JobSender>(['enqueue'], sender),
     ...verbsOf<Pick<Polling, 'fetch'>>(['fetch'], polls),
     reapExpired: async () => 0, // SQS does it itself
-    ...verbsOf<JobSettler>(['ack', 'nack', 'abandon', 'renew'], settler),
+    ...verbsOf<Omit<Settler, 'sendOn'>>(['ack', 'nack', 'abandon', 'renew', 'release'], settler),
     admin: {
       ...verbsOf<Omit<Admin, 'deadLetters'>>(
         ['stats', 'check', 'know', 'peek', 'clear', 'pause', 'resume'],

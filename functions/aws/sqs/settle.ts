@@ -1,21 +1,30 @@
 /** How leases end. Each verb first takes the lease from the lease table, and puts it back when SQS cannot be reached. */
 
 import type { JobLease, JobSettler } from '../../../core/contract/queue.ts';
-import { type BatchRules, type Failure, inBatches } from './batches.ts';
+import { forEach } from '../../../core/kit/parallel.ts';
+import type { Failure } from './batches.ts';
 import type { Connection } from './connection.ts';
 import { deadMessage } from './dead-message.ts';
 import { dispatch } from './dispatch.ts';
 import { failedEntry } from './errors.ts';
 import { createLeaseTable, receiptOf } from './leases.ts';
-import { longestHiddenMs } from './limits.ts';
-import type { QueueAddress } from './queues.ts';
 import type { RefundedDeliveries } from './refunded-deliveries.ts';
 import type { SqsApi } from './sdk.ts';
 import { messageOf, send } from './send.ts';
+import { createSettleRequests } from './settle-requests.ts';
+
+/** A lease whose message is replaced by a fresh copy, of which `attempts` are spent. */
+export interface Replaced {
+  readonly lease: JobLease;
+  readonly attempts: number;
+  readonly notBefore: number | null;
+}
 
 export interface Settler extends JobSettler {
-  /** Replaces the message by a fresh copy of which `attempts` are spent. `false` for a lease that has ended. */
-  sendOn(lease: JobLease, attempts: number, notBefore: number | null): Promise<boolean>;
+  /** `false` for a lease that has ended, and for a copy that SQS has refused. Rejects when it has refused all. */
+  sendOn(replaced: readonly Replaced[]): Promise<boolean[]>;
+  /** `nack` of many, without a delay and without an attempt. */
+  release(leases: readonly JobLease[]): Promise<boolean[]>;
 }
 
 /** @param refunds `null` where no queue is FIFO */
@@ -23,48 +32,9 @@ export function createSettler(
   connection: Connection,
   refunds: (() => Promise<RefundedDeliveries>) | null,
 ): Settler {
-  const { clock, queues, call } = connection;
+  const { clock, call } = connection;
+  const { addressOf, hideableMs, drop, hide } = createSettleRequests(connection);
   const table = createLeaseTable(clock.now);
-
-  const addressOf = (lease: JobLease): QueueAddress => {
-    const { lane } = receiptOf(lease);
-    return queues.lanesOf(lease.queue).find((address) => address.lane === lane) ?? queues.of(lease.queue);
-  };
-
-  const hideableMs = (lease: JobLease): number =>
-    Math.max(0, receiptOf(lease).receivedAt + longestHiddenMs - clock.now());
-
-  const drop = (leases: readonly JobLease[]): Promise<boolean[]> =>
-    perQueue(leases, 'deleting', (api, url) => ({
-      entryOf: (lease) => ({ ReceiptHandle: receiptOf(lease).handle }),
-      request: (entries) => api.delete(url, entries),
-    }));
-
-  const hide = (leases: readonly JobLease[], hiddenMs: number): Promise<boolean[]> =>
-    perQueue(leases, 'changing the visibility', (api, url) => ({
-      entryOf: (lease) => ({
-        ReceiptHandle: receiptOf(lease).handle,
-        VisibilityTimeout: Math.ceil(Math.min(hiddenMs, hideableMs(lease)) / 1000),
-      }),
-      request: (entries) => api.hide(url, entries),
-    }));
-
-  async function perQueue<Entry>(
-    leases: readonly JobLease[],
-    during: string,
-    rulesFor: (api: SqsApi, url: string) => BatchRules<JobLease, Entry>,
-  ): Promise<boolean[]> {
-    const done = new Map<JobLease, boolean>();
-    const groups = Map.groupBy(leases, addressOf);
-    const work = [...groups].map(([{ name, url }, group]) =>
-      call(`${during} in queue "${name}"`, async (api) => {
-        const failures = await inBatches(group, rulesFor(api, url));
-        for (const [i, lease] of group.entries()) done.set(lease, failures[i] === null);
-      }),
-    );
-    await Promise.all(work);
-    return leases.map((lease) => done.get(lease)!);
-  }
 
   /** Runs `work` on the leases that may still settle; the others get `false`. */
   async function settle(
@@ -90,16 +60,32 @@ export function createSettler(
     return (await settle([lease], work))[0] === true;
   }
 
-  /** Sends the copy first and then deletes the old message: a crash in between leaves a second copy, and loses none. */
-  function sendOn(lease: JobLease, attempts: number, notBefore: number | null): Promise<boolean> {
-    const address = addressOf(lease);
-    const { id, job, group } = receiptOf(lease);
-    return settleOne(lease, async (mine) => {
-      const message = messageOf(lease.body, { id, job, group, attempts, notBefore }, clock.now());
-      await sendOne(`sending back to queue "${lease.queue}"`, () => dispatch(connection, address, [message]));
-      await drop(mine);
-      return [true];
+  /** Sends the copies first and then deletes the old messages: a crash in between leaves second copies, and loses none. */
+  function sendOn(replaced: readonly Replaced[]): Promise<boolean[]> {
+    const how = new Map(replaced.map((one) => [one.lease, one]));
+    return settle([...how.keys()], async (mine) => {
+      const failures = new Map<JobLease, Failure>();
+      for (const [address, group] of Map.groupBy(mine, addressOf)) {
+        const copies = group.map((lease) => {
+          const { attempts, notBefore } = how.get(lease)!;
+          return messageOf(lease.body, { ...receiptOf(lease), attempts, notBefore }, clock.now());
+        });
+        const during = `sending back to queue "${address.name}"`;
+        const answers = await call(during, () => dispatch(connection, address, copies));
+        for (const [i, failure] of answers.entries()) if (failure) failures.set(group[i]!, failure);
+        if (failures.size === mine.length) throw failedEntry(during, answers[0]!);
+      }
+      for (const lease of failures.keys()) table.untake(lease);
+      await drop(mine.filter((lease) => !failures.has(lease)));
+      return mine.map((lease) => !failures.has(lease));
     });
+  }
+
+  /** Where a copy would lose its rank in a group, the message itself comes back. */
+  async function comeBack(mine: readonly JobLease[], delayMs: number, countAttempt: boolean) {
+    const counts = countAttempt ? null : await refunds?.();
+    if (counts) await forEach(mine, (lease) => counts.add(receiptOf(lease).messageId));
+    return hide(mine, delayMs);
   }
 
   async function sendOne(during: string, work: (api: SqsApi) => Promise<(Failure | null)[]>): Promise<void> {
@@ -114,17 +100,24 @@ export function createSettler(
         drop,
       ),
     sendOn,
+    async release(leases) {
+      const isFifo = (lease: JobLease): boolean => addressOf(lease).fifo;
+      const copied = leases.filter((lease) => !isFifo(lease));
+      const [kept, sent] = await Promise.all([
+        settle(leases.filter(isFifo), (mine) => comeBack(mine, 0, false)),
+        sendOn(copied.map((lease) => ({ lease, attempts: lease.attempt - 1, notBefore: null }))),
+      ]);
+      const answers = { kept: kept.values(), sent: sent.values() };
+      return leases.map((lease) => (isFifo(lease) ? answers.kept : answers.sent).next().value!);
+    },
     async nack(lease, { delayMs, countAttempt }) {
-      const { fifo } = addressOf(lease);
-      // SQS counts every delivery. A copy starts at none, but on a FIFO queue it would lose its rank: there a refund is counted.
-      if (!fifo && (!countAttempt || delayMs > hideableMs(lease))) {
+      // SQS counts every delivery. A copy starts at none.
+      if (!addressOf(lease).fifo && (!countAttempt || delayMs > hideableMs(lease))) {
         const attempts = countAttempt ? lease.attempt : lease.attempt - 1;
-        return sendOn(lease, attempts, delayMs > 0 ? clock.now() + delayMs : null);
+        const notBefore = delayMs > 0 ? clock.now() + delayMs : null;
+        return (await sendOn([{ lease, attempts, notBefore }]))[0] === true;
       }
-      return settleOne(lease, async (mine) => {
-        if (!countAttempt) await (await refunds?.())?.add(receiptOf(lease).messageId);
-        return hide(mine, delayMs);
-      });
+      return settleOne(lease, (mine) => comeBack(mine, delayMs, countAttempt));
     },
     abandon(lease, why) {
       const { deadLetterUrl, fifo } = addressOf(lease);
@@ -143,9 +136,11 @@ export function createSettler(
       const open = leases.filter((lease) => table.isOpen(lease) && hideableMs(lease) > 0);
       if (open.length === 0) return leases.map(() => false);
       const now = clock.now();
-      const answers = await hide(open, leaseMs);
-      const renewed = new Set(open.filter((_, i) => answers[i]));
-      for (const lease of renewed) table.renewed(lease, now + Math.min(leaseMs, hideableMs(lease)));
+      const renewed = new Set<JobLease>();
+      await hide(open, leaseMs, (lease) => {
+        renewed.add(lease);
+        table.renewed(lease, now + Math.min(leaseMs, hideableMs(lease)));
+      });
       return leases.map((lease) => renewed.has(lease));
     },
   };

@@ -40,7 +40,7 @@ describe('the bundle of a worker', () => {
       const opened = [];
       registerHooks({ load: (url, context, next) => (opened.push(url), next(url, context)) });
       const { worker } = await import(${JSON.stringify(join(folder, 'main.mjs'))});
-      await worker({ Records: [] }, { awsRequestId: '1', getRemainingTimeInMillis: () => 1000 });
+      await worker({ Records: [] }, { awsRequestId: '1', getRemainingTimeInMillis: () => 10_000 });
       const mine = opened.filter((url) => url.startsWith('file:'));
       console.log(JSON.stringify(mine.map((url) => url.replace(/.*\\/|-.*(?=[.]mjs)/g, ''))));`;
     const output = execFileSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8' });
