@@ -19,6 +19,7 @@ const longestLateSeconds = 86_400;
 export async function openScheduler(region: string | undefined, options: SchedulerOptions) {
   const { roleArn, groupName = 'default', endpoint, client: given } = options;
   const target = { region, endpoint };
+  const [, partition] = roleArn.split(':'); // `aws`, `aws-cn`, `aws-us-gov` …
   const { CreateScheduleCommand, SchedulerClient } = await import('@aws-sdk/client-scheduler').catch(
     optional,
   );
@@ -40,7 +41,7 @@ export async function openScheduler(region: string | undefined, options: Schedul
             ActionAfterCompletion: 'DELETE',
             Target: {
               // Not the queue as the target: then a message would have no attributes.
-              Arn: 'arn:aws:scheduler:::aws-sdk:sqs:sendMessage',
+              Arn: `arn:${partition}:scheduler:::aws-sdk:sqs:sendMessage`,
               RoleArn: roleArn,
               Input: input,
               RetryPolicy: { MaximumEventAgeInSeconds: longestLateSeconds, MaximumRetryAttempts: 185 },

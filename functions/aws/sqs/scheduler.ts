@@ -11,7 +11,7 @@ import { type Failure, failedBy } from './batches.ts';
 import type { SchedulerOptions } from './options.ts';
 import type { QueueAddress } from './queues.ts';
 import type { SqsApi } from './sdk.ts';
-import type { SqsMessage } from './send.ts';
+import { groupId, type SqsMessage } from './send.ts';
 
 export type Scheduler = ReturnType<typeof createScheduler>;
 
@@ -73,14 +73,15 @@ export function createScheduler(
   };
 }
 
-/** The request that EventBridge makes of SQS. */
+/** The request that EventBridge makes of SQS. It would put values in the place of its own keywords, such as `<aws.scheduler.execution-id>`. */
 function inputOf({ url }: QueueAddress, { body, attributes, group }: SqsMessage): string {
-  return JSON.stringify({
+  const input = JSON.stringify({
     QueueUrl: url,
     MessageBody: body,
     MessageAttributes: attributes,
-    ...(group !== null && { MessageGroupId: group }),
+    ...(group !== null && { MessageGroupId: groupId(group) }),
   });
+  return input.replaceAll('<aws.scheduler.', '\\u003caws.scheduler.');
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Sends messages to SQS: new ones, copies of waiting or released ones, and dead letters. */
 
-import { LongshoreError } from '../../../core/base/errors.ts';
+import { LongshoreError, shown } from '../../../core/base/errors.ts';
+import type { OutgoingMessage } from '../../../core/contract/queue.ts';
 import { tooLarge } from '../../../core/kit/body-limit.ts';
 import { type Attributes, attributesOf, bytesOf, isFit } from './attributes.ts';
 import { type Failure, inBatches } from './batches.ts';
@@ -61,15 +62,12 @@ export function send(
 }
 
 /** SQS allows 128 printable ASCII characters. Other characters become their code. */
-function groupId(group: string): string {
-  const safe = group.replace(/[^!-~]/gu, (character) => `%${character.codePointAt(0)!.toString(16)}`);
-  if (safe.length <= 128) return safe;
-  throw new LongshoreError('OPTION', `Expected a group that fits in 128 characters, got ${safe.length}.`);
-}
+export const groupId = (group: string): string =>
+  group.replace(/[^!-~]/gu, (character) => `%${character.codePointAt(0)!.toString(16)}`);
 
 /** Why SQS cannot carry this message; `null` when it can. */
 export function unsendable(
-  { body, notBefore }: { readonly body: string; readonly notBefore: number | null },
+  { body, notBefore, group }: Pick<OutgoingMessage, 'body' | 'notBefore' | 'group'>,
   fifo: boolean,
   now: number,
 ): LongshoreError | null {
@@ -79,6 +77,10 @@ export function unsendable(
     const message =
       'Expected characters that SQS can carry, got U+FFFE, U+FFFF or a control character. Encode that text.';
     return new LongshoreError('PAYLOAD', message);
+  }
+  if (group !== null && !/^.{1,128}$/.test(groupId(group))) {
+    const message = `Expected a group of 1 to 128 characters, where others than printable ASCII count more, got ${shown(group)}.`;
+    return new LongshoreError('OPTION', message);
   }
   if (fifo && notBefore !== null && notBefore > now) {
     const message =

@@ -91,7 +91,8 @@ export async function startScheduler(sqs: SQSClient, group = 'default'): Promise
     async fire(now) {
       const ready = due(now);
       for (const { name, body } of ready) {
-        await sqs.send(new SendMessageCommand(JSON.parse(body.Target!.Input!) as SendMessageCommandInput));
+        const input = body.Target!.Input!.replaceAll(/<aws\.scheduler\.[a-z-]+>/g, 'a value of EventBridge');
+        await sqs.send(new SendMessageCommand(JSON.parse(input) as SendMessageCommandInput));
         if (body.ActionAfterCompletion === 'DELETE') kept.delete(name);
         else throw new Error(`Expected ${name} to delete itself.`);
       }
@@ -126,8 +127,9 @@ function problemOf({ FlexibleTimeWindow, ScheduleExpression, Target, ...body }: 
   if (FlexibleTimeWindow?.Mode !== 'OFF') return 'FlexibleTimeWindow';
   if (body.ScheduleExpressionTimezone !== 'UTC') return 'ScheduleExpressionTimezone';
   if (!/^[a-zA-Z0-9-_]{1,64}$/.test(body.ClientToken ?? '-')) return 'ClientToken';
-  if (Target?.Arn !== 'arn:aws:scheduler:::aws-sdk:sqs:sendMessage') return 'Target.Arn';
-  if (!/^arn:aws:iam::\d{12}:role\//.test(Target.RoleArn ?? '')) return 'Target.RoleArn';
+  const [, partition] = /^arn:([a-z-]+):iam::\d{12}:role\//.exec(Target?.RoleArn ?? '') ?? [];
+  if (partition === undefined) return 'Target.RoleArn';
+  if (Target?.Arn !== `arn:${partition}:scheduler:::aws-sdk:sqs:sendMessage`) return 'Target.Arn';
   if (!/^arn:aws:sqs:/.test(Target.DeadLetterConfig?.Arn ?? '')) return 'DeadLetterConfig';
   if (Buffer.byteLength(Target.Input ?? '') > mostInputBytes) return 'Target.Input is too long';
   const { MessageBody, QueueUrl } = JSON.parse(Target.Input ?? '{}') as SendMessageCommandInput;

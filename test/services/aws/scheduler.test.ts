@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import * as z from 'zod';
 import { connect, createApp, defineJob, keyRing, RetryAfterError } from '../../../core/index.ts';
 import { lambda, sqs } from '../../../functions/aws/index.ts';
+import type { SchedulerOptions } from '../../../functions/aws/sqs/options.ts';
 import { memoryStore } from '../../../local/backends/memory/index.ts';
 import { createPoller } from '../../../local/simulate/lambda/poller.ts';
 import { type SchedulerServer, startScheduler } from '../../kit/servers/scheduler.ts';
@@ -41,10 +42,10 @@ afterAll(async () => {
 const hour = 3_600_000;
 const roleArn = 'arn:aws:iam::123456789012:role/scheduler';
 
-async function open(groupName = 'jobs') {
+async function open(change: Partial<SchedulerOptions> = {}) {
   opened = await openBench(endpoint, {
     attributes: { VisibilityTimeout: '360' },
-    scheduler: { roleArn, groupName, client },
+    scheduler: { roleArn, groupName: 'jobs', client, ...change },
   });
   return opened;
 }
@@ -91,6 +92,36 @@ describe('a delay over 15 minutes', () => {
     await t.time.advance(hour + 1_000);
     await server.fire(t.time.clock.now());
     expect(await t.fetch()).toHaveLength(1);
+  });
+
+  it('keeps a group whatever its characters, as a message that is sent at once does', async () => {
+    const t = await open();
+    await t.backend.enqueue([
+      t.message({ group: 'customer 7, Zürich', notBefore: t.time.clock.now() + hour }),
+    ]);
+    await t.time.advance(hour + 1_000);
+    expect(await server.fire(t.time.clock.now())).toBe(1);
+    expect(await t.fetch()).toHaveLength(1);
+  });
+
+  it.each(['schedule-arn', 'scheduled-time', 'execution-id', 'attempt-number'])(
+    'leaves a text alone that looks like a keyword of EventBridge: %s',
+    async (keyword) => {
+      const t = await open();
+      const body = JSON.stringify({ text: `\\<aws.scheduler.${keyword}> <aws.scheduler.${keyword}>` });
+      await t.backend.enqueue([t.message({ body, notBefore: t.time.clock.now() + hour })]);
+      await t.time.advance(hour + 1_000);
+      await server.fire(t.time.clock.now());
+      expect(await t.fetch()).toMatchObject([{ body }]);
+    },
+  );
+
+  it('is in the partition of its role', async () => {
+    const t = await open({ roleArn: 'arn:aws-cn:iam::123456789012:role/scheduler' });
+    await t.backend.enqueue([t.message({ notBefore: t.time.clock.now() + hour })]);
+    expect(server.schedules()[0]!.body.Target!.Arn).toBe('arn:aws-cn:scheduler:::aws-sdk:sqs:sendMessage');
+    await t.time.advance(hour + 1_000);
+    expect(await server.fire(t.time.clock.now())).toBe(1);
   });
 
   it('goes in hops where the message is too large for a schedule', async () => {
@@ -192,7 +223,7 @@ describe('a delay over 15 minutes', () => {
 
 describe('what goes wrong with the scheduler', () => {
   it('is an answer of its own for each message, and the others are sent', async () => {
-    const t = await open('nobody-made-it');
+    const t = await open({ groupName: 'nobody-made-it' });
     const notBefore = t.time.clock.now() + hour;
     const results = await t.backend.enqueue([t.message(), t.message({ notBefore }), t.message()]);
     expect(results.map(({ ok }) => ok)).toEqual([true, false, true]);
