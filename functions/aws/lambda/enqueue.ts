@@ -14,12 +14,16 @@ export function createEnqueueHandler(
   return async (event) => {
     const request = requestOf(event);
     handle ??= createHttpHandler(client, options);
-    return resultOf(await handle(request));
+    return request ? resultOf(await handle(request)) : notAllowed;
   };
 }
 
-/** Throws `CONFIG` for what is not an event of format 2.0. */
-function requestOf(event: unknown): Request {
+/** A `Request` cannot have these methods. */
+const forbidden = /^(CONNECT|TRACE|TRACK)$/i;
+const notAllowed: HttpResult = { statusCode: 405, headers: {}, body: '', isBase64Encoded: false };
+
+/** `null` for a method that is never allowed. Throws `CONFIG` for what is not an event of format 2.0. */
+function requestOf(event: unknown): Request | null {
   const { version, rawPath, rawQueryString, headers, cookies, body, isBase64Encoded, requestContext } =
     (event ?? {}) as Partial<HttpEvent>;
   if (version !== '2.0' || typeof rawPath !== 'string' || typeof requestContext?.http?.method !== 'string') {
@@ -28,6 +32,7 @@ function requestOf(event: unknown): Request {
     );
   }
   const { domainName, http } = requestContext;
+  if (forbidden.test(http.method)) return null;
   const given = new Headers();
   for (const [name, value] of Object.entries(headers ?? {})) if (value !== undefined) given.set(name, value);
   if (cookies) given.set('cookie', cookies.join('; '));

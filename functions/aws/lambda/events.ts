@@ -65,7 +65,9 @@ const isSqsRecord = (record: Partial<SqsRecord> | null): boolean =>
     (text) => typeof text === 'string' && text !== '',
   );
 
-export function deliveryOf({ attributes, messageAttributes = {}, ...record }: SqsRecord): Delivery {
-  const own = Object.entries(messageAttributes).map(([name, value]) => [name, value.stringValue] as const);
-  return deliveryFrom(record, attributes, own);
+export function deliveryOf({ attributes, messageAttributes, ...record }: SqsRecord): Delivery {
+  const own = Object.entries(messageAttributes ?? {}).map(
+    ([name, value]) => [name, value?.stringValue] as const,
+  );
+  return deliveryFrom(record, attributes ?? {}, own);
 }

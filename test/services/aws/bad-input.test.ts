@@ -23,6 +23,8 @@ let endpoint: Endpoint;
 let opened: SqsBench | null = null;
 /** Commands that the role does not allow. */
 let denied: readonly string[] = [];
+/** What SQS says to a change of the visibility. */
+let refusal: object | null = null;
 
 beforeAll(async () => {
   endpoint = await openEndpoint();
@@ -36,9 +38,18 @@ beforeAll(async () => {
       },
     { step: 'initialize', name: 'permissions' },
   );
+  endpoint.client.middlewareStack.add(
+    (next, { commandName }) =>
+      async (args) => {
+        if (!refusal || commandName !== 'ChangeMessageVisibilityBatchCommand') return next(args);
+        return { response: {}, output: { $metadata: {}, Successful: [], Failed: [refusal] } as never };
+      },
+    { step: 'initialize', name: 'refusals' },
+  );
 });
 afterEach(async () => {
   denied = [];
+  refusal = null;
   await opened?.close();
   opened = null;
 });
@@ -124,7 +135,7 @@ describe('a message', () => {
     expect(await t.kept()).toBe(0);
   });
 
-  it('without any attribute runs, and counts from one', async () => {
+  it.each([[undefined], [null]])('without any attribute runs, and counts from one: %s', async (none) => {
     const t = await open();
     await t.client.enqueue(t.known, 'bare');
     const [lease] = await t.fetch();
@@ -132,11 +143,57 @@ describe('a message', () => {
       messageId: 'm-1',
       receiptHandle: 'r-1',
       body: lease!.body,
+      attributes: none,
+      messageAttributes: none,
       eventSource: 'aws:sqs',
       eventSourceARN: t.arn,
     };
     expect(await t.worker({ Records: [record] }, context)).toEqual({ batchItemFailures: [] });
     expect(t.ran).toEqual(['bare']);
+  });
+});
+
+describe('a group', () => {
+  it.each([[''], ['x'.repeat(129)], ['ü'.repeat(50)]])(
+    'that SQS does not take is refused, and the other messages are sent: "%s"',
+    async (group) => {
+      const t = await open();
+      const results = await t.backend.enqueue([
+        t.message(),
+        t.message({ group }),
+        t.message({ group: 'ü 1' }),
+      ]);
+      expect(results.map(({ ok }) => ok)).toEqual([true, false, true]);
+      expect(results[1]).toMatchObject({
+        error: { code: 'OPTION', message: expect.stringMatching(/group of 1 to 128 characters/) },
+      });
+    },
+  );
+});
+
+describe('a change of the visibility that SQS refuses', () => {
+  const settleWith = async (Message: string) => {
+    const t = await open();
+    t.how.run = () => Promise.reject(new Error('not now'));
+    await t.client.enqueue(t.known, 'a');
+    refusal = { Id: '0', Code: 'InvalidParameterValue', Message, SenderFault: true };
+    const polled = await t.poller.poll(minute);
+    expect(polled).toEqual({ taken: 1, done: 0, thrown: null });
+    return t.events.filter((event) => event.type === 'backend.failed');
+  };
+
+  it('is reported, because the message comes back at another time than it should', async () => {
+    const failures = await settleWith(
+      'Total VisibilityTimeout for the message is beyond the limit [43200 seconds]',
+    );
+    expect(failures).toMatchObject([
+      { during: 'settling', error: { code: 'BACKEND', message: expect.stringMatching(/beyond the limit/) } },
+    ]);
+  });
+
+  it('is no failure of the service where the delivery is over', async () => {
+    const Message = 'Value r for parameter ReceiptHandle is invalid. Reason: Message does not exist.';
+    expect(await settleWith(Message)).toEqual([]);
   });
 });
 

@@ -13,7 +13,7 @@ import {
   keyRing,
   type LongshoreEvent,
 } from '../../../core/index.ts';
-import { type LambdaOptions, lambda, type SqsBatchResponse } from '../../../functions/aws/index.ts';
+import { type LambdaOptions, lambda } from '../../../functions/aws/index.ts';
 import { memoryStore } from '../../../local/backends/memory/index.ts';
 import { createPoller, failedIds } from '../../../local/simulate/lambda/poller.ts';
 import { type BenchOptions, openBench, type SqsBench } from './bench.ts';
@@ -213,61 +213,24 @@ describe('worker', () => {
     expect(await t.backend.admin!.deadLetters.list({})).toEqual([]);
   });
 
-  it('keeps the order of a FIFO group, lets the other groups go on, and spends no attempt on those that wait', async () => {
-    const t = await open({}, { fifo: true });
-    t.behaviour.set('a1', () => {
-      throw new Error('not now');
-    });
-    for (const name of ['a1', 'a2', 'b1', 'b2']) await t.enqueue(name, name[0]);
-    // SQS gives several messages of a group at once, fauxqs does not: so the batch is put together by hand.
-    const records = await fifoBatch(t);
-    const context = { awsRequestId: 'r', getRemainingTimeInMillis: () => minute };
-    const answer = await t.worker({ Records: records }, context);
-    expect(namesOf(answer, records)).toEqual(['a1', 'a2']);
-    expect(t.ran.sort()).toEqual(['a1#1', 'b1#1', 'b2#1']);
-  });
+  it.runIf(timeIsOurs)(
+    'keeps the order of a FIFO group, lets the other groups go on, and spends no attempt on those that wait',
+    async () => {
+      const t = await open({}, { fifo: true });
+      t.behaviour.set('a1', () => {
+        throw new Error('not now');
+      });
+      for (const name of ['a1', 'a2', 'a3', 'b1', 'b2']) await t.enqueue(name, name[0]);
+      expect(await t.poller.poll(minute)).toEqual({ taken: 5, done: 2, thrown: null });
+      expect(t.ran.toSorted()).toEqual(['a1#1', 'b1#1', 'b2#1']);
+      expect(await t.poller.poll(minute)).toMatchObject({ taken: 0 });
+      t.behaviour.clear();
+      await t.time.advance(minute);
+      expect(await t.poller.poll(minute)).toEqual({ taken: 3, done: 3, thrown: null });
+      expect(t.ran.slice(3)).toEqual(['a1#2', 'a2#1', 'a3#1']);
+    },
+  );
 });
-
-/** All messages of a FIFO queue as one event, the attributes as SQS has them. */
-async function fifoBatch(t: Awaited<ReturnType<typeof open>>) {
-  const { Messages: first = [] } = await receive(t.url);
-  const records = [];
-  for (const [i, name] of ['a1', 'a2', 'b1', 'b2'].entries()) {
-    const { body } = await signed(t, name);
-    records.push({
-      messageId: `message-${i}`,
-      receiptHandle: first[0]!.ReceiptHandle!,
-      body,
-      attributes: { ApproximateReceiveCount: '1', MessageGroupId: name[0]! },
-      messageAttributes: {},
-      eventSource: 'aws:sqs',
-      eventSourceARN: t.arn,
-    });
-  }
-  return records;
-}
-
-async function receive(QueueUrl: string) {
-  const { ReceiveMessageCommand } = await import('@aws-sdk/client-sqs');
-  return endpoint.client.send(new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10 }));
-}
-
-/** The signed text of a job for this queue. */
-async function signed(t: Awaited<ReturnType<typeof open>>, name: string): Promise<{ body: string }> {
-  const { prepare } = await import('../../../core/enqueue/prepare.ts');
-  return (await prepare(t, t.job as never, { name }, { queue: 'mail' })) as {
-    body: string;
-  };
-}
-
-const namesOf = (
-  { batchItemFailures }: SqsBatchResponse,
-  records: readonly { messageId: string; body: string }[],
-): string[] =>
-  batchItemFailures.map(({ itemIdentifier }) => {
-    const { body } = records.find(({ messageId }) => messageId === itemIdentifier)!;
-    return (JSON.parse(body) as { payload: { name: string } }).payload.name;
-  });
 
 describe('schedule', () => {
   it.runIf(timeIsOurs)('enqueues what is due, once, and says which', async () => {
@@ -337,6 +300,12 @@ describe('enqueue', () => {
       code: 'CONFIG',
       message: expect.stringMatching(/exactly one of apiKeys, authorize/),
     });
+  });
+
+  it.each(['TRACE', 'connect'])('answers a method that no request can have with 405: %s', async (method) => {
+    const t = await open({ authorize });
+    const requestContext = { domainName: 'abc.lambda-url.eu-central-1.on.aws', http: { method } };
+    expect(await t.http(event('/jobs/job', { requestContext }))).toMatchObject({ statusCode: 405 });
   });
 
   it.each([[undefined], [{}], [{ version: '1.0', path: '/jobs/job', httpMethod: 'POST' }]])(
