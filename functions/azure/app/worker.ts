@@ -42,9 +42,8 @@ export function createWorker(running: Running, queue: string, clock: Clock, opti
 
   async function handle(message: unknown, { triggerMetadata }: HostContext, endAt: number): Promise<void> {
     const delivery = deliveryFrom(message, triggerMetadata);
-    const startedAt = clock.now();
     const { client, backend } = await running.startFor(queue);
-    const lease = await backend.accept(queue, delivery, startedAt + leaseMs);
+    const lease = await backend.accept(queue, delivery, clock.now() + leaseMs);
     if (!lease) return;
     const run = createRun(lease);
     running.jobs.add(run);

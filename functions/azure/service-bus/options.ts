@@ -17,7 +17,7 @@ export interface ConnectionOptions extends QueueOptions {
   readonly keys?: KeyStore;
   /** How often the SDK tries a request again that failed through no fault of ours. @default 3 */
   readonly maxRetries?: number;
-  /** How long one try may take. @default 10_000 */
+  /** How long one try of a request may take, a receive call longer by its wait. Then another connection is opened. @default 10_000 */
   readonly timeoutMs?: number;
   readonly clock?: Clock;
 }

@@ -29,10 +29,11 @@ export async function openServiceBus(
 ): Promise<ServiceBusApi> {
   const { ServiceBusClient } = await loadSdk();
   const { maxRetries, timeoutInMs } = retryOptions;
-  const client =
+  const connect = () =>
     'connectionString' in access
       ? new ServiceBusClient(access.connectionString, { retryOptions })
       : new ServiceBusClient(access.fullyQualifiedNamespace, access.credential as never, { retryOptions });
+  let client = connect();
   const senders = new Map<string, ServiceBusSender>();
   const receivers = new Map<string, ServiceBusReceiver>();
   /** The last call of each receiver: a receiver does one thing at a time. */
@@ -62,22 +63,32 @@ export async function openServiceBus(
     return receiver;
   }
 
+  /** Calls under way fail. Messages that they hold are settled by their tokens, which need no link of their own. */
+  function reconnect(): void {
+    const lost = client;
+    client = connect();
+    senders.clear();
+    receivers.clear();
+    lost.close().catch(() => {});
+  }
+
   /**
-   * When the connection breaks, a request over the management link is never answered, and the SDK waits a minute or for
-   * ever. These requests may be repeated.
+   * A request over a connection that is gone is never answered, and the SDK waits for a minute or two, or for ever. So each try
+   * has an end, and the next one takes another connection. All requests may be repeated: a queue drops a message
+   * that is sent again, and refuses to settle one twice.
    */
-  async function repeated<T>(request: () => Promise<T>): Promise<T> {
-    for (let tries = 0; ; tries++) {
+  async function bounded<T>(request: () => Promise<T>, ms = timeoutInMs, retries = maxRetries): Promise<T> {
+    for (let left = retries; ; left--) {
+      const used = client;
       try {
-        return await within(timeoutInMs, request());
+        return await within(ms, request());
       } catch (error) {
-        if (codeOf(error) !== 'ServiceTimeout' || tries >= maxRetries) throw error;
+        if (codeOf(error) !== 'ServiceTimeout') throw error;
+        if (used === client) reconnect();
+        if (left <= 0) throw error;
       }
     }
   }
-
-  /** When its link is gone, the SDK settles over the management link, after a timeout of its own. */
-  const settled = (work: Promise<void>): Promise<void> => within(2 * (maxRetries + 1) * timeoutInMs, work);
 
   async function receiveWith(
     receiver: ServiceBusReceiver,
@@ -85,7 +96,8 @@ export async function openServiceBus(
     maxWaitTimeInMs: number,
   ): Promise<ReceivedMessage[]> {
     const before = lastCalls.get(receiver) ?? Promise.resolve();
-    const mine = before.then(() => receiver.receiveMessages(max, { maxWaitTimeInMs }));
+    const look = () => receiver.receiveMessages(max, { maxWaitTimeInMs });
+    const mine = before.then(() => bounded(look, maxWaitTimeInMs + timeoutInMs, 0));
     lastCalls.set(
       receiver,
       mine.catch(() => {}),
@@ -93,18 +105,55 @@ export async function openServiceBus(
     return mine;
   }
 
+  async function sendGroup(
+    queue: string,
+    messages: readonly BusMessage[],
+    indexes: readonly number[],
+    answers: (unknown | null)[],
+  ): Promise<void> {
+    const newBatch = () => bounded(() => senderOf(queue).createMessageBatch());
+    let batch: number[] = [];
+    let open = await newBatch();
+    let silence: Error | null = null;
+    async function send(what: Parameters<ServiceBusSender['sendMessages']>[0]): Promise<Error | null> {
+      if (silence) return silence; // nobody answers, and the next one would wait as long
+      const failure = await bounded(() => senderOf(queue).sendMessages(what)).then(() => null, toError);
+      if (codeOf(failure) === 'ServiceTimeout') silence = failure;
+      return failure;
+    }
+    const flush = async () => {
+      if (batch.length === 0) return;
+      const answer = await send(batch.length === 1 ? messages[batch[0]!]! : open);
+      for (const i of batch) answers[i] = answer;
+      batch = [];
+    };
+    for (const i of indexes) {
+      const message: ServiceBusMessage = messages[i]!;
+      if (!open.tryAddMessage(message)) {
+        await flush();
+        open = await newBatch();
+        // A batch of one is larger than the message itself: let Service Bus decide.
+        if (!open.tryAddMessage(message)) {
+          answers[i] = await send(message);
+          continue;
+        }
+      }
+      batch.push(i);
+    }
+    await flush();
+  }
+
   return {
     async send(queue, messages) {
-      const sender = senderOf(queue);
       const answers: (unknown | null)[] = new Array(messages.length).fill(null);
       // Scheduled messages and others never share a batch: the batch takes its schedule from its first message.
       const isDelayed = (i: number) => messages[i]!.scheduledEnqueueTimeUtc !== undefined;
       const groups = Map.groupBy(messages.keys(), isDelayed);
-      for (const group of groups.values()) await sendGroup(sender, messages, group, answers);
+      for (const group of groups.values()) await sendGroup(queue, messages, group, answers);
       return answers;
     },
     async openSender(queue) {
-      await senderOf(queue).createMessageBatch();
+      await bounded(() => senderOf(queue).createMessageBatch());
     },
     async receive(entity, max, waitMs, link = 0) {
       // Asked to wait for several, the SDK would hold the first one back for a second.
@@ -112,20 +161,22 @@ export async function openServiceBus(
         ? receiveWith(receiverOf(entity, 'waits'), 1, waitMs)
         : receiveWith(receiverOf(entity, link), max, lookMs);
     },
-    complete: (entity, holding) => settled(receiverOf(entity).completeMessage(heldBy(holding))),
-    abandon: (entity, holding) => settled(receiverOf(entity).abandonMessage(heldBy(holding))),
+    complete: (entity, holding) => bounded(() => receiverOf(entity).completeMessage(heldBy(holding))),
+    abandon: (entity, holding) => bounded(() => receiverOf(entity).abandonMessage(heldBy(holding))),
     deadLetter: (entity, holding, facts) =>
-      settled(receiverOf(entity).deadLetterMessage(heldBy(holding), facts)),
-    renew: (entity, holding) => repeated(() => receiverOf(entity).renewMessageLock(heldBy(holding))),
+      bounded(() => receiverOf(entity).deadLetterMessage(heldBy(holding), facts)),
+    renew: (entity, holding) => bounded(() => receiverOf(entity).renewMessageLock(heldBy(holding))),
     peek: (entity, from, max) =>
-      repeated(() => receiverOf(entity).peekMessages(max, { fromSequenceNumber: longFrom(from) as never })),
-    close: () => client.close(),
+      bounded(() => receiverOf(entity).peekMessages(max, { fromSequenceNumber: longFrom(from) as never })),
+    // What cannot be closed is gone already.
+    close: () => within(timeoutInMs, client.close()).catch(() => {}),
   };
 }
 
 /**
  * When a look ends, the SDK gives Service Bus 200 ms to answer and then closes the link. Settling the messages of that link then
- * takes 10 seconds or more. A process that is busy for 200 ms misses the answer. The SDK has no option for it.
+ * takes 10 seconds or more. A process that is busy for 200 ms misses the answer. The SDK has no option for it. Nor does
+ * it catch the error when nobody answers that the link is closed: the process would end by it.
  */
 function patient(receiver: ServiceBusReceiver, timeoutMs: number): ServiceBusReceiver {
   const inner = receiver as unknown as {
@@ -135,7 +186,11 @@ function patient(receiver: ServiceBusReceiver, timeoutMs: number): ServiceBusRec
   if (create) {
     inner._createBatchingReceiver = (...given) => {
       const made = create.apply(receiver, given);
-      if (made._batchingReceiverLite) made._batchingReceiverLite._drainTimeoutInMs = timeoutMs;
+      const lite = made._batchingReceiverLite;
+      if (!lite?.tryDrainReceiver) return made;
+      lite._drainTimeoutInMs = timeoutMs / 2;
+      const drain = lite.tryDrainReceiver.bind(lite);
+      lite.tryDrainReceiver = (...of) => drain(...of).catch(() => {});
       return made;
     };
   }
@@ -143,7 +198,10 @@ function patient(receiver: ServiceBusReceiver, timeoutMs: number): ServiceBusRec
 }
 
 interface BatchingReceiver {
-  readonly _batchingReceiverLite?: { _drainTimeoutInMs?: number };
+  readonly _batchingReceiverLite?: {
+    _drainTimeoutInMs?: number;
+    tryDrainReceiver?(...given: unknown[]): Promise<void>;
+  };
 }
 
 /** Rejects with code `ServiceTimeout` when `work` takes longer than `ms`. */
@@ -161,38 +219,6 @@ async function within<T>(ms: number, work: Promise<T>): Promise<T> {
     clearTimeout(stop);
     work.catch(() => {}); // a late failure must not go unhandled
   }
-}
-
-async function sendGroup(
-  sender: ServiceBusSender,
-  messages: readonly BusMessage[],
-  indexes: readonly number[],
-  answers: (unknown | null)[],
-): Promise<void> {
-  let batch: number[] = [];
-  let open = await sender.createMessageBatch();
-  const send = (what: Parameters<ServiceBusSender['sendMessages']>[0]) =>
-    sender.sendMessages(what).then(() => null, toError);
-  const flush = async () => {
-    if (batch.length === 0) return;
-    const answer = await send(batch.length === 1 ? messages[batch[0]!]! : open);
-    for (const i of batch) answers[i] = answer;
-    batch = [];
-  };
-  for (const i of indexes) {
-    const message: ServiceBusMessage = messages[i]!;
-    if (!open.tryAddMessage(message)) {
-      await flush();
-      open = await sender.createMessageBatch();
-      // A batch of one is larger than the message itself: let Service Bus decide.
-      if (!open.tryAddMessage(message)) {
-        answers[i] = await send(message);
-        continue;
-      }
-    }
-    batch.push(i);
-  }
-  await flush();
 }
 
 /** A message received here is settled on its link. For another one the token is enough, over the management link. */
