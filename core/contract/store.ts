@@ -17,6 +17,7 @@ export interface JobRecord {
   /** When it may run (again); for a finished job when it last could. */
   readonly runAt: number;
   readonly finishedAt: number | null;
+  /** The last ones, at most 30. */
   readonly attempts: readonly AttemptReport[];
   readonly progress: Progress | null;
   /** What the handler returned, parsed. */

@@ -35,6 +35,9 @@ const lateMs = 60_000;
 /** Managed queues keep a message for 14 days at most; a day more for clocks and retries. */
 const longestInQueueMs = 15 * 86_400_000;
 
+/** Of how many attempts a record tells, the last ones: all of them would make each attempt write more than the one before. */
+export const mostAttempts = 30;
+
 export function newRow(job: RecordedJob): RecordRow {
   const { id, queue, job: name, tenantId, priority, createdAt, runAt } = job;
   return {
@@ -169,13 +172,14 @@ function lineOnly(row: RecordRow, report: AttemptReport): RecordRow | null {
   return attempts === row.attempts ? null : { ...row, attempts };
 }
 
-/** One line per attempt: what the run itself reports replaces what was assumed of it, and nothing else does. */
+/** One line per attempt, of the last ones: what the run itself reports replaces what was assumed of it, and nothing else does. */
 function withLine(lines: readonly AttemptReport[], line: AttemptReport): readonly AttemptReport[] {
   const same = (other: AttemptReport) => other.attempt === line.attempt && other.startedAt === line.startedAt;
   const known = lines.find(same);
   if (known && (known.outcome !== 'interrupted' || line.outcome === 'interrupted')) return lines;
   const others = lines.filter((other) => other !== known);
-  return [...others, line].sort((a, b) => a.startedAt - b.startedAt || a.attempt - b.attempt);
+  const sorted = [...others, line].sort((a, b) => a.startedAt - b.startedAt || a.attempt - b.attempt);
+  return sorted.slice(-mostAttempts);
 }
 
 /** @param reason why it was abandoned; `null` = it was not */

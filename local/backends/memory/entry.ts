@@ -4,6 +4,7 @@ import type { DeadLetter, PeekedMessage } from '../../../core/contract/admin.ts'
 import type { AbandonReason, AttemptReport, JobStatus, Progress } from '../../../core/contract/outcome.ts';
 import type { OutgoingMessage } from '../../../core/contract/queue.ts';
 import type { JobRecord } from '../../../core/contract/store.ts';
+import { mostAttempts } from '../../../core/kit/records/row.ts';
 
 export type State = 'ready' | 'delayed' | 'leased' | 'completed' | 'failed' | 'cancelled' | 'expired';
 
@@ -22,7 +23,7 @@ export interface Entry {
   interrupted: boolean;
   cancelRequested: boolean;
   finishedAt: number | null;
-  reports: AttemptReport[];
+  readonly reports: AttemptReport[];
   progress: Progress | null;
   reason: AbandonReason | null;
   error: string | null;
@@ -48,6 +49,10 @@ export function newEntry(seq: number, message: OutgoingMessage, now: number): En
     reason: null,
     error: null,
   };
+}
+
+export function addReport({ reports }: Entry, report: AttemptReport): void {
+  if (reports.push(report) > mostAttempts) reports.shift();
 }
 
 /** Expired jobs are dead letters too; cancelled ones are not. */

@@ -10,7 +10,7 @@ import { lostAttempt, statusOfEnd } from '../../../core/kit/records/row.ts';
 import { backendDefaults } from '../shared/defaults.ts';
 import { createWaiters } from '../shared/waiters.ts';
 import { memoryAdmin } from './admin.ts';
-import { before, type Entry, newEntry } from './entry.ts';
+import { addReport, before, type Entry, newEntry } from './entry.ts';
 import { createReadyList, type ReadyList } from './ready-list.ts';
 import type { MemoryState } from './state.ts';
 import { memoryKeys, memoryRecords, memoryWorkers } from './stores.ts';
@@ -76,7 +76,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
   function take(lease: JobLease, report?: AttemptReport): Entry | null {
     const entry = owned(lease);
     if (entry) leased.delete(lease.token);
-    if (report) entry?.reports.push(report);
+    if (entry && report) addReport(entry, report);
     return entry;
   }
 
@@ -139,7 +139,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
         if (entry.leaseUntil > now || entry.message.queue !== queue) continue;
         leased.delete(token);
         entry.interrupted = true;
-        entry.reports.push({ ...lostAttempt(entry.attempt), startedAt: entry.leasedAt, endedAt: now });
+        addReport(entry, { ...lostAttempt(entry.attempt), startedAt: entry.leasedAt, endedAt: now });
         requeue(entry, now);
         count++;
       }

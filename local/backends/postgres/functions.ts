@@ -8,6 +8,7 @@
  * SQL that is stored keeps its words: a `claim` is a batch of leases, a `turn` is a job's version.
  */
 
+import { roomForReport } from '../shared/report-lines.ts';
 import { clock, hot, recordNames } from './sql.ts';
 
 /**
@@ -24,6 +25,8 @@ const finds = (column: string, value: string): string => `${column} BETWEEN ${va
 const alive = (s: string, claim: string, id: string): string => `coalesce(
   (SELECT r.until > now FROM ${s}.renewals r WHERE r.id = ${id} AND r.claim = ${claim}),
   EXISTS (SELECT FROM ${s}.leases l WHERE l.claim = ${claim} AND l.until + 0 > now OFFSET 0))`;
+
+const room = (column: string): string => roomForReport(column, 'chr(10)', 'strpos');
 
 const endNames = 'ended, finished_at, reason, error';
 
@@ -178,7 +181,7 @@ const again = (s: string): string => `
     the_queue text;
   BEGIN
     UPDATE ${s}.jobs SET turn = nextval('${s}.turns'), attempt = attempt + counted::int, interrupted = interrupted AND NOT counted,
-      ready_at = now + delay, rank = now + delay + priority * ageing, reports = reports || report
+      ready_at = now + delay, rank = now + delay + priority * ageing, reports = ${room('reports')} || report
     WHERE id = the_id AND turn = the_turn AND ${alive(s, 'the_claim', 'the_id')}
     RETURNING queue INTO the_queue;
     IF NOT FOUND THEN
@@ -273,7 +276,7 @@ const reap = (s: string): string => `
       UNION ALL SELECT id, turn, claimed_at FROM unrenewed),
     freed AS (
       UPDATE ${s}.jobs j SET turn = nextval('${s}.turns'), attempt = j.attempt + 1, interrupted = true, ready_at = now,
-        rank = now + j.priority * ageing, reports = j.reports || format(lost, j.attempt + 1, o.claimed_at, now) || E'\\n'
+        rank = now + j.priority * ageing, reports = ${room('j.reports')} || format(lost, j.attempt + 1, o.claimed_at, now) || E'\\n'
       FROM over o WHERE ${finds('j.id', 'o.id')} AND j.turn = o.turn RETURNING j.id)
     SELECT array_agg(id), (SELECT count(*) FROM ended) + (SELECT count(*) FROM unrenewed) INTO back, gone FROM freed;
     PERFORM ${s}.line(now, keep, id) FROM unnest(back) id;

@@ -51,8 +51,18 @@ local function textOf(state)
   return head .. '\n' .. state.progress .. '\n' .. state.reports
 end
 
+-- Of how many attempts a record tells, as on the other queues.
+local mostReports = 30
+-- What stands between two of them. A text within a report cannot hold it: its quotes are escaped.
+local betweenReports = ',{"attempt":'
+
+-- The oldest one makes room.
 local function addReport(state, report)
   if report == '' then return end
+  local _, others = string.gsub(state.reports, betweenReports, '')
+  if others + 1 >= mostReports then
+    state.reports = string.sub(state.reports, string.find(state.reports, betweenReports, 1, true) + 1)
+  end
   state.reports = state.reports == '' and report or state.reports .. ',' .. report
 end
 

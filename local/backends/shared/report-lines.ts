@@ -1,7 +1,8 @@
-/** What SQL backends keep of a job. Reports are lines of JSON, appended and never read back to be changed. */
+/** What SQL backends keep of a job. Reports are lines of JSON: the oldest go when there are too many. */
 
 import type { AttemptReport } from '../../../core/contract/outcome.ts';
 import type { JobRecord } from '../../../core/contract/store.ts';
+import { mostAttempts } from '../../../core/kit/records/row.ts';
 
 /** A job that has not ended waits or is leased. The numbers are stored. */
 export const JobState = {
@@ -17,10 +18,22 @@ export function reportLine(report: AttemptReport | undefined): string {
   return report ? `${JSON.stringify(report)}\n` : '';
 }
 
+/**
+ * `column` without its first line, if it has more than are listed: before another one is added. Both SQL dialects understand it.
+ *
+ * @param newline the character
+ * @param position the function that finds a text in another
+ */
+export const roomForReport = (column: string, newline: string, position: 'instr' | 'strpos'): string =>
+  `CASE WHEN length(${column}) - length(replace(${column}, ${newline}, '')) > ${mostAttempts}
+    THEN substr(${column}, ${position}(${column}, ${newline}) + 1) ELSE ${column} END`;
+
+/** The last ones. */
 export function reportsIn(lines: string | null): AttemptReport[] {
   return (lines ?? '')
     .split('\n')
     .slice(0, -1)
+    .slice(-mostAttempts)
     .map((line) => JSON.parse(line) as AttemptReport);
 }
 

@@ -1,10 +1,10 @@
 /** What is read of the view `job_states`, with the names that callers see. */
 
 import type { JobStatus } from '../../../core/contract/outcome.ts';
-import { JobState } from '../shared/report-lines.ts';
+import { JobState, roomForReport } from '../shared/report-lines.ts';
 
 /** Its parameter is a `reportLine`. */
-export const appendReport = "reports = coalesce(reports, '') || ?";
+export const appendReport = `reports = coalesce(${roomForReport('reports', 'char(10)', 'instr')}, '') || ?`;
 
 /** The rows that have a status, as a condition. */
 export const statusWhere: Readonly<Record<JobStatus, string>> = {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { JobRecord } from '../../../core/contract/store.ts';
+import { mostAttempts } from '../../../core/kit/records/row.ts';
 import { hour, type Kit, minute, reportOf, second } from './kit.ts';
 import type { Law } from './law.ts';
 
@@ -128,6 +129,27 @@ export function recordLaws(law: Law): void {
       assert.notEqual(record.finishedAt, null);
     });
   }
+
+  law('of more attempts than a record holds the last ones are listed', async (t) => {
+    const { id } = await t.put();
+    const expected = [];
+    for (let attempt = 1; attempt <= mostAttempts + 5; attempt++) {
+      await t.advance(second);
+      const lease = await t.take();
+      const report = reportOf(lease, t.now(), 'requeued', { error });
+      await t.backend.nack(lease, { delayMs: 0, countAttempt: true, report });
+      expected.push(report);
+    }
+    assert.deepEqual((await recordOf(t, id)).attempts, expected.slice(-mostAttempts));
+    await t.backend.nack(await t.take(), { delayMs: 0, countAttempt: false });
+    assert.deepEqual((await recordOf(t, id)).attempts, expected.slice(-mostAttempts));
+    await t.advance(second);
+    const lease = await t.take();
+    const last = reportOf(lease, t.now(), 'acked', { output: '7' });
+    await t.backend.ack([{ lease, report: last }]);
+    const { attempts, output } = await recordOf(t, id);
+    assert.deepEqual([attempts, output], [[...expected, last].slice(-mostAttempts), 7]);
+  });
 
   law('attempts are listed in order, each with its times, outcome and error', async (t) => {
     const { id } = await t.put();

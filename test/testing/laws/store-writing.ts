@@ -1,6 +1,7 @@
 /** Records of a queue that keeps none: what they say, in whatever order they are written. */
 
 import assert from 'node:assert/strict';
+import { mostAttempts } from '../../../core/kit/records/row.ts';
 import { hour, minute, second } from './kit.ts';
 import type { Law } from './law.ts';
 import { about, outcomesOf, recorder, reportAt } from './store-writing-kit.ts';
@@ -35,6 +36,26 @@ export function writingLaws(law: Law): void {
     assert.deepEqual(done.attempts, [first, last]);
     assert.deepEqual([done.tenantId, done.reason, done.error], ['açme', null, null]);
   });
+
+  law(
+    'of more attempts than a record holds the last ones stay, also when an early one is reported late',
+    async (t) => {
+      const { enqueued, started, settled, record } = recorder(t);
+      await enqueued();
+      const reports = [];
+      for (let attempt = 1; attempt <= mostAttempts + 3; attempt++) {
+        const at = t.now();
+        await started(attempt);
+        await t.advance(second);
+        const report = reportAt(t, attempt, at, 'requeued');
+        // The owner of the second one is slow.
+        if (attempt !== 2) await settled(report, { runAt: t.now() });
+        reports.push(report);
+      }
+      await settled(reports[1]!, { runAt: t.now() });
+      assert.deepEqual((await record()).attempts, reports.slice(-mostAttempts));
+    },
+  );
 
   law('many jobs are reported at once', async (t) => {
     const jobs = Array.from({ length: 600 }, () => recorder(t).job);
