@@ -92,6 +92,8 @@ export function openDatabase(options: DatabaseOptions, caller = 'postgres()') {
     /** The schema's name, quoted. */
     schema,
     pool,
+    /** Not one of the application's. */
+    ownsPool: given === undefined,
     /** How many the pool opens at most. */
     connections: pool.options?.max ?? defaultConnections,
     ready,

@@ -11,9 +11,22 @@ import type { Leases } from './leases.ts';
 /** The connection is only kept if this is quick. */
 const rollbackTimeoutMs = 5_000;
 
+/** A statement that begins with one of these words. */
+const beginsWith = (words: string): RegExp =>
+  new RegExp(String.raw`^(?:\s|--[^\n]*\n|/\*.*?\*/)*(${words})\b`, 'is');
+
 /** Statements that end a transaction; `ROLLBACK TO` a savepoint does not. */
-const ending =
-  /^(?:\s|--[^\n]*\n|\/\*.*?\*\/)*(begin|start\s+transaction|commit|end|abort|prepare\s+transaction|rollback(?!(\s+(work|transaction))?\s+to\b))\b/is;
+const ending = beginsWith(
+  String.raw`begin|start\s+transaction|commit|end|abort|prepare\s+transaction|rollback(?!(\s+(work|transaction))?\s+to\b)`,
+);
+
+/** Statements whose effect would outlive the transaction in its session. A setting that a function makes is not seen here. */
+const lasting = [
+  beginsWith(
+    String.raw`set(?!\s+(local|constraints|transaction)\b)|reset|listen|prepare|load|create\s+((local|global)\s+)?temp(orary)?(?!.*\bon\s+commit\s+drop\b)`,
+  ),
+  /\bset_config\s*\(/i,
+];
 
 /**
  * Never gives the client to the handler: one that goes on after its attempt must not write in somebody else's transaction.
@@ -38,6 +51,11 @@ export async function openTransaction(
     loss ??= error;
   };
 
+  /** Whether the session must not serve another transaction. */
+  let isChanged = false;
+  // Sent with the statement that ends the transaction. What the application has set in each connection of its own pool must stay.
+  const tidy = `${db.ownsPool ? 'RESET ALL; ' : ''}SELECT pg_advisory_unlock_all()`;
+
   function end(destroy: boolean): void {
     over = true;
     client.release(destroy);
@@ -56,7 +74,13 @@ export async function openTransaction(
   }
 
   const send = (text: string, timeoutMs = queryTimeoutMs) =>
-    client.query({ text, query_timeout: timeoutMs }) as Promise<{ command?: string }>;
+    client.query({ text, query_timeout: timeoutMs }) as Promise<unknown>;
+
+  /** Returns what the server has made of it: a transaction that has failed cannot commit. */
+  async function finish(statement: 'COMMIT' | 'ROLLBACK', timeoutMs = queryTimeoutMs): Promise<string> {
+    const [result] = (await send(`${statement}; ${tidy}`, timeoutMs)) as [{ command: string }];
+    return result.command;
+  }
 
   async function handlersQuery(text: string, values?: unknown[]) {
     if (over) throw new LongshoreError('LEASE_LOST', 'The attempt and its transaction are over.');
@@ -67,6 +91,7 @@ export async function openTransaction(
         `Expected statements between BEGIN and COMMIT, got ${found.toUpperCase()}. Return to commit, throw to roll back; savepoints work.`,
       );
     }
+    isChanged ||= lasting.some((pattern) => pattern.test(text));
     return client.query(text, values);
   }
 
@@ -92,8 +117,8 @@ export async function openTransaction(
         if (sql.getTransactionStatus() === 'I') throw refused('the handler has ended it by itself');
         return leases.ackIn(client, ack);
       });
-      const { command } = await run('committing', () => send(settled ? 'COMMIT' : 'ROLLBACK'));
-      end(false);
+      const command = await run('committing', () => finish(settled ? 'COMMIT' : 'ROLLBACK'));
+      end(isChanged);
       if (settled && command === 'ROLLBACK') throw refused('a statement has failed');
       if (settled) committed();
       return settled;
@@ -110,8 +135,8 @@ export async function openTransaction(
         return;
       }
       try {
-        await send('ROLLBACK', rollbackTimeoutMs);
-        end(false);
+        await finish('ROLLBACK', rollbackTimeoutMs);
+        end(isChanged);
       } catch {
         end(true);
       }
