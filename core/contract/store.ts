@@ -73,6 +73,8 @@ export interface RecordStore {
    * Never touches a live job. Works in bounded steps: returns how many it removed; call it until that is 0.
    */
   purge(olderThan?: Retention): Promise<number>;
+  /** It answers as if there had never been a job: nothing can be read from it. */
+  readonly keepsNothing?: true;
   /** For queues that keep no records themselves. Without it the store learns from its own queue what happens to a job. */
   readonly writer?: RecordWriter;
 }

@@ -2,6 +2,7 @@
 
 import type { App } from '../app/app.ts';
 import type { Schedule } from '../app/schedule.ts';
+import { config } from '../base/errors.ts';
 import { backendError } from '../base/failure.ts';
 import type { Client } from '../enqueue/client.ts';
 
@@ -39,6 +40,11 @@ export async function enqueueSchedules(app: App, client: Client, at?: number): P
 
 async function tickOne(app: App, client: Client, schedule: Schedule, now: number): Promise<string[]> {
   const { keys, records } = client.stores;
+  if (schedule.overlap === 'skip' && records.keepsNothing) {
+    throw config(
+      `Schedule "${schedule.name}" expects records for its overlap: 'skip', and backend "${client.backend.name}" keeps none. Give it a store.`,
+    );
+  }
   const key = `schedule:${schedule.name}`;
   const owner = app.newId();
   let heldUntil = app.clock.now() + holdMs;
