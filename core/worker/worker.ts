@@ -64,6 +64,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
   /** Ends the wait of the fetch under way. */
   let waking = new AbortController();
   let reason: StopReason | null = null;
+  let hasStopped = false;
   let settledJobs = 0;
   let released = 0;
   let fetching = false;
@@ -152,6 +153,8 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
   }
 
   function failed(during: string, error: unknown): void {
+    // The backend may be closed by now. Only what becomes of a job that has run still matters to people.
+    if (hasStopped && during !== 'settling') return;
     const { name } = backend;
     events.emit({ type: 'backend.failed', backend: name, during, error: backendError(during, error) });
   }
@@ -268,6 +271,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
     await within<unknown>(clock, endAt - clock.now(), Promise.allSettled(last), leave);
     // After a signal the listeners stay: its second copy may arrive when the drain is already over.
     if (signalledAt === null) for (const signal of settings.signals) process.off(signal, onSignal);
+    hasStopped = true;
     const summary = { reason: reason!, counts, released };
     events.emit({ type: 'worker.stopped', worker: state.id, ...summary });
     return { ...summary, durationMs: clock.now() - state.startedAt };

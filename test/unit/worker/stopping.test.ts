@@ -135,6 +135,18 @@ describe('a worker that stops', () => {
     expect(ended).toBe(true);
   });
 
+  it('says nothing of what fails when it has stopped: its backend may be closed by then', async () => {
+    const t = createBench();
+    const reaping = Promise.withResolvers<number>();
+    const worker = t.start({ backend: { ...t.backend, reapExpired: () => reaping.promise } });
+    await t.pass(5_000); // a reaping begins
+    await worker.stop();
+    await t.client.close();
+    reaping.reject(new Error('the backend was closed'));
+    await settle();
+    expect(t.eventsOf('backend.failed')).toEqual([]);
+  });
+
   it('goes on renewing leases while it drains', async () => {
     const t = createBench();
     const [id] = await t.enqueue(1);
