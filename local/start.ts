@@ -2,6 +2,7 @@
 
 import { type Logger, pino } from 'pino';
 import type { App } from '../core/app/app.ts';
+import { config, LongshoreError, shown } from '../core/base/errors.ts';
 import type { Client } from '../core/enqueue/client.ts';
 import { connect } from '../core/enqueue/connect.ts';
 import { createHttpHandler, type HttpOptions } from '../core/http/index.ts';
@@ -11,6 +12,7 @@ import type { Worker } from '../core/worker/state.ts';
 import { startWorker } from '../core/worker/worker.ts';
 import { logTo } from './log.ts';
 import { type HttpServer, type ServeOptions, serveHttp } from './serve.ts';
+import { within } from './waiting.ts';
 
 export interface LocalOptions extends WorkerOptions {
   /** Whether this process enqueues what the app's schedules owe. Several may: a moment is enqueued once. @default true */
@@ -36,8 +38,15 @@ export interface Local {
 
 /** A tick at least this often, so that a schedule another process has moved is noticed. */
 const longestTickMs = 60_000;
+const longestCheckMs = 2_000;
 
+/** Throws `CONFIG` for a wrong option, `SCHEMA_VERSION` when the tables are not those of this version. */
 export async function startLocal(app: App, options: LocalOptions): Promise<Local> {
+  if (typeof options?.backend?.fetch !== 'function') {
+    throw config(
+      `startLocal() expects { backend }, such as sqlite('jobs.db') or postgres(url), got ${shown(options?.backend)}.`,
+    );
+  }
   const {
     logger = pino({ name: 'longshore' }),
     schedules = true,
@@ -47,7 +56,13 @@ export async function startLocal(app: App, options: LocalOptions): Promise<Local
   if (schedules) await checkSchedules(app);
   const unsubscribe = logger ? app.events.on(logTo(logger)) : () => {};
   const client = connect(app, options.backend, options.store ? { store: options.store } : {});
-  // First, because a port that is taken must stop the start before a job runs.
+  try {
+    await checkTables(client);
+  } catch (error) {
+    unsubscribe();
+    throw error;
+  }
+  // Before the worker, because a port that is taken must stop the start before a job runs.
   const http = httpOptions ? await startHttp(client, httpOptions, logger) : null;
   // Then the tick: a worker that stops when it is idle must find what the schedules owe.
   const ticking = schedules && app.schedules.length > 0 ? await startTicking(app, client) : null;
@@ -103,6 +118,16 @@ async function startHttp(
     }
   }
   return { ...server, developmentToken };
+}
+
+/** A worker would fail at every fetch, and outlive that as it outlives a server that is away. That one is not waited for here. */
+async function checkTables(client: Client): Promise<void> {
+  const { clock } = client.app;
+  try {
+    await within(clock, longestCheckMs, client.status('start'), () => null);
+  } catch (error) {
+    if (error instanceof LongshoreError && error.code === 'SCHEMA_VERSION') throw error;
+  }
 }
 
 /** Finds a wrong pattern when the process starts, not at its first tick. */

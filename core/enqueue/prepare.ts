@@ -27,6 +27,9 @@ export function prepare(
   options: EnqueueOptions,
   uploads: Upload[] | null = null,
 ): OutgoingMessage | Promise<OutgoingMessage> {
+  if (typeof job !== 'object' || job === null) {
+    throw new LongshoreError('UNKNOWN_JOB', `Expected a job that defineJob() has made, got ${shown(job)}.`);
+  }
   if (client.app.jobs.get(job.name) !== job) {
     throw new LongshoreError(
       'UNKNOWN_JOB',

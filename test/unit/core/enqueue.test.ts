@@ -55,6 +55,18 @@ describe('enqueue', () => {
     );
   });
 
+  it.each([
+    ['work', '"work"'],
+    [undefined, 'undefined'],
+    [null, 'null'],
+  ])('refuses %o, which is no job', async (given, shown) => {
+    const b = bench({ jobs: [job()] });
+    const expected = `UNKNOWN_JOB: Expected a job that defineJob() has made, got ${shown}.`;
+    expect(await refusalText(() => b.client.enqueue(given as never, {}))).toBe(expected);
+    const [result] = await b.client.enqueueMany(given as never, [{}]);
+    expect(result).toMatchObject({ ok: false, error: { code: 'UNKNOWN_JOB' } });
+  });
+
   it('throws what the backend says of the message', async () => {
     const b = bench({ jobs: [job()] });
     const client = connect(b.app, { ...b.backend, enqueue: async () => [] });

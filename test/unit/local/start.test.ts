@@ -48,6 +48,13 @@ describe('startLocal', () => {
     },
   );
 
+  it.each([undefined, {}, { backend: 'jobs.db' }])('refuses the options %j', async (options) => {
+    const { app } = bench({ jobs: [job()] });
+    expect(await refusalText(() => startLocal(app, options as never))).toMatch(
+      /^CONFIG: startLocal\(\) expects { backend }, such as sqlite\('jobs.db'\) or postgres\(url\), got /,
+    );
+  });
+
   it('refuses a schedule with a pattern that is none before anything starts', async () => {
     const work = job();
     const schedules = [defineSchedule({ name: 'late', cron: '0 25 * * *', job: work, payload: {} })];
