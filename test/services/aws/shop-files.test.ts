@@ -3,7 +3,7 @@
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { s3Files } from '../../../examples/aws/files.ts';
-import { describeFiles } from '../../kit/shop-files.ts';
+import { describeFiles } from '../../unit/examples/shop-files.ts';
 import { type Endpoint, openEndpoint } from './endpoint.ts';
 
 let endpoint: Endpoint;

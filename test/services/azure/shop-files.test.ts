@@ -4,7 +4,7 @@ import { BlobServiceClient } from '@azure/storage-blob';
 import { describe } from 'vitest';
 import { blobFiles } from '../../../examples/azure/files.ts';
 import { shared } from '../../kit/shared/shared.ts';
-import { describeFiles } from '../../kit/shop-files.ts';
+import { describeFiles } from '../../unit/examples/shop-files.ts';
 
 describe('blobFiles()', () => {
   let count = 0;

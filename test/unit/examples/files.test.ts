@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { filesIn } from '../../../examples/app/files.ts';
-import { describeFiles } from '../../kit/shop-files.ts';
+import { describeFiles } from './shop-files.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'longshore-files-'));
 afterAll(() => rmSync(folder, { recursive: true }));

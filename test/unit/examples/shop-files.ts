@@ -2,7 +2,7 @@
 
 import { buffer } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
-import type { Files } from '../../examples/app/files.ts';
+import type { Files } from '../../../examples/app/files.ts';
 
 /** @param open files as two instances see them */
 export function describeFiles(open: () => Promise<readonly [Files, Files]>): void {
