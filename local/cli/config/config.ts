@@ -10,6 +10,7 @@ import type { FunctionsSimulationConfig } from '../../simulate/functions/options
 import type { SimulationConfig } from '../../simulate/lambda/options.ts';
 import { CliError, longshoreCode, messageOf, wrongConfig } from '../errors.ts';
 import type { Io } from '../io.ts';
+import { spotOf, watchLoads } from './syntax-error.ts';
 
 export interface Config {
   readonly path: string;
@@ -37,10 +38,15 @@ export async function loadConfig(io: Pick<Io, 'cwd'>, given: string | undefined)
   const path = findConfig(io.cwd, given);
   const shown = relative(io.cwd, path) || path;
   let module: Record<string, unknown>;
+  const loads = watchLoads();
   try {
     module = await import(/* @vite-ignore */ pathToFileURL(path).href);
   } catch (cause) {
-    throw broken(shown, cause);
+    const spot = spotOf(cause, loads.urls);
+    if (!spot) throw broken(shown, cause);
+    throw broken(relative(io.cwd, spot.path), cause, `line ${spot.line}, column ${spot.column}: `);
+  } finally {
+    loads.end();
   }
   const { app, backend, store, simulation } = module;
   const names = Object.keys(module).join(', ') || 'nothing';
@@ -147,11 +153,11 @@ function isBackend(value: unknown): value is QueueBackend {
   return typeof backend?.name === 'string' && verbs.every((verb) => typeof verb === 'function');
 }
 
-function broken(shown: string, cause: unknown): CliError {
+function broken(shown: string, cause: unknown, where = ''): CliError {
   const code = longshoreCode(cause);
   const message = messageOf(cause).split('\n')[0]!.replace(/\.?$/, '.');
   const what = code === null ? message : `${code}: ${message}`;
-  return wrong(`${shown} could not be loaded: ${what}${remedy(cause)}`, cause);
+  return wrong(`${shown} could not be loaded: ${where}${what}${remedy(cause)}`, cause);
 }
 
 function remedy(cause: unknown): string {

@@ -274,6 +274,17 @@ describe.concurrent('longshore', { timeout: 120_000 }, () => {
     expect(JSON.parse(stderr).error.message).toMatch(says);
   });
 
+  it.for(['ts', 'js'])('says in which .%s file a syntax error is, and where', async (ending, { expect }) => {
+    const cwd = makeProject({
+      'longshore.config.ts': `import './fine.js';\nimport './jobs/mail.${ending}';\n${shopConfig}`,
+      'fine.js': 'export const fine = 1;',
+      [`jobs/mail.${ending}`]: 'export const mail = {\n  name: 1;\n};\n',
+    });
+    const { code, stderr } = await ended(longshore(cwd, 'status'));
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^CONFIG: jobs.mail\.[jt]s could not be loaded: line 2, column 10: .*;'\.\n$/);
+  });
+
   it('explains a package that is not a module', async ({ expect }) => {
     const cwd = makeProject({ 'package.json': '{"type":"commonjs"}', 'longshore.config.ts': shopConfig });
     const { code, stderr } = await ended(longshore(cwd, 'status'));
