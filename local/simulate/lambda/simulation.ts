@@ -76,7 +76,8 @@ async function run(
   on({
     type: 'ready',
     lines: [
-      ['sqs', `at ${endpoint}, queues ${queueUrl}…`],
+      ['sqs', `at ${endpoint}`],
+      ['queues', `at ${queueUrl}<name>`],
       ['lambda', 'waits for messages; Ctrl-C ends it'],
     ],
   });

@@ -18,6 +18,7 @@ describe('longshore simulate lambda', { timeout: 300_000 }, () => {
     const flags = '--exit-when-idle --timeout 5s --visibility 5s --batch-size 1';
     const { code, stdout } = await simulate(cwd, flags);
     expect(code).toBe(0);
+    expect(stdout, 'an address that a terminal can open').toMatch(/▸ sqs +at http:\S*[^\s,]\n/);
     expect(stdout).toMatch(/→ mail +1 message\n/);
     expect(stdout).toMatch(/← mail +0 done, 1 reported as failed/);
     expect(stdout).toMatch(/→ mail +1 message, 1 of them again/);
