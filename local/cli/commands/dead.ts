@@ -1,5 +1,6 @@
 import type { DeadLetter, DeadLetters, QueueAdmin } from '../../../core/contract/admin.ts';
 import { maxFlag, queueFlag } from '../config/flags.ts';
+import { hint } from '../config/nearest.ts';
 import { id, name } from '../config/values.ts';
 import { type Command, defineCommand, type Input, type Result } from '../definition.ts';
 import { notFound, usage } from '../errors.ts';
@@ -43,7 +44,7 @@ const list = defineCommand({
     const found = await firstOf(admin.deadLetters, flags, max, now);
     return {
       data: { deadLetters: found.map(withoutBody) },
-      text: found.length > 0 ? ui.table(found, columnsAt(now)) : 'No dead letters.',
+      text: found.length > 0 ? ui.table(found, columnsAt(now)) : await noneText(flags, session),
     };
   },
 });
@@ -185,6 +186,15 @@ async function session({ session, flags }: Selection): Promise<QueueAdmin> {
   return admin;
 }
 
+/** A job that the app does not know is probably a typing error. */
+async function noneText(filter: Filter, session: Input['session']): Promise<string> {
+  if (!isNarrow(filter)) return 'No dead letters.';
+  const { jobs } = (await session.config()).app;
+  const { job } = filter;
+  if (job === undefined || jobs.has(job)) return 'No such dead letters.';
+  return `No such dead letters. The app has no job "${job}".${hint(job, jobs.keys())}`;
+}
+
 async function deadCount(admin: QueueAdmin, filter: Filter, now: number): Promise<number> {
   if (!isNarrow(filter)) return (await admin.stats(filter.queue)).reduce((sum, { dead }) => sum + dead, 0);
   let sum = 0;
@@ -199,7 +209,7 @@ async function settle(
   act: (ids: readonly string[]) => Promise<number>,
   rate?: number,
 ): Promise<Result> {
-  const { args, flags, io } = input;
+  const { args, flags, io, session } = input;
   if (!flags.all) {
     const missing: string[] = [];
     const ids = [...new Set(args)];
@@ -234,10 +244,12 @@ async function settle(
     });
   const stopped = await untilStopped(input, settleAll);
   const ended = stopped ? ' Ended before all were.' : '';
-  const none = isNarrow(flags) ? 'No such dead letters.' : 'No dead letters.';
   return {
     data: { [verb]: done, missing: [] },
-    text: done === 0 && !stopped ? none : `${count(done, 'dead letter')} ${verb}.${ended}`,
+    text:
+      done === 0 && !stopped
+        ? await noneText(flags, session)
+        : `${count(done, 'dead letter')} ${verb}.${ended}`,
     exit: stopped ? 1 : done === 0 ? 3 : 0,
   };
 }

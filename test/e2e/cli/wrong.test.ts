@@ -202,6 +202,20 @@ describe('several ids', () => {
     expect(await json(folder, argv)).toMatchObject({ code: 3, data, stderr: '' });
   });
 
+  it.each([
+    ['dead list', 0],
+    ['dead retry --all', 3],
+    ['dead discard --all --yes', 3],
+  ])('%s of a job that the app does not know suggests the nearest name', async (line, code) => {
+    const job = async (name: string) => cli(folder, [...line.split(' '), '--job', name]);
+    expect(await job('mail.sent')).toMatchObject({
+      code,
+      stdout: 'No such dead letters. The app has no job "mail.sent". Did you mean "mail.send"?\n',
+    });
+    expect((await job('other')).stdout).toMatch(/no job "other"\. Known: greet, mail\.send, slow\.\n$/);
+    expect((await job('greet')).stdout).toBe('No such dead letters.\n');
+  });
+
   it('of which some are there end with 1', async () => {
     const { data } = await json(folder, ['enqueue', 'greet', '{"name":"Ada"}', '--delay', '1h']);
     const id = String(data!.id);
