@@ -8,7 +8,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import * as z from 'zod';
 import { connect, createApp, defineJob, keyRing, startWorker } from '../../../core/index.ts';
 import { type PostgresOptions, postgres } from '../../../local/backends/postgres/index.ts';
-import { startLocal } from '../../../local/start.ts';
 import { until } from '../../kit/until.ts';
 import { message } from '../sqlite/messages.ts';
 import { type Cluster, startCluster } from './cluster.ts';
@@ -242,24 +241,6 @@ describe('a schema whose version', () => {
     expect(await other.migrate!()).toMatchObject({ from: null });
     await other.close();
     expect(await backend.fetch(look)).toEqual([]);
-    await backend.close();
-  });
-
-  it('is none stops startLocal() in production with one error, and nothing is started', async () => {
-    vi.stubEnv('NODE_ENV', 'production');
-    const job = defineJob({ name: 'work', payload: z.any(), handle: () => {} });
-    const events: string[] = [];
-    const app = createApp({
-      jobs: [job],
-      signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]),
-      on: ({ type }) => events.push(type),
-    });
-    const backend = postgres({ url: ownerUrl, schema: newSchema() });
-    expect(await failureOf(() => startLocal(app, { backend, logger: false }))).toMatchObject({
-      code: 'SCHEMA_VERSION',
-      message: expect.stringMatching(/got no tables\. Run `longshore migrate`/),
-    });
-    expect(events).toEqual([]);
     await backend.close();
   });
 

@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { createApp, defineJob, keyRing } from '../../../core/index.ts';
 import { postgres } from '../../../local/backends/postgres/index.ts';
+import { startLocal } from '../../../local/start.ts';
 import { cli, imports, project, root } from '../../e2e/cli/kit.ts';
 import { until } from '../../kit/until.ts';
 import { message } from '../sqlite/messages.ts';
@@ -48,6 +51,20 @@ describe('migrating', () => {
     expect(before.length).toBeGreaterThan(20);
     expect(await backend.migrate!()).toEqual({ from: to, to });
     expect(await contents('longshore')).toEqual(before);
+    await backend.close();
+  });
+
+  it('that nobody has done stops startLocal() with one error, and nothing is started', async () => {
+    const backend = postgres({ url: database.url, migrate: false });
+    const job = defineJob({ name: 'work', payload: z.any(), handle: () => {} });
+    const signing = keyRing([{ kid: 'k', secret: new Uint8Array(32) }]);
+    const events: string[] = [];
+    const app = createApp({ jobs: [job], signing, on: ({ type }) => events.push(type) });
+    await expect(startLocal(app, { backend, logger: false })).rejects.toMatchObject({
+      code: 'SCHEMA_VERSION',
+      message: expect.stringMatching(/got no tables\. Run `longshore migrate`/),
+    });
+    expect(events).toEqual([]);
     await backend.close();
   });
 
