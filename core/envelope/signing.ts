@@ -50,7 +50,7 @@ export function keyRing(keys: readonly SigningKey[], options: { acceptUnsignedUn
       const key = byKid.get(kid);
       if (!key) {
         const remedy = kid.startsWith('dev-')
-          ? 'It was made for development in another folder: give both the same LONGSHORE_SIGNING_KEYS.'
+          ? 'It is of another folder: give both the same LONGSHORE_SIGNING_KEYS.'
           : 'Add the key, or requeue after the roll-out.';
         throw new LongshoreError(
           'UNKNOWN_KEY',

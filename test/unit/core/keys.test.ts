@@ -102,7 +102,7 @@ describe('a development key', () => {
     const two = signingFromEnv({}, other, () => {});
     expect(one.sign('text')).not.toBe(two.sign('text'));
     expect(await refusalText(() => two.verify(one.kid, 'text', one.sign('text')))).toBe(
-      `UNKNOWN_KEY: The envelope is signed with key "${one.kid}", which is not on this ring. It was made for development in another folder: give both the same LONGSHORE_SIGNING_KEYS.`,
+      `UNKNOWN_KEY: The envelope is signed with key "${one.kid}", which is not on this ring. It is of another folder: give both the same LONGSHORE_SIGNING_KEYS.`,
     );
   });
 
