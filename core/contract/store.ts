@@ -127,6 +127,8 @@ export interface RecordWriter {
   started(job: RecordedJob, start: AttemptStart): Promise<Begun>;
   /** The queue has settled the attempt. */
   settled(job: RecordedJob, owner: string, end: AttemptEnd): Promise<void>;
+  /** Dead letters were made ready again. Jobs that have not died, and those that are not known, stay as they are. */
+  retried?(ids: readonly string[]): Promise<void>;
 }
 
 export interface WorkerBeat {

@@ -21,7 +21,7 @@ export function lazyStores(load: () => Promise<OpenStores>): Omit<OpenStores, 'w
     keys: part('keys', ['claim', 'extend', 'complete', 'release']),
     records: {
       ...part('records', ['get', 'list', 'progress', 'cancel', 'cancelRequested', 'purge']),
-      writer: part('writer', ['enqueued', 'started', 'settled']),
+      writer: part('writer', ['enqueued', 'started', 'settled', 'retried']),
     },
     workers: part('workers', ['heartbeat', 'list', 'remove']),
     async close() {

@@ -81,11 +81,11 @@ export function begin(row: RecordRow | null, job: RecordedJob, start: AttemptSta
   }
   if (mine) return { row: null, answer: goesOn(before) };
   const running = { status: 'processing', owner, attempt, startedAt: at, movedAt: at } as const;
-  const reopened = { finishedAt: null, reason: null, error: null, guardedUntil: 0 };
   const begun: RecordRow = { ...taken(before, at), ...running, ...reopened };
   return { row: begun, answer: goesOn(begun) };
 }
 
+const reopened = { finishedAt: null, reason: null, error: null, guardedUntil: 0 } as const;
 const isCancelled: Begun = { cancelled: true, interrupted: false };
 const goesOn = ({ attempts }: RecordRow): Begun => {
   return { cancelled: false, interrupted: attempts.at(-1)?.outcome === 'interrupted' };
@@ -116,6 +116,11 @@ export function end(
   }
   const ended = { cancelRequested: false, finishedAt: at, reason, error, guardedUntil: at + lateMs };
   return { ...moved, ...ended, status: statusOfEnd(reason) };
+}
+
+/** It waits again, with its attempts forgotten, as its queue forgets them. */
+export function retried(row: RecordRow, at: number): RecordRow {
+  return { ...row, ...reopened, status: 'pending', attempt: 0, runAt: at, movedAt: at };
 }
 
 export function cancel(row: RecordRow, at: number): Change<CancelResult> {

@@ -3,7 +3,8 @@
 import type { Clock } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
 import type { RecordFilter, RecordStore, RecordWriter, Retention } from '../../contract/store.ts';
-import { begin, type Change, cancel, end, newRow, type RecordRow, recordOf, runs } from './row.ts';
+import { forEach } from '../parallel.ts';
+import { begin, type Change, cancel, end, newRow, type RecordRow, recordOf, retried, runs } from './row.ts';
 
 export interface Versioned {
   readonly row: RecordRow;
@@ -105,6 +106,10 @@ export function recordStore(
       started: (job, start) => update(job.id, (row) => begin(row, job, start)),
       settled: (job, owner, how) =>
         update(job.id, (row) => ({ row: end(row, job, owner, how), answer: undefined })),
+      retried: (ids) =>
+        forEach(ids, (id) =>
+          update(id, (row) => ({ row: row && isDead(row) ? retried(row, clock.now()) : null, answer: null })),
+        ),
     },
   };
 }

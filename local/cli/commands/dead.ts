@@ -1,3 +1,4 @@
+import { reportingFailures } from '../../../core/base/store-failures.ts';
 import type { DeadLetter, DeadLetters, QueueAdmin } from '../../../core/contract/admin.ts';
 import { maxFlag, queueFlag } from '../config/flags.ts';
 import { hint } from '../config/nearest.ts';
@@ -132,7 +133,7 @@ const retry = defineCommand({
     if (rate !== undefined && !input.flags.all)
       throw usage('--rate is for --all; ids go out at once. Leave one of them out.');
     const admin = await session(input);
-    return settle(input, admin, 'retried', (ids) => admin.deadLetters.retry(ids), rate);
+    return settle(input, admin, 'retried', (ids) => retryLetters(input, admin, ids), rate);
   },
 });
 
@@ -193,6 +194,21 @@ async function noneText(filter: Filter, session: Input['session']): Promise<stri
   const { job } = filter;
   if (job === undefined || jobs.has(job)) return 'No such dead letters.';
   return `No such dead letters. The app has no job "${job}".${hint(job, jobs.keys())}`;
+}
+
+/** Where the queue keeps no records, the store beside it has to hear that they wait again. */
+async function retryLetters(
+  { session }: Selection,
+  admin: QueueAdmin,
+  ids: readonly string[],
+): Promise<number> {
+  const retried = await admin.deadLetters.retry(ids);
+  const records = (await session.store())?.records ?? (await session.backend()).stores?.records;
+  // When some were no dead letters it is not known which.
+  if (retried < ids.length) return retried;
+  const { app } = await session.config();
+  await reportingFailures(app.events, 'recording retries', ids, async () => records?.writer?.retried?.(ids));
+  return retried;
 }
 
 async function deadCount(admin: QueueAdmin, filter: Filter, now: number): Promise<number> {

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
-import { cli, imports, json, project, shopConfig } from './kit.ts';
+import { cli, from, imports, json, project, shopConfig } from './kit.ts';
 
 /** Enqueues one job and returns its id. */
 async function enqueue(cwd: string, job: string, payload: unknown, ...flags: string[]): Promise<string> {
@@ -161,6 +161,25 @@ describe('dead letters', () => {
     expect(await json(cwd, ['dead', 'discard', '--all', '--yes'])).toMatchObject({
       data: { discarded: 1201 },
     });
+  });
+
+  it('that are run again wait in the records of a store beside the queue too', async () => {
+    const beside = `${shopConfig.replace(/export const backend.+/, '')}
+      import { sqliteStore } from ${from('local/backends/sqlite/index.ts')};
+      export const backend = () => {
+        const { stores: _, ...queue } = sqlite(import.meta.dirname + '/jobs.db');
+        return queue;
+      };
+      export const store = () => sqliteStore(import.meta.dirname + '/store.db');
+    `;
+    const cwd = project({ 'longshore.config.ts': beside });
+    const id = await enqueue(cwd, 'mail.send', { to: 'nobody' });
+    await drain(cwd);
+    expect(await jobOf(cwd, id)).toMatchObject({ status: 'failed', reason: 'permanent' });
+    expect(await json(cwd, ['dead', 'retry', id])).toMatchObject({ code: 0, data: { retried: 1 } });
+    expect(await jobOf(cwd, id)).toMatchObject({ status: 'pending', reason: null, finishedAt: null });
+    expect(await json(cwd, ['jobs', 'cancel', id])).toMatchObject({ code: 0 });
+    expect(await jobOf(cwd, id)).toMatchObject({ status: 'cancelled' });
   });
 
   it('are chosen by queue', async () => {

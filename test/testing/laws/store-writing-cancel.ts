@@ -48,6 +48,41 @@ export function writtenCancelLaws(law: Law): void {
     { retention: { completedMs: day } },
   );
 
+  law('a dead letter that was made ready again waits, and can be cancelled', async (t) => {
+    const { job, enqueued, started, settled, record, writer } = recorder(t);
+    if (!writer.retried) return;
+    await enqueued();
+    const at = t.now();
+    await started(1);
+    await settled(reportAt(t, 1, at, 'dead-lettered'), { reason: 'exhausted', error: 'HANDLER: down' });
+    await t.advance(hour);
+    await writer.retried([job.id, 'unknown']);
+    const waiting = await record();
+    assert.deepEqual(
+      [waiting.status, waiting.finishedAt, waiting.reason, waiting.error, waiting.runAt],
+      ['pending', null, null, null, t.now()],
+    );
+    assert.deepEqual(outcomesOf(waiting), ['1 dead-lettered']);
+    assert.equal(await t.stores.records.cancel(job.id), 'cancelled');
+    assert.equal(await started(1, t.now(), 'another lease'), true);
+  });
+
+  law('a job that has not died is not touched by a retry of dead letters', async (t) => {
+    const { job, enqueued, started, settled, record, writer } = recorder(t);
+    await enqueued();
+    for (const act of [
+      () => started(1),
+      () => settled(reportAt(t, 1, t.now(), 'requeued'), { runAt: t.now() + minute }),
+      () => settled(reportAt(t, 1, t.now(), 'acked')),
+    ]) {
+      await act();
+      const before = await record();
+      await t.advance(second);
+      await writer.retried?.([job.id]);
+      assert.deepEqual(await record(), before);
+    }
+  });
+
   law('a running job that is asked to stop hears of it, and ends as it ends', async (t) => {
     const { records } = t.stores;
     const [done, back] = [recorder(t), recorder(t)];
