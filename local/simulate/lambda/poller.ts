@@ -139,7 +139,7 @@ function recordOf(message: Message, eventSourceARN: string) {
     md5OfBody: message.MD5OfBody,
     eventSource: 'aws:sqs',
     eventSourceARN,
-    awsRegion: 'eu-central-1',
+    awsRegion: eventSourceARN.split(':')[3],
   };
 }
 

@@ -40,7 +40,7 @@ export async function openEndpoint(): Promise<Endpoint> {
   const url = given ?? server!.url;
   // What the SDK would otherwise look for in the environment, where it could find somebody's real account.
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
-  const own = process.env.LONGSHORE_ALLOW_AWS === '1' ? {} : { credentials, region: 'eu-central-1' };
+  const own = process.env.LONGSHORE_ALLOW_AWS === '1' ? {} : { credentials, region: 'us-east-1' };
   const client = new SQSClient({ endpoint: url, useQueueUrlAsEndpoint: false, ...own });
   return {
     url,

@@ -41,7 +41,7 @@ const s3 = (url: string) =>
   new S3Client({
     endpoint: url,
     forcePathStyle: true,
-    region: 'eu-central-1',
+    region: 'us-east-1',
     credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
     maxAttempts: 1,
   });

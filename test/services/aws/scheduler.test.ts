@@ -10,7 +10,7 @@ import { memoryStore } from '../../../local/backends/memory/index.ts';
 import { createPoller } from '../../../local/simulate/lambda/poller.ts';
 import { type SchedulerServer, startScheduler } from '../../kit/servers/scheduler.ts';
 import { openBench, type SqsBench } from './bench.ts';
-import { type Endpoint, openEndpoint } from './endpoint.ts';
+import { type Endpoint, openEndpoint, timeIsOurs } from './endpoint.ts';
 
 let endpoint: Endpoint;
 let server: SchedulerServer;
@@ -22,7 +22,7 @@ beforeAll(async () => {
   server = await startScheduler(endpoint.client, 'jobs');
   client = new SchedulerClient({
     endpoint: server.url,
-    region: 'eu-central-1',
+    region: 'us-east-1',
     credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
     maxAttempts: 1,
   });
@@ -50,7 +50,7 @@ async function open(change: Partial<SchedulerOptions> = {}) {
   return opened;
 }
 
-describe('a delay over 15 minutes', () => {
+describe.runIf(timeIsOurs)('a delay over 15 minutes', () => {
   it('is one schedule, which sends the message when it is due and is gone', async () => {
     const t = await open();
     const notBefore = t.time.clock.now() + 30 * 24 * hour + 300;
@@ -245,7 +245,7 @@ describe('what goes wrong with the scheduler', () => {
     ).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
   });
 
-  it('leaves a lease as it was, which can be settled afterwards', async () => {
+  it.runIf(timeIsOurs)('leaves a lease as it was, which can be settled afterwards', async () => {
     const t = await open();
     await t.backend.enqueue([t.message()]);
     const [lease] = await t.fetch();

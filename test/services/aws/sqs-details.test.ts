@@ -294,7 +294,7 @@ describe('faults', () => {
     const cut = sqs({
       queues: { mail: t.url },
       endpoint: 'http://127.0.0.1:1',
-      region: 'eu-central-1',
+      region: 'us-east-1',
       clock: t.time.clock,
     });
     process.env.AWS_ACCESS_KEY_ID ??= 'test';
