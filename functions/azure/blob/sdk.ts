@@ -1,7 +1,7 @@
 /** The only file that imports the SDK. It is loaded on first use: that takes longer than all the rest. */
 
 import type { PayloadStore } from '../../../core/contract/store.ts';
-import { missingPackage } from '../optional-package.ts';
+import { missingPackage } from '../sdk-errors.ts';
 import { type StorageOptions, storageAccess } from '../storage/access.ts';
 import { codeOf } from '../storage/errors.ts';
 

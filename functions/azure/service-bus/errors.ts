@@ -2,11 +2,12 @@
 
 import { LongshoreError } from '../../../core/base/errors.ts';
 import { toError } from '../../../core/base/failure.ts';
+import { messageOf } from '../sdk-errors.ts';
 
 /** @param during for people: `receiving from queue "mail"` */
 export function serviceBusError(during: string, error: unknown): LongshoreError {
   if (error instanceof LongshoreError) return error;
-  const { message } = toError(error);
+  const message = messageOf(error);
   const code = codeOf(error);
   const failed = `Service Bus failed while ${during}`;
   const explained = (what: string, kind: 'CONFIG' | 'LIMIT' | 'BACKEND' = 'CONFIG') =>

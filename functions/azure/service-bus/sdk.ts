@@ -7,7 +7,7 @@ import type {
   ServiceBusSender,
 } from '@azure/service-bus';
 import { toError } from '../../../core/base/failure.ts';
-import { missingPackage } from '../optional-package.ts';
+import { missingPackage } from '../sdk-errors.ts';
 import type { Access } from './access.ts';
 import type { BusMessage, Entity, Holding, ReceivedMessage, ServiceBusApi } from './api.ts';
 import { codeOf } from './errors.ts';

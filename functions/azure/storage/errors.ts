@@ -1,7 +1,7 @@
 /** Errors of the storage SDKs as LongshoreErrors, with what to do about them. */
 
 import { LongshoreError } from '../../../core/base/errors.ts';
-import { toError } from '../../../core/base/failure.ts';
+import { messageOf } from '../sdk-errors.ts';
 
 /** By the codes of the service: how to fix the configuration. */
 const remedies: Readonly<Record<string, string>> = {
@@ -32,17 +32,17 @@ export function storageError(
   if (cause instanceof LongshoreError) return cause;
   const code = codeOf(cause);
   const remedy = remedies[code ?? ''];
-  const message = messageOf(cause);
+  const message = saidBy(cause);
   const failed = `${service} failed while ${during} (${where}): ${code === null || message.includes(code) ? '' : `${code}: `}${message}.`;
   if (remedy === undefined) return new LongshoreError('BACKEND', failed, { cause });
   return new LongshoreError('CONFIG', `${failed} ${remedy}`, { cause });
 }
 
 /** The message of the service, without the time and the number of the request. */
-function messageOf(error: unknown): string {
+function saidBy(error: unknown): string {
   const { odataError } = detailsOf(error) as { odataError?: { message?: { value?: unknown } } };
   const said = odataError?.message?.value;
-  const whole = typeof said === 'string' ? said : toError(error).message;
+  const whole = typeof said === 'string' ? said : messageOf(error);
   const text = /<Message>([^<]*)/.exec(whole)?.[1] ?? whole; // some answers are XML
   return text.split('\n', 1)[0]!.replace(/^\d+:|\.$/g, '');
 }

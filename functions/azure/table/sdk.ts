@@ -1,7 +1,7 @@
 /** The only file that imports the SDK. It is loaded on first use: that takes longer than all the rest. */
 
 import type { TableClient, TableEntity, TransactionAction } from '@azure/data-tables';
-import { missingPackage } from '../optional-package.ts';
+import { missingPackage } from '../sdk-errors.ts';
 import { isPlain, storageAccess } from '../storage/access.ts';
 import { codeOf } from '../storage/errors.ts';
 import type { TableStoreOptions } from './options.ts';

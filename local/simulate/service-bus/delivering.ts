@@ -1,5 +1,6 @@
 /** Receivers of a queue: they get messages as long as they give credit, and settle them. */
 
+import type { Socket } from 'node:net';
 import type { Delivery, EventContext, Sender } from 'rhea';
 import type { Queue } from './queue.ts';
 import { accepted, lockLost, outgoing, rejected, tagOf } from './wire.ts';
@@ -10,7 +11,7 @@ interface Internals {
   delivery_count: number;
   issue_flow: boolean;
   _get_drain(): boolean;
-  readonly connection: { _register(): void };
+  readonly connection: { readonly socket: Socket; _register(): void };
   readonly session: { readonly outgoing: { next_delivery_id: number; next_pending_delivery: number } };
 }
 const internals = (sender: Sender): Internals => sender as unknown as Internals;
@@ -36,7 +37,9 @@ export function createDelivering() {
   const tokens = new WeakMap<Delivery, string>();
 
   function send({ sender, queue, takesAway }: Consumer): boolean {
-    if (internals(sender).credit - unsent(sender) <= 0 || !sender.sendable()) return false;
+    const { credit, connection } = internals(sender);
+    if (credit - unsent(sender) <= 0 || !sender.sendable()) return false;
+    if (connection.socket.destroyed) return false; // rhea does not notice when this side destroys it
     if (takesAway) {
       const message = queue.takeAway();
       if (message) sender.send(outgoing(message, null));

@@ -260,6 +260,20 @@ describe('connections', () => {
     await again.close();
   });
 
+  it('get no message when they are gone', async () => {
+    const t = open();
+    const waiting = t.receiver.receiveMessages(1, { maxWaitTimeInMs: 4_000 }).catch(() => []);
+    await t.receiver.peekMessages(1);
+    await t.send('first'); // so the receiver has been given credit, and has used it
+    expect(await waiting).toHaveLength(1);
+    const again = t.receiver.receiveMessages(1, { maxWaitTimeInMs: 4_000 }).catch(() => []);
+    await t.receiver.peekMessages(1);
+    server.dropConnections();
+    server.write('mail', 'second');
+    expect(server.queue('mail').counts()).toMatchObject({ ready: 1, locked: 1 });
+    await again;
+  });
+
   it('fail for a queue that does not exist', async () => {
     const missing = { code: 'MessagingEntityNotFound' };
     await expect(client.createSender('none').sendMessages({ body: 'x' })).rejects.toMatchObject(missing);
