@@ -28,7 +28,10 @@ export interface RunFacts {
 export interface HandlerContext extends RunFacts {
   /** Aborts on timeout, on cancel, when a shutdown has waited `drainMs`, and when the lease is lost. */
   readonly signal: AbortSignal;
-  /** `status()` shows it. Resolves to `false` when this run no longer owns the job. */
+  /**
+   * `status()` shows it. Resolves to `false` when this run no longer owns the job. Throws `OPTION` for what is no finite number; of
+   * `message` the first 1,000 characters are kept.
+   */
   progress(done: number, total?: number, message?: string): Promise<boolean>;
   /** Writes a log line with the job's facts. Values of fields that look like secrets are masked. */
   log(message: string, fields?: Readonly<Record<string, unknown>>): void;

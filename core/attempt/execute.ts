@@ -10,6 +10,7 @@ import { factsOf } from './announce.ts';
 import type { Admitted, Maybe, Verdict } from './attempt.ts';
 import { endInTime } from './deadline.ts';
 import { type Output, outputOf } from './output.ts';
+import { progressOf } from './progress.ts';
 import { abortReason, type Run } from './run.ts';
 import { afterFailure, lostLease, rejected, release } from './verdict.ts';
 
@@ -140,13 +141,10 @@ class AttemptContext implements HandlerContext {
   // Getters that return a function survive destructuring: `handle(payload, { log, enqueue })`.
   get progress(): HandlerContext['progress'] {
     const { app, ports, run } = this.#it;
-    return (done, total, message) =>
-      ports.client.stores.records.progress(this.id, run.lease.token, {
-        done,
-        total: total ?? null,
-        message: message ?? null,
-        at: app.clock.now(),
-      });
+    return (done, total, message) => {
+      const progress = progressOf(done, total, message, app.clock.now());
+      return ports.client.stores.records.progress(this.id, run.lease.token, progress);
+    };
   }
 
   get log(): HandlerContext['log'] {

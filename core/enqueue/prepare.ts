@@ -5,7 +5,7 @@ import type { Job } from '../app/job.ts';
 import type { EnqueueOptions } from '../app/options.ts';
 import { priorityOf } from '../app/options.ts';
 import { validate } from '../app/schema.ts';
-import { checkQueue } from '../base/checks.ts';
+import { checkQueue, isStorable } from '../base/checks.ts';
 import { latestMs } from '../base/clock.ts';
 import { LongshoreError, shown } from '../base/errors.ts';
 import { toError } from '../base/failure.ts';
@@ -172,6 +172,8 @@ function contextOf(context: JobContext | undefined): JobContext | null {
     if (typeof value !== 'string' || value.length > 256) {
       throw option(`context.${name} to be a string of at most 256 characters, got ${shown(value)}`);
     }
+    if (!isStorable(value))
+      throw option(`context.${name} to have whole characters and no U+0000, got ${shown(value)}`);
   }
   return members.length === 0 ? null : Object.fromEntries(members.map((name) => [name, context[name]]));
 }

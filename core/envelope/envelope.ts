@@ -3,6 +3,7 @@
  * `docs/envelope.md` specifies it byte by byte.
  */
 
+import { isStorable } from '../base/checks.ts';
 import { LongshoreError, shown } from '../base/errors.ts';
 import { assertJson, quoted } from '../base/json.ts';
 import { type KeyRing, kidPattern } from './signing.ts';
@@ -136,7 +137,8 @@ const isContextOrNull = (x: unknown): boolean =>
   (typeof x === 'object' &&
     !Array.isArray(x) &&
     contextMembers.every((name) => isContextText((x as JobContext)[name])));
-const isContextText = (x: unknown): boolean => x === undefined || (typeof x === 'string' && x.length <= 256);
+const isContextText = (x: unknown): boolean =>
+  x === undefined || (typeof x === 'string' && x.length <= 256 && isStorable(x));
 
 const isOffloadedOrNull = (x: unknown): boolean => {
   if (x === null || x === undefined) return true;

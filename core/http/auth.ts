@@ -2,7 +2,7 @@
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { App } from '../app/app.ts';
-import { namePattern } from '../base/checks.ts';
+import { isStorable, namePattern } from '../base/checks.ts';
 import { config, LongshoreError, shown } from '../base/errors.ts';
 import { Refusal } from './problem.ts';
 
@@ -101,7 +101,7 @@ function checkKey(entry: ApiKey, app: App): void {
   // Present but undefined is what a misspelt variable looks like, and it would open every tenant.
   if ('tenantId' in entry && !isTenant(entry.tenantId)) {
     throw config(
-      `Expected tenantId of API key "${id}" to be a text of 1 to 256 characters, got ${shown(entry.tenantId)}. Leave it out for a key that is bound to no tenant.`,
+      `Expected tenantId of API key "${id}" to be a text of 1 to 256 characters without U+0000, got ${shown(entry.tenantId)}. Leave it out for a key that is bound to no tenant.`,
     );
   }
 }
@@ -145,5 +145,5 @@ function unauthorized(got: string): Refusal {
 }
 
 const isTenant = (value: unknown): value is string =>
-  typeof value === 'string' && value.length > 0 && value.length <= 256;
+  typeof value === 'string' && value.length > 0 && value.length <= 256 && isStorable(value);
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();

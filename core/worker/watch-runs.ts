@@ -13,9 +13,14 @@ export interface WatchOptions extends RenewOptions {
 }
 
 export function watchRuns(options: WatchOptions) {
-  const { client, running, leaseMs, cancelPollMs, failed } = options;
+  const { client, running, leaseMs, cancelPollMs } = options;
   const { stores, app } = client;
   const timers = new Set<() => void>();
+
+  /** What was under way when it stopped may fail because the backend has been closed since. */
+  function failed(during: string, error: unknown): void {
+    if (!watch.stopped) options.failed(during, error);
+  }
 
   function once(delayMs: number, task: () => void): void {
     const cancel = app.clock.after(delayMs, () => {
@@ -55,6 +60,6 @@ export function watchRuns(options: WatchOptions) {
     },
   };
   every('reading cancels', () => cancelPollMs, endCancelled);
-  if (leaseMs !== null) every('renewing', () => leaseMs / 3, renewing(options, leaseMs));
+  if (leaseMs !== null) every('renewing', () => leaseMs / 3, renewing({ ...options, failed }, leaseMs));
   return watch;
 }

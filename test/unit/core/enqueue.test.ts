@@ -211,6 +211,9 @@ describe('the context', () => {
       { requestId: 'r'.repeat(257) },
       `context.requestId to be a string of at most 256 characters, got "${'r'.repeat(57)}..."`,
     ],
+    [{ tenantId: 'a\0' }, 'context.tenantId to have whole characters and no U+0000, got "a\\u0000"'],
+    [{ tenantId: 'a\ud83d' }, 'context.tenantId to have whole characters and no U+0000, got "a\\ud83d"'],
+    [{ actorId: '\udea2' }, 'context.actorId to have whole characters and no U+0000, got "\\udea2"'],
   ])('%j is refused', async (wrong, expected) => {
     expect(await refused(job(), {}, { context: wrong as never })).toBe(`OPTION: Expected ${expected}.`);
   });

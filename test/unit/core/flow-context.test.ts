@@ -200,6 +200,31 @@ describe('what is told', () => {
 });
 
 describe('progress', () => {
+  it.each<[wrong: unknown[], expected: string]>([
+    [[Number.NaN], 'done of ctx.progress() to be a finite number, got NaN'],
+    [[Number.POSITIVE_INFINITY], 'done of ctx.progress() to be a finite number, got Infinity'],
+    [['5'], 'done of ctx.progress() to be a finite number, got "5"'],
+    [[], 'done of ctx.progress() to be a finite number, got undefined'],
+    [[1, Number.NaN], 'total of ctx.progress() to be a finite number, got NaN'],
+    [[1, 2, 3], 'message of ctx.progress() to be a text, got 3'],
+  ])('%j is refused at once, and nothing is written', async (wrong, expected) => {
+    const one = job({
+      maxRetries: 0,
+      handle: (_, ctx) => void (ctx.progress as (...args: unknown[]) => unknown)(...wrong),
+    });
+    const b = bench({ jobs: [one] });
+    const { error } = await b.once(one);
+    expect(error).toEqual({ code: 'OPTION', message: `Expected ${expected}.` });
+    expect((await b.client.status('id-1'))?.progress).toBeNull();
+  });
+
+  it('has the start of a message that is too long', async () => {
+    const one = job({ handle: (_, ctx) => ctx.progress(1, 2, 'x'.repeat(5_000_000)) });
+    const b = bench({ jobs: [one] });
+    expect(await b.once(one)).toMatchObject({ outcome: 'acked' });
+    expect((await b.client.status('id-1'))?.progress?.message).toBe(`${'x'.repeat(999)}…`);
+  });
+
   it('is shown by status()', async () => {
     const one = job({
       async handle(_, ctx) {

@@ -125,6 +125,8 @@ describe('authorize', () => {
     ['an empty tenant', { tenantId: '' }],
     ['a tenant that is a number', { tenantId: 5 }],
     ['a tenant that is too long', { tenantId: 'x'.repeat(257) }],
+    ['a tenant with U+0000', { tenantId: 'a\0' }],
+    ['a tenant with half a pair', { tenantId: 'a\ud83d' }],
     ['an actor that is null', { tenantId: null, actorId: null }],
     ['jobs that are text', { tenantId: null, jobs: 'invoice.send' }],
     ['jobs that are numbers', { tenantId: null, jobs: [1] }],

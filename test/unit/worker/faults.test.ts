@@ -142,3 +142,18 @@ describe('a worker whose backend fails', () => {
     expect((await worker.stop()).counts.acked).toBe(1);
   });
 });
+
+it('what was under way when a worker stopped is not reported when its backend is closed', async () => {
+  const bench = createBench();
+  const closed = Promise.withResolvers<number>();
+  const backend = { ...bench.backend, reapExpired: () => closed.promise };
+  const worker = bench.start({ backend });
+  await settle();
+  bench.clock.advance(5_000); // a reaping begins
+  await settle();
+  await worker.stop();
+  closed.reject(new Error('the connection was closed'));
+  await settle();
+  expect(bench.eventsOf('worker.stopped')).toHaveLength(1);
+  expect(bench.eventsOf('backend.failed')).toEqual([]);
+});

@@ -1,0 +1,24 @@
+/** What a handler reports of its progress, checked before it is stored. */
+
+import { LongshoreError, shown } from '../base/errors.ts';
+import type { Progress } from '../contract/outcome.ts';
+
+/** Longer messages lose their end: a record is no place for a log. */
+const mostChars = 1_000;
+
+/** Throws `OPTION`, at once and not as a rejection: nobody may wait for the answer. */
+export function progressOf(
+  done: number,
+  total: number | null = null,
+  message: string | null = null,
+  at: number,
+): Progress {
+  if (!Number.isFinite(done)) throw wrong('done', 'a finite number', done);
+  if (total !== null && !Number.isFinite(total)) throw wrong('total', 'a finite number', total);
+  if (message !== null && typeof message !== 'string') throw wrong('message', 'a text', message);
+  const isLong = message !== null && message.length > mostChars;
+  return { done, total, message: isLong ? `${message.slice(0, mostChars - 1)}…` : message, at };
+}
+
+const wrong = (what: string, expected: string, got: unknown): LongshoreError =>
+  new LongshoreError('OPTION', `Expected ${what} of ctx.progress() to be ${expected}, got ${shown(got)}.`);
