@@ -3,17 +3,18 @@
 import { toError } from '../base/failure.ts';
 import type { Envelope } from '../envelope/envelope.ts';
 import { isOneTooMany } from './admit.ts';
-import type { Attempt, End, Maybe, Step } from './attempt.ts';
+import type { Admitted, Attempt, End, Maybe, Step } from './attempt.ts';
 import { crashLoop, release, releaseDelayMs } from './verdict.ts';
 
-const longestBusyMs = 5_000;
+/** A job that waits for its key asks again after so long, or as long again as it has waited. */
+const busyMs = { least: 1_000, usual: 5_000, most: 60_000 };
 
 export const guarded = {
   for: ({ envelope }) => envelope?.idempotencyKey != null,
 
   async run(it, next) {
     const { keys } = it.ports.client.stores;
-    const { run, startedAt } = it;
+    const { run } = it;
     const key = guardKey(it.job.name, it.envelope);
     // Until the run's end, not the lease's: a job that waited in a worker's buffer was renewed there.
     const { expiresAt } = run;
@@ -22,7 +23,7 @@ export const guarded = {
     if (claim.state === 'completed')
       return { verb: 'ack', outcome: 'skipped-idempotent', output: claim.value };
     if (claim.state === 'running') {
-      return release(Math.min(longestBusyMs, Math.max(1_000, claim.until - startedAt)), null);
+      return release(busyDelay(it, claim.until - it.startedAt), null);
     }
     run.key = key;
     // The next renewal extends both. Until then the key is held no longer than this, whatever became of the lease.
@@ -36,6 +37,13 @@ export const guarded = {
     return end.verdict.verb === 'ack' ? complete(it, end, it.run.key, next) : releaseFirst(it, end, next);
   },
 } satisfies Step;
+
+/** Thousands of jobs may wait for one key: each of them costs a lease whenever it asks. */
+function busyDelay({ startedAt, envelope }: Admitted, heldMs: number): number {
+  const waitedMs = startedAt - (envelope.schedule ?? envelope.issuedAt);
+  const longestMs = Math.min(busyMs.most, Math.max(busyMs.usual, waitedMs));
+  return Math.min(longestMs, Math.max(busyMs.least, heldMs));
+}
 
 async function complete(
   it: Attempt,

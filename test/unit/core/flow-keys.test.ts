@@ -114,6 +114,22 @@ describe('a key that is held elsewhere', () => {
     expect(await b.next()).toMatchObject({ outcome: 'acked', attempt: 1 });
   });
 
+  it('is asked for more and more seldom by a job that waits for it', async () => {
+    const b = start();
+    await b.client.stores.keys.claim(held, 'another worker', b.clock.now() + 3_600_000);
+    await b.client.enqueue(work, {}, { ...keyed, maxRetries: 0 });
+    const delays: number[] = [];
+    for (let waitedMs = 0; waitedMs < 600_000; waitedMs += delays.at(-1)!) {
+      const { delayMs } = await b.next();
+      delays.push(delayMs!);
+      b.clock.advance(delayMs!);
+    }
+    expect(delays.slice(0, 6)).toEqual([5_000, 5_000, 10_000, 20_000, 40_000, 60_000]);
+    expect(delays.slice(6).every((delayMs) => delayMs === 60_000)).toBe(true);
+    b.clock.advance(3_600_000);
+    expect(await b.next()).toMatchObject({ outcome: 'acked', attempt: 1 });
+  });
+
   it('runs when its holder has died, after the hold', async () => {
     const b = start();
     await b.client.enqueue(work, {}, keyed);
