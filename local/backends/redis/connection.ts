@@ -32,8 +32,9 @@ export interface LinkOptions extends RedisConnectionOptions {
 }
 
 const connectTimeoutMs = 5_000;
-/** How long to wait for answers that are still owed. */
+/** How long a server may owe answers when its connection is closed, and how long it has from then on at least. */
 const closeTimeoutMs = 1_000;
+const leastTimeoutMs = 50;
 const closedError = new Error('the backend was closed');
 
 export function createLink(options: LinkOptions) {
@@ -56,9 +57,10 @@ export function createLink(options: LinkOptions) {
   let fresh: RedisClient | null = null;
   let connecting: Promise<RedisClient> | null = null;
   let closed = false;
-  /** Commands without an answer yet, and the tick of the last answer. */
+  /** Commands without an answer yet, and the tick and time of the last answer. */
   let owed = 0;
   let silentSince = 0;
+  let silentAt = 0;
   const watch = createWatch(silenceMs, (lateBefore) => {
     if (owed > 0 && silentSince < lateBefore && current) dropClient(current, silenceError);
     return owed > 0;
@@ -97,13 +99,18 @@ export function createLink(options: LinkOptions) {
   }
 
   function begin(): void {
-    if (owed++ === 0) silentSince = watch.tick;
+    if (owed++ === 0) hear();
     watch.start();
   }
 
   function answered(): void {
     owed--;
+    hear();
+  }
+
+  function hear(): void {
     silentSince = watch.tick;
+    silentAt = performance.now();
   }
 
   async function ask<T>(during: string, question: (client: RedisClient) => Promise<T>): Promise<T> {
@@ -159,7 +166,8 @@ export function createLink(options: LinkOptions) {
       const client = current;
       current = null;
       if (!client) return;
-      const late = setTimeout(discard, closeTimeoutMs, client);
+      const leftMs = silentAt + closeTimeoutMs - performance.now();
+      const late = setTimeout(discard, Math.max(leastTimeoutMs, leftMs), client);
       await client.close().catch(() => discard(client));
       clearTimeout(late);
     },

@@ -1,10 +1,12 @@
 /** A connection that breaks while it is new: between the handshake of the driver and the first answer to us. */
 
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import { redis } from '../../../local/backends/redis/index.ts';
 import { type Fate, type Fault, type Network, startNetwork } from '../../kit/network.ts';
 import { freshRedis } from './database.ts';
+import { startRedis } from './server.ts';
 
 let network: Network;
 let fate: Fate | null = null;
@@ -51,8 +53,23 @@ describe('a connection that breaks while it is greeted', () => {
   });
 });
 
-describe('a backend that is closed while a silent server owes it the greeting', () => {
-  it('neither waits for it nor lets its callers wait', { timeout: 20_000 }, async () => {
+describe('a backend that is closed while its server is silent', () => {
+  it('waits no longer for answers that are owed for a second', async () => {
+    const server = await startRedis();
+    const backend = redis({ url: server.url, silenceMs: 600_000 });
+    const fetching = backend.fetch({ queues: ['default'], max: 1, leaseMs: 60_000, waitMs: 60_000 });
+    await ask(backend);
+    server.signal('SIGSTOP');
+    const asked = ask(backend).catch((error: unknown) => error);
+    await delay(1_500); // the silence itself
+    const closed = backend.close().then(() => 'closed');
+    expect(await Promise.race([closed, delay(800, 'waits')])).toBe('closed');
+    expect(await asked).toMatchObject({ code: 'BACKEND' });
+    expect(await fetching).toEqual([]);
+    await server.remove();
+  });
+
+  it('neither waits for a greeting nor lets its callers wait for one', { timeout: 20_000 }, async () => {
     fate = { fault: 'drop', afterBytes: 0 };
     const backend = open(600_000);
     const asked = ask(backend).catch((error: unknown) => error);
