@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
-export { within } from '../core/base/clock.ts';
+export { within } from '../core/base/within.ts';
 
 /** For `ms`, or until the signal aborts. */
 export const pause = (ms: number, signal: AbortSignal): Promise<void> =>

@@ -5,7 +5,7 @@ import type { HandlerContext } from '../app/job.ts';
 import { config } from '../base/errors.ts';
 import type { SqlTransaction } from '../contract/queue.ts';
 import type { JobContext } from '../envelope/envelope.ts';
-import { insideIsolate, runIsolated } from '../sandbox/run-isolated.ts';
+import { insideIsolate } from '../sandbox/inside.ts';
 import { factsOf } from './announce.ts';
 import type { Admitted, Maybe, Verdict } from './attempt.ts';
 import { endInTime } from './deadline.ts';
@@ -13,6 +13,8 @@ import { type Output, outputOf } from './output.ts';
 import { progressOf } from './progress.ts';
 import { abortReason, type Run } from './run.ts';
 import { afterFailure, lostLease, rejected, release } from './verdict.ts';
+
+const isolates = () => import('../sandbox/run-isolated.ts');
 
 /** Never throws or rejects. Settles when the handler ends or the run is ended from outside, whichever is first. */
 export function execute(it: Admitted): Maybe<Verdict> {
@@ -23,7 +25,9 @@ export function execute(it: Admitted): Maybe<Verdict> {
     const isolation = insideIsolate() ? null : job.isolation;
     // The payload as it travelled: a schema's output may be something that cannot cross to another thread.
     const returned = isolation
-      ? runIsolated(app, job, isolation, it.envelope.payload, ctx, () => mayBegin(it))
+      ? isolates().then(({ runIsolated }) =>
+          runIsolated(app, job, isolation, it.envelope.payload, ctx, () => mayBegin(it)),
+        )
       : runInContext(it, ctx);
     if (!isThenable(returned)) return acked(it, outputOf(returned));
     // Not an async function: that would keep half as much memory again for each job.

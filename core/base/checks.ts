@@ -6,9 +6,6 @@ export const namePattern = /^[A-Za-z0-9._-]{1,128}$/;
 /** `test` alone would take a missing name for the text "undefined". */
 export const isName = (name: unknown): name is string => typeof name === 'string' && namePattern.test(name);
 
-/** Text that every queue and store can keep as it is: without half a surrogate pair, which UTF-8 has not, and without U+0000. */
-export const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
-
 export function checkQueue(queue: string): void {
   if (!isName(queue)) throw config(`A queue's name must match ${namePattern}, got ${shown(queue)}.`);
 }

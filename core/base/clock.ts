@@ -29,13 +29,6 @@ export const systemClock: Clock = {
   },
 };
 
-/** What `work` gives, or what `late` gives or throws when that takes longer; `work` is then left to itself. */
-export async function within<T>(clock: Clock, ms: number, work: Promise<T>, late: () => T): Promise<T> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const cancel = clock.after(ms, resolve);
-  return Promise.race([work, promise.then(late)]).finally(cancel);
-}
-
 /**
  * UUID version 7 (RFC 9562 §5.7): sortable by creation time, so an index on ids grows at its end.
  * 74 of its bits are random.

@@ -3,9 +3,8 @@
  * `docs/envelope.md` specifies it byte by byte.
  */
 
-import { isStorable } from '../base/checks.ts';
 import { LongshoreError, shown } from '../base/errors.ts';
-import { assertJson, quoted } from '../base/json.ts';
+import { assertJson, isStorable } from '../base/json.ts';
 import { type KeyRing, kidPattern } from './signing.ts';
 
 export interface JobContext {
@@ -58,23 +57,6 @@ const signatureLength = 75;
 const beforeSignature = ',"_sig":"';
 const hex64 = /^[0-9a-f]{64}$/;
 const beforeKid = ',"kid":"';
-
-/** The text that travels. Callers have checked the payload with `assertJson`. */
-export function writeEnvelope(envelope: Envelope, ring: KeyRing): string {
-  const { v, job, payload, queue, priority, maxRetries, attempts, name, identifier } = envelope;
-  const { idempotencyKey, schedule, issuedAt, expiresAt, context, claim } = envelope;
-  // Member by member: their order is part of the format, the order of the caller's object is not.
-  const signed =
-    `{"v":${v},"job":${quoted(job)}${payload === undefined ? '' : `,"payload":${JSON.stringify(payload)}`}` +
-    `,"queue":${quoted(queue)},"priority":${priority},"maxRetries":${maxRetries},"attempts":${attempts}` +
-    `,"name":${textOrNull(name)},"identifier":${JSON.stringify(identifier)}` +
-    `,"idempotencyKey":${textOrNull(idempotencyKey)},"schedule":${schedule},"issuedAt":${issuedAt}` +
-    `,"expiresAt":${expiresAt},"context":${context === null ? 'null' : JSON.stringify(context)}` +
-    `${claim ? `,"claim":${JSON.stringify(claim)}` : ''},"kid":${quoted(ring.kid)}`;
-  return `${signed},"_sig":"${ring.sign(signed)}"}`;
-}
-
-const textOrNull = (text: string | null): string => (text === null ? 'null' : JSON.stringify(text));
 
 export interface ReadOptions {
   readonly ring: KeyRing;
@@ -148,31 +130,38 @@ const isOffloadedOrNull = (x: unknown): boolean => {
 /** No path leads out of the place where payloads are kept. */
 const payloadKey = /^(?!\.)[A-Za-z0-9._-]{1,160}$/;
 
-interface Member {
-  readonly name: keyof Envelope;
+interface Kind {
   readonly holds: (x: unknown) => boolean;
   readonly expected: string;
 }
 
-const shape: readonly Member[] = [
-  { name: 'v', holds: (x) => x === 1, expected: '1' },
-  { name: 'job', holds: isText, expected: 'a non-empty string' },
-  { name: 'queue', holds: isText, expected: 'a non-empty string' },
-  { name: 'priority', holds: (x) => isCount(x) && (x as number) <= 9, expected: 'an integer from 0 to 9' },
-  { name: 'maxRetries', holds: isCount, expected: 'an integer of 0 or more' },
-  { name: 'attempts', holds: isCount, expected: 'an integer of 0 or more' },
-  { name: 'identifier', holds: isText, expected: 'a non-empty string' },
-  { name: 'issuedAt', holds: isCount, expected: 'epoch milliseconds' },
-  { name: 'name', holds: isTextOrNull, expected: 'a string or null' },
-  { name: 'idempotencyKey', holds: isTextOrNull, expected: 'a string or null' },
-  { name: 'schedule', holds: isCountOrNull, expected: 'epoch milliseconds or null' },
-  { name: 'expiresAt', holds: isCountOrNull, expected: 'epoch milliseconds or null' },
-  {
-    name: 'context',
-    holds: isContextOrNull,
-    expected: 'null or an object whose members are strings of at most 256 characters',
-  },
-  { name: 'claim', holds: isOffloadedOrNull, expected: 'null or { key, bytes, sha256 }' },
+const text: Kind = { holds: isText, expected: 'a non-empty string' };
+const textOrNull: Kind = { holds: isTextOrNull, expected: 'a string or null' };
+const count: Kind = { holds: isCount, expected: 'an integer of 0 or more' };
+const time: Kind = { holds: isCount, expected: 'epoch milliseconds' };
+const timeOrNull: Kind = { holds: isCountOrNull, expected: 'epoch milliseconds or null' };
+
+const shape: readonly (readonly [name: keyof Envelope, kind: Kind])[] = [
+  ['v', { holds: (x) => x === 1, expected: '1' }],
+  ['job', text],
+  ['queue', text],
+  ['priority', { holds: (x) => isCount(x) && (x as number) <= 9, expected: 'an integer from 0 to 9' }],
+  ['maxRetries', count],
+  ['attempts', count],
+  ['identifier', text],
+  ['issuedAt', time],
+  ['name', textOrNull],
+  ['idempotencyKey', textOrNull],
+  ['schedule', timeOrNull],
+  ['expiresAt', timeOrNull],
+  [
+    'context',
+    {
+      holds: isContextOrNull,
+      expected: 'null or an object whose members are strings of at most 256 characters',
+    },
+  ],
+  ['claim', { holds: isOffloadedOrNull, expected: 'null or { key, bytes, sha256 }' }],
 ];
 
 function checkShape(data: unknown): Envelope {
@@ -182,7 +171,7 @@ function checkShape(data: unknown): Envelope {
   const envelope = data as Record<keyof Envelope, unknown>;
   // By index: an iterator makes an object per member, for each job that a worker reads.
   for (let i = 0; i < shape.length; i++) {
-    const { name, holds, expected } = shape[i]!;
+    const [name, { holds, expected }] = shape[i]!;
     if (!holds(envelope[name])) {
       throw new LongshoreError(
         'ENVELOPE',

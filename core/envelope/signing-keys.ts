@@ -25,7 +25,7 @@ export function signingFromEnv(env: Env, folder: string, onDevelopmentKey: (path
   if (text) return keyRing(parseSigningKeys(text));
   const mark = env.NODE_ENV === 'production' ? 'NODE_ENV=production' : cloudMarks.find((name) => env[name]);
   if (mark || text === '') {
-    const where = mark ? `production (${mark})` : 'LONGSHORE_SIGNING_KEYS, which is set';
+    const where = mark ? `production (${mark})` : 'LONGSHORE_SIGNING_KEYS';
     throw config(
       `Expected signing keys in ${where}, got none. Set LONGSHORE_SIGNING_KEYS to kid:base64, made with \`openssl rand -base64 32\`.`,
     );
@@ -90,9 +90,7 @@ function readKey(path: string): string {
   const user = process.getuid?.() ?? null; // Windows has neither users nor modes of this kind
   const isOurs = user === null || (file.uid === user && (file.mode & 0o077) === 0);
   if (file.isFile() && isOurs) return readFileSync(path, 'utf8');
-  const got = file.isFile()
-    ? `mode ${(file.mode & 0o777).toString(8)} of user ${file.uid}: others could sign jobs with it`
-    : 'something else';
+  const got = `${file.isFile() ? 'a file' : 'something else'} of mode ${(file.mode & 0o777).toString(8)} and user ${file.uid}`;
   throw config(
     `Expected the development key ${path} to be a file that only user ${user} can read, got ${got}. Delete it for a new key, or set LONGSHORE_SIGNING_KEYS.`,
   );

@@ -2,8 +2,9 @@
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { App } from '../app/app.ts';
-import { isStorable, namePattern } from '../base/checks.ts';
+import { namePattern } from '../base/checks.ts';
 import { config, LongshoreError, shown } from '../base/errors.ts';
+import { isStorable } from '../base/json.ts';
 import { Refusal } from './problem.ts';
 
 export interface ApiKey {

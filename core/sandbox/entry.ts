@@ -10,9 +10,9 @@ import { outputOf } from '../attempt/output.ts';
 import { config, LongshoreError } from '../base/errors.ts';
 import { toError } from '../base/failure.ts';
 import { assertJson } from '../base/json.ts';
+import { markIsolate } from './inside.ts';
 import { type FromIsolate, packError, type Question, type ToIsolate, unpackError } from './messages.ts';
 import { createReporter, type Progress } from './progress.ts';
-import { markIsolate } from './run-isolated.ts';
 
 markIsolate();
 

@@ -1,6 +1,7 @@
 /** What goes on while the jobs of one call of a function run: their deadline, and what watch-runs.ts does. */
 
 import type { Run } from '../attempt/run.ts';
+import type { RenewOptions } from '../worker/renew-leases.ts';
 import { type WatchOptions, watchRuns } from '../worker/watch-runs.ts';
 
 export interface Invocation extends Pick<WatchOptions, 'client' | 'settler' | 'leaseMs' | 'failed'> {
@@ -16,6 +17,7 @@ export function startMaintenance({ endAt, ...invocation }: Invocation): { stop()
   const watch = watchRuns({
     ...invocation,
     held: () => [...running],
+    renewing,
     cancelPollMs,
     lose: (run) => run.end('lease-lost'),
   });
@@ -24,4 +26,13 @@ export function startMaintenance({ endAt, ...invocation }: Invocation): { stop()
     for (const run of running) run.end('timeout');
   });
   return watch;
+}
+
+/** Loaded where leases may end before their jobs, which is rare in functions. */
+function renewing(options: RenewOptions, leaseMs: number): () => Promise<void> {
+  let renew: (() => Promise<void>) | null = null;
+  return async () => {
+    renew ??= (await import('../worker/renew-leases.ts')).renewing(options, leaseMs);
+    await renew();
+  };
 }

@@ -2,6 +2,7 @@
 
 import { hostname } from 'node:os';
 import type { Run } from '../attempt/run.ts';
+import { renewing } from './renew-leases.ts';
 import type { WorkerState } from './state.ts';
 import { watchRuns } from './watch-runs.ts';
 
@@ -34,6 +35,7 @@ export function startMaintenance(state: WorkerState): { stop(): void } {
     running,
     held: () => [...running, ...state.ended, ...state.buffer],
     leaseMs: settings.renew ? leaseMs : null,
+    renewing,
     cancelPollMs,
     lose,
     failed: state.failed,

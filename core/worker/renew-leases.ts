@@ -4,8 +4,8 @@
  */
 
 import type { Run } from '../attempt/run.ts';
-import { within } from '../base/clock.ts';
 import { LongshoreError } from '../base/errors.ts';
+import { within } from '../base/within.ts';
 import type { JobSettler } from '../contract/queue.ts';
 import type { Client } from '../enqueue/client.ts';
 import { forEach } from '../kit/parallel.ts';

@@ -1,19 +1,20 @@
 /** What must go on while jobs run, in a worker and in a function: their leases are renewed, and cancels reach them. */
 
 import type { Run } from '../attempt/run.ts';
-import { type RenewOptions, renewing } from './renew-leases.ts';
+import type { RenewOptions, renewing } from './renew-leases.ts';
 
 export interface WatchOptions extends RenewOptions {
   /** Their handlers are at work. */
   readonly running: Iterable<Run>;
   /** `null`: the leases outlast their jobs. */
   readonly leaseMs: number | null;
+  readonly renewing: typeof renewing;
   /** A job that is cancelled while it runs is ended within this. */
   readonly cancelPollMs: number;
 }
 
 export function watchRuns(options: WatchOptions) {
-  const { client, running, leaseMs, cancelPollMs } = options;
+  const { client, running, leaseMs, renewing, cancelPollMs } = options;
   const { stores, app } = client;
   const timers = new Set<() => void>();
 

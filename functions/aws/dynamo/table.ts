@@ -16,7 +16,6 @@ export const indexName = 'shelves';
 /** Names of stored attributes: existing tables and templates have them. */
 export const partitionKey = 'shelf';
 export const sortKey = 'place';
-export const partitionsPerStatus = 8;
 /** Attributes that narrow a list before items are read. */
 const indexed = ['queue', 'job', 'finishedAt', 'guardedUntil'];
 
@@ -47,10 +46,3 @@ export function dynamoTable(name: string) {
 }
 
 const key = (AttributeName: string, KeyType: 'HASH' | 'RANGE') => ({ AttributeName, KeyType });
-
-/** Sorts as text as the moment sorts as a number. */
-export const sortKeyOf = (at: number, id = ''): string =>
-  `${String(Math.max(0, at)).padStart(16, '0')}#${id}`;
-
-/** DynamoDB wants whole seconds. Rounded up, so that nothing expires early. */
-export const expiry = (at: number): number => Math.ceil(at / 1000);

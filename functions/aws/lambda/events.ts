@@ -1,6 +1,5 @@
 /** What Lambda passes to a function and expects from it, as far as Longshore uses it. */
 
-import { config, shown } from '../../../core/base/errors.ts';
 import { type Delivery, deliveryFrom } from '../sqs/message.ts';
 
 export interface SqsRecord {
@@ -49,14 +48,10 @@ export interface HttpResult {
   readonly isBase64Encoded: boolean;
 }
 
-/** Throws `CONFIG` for what is not an event of SQS. */
-export function recordsOf(event: unknown): readonly SqsRecord[] {
+/** `null`: it is not an event of SQS. */
+export function recordsOf(event: unknown): readonly SqsRecord[] | null {
   const { Records: records } = (event ?? {}) as Partial<SqsEvent>;
-  if (Array.isArray(records) && records.every(isSqsRecord)) return records;
-  const source = Array.isArray(records) ? `records from ${shown(records[0]?.eventSource)}` : shown(event);
-  throw config(
-    `Expected an event of SQS, got ${source}. Give this function an SQS queue as its event source.`,
-  );
+  return Array.isArray(records) && records.every(isSqsRecord) ? records : null;
 }
 
 const isSqsRecord = (record: Partial<SqsRecord> | null): boolean =>

@@ -4,7 +4,6 @@
  */
 
 import type { Run } from '../../../core/attempt/run.ts';
-import { config, shown } from '../../../core/base/errors.ts';
 import { backendError } from '../../../core/base/failure.ts';
 import type { Client } from '../../../core/enqueue/client.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
@@ -40,8 +39,9 @@ export function createWorker(client: Client, backend: SqsBackend, options: Worke
   return async (event, context) => {
     const startedAt = clock.now();
     const records = recordsOf(event);
-    const received = deliveriesOf(backend, records);
-    const deadlineAt = startedAt + remainingMs(context, marginMs);
+    if (!records) throw (await refusals()).notOfSqs(event);
+    const received = await deliveriesOf(backend, records);
+    const deadlineAt = startedAt + (await remainingMs(context, marginMs));
     const endAt = deadlineAt - marginMs;
     const answerAt = deadlineAt - marginMs * answerPart;
     const expiresAt = visibilityMs === undefined ? deadlineAt : startedAt + visibilityMs;
@@ -117,15 +117,13 @@ export function createWorker(client: Client, backend: SqsBackend, options: Worke
   };
 }
 
-/** Throws `CONFIG` for a function that leaves its jobs no time: its messages would go round for ever. */
-function remainingMs(context: LambdaContext, marginMs: number): number {
+const refusals = () => import('./refusals.ts');
+
+/** Throws `CONFIG` for a function that leaves its jobs no time. */
+async function remainingMs(context: LambdaContext, marginMs: number): Promise<number> {
   const ms: unknown = context?.getRemainingTimeInMillis?.();
   if (typeof ms === 'number' && ms > marginMs) return ms;
-  throw config(
-    typeof ms === 'number'
-      ? `Expected the function to have more time than marginMs (${marginMs}), got ${ms} ms. Give it a longer timeout, or lambda() a smaller marginMs.`
-      : `Expected Lambda's context with getRemainingTimeInMillis(), got ${shown(context)}. Pass on both parameters of the handler.`,
-  );
+  throw (await refusals()).noTime(context, ms, marginMs);
 }
 
 /** Items of a FIFO group run one after the other. On other queues each item is a group of its own. */
@@ -135,15 +133,11 @@ function groupsOf(items: readonly Item[], fifo: boolean): Item[][] {
 }
 
 /** By queue. Throws `CONFIG` for a queue that sqs() was not given. */
-function deliveriesOf({ queues }: SqsBackend, records: readonly SqsRecord[]): Map<QueueAddress, Delivery[]> {
+async function deliveriesOf({ queues }: SqsBackend, records: readonly SqsRecord[]) {
   const deliveries = new Map<QueueAddress, Delivery[]>();
   for (const [arn, group] of Map.groupBy(records, ({ eventSourceARN }) => eventSourceARN)) {
     const address = addressOfArn(queues, arn);
-    if (!address) {
-      throw config(
-        `Expected messages of a queue that sqs() was given, got some of ${arn}. Add its URL to queues.`,
-      );
-    }
+    if (!address) throw (await refusals()).notOurs(arn);
     deliveries.set(address, [...(deliveries.get(address) ?? []), ...group.map(deliveryOf)]);
   }
   return deliveries;

@@ -8,7 +8,7 @@ import { type Attributes, attributeNames, type ReceivedMessage, systemAttributeN
 import type { EntryFailure, Numbered } from './batches.ts';
 import type { ConnectionOptions } from './options.ts';
 
-interface SendEntry {
+export interface SendEntry {
   readonly MessageBody: string;
   readonly MessageAttributes: Attributes;
   readonly DelaySeconds?: number;
@@ -16,16 +16,16 @@ interface SendEntry {
   readonly MessageDeduplicationId?: string;
 }
 
-interface DeleteEntry {
+export interface DeleteEntry {
   readonly ReceiptHandle: string;
 }
 
-interface HideEntry extends DeleteEntry {
+export interface HideEntry extends DeleteEntry {
   /** Seconds from now; 0 = release. */
   readonly VisibilityTimeout: number;
 }
 
-interface ReceiveRequest {
+export interface ReceiveRequest {
   readonly QueueUrl: string;
   readonly MaxNumberOfMessages: number;
   readonly VisibilityTimeout: number;

@@ -6,7 +6,7 @@ import type { Reply } from './replies.ts';
 import { type JobStats, jobStatsOf, type TubeStats, tubeStatsOf, tubesOf } from './stats.ts';
 
 /** For commands that work on the tube in use, and those that bring a body. */
-interface More {
+export interface More {
   readonly tube?: string;
   readonly body?: string | Uint8Array;
 }

@@ -1,7 +1,7 @@
 /** Reads and writes the texts that Redis keeps of a job. jobs.lua describes them. */
 
 import { LongshoreError } from '../../../core/base/errors.ts';
-import { quoted } from '../../../core/base/json.ts';
+import { quoted } from '../../../core/base/quoted.ts';
 import type { DeadLetter, PeekedMessage } from '../../../core/contract/admin.ts';
 import type { AbandonReason, AttemptReport, JobStatus } from '../../../core/contract/outcome.ts';
 import type { OutgoingMessage } from '../../../core/contract/queue.ts';

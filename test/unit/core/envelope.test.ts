@@ -5,8 +5,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Envelope, readEnvelope, writeEnvelope } from '../../../core/envelope/envelope.ts';
+import { type Envelope, readEnvelope } from '../../../core/envelope/envelope.ts';
 import { type KeyRing, keyRing } from '../../../core/envelope/signing.ts';
+import { writeEnvelope } from '../../../core/envelope/write-envelope.ts';
 import { refusal } from './kit.ts';
 
 interface Key {

@@ -150,7 +150,7 @@ describe('a development key', () => {
     signingFromEnv({}, folder, () => {});
     chmodSync(path(), mode);
     expect(await refusalText(() => signingFromEnv({}, folder, never))).toBe(
-      refusedKey(`mode ${mode.toString(8)} of user ${process.getuid!()}: others could sign jobs with it`),
+      refusedKey(`a file of mode ${mode.toString(8)} and user ${process.getuid!()}`),
     );
   });
 
@@ -159,13 +159,15 @@ describe('a development key', () => {
     const mine = process.getuid!();
     vi.spyOn(process, 'getuid').mockReturnValue(mine + 1);
     expect(await refusalText(() => signingFromEnv({}, folder, never))).toBe(
-      refusedKey(`mode 600 of user ${mine}: others could sign jobs with it`),
+      refusedKey(`a file of mode 600 and user ${mine}`),
     );
   });
 
   it('in whose place there is a folder is a clear refusal', async () => {
     mkdirSync(path(), { recursive: true });
-    expect(await refusalText(() => signingFromEnv({}, folder, never))).toBe(refusedKey('something else'));
+    expect(await refusalText(() => signingFromEnv({}, folder, never))).toBe(
+      refusedKey(`something else of mode 755 and user ${process.getuid!()}`),
+    );
   });
 
   it('that is damaged is a refusal that tells nothing of it', async () => {

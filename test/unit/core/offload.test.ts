@@ -1,7 +1,8 @@
 /** What an envelope says of a payload that is kept elsewhere; test/testing/laws/payload-store.ts has the rest. */
 
 import { describe, expect, it } from 'vitest';
-import { readEnvelope, writeEnvelope } from '../../../core/envelope/envelope.ts';
+import { readEnvelope } from '../../../core/envelope/envelope.ts';
+import { writeEnvelope } from '../../../core/envelope/write-envelope.ts';
 import { bench, job, ring, startMs } from './kit.ts';
 
 const plain = {

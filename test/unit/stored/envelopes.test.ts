@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readEnvelope, writeEnvelope } from '../../../core/envelope/envelope.ts';
+import { readEnvelope } from '../../../core/envelope/envelope.ts';
+import { writeEnvelope } from '../../../core/envelope/write-envelope.ts';
 import { connect, startWorker } from '../../../core/index.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { clockAt, payloadsIn, storedApp, storedAt } from '../../kit/stored/app.ts';
