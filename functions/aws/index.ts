@@ -11,6 +11,7 @@ import type { HttpResult } from './lambda/events.ts';
 import { checkWorkerOptions, type Worker, type WorkerOptions } from './lambda/options.ts';
 import type { SqsBackend } from './sqs/index.ts';
 
+export { type Foreign, type ForeignRule, foreign } from '../../core/app/foreign.ts';
 export type { ScheduleResult } from '../../core/serverless/schedule.ts';
 export { createDynamoTable, dynamoStore, dynamoTable } from './dynamo/index.ts';
 export type * from './lambda/events.ts';

@@ -1,5 +1,6 @@
 /** Makes leases of deliveries, of a receive call or of a Lambda event. */
 
+import type { Foreign } from '../../../core/app/foreign.ts';
 import type { JobLease } from '../../../core/contract/queue.ts';
 import type { Connection } from './connection.ts';
 import { leaseFrom } from './leases.ts';
@@ -24,7 +25,7 @@ const longestInLambdaMs = 3_600_000;
 
 /** @param refunds `null` where no queue is FIFO */
 export function createAcceptor(
-  { clock }: Connection,
+  { clock, foreign }: Connection,
   settler: () => Promise<Settler>,
   refunds: (() => Promise<RefundedDeliveries>) | null,
 ) {
@@ -40,7 +41,7 @@ export function createAcceptor(
       const leases: { delivery: Delivery; lease: JobLease }[] = [];
       const early: { delivery: Delivery; lease: JobLease; notBefore: number }[] = [];
       const failed: { delivery: Delivery; error: unknown }[] = [];
-      for (const delivery of deliveries) {
+      for (const delivery of deliveries.map((one) => asJob(foreign[address.name], address.name, one))) {
         try {
           const counts = fifo && delivery.receiveCount > 1 ? await refunds?.() : null;
           const refunded = (await counts?.of(delivery.messageId)) ?? 0;
@@ -69,4 +70,12 @@ export function createAcceptor(
       }
     },
   };
+}
+
+/** A message of another program that the queue's rule takes, as the job it stands for. */
+function asJob(rule: Foreign | undefined, queue: string, delivery: Delivery): Delivery {
+  const { messageId, body } = delivery;
+  const made = rule?.({ queue, messageId, body });
+  if (!made) return delivery;
+  return { ...delivery, body: made.body, attributes: { 'longshore.id': made.id, 'longshore.job': made.job } };
 }

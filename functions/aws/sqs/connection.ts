@@ -10,8 +10,9 @@ import type { Scheduler } from './scheduler.ts';
 export type Connection = ReturnType<typeof createConnection>;
 
 export function createConnection(options: ConnectionOptions) {
-  const { clock = systemClock, keys } = options;
+  const { clock = systemClock, keys, foreign = {} } = options;
   const queues = resolveQueues(options);
+  for (const name of Object.keys(foreign)) queues.of(name); // throws for a queue that is not configured
   for (const address of queues.all()) checkKeys(address);
   const { roleArn } = options.scheduler ?? {};
   if (options.scheduler && !/^arn:[\w-]+:iam::\d{12}:role\/./.test(String(roleArn))) {
@@ -38,6 +39,7 @@ export function createConnection(options: ConnectionOptions) {
     ...service,
     clock,
     queues,
+    foreign,
     /** Throws `CONFIG` for a queue that is not known. */
     addressOf: (queue: string): QueueAddress => checkKeys(queues.of(queue)),
     /** `null`: none is configured. */

@@ -1,3 +1,4 @@
+import type { Foreign } from '../../../core/app/foreign.ts';
 import type { Clock } from '../../../core/base/clock.ts';
 import type { KeyStore } from '../../../core/contract/store.ts';
 import type { SdkClient } from '../sdk-client.ts';
@@ -25,6 +26,8 @@ export interface ConnectionOptions extends QueueOptions {
   readonly keys?: KeyStore;
   /** Delays over 15 minutes by EventBridge Scheduler. @default messages that go round every 15 minutes */
   readonly scheduler?: SchedulerOptions;
+  /** By queue: messages of other programs that are jobs here, by the rules of `foreign()`. @default they are rejected */
+  readonly foreign?: Readonly<Record<string, Foreign>>;
   readonly clock?: Clock;
 }
 
