@@ -32,7 +32,7 @@ export interface ReceiveRequest {
   readonly WaitTimeSeconds: number;
 }
 
-type QueueAttribute =
+export type QueueAttribute =
   | 'QueueArn'
   | 'RedrivePolicy'
   | 'ApproximateNumberOfMessages'
