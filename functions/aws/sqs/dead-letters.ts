@@ -141,7 +141,9 @@ async function resend(connection: Connection, chosen: readonly Found[]): Promise
   const sent: Found[] = [];
   for (const [address, group] of Map.groupBy(chosen, (one) => laneOf(connection, one))) {
     const messages = group.map(({ deadLetter: { id, job, body }, delivery }) => {
-      const tags = { id, job, group: delivery.group, attempts: 0, notBefore: null };
+      // One that SQS moved itself, or that an earlier version wrote, is in its group still.
+      const group = delivery.attributes['longshore.group'] ?? delivery.group;
+      const tags = { id, job, group, attempts: 0, notBefore: null };
       return { ...messageOf(body, tags, now), dedupId: `${delivery.messageId}-retry` };
     });
     const failures = await connection.call(`sending dead letters back to queue "${address.name}"`, () =>

@@ -19,6 +19,7 @@ export function deadMessage(lease: JobLease, receipt: Receipt, why: Abandon, now
     'longshore.reason': why.reason,
     'longshore.attempt': String(lease.attempt),
     'longshore.diedAt': String(now),
+    'longshore.group': group ?? '',
   };
   const error = { 'longshore.error': cutText(why.error, longestError) };
   return {
@@ -26,7 +27,8 @@ export function deadMessage(lease: JobLease, receipt: Receipt, why: Abandon, now
     attributes: largestThatFits(lease.body, [{ ...facts, ...error }, facts, {}]),
     delaySeconds: 0,
     dueAt: null,
-    group,
+    // Each in a group of its own: while one is looked at, a FIFO queue would show no more than ten of its group.
+    group: null,
     // A message that dies again after a retry is another dead letter.
     dedupId: `${messageId}-${lease.attempt}`.slice(-128),
   };

@@ -212,6 +212,21 @@ describe('FIFO queues', () => {
     }
   });
 
+  it('show all dead letters of a group, and take them back into it', async () => {
+    const t = await bench({ fifo: true });
+    const sent = Array.from({ length: 12 }, () => t.message({ group: 'customer 7' }));
+    await t.backend.enqueue(sent);
+    for (let i = 0; i < 12; i++) {
+      const [lease] = await t.fetch();
+      await t.backend.abandon(lease!, { reason: 'permanent', error: 'HANDLER: no' });
+    }
+    const ids = sent.map(({ id }) => id).sort();
+    const listed = await t.backend.admin.deadLetters.list({});
+    expect(listed.map(({ id }) => id).sort()).toEqual(ids);
+    expect(await t.backend.admin.deadLetters.retry(ids)).toBe(12);
+    expect(await t.fetch(10)).toHaveLength(1);
+  });
+
   it('need keys', () => {
     const queues = { mail: 'https://sqs.eu-central-1.amazonaws.com/123456789012/mail.fifo' };
     expect(() => sqs({ queues })).toThrow(/FIFO queue "mail" needs keys/);
