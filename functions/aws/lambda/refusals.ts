@@ -18,10 +18,8 @@ export function notOurs(arn: string): LongshoreError {
 }
 
 /** A function that leaves its jobs no time: its messages would go round for ever. */
-export function noTime(context: unknown, ms: unknown, marginMs: number): LongshoreError {
+export function noTime(got: unknown, marginMs: number): LongshoreError {
   return config(
-    typeof ms === 'number'
-      ? `Expected the function to have more time than marginMs (${marginMs}), got ${ms} ms. Give it a longer timeout, or lambda() a smaller marginMs.`
-      : `Expected Lambda's context with getRemainingTimeInMillis(), got ${shown(context)}. Pass on both parameters of the handler.`,
+    `Expected Lambda's context to leave more time than marginMs (${marginMs}), got ${shown(got)}. Give the function a longer timeout, lambda() a smaller marginMs, and the worker both parameters.`,
   );
 }

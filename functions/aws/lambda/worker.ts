@@ -102,7 +102,7 @@ export function createWorker(client: Client, backend: SqsBackend, options: Worke
     let stopWaiting = () => {};
     const tooLate = new Promise<void>((resolve) => {
       stopWaiting = clock.after(answerAt - clock.now(), () => {
-        failed('settling', new Error('The function had to answer before all its messages were settled.'));
+        failed('settling', new Error('The function has to answer before all is settled.'));
         resolve();
       });
     });
@@ -123,7 +123,7 @@ const refusals = () => import('./refusals.ts');
 async function remainingMs(context: LambdaContext, marginMs: number): Promise<number> {
   const ms: unknown = context?.getRemainingTimeInMillis?.();
   if (typeof ms === 'number' && ms > marginMs) return ms;
-  throw (await refusals()).noTime(context, ms, marginMs);
+  throw (await refusals()).noTime(ms, marginMs);
 }
 
 /** Items of a FIFO group run one after the other. On other queues each item is a group of its own. */
