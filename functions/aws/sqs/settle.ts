@@ -1,5 +1,6 @@
 /** How leases end. Each verb first takes the lease from the lease table, and puts it back when SQS cannot be reached. */
 
+import { toError } from '../../../core/base/failure.ts';
 import type { JobLease, JobSettler } from '../../../core/contract/queue.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import type { Failure } from './batches.ts';
@@ -64,17 +65,22 @@ export function createSettler(
   function sendOn(replaced: readonly Replaced[]): Promise<boolean[]> {
     const how = new Map(replaced.map((one) => [one.lease, one]));
     return settle([...how.keys()], async (mine) => {
-      const failures = new Map<JobLease, Failure>();
+      const failures = new Map<JobLease, Error>();
       for (const [address, group] of Map.groupBy(mine, addressOf)) {
         const copies = group.map((lease) => {
           const { attempts, notBefore } = how.get(lease)!;
           return messageOf(lease.body, { ...receiptOf(lease), attempts, notBefore }, clock.now());
         });
         const during = `sending back to queue "${address.name}"`;
-        const answers = await call(during, () => dispatch(connection, address, copies));
-        for (const [i, failure] of answers.entries()) if (failure) failures.set(group[i]!, failure);
-        if (failures.size === mine.length) throw failedEntry(during, answers[0]!);
+        try {
+          const answers = await call(during, () => dispatch(connection, address, copies));
+          for (const [i, failure] of answers.entries())
+            if (failure) failures.set(group[i]!, failedEntry(during, failure));
+        } catch (error) {
+          for (const lease of group) failures.set(lease, toError(error)); // those of other queues may be on their way
+        }
       }
+      if (failures.size === mine.length) throw failures.get(mine[0]!);
       for (const lease of failures.keys()) table.untake(lease);
       await drop(mine.filter((lease) => !failures.has(lease)));
       return mine.map((lease) => !failures.has(lease));

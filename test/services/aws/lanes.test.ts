@@ -142,6 +142,21 @@ describe('a worker', () => {
     expect(await t.fetch(10)).toEqual([]);
   });
 
+  it('gives back what it can where a lane is gone, and keeps the right to settle the rest', async () => {
+    const t = await open();
+    await t.backend.enqueue([t.message({ priority: 2 }), t.message({ priority: 5 })]);
+    const leases = await t.fetch(10);
+    const urgent = leases.findIndex(({ token }) => JSON.parse(token).lane === 'high');
+    await endpoint.deleteQueue(urls.shift()!);
+    const released = await t.backend.release(leases);
+    expect(released).toEqual(leases.map((_, i) => i !== urgent));
+    await expect(t.backend.release([leases[urgent]!])).rejects.toMatchObject({ code: 'CONFIG' });
+    const rest = sqs({ queues: { mail: t.url }, client: endpoint.client, clock: t.time.clock });
+    const request = { queues: ['mail'], max: 10, leaseMs: 60_000, waitMs: 0 };
+    expect(await rest.fetch(request)).toMatchObject([{ attempt: 1 }]);
+    await rest.close();
+  });
+
   it('has the dead letters of all lanes in one queue, and retries them where they came from', async () => {
     const t = await open();
     const sent = [2, 5, 8].map((priority) => t.message({ priority }));
