@@ -1,5 +1,6 @@
 /** Sends messages of the app to their queues. */
 
+import { priorities } from '../../../core/app/options.ts';
 import type { JobSender, OutgoingMessage, SendResult } from '../../../core/contract/queue.ts';
 import { tooLarge } from '../../../core/kit/body-limit.ts';
 import { sendPerQueue } from '../../../core/kit/per-queue.ts';
@@ -8,7 +9,23 @@ import { serviceBusError } from './errors.ts';
 import { busMessage } from './message.ts';
 import type { QueueAddress } from './queues.ts';
 
-export function createSender({ clock, addressOf, call }: Connection, maxBodyBytes: number): JobSender {
+export function createSender(
+  { clock, addressOf, call }: Connection,
+  maxBodyBytes: number,
+  warn: (message: string) => void,
+): JobSender {
+  /** Names of jobs. */
+  const warnedOf = new Set<string>();
+
+  /** A job with a priority is enqueued all the same: an app must be able to move here from another queue. */
+  function warnOfPriority({ job, queue, priority }: OutgoingMessage): void {
+    if (priority === priorities.normal || warnedOf.has(job)) return;
+    warnedOf.add(job);
+    warn(
+      `Service Bus has no priorities: job "${job}" has priority ${priority}, but waits in queue "${queue}" like all others. Give urgent jobs a queue of their own.`,
+    );
+  }
+
   async function send(
     { name, entity }: QueueAddress,
     messages: readonly OutgoingMessage[],
@@ -30,11 +47,13 @@ export function createSender({ clock, addressOf, call }: Connection, maxBodyByte
   }
 
   return {
-    enqueue: (messages) =>
-      sendPerQueue(messages, {
+    enqueue(messages) {
+      for (const message of messages) warnOfPriority(message);
+      return sendPerQueue(messages, {
         refusal: ({ body }) => tooLarge(body, maxBodyBytes),
         addressOf: ({ queue }) => addressOf(queue),
         send,
-      }),
+      });
+    },
   };
 }

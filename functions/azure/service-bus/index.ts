@@ -5,6 +5,7 @@ import { config } from '../../../core/base/errors.ts';
 import type { JobSettler, QueueBackend } from '../../../core/contract/queue.ts';
 import { verbsOf } from '../../../core/kit/lazy.ts';
 import type { Polling } from '../../../core/kit/long-polling.ts';
+import { createWarnings } from '../../../core/kit/warnings.ts';
 import { type Access, accessOf } from './access.ts';
 import type { Prepare, Tier } from './administration.ts';
 import { createConnection } from './connection.ts';
@@ -63,6 +64,7 @@ export function openServiceBusBackend(
   checkInteger('maxBodyBytes of serviceBus()', maxBodyBytes, 1_024);
   const connection = createConnection(options, access, prepare);
   const { clock, queues, addressOf, call } = connection;
+  const warnings = createWarnings();
   const locks = createLocks(connection);
   const intents = keys ? createIntentLog(keys, clock) : null;
   const { own, pushed, repeat } = createSettlers(connection, locks, intents);
@@ -118,7 +120,8 @@ export function openServiceBusBackend(
       return call(during, (api) => api.openSender(failedEntity));
     },
 
-    ...createSender(connection, maxBodyBytes),
+    ...createSender(connection, maxBodyBytes, warnings.warn),
+    onWarning: warnings.onWarning,
     async fetch(request) {
       await locks.released();
       return (await polls()).fetch(request);

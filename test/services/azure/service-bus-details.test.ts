@@ -195,6 +195,18 @@ describe('serviceBus()', () => {
     await expect(backend.checkFailed('mail')).rejects.toMatchObject(refused);
   });
 
+  it('warns once of a job whose priority it cannot keep, and sends it', async () => {
+    const backend = open();
+    const warnings: string[] = [];
+    backend.onWarning!((warning) => warnings.push(warning));
+    const urgent = ['b', 'c'].map((id) => message(id, { priority: 2 }));
+    const results = await backend.enqueue([message('a'), ...urgent]);
+    expect(results.map(({ ok }) => ok)).toEqual([true, true, true]);
+    expect(warnings).toEqual([
+      expect.stringMatching(/no priorities: job "mail\.send" has priority 2.*queue of their own\.$/),
+    ]);
+  });
+
   it('answers per queue where one of two is missing', async () => {
     const backend = open({ queues: ['mail', 'none'] });
     const results = await backend.enqueue([message('a'), message('b', { queue: 'none' })]);
