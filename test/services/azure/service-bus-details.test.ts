@@ -1,77 +1,28 @@
 /** The backend, closer than the laws look. */
 
 import { ServiceBusClient } from '@azure/service-bus';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { OutgoingMessage } from '../../../core/contract/queue.ts';
-import {
-  type ServiceBusBackend,
-  type ServiceBusOptions,
-  serviceBus,
-} from '../../../functions/azure/index.ts';
+import { describe, expect, it } from 'vitest';
+import { type ServiceBusBackend, serviceBus } from '../../../functions/azure/index.ts';
 import { createIntentLog } from '../../../functions/azure/service-bus/intent-log.ts';
 import { tagsOf } from '../../../functions/azure/service-bus/message.ts';
 import { memoryStore } from '../../../local/backends/memory/index.ts';
-import { type ServiceBusServer, startServiceBus } from '../../../local/simulate/service-bus/server.ts';
 import { until } from '../../kit/until.ts';
-import { createVirtualClock, type VirtualClock } from '../../testing/virtual-clock.ts';
+import { eachWithServiceBus, message, minute, take } from './bus-kit.ts';
 
-const minute = 60_000;
-let clock: VirtualClock;
-let server: ServiceBusServer;
-let opened: ServiceBusBackend[] = [];
+const bus = eachWithServiceBus();
+const { open } = bus;
 
-beforeEach(async () => {
-  clock = createVirtualClock();
-  server = await startServiceBus({ clock });
-  for (const queue of ['mail', 'mail-failed'])
-    server.createQueue(queue, { lockMs: minute, duplicateWindowMs: 60 * minute });
-});
-afterEach(async () => {
-  for (const backend of opened) await backend.close();
-  opened = [];
-  await server.stop();
-});
-
-function open(options: Partial<ServiceBusOptions> = {}): ServiceBusBackend {
-  const { connectionString } = server;
-  const keys = memoryStore({ clock }).keys;
-  const backend = serviceBus({
-    connectionString,
-    queues: ['mail'],
-    keys,
-    maxRetries: 0,
-    longPollMs: 1_000,
-    clock,
-    ...options,
-  });
-  opened.push(backend);
-  return backend;
-}
-
-const message = (id: string, rest: Partial<OutgoingMessage> = {}): OutgoingMessage => ({
-  id,
-  queue: 'mail',
-  job: 'mail.send',
-  body: `{"id":"${id}"}`,
-  priority: 5,
-  notBefore: null,
-  group: null,
-  tenantId: null,
-  ...rest,
-});
-const take = (backend: ServiceBusBackend, max = 10, leaseMs = minute) =>
-  backend.fetch({ queues: ['mail'], max, leaseMs, waitMs: 0 });
 describe('a process that is busy', () => {
   it('loses no message that arrives while a look ends', async () => {
     const backend = open();
-    const queue = server.queue('mail');
+    const queue = bus.server.queue('mail');
     const { take: takeOne } = queue;
     let asked = 0;
     Object.assign(queue, {
       take() {
         // The first flow gives credit; the second one asks for what is left, and is answered when there is time again.
         if (++asked === 2) {
-          server.write('mail', 'late');
+          bus.server.write('mail', 'late');
           for (const end = Date.now() + 400; Date.now() < end; );
         }
         return takeOne();
@@ -91,26 +42,26 @@ describe('the intent log', () => {
   const intent = { attempts: 4, interrupted: false, notBefore: null };
 
   it('has the copy sent again that another worker began', async () => {
-    const { keys } = memoryStore({ clock });
+    const { keys } = memoryStore({ clock: bus.clock });
     const backend = open({ keys });
     await backend.enqueue([message('a')]);
     expect(await take(backend)).toHaveLength(1);
-    await keys.claim(key, 'earlier', clock.now() + minute);
-    const done = { value: JSON.stringify(intent), keepUntil: clock.now() + 60 * minute };
+    await keys.claim(key, 'earlier', bus.clock.now() + minute);
+    const done = { value: JSON.stringify(intent), keepUntil: bus.clock.now() + 60 * minute };
     await keys.complete(key, 'earlier', done);
-    clock.advance(minute);
+    bus.clock.advance(minute);
     const leases = [...(await take(backend)), ...(await take(backend))];
     expect(leases).toMatchObject([{ body: message('a').body, attempt: 5 }]);
   });
 
   it('keeps the first intent of a message, as earlier versions read it', async () => {
-    const { keys } = memoryStore({ clock });
-    const log = createIntentLog(keys, clock);
+    const { keys } = memoryStore({ clock: bus.clock });
+    const log = createIntentLog(keys, bus.clock);
     const tags = tagsOf({}, 'a', null);
     await log.write('mail', tags, intent);
     await log.write('mail', tags, { ...intent, attempts: 5 });
     expect(await log.read('mail', tags)).toEqual(intent);
-    const found = await keys.claim(key, 'test', clock.now() + minute);
+    const found = await keys.claim(key, 'test', bus.clock.now() + minute);
     expect(found).toEqual({ state: 'completed', value: JSON.stringify(intent) });
   });
 });
@@ -136,7 +87,7 @@ describe('a store that is away', () => {
     await expect(backend.nack(await lease(backend), { delayMs: 0, countAttempt: true })).rejects.toThrow(
       /ECONNREFUSED/,
     );
-    expect(server.bodies('mail')).toHaveLength(1);
+    expect(bus.server.bodies('mail')).toHaveLength(1);
   });
 });
 
@@ -185,7 +136,7 @@ describe('serviceBus()', () => {
   });
 
   it('says where the right to send is missing, before a job needs it', async () => {
-    server.createQueue('mail-failed', { maySend: false });
+    bus.server.createQueue('mail-failed', { maySend: false });
     const backend = open();
     const refused = {
       code: 'CONFIG',
@@ -214,8 +165,8 @@ describe('serviceBus()', () => {
   });
 
   it('fails with BACKEND where nobody answers', async () => {
-    const { connectionString } = server;
-    await server.stop();
+    const { connectionString } = bus.server;
+    await bus.server.stop();
     await expect(open({ connectionString, timeoutMs: 1_000 }).enqueue([message('a')])).rejects.toMatchObject({
       code: 'BACKEND',
     });
@@ -226,11 +177,11 @@ describe('serviceBus()', () => {
     const backend = open({ maxRetries: 3, timeoutMs: 1_000 });
     await backend.enqueue([message('a'), message('b')]);
     const [a, b] = await take(backend);
-    server.dropConnections();
+    bus.server.dropConnections();
     expect(await backend.ack([{ lease: a! }])).toEqual([true]);
-    server.dropConnections();
+    bus.server.dropConnections();
     expect(await backend.nack(b!, { delayMs: 0, countAttempt: true })).toBe(true);
-    server.dropConnections();
+    bus.server.dropConnections();
     expect((await backend.enqueue([message('c')]))[0]).toMatchObject({ ok: true });
     const bodies = [...(await take(backend)), ...(await take(backend))].map(({ body, attempt }) => [
       body,
@@ -256,17 +207,17 @@ describe('serviceBus()', () => {
 
   it('sends what does not fit into one batch in several, scheduled ones among them', async () => {
     const backend = open();
-    const later = clock.now() + minute;
+    const later = bus.clock.now() + minute;
     const messages = Array.from({ length: 9 }, (_, i) =>
       message(`m${i}`, { body: `${i}${'x'.repeat(90_000)}`, notBefore: i % 3 === 0 ? later : null }),
     );
     expect((await backend.enqueue(messages)).every(({ ok }) => ok)).toBe(true);
-    const stored = server.queue('mail').peek(0, 100);
+    const stored = bus.server.queue('mail').peek(0, 100);
     expect(stored.map(({ state }) => state).sort()).toEqual([
       ...Array.from({ length: 6 }, () => 'active'),
       ...Array.from({ length: 3 }, () => 'scheduled'),
     ]);
-    expect(new Set(server.bodies('mail'))).toEqual(new Set(messages.map(({ body }) => body)));
+    expect(new Set(bus.server.bodies('mail'))).toEqual(new Set(messages.map(({ body }) => body)));
   });
 
   it('refuses a message that only its properties make too large, and sends its neighbours', async () => {
@@ -280,7 +231,7 @@ describe('serviceBus()', () => {
     const backend = open();
     const twice = [message('a'), message('a', { body: '{"other":1}' })];
     expect((await backend.enqueue(twice)).map(({ ok }) => ok)).toEqual([true, true]);
-    expect(server.bodies('mail')).toEqual(['{"id":"a"}']);
+    expect(bus.server.bodies('mail')).toEqual(['{"id":"a"}']);
   });
 });
 
@@ -288,25 +239,25 @@ describe('leases', () => {
   it('outlast the locks of their queue, because those are renewed', async () => {
     const backend = open();
     await backend.enqueue([message('a')]);
-    const queue = server.queue('mail');
+    const queue = bus.server.queue('mail');
     const { renew } = queue;
     let renewals = 0;
     Object.assign(queue, { renew: (token: string) => [renew(token), renewals++][0] });
     const [lease] = await take(backend, 1, 5 * minute);
     for (let passed = 1; passed <= 6; passed++) {
-      clock.advance(minute / 2);
+      bus.clock.advance(minute / 2);
       await until(() => renewals >= passed);
       await new Promise((resolve) => setTimeout(resolve, 10)); // its answer is on the way
     }
     expect(await backend.ack([{ lease: lease! }])).toEqual([true]);
-    expect(server.bodies('mail')).toEqual([]);
+    expect(bus.server.bodies('mail')).toEqual([]);
   });
 
   it('that end release their message at once, long before its lock would', async () => {
     const backend = open();
     await backend.enqueue([message('a')]);
     await take(backend, 1, 1_000);
-    clock.advance(1_000);
+    bus.clock.advance(1_000);
     await backend.reapExpired('mail');
     const [again] = await take(open());
     expect([again?.attempt, again?.interrupted]).toEqual([2, true]);
@@ -314,12 +265,12 @@ describe('leases', () => {
 
   it('of a process that died come back when their locks end', async () => {
     await open().enqueue([message('a')]);
-    const dying = new ServiceBusClient(server.connectionString);
+    const dying = new ServiceBusClient(bus.server.connectionString);
     await dying.createReceiver('mail').receiveMessages(1);
     await dying.close();
     const backend = open();
     expect(await take(backend)).toEqual([]);
-    clock.advance(minute);
+    bus.clock.advance(minute);
     expect((await take(backend)).map(({ attempt, interrupted }) => [attempt, interrupted])).toEqual([
       [2, true],
     ]);
@@ -329,11 +280,11 @@ describe('leases', () => {
     const [slow, other] = [open(), open()];
     await slow.enqueue([message('a')]);
     const [stale] = await take(slow, 1, 10 * minute);
-    server.queue('mail').abandon(JSON.parse(stale!.token).lockToken);
+    bus.server.queue('mail').abandon(JSON.parse(stale!.token).lockToken);
     const [owned] = await take(other);
     expect(await slow.nack(stale!, { delayMs: 0, countAttempt: true })).toBe(false);
     expect(await slow.abandon(stale!, { reason: 'permanent', error: '' })).toBe(false);
-    expect(server.bodies('mail')).toHaveLength(1);
+    expect(bus.server.bodies('mail')).toHaveLength(1);
     expect(await other.ack([{ lease: owned! }])).toEqual([true]);
   });
 
@@ -350,123 +301,14 @@ describe('leases', () => {
   });
 });
 
-describe('dead letters', () => {
-  it('are those of Service Bus and those of a function, in one list', async () => {
-    const backend = open();
-    await backend.enqueue([message('own')]);
-    await backend.abandon((await take(backend))[0]!, { reason: 'exhausted', error: 'HANDLER: own' });
-    await backend.enqueue([message('pushed')]);
-    clock.advance(1);
-    const [lease] = await take(backend);
-    expect(await backend.pushed.abandon(lease!, { reason: 'permanent', error: 'HANDLER: pushed' })).toBe(
-      true,
-    );
-    const letters = await backend.admin!.deadLetters.list({});
-    expect(letters.map(({ id, job, reason, error }) => [id, job, reason, error])).toEqual([
-      ['pushed', 'mail.send', 'permanent', 'HANDLER: pushed'],
-      ['own', 'mail.send', 'exhausted', 'HANDLER: own'],
-    ]);
-    expect(await backend.admin!.deadLetters.retry(['own', 'pushed'])).toBe(2);
-    expect(await backend.admin!.deadLetters.list({})).toEqual([]);
-  });
-
-  it('that Service Bus moved itself say so', async () => {
-    server.createQueue('mail', { maxDeliveryCount: 1, lockMs: minute });
-    const backend = open();
-    await backend.enqueue([message('a')]);
-    await take(backend, 1, 1_000);
-    clock.advance(1_000);
-    await backend.reapExpired('mail');
-    const [letter] = await backend.admin!.deadLetters.list({});
-    expect([letter?.id, letter?.reason, letter?.attempt]).toEqual(['a', 'crash-loop', 1]);
-    expect(letter?.error).toMatch(/^CRASH_LOOP: Service Bus moved/);
-  });
-
-  it('are listed whatever somebody else has put there', async () => {
-    server.write('mail-failed', 'not ours');
-    const [letter] = await open().admin!.deadLetters.list({});
-    expect(letter).toMatchObject({ id: 'sequence-1', job: '', reason: 'rejected', body: 'not ours' });
-    expect(letter?.error).toMatch(/Somebody else moved/);
-  });
-
-  it('are taken wherever they lie among 10,000', { timeout: 120_000 }, async () => {
-    const backend = open({ maxRetries: 3 });
-    server.createQueue('mail-failed', { lockMs: 60 * minute, maxDeliveryCount: 2_000 });
-    for (let i = 1; i <= 10_000; i++) server.write('mail-failed', `letter ${i}`);
-    const { list, retry, discard } = backend.admin!.deadLetters;
-    const letters = await list({ max: 20_000 });
-    expect(letters).toHaveLength(10_000);
-    expect(await retry(['sequence-10000', 'sequence-5000'])).toBe(2);
-    expect(server.bodies('mail').sort()).toEqual(['letter 10000', 'letter 5000']);
-    expect(server.queue('mail-failed').counts()).toMatchObject({ ready: 9_998, locked: 0 });
-    expect(await discard(letters.map(({ id }) => id))).toBe(9_998);
-    expect(await list({})).toEqual([]);
-  });
-
-  it('are listed and retried after they have expired from the -failed queue, with their reason', async () => {
-    server.createQueue('mail-failed', { timeToLiveMs: minute, deadLetterOnExpiry: true });
-    const backend = open();
-    await backend.enqueue([message('a')]);
-    const [lease] = await take(backend);
-    await backend.pushed.abandon(lease!, { reason: 'permanent', error: 'HANDLER: no such invoice' });
-    await backend.ack([{ lease: lease! }]);
-    clock.advance(minute);
-    expect(server.bodies('mail-failed')).toEqual([]);
-    const [letter] = await backend.admin!.deadLetters.list({});
-    expect([letter?.id, letter?.reason, letter?.error]).toEqual([
-      'a',
-      'permanent',
-      'HANDLER: no such invoice',
-    ]);
-    expect((await backend.admin!.stats('mail'))[0]).toMatchObject({ dead: 1 });
-    expect(await backend.admin!.deadLetters.retry(['a'])).toBe(1);
-    expect((await backend.admin!.stats('mail'))[0]).toMatchObject({ dead: 0 });
-  });
-
-  it('need no -failed queue where no function runs', async () => {
-    server.deleteQueue('mail-failed');
-    const backend = open();
-    await backend.enqueue([message('a')]);
-    await backend.abandon((await take(backend))[0]!, { reason: 'permanent', error: '' });
-    expect(await backend.admin!.deadLetters.list({})).toHaveLength(1);
-    expect((await backend.admin!.stats('mail'))[0]).toMatchObject({ dead: 1, ready: 0 });
-  });
-
-  it('come back once, when a process dies between sending and removing one', async () => {
-    const backend = open();
-    await backend.enqueue([message('a')]);
-    await backend.abandon((await take(backend))[0]!, { reason: 'permanent', error: '' });
-    const dead = server.queue('mail/$DeadLetterQueue');
-    const { complete } = dead;
-    Object.assign(dead, { complete: () => false });
-    await expect(backend.admin!.deadLetters.retry(['a'])).rejects.toMatchObject({ code: 'BACKEND' });
-    Object.assign(dead, { complete });
-    clock.advance(minute); // the lock of the process that died
-    expect(await backend.admin!.deadLetters.retry(['a'])).toBe(1);
-    expect(server.bodies('mail')).toEqual(['{"id":"a"}']);
-  });
-
-  it('keep an error of any length readable, cut between characters', async () => {
-    const backend = open();
-    await backend.enqueue([message('a')]);
-    await backend.abandon((await take(backend))[0]!, {
-      reason: 'permanent',
-      error: `HANDLER: ${'é🚢'.repeat(2_000)}`,
-    });
-    const [letter] = await backend.admin!.deadLetters.list({});
-    expect(letter!.error.isWellFormed()).toBe(true);
-    expect(Buffer.byteLength(letter!.error)).toBeGreaterThan(1_400);
-  });
-});
-
 describe('administration', () => {
   it('counts what waits, what is scheduled and what is dead, over several pages', async () => {
     const backend = open();
-    const later = clock.now() + minute;
+    const later = bus.clock.now() + minute;
     await backend.enqueue(
       Array.from({ length: 600 }, (_, i) => message(`m${i}`, { notBefore: i < 100 ? later : null })),
     );
-    clock.advance(1_000);
+    bus.clock.advance(1_000);
     expect(await backend.admin!.stats()).toEqual([
       { queue: 'mail', ready: 500, delayed: 100, leased: 0, dead: 0, paused: false, oldestReadyMs: 1_000 },
     ]);
