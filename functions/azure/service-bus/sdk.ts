@@ -34,10 +34,11 @@ export async function openServiceBus(
       ? new ServiceBusClient(access.connectionString, { retryOptions })
       : new ServiceBusClient(access.fullyQualifiedNamespace, access.credential as never, { retryOptions });
   let client = connect();
+  let closed = false;
   const senders = new Map<string, ServiceBusSender>();
   const receivers = new Map<string, ServiceBusReceiver>();
   /** The last call of each receiver: a receiver does one thing at a time. */
-  const lastCalls = new Map<ServiceBusReceiver, Promise<unknown>>();
+  const lastCalls = new WeakMap<ServiceBusReceiver, Promise<unknown>>();
 
   function senderOf(queue: string): ServiceBusSender {
     const sender = senders.get(queue) ?? client.createSender(queue);
@@ -83,7 +84,7 @@ export async function openServiceBus(
       try {
         return await within(ms, request());
       } catch (error) {
-        if (codeOf(error) !== 'ServiceTimeout') throw error;
+        if (codeOf(error) !== 'ServiceTimeout' || closed) throw error;
         if (used === client) reconnect();
         if (left <= 0) throw error;
       }
@@ -168,8 +169,10 @@ export async function openServiceBus(
     renew: (entity, holding) => bounded(() => receiverOf(entity).renewMessageLock(heldBy(holding))),
     peek: (entity, from, max) =>
       bounded(() => receiverOf(entity).peekMessages(max, { fromSequenceNumber: longFrom(from) as never })),
-    // What cannot be closed is gone already.
-    close: () => within(timeoutInMs, client.close()).catch(() => {}),
+    async close() {
+      closed = true;
+      await within(timeoutInMs, client.close()).catch(() => {}); // what cannot be closed is gone already
+    },
   };
 }
 
