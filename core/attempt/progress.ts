@@ -13,12 +13,10 @@ export function progressOf(
   message: string | null = null,
   at: number,
 ): Progress {
-  if (!Number.isFinite(done)) throw wrong('done', 'a finite number', done);
-  if (total !== null && !Number.isFinite(total)) throw wrong('total', 'a finite number', total);
-  if (message !== null && typeof message !== 'string') throw wrong('message', 'a text', message);
+  if (!Number.isFinite(done) || !Number.isFinite(total ?? 0) || typeof (message ?? '') !== 'string') {
+    const got = [done, total, message].map(shown).join(', ');
+    throw new LongshoreError('OPTION', `Expected ctx.progress(number, number?, text?), got ${got}.`);
+  }
   const isLong = message !== null && message.length > mostChars;
   return { done, total, message: isLong ? `${message.slice(0, mostChars - 1)}…` : message, at };
 }
-
-const wrong = (what: string, expected: string, got: unknown): LongshoreError =>
-  new LongshoreError('OPTION', `Expected ${what} of ctx.progress() to be ${expected}, got ${shown(got)}.`);

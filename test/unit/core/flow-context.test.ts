@@ -200,21 +200,24 @@ describe('what is told', () => {
 });
 
 describe('progress', () => {
-  it.each<[wrong: unknown[], expected: string]>([
-    [[Number.NaN], 'done of ctx.progress() to be a finite number, got NaN'],
-    [[Number.POSITIVE_INFINITY], 'done of ctx.progress() to be a finite number, got Infinity'],
-    [['5'], 'done of ctx.progress() to be a finite number, got "5"'],
-    [[], 'done of ctx.progress() to be a finite number, got undefined'],
-    [[1, Number.NaN], 'total of ctx.progress() to be a finite number, got NaN'],
-    [[1, 2, 3], 'message of ctx.progress() to be a text, got 3'],
-  ])('%j is refused at once, and nothing is written', async (wrong, expected) => {
+  it.each<[wrong: unknown[], got: string]>([
+    [[Number.NaN], 'NaN, null, null'],
+    [[Number.POSITIVE_INFINITY], 'Infinity, null, null'],
+    [['5'], '"5", null, null'],
+    [[], 'undefined, null, null'],
+    [[1, Number.NaN], '1, NaN, null'],
+    [[1, 2, 3], '1, 2, 3'],
+  ])('%j is refused at once, and nothing is written', async (wrong, got) => {
     const one = job({
       maxRetries: 0,
       handle: (_, ctx) => void (ctx.progress as (...args: unknown[]) => unknown)(...wrong),
     });
     const b = bench({ jobs: [one] });
     const { error } = await b.once(one);
-    expect(error).toEqual({ code: 'OPTION', message: `Expected ${expected}.` });
+    expect(error).toEqual({
+      code: 'OPTION',
+      message: `Expected ctx.progress(number, number?, text?), got ${got}.`,
+    });
     expect((await b.client.status('id-1'))?.progress).toBeNull();
   });
 
