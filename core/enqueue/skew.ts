@@ -2,19 +2,21 @@
 
 import type { Job } from '../app/job.ts';
 import type { EnqueueOptions } from '../app/options.ts';
-import type { QueueBackend } from '../contract/queue.ts';
+import type { Clock } from '../base/clock.ts';
+import type { QueueBackend, SqlTransaction } from '../contract/queue.ts';
 import type { Client } from './client.ts';
 
 interface Answer {
-  /** When it was asked, by this host's clock. */
+  /** By this host's clock. */
   readonly at: number;
-  readonly skewMs: Promise<number>;
+  readonly skewMs: number;
 }
 
 const askAgainMs = 60_000;
 /** A smaller difference may be the way to the server and back. */
 const leastSkewMs = 1_000;
 const answers = new WeakMap<QueueBackend, Answer>();
+const asking = new WeakMap<QueueBackend, Promise<number>>();
 
 /** By how many ms the queue's clock is ahead. Not asked for messages that say nothing of times. */
 export function skewOf(
@@ -23,13 +25,21 @@ export function skewOf(
   { delayMs, runAt, tx }: EnqueueOptions,
 ): number | Promise<number> {
   if (!backend.now || (delayMs === undefined && runAt === undefined && expiresInMs === null)) return 0;
-  const at = app.clock.now();
   const last = answers.get(backend);
-  if (last && Math.abs(at - last.at) < askAgainMs) return last.skewMs;
+  if (last && Math.abs(app.clock.now() - last.at) < askAgainMs) return last.skewMs;
+  // A transaction asks by itself: others may be waiting for the connection that it holds.
+  if (tx) return typeof tx.query === 'function' ? ask(app.clock, backend, tx) : 0;
+  const answer = asking.get(backend) ?? ask(app.clock, backend).finally(() => asking.delete(backend));
+  asking.set(backend, answer);
+  return answer;
+}
+
+async function ask(clock: Clock, backend: QueueBackend, tx?: SqlTransaction): Promise<number> {
+  const theirs = await backend.now!(tx);
   // After the answer: then the message never says a later time than the queue will hold it back for.
-  const skewMs = backend.now(tx).then((theirs) => Math.floor(theirs - app.clock.now()));
-  const answer = { at, skewMs: skewMs.then((ms) => (Math.abs(ms) < leastSkewMs ? 0 : ms)) };
-  answers.set(backend, answer);
-  answer.skewMs.catch(() => answers.delete(backend));
-  return answer.skewMs;
+  const at = clock.now();
+  const differenceMs = Math.floor(theirs - at);
+  const skewMs = Math.abs(differenceMs) < leastSkewMs ? 0 : differenceMs;
+  answers.set(backend, { at, skewMs });
+  return skewMs;
 }

@@ -184,6 +184,27 @@ describe.each([
     await backend.close();
   });
 
+  it('enqueues a delayed job in a transaction that holds the only connection', async () => {
+    const pool = new pg.Pool({ connectionString: database.url, max: 1 });
+    const backend = postgres({ pool, schema, listen: false });
+    const client = connect(app, backend);
+    const tx = await pool.connect();
+    await tx.query('BEGIN');
+    beWrong();
+    const outside = client.enqueue(job, 'outside', { delayMs: 600_000 }); // waits for the connection
+    await client.enqueue(job, 'inside', { delayMs: 600_000, tx });
+    await expect(client.enqueue(job, 'nowhere', { delayMs: 600_000, tx: 7 as never })).rejects.toThrow(
+      /OPTION|tx to be/,
+    );
+    await tx.query('COMMIT');
+    tx.release();
+    await outside;
+    beRight();
+    expect(await backend.admin!.clear('default')).toBe(2);
+    await backend.close();
+    await pool.end();
+  });
+
   it('serves no moment of a schedule before its time, and leaves none out', async () => {
     const backend = postgres({ url: database.url, schema });
     const client = connect(app, backend);
