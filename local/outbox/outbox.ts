@@ -14,6 +14,7 @@ import type { OutboxBacklog, OutboxTable, RefusedRow } from './table.ts';
 /** A backend whose database has an outbox. */
 export interface OutboxSource extends QueueBackend {
   readonly outbox: OutboxTable;
+  now(tx?: SqlTransaction): Promise<number>;
   migrate(): Promise<{ readonly from: number | null; readonly to: number }>;
 }
 
@@ -77,7 +78,7 @@ export function outbox(source: OutboxSource, options: OutboxOptions): Outbox {
     target: { name, backend: to },
     refused,
     // Not that of the target, which may be away while jobs are written here.
-    now: (tx) => source.now!(tx),
+    now: source.now,
     ...(to.admin ? { admin: withRefused(to.admin, refused) } : {}),
     enqueueIn: (tx, messages) => write(messages, tx),
     // Through the outbox too, though there is no transaction: sent directly, it would overtake what waits there.
