@@ -39,6 +39,8 @@ export interface Local {
 /** A tick at least this often, so that a schedule another process has moved is noticed. */
 const longestTickMs = 60_000;
 const longestCheckMs = 2_000;
+/** From the beginning of a stop, how long a tick that is under way has at least. */
+const leastTickMs = 1_000;
 
 /** Throws `CONFIG` for a wrong option, `SCHEMA_VERSION` when the tables are not those of this version. */
 export async function startLocal(app: App, options: LocalOptions): Promise<Local> {
@@ -75,12 +77,17 @@ export async function startLocal(app: App, options: LocalOptions): Promise<Local
     unsubscribe();
     throw error;
   }
-  // Both drain in the same time: a supervisor does not wait for one after the other.
+  let endAt = 0;
+  // All drain in the same time: a supervisor does not wait for one after the other.
   const unwatch = app.events.on((event) => {
-    if (event.type === 'worker.draining' && event.worker === worker.id) void http?.close();
+    if (event.type !== 'worker.draining' || event.worker !== worker.id) return;
+    endAt = app.clock.now() + leastTickMs;
+    void http?.close();
+    void ticking?.stop();
   });
   const done = worker.done.then(async (summary) => {
-    await ticking?.stop();
+    // A tick that is cut off is repeated by the next one: a silent server must not make a stop longer.
+    await within(app.clock, endAt - app.clock.now(), Promise.resolve(ticking?.stop()), () => {});
     await http?.close();
     unwatch();
     await client.close();

@@ -7,7 +7,8 @@
 import { createHash } from 'node:crypto';
 import { config, shown } from '../base/errors.ts';
 import { assertJson } from '../base/json.ts';
-import { type Envelope, writeEnvelope } from '../envelope/envelope.ts';
+import type { Envelope } from '../envelope/envelope.ts';
+import { writeEnvelope } from '../envelope/write-envelope.ts';
 import type { App } from './app.ts';
 import type { Job } from './job.ts';
 

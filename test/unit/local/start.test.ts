@@ -86,4 +86,40 @@ describe('startLocal', () => {
     await untilTrue(() => served() === 2);
     await stop();
   });
+
+  it.each(['hangs', 'ends'] as const)('stops with a tick under way that %s', async (how) => {
+    const work = job();
+    const schedules = [defineSchedule({ name: 'often', everyMs: 1_000, job: work, payload: {} })];
+    const { app, backend, clock, events } = bench({ jobs: [work], schedules });
+    const { keys } = backend.stores!;
+    const asked = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<void>();
+    let isSlow = false;
+    const slow: typeof keys = {
+      ...keys,
+      async claim(...args) {
+        if (isSlow) asked.resolve();
+        if (isSlow) await answer.promise;
+        return keys.claim(...args);
+      },
+    };
+    const local = await startLocal(app, { backend, store: { keys: slow }, logger: false, signals: [] });
+    isSlow = true;
+    clock.advance(1_000);
+    await asked.promise; // a tick is under way
+    const stopped = local.stop();
+    await local.worker.done;
+    if (how === 'ends') answer.resolve();
+    else
+      await untilTrue(() => {
+        clock.advance(100);
+        return hasEnded(stopped);
+      });
+    await stopped;
+    const served = events.filter(({ type }) => type === 'schedule.enqueued');
+    expect(served).toHaveLength(how === 'ends' ? 1 : 0);
+  });
 });
+
+const hasEnded = (work: Promise<unknown>): Promise<unknown> =>
+  Promise.race([work.then(() => true), new Promise(setImmediate).then(() => false)]);
