@@ -11,7 +11,7 @@ import type { BeanstalkdState } from './state.ts';
 const mostFailed = 10_000;
 
 export function createAck(state: BeanstalkdState, jobs: LeaseTable): JobSettler['ack'] {
-  const { clock, link, stores } = state;
+  const { clock, link, stores, answered } = state;
   /** Failed acks by token: `null` = the job was deleted; a number = that job's, whose answer went with the connection. */
   const failed = new Map<string, number | null>();
 
@@ -32,7 +32,7 @@ export function createAck(state: BeanstalkdState, jobs: LeaseTable): JobSettler[
       if (complete) {
         const { key, owner, ...done } = complete;
         // The key first: a job that returns with its key completed is skipped.
-        if (!(await stores.keys.complete(key, owner, done))) return false;
+        if (!(await answered(stores.keys.complete(key, owner, done)))) return false;
       }
       try {
         return await deleteJob(job, clock);

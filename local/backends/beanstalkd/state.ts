@@ -1,7 +1,8 @@
 /** What the parts of the backend share. */
 
 import { randomUUID } from 'node:crypto';
-import { config, shown } from '../../../core/base/errors.ts';
+import { within } from '../../../core/base/clock.ts';
+import { config, LongshoreError, shown } from '../../../core/base/errors.ts';
 import { createMetadata } from '../../../core/kit/metadata.ts';
 import { createWarnings } from '../../../core/kit/warnings.ts';
 import { backendDefaults } from '../shared/defaults.ts';
@@ -13,6 +14,8 @@ export type BeanstalkdState = ReturnType<typeof createState>;
 
 const metadataMs = backendDefaults.retention.deadMs;
 const warnAgainMs = 60_000;
+/** A store that takes longer to answer has failed: jobs that need none of it wait too. */
+const longestAnswerMs = 10_000;
 
 export function createState({ store, prefix, ...settings }: Settings) {
   const { server, clock } = settings;
@@ -20,6 +23,7 @@ export function createState({ store, prefix, ...settings }: Settings) {
   const link = createLink(server);
   const warnings = createWarnings();
   const known = new Set<string>();
+  const metadata = createMetadata(stores.keys, clock, randomUUID, metadataMs);
   let warnedAt = Number.NEGATIVE_INFINITY;
 
   /** Throws `CONFIG` for a name that no tube can have. */
@@ -29,12 +33,25 @@ export function createState({ store, prefix, ...settings }: Settings) {
     throw config(`Expected a queue whose name can be one of a tube (not begin with -), got ${shown(tube)}.`);
   }
 
+  /** What the store answers. Throws `BACKEND` when it takes too long. */
+  const answered = <T>(work: Promise<T>): Promise<T> =>
+    within(clock, longestAnswerMs, work, () => {
+      throw new LongshoreError(
+        'BACKEND',
+        `The store of beanstalkd() did not answer for ${longestAnswerMs} ms.`,
+      );
+    });
+
   return {
     ...settings,
     link,
     stores,
     warnings,
-    metadata: createMetadata(stores.keys, clock, randomUUID, metadataMs),
+    metadata: {
+      read: <T>(key: string) => answered(metadata.read<T>(key)),
+      update: <T>(key: string, change: (old: T | null) => T | null) => answered(metadata.update(key, change)),
+    },
+    answered,
     /** Whether metadata outlives this process. */
     keepsMetadata: store !== undefined,
     /** The keys of metadata begin with it. Stored. */
