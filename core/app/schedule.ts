@@ -65,9 +65,9 @@ export function defineSchedule<Input>(definition: ScheduleDefinition<Input>): Sc
     );
   }
   // The runtime would take an empty one for the zone of its host.
-  if (typeof timezone !== 'string' || timezone.trim() === '') {
+  if (!timezone?.trim?.()) {
     throw config(
-      `Schedule "${name}" expects an IANA time zone like "Europe/Berlin", got ${shown(timezone)}. Leave it out for UTC.`,
+      `Schedule "${name}" expects an IANA time zone, got ${shown(timezone)}. Leave it out for UTC.`,
     );
   }
   // Later, because the parser and the time zones of the runtime take five times as long to load as all else that a function

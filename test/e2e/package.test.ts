@@ -186,7 +186,7 @@ describe('an installed package', () => {
     expect(urls.filter((url) => foreign.test(url))).toEqual([]);
   });
 
-  it('adds no package to a bundle, and at most 44 kB', async () => {
+  it('adds no package to a bundle, and at most 48 kB', async () => {
     const bundle = await build({
       stdin: {
         contents: `export { connect, createApp, defineJob, startWorker } from 'longshore';`,
@@ -206,7 +206,7 @@ describe('an installed package', () => {
       .map(([path]) => path);
     process.stdout.write(`core, bundled and minified: ${output!.contents.byteLength} bytes\n`);
     expect(bundled.filter((path) => !path.startsWith('node_modules/longshore/core/'))).toEqual([]);
-    expect(output!.contents.byteLength).toBeLessThanOrEqual(44_000);
+    expect(output!.contents.byteLength).toBeLessThanOrEqual(48_000);
   });
 
   it('lets a function on Lambda start with at most 20 KB', async () => {

@@ -7,8 +7,8 @@ import { finalStatuses, pastOf, shardOf, statuses } from '../../../core/kit/reco
 import type { RecordRow } from '../../../core/kit/records/row.ts';
 import { isDead, type RecordTable, type Versioned } from '../../../core/kit/records/store.ts';
 import type { Dynamo } from './api.ts';
-import { expiry, partitionsPerStatus, sortKeyOf } from './places.ts';
 import type { Item } from './sdk.ts';
+import { expiry, partitionsPerStatus, sortKeyOf } from './sort-keys.ts';
 import { partitionKey, sortKey } from './table.ts';
 
 /** One purge call removes at most so many records of one index partition. */

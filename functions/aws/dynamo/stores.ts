@@ -9,8 +9,8 @@ import { defaultRetention, recordStore } from '../../../core/kit/records/store.t
 import { forgetWorkerMs, workerRegistry } from '../../../core/kit/worker-registry.ts';
 import { type Dynamo, openDynamo } from './api.ts';
 import type { DynamoStoreOptions } from './options.ts';
-import { expiry, sortKeyOf } from './places.ts';
 import { dynamoRecords } from './records.ts';
+import { expiry, sortKeyOf } from './sort-keys.ts';
 import { partitionKey, sortKey } from './table.ts';
 
 export function openStores(options: DynamoStoreOptions): OpenStores {

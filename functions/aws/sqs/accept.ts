@@ -41,7 +41,8 @@ export function createAcceptor(
       const leases: { delivery: Delivery; lease: JobLease }[] = [];
       const early: { delivery: Delivery; lease: JobLease; notBefore: number }[] = [];
       const failed: { delivery: Delivery; error: unknown }[] = [];
-      for (const delivery of deliveries.map((one) => asJob(foreign[address.name], address.name, one))) {
+      for (const received of deliveries) {
+        const delivery = await asJob(foreign[address.name], address.name, received);
         try {
           const counts = fifo && delivery.receiveCount > 1 ? await refunds?.() : null;
           const refunded = (await counts?.of(delivery.messageId)) ?? 0;
@@ -73,9 +74,9 @@ export function createAcceptor(
 }
 
 /** A message of another program that the queue's rule takes, as the job it stands for. */
-function asJob(rule: Foreign | undefined, queue: string, delivery: Delivery): Delivery {
+async function asJob(rule: Foreign | undefined, queue: string, delivery: Delivery): Promise<Delivery> {
   const { messageId, body } = delivery;
-  const made = rule?.({ queue, messageId, body });
+  const made = await rule?.({ queue, messageId, body });
   if (!made) return delivery;
   return { ...delivery, body: made.body, attributes: { 'longshore.id': made.id, 'longshore.job': made.job } };
 }
