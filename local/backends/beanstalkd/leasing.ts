@@ -20,7 +20,7 @@ const perPart = 32;
 const fewJobs = 32;
 /** There is no job; or there is none, and one that this connection holds is near the end of its time. */
 const noJob = new Set(['TIMED_OUT', 'DEADLINE_SOON']);
-/** The server ends a wait by its own clock. We end it when the server is so late. */
+/** The server ends a wait by its own clock. We end it when the server is so late, and its connection when it is so late again. */
 const lateMs = 500;
 
 export function createLeasing(state: BeanstalkdState, consumers: Consumers, leases: Leases) {
@@ -168,9 +168,11 @@ export function createLeasing(state: BeanstalkdState, consumers: Consumers, leas
       const { connection } = consumer;
       let isEnded = false;
       let reply: Reply;
+      let cancelEnd = () => {};
       const end = () => {
         isEnded = true;
         connection.endWait();
+        cancelEnd = clock.after(lateMs, () => connection.destroy()); // a silent server does not answer that either
       };
       const cancel = clock.after(waitMs < 1_000 ? waitMs : waitMs + lateMs, end);
       signal?.addEventListener('abort', end);
@@ -178,8 +180,12 @@ export function createLeasing(state: BeanstalkdState, consumers: Consumers, leas
       try {
         if (signal?.aborted || !state.isOpen) return [];
         reply = await connection.wait(Math.max(1, Math.floor(waitMs / 1_000)));
+      } catch (error) {
+        if (isEnded) return [];
+        throw error;
       } finally {
         cancel();
+        cancelEnd();
         signal?.removeEventListener('abort', end);
         waiting.delete(end);
         consumer.isWaiting = false;

@@ -62,3 +62,18 @@ describe('a job that is waited for', () => {
     await backend.close();
   });
 });
+
+describe('a wait that is ended while its server is silent', () => {
+  it('ends all the same', { timeout: 20_000 }, async () => {
+    const own = await startBeanstalkd();
+    const backend = beanstalkd({ url: own.url, store: memoryStore(), silenceMs: 600_000 });
+    const ending = new AbortController();
+    const fetched = backend.fetch({ ...wait, waitMs: 60_000, signal: ending.signal });
+    await until(async () => (await own.count('current-waiting')) === 1);
+    own.signal('SIGSTOP');
+    ending.abort();
+    expect(await fetched).toEqual([]);
+    await backend.close();
+    await own.remove();
+  });
+});
