@@ -11,9 +11,11 @@ import { type FunctionsApp, loadFunctions } from './app/host.ts';
 import { createRunning } from './app/running.ts';
 import { createWorker, type WorkerOptions } from './app/worker.ts';
 import type { Credential } from './service-bus/access.ts';
+import type { ServiceBusOptions } from './service-bus/index.ts';
 import { checkEntity, entitiesOf, type QueueOptions } from './service-bus/queues.ts';
 import { accessFrom, settingIn } from './settings.ts';
 
+export { type Foreign, type ForeignRule, foreign } from '../../core/app/foreign.ts';
 export { type LeaseTerms, leaseOf, type TriggerMetadata } from './app/trigger.ts';
 export { type BlobPayloadsOptions, blobPayloads } from './blob/index.ts';
 export { type ServiceBusBackend, type ServiceBusOptions, serviceBus } from './service-bus/index.ts';
@@ -23,6 +25,7 @@ export { type TableStoreOptions, tableStore } from './table/index.ts';
 export interface AzureOptions
   extends WorkerOptions,
     QueueOptions,
+    Pick<ServiceBusOptions, 'foreign'>,
     Omit<HttpOptions, 'basePath' | 'development'> {
   /** The name of the setting that holds the connection string, or begins `…__fullyQualifiedNamespace`. */
   readonly connection: string;
@@ -51,7 +54,7 @@ export interface AzureOptions
  */
 export function azure(app: App, options: AzureOptions): void {
   const { connection, credential, store, log, drainMs = 2_000, tick = '0 * * * * *' } = options;
-  const { routePrefix = 'api', functions = loadFunctions() } = options;
+  const { routePrefix = 'api', functions = loadFunctions(), foreign } = options;
   if (typeof connection !== 'string' || !/^[A-Za-z][\w.-]*$/.test(connection)) {
     throw config(
       `Expected connection to be the name of a setting, like SERVICEBUS_CONNECTION, got ${typeof connection === 'string' ? 'another text' : shown(connection)}.`,
@@ -70,6 +73,7 @@ export function azure(app: App, options: AzureOptions): void {
   }
   const running = createRunning(app, {
     queues,
+    foreign,
     store,
     log,
     drainMs,

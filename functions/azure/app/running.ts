@@ -10,13 +10,18 @@ import type { Client } from '../../../core/enqueue/client.ts';
 import { connect } from '../../../core/enqueue/connect.ts';
 import { type LogLevel, logLines } from '../../../core/serverless/log-lines.ts';
 import type { Access } from '../service-bus/access.ts';
-import { openServiceBusBackend, type ServiceBusBackend } from '../service-bus/index.ts';
+import {
+  openServiceBusBackend,
+  type ServiceBusBackend,
+  type ServiceBusOptions,
+} from '../service-bus/index.ts';
 import { resolved } from '../settings.ts';
 import type { HostContext } from './host.ts';
 
 export interface RunningOptions {
   /** Names in the namespace, or settings like %NAME%, by name of the app's queue. */
   readonly queues: Readonly<Record<string, string>>;
+  readonly foreign: ServiceBusOptions['foreign'];
   readonly store: Partial<Stores> | (() => Partial<Stores>);
   readonly access: () => Access;
   readonly log: ((line: string) => void) | false | undefined;
@@ -59,7 +64,11 @@ export function createRunning(app: App, options: RunningOptions) {
     const { clock } = app;
     const { keys } = store;
     const queues = resolved(options.queues);
-    const backend = openServiceBusBackend({ clock, queues, ...(keys && { keys }) }, options.access);
+    const { foreign, access } = options;
+    const backend = openServiceBusBackend(
+      { clock, queues, ...(foreign && { foreign }), ...(keys && { keys }) },
+      access,
+    );
     started = { backend, client: connect(app, backend, { store }) };
     return started;
   }

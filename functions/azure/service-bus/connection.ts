@@ -22,6 +22,8 @@ export function createConnection(options: ConnectionOptions, access: () => Acces
   checkInteger('maxRetries of serviceBus()', maxRetries, 0);
   checkInteger('timeoutMs of serviceBus()', timeoutMs, 1_000);
   const queues = resolveQueues(options);
+  const { foreign = {} } = options;
+  for (const name of Object.keys(foreign)) queues.of(name); // throws for a queue that is not configured
   // The SDK itself would wait half a minute between two tries.
   const retries = { maxRetries, timeoutInMs: timeoutMs, retryDelayInMs: 500, maxRetryDelayInMs: 5_000 };
 
@@ -53,6 +55,7 @@ export function createConnection(options: ConnectionOptions, access: () => Acces
     ...serviceOf(open, serviceBusError),
     clock,
     queues,
+    foreign,
     administration,
     addressOf: queues.of,
   };

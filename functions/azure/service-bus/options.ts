@@ -1,3 +1,4 @@
+import type { Foreign } from '../../../core/app/foreign.ts';
 import type { Clock } from '../../../core/base/clock.ts';
 import type { KeyStore } from '../../../core/contract/store.ts';
 import type { Credential } from './access.ts';
@@ -19,6 +20,8 @@ export interface ConnectionOptions extends QueueOptions {
   readonly maxRetries?: number;
   /** How long one try of a request may take, a receive call longer by its wait. Then another connection is opened. @default 10_000 */
   readonly timeoutMs?: number;
+  /** By queue: messages of other programs that are jobs here, by the rules of `foreign()`. @default they are rejected */
+  readonly foreign?: Readonly<Record<string, Foreign>>;
   readonly clock?: Clock;
 }
 

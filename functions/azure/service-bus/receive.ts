@@ -1,5 +1,6 @@
 /** Makes leases of deliveries, received here or by a host. */
 
+import type { Foreign } from '../../../core/app/foreign.ts';
 import type { JobLease } from '../../../core/contract/queue.ts';
 import type { Connection } from './connection.ts';
 import type { IntentLog } from './intent-log.ts';
@@ -17,10 +18,11 @@ export function createReceiver(
   repeat: Settlers['repeat'],
   intents: IntentLog | null,
 ) {
-  const { clock, addressOf, call } = connection;
+  const { clock, addressOf, call, foreign } = connection;
 
   /** `null` = the message was replaced by its copy before, and is done. */
-  async function accept(queue: string, delivery: Delivery, expiresAt: number): Promise<JobLease | null> {
+  async function accept(queue: string, given: Delivery, expiresAt: number): Promise<JobLease | null> {
+    const delivery = await asJob(foreign[queue], queue, given);
     const { tags, body, deliveryCount } = delivery;
     const begun = deliveryCount > 1 ? await intents?.read(addressOf(queue).entity, tags) : null;
     if (!begun) return leaseFrom(delivery, queue, expiresAt);
@@ -58,4 +60,13 @@ export function createReceiver(
       return leases;
     },
   };
+}
+
+/** A message of another program that the queue's rule takes, as the job it stands for. */
+async function asJob(rule: Foreign | undefined, queue: string, delivery: Delivery): Promise<Delivery> {
+  const { body, tags } = delivery;
+  const made = await rule?.({ queue, messageId: tags.id, body });
+  if (!made) return delivery;
+  const { id, job } = made;
+  return { ...delivery, body: made.body, tags: { ...tags, id, job, series: id } };
 }

@@ -1,6 +1,7 @@
 /** A function app on the test server, with the time in the test's hands. */
 
 import * as z from 'zod';
+import type { App } from '../../../core/app/app.ts';
 import type { HandlerContext } from '../../../core/app/job.ts';
 import type { Schedule } from '../../../core/app/schedule.ts';
 import type { LongshoreEvent } from '../../../core/base/events.ts';
@@ -9,6 +10,7 @@ import { type Client, connect, createApp, defineJob, fixed, keyRing } from '../.
 import {
   type AzureOptions,
   azure,
+  type Foreign,
   type ServiceBusBackend,
   serviceBus,
 } from '../../../functions/azure/index.ts';
@@ -57,6 +59,8 @@ function mailJob(ran: string[], behaviour: FunctionAppKit['behaviour']) {
 
 export interface KitOptions extends Partial<Omit<AzureOptions, 'log'>> {
   readonly schedules?: (job: FunctionAppKit['job']) => Schedule[];
+  /** For messages of other programs in the queue. */
+  readonly rule?: (app: App, job: FunctionAppKit['job']) => Foreign;
   readonly newId?: () => string;
   readonly functionTimeoutMs?: number;
   readonly log?: AzureOptions['log'] | 'of the call';
@@ -65,7 +69,7 @@ export interface KitOptions extends Partial<Omit<AzureOptions, 'log'>> {
 }
 
 export async function openFunctionApp(options: KitOptions = {}): Promise<FunctionAppKit> {
-  const { schedules, newId, log = false, payloads, maxConcurrentCalls = 16, ...rest } = options;
+  const { schedules, rule, newId, log = false, payloads, maxConcurrentCalls = 16, ...rest } = options;
   const clock = createVirtualClock();
   const server = await startServiceBus({ clock });
   for (const queue of ['mail', 'mail-failed'])
@@ -86,14 +90,16 @@ export async function openFunctionApp(options: KitOptions = {}): Promise<Functio
   const store = { ...memoryStore({ clock }), ...(payloads && { payloads }) };
   const { connectionString } = server;
   process.env.TEST_SERVICEBUS = connectionString;
-  const shared = { connection: 'TEST_SERVICEBUS', store, functionTimeoutMs: 10 * minute };
+  const foreign = rule ? { mail: rule(app, job) } : {};
+  const shared = { connection: 'TEST_SERVICEBUS', store, foreign, functionTimeoutMs: 10 * minute };
   const host = await startFunctions(() =>
     azure(app, { ...shared, ...rest, ...(log !== 'of the call' && { log }) }),
   );
   const { functionTimeoutMs = 10 * minute } = rest;
   const called = { host, connectionString, clock, functionTimeoutMs, maxConcurrentCalls };
   const trigger = createServiceBusTrigger(called);
-  const backend = serviceBus({ connectionString, queues: ['mail'], keys: store.keys, maxRetries: 0, clock });
+  const queues = ['mail'];
+  const backend = serviceBus({ connectionString, queues, foreign, keys: store.keys, maxRetries: 0, clock });
   const client = connect(app, backend, { store });
   return {
     clock,
