@@ -33,7 +33,7 @@ export interface HandlerContext extends RunFacts {
    * `message` the first 1,000 characters are kept.
    */
   progress(done: number, total?: number, message?: string): Promise<boolean>;
-  /** Writes a log line with the job's facts. Values of fields that look like secrets are masked. */
+  /** Writes a log line with the job's facts. On machines of your own, values of fields that look like secrets are masked. */
   log(message: string, fields?: Readonly<Record<string, unknown>>): void;
   /**
    * For a job with `transaction: true`. What you write here commits together with the ack and the idempotency key, or not at all:
