@@ -34,7 +34,7 @@ function watched(send: Query): Query {
     const answer = send(query, ...rest);
     if (mine && when === 'after it is sent') setImmediate(die, text);
     const result = await answer;
-    if (text === 'COMMIT') committed = true;
+    if (text.startsWith('COMMIT')) committed = true;
     if (mine && when === 'after it is answered') die(text);
     return result;
   };

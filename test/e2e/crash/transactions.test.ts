@@ -18,7 +18,7 @@ const statements = [
   /^\s*SELECT "longshore"\.enqueue\(/,
   /^INSERT INTO effects/,
   /^SELECT "longshore"\.settle\(/,
-  /^COMMIT$/,
+  /^COMMIT; SELECT pg_advisory_unlock_all\(\)$/,
 ];
 
 const database = await freshDatabase();
