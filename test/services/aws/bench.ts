@@ -1,12 +1,12 @@
 /** One SQS backend with fresh queues, for tests that look closer than the laws do. */
 
 import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
-import { vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, vi } from 'vitest';
 import type { JobLease, OutgoingMessage } from '../../../core/contract/queue.ts';
 import type { KeyStore } from '../../../core/contract/store.ts';
 import { type SqsBackend, type SqsOptions, sqs } from '../../../functions/aws/index.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
-import type { Endpoint } from './endpoint.ts';
+import { type Endpoint, openEndpoint } from './endpoint.ts';
 import { realTime, type Time, virtualTime } from './time.ts';
 
 export interface SqsBench {
@@ -29,6 +29,33 @@ export interface BenchOptions extends Partial<SqsOptions> {
   readonly fifo?: boolean;
   /** Attributes of the queue. */
   readonly attributes?: Record<string, string>;
+}
+
+/** One endpoint for the tests of a file, called at its top. Each test's bench is closed after it. */
+export function benchesHere() {
+  let endpoint: Endpoint;
+  let opened: SqsBench[] = [];
+  beforeAll(async () => {
+    endpoint = await openEndpoint();
+  });
+  afterEach(async () => {
+    for (const bench of opened) await bench.close();
+    opened = [];
+  });
+  afterAll(async () => {
+    vi.useRealTimers();
+    await endpoint.stop();
+  });
+  return {
+    get endpoint(): Endpoint {
+      return endpoint;
+    },
+    async open(options?: BenchOptions): Promise<SqsBench> {
+      const bench = await openBench(endpoint, options);
+      opened.push(bench);
+      return bench;
+    },
+  };
 }
 
 export async function openBench(

@@ -1,33 +1,19 @@
 /** What a function does with more messages than it has time for. */
 
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { connect, createApp, defineJob, keyRing, type LongshoreEvent } from '../../../core/index.ts';
 import { type LambdaOptions, lambda } from '../../../functions/aws/index.ts';
 import { memoryStore } from '../../../local/backends/memory/index.ts';
 import { createPoller } from '../../../local/simulate/lambda/poller.ts';
-import { openBench, type SqsBench } from './bench.ts';
-import { type Endpoint, openEndpoint, timeIsOurs } from './endpoint.ts';
+import { benchesHere } from './bench.ts';
+import { timeIsOurs } from './endpoint.ts';
 
-let endpoint: Endpoint;
-let opened: SqsBench | null = null;
-
-beforeAll(async () => {
-  endpoint = await openEndpoint();
-});
-afterEach(async () => {
-  endpoint.client.middlewareStack.remove('slow');
-  await opened?.close();
-  opened = null;
-});
-afterAll(async () => {
-  vi.useRealTimers();
-  await endpoint.stop();
-});
+const benches = benchesHere();
+afterEach(() => benches.endpoint.client.middlewareStack.remove('slow'));
 
 async function open(options: Partial<LambdaOptions> = {}) {
-  const bench = await openBench(endpoint, { attributes: { VisibilityTimeout: '360' } });
-  opened = bench;
+  const bench = await benches.open({ attributes: { VisibilityTimeout: '360' } });
   const { clock } = bench.time;
   const ran: number[] = [];
   const events: LongshoreEvent[] = [];
@@ -66,7 +52,7 @@ async function open(options: Partial<LambdaOptions> = {}) {
       let requests: Record<string, number> = {};
       let at = 0;
       const poller = createPoller({
-        client: endpoint.client,
+        client: benches.endpoint.client,
         url: bench.url,
         arn: bench.arn,
         clock: { now: clock.now, after: () => () => {} }, // a function that is too late shows in the test's own time
@@ -91,7 +77,7 @@ async function open(options: Partial<LambdaOptions> = {}) {
 
 /** Every request takes so long. */
 function slow(ms: number, advance: (ms: number) => unknown): void {
-  endpoint.client.middlewareStack.add(
+  benches.endpoint.client.middlewareStack.add(
     (next) => async (args) => {
       await advance(ms);
       return next(args);
@@ -135,7 +121,7 @@ describe('messages that a function has no time for', () => {
     const t = await open();
     await t.enqueue(40);
     const { ended } = await t.call(40, 5_000, 20);
-    endpoint.client.middlewareStack.add(
+    benches.endpoint.client.middlewareStack.add(
       (next, { commandName }) =>
         (args) =>
           commandName === 'ChangeMessageVisibilityBatchCommand' ? new Promise(() => {}) : next(args),

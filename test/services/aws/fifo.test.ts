@@ -5,39 +5,22 @@ import {
   ReceiveMessageCommand,
   SetQueueAttributesCommand,
 } from '@aws-sdk/client-sqs';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { connect, createApp, defineJob, fixed, keyRing, startWorker } from '../../../core/index.ts';
 import { sqs } from '../../../functions/aws/index.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
-import { type BenchOptions, openBench, type SqsBench } from './bench.ts';
-import { type Endpoint, openEndpoint } from './endpoint.ts';
+import { benchesHere } from './bench.ts';
 
-let endpoint: Endpoint;
-let open: SqsBench | null = null;
-const bench = async (options?: BenchOptions): Promise<SqsBench> => {
-  open = await openBench(endpoint, options);
-  return open;
-};
-
-beforeAll(async () => {
-  endpoint = await openEndpoint();
-});
-afterEach(async () => {
-  await open?.close();
-  open = null;
-});
-afterAll(async () => {
-  vi.useRealTimers();
-  await endpoint.stop();
-});
+const benches = benchesHere();
+const bench = benches.open;
 
 describe('the server of these tests', () => {
   it('gives what it can of a group at once, and no more before all of that is done or back', async () => {
     const t = await bench({ fifo: true });
     await t.backend.enqueue(['a', 'a', 'a', 'b'].map((group) => t.message({ group })));
     const receive = async (MaxNumberOfMessages: number) => {
-      const { Messages = [] } = await endpoint.client.send(
+      const { Messages = [] } = await benches.endpoint.client.send(
         new ReceiveMessageCommand({ QueueUrl: t.url, MaxNumberOfMessages, VisibilityTimeout: 3 }),
       );
       return Messages;
@@ -46,7 +29,7 @@ describe('the server of these tests', () => {
     expect(taken.map(({ Body }) => Body)).toEqual(['{"n":1}', '{"n":2}']);
     expect((await receive(10)).map(({ Body }) => Body)).toEqual(['{"n":4}']);
     const Entries = [{ Id: '0', ReceiptHandle: taken[0]!.ReceiptHandle! }];
-    await endpoint.client.send(new DeleteMessageBatchCommand({ QueueUrl: t.url, Entries }));
+    await benches.endpoint.client.send(new DeleteMessageBatchCommand({ QueueUrl: t.url, Entries }));
     expect(await receive(10)).toEqual([]);
     await t.time.advance(3_000);
     expect((await receive(10)).map(({ Body }) => Body)).toEqual(['{"n":2}', '{"n":3}', '{"n":4}']);
@@ -106,7 +89,7 @@ describe('FIFO queues', () => {
     const app = createApp({ jobs: [job], signing });
     const backend = sqs({
       queues: { mail: t.url },
-      client: endpoint.client,
+      client: benches.endpoint.client,
       keys: t.keys,
       longPollMs: 1_000,
     });
@@ -126,7 +109,7 @@ describe('FIFO queues', () => {
     const redriveAfter = (maxReceiveCount: number) => {
       const RedrivePolicy = JSON.stringify({ deadLetterTargetArn: t.deadLetterArn, maxReceiveCount });
       const command = new SetQueueAttributesCommand({ QueueUrl: t.url, Attributes: { RedrivePolicy } });
-      return endpoint.client.send(command);
+      return benches.endpoint.client.send(command);
     };
     await t.backend.enqueue([t.message()]);
     await redriveAfter(999);

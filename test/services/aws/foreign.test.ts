@@ -1,29 +1,15 @@
 /** Events of other programs in a queue of the app: by a rule they are jobs, and without one they are rejected. */
 
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { connect, createApp, defineJob, keyRing, startWorker } from '../../../core/index.ts';
 import { type ForeignRule, foreign, lambda, sqs } from '../../../functions/aws/index.ts';
 import { memoryStore } from '../../../local/backends/memory/index.ts';
 import { createPoller } from '../../../local/simulate/lambda/poller.ts';
-import { openBench, type SqsBench } from './bench.ts';
-import { type Endpoint, openEndpoint } from './endpoint.ts';
+import { benchesHere } from './bench.ts';
 
-let endpoint: Endpoint;
-let opened: SqsBench | null = null;
-
-beforeAll(async () => {
-  endpoint = await openEndpoint();
-});
-afterEach(async () => {
-  await opened?.close();
-  opened = null;
-});
-afterAll(async () => {
-  vi.useRealTimers();
-  await endpoint.stop();
-});
+const benches = benchesHere();
 
 interface S3Event {
   readonly Records: readonly { readonly s3: { readonly object: { readonly key: string } } }[];
@@ -46,8 +32,7 @@ const s3Rule: Rule<S3Event> = {
 };
 
 async function open<Body>(rule: Rule<Body>) {
-  const t = await openBench(endpoint, { attributes: { VisibilityTimeout: '360' } });
-  opened = t;
+  const t = await benches.open({ attributes: { VisibilityTimeout: '360' } });
   const { clock } = t.time;
   const ran: string[] = [];
   const job = defineJob({
@@ -63,7 +48,7 @@ async function open<Body>(rule: Rule<Body>) {
   });
   const signing = keyRing([{ kid: 'k', secret: new Uint8Array(32) }]);
   const app = createApp({ jobs: [job], signing, clock });
-  const { client } = endpoint;
+  const { client } = benches.endpoint;
   const backend = sqs({
     queues: { mail: t.url },
     client,

@@ -1,7 +1,7 @@
 /** The three functions, closer than the laws look. */
 
 import type { SQSHandler } from 'aws-lambda';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import {
   connect,
@@ -16,29 +16,15 @@ import {
 import { type LambdaOptions, lambda } from '../../../functions/aws/index.ts';
 import { memoryStore } from '../../../local/backends/memory/index.ts';
 import { createPoller, failedIds } from '../../../local/simulate/lambda/poller.ts';
-import { type BenchOptions, openBench, type SqsBench } from './bench.ts';
-import { type Endpoint, openEndpoint, timeIsOurs } from './endpoint.ts';
+import { type BenchOptions, benchesHere } from './bench.ts';
+import { timeIsOurs } from './endpoint.ts';
 
-let endpoint: Endpoint;
-let opened: SqsBench | null = null;
-
-beforeAll(async () => {
-  endpoint = await openEndpoint();
-});
-afterEach(async () => {
-  await opened?.close();
-  opened = null;
-});
-afterAll(async () => {
-  vi.useRealTimers();
-  await endpoint.stop();
-});
+const benches = benchesHere();
 
 const minute = 60_000;
 
 async function open(options: Partial<LambdaOptions> = {}, queue: BenchOptions = {}) {
-  const bench = await openBench(endpoint, { attributes: { VisibilityTimeout: '360' }, ...queue });
-  opened = bench;
+  const bench = await benches.open({ attributes: { VisibilityTimeout: '360' }, ...queue });
   const { clock } = bench.time;
   const ran: string[] = [];
   const events: LongshoreEvent[] = [];
@@ -64,7 +50,7 @@ async function open(options: Partial<LambdaOptions> = {}, queue: BenchOptions = 
   const store = memoryStore({ clock });
   const { backend, url, arn } = bench;
   const functions = lambda(app, { backend, store, log: false, ...options });
-  const { client } = endpoint;
+  const { client } = benches.endpoint;
   const poller = createPoller({ client, url, arn, clock, batchSize: 10, invoke: functions.worker });
   const http = functions.enqueue;
   const own = connect(app, backend, { store });
@@ -146,7 +132,7 @@ describe('worker', () => {
       await t.enqueue('a');
       const arn = 'arn:aws:sqs:eu-central-1:000000000000:other';
       const { clock } = t.time;
-      const { client } = endpoint;
+      const { client } = benches.endpoint;
       const other = createPoller({ client, url: t.url, arn, clock, batchSize: 10, invoke: t.worker });
       const { thrown, ...rest } = await other.poll(minute);
       expect(rest).toEqual({ taken: 1, done: 0 });
@@ -160,7 +146,7 @@ describe('worker', () => {
     const t = await open();
     await t.enqueue('a');
     let event: { Records: unknown[] } | null = null;
-    const { client } = endpoint;
+    const { client } = benches.endpoint;
     const { clock } = t.time;
     const poller = createPoller({
       client,
@@ -248,12 +234,12 @@ describe('schedule', () => {
     const t = await open();
     await t.schedule();
     await t.time.advance(60 * minute);
-    await endpoint.deleteQueue(t.url);
+    await benches.endpoint.deleteQueue(t.url);
     await expect(t.schedule()).rejects.toMatchObject({
       code: 'BACKEND',
       message: expect.stringMatching(/These schedules failed: hourly.*does not exist/),
     });
-    await endpoint.createQueue(new URL(t.url).pathname.split('/').at(-1)!);
+    await benches.endpoint.createQueue(new URL(t.url).pathname.split('/').at(-1)!);
     expect((await t.schedule()).enqueued).toHaveLength(1);
   });
 });

@@ -1,28 +1,12 @@
 import { ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { sqs } from '../../../functions/aws/index.ts';
 import { addressOfArn } from '../../../functions/aws/sqs/arns.ts';
-import { type BenchOptions, openBench, type SqsBench } from './bench.ts';
-import { type Endpoint, openEndpoint, refuseRemote, timeIsOurs } from './endpoint.ts';
+import { benchesHere } from './bench.ts';
+import { refuseRemote, timeIsOurs } from './endpoint.ts';
 
-let endpoint: Endpoint;
-let open: SqsBench | null = null;
-const bench = async (options?: BenchOptions): Promise<SqsBench> => {
-  open = await openBench(endpoint, options);
-  return open;
-};
-
-beforeAll(async () => {
-  endpoint = await openEndpoint();
-});
-afterEach(async () => {
-  await open?.close();
-  open = null;
-});
-afterAll(async () => {
-  vi.useRealTimers();
-  await endpoint.stop();
-});
+const benches = benchesHere();
+const bench = benches.open;
 
 describe('sqs() on the wire', () => {
   it('makes at most 0.35 requests per job: enqueue, receive and delete, ten at a time', async () => {
@@ -45,7 +29,7 @@ describe('sqs() on the wire', () => {
   it('asks for the attributes it needs, and for no others', async () => {
     const t = await bench();
     const asked: unknown[] = [];
-    endpoint.client.middlewareStack.add(
+    benches.endpoint.client.middlewareStack.add(
       (next) => (args) => {
         asked.push(args.input);
         return next(args);
@@ -53,7 +37,7 @@ describe('sqs() on the wire', () => {
       { step: 'initialize', name: 'see' },
     );
     await t.fetch(3, 30_500);
-    endpoint.client.middlewareStack.remove('see');
+    benches.endpoint.client.middlewareStack.remove('see');
     expect(asked.at(-1)).toMatchObject({
       MaxNumberOfMessages: 3,
       VisibilityTimeout: 31,
@@ -136,7 +120,7 @@ describe('sqs() on the wire', () => {
 describe('dead letters', () => {
   it('are refused at the start when they have nowhere to go', async () => {
     const t = await bench();
-    await endpoint.deleteQueue(t.deadLetterUrl);
+    await benches.endpoint.deleteQueue(t.deadLetterUrl);
     await t.backend.enqueue([t.message()]);
     const missing = {
       code: 'CONFIG',
@@ -151,7 +135,7 @@ describe('dead letters', () => {
         `counting the dead letters of queue "mail" at ${t.deadLetterUrl}: The specified queue does not exist`,
       ),
     });
-    await endpoint.createQueue(new URL(t.deadLetterUrl).pathname.split('/').at(-1)!);
+    await benches.endpoint.createQueue(new URL(t.deadLetterUrl).pathname.split('/').at(-1)!);
     expect(await t.fetch()).toHaveLength(1); // nothing was taken meanwhile
   });
 
@@ -161,7 +145,7 @@ describe('dead letters', () => {
     await t.backend.enqueue([t.message({ id, body })]);
     const [lease] = await t.fetch();
     await t.backend.abandon(lease!, { reason: 'exhausted', error: `HANDLER: ${'ü'.repeat(2_000)}` });
-    const { Messages } = await endpoint.client.send(
+    const { Messages } = await benches.endpoint.client.send(
       new ReceiveMessageCommand({ QueueUrl: t.deadLetterUrl, MessageAttributeNames: ['All'] }),
     );
     const attributes = Messages![0]!.MessageAttributes!;
@@ -179,7 +163,7 @@ describe('dead letters', () => {
   it('keep a foreign body that leaves no room for a reason', async () => {
     const t = await bench();
     const MessageBody = 'x'.repeat(1_048_576);
-    await endpoint.client.send(new SendMessageCommand({ QueueUrl: t.url, MessageBody }));
+    await benches.endpoint.client.send(new SendMessageCommand({ QueueUrl: t.url, MessageBody }));
     const [lease] = await t.fetch();
     expect(await t.backend.abandon(lease!, { reason: 'rejected', error: 'LIMIT: too long' })).toBe(true);
     const [letter] = await t.backend.admin!.deadLetters.list({});
@@ -192,7 +176,7 @@ describe('dead letters', () => {
     await t.backend.enqueue([t.message()]);
     const { SetQueueAttributesCommand } = await import('@aws-sdk/client-sqs');
     const RedrivePolicy = JSON.stringify({ deadLetterTargetArn, maxReceiveCount: 2 });
-    await endpoint.client.send(
+    await benches.endpoint.client.send(
       new SetQueueAttributesCommand({ QueueUrl: t.url, Attributes: { RedrivePolicy } }),
     );
     for (let i = 0; i < 3; i++) {
@@ -221,7 +205,7 @@ describe('long polls', () => {
     expect(await fetching).toEqual([]);
     await t.backend.enqueue([t.message()]); // the receive call is still under way
     await t.backend.close();
-    const other = sqs({ queues: { mail: t.url }, client: endpoint.client, clock: t.time.clock });
+    const other = sqs({ queues: { mail: t.url }, client: benches.endpoint.client, clock: t.time.clock });
     const request = { queues: ['mail'], max: 10, leaseMs: 60_000, waitMs: 0 };
     expect(await other.fetch(request)).toMatchObject([{ attempt: 1 }]);
     await other.close();

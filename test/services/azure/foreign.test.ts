@@ -1,15 +1,11 @@
 /** Messages of other programs in a queue of Service Bus: by a rule they are jobs, and without one they are rejected. */
 
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { startWorker } from '../../../core/index.ts';
 import { foreign, serviceBus } from '../../../functions/azure/index.ts';
-import { type FunctionAppKit, type KitOptions, minute, openFunctionApp } from './kit.ts';
+import { functionAppsHere, type KitOptions, minute } from './kit.ts';
 
-let kit: FunctionAppKit | null = null;
-afterEach(async () => {
-  await kit?.close();
-  kit = null;
-});
+const openWith = functionAppsHere();
 
 /** Events as Event Grid writes them: https://learn.microsoft.com/azure/event-grid/cloud-event-schema */
 const account = '/subscriptions/1/resourceGroups/shop/providers/Microsoft.Storage/storageAccounts/uploads';
@@ -27,10 +23,7 @@ const rule: NonNullable<KitOptions['rule']> = (app, job) =>
     map: ({ subject }: CloudEvent) => ({ name: subject }),
   });
 
-async function open(options: KitOptions = { rule }): Promise<FunctionAppKit> {
-  kit = await openFunctionApp(options);
-  return kit;
-}
+const open = (options: KitOptions = { rule }) => openWith(options);
 
 describe('a message of another program', () => {
   it('is a job with a record, in a function', async () => {

@@ -1,20 +1,11 @@
 /** Functions while something else fails, or while their host stops them. */
 
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { PermanentError } from '../../../core/index.ts';
 import { until } from '../../kit/until.ts';
-import { type FunctionAppKit, type KitOptions, minute, openFunctionApp } from './kit.ts';
+import { type FunctionAppKit, functionAppsHere, minute } from './kit.ts';
 
-let kits: FunctionAppKit[] = [];
-afterEach(async () => {
-  for (const kit of kits) await kit.close();
-  kits = [];
-});
-async function open(options?: KitOptions): Promise<FunctionAppKit> {
-  const kit = await openFunctionApp(options);
-  kits.push(kit);
-  return kit;
-}
+const open = functionAppsHere();
 
 const fail = () => {
   throw new Error('no');

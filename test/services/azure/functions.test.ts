@@ -1,6 +1,6 @@
 /** The functions, closer than the laws look. */
 
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import {
   createApp,
@@ -14,18 +14,9 @@ import { type AzureOptions, azure } from '../../../functions/azure/index.ts';
 import { accessFrom, resolved } from '../../../functions/azure/settings.ts';
 import { memoryStore } from '../../../local/backends/memory/index.ts';
 import { startFunctions } from '../../../local/simulate/functions/host.ts';
-import { type FunctionAppKit, type KitOptions, minute, openFunctionApp } from './kit.ts';
+import { type FunctionAppKit, functionAppsHere, minute } from './kit.ts';
 
-let kits: FunctionAppKit[] = [];
-afterEach(async () => {
-  for (const kit of kits) await kit.close();
-  kits = [];
-});
-async function open(options?: KitOptions): Promise<FunctionAppKit> {
-  const kit = await openFunctionApp(options);
-  kits.push(kit);
-  return kit;
-}
+const open = functionAppsHere();
 
 const signing = keyRing([{ kid: 'test', secret: new Uint8Array(32).fill(5) }]);
 const jobIn = (queue: string) =>

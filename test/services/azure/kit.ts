@@ -1,5 +1,6 @@
 /** A function app on the test server, with the time in the test's hands. */
 
+import { afterEach } from 'vitest';
 import * as z from 'zod';
 import type { App } from '../../../core/app/app.ts';
 import type { HandlerContext } from '../../../core/app/job.ts';
@@ -66,6 +67,20 @@ export interface KitOptions extends Partial<Omit<AzureOptions, 'log'>> {
   readonly log?: AzureOptions['log'] | 'of the call';
   readonly payloads?: PayloadStore;
   readonly maxConcurrentCalls?: number;
+}
+
+/** Opens function apps for the tests of a file, called at its top. Each is closed after its test. */
+export function functionAppsHere(): (options?: KitOptions) => Promise<FunctionAppKit> {
+  let kits: FunctionAppKit[] = [];
+  afterEach(async () => {
+    for (const kit of kits) await kit.close();
+    kits = [];
+  });
+  return async (options) => {
+    const kit = await openFunctionApp(options);
+    kits.push(kit);
+    return kit;
+  };
 }
 
 export async function openFunctionApp(options: KitOptions = {}): Promise<FunctionAppKit> {
