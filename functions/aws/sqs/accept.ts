@@ -37,12 +37,13 @@ export function createAcceptor(
       expiresAt: number,
       receivedAt = clock.now() - longestInLambdaMs,
     ): Promise<Accepted> {
-      const { fifo } = address;
+      const { fifo, name } = address;
+      const rule = foreign[name];
       const leases: { delivery: Delivery; lease: JobLease }[] = [];
       const early: { delivery: Delivery; lease: JobLease; notBefore: number }[] = [];
       const failed: { delivery: Delivery; error: unknown }[] = [];
       for (const received of deliveries) {
-        const delivery = await asJob(foreign[address.name], address.name, received);
+        const delivery = rule ? await asJob(rule, name, received) : received;
         try {
           const counts = fifo && delivery.receiveCount > 1 ? await refunds?.() : null;
           const refunded = (await counts?.of(delivery.messageId)) ?? 0;
@@ -74,9 +75,9 @@ export function createAcceptor(
 }
 
 /** A message of another program that the queue's rule takes, as the job it stands for. */
-async function asJob(rule: Foreign | undefined, queue: string, delivery: Delivery): Promise<Delivery> {
+async function asJob(rule: Foreign, queue: string, delivery: Delivery): Promise<Delivery> {
   const { messageId, body } = delivery;
-  const made = await rule?.({ queue, messageId, body });
+  const made = await rule({ queue, messageId, body });
   if (!made) return delivery;
   return { ...delivery, body: made.body, attributes: { 'longshore.id': made.id, 'longshore.job': made.job } };
 }

@@ -22,7 +22,8 @@ export function createReceiver(
 
   /** `null` = the message was replaced by its copy before, and is done. */
   async function accept(queue: string, given: Delivery, expiresAt: number): Promise<JobLease | null> {
-    const delivery = await asJob(foreign[queue], queue, given);
+    const rule = foreign[queue];
+    const delivery = rule ? await asJob(rule, queue, given) : given;
     const { tags, body, deliveryCount } = delivery;
     const begun = deliveryCount > 1 ? await intents?.read(addressOf(queue).entity, tags) : null;
     if (!begun) return leaseFrom(delivery, queue, expiresAt);
@@ -63,9 +64,9 @@ export function createReceiver(
 }
 
 /** A message of another program that the queue's rule takes, as the job it stands for. */
-async function asJob(rule: Foreign | undefined, queue: string, delivery: Delivery): Promise<Delivery> {
+async function asJob(rule: Foreign, queue: string, delivery: Delivery): Promise<Delivery> {
   const { body, tags } = delivery;
-  const made = await rule?.({ queue, messageId: tags.id, body });
+  const made = await rule({ queue, messageId: tags.id, body });
   if (!made) return delivery;
   const { id, job } = made;
   return { ...delivery, body: made.body, tags: { ...tags, id, job, series: id } };
