@@ -28,7 +28,7 @@ import { offloaded } from './attempt/offloaded.ts';
 import { recorded, recordedAfterCommit } from './attempt/recorded.ts';
 import type { Run } from './attempt/run.ts';
 import { failedCommit, transactional } from './attempt/transactional.ts';
-import { ackOf, endOf, lostLease, unfit } from './attempt/verdict.ts';
+import { ackOf, endOf, lostLease, resultOf, unfit } from './attempt/verdict.ts';
 import { errorText } from './base/failure.ts';
 import type { Ack } from './contract/queue.ts';
 
@@ -54,7 +54,7 @@ export async function attempt(app: App, ports: AttemptPorts, run: Run): Promise<
     settled = await settle(it, end);
   }
   const result = resultOf(it, end, settled);
-  if (app.events.active) announceEnd(it, result, end.report);
+  if (app.events.active) announceEnd(it, result, end);
   return result;
 }
 
@@ -134,17 +134,4 @@ function settleInQueue({ run, ports }: Attempt, end: End): Promise<boolean> {
 
 async function ackAlone({ settler }: AttemptPorts, one: Ack): Promise<boolean> {
   return (await settler.ack([one]))[0] === true;
-}
-
-function resultOf(it: Attempt, { verdict, report }: End, settled: boolean): AttemptResult {
-  return {
-    id: it.run.id,
-    job: it.job?.name ?? null,
-    outcome: verdict.outcome,
-    settled,
-    attempt: it.number,
-    delayMs: verdict.verb === 'nack' ? verdict.delayMs : null,
-    reason: verdict.verb === 'abandon' ? verdict.reason : null,
-    error: report.error,
-  };
 }

@@ -8,7 +8,7 @@ export function logTo(logger: Logger): EventListener {
     const { type, ...rest } = event;
     const facts: Record<string, unknown> = { event: type };
     for (const [name, value] of Object.entries(rest)) {
-      if (value === null) continue;
+      if (value === null || name === 'cause') continue; // `error` tells of it; it may be anything
       if (value instanceof Error) facts.error = `${'code' in value ? `${value.code}: ` : ''}${value.message}`;
       else if (name !== 'message') facts[name] = name === 'fields' ? masked(value) : value; // the text is there once
     }

@@ -1,23 +1,25 @@
 /** The events of an attempt. */
 
 import { errorText } from '../base/failure.ts';
-import type { AttemptReport } from '../contract/outcome.ts';
-import type { Attempt, AttemptResult } from './attempt.ts';
+import type { Attempt, AttemptResult, End } from './attempt.ts';
 
 export function announceStart(it: Attempt): void {
   it.app.events.emit({ type: 'job.started', ...factsOf(it) });
 }
 
-export function announceEnd(it: Attempt, result: AttemptResult, report: AttemptReport): void {
+export function announceEnd(it: Attempt, result: AttemptResult, { verdict, report }: End): void {
   it.app.events.emit({
     type: 'job.settled',
     ...factsOf(it),
     outcome: result.outcome,
     settled: result.settled,
-    durationMs: report.endedAt - report.startedAt,
+    counted: result.counted,
+    durationMs: result.durationMs,
+    waitMs: result.waitMs,
     delayMs: result.delayMs,
     reason: result.reason,
     error: report.error && errorText(report.error),
+    cause: verdict.verb === 'ack' ? null : verdict.error,
   });
 }
 
@@ -30,4 +32,6 @@ export const factsOf = ({ run, job, number, envelope }: Attempt) => ({
   attempt: number,
   // Of a job that is not known here nothing is said but its id.
   tenantId: (job && envelope?.context?.tenantId) ?? null,
+  requestId: (job && envelope?.context?.requestId) ?? null,
+  traceparent: (job && envelope?.context?.traceparent) ?? null,
 });

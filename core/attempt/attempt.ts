@@ -27,6 +27,11 @@ export interface AttemptResult {
   readonly delayMs: number | null;
   readonly reason: AbandonReason | null;
   readonly error: AttemptError | null;
+  /** `false`: released as if the attempt had never begun. */
+  readonly counted: boolean;
+  readonly durationMs: number;
+  /** How long the job was ready before its first attempt began; `null` for later attempts, and for one that was refused. */
+  readonly waitMs: number | null;
 }
 
 /** What is known of one attempt. */

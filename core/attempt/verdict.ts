@@ -6,7 +6,7 @@ import { reportError } from '../base/failure.ts';
 import type { AbandonReason, AttemptReport } from '../contract/outcome.ts';
 import type { Ack } from '../contract/queue.ts';
 import type { Envelope } from '../envelope/envelope.ts';
-import type { Admitted, Attempt, End, Verdict } from './attempt.ts';
+import type { Admitted, Attempt, AttemptResult, End, Verdict } from './attempt.ts';
 import { abortReason, type Run } from './run.ts';
 
 /** How long a message waits that cannot run here or now, but may soon. */
@@ -93,4 +93,23 @@ function withinReach({ ports }: Attempt, verdict: Verdict): Verdict {
 
 export function ackOf({ lease }: Run, { report, complete }: End): Ack {
   return complete ? { lease, report, complete } : { lease, report };
+}
+
+export function resultOf(it: Attempt, { verdict, report }: End, settled: boolean): AttemptResult {
+  const { run, job, number, startedAt, envelope } = it;
+  const isFirst = number === 1 && envelope !== null && it.refusal === null;
+  return {
+    id: run.id,
+    job: job?.name ?? null,
+    outcome: verdict.outcome,
+    settled,
+    attempt: number,
+    counted: verdict.verb !== 'nack' || verdict.countAttempt,
+    durationMs: report.endedAt - startedAt,
+    // Clocks of hosts differ: a job that ran before it was made has not waited.
+    waitMs: isFirst ? Math.max(0, startedAt - (envelope.schedule ?? envelope.issuedAt)) : null,
+    delayMs: verdict.verb === 'nack' ? verdict.delayMs : null,
+    reason: verdict.verb === 'abandon' ? verdict.reason : null,
+    error: report.error,
+  };
 }

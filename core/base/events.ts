@@ -9,6 +9,10 @@ export interface JobFacts {
   readonly queue: string;
   readonly attempt: number;
   readonly tenantId: string | null;
+  /** Of the request that caused the job, as far as its context says. */
+  readonly requestId: string | null;
+  /** W3C Trace Context. */
+  readonly traceparent: string | null;
 }
 
 export type StopReason =
@@ -28,11 +32,17 @@ export type LongshoreEvent =
       readonly outcome: Outcome;
       /** `false`: the lease was lost, so this outcome changed nothing. */
       readonly settled: boolean;
+      /** `false`: released as if the attempt had never begun. */
+      readonly counted: boolean;
       readonly durationMs: number;
+      /** How long the job was ready before its first attempt began. `null` for later attempts, and for one that was refused. */
+      readonly waitMs: number | null;
       /** For `requeued`: how long until the next attempt. */
       readonly delayMs: number | null;
       readonly reason: string | null;
       readonly error: string | null;
+      /** What was thrown, with its stack and cause; `null` = nothing was. */
+      readonly cause: unknown;
     } & JobFacts)
   | ({
       readonly type: 'job.log';

@@ -3,6 +3,7 @@
  * Every write that belongs to a run names its owner (the lease's token), and a stale owner changes nothing.
  */
 
+import type { MetricStore } from './metrics.ts';
 import type { AbandonReason, AttemptReport, JobStatus, Outcome, Progress } from './outcome.ts';
 
 export interface JobRecord {
@@ -171,6 +172,8 @@ export interface Stores {
   readonly workers: WorkerRegistry;
   /** Without it a payload that is too large for the queue is refused. */
   readonly payloads?: PayloadStore;
+  /** Without it no numbers are kept. */
+  readonly metrics?: MetricStore;
   /** Brings its tables to the version this code knows, where opening has not done so. `from` is null for new ones. */
   migrate?(): Promise<{ readonly from: number | null; readonly to: number }>;
   /** Ends the store's own connections. May be called again. */

@@ -47,10 +47,11 @@ function storesOf(backend: QueueBackend, given: Partial<Stores> = {}): Stores {
   const records = given.records ?? backend.stores?.records;
   const workers = given.workers ?? backend.stores?.workers;
   const payloads = given.payloads ?? backend.stores?.payloads;
+  const metrics = given.metrics ?? backend.stores?.metrics;
   if (!keys || !records || !workers) {
     throw config(
       `Backend "${backend.name}" keeps no state of its own: give connect() a store, for example sqliteStore().`,
     );
   }
-  return { keys, records, workers, ...(payloads && { payloads }) };
+  return { keys, records, workers, ...(payloads && { payloads }), ...(metrics && { metrics }) };
 }

@@ -109,8 +109,9 @@ function warnWhenStuck(app: App, isolate: Isolate, ctx: HandlerContext): void {
   const timer = setTimeout(() => {
     const { id, job, queue, attempt, context } = ctx;
     const message = `The ${isolate.isolation.kind} of this attempt was asked to end ${stuckMs} ms ago and still runs: its code cannot be interrupted. Use isolate: 'process' for this job.`;
-    const tenantId = context.tenantId ?? null;
-    app.events.emit({ type: 'job.warning', id, job, queue, attempt, tenantId, message });
+    const { tenantId = null, requestId = null, traceparent = null } = context;
+    const facts = { id, job, queue, attempt, tenantId, requestId, traceparent };
+    app.events.emit({ type: 'job.warning', ...facts, message });
   }, stuckMs).unref();
   void isolate.gone.then(() => clearTimeout(timer));
 }

@@ -10,7 +10,7 @@ export function logLines(write: (line: string, level: LogLevel) => void): EventL
     const level = levelOf(event);
     const facts: Record<string, unknown> = { level, event: type };
     for (const [name, value] of Object.entries(rest)) {
-      if (value === null) continue;
+      if (value === null || name === 'cause') continue; // `error` tells of it; it may be anything
       facts[name] = value instanceof Error ? textOf(value) : value;
     }
     write(`${JSON.stringify(facts)}\n`, level);

@@ -139,7 +139,8 @@ describe('tenant, actor, request and trace', () => {
 });
 
 describe('what is told', () => {
-  const facts = { id: 'id-1', job: 'work', queue: 'default', attempt: 1, tenantId: 'acme' };
+  const { actorId: _, ...told } = context;
+  const facts = { id: 'id-1', job: 'work', queue: 'default', attempt: 1, ...told };
 
   it('of a job that is done', async () => {
     const one = job({ handle: (_, ctx) => ctx.log('halfway', { lines: 3 }) });
@@ -155,10 +156,13 @@ describe('what is told', () => {
         ...facts,
         outcome: 'acked',
         settled: true,
+        counted: true,
         durationMs: 0,
+        waitMs: 0,
         delayMs: null,
         reason: null,
         error: null,
+        cause: null,
       },
     ]);
     expect(JSON.stringify(b.events)).not.toContain('hunter2');

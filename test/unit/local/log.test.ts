@@ -71,7 +71,15 @@ describe('log lines', () => {
   });
 
   it('mask fields on a terminal too', () => {
-    const facts = { id: 'a', job: 'pay', queue: 'default', attempt: 1, tenantId: null };
+    const facts = {
+      id: 'a',
+      job: 'pay',
+      queue: 'default',
+      attempt: 1,
+      tenantId: null,
+      requestId: null,
+      traceparent: null,
+    };
     const event = { type: 'job.log', ...facts, message: 'calling', fields: { pin: '1234', n: 1 } } as const;
     const line = eventLine(event, createUi({ colour: false, columns: null }), 0);
     expect(line).toMatch(/pay +calling pin=\[masked\] n=1$/);
