@@ -122,6 +122,21 @@ const recordsTable = (s: string): string => `
   CREATE INDEX records_status ON ${s}.records (status, created_at, seq);
   CREATE INDEX records_finished_at ON ${s}.records (finished_at) WHERE finished_at IS NOT NULL;`;
 
+/**
+ * Numbers: one text per key, in the order in which they are read. A row is written over many times while its step lasts, and no index has
+ * its text: with room in the page the new version stays there and touches no index.
+ */
+const metricsTable = (s: string): string => `
+  CREATE TABLE ${s}.metrics (
+    step text COLLATE "C" NOT NULL,
+    at bigint NOT NULL,
+    queue text COLLATE "C" NOT NULL,
+    job text COLLATE "C" NOT NULL,
+    source text COLLATE "C" NOT NULL,
+    body text NOT NULL,
+    PRIMARY KEY (step, at, queue, job, source)
+  ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 5000);`;
+
 /** Writes rows of the outbox, with one parameter of text, so that it may be called in the transaction of any driver. */
 const outboxFunctions = (s: string): string => `
   CREATE FUNCTION ${s}.write_outbox(request text) RETURNS int LANGUAGE plpgsql AS $$
@@ -158,4 +173,5 @@ export const migrations: readonly ((s: string) => string)[] = [
   // Version 1 was also made with plans that could read the whole backlog, and with `enqueue_alike`. Processes of that version still
   // call the latter during a roll-out, so it is left for a later migration to drop.
   (s) => `${leaseFunctions(s)} ${countAlone(s)}`,
+  metricsTable,
 ];

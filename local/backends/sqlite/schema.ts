@@ -115,4 +115,16 @@ export const migrations: readonly string[] = [
   CREATE INDEX records_status ON records (status, created_at, seq);
   CREATE INDEX records_finished_at ON records (finished_at) WHERE finished_at IS NOT NULL;
   `,
+  // Numbers: one text per key. The primary key is the order in which they are read, and they stand in it.
+  `
+  CREATE TABLE metrics (
+    step TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    queue TEXT NOT NULL,
+    job TEXT NOT NULL,
+    source TEXT NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (step, at, queue, job, source)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];
