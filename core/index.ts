@@ -16,6 +16,7 @@ export type { Client, ConnectOptions } from './enqueue/client.ts';
 export { connect } from './enqueue/connect.ts';
 export type { JobContext } from './envelope/envelope.ts';
 export { keyRing, parseSigningKeys } from './envelope/signing.ts';
+export type { MetricReport, MetricRequest } from './metrics/report.ts';
 export { tick } from './scheduler/tick.ts';
 export type { WorkerOptions, WorkerSummary } from './worker/options.ts';
 export type { Worker } from './worker/state.ts';

@@ -10,6 +10,12 @@ export function checkQueue(queue: string): void {
   if (!isName(queue)) throw config(`A queue's name must match ${namePattern}, got ${shown(queue)}.`);
 }
 
+export function checkNumber(what: string, value: number, least: number): void {
+  if (!Number.isFinite(value) || value < least) {
+    throw config(`Expected ${what} to be a number of ${least} or more, got ${shown(value)}.`);
+  }
+}
+
 export function checkInteger(what: string, value: number, least: number): void {
   if (!Number.isSafeInteger(value) || value < least) {
     throw config(`Expected ${what} to be an integer of ${least} or more, got ${shown(value)}.`);

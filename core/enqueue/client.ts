@@ -5,6 +5,7 @@ import type { Job } from '../app/job.ts';
 import type { EnqueuedJob, EnqueueOptions } from '../app/options.ts';
 import type { QueueBackend, SendResult } from '../contract/queue.ts';
 import type { CancelResult, JobRecord, Stores } from '../contract/store.ts';
+import type { MetricReport, MetricRequest } from '../metrics/report.ts';
 
 export interface Client {
   readonly app: App;
@@ -21,6 +22,8 @@ export interface Client {
   /** `null` for a job that is not known or no longer kept. */
   status(id: string): Promise<JobRecord | null>;
   cancel(id: string): Promise<CancelResult>;
+  /** What became of the attempts of each job lately, and how long they took. Throws `CONFIG` where no numbers are kept. */
+  metrics(request?: MetricRequest): Promise<MetricReport>;
   close(): Promise<void>;
 }
 

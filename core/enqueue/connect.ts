@@ -33,6 +33,7 @@ export function connect(app: App, backend: QueueBackend, options: ConnectOptions
       call((it) => it.enqueueMany(parts, job as Job, payloads, options)),
     status: (id) => stores.records.get(id),
     cancel: (id) => stores.records.cancel(id),
+    metrics: async (request) => (await import('../metrics/read.ts')).metricsOf(parts, request),
     async close() {
       stopListening?.();
       await backend.close();

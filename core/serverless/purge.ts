@@ -1,4 +1,4 @@
-/** A timer of the cloud's: removes what is past its retention, as a polling worker does in its sweep. */
+/** A timer of the cloud's: removes what is past its retention and rolls up numbers, as a polling worker does in its sweep. */
 
 import type { Client } from '../enqueue/client.ts';
 
@@ -12,6 +12,7 @@ export function createPurgeHandler({ app, stores }: Client): () => Promise<numbe
     const until = clock.now() + longestMs;
     let removed = 0;
     for (let step = 1; step > 0 && clock.now() < until; removed += step) step = await stores.records.purge();
+    if (stores.metrics) await (await import('../metrics/roll-up.ts')).rollUp(app, stores);
     return removed;
   };
 }

@@ -2,6 +2,7 @@
 
 import { hostname } from 'node:os';
 import type { Run } from '../attempt/run.ts';
+import { flushMs } from '../metrics/collector.ts';
 import { renewing } from './renew-leases.ts';
 import type { WorkerState } from './state.ts';
 import { watchRuns } from './watch-runs.ts';
@@ -10,6 +11,7 @@ const cancelPollMs = 1_000;
 const heartbeatMs = 5_000;
 const purgeMs = 60_000;
 const longestReapMs = 5_000;
+const rollUpMs = 600_000;
 /** Growth worth a warning: this factor over the first reading, and at least this much in bytes. */
 const growthFactor = 2;
 const growthBytes = 100 * 1024 * 1024;
@@ -77,6 +79,8 @@ export function startMaintenance(state: WorkerState): { stop(): void } {
     while (!watch.stopped && (await records.purge()) > 0) await new Promise(setImmediate); // jobs run in between
   }
 
+  const rollUpNumbers = async () => (await import('../metrics/roll-up.ts')).rollUp(app, client.stores);
+
   const jittered = (ms: number) => () => ms * (0.5 + app.random() / 2); // many workers must not reap in step
   watch.every('reaping', jittered(Math.min(leaseMs, longestReapMs)), reap);
   watch.every('purging', jittered(purgeMs), purge);
@@ -89,6 +93,11 @@ export function startMaintenance(state: WorkerState): { stop(): void } {
       return beat();
     },
   );
+  const { numbers } = state;
+  if (numbers) {
+    watch.every('writing numbers', () => flushMs, numbers.flush);
+    watch.every('rolling up numbers', jittered(rollUpMs), rollUpNumbers);
+  }
   if (settings.maxRuntimeMs !== null) watch.once(settings.maxRuntimeMs, () => state.stop('max-runtime'));
   return {
     stop() {

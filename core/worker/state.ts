@@ -5,6 +5,7 @@ import type { Run } from '../attempt/run.ts';
 import type { StopReason } from '../base/events.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { Client } from '../enqueue/client.ts';
+import type { Collector } from '../metrics/collector.ts';
 import type { WorkerSettings, WorkerSummary } from './options.ts';
 import type { RunList } from './run-list.ts';
 
@@ -32,6 +33,8 @@ export interface WorkerState {
   /** Their handlers have ended; the backend has not confirmed yet how. */
   readonly ended: RunList;
   readonly counts: Record<Outcome, number>;
+  /** `null`: no numbers are kept. */
+  readonly numbers: Collector | null;
   stop(reason: StopReason): void;
   /** Reports what failed as an event. */
   failed(during: string, error: unknown): void;

@@ -14,6 +14,7 @@ import type { Ack, JobLease } from '../contract/queue.ts';
 import { connect } from '../enqueue/connect.ts';
 import { attempt } from '../flow.ts';
 import { forEach } from '../kit/parallel.ts';
+import { collectorOf } from '../metrics/collector.ts';
 import { refuseInsideIsolate } from '../sandbox/inside.ts';
 import { endIsolates } from '../sandbox/run-isolated.ts';
 import { groupAcks } from './ack-groups.ts';
@@ -75,8 +76,9 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
   let begun = 0;
   let onSpace: (() => void) | null = null;
 
+  const id = app.newId();
   const state: WorkerState = {
-    id: app.newId(),
+    id,
     app,
     settings,
     client,
@@ -85,10 +87,11 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
     running: new RunList(),
     ended: new RunList(),
     counts: { acked: 0, requeued: 0, 'dead-lettered': 0, rejected: 0, 'skipped-idempotent': 0 },
+    numbers: collectorOf(client, { source: id, rssBytes: settings.rssBytes }),
     stop: (why) => void stop(why),
     failed,
   };
-  const { running, ended, counts } = state;
+  const { running, ended, counts, numbers } = state;
 
   /** How many more jobs may be fetched. */
   function room(): number {
@@ -162,7 +165,9 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
 
   async function work(run: Run): Promise<void> {
     try {
+      const bytes = numbers?.sample() ?? null;
       const result = await attempt(app, ports, run);
+      numbers?.count(run.lease.queue, result, bytes);
       if (result.settled) counts[result.outcome]++;
       if (run.cause === 'shutdown' && result.outcome === 'requeued' && result.settled) released++;
     } catch (error) {
@@ -268,7 +273,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
     await allEnded(graceMs); // only a backend that does not answer can use this up
     acks.stop();
     maintenance.stop();
-    const last = [releasing, endIsolates(app), client.stores.workers.remove(state.id)];
+    const last = [releasing, endIsolates(app), client.stores.workers.remove(state.id), numbers?.flush()];
     await within<unknown>(clock, endAt - clock.now(), Promise.allSettled(last), leave);
     // After a signal the listeners stay: its second copy may arrive when the drain is already over.
     if (signalledAt === null) for (const signal of settings.signals) process.off(signal, onSignal);

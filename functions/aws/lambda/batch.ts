@@ -4,6 +4,7 @@ import type { AttemptPorts } from '../../../core/attempt/attempt.ts';
 import { createRun, type Run } from '../../../core/attempt/run.ts';
 import type { Client } from '../../../core/enqueue/client.ts';
 import { attempt } from '../../../core/flow.ts';
+import type { Collector } from '../../../core/metrics/collector.ts';
 import type { Accepted } from '../sqs/accept.ts';
 import type { SqsBackend } from '../sqs/index.ts';
 import { tagsOf } from '../sqs/message.ts';
@@ -17,10 +18,11 @@ export interface BatchPorts {
   /** Jobs must have ended by then (epoch ms). */
   readonly endAt: number;
   readonly running: Set<Run>;
+  readonly numbers: Collector | null;
   failed(during: string, error: unknown): void;
 }
 
-export function createBatch({ client, backend, startedAt, endAt, running, failed }: BatchPorts) {
+export function createBatch({ client, backend, startedAt, endAt, running, numbers, failed }: BatchPorts) {
   const { app } = client;
   const { clock } = app;
   const halfMs = (endAt - startedAt) / 2;
@@ -51,7 +53,10 @@ export function createBatch({ client, backend, startedAt, endAt, running, failed
       };
       running.add(run);
       try {
-        const { settled, outcome } = await attempt(app, { client, settler }, run);
+        const bytes = numbers?.sample() ?? null;
+        const result = await attempt(app, { client, settler }, run);
+        numbers?.count(lease.queue, result, bytes);
+        const { settled, outcome } = result;
         return settled && (outcome !== 'requeued' || replaced);
       } catch (error) {
         failed('settling', error);

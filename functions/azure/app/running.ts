@@ -5,9 +5,11 @@ import type { App } from '../../../core/app/app.ts';
 import type { Run } from '../../../core/attempt/run.ts';
 import type { LongshoreError } from '../../../core/base/errors.ts';
 import { backendError } from '../../../core/base/failure.ts';
+import { within } from '../../../core/base/within.ts';
 import type { Stores } from '../../../core/contract/store.ts';
 import type { Client } from '../../../core/enqueue/client.ts';
 import { connect } from '../../../core/enqueue/connect.ts';
+import { type Collector, collectorOf } from '../../../core/metrics/collector.ts';
 import { type LogLevel, logLines } from '../../../core/serverless/log-lines.ts';
 import type { Access } from '../service-bus/access.ts';
 import {
@@ -31,6 +33,8 @@ export interface RunningOptions {
 export interface Started {
   readonly client: Client;
   readonly backend: ServiceBusBackend;
+  /** Of this instance; `null` where none are kept. */
+  readonly numbers: Collector | null;
 }
 
 /** How long the jobs that are left may take to be released. */
@@ -69,7 +73,9 @@ export function createRunning(app: App, options: RunningOptions) {
       { clock, queues, ...(foreign && { foreign }), ...(keys && { keys }) },
       access,
     );
-    started = { backend, client: connect(app, backend, { store }) };
+    const client = connect(app, backend, { store });
+    const numbers = collectorOf(client, { source: app.newId(), rssBytes: process.memoryUsage.rss });
+    started = { backend, client, numbers };
     return started;
   }
 
@@ -78,14 +84,14 @@ export function createRunning(app: App, options: RunningOptions) {
    * run until Service Bus moves its message, and its error would be lost. Without an answer jobs run, and the next call asks.
    */
   async function startFor(queue: string): Promise<Started> {
-    const { backend, client } = start();
-    const check = checks.get(queue) ?? backend.checkFailed(queue);
+    const it = start();
+    const check = checks.get(queue) ?? it.backend.checkFailed(queue);
     checks.set(queue, check);
     await check.catch((error: LongshoreError) => {
       checks.delete(queue);
       if (error.code === 'CONFIG') throw error;
     });
-    return { backend, client };
+    return it;
   }
 
   /** Resolves when no job runs, at the latest after `ms`. */
@@ -127,9 +133,10 @@ export function createRunning(app: App, options: RunningOptions) {
       for (const run of jobs) run.interrupt('shutdown');
       await idle(drainMs);
       for (const run of jobs) run.end('shutdown');
-      await idle(releaseMs);
       const open = started;
       started = null;
+      const flushing = open?.numbers?.flush() ?? Promise.resolve();
+      await Promise.all([idle(releaseMs), within(app.clock, releaseMs, flushing, () => {})]);
       await open?.client.close();
     },
   };

@@ -42,7 +42,7 @@ export function createWorker(running: Running, queue: string, clock: Clock, opti
 
   async function handle(message: unknown, { triggerMetadata }: HostContext, endAt: number): Promise<void> {
     const delivery = deliveryFrom(message, triggerMetadata);
-    const { client, backend } = await running.startFor(queue);
+    const { client, backend, numbers } = await running.startFor(queue);
     const lease = await backend.accept(queue, delivery, clock.now() + leaseMs);
     if (!lease) return;
     const run = createRun(lease);
@@ -56,7 +56,12 @@ export function createWorker(running: Running, queue: string, clock: Clock, opti
       failed: running.failed,
     });
     try {
-      const { settled } = await attempt(client.app, { client, settler: backend.pushed }, run);
+      const bytes = numbers?.sample() ?? null;
+      const result = await attempt(client.app, { client, settler: backend.pushed }, run);
+      numbers?.count(queue, result, bytes);
+      // Not waited for: the host completes the message when this returns, and the process lives on.
+      void numbers?.flushWhenDue();
+      const { settled } = result;
       if (!settled) throw lost(queue);
     } finally {
       maintenance.stop();
