@@ -27,6 +27,8 @@ export interface AttemptResult {
   readonly delayMs: number | null;
   readonly reason: AbandonReason | null;
   readonly error: AttemptError | null;
+  /** What its isolate took, in bytes; `null` = it ran in the worker. */
+  readonly memoryBytes: number | null;
   /** `false`: released as if the attempt had never begun. */
   readonly counted: boolean;
   readonly durationMs: number;

@@ -26,7 +26,7 @@ export function execute(it: Admitted): Maybe<Verdict> {
     // The payload as it travelled: a schema's output may be something that cannot cross to another thread.
     const returned = isolation
       ? isolates().then(({ runIsolated }) =>
-          runIsolated(app, job, isolation, it.envelope.payload, ctx, () => mayBegin(it)),
+          runIsolated(app, job, isolation, it.envelope.payload, ctx, sideOf(it)),
         )
       : runInContext(it, ctx);
     if (!isThenable(returned)) return acked(it, outputOf(returned));
@@ -72,6 +72,13 @@ function afterEnd(it: Admitted, error: unknown): Verdict {
       return afterFailure(it, error);
   }
 }
+
+const sideOf = (it: Admitted) => ({
+  begin: () => mayBegin(it),
+  used(bytes: number) {
+    it.run.memoryBytes = bytes;
+  },
+});
 
 /** Asked by an isolate that is ready: it may have taken longer than the lease, or been told to stop. */
 function mayBegin(it: Admitted): void {

@@ -28,6 +28,8 @@ export class Run {
   tx: JobTransaction | null = null;
   /** Set when the start was recorded, where the queue keeps no records itself. */
   recording: Recording | null = null;
+  /** What its isolate took, when it has ended. */
+  memoryBytes: number | null = null;
   cause: EndCause | null = null;
   ended = false;
   /** Called at most once, when the attempt is ended from outside. */

@@ -108,6 +108,7 @@ export function resultOf(it: Attempt, { verdict, report }: End, settled: boolean
     durationMs: report.endedAt - startedAt,
     // Clocks of hosts differ: a job that ran before it was made has not waited.
     waitMs: isFirst ? Math.max(0, startedAt - (envelope.schedule ?? envelope.issuedAt)) : null,
+    memoryBytes: run.memoryBytes,
     delayMs: verdict.verb === 'nack' ? verdict.delayMs : null,
     reason: verdict.verb === 'abandon' ? verdict.reason : null,
     error: report.error,

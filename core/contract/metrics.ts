@@ -11,8 +11,9 @@ export interface MetricKey {
   /** When the step began, epoch ms; days begin at midnight UTC. */
   readonly at: number;
   readonly queue: string;
+  /** Empty for what belongs to no known job. */
   readonly job: string;
-  /** The worker that counted; empty once all of them are added up. */
+  /** The worker that counted, up to 200 letters; empty once all of them are added up. */
   readonly source: string;
 }
 
@@ -31,10 +32,16 @@ export interface MetricFilter {
 }
 
 export interface MetricStore {
-  /** Writes each row over the one of the same key: the same write twice changes nothing. Costs no more per job that was counted. */
+  /**
+   * Writes each row over the one of the same key: the same write twice changes nothing, and of two rows with one key the last one
+   * stays. A write that fails may have written some of its rows. Costs no more per job that was counted.
+   */
   write(rows: readonly MetricRow[]): Promise<void>;
   /** In any order. */
   read(filter: MetricFilter): Promise<MetricRow[]>;
-  /** Removes steps that began before this. Bounded: returns how many rows went; call it until that is 0. */
+  /**
+   * Removes steps that began before this. Bounded: returns how many rows went; call it until that is 0. A store that removes rows by
+   * itself when they are old answers 0.
+   */
   purge(step: MetricStep, before: number): Promise<number>;
 }

@@ -141,7 +141,7 @@ function createCollector(
       const now = clock.now();
       const { tally } = entryOf(queue, result.job ?? '', now);
       count(tally, result, now);
-      if (bytes !== null) countMemory(tally, rssBytes() - bytes);
+      if (bytes !== null && result.memoryBytes === null) countMemory(tally, rssBytes() - bytes);
     },
     /** Resident bytes before an attempt; `null` = this attempt is not measured. */
     sample(): number | null {

@@ -30,7 +30,7 @@ export interface JobNumbers extends Readonly<Record<AttemptEnding, number>> {
   /** `null` when none ran. */
   readonly runMs: Durations | null;
   readonly waitMs: Durations | null;
-  /** Growth of the process while an attempt ran, bytes. Only some attempts are measured. */
+  /** Bytes: by how much the process grew while an attempt ran, of which some are measured; or what its isolate took. */
   readonly memory: { readonly average: number; readonly max: number } | null;
   /** Epoch ms. */
   readonly lastAt: number | null;

@@ -13,8 +13,8 @@ const cursorKey = 'metrics:roll-up';
 const holdMs = 60_000;
 /** A worker writes the last of a minute this much later, at the latest. Clocks of hosts may differ by as much. */
 export const settledAfterMs = 120_000;
-/** One call rolls up so many steps of a kind at most; the next goes on. */
-const mostSteps = 48;
+/** One call rolls up so many steps of a kind at most; the next goes on. More hours than minutes are kept of. */
+const mostSteps = 100;
 /** Calls of `purge` for a step, each of them bounded by the store. */
 const mostPurges = 100;
 const keepCursorMs = 400 * 86_400_000;

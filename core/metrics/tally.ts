@@ -62,6 +62,8 @@ export interface Counted {
   readonly reason: AbandonReason | null;
   readonly durationMs: number;
   readonly waitMs: number | null;
+  /** Of its isolate; `null` = it ran in the worker. */
+  readonly memoryBytes: number | null;
 }
 
 export function count(tally: Tally, result: Counted, at: number): void {
@@ -75,6 +77,7 @@ export function count(tally: Tally, result: Counted, at: number): void {
   ) {
     observe(tally.runMs, result.durationMs);
   }
+  if (result.memoryBytes !== null) countMemory(tally, result.memoryBytes);
   if (result.waitMs !== null && ending !== 'released') observe(tally.waitMs, result.waitMs);
 }
 

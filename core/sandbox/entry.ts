@@ -11,7 +11,14 @@ import { config, LongshoreError } from '../base/errors.ts';
 import { toError } from '../base/failure.ts';
 import { assertJson } from '../base/json.ts';
 import { markIsolate } from './inside.ts';
-import { type FromIsolate, packError, type Question, type ToIsolate, unpackError } from './messages.ts';
+import {
+  type FromIsolate,
+  type MemoryUse,
+  packError,
+  type Question,
+  type ToIsolate,
+  unpackError,
+} from './messages.ts';
 import { createReporter, type Progress } from './progress.ts';
 
 markIsolate();
@@ -145,15 +152,18 @@ async function run(facts: RunFacts, input: unknown): Promise<void> {
     await flush();
     const output = outputOf(value);
     mine.ended = true;
-    channel.send({ type: 'returned', output, heapBytes: heapBytes() });
+    channel.send({ type: 'returned', output, ...memoryUse() });
   } catch (error) {
     await flush();
     mine.ended = true;
-    channel.send({ type: 'failed', error: packError(error), heapBytes: heapBytes(), spoiled });
+    channel.send({ type: 'failed', error: packError(error), ...memoryUse(), spoiled });
   }
 }
 
-const heapBytes = (): number => getHeapStatistics().used_heap_size;
+function memoryUse(): MemoryUse {
+  const heapBytes = getHeapStatistics().used_heap_size;
+  return { heapBytes, peakBytes: isMainThread ? process.resourceUsage().maxRSS * 1024 : heapBytes };
+}
 
 function contextOf(
   facts: RunFacts,

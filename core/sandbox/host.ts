@@ -30,14 +30,21 @@ export async function endIsolates(app: App): Promise<void> {
   await pools.get(app)?.end();
 }
 
+/** The attempt, as far as its isolate needs it. */
+export interface AttemptSide {
+  /** Throws when the handler must not begin any more. */
+  begin(): void;
+  /** Told how much memory the isolate took. */
+  used(bytes: number): void;
+}
+
 export function runIn(
   app: App,
   job: Job,
   isolation: Isolation,
   input: unknown,
   ctx: HandlerContext,
-  /** Throws when the handler must not begin any more. */
-  begin: () => void,
+  { begin, used }: AttemptSide,
 ): Promise<Output> {
   const { signal } = ctx;
   if (signal.aborted) return Promise.reject(signal.reason);
@@ -74,9 +81,11 @@ export function runIn(
         case 'ask':
           return void answer(isolate, message.ask, grant(message.question));
         case 'returned':
+          used(message.peakBytes);
           done(isLight(isolation, message.heapBytes));
           return resolve(message.output);
         case 'failed':
+          used(message.peakBytes);
           done(!message.spoiled && isLight(isolation, message.heapBytes));
           return reject(unpackError(message.error));
       }

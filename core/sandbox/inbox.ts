@@ -18,17 +18,20 @@ type Shape = (data: Record<string, unknown>) => boolean;
 
 const isText = (x: unknown): boolean => typeof x === 'string';
 const isTextOrNull = (x: unknown): boolean => x === null || isText(x);
+const isSize = (x: unknown): boolean => Number.isSafeInteger(x) && (x as number) >= 0;
 const isNumber = (x: unknown): boolean => typeof x === 'number';
 
 /** What a question asks for is checked by what answers it. */
 const shapes: Readonly<Record<FromIsolate['type'], Shape>> = {
   log: ({ message, fields }) => isText(message) && isRecord(fields),
   ask: ({ ask, question }) => isNumber(ask) && isRecord(question),
-  returned: ({ output, heapBytes }) => isRecord(output) && isOutput(output) && isNumber(heapBytes),
-  failed: ({ error, heapBytes, spoiled }) =>
-    isThrown(error) && isNumber(heapBytes) && typeof spoiled === 'boolean',
+  returned: ({ output, ...use }) => isRecord(output) && isOutput(output) && isMemoryUse(use),
+  failed: ({ error, spoiled, ...use }) => isThrown(error) && isMemoryUse(use) && typeof spoiled === 'boolean',
   crashing: ({ error }) => isThrown(error),
 };
+
+const isMemoryUse = ({ heapBytes, peakBytes }: Record<string, unknown>): boolean =>
+  isSize(heapBytes) && isSize(peakBytes);
 
 function isOutput({ text, problem }: Record<string, unknown>): boolean {
   if (!isTextOrNull(text) || !isTextOrNull(problem)) return false;

@@ -35,16 +35,18 @@ export type Question =
 export type FromIsolate =
   | { readonly type: 'log'; readonly message: string; readonly fields: Readonly<Record<string, unknown>> }
   | { readonly type: 'ask'; readonly ask: number; readonly question: Question }
-  | { readonly type: 'returned'; readonly output: Output; readonly heapBytes: number }
+  | ({ readonly type: 'returned'; readonly output: Output } & MemoryUse)
   /** `spoiled`: nothing more can run in this isolate. */
-  | {
-      readonly type: 'failed';
-      readonly error: Thrown;
-      readonly heapBytes: number;
-      readonly spoiled: boolean;
-    }
+  | ({ readonly type: 'failed'; readonly error: Thrown; readonly spoiled: boolean } & MemoryUse)
   /** The last words of a process that an uncaught error is about to end. */
   | { readonly type: 'crashing'; readonly error: Thrown };
+
+export interface MemoryUse {
+  /** In use when the attempt has ended. */
+  readonly heapBytes: number;
+  /** Of a process the most that was ever resident; of a thread `heapBytes`, because it shares its process. */
+  readonly peakBytes: number;
+}
 
 /** Something that was thrown, as data. */
 export interface Thrown {

@@ -11,6 +11,7 @@ import { backendDefaults } from '../shared/defaults.ts';
 import { createWaiters } from '../shared/waiters.ts';
 import { memoryAdmin } from './admin.ts';
 import { addReport, before, type Entry, newEntry } from './entry.ts';
+import { memoryMetrics } from './metrics.ts';
 import { createReadyList, type ReadyList } from './ready-list.ts';
 import type { MemoryState } from './state.ts';
 import { memoryKeys, memoryRecords, memoryWorkers } from './stores.ts';
@@ -90,7 +91,12 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
   return {
     name: 'memory',
     limits: { maxBodyBytes, maxDelayMs: null, maxLeaseMs: null },
-    stores: { keys, records: memoryRecords(state, keys), workers: memoryWorkers() },
+    stores: {
+      keys,
+      records: memoryRecords(state, keys),
+      workers: memoryWorkers(),
+      metrics: memoryMetrics(),
+    },
     admin: memoryAdmin(state, maxBodyBytes),
 
     async enqueue(messages) {

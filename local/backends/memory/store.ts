@@ -3,6 +3,7 @@
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import type { Retention, Stores } from '../../../core/contract/store.ts';
 import { isShown, type RecordTable, recordStore, type Versioned } from '../../../core/kit/records/store.ts';
+import { memoryMetrics } from './metrics.ts';
 import { type MemoryKeys, memoryKeys, memoryWorkers } from './stores.ts';
 
 export interface MemoryStoreOptions {
@@ -13,7 +14,12 @@ export interface MemoryStoreOptions {
 
 export function memoryStore({ clock = systemClock, retention }: MemoryStoreOptions = {}): Stores {
   const keys = memoryKeys(clock);
-  return { keys, records: recordStore(memoryTable(keys), { clock, retention }), workers: memoryWorkers() };
+  return {
+    keys,
+    records: recordStore(memoryTable(keys), { clock, retention }),
+    workers: memoryWorkers(),
+    metrics: memoryMetrics(),
+  };
 }
 
 function memoryTable(keys: MemoryKeys): RecordTable {

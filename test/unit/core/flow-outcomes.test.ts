@@ -29,6 +29,7 @@ describe('a handler that returns', () => {
       counted: true,
       durationMs: 0,
       waitMs: 0,
+      memoryBytes: null,
       delayMs: null,
       reason: null,
       error: null,

@@ -20,6 +20,7 @@ const acked: Counted = {
   reason: null,
   durationMs: 100,
   waitMs: 5,
+  memoryBytes: null,
 };
 const failed: Counted = { ...acked, outcome: 'requeued', waitMs: null };
 

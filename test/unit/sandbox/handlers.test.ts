@@ -49,6 +49,19 @@ describe.each([
     await expect.poll(settled).toMatchObject([{ tenantId: 'acme' }]);
   });
 
+  it('is counted with the memory of its isolate', async () => {
+    const own = createBench(all);
+    await own.run(job, { act: 'facts', day: '2026-01-01T00:00:00.000Z' });
+    await own.worker.stop(); // which writes the numbers
+    const { jobs } = await own.client.metrics();
+    const mib = 1024 * 1024;
+    // A thread tells its heap, a process all that it had resident.
+    const [least, most] = kind === 'thread' ? [1, 200] : [20, 1000];
+    const { memory } = jobs.find(({ job: name }) => name === job.name)!;
+    expect(memory!.max / mib).toBeGreaterThan(least);
+    expect(memory!.max / mib).toBeLessThan(most);
+  });
+
   it('meets the errors of enqueue as it would outside', async () => {
     const small = createBench(all.filter((one) => one !== jobs.unknown));
     onTestFinished(async () => void (await small.worker.stop()));

@@ -92,7 +92,7 @@ const acts: Record<string, Act> = {
     const say = (data: unknown) => (parentPort ? parentPort.postMessage(data) : process.send?.(data));
     for (const type of ['failed', 'returned', 'ask', 'log', 'crashing', 'toString', undefined]) say({ type });
     for (const data of [null, 'ready', 7, [], { type: 'failed', error: null }]) say(data);
-    say({ type: 'returned', output: { text: '"forged"', problem: null }, heapBytes: 1 });
+    say({ type: 'returned', output: { text: '"forged"', problem: null }, heapBytes: 1, peakBytes: 1 });
     await delay(20);
     return { argv: process.argv.length, workerData };
   },
