@@ -3,6 +3,7 @@
 import { hostname } from 'node:os';
 import type { Run } from '../attempt/run.ts';
 import { flushMs } from '../metrics/collector.ts';
+import { reap } from './reap.ts';
 import { renewing } from './renew-leases.ts';
 import type { WorkerState } from './state.ts';
 import { watchRuns } from './watch-runs.ts';
@@ -43,13 +44,6 @@ export function startMaintenance(state: WorkerState): { stop(): void } {
     failed: state.failed,
   });
 
-  async function reap(): Promise<void> {
-    for (const queue of settings.queues) {
-      const count = await backend.reapExpired(queue);
-      if (count > 0) events.emit({ type: 'worker.reaped', worker: state.id, queue, count });
-    }
-  }
-
   async function beat(): Promise<void> {
     const memoryBytes = settings.rssBytes();
     watchMemory(memoryBytes);
@@ -82,7 +76,7 @@ export function startMaintenance(state: WorkerState): { stop(): void } {
   const rollUpNumbers = async () => (await import('../metrics/roll-up.ts')).rollUp(app, client.stores);
 
   const jittered = (ms: number) => () => ms * (0.5 + app.random() / 2); // many workers must not reap in step
-  watch.every('reaping', jittered(Math.min(leaseMs, longestReapMs)), reap);
+  watch.every('reaping', jittered(Math.min(leaseMs, longestReapMs)), () => reap(state));
   watch.every('purging', jittered(purgeMs), purge);
   let nextBeatMs = 0;
   watch.every(

@@ -32,7 +32,7 @@ export interface WorkerOptions {
   readonly maxRuntimeMs?: number;
   /** Takes one job, or none when none is ready, and stops. */
   readonly once?: boolean;
-  /** Stops when nothing is ready and nothing runs; delayed jobs are left. */
+  /** Stops when nothing is ready, nothing runs and no dead worker has left a job whose lease is over; delayed jobs are left. */
   readonly untilIdle?: boolean;
   /** Process signals that start a drain. @default none: the owner of the process decides */
   readonly signals?: readonly NodeJS.Signals[];

@@ -32,7 +32,7 @@ export function watchRuns(options: WatchOptions) {
   }
 
   /** Runs `task` again and again, each time `delayMs()` after it ended. A failure is reported and does not end it. */
-  function every(during: string, delayMs: () => number, task: () => Promise<void>): void {
+  function every(during: string, delayMs: () => number, task: () => Promise<unknown>): void {
     if (watch.stopped) return;
     once(delayMs(), async () => {
       try {

@@ -20,6 +20,7 @@ import { endIsolates } from '../sandbox/run-isolated.ts';
 import { groupAcks } from './ack-groups.ts';
 import { startMaintenance } from './maintenance.ts';
 import { settingsOf, type WorkerOptions, type WorkerSummary } from './options.ts';
+import { reap } from './reap.ts';
 import { RunList } from './run-list.ts';
 import type { Worker, WorkerState } from './state.ts';
 
@@ -208,13 +209,15 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
           waitMs: onePass || failures > 0 ? 0 : waitMs,
           signal: waking.signal,
         });
+        // The job of a worker that died is work too, and nobody else may be there to take it back.
+        const isOver = onePass && leases.length === 0 && (await reap(state)) === 0;
         if (failures > 0) {
           events.emit({ type: 'backend.recovered', backend: backend.name, afterMs: clock.now() - failedAt });
           failures = 0;
         }
         hold(leases);
         pump();
-        if (leases.length === 0 && onePass) state.stop(settings.once ? 'once' : 'idle');
+        if (isOver) state.stop(settings.once ? 'once' : 'idle');
       } catch (error) {
         if (failures++ === 0) failedAt = clock.now();
         failed('fetching', error);

@@ -2,26 +2,15 @@
 
 import assert from 'node:assert/strict';
 import { createRun } from '../../../core/attempt/run.ts';
-import { systemClock } from '../../../core/base/clock.ts';
 import { attempt } from '../../../core/flow.ts';
-import { type App, connect, createApp, defineJob, keyRing } from '../../../core/index.ts';
-import { hour, type Kit, mail, second } from './kit.ts';
+import { connect } from '../../../core/index.ts';
+import { appOf } from './app.ts';
+import { hour, second } from './kit.ts';
 import type { Law } from './law.ts';
 
 const delayMs = 2 * second;
 /** Where a queue lives in real time. */
 const toleranceMs = 5 * second;
-
-const signing = keyRing([{ kid: 'law', secret: new Uint8Array(32) }]);
-const anything = {
-  '~standard': { version: 1, vendor: 'longshore', validate: (value: unknown) => ({ value }) },
-} as const;
-
-function appOf(t: Kit, skewMs: number): App {
-  const job = defineJob({ name: 'invoice.send', queue: mail, payload: anything, handle: () => {} });
-  const clock = { now: () => Math.floor(t.now()) + skewMs, after: systemClock.after };
-  return createApp({ jobs: [job], signing, clock });
-}
 
 export function timeLaws(law: Law): void {
   law('the time that a queue says is the one by which its messages become ready', async (t) => {
@@ -37,7 +26,7 @@ export function timeLaws(law: Law): void {
     'a delayed job runs when it is due, though its worker has a clock that is an hour behind',
     async (t) => {
       if (!t.backend.now) return;
-      const right = appOf(t, 0);
+      const right = appOf(t);
       await connect(right, t.backend).enqueue(right.jobs.get('invoice.send')!, 1, { delayMs });
       await t.nothingComes();
       await t.advance(delayMs);

@@ -3,6 +3,7 @@
 import { administrationLaws } from './backend-administration.ts';
 import { deadLetterLaws } from './backend-dead-letters.ts';
 import { deliveryLaws } from './backend-delivery.ts';
+import { endingLaws } from './backend-ending.ts';
 import { duplicateLaws, orderLaws } from './backend-order.ts';
 import { settlingLaws } from './backend-settling.ts';
 import { staleLeaseLaws } from './backend-stale.ts';
@@ -18,6 +19,7 @@ const topics: readonly (readonly [topic: string, define: (law: Law) => void])[] 
   ['stale leases', staleLeaseLaws],
   ['waiting', waitingLaws],
   ['time', timeLaws],
+  ['ending', endingLaws],
   ['order', orderLaws],
   ['duplicates', duplicateLaws],
   ['dead letters', deadLetterLaws],

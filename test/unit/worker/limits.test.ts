@@ -29,6 +29,17 @@ describe('limits of a worker', () => {
     expect((await t.backend.admin!.stats('default'))[0]).toMatchObject({ ready: 0, delayed: 1 });
   });
 
+  it.each([{ untilIdle: true }, { once: true }])(
+    '%o: gives up when what a dead worker left cannot be taken back',
+    async (way) => {
+      const t = createBench();
+      const reapExpired = () => Promise.reject(new Error('The disk is gone.'));
+      const worker = t.start({ ...way, backend: { ...t.backend, reapExpired } });
+      await t.pass(5_000, 100);
+      expect(await worker.done).toMatchObject({ reason: 'backend-failed' });
+    },
+  );
+
   it('max-runtime: stops after the time given', async () => {
     const t = createBench();
     const worker = t.start({ maxRuntimeMs: 90_000 });
