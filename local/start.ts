@@ -12,6 +12,7 @@ import type { Worker } from '../core/worker/state.ts';
 import { startWorker } from '../core/worker/worker.ts';
 import { logTo } from './log.ts';
 import { type HttpServer, type ServeOptions, serveHttp } from './serve.ts';
+import { checkSettings } from './settings.ts';
 import { within } from './waiting.ts';
 
 export interface LocalOptions extends WorkerOptions {
@@ -59,7 +60,7 @@ export async function startLocal(app: App, options: LocalOptions): Promise<Local
   const unsubscribe = logger ? app.events.on(logTo(logger)) : () => {};
   const client = connect(app, options.backend, options.store ? { store: options.store } : {});
   try {
-    await checkTables(client);
+    await Promise.all([checkTables(client), tellSettings(client)]);
   } catch (error) {
     unsubscribe();
     throw error;
@@ -134,6 +135,16 @@ async function checkTables(client: Client): Promise<void> {
     await within(clock, longestCheckMs, client.status('start'), () => null);
   } catch (error) {
     if (error instanceof LongshoreError && error.code === 'SCHEMA_VERSION') throw error;
+  }
+}
+
+/** A queue whose settings lose jobs may work for months first. It is told and not refused: a pause may be somebody's plan. */
+async function tellSettings({ app, backend }: Client): Promise<void> {
+  try {
+    await within(app.clock, longestCheckMs, checkSettings(app, backend), () => null);
+  } catch (error) {
+    if (!(error instanceof LongshoreError) || error.code !== 'CONFIG') return;
+    app.events.emit({ type: 'backend.warning', backend: backend.name, message: error.message });
   }
 }
 

@@ -41,13 +41,23 @@ export interface DeadLetters {
   discard(ids: readonly string[]): Promise<number>;
 }
 
+/** What the jobs of one queue ask of it: the most that any of them does. */
+export interface QueueNeeds {
+  readonly maxRetries: number;
+  /** How long one attempt may take. */
+  readonly timeoutMs: number;
+}
+
 /** What the CLI and the dashboard use. */
 export interface QueueAdmin {
   readonly deadLetters: DeadLetters;
   /** Tells a backend that cannot list its queues which there are. Asks nothing of the service. */
   know?(queues: readonly string[]): Promise<void>;
-  /** Throws `CONFIG` where the service's own settings of a queue would end jobs before their last retry. */
-  check?(maxRetriesOf: (queue: string) => number): Promise<void>;
+  /**
+   * Compares the service's own settings of all its queues with what their jobs need. Throws `CONFIG` where they would lose or double
+   * jobs, or end them before their last retry. Resolves with what may be wrong and what could not be found out, a sentence each.
+   */
+  check?(needsOf: (queue: string) => QueueNeeds): Promise<readonly string[]>;
   /** All queues ever used, or only the one named. */
   stats(queue?: string): Promise<QueueStats[]>;
   /** The next messages in the order in which they would be fetched, ready before delayed. */

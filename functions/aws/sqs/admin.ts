@@ -19,8 +19,12 @@ export function adminOf(connection: Connection): Admin {
         }
       }
     },
-    async check(maxRetriesOf) {
-      for (const { name } of connection.queues.all()) await checkQueue(connection, name, maxRetriesOf(name));
+    async check(needsOf) {
+      const advice: string[] = [];
+      for (const { name } of connection.queues.all()) {
+        advice.push(...(await checkQueue(connection, name, needsOf(name))));
+      }
+      return advice;
     },
     stats: (queue) => statsOf(connection, queue),
     deadLetters: deadLettersOf(connection),

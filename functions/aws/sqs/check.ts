@@ -1,44 +1,110 @@
 /** Asks SQS whether a queue can do what it has to. */
 
 import { config } from '../../../core/base/errors.ts';
+import type { QueueNeeds } from '../../../core/contract/admin.ts';
 import type { Connection } from './connection.ts';
+import { maxBodyBytes } from './limits.ts';
 import type { QueueAddress } from './queues.ts';
+import type { QueueAttribute } from './sdk.ts';
 
 /** What SQS allows at most. */
 const mostReceives = 1_000;
 /** Deliveries beside those of the attempts: a function that is throttled or killed spends them too. */
 const spareReceives = 5;
 
+type Attributes = Partial<Record<QueueAttribute, string>>;
+
+const names: readonly QueueAttribute[] = [
+  'QueueArn',
+  'RedrivePolicy',
+  'VisibilityTimeout',
+  'MessageRetentionPeriod',
+  'MaximumMessageSize',
+];
+
+interface RedrivePolicy {
+  readonly maxReceiveCount?: number | string;
+  readonly deadLetterTargetArn?: string;
+}
+
+interface Lane {
+  readonly address: QueueAddress;
+  readonly attributes: Attributes;
+  readonly redrive: RedrivePolicy;
+}
+
 /**
  * Throws `CONFIG` unless the queue and its dead-letter queue exist, and SQS leaves jobs in it until their last retry.
- * @param maxRetries of its jobs; `null` = not known
+ * @param needs of its jobs; `null` = not known
+ * @returns what may be wrong: SQS cannot tell whether a function or a polling worker takes the jobs
  */
 export async function checkQueue(
   { queues, addressOf, call }: Connection,
   queue: string,
-  maxRetries: number | null = null,
-): Promise<void> {
+  needs: QueueNeeds | null = null,
+): Promise<string[]> {
   const { deadLetterUrl } = addressOf(queue);
+  const found: Lane[] = [];
   for (const address of queues.lanesOf(queue)) {
-    const { RedrivePolicy } = await call(`looking for queue "${queue}" at ${address.url}`, (api) =>
-      api.attributes(address.url, ['QueueArn', 'RedrivePolicy']),
+    const attributes = await call(`looking for queue "${queue}" at ${address.url}`, (api) =>
+      api.attributes(address.url, names),
     );
-    checkReceives(address, RedrivePolicy, maxRetries);
+    const redrive = JSON.parse(attributes.RedrivePolicy || '{}') as RedrivePolicy;
+    checkReceives(address, redrive, needs);
+    found.push({ address, attributes, redrive });
   }
-  await call(`looking for the dead-letter queue of "${queue}" at ${deadLetterUrl}`, (api) =>
-    api.attributes(deadLetterUrl, ['QueueArn']),
+  const letters = await call(`looking for the dead-letter queue of "${queue}" at ${deadLetterUrl}`, (api) =>
+    api.attributes(deadLetterUrl, names),
   );
+  return found.flatMap((lane) => adviceOf(lane, letters, needs));
 }
 
 /** On a FIFO queue a message may be delivered, and counted, whenever one before it in its group is: however often that fails. */
-function checkReceives({ name, url, fifo }: QueueAddress, policy = '{}', maxRetries: number | null): void {
-  const { maxReceiveCount: most = mostReceives } = JSON.parse(policy) as {
-    maxReceiveCount?: number | string;
-  };
-  const wanted = maxRetries === null ? 1 : maxRetries + spareReceives;
+function checkReceives(
+  { name, url, fifo }: QueueAddress,
+  { maxReceiveCount: most = mostReceives }: RedrivePolicy,
+  needs: QueueNeeds | null,
+): void {
+  const wanted = needs === null ? 1 : needs.maxRetries + spareReceives;
   const least = fifo ? mostReceives : Math.min(wanted, mostReceives);
   if (Number(most) >= least) return;
   throw config(
     `Expected maxReceiveCount of ${fifo ? 'FIFO ' : ''}queue "${name}" at ${url} to be ${least} or more, got ${most}. SQS would move jobs to the dead letters before their last retry.`,
   );
+}
+
+function adviceOf(
+  { address, attributes, redrive }: Lane,
+  letters: Attributes,
+  needs: QueueNeeds | null,
+): string[] {
+  const { name, url, deadLetterUrl, fifo } = address;
+  const { deadLetterTargetArn: target } = redrive;
+  const advice: string[] = [];
+  const of = `of queue "${name}" at ${url}`;
+  const hiddenMs = Number(attributes.VisibilityTimeout) * 1_000;
+  if (needs && hiddenMs <= needs.timeoutMs) {
+    advice.push(
+      `VisibilityTimeout ${of} is ${hiddenMs} ms, and its jobs may run for ${needs.timeoutMs} ms. Behind a Lambda function they would run twice: set it to 6 times the function's timeout. A polling worker sets its own.`,
+    );
+  }
+  if (target !== undefined && target !== letters.QueueArn) {
+    advice.push(
+      `The RedrivePolicy ${of} moves jobs to ${target}, where longshore dead does not look. Set it to the queue at ${deadLetterUrl}, or name the other one in deadLetterUrls of sqs().`,
+    );
+  }
+  const keptS = Number(letters.MessageRetentionPeriod);
+  // What SQS moves keeps its age, but not on FIFO queues.
+  if (!fifo && target !== undefined && keptS <= Number(attributes.MessageRetentionPeriod)) {
+    advice.push(
+      `MessageRetentionPeriod of ${deadLetterUrl} is ${keptS} s, no longer than that ${of}. It counts from when the job was sent, so letters may vanish at once: set it to 1209600.`,
+    );
+  }
+  const mostBytes = Number(attributes.MaximumMessageSize);
+  if (mostBytes < maxBodyBytes) {
+    advice.push(
+      `MaximumMessageSize ${of} is ${mostBytes} bytes, and a job's message may have ${maxBodyBytes}: SQS would refuse larger ones. Set it to 1048576.`,
+    );
+  }
+  return advice;
 }

@@ -9,10 +9,10 @@ import type { QueueAddress } from './queues.ts';
 
 export function createReceiver(connection: Connection, { accept }: Acceptor) {
   const { clock, call } = connection;
-  const checks = new Map<string, Promise<void>>();
+  const checks = new Map<string, Promise<unknown>>();
 
   /** Asks once. */
-  function check(queue: string): Promise<void> {
+  function check(queue: string): Promise<unknown> {
     const known = checks.get(queue);
     if (known) return known;
     const begun = checkQueue(connection, queue);

@@ -35,6 +35,9 @@ export interface ReceiveRequest {
 export type QueueAttribute =
   | 'QueueArn'
   | 'RedrivePolicy'
+  | 'VisibilityTimeout'
+  | 'MessageRetentionPeriod'
+  | 'MaximumMessageSize'
   | 'ApproximateNumberOfMessages'
   | 'ApproximateNumberOfMessagesDelayed'
   | 'ApproximateNumberOfMessagesNotVisible';

@@ -1,10 +1,9 @@
 /**
  * Asks the namespace's administration for its tier, and for how its queues were made. That needs the Manage right, which an app
- * may not have: then nothing is checked. Without duplicate detection everything seems to work, until a process is
- * killed between sending a copy and completing its message. Then the job runs twice.
+ * may not have: then nothing is checked.
  */
 
-import type { ServiceBusAdministrationClient } from '@azure/service-bus';
+import type { QueueProperties, ServiceBusAdministrationClient } from '@azure/service-bus';
 import { config, type LongshoreError } from '../../../core/base/errors.ts';
 import { toError } from '../../../core/base/failure.ts';
 import type { Access } from './access.ts';
@@ -49,22 +48,9 @@ export async function openAdministration(access: Access, prepare: Prepare = () =
       if (found?.messagingSku === 'Basic') throw basic(found.name);
       return (found?.messagingSku as Tier | undefined) ?? null;
     },
-    /** Throws `CONFIG` for a queue whose settings lose or double jobs. `false`: no right to ask. */
-    async queue(entity: string): Promise<boolean> {
-      const found = await ask(`looking at queue "${entity}"`, (limits) => client.getQueue(entity, limits));
-      if (!found) return false;
-      if (found.requiresSession) {
-        throw config(
-          `Queue "${entity}" requires sessions, which Longshore does not use. Make it anew without --enable-session.`,
-        );
-      }
-      if (!found.requiresDuplicateDetection) {
-        throw config(
-          `Expected queue "${entity}" to detect duplicates: without it a job runs twice when a process is killed at the wrong moment. It can only be set when a queue is made: make it anew with --enable-duplicate-detection true.`,
-        );
-      }
-      return true;
-    },
+    /** Its settings. `null`: no right to ask. */
+    queue: (entity: string): Promise<QueueProperties | null> =>
+      ask(`looking at queue "${entity}"`, (limits) => client.getQueue(entity, limits)),
   };
 }
 

@@ -7,7 +7,8 @@ import { verbsOf } from '../../../core/kit/lazy.ts';
 import type { Polling } from '../../../core/kit/long-polling.ts';
 import { createWarnings } from '../../../core/kit/warnings.ts';
 import { type Access, accessOf } from './access.ts';
-import type { Prepare, Tier } from './administration.ts';
+import type { Prepare } from './administration.ts';
+import type { Checked } from './check.ts';
 import { createConnection } from './connection.ts';
 import { createSender } from './enqueue.ts';
 import { createIntentLog } from './intent-log.ts';
@@ -17,14 +18,8 @@ import type { Queues } from './queues.ts';
 import { createReceiver, type Receiver } from './receive.ts';
 import { createSettlers } from './settle.ts';
 
+export type { Checked } from './check.ts';
 export type { ServiceBusOptions } from './options.ts';
-
-export interface Checked {
-  /** `null`: an emulator, or no right to ask. */
-  readonly tier: Tier | null;
-  /** Entities that may not detect duplicates: there was no right to ask. */
-  readonly unknown: readonly string[];
-}
 
 export interface ServiceBusBackend extends QueueBackend {
   readonly queues: Queues;
@@ -34,7 +29,7 @@ export interface ServiceBusBackend extends QueueBackend {
   readonly pushed: JobSettler;
   /**
    * Throws `CONFIG` unless these queues and their `-failed` queues exist, this key or identity may send to them and receive
-   * from them and, as far as it has the Manage right to ask, they have the right settings. @default every queue configured
+   * from them and, as far as it has the Manage right to ask, their settings lose and double no jobs. @default every queue configured
    */
   check(queues?: readonly string[]): Promise<Checked>;
   /** Throws `CONFIG` unless the `-failed` queue of this queue exists, and this key or identity may send to it. */
@@ -95,24 +90,8 @@ export function openServiceBusBackend(
     queues,
     accept,
     pushed,
-    async check(names = queues.all().map(({ name }) => name)) {
-      const entities: string[] = [];
-      for (const { name, entity, failedEntity } of names.map(addressOf)) {
-        for (const one of [entity, failedEntity]) {
-          const during = `looking for "${one}", which queue "${name}" needs`;
-          await call(during, async (api) => {
-            await api.peek({ name: one }, '1', 1);
-            await api.openSender(one);
-          });
-          entities.push(one);
-        }
-      }
-      const administration = await connection.administration();
-      const tier = (await administration?.tier()) ?? null;
-      const unknown: string[] = [];
-      for (const entity of entities) if (!(await administration?.queue(entity))) unknown.push(entity);
-      return { tier, unknown };
-    },
+    check: async (names = queues.all().map(({ name }) => name)) =>
+      (await import('./check.ts')).checkQueues(connection, names),
 
     checkFailed(queue) {
       const { failedEntity } = addressOf(queue);
@@ -136,6 +115,7 @@ export function openServiceBusBackend(
         // Where the names are mapped, the map is complete.
         if (options.queues === undefined) for (const name of names) addressOf(name);
       },
+      check: async (needsOf) => (await import('./check.ts')).adviceFor(connection, needsOf),
       stats: async (queue) => (await import('./dead-letters.ts')).statsOf(connection, queue),
       deadLetters: verbsOf(['list', 'retry', 'discard'], deadLetters),
       peek: () => refuse('tell what would be fetched next: it shows running messages like waiting ones'),

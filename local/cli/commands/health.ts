@@ -1,3 +1,4 @@
+import { checkSettings } from '../../settings.ts';
 import { within } from '../../waiting.ts';
 import { duration, integer } from '../config/values.ts';
 import { defineCommand, type Input } from '../definition.ts';
@@ -5,7 +6,7 @@ import { CliError, explain } from '../errors.ts';
 import { count, span } from '../output/ui.ts';
 
 interface Check {
-  readonly name: 'keys' | 'backend' | 'age' | 'workers';
+  readonly name: 'keys' | 'backend' | 'settings' | 'age' | 'workers';
   /** `null`: could not be asked. */
   readonly ok: boolean | null;
   readonly detail: string;
@@ -55,6 +56,9 @@ export const health = defineCommand({
     const reached = await check('backend', () => inTime(reach(input)));
     checks.push(reached);
     if (reached.ok) {
+      if ((await session.backend()).admin?.check) {
+        checks.push(await check('settings', () => inTime(settings(input))));
+      }
       checks.push(await check('age', () => inTime(age(input, flags.maxAge))));
       checks.push(await check('workers', () => inTime(seen(input, flags.minWorkers))));
     }
@@ -89,13 +93,17 @@ async function check(name: Check['name'], ask: () => Promise<Answer>): Promise<C
 }
 
 async function reach({ session }: Pick<Input, 'session'>): Promise<Answer> {
-  const { app, backend, stores } = await session.client();
-  const maxRetriesOf = (name: string): number =>
-    Math.max(0, ...[...app.jobs.values()].filter(({ queue }) => queue === name).map((job) => job.maxRetries));
-  await backend.admin?.check?.(maxRetriesOf);
+  const { backend, stores } = await session.client();
   if (backend.admin) await backend.admin.stats();
   else await stores.records.get('health');
   return [true, `${backend.name} answers`];
+}
+
+/** Advice is neither good nor bad: a setting may be meant so. */
+async function settings({ session }: Pick<Input, 'session'>): Promise<Answer> {
+  const { app, backend } = await session.client();
+  const advice = await checkSettings(app, backend);
+  return advice?.length ? [null, advice.join(' ')] : [true, 'the queues are set up as the jobs need them'];
 }
 
 async function age({ session }: Pick<Input, 'session'>, maxAgeMs: number): Promise<Answer> {

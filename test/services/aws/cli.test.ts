@@ -139,11 +139,17 @@ describe('longshore on SQS', { timeout: 120_000 }, () => {
     await redrive('');
     expect(code).toBe(1);
     expect(data.checks).toContainEqual({
-      name: 'backend',
+      name: 'settings',
       ok: false,
       detail: expect.stringMatching(/^CONFIG: Expected maxReceiveCount of queue "mail" .* or more, got 2/),
     });
-    expect((await line('health --min-workers 0')).code).toBe(0);
+    const mended = await line('health --min-workers 0');
+    expect(mended.code).toBe(0);
+    expect(mended.data.checks).toContainEqual({
+      name: 'settings',
+      ok: null,
+      detail: expect.stringMatching(/VisibilityTimeout of queue "mail" at .* is 30000 ms.* 300000 ms/),
+    });
   });
 
   it('lists, retries and discards dead letters', async () => {

@@ -121,9 +121,11 @@ describe('FIFO queues', () => {
     };
     await expect(t.fetch()).rejects.toMatchObject(refused);
     await expect(t.backend.check()).rejects.toMatchObject(refused);
-    await expect(t.backend.admin.check!(() => 0)).rejects.toMatchObject(refused);
+    await expect(t.backend.admin.check!(() => ({ maxRetries: 0, timeoutMs: 1 }))).rejects.toMatchObject(
+      refused,
+    );
     await redriveAfter(1_000);
-    await t.backend.admin.check!(() => 30);
+    await t.backend.admin.check!(() => ({ maxRetries: 30, timeoutMs: 1 }));
     expect(await t.fetch()).toMatchObject([{ attempt: 1 }]);
   });
 

@@ -7,7 +7,10 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openAdministration, type Prepare } from '../../../functions/azure/service-bus/administration.ts';
+import { adviceFor } from '../../../functions/azure/service-bus/check.ts';
+import { createConnection } from '../../../functions/azure/service-bus/connection.ts';
 import { openServiceBusBackend } from '../../../functions/azure/service-bus/index.ts';
+import { adviceOf, type Use } from '../../../functions/azure/service-bus/settings.ts';
 import { startServiceBus } from '../../../local/simulate/service-bus/server.ts';
 
 const connectionString = `Endpoint=sb://shop.servicebus.windows.net;SharedAccessKeyName=root;SharedAccessKey=${Buffer.alloc(32).toString('base64')}`;
@@ -27,6 +30,7 @@ const entry = (kind: string, properties: Record<string, string>): Answer => {
   const body = `<entry xmlns="http://www.w3.org/2005/Atom"><id>https://shop.servicebus.windows.net/$namespaceinfo</id><title type="text">shop</title><content type="application/xml">${described}</content></entry>`;
   return { status: 200, body };
 };
+const needs = { maxRetries: 3, timeoutMs: 60_000 };
 const created = { CreatedTime: '2026-01-01T00:00:00Z', ModifiedTime: '2026-01-01T00:00:00Z' };
 const namespaceOf = (tier: string) =>
   entry('NamespaceInfo', { ...created, MessagingSKU: tier, Name: 'shop', MessagingUnits: '1' });
@@ -103,7 +107,7 @@ describe('a namespace', () => {
   it('that may not be asked is taken, and said not to be known', async () => {
     answers = { $namespaceinfo: forbidden, mail: forbidden };
     expect(await (await open()).tier()).toBeNull();
-    expect(await (await open()).queue('mail')).toBe(false);
+    expect(await (await open()).queue('mail')).toBeNull();
   });
 
   it('of an emulator has no tier', async () => {
@@ -113,8 +117,43 @@ describe('a namespace', () => {
 });
 
 describe('a queue', () => {
-  it('that detects duplicates is taken', async () => {
-    expect(await (await open()).queue('mail')).toBe(true);
+  const adviceFor = async (name: string, properties: Record<string, string>, use: Partial<Use> = {}) => {
+    answers[name] = queueOf(properties);
+    const settings = await (await open()).queue(name);
+    return adviceOf(settings!, {
+      entity: name,
+      keeps: 'jobs',
+      needs: { maxRetries: 3, timeoutMs: 60_000 },
+      ...use,
+    });
+  };
+
+  it('that is as the docs make it is told nothing', async () => {
+    expect(await adviceFor('mail', {})).toEqual([]);
+    const letters = { MaxDeliveryCount: '2000' };
+    expect(await adviceFor('mail-failed', letters, { keeps: 'dead letters', needs: null })).toEqual([]);
+  });
+
+  it.each([
+    [{ DuplicateDetectionHistoryTimeWindow: 'PT9M59.5S' }, /^Queue "mail" remembers ids for 599.5 s/],
+    [{ LockDuration: 'PT5S' }, /^Queue "mail" locks a message for 5 s/],
+    [{ MaxDeliveryCount: '3' }, /gives a message up after 3 deliveries, and its jobs have 4 attempts/],
+    [{ DeadLetteringOnMessageExpiration: 'false' }, /deletes jobs that are older than 1209600 s/],
+    [{ AutoDeleteOnIdle: 'PT1H' }, /is deleted when nobody used it for 3600 s, with the jobs in it/],
+  ])('with %o is told so', async (properties, text) => {
+    const advice = await adviceFor('mail', properties as Record<string, string>);
+    expect(advice).toEqual([expect.stringMatching(text)]);
+  });
+
+  it('whose messages never expire needs no dead letters for that', async () => {
+    const never = 'P10675199DT2H48M5.4775807S';
+    const properties = { DefaultMessageTimeToLive: never, DeadLetteringOnMessageExpiration: 'false' };
+    expect(await adviceFor('mail', properties)).toEqual([]);
+  });
+
+  it('of dead letters is told when retries use its deliveries up', async () => {
+    const advice = await adviceFor('mail-failed', {}, { keeps: 'dead letters', needs: null });
+    expect(advice).toEqual([expect.stringMatching(/dead letter up after 10 deliveries.*2000/)]);
   });
 
   it.each([
@@ -124,8 +163,9 @@ describe('a queue', () => {
     ],
     [{ RequiresSession: 'true' }, /"mail" requires sessions.*anew without --enable-session/],
   ])('with %o is refused', async (properties, message) => {
-    answers.mail = queueOf(properties as Record<string, string>);
-    await expect((await open()).queue('mail')).rejects.toMatchObject({ code: 'CONFIG', message });
+    await expect(adviceFor('mail', {})).resolves.toEqual([]);
+    const refused = { code: 'CONFIG', message };
+    await expect(adviceFor('mail', properties as Record<string, string>)).rejects.toMatchObject(refused);
   });
 });
 
@@ -155,11 +195,37 @@ describe('serviceBus()', () => {
     await backend.close();
   });
 
+  it('says how its queues are set up, and which it could not look at', async () => {
+    const bus = await startServiceBus();
+    for (const name of ['mail', 'mail-failed']) bus.createQueue(name);
+    // The queues are those of the emulator, their settings those of a namespace.
+    const connection = createConnection({ queues: ['mail'], maxRetries: 0 }, () => bus);
+    const told = { ...connection, administration: open };
+    answers['mail-failed'] = queueOf({ MaxDeliveryCount: '2000' });
+    expect(await adviceFor(told, () => needs)).toEqual([]);
+    expect(await adviceFor(told, () => ({ ...needs, maxRetries: 20 }))).toEqual([]);
+    answers.mail = queueOf({ MaxDeliveryCount: '5' });
+    const few = expect.stringContaining('"mail" gives a message up after 5 deliveries');
+    expect(await adviceFor(told, () => ({ ...needs, maxRetries: 20 }))).toEqual([few]);
+    answers = { $namespaceinfo: forbidden, mail: forbidden, 'mail-failed': forbidden };
+    const unknown = expect.stringMatching(
+      /^The settings of mail, mail-failed were not looked at.*Data Owner/,
+    );
+    expect(await adviceFor(told, () => needs)).toEqual([unknown]);
+    await connection.close();
+    await bus.stop();
+  });
+
   it('says of which queues it knows nothing, as on an emulator', async () => {
     const bus = await startServiceBus();
     for (const name of ['mail', 'mail-failed']) bus.createQueue(name);
     const backend = openServiceBusBackend({ queues: ['mail'], maxRetries: 0 }, () => bus);
-    expect(await backend.check()).toEqual({ tier: null, unknown: ['mail', 'mail-failed'] });
+    expect(await backend.check()).toEqual({
+      tier: null,
+      unknown: ['mail', 'mail-failed'],
+      advice: [],
+    });
+    expect(await backend.admin!.check!(() => needs)).toEqual([]);
     await backend.close();
     await bus.stop();
   });

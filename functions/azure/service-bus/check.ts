@@ -1,0 +1,57 @@
+/** Asks Service Bus whether its queues can do what the jobs need: with this key or identity, and with these settings. */
+
+import type { QueueNeeds } from '../../../core/contract/admin.ts';
+import type { Tier } from './administration.ts';
+import type { Connection } from './connection.ts';
+import { adviceOf, type Use } from './settings.ts';
+
+export interface Checked {
+  /** `null`: an emulator, or no right to ask. */
+  readonly tier: Tier | null;
+  /** Entities whose settings nobody could look at: there was no right to ask. */
+  readonly unknown: readonly string[];
+  /** What may be wrong with the others, a sentence each. */
+  readonly advice: readonly string[];
+}
+
+/** Throws `CONFIG`. */
+export async function checkQueues(
+  { addressOf, call, administration }: Connection,
+  names: readonly string[],
+  needsOf?: (queue: string) => QueueNeeds,
+): Promise<Checked> {
+  const uses: Use[] = [];
+  for (const { name, entity, failedEntity } of names.map(addressOf)) {
+    for (const one of [entity, failedEntity]) {
+      const during = `looking for "${one}", which queue "${name}" needs`;
+      await call(during, async (api) => {
+        await api.peek({ name: one }, '1', 1);
+        await api.openSender(one);
+      });
+    }
+    uses.push({ entity, keeps: 'jobs', needs: needsOf?.(name) ?? null });
+    uses.push({ entity: failedEntity, keeps: 'dead letters', needs: null });
+  }
+  const namespace = await administration();
+  const tier = (await namespace?.tier()) ?? null;
+  const unknown: string[] = [];
+  const advice: string[] = [];
+  for (const use of uses) {
+    const settings = await namespace?.queue(use.entity);
+    if (settings) advice.push(...adviceOf(settings, use));
+    else unknown.push(use.entity);
+  }
+  return { tier, unknown, advice };
+}
+
+/** What `longshore health` shows. On an emulator there is nobody to ask. */
+export async function adviceFor(
+  connection: Connection,
+  needsOf: (queue: string) => QueueNeeds,
+): Promise<string[]> {
+  const names = connection.queues.all().map(({ name }) => name);
+  const { unknown, advice } = await checkQueues(connection, names, needsOf);
+  if (unknown.length === 0 || (await connection.administration()) === null) return [...advice];
+  const asked = `The settings of ${unknown.join(', ')} were not looked at: that takes the right to manage them (the role Azure Service Bus Data Owner).`;
+  return [...advice, asked];
+}

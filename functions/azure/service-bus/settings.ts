@@ -1,0 +1,99 @@
+/** What the settings of a queue mean for the jobs in it. */
+
+import type { QueueProperties } from '@azure/service-bus';
+import { config } from '../../../core/base/errors.ts';
+import type { QueueNeeds } from '../../../core/contract/admin.ts';
+
+export interface Use {
+  readonly entity: string;
+  readonly keeps: 'jobs' | 'dead letters';
+  /** `null` = not known. */
+  readonly needs: QueueNeeds | null;
+}
+
+const minuteMs = 60_000;
+/** A message that was delivered comes again when its lock has ended, and its copy must still be known then. */
+const leastWindowMs = 10 * minuteMs;
+/** Locks are renewed when half of their time is over. */
+const leastLockMs = minuteMs / 2;
+/** Enough for jobs whose process dies: other retries are copies, which begin anew. */
+const usualDeliveries = 10;
+/** A retry of one dead letter receives others in passing. */
+const lettersDeliveries = 2_000;
+/** Service Bus says "never" with a time of 29,000 years. */
+const neverMs = 365_000 * 24 * 60 * minuteMs;
+
+type Settings = Pick<
+  QueueProperties,
+  | 'requiresSession'
+  | 'requiresDuplicateDetection'
+  | 'duplicateDetectionHistoryTimeWindow'
+  | 'lockDuration'
+  | 'maxDeliveryCount'
+  | 'defaultMessageTimeToLive'
+  | 'deadLetteringOnMessageExpiration'
+  | 'autoDeleteOnIdle'
+>;
+
+/** Throws `CONFIG` for settings that lose or double jobs. Returns what may be wrong, a sentence each. */
+export function adviceOf(settings: Settings, { entity, keeps, needs }: Use): string[] {
+  refuse(entity, settings);
+  const { maxDeliveryCount: deliveries } = settings;
+  const { deadLetteringOnMessageExpiration: isKept } = settings;
+  const windowMs = msOf(settings.duplicateDetectionHistoryTimeWindow);
+  const lockMs = msOf(settings.lockDuration);
+  const livesMs = msOf(settings.defaultMessageTimeToLive);
+  const idleMs = msOf(settings.autoDeleteOnIdle);
+  const advice: string[] = [];
+  const tell = (isWrong: boolean, text: string) => {
+    if (isWrong) advice.push(`Queue "${entity}" ${text}`);
+  };
+  tell(
+    windowMs < leastWindowMs,
+    `remembers ids for ${seconds(windowMs)}: a job whose process is killed may run twice when its message comes again later. Set --duplicate-detection-history-time-window PT1H.`,
+  );
+  tell(
+    lockMs < leastLockMs,
+    `locks a message for ${seconds(lockMs)}: a slow renewal loses a running job. Set --lock-duration PT1M.`,
+  );
+  const wanted =
+    keeps === 'dead letters' ? lettersDeliveries : Math.min(usualDeliveries, (needs?.maxRetries ?? 0) + 1);
+  tell(
+    deliveries < wanted,
+    keeps === 'jobs'
+      ? `gives a message up after ${deliveries} deliveries, and its jobs have ${needs!.maxRetries + 1} attempts: one whose process dies has fewer. Set --max-delivery-count ${usualDeliveries}.`
+      : `gives a dead letter up after ${deliveries} deliveries, and each retry of another one may be one. Set --max-delivery-count ${lettersDeliveries}.`,
+  );
+  tell(
+    livesMs < neverMs && !isKept,
+    `deletes ${keeps} that are older than ${seconds(livesMs)}, and nobody hears of it. Set --enable-dead-lettering-on-message-expiration true.`,
+  );
+  tell(
+    idleMs < neverMs,
+    `is deleted when nobody used it for ${seconds(idleMs)}, with the ${keeps} in it. Make it anew without --auto-delete-on-idle.`,
+  );
+  return advice;
+}
+
+function refuse(entity: string, { requiresSession, requiresDuplicateDetection }: Settings): void {
+  if (requiresSession) {
+    throw config(
+      `Queue "${entity}" requires sessions, which Longshore does not use. Make it anew without --enable-session.`,
+    );
+  }
+  if (!requiresDuplicateDetection) {
+    throw config(
+      `Expected queue "${entity}" to detect duplicates: without it a job runs twice when a process is killed at the wrong moment. It can only be set when a queue is made: make it anew with --enable-duplicate-detection true.`,
+    );
+  }
+}
+
+const seconds = (ms: number): string => `${ms / 1_000} s`;
+
+/** `P1DT2H3M4.5S`. What is written otherwise is taken for endless. */
+function msOf(text: string): number {
+  const parts = /^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?)?$/.exec(text);
+  if (!parts) return Number.POSITIVE_INFINITY;
+  const [, days = 0, hours = 0, minutes = 0, rest = 0] = parts;
+  return ((Number(days) * 24 + Number(hours)) * 60 + Number(minutes)) * minuteMs + Number(rest) * 1_000;
+}
