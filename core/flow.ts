@@ -54,7 +54,7 @@ export async function attempt(app: App, ports: AttemptPorts, run: Run): Promise<
     settled = await settle(it, end);
   }
   const result = resultOf(it, end, settled);
-  if (app.events.active) announceEnd(it, result, end);
+  announceEnd(it, result, end);
   return result;
 }
 

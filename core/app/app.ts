@@ -4,6 +4,7 @@ import { checkInteger, checkQueue } from '../base/checks.ts';
 import { type Clock, systemClock, uuidv7 } from '../base/clock.ts';
 import { config } from '../base/errors.ts';
 import { createEvents, type EventListener, type Events } from '../base/events.ts';
+import type { JobFailure } from '../contract/outcome.ts';
 import type { KeyRing } from '../envelope/signing.ts';
 import { signingFromEnv } from '../envelope/signing-keys.ts';
 import type { Job } from './job.ts';
@@ -24,11 +25,23 @@ export interface AppOptions {
   /** The largest envelope in bytes that is sent or read. A backend may set less. @default 1_048_576 */
   readonly maxBodyBytes?: number;
   readonly on?: EventListener;
+  /** Called after every attempt that failed, and for every message that was refused. Never delays or fails a job. */
+  readonly onError?: FailureHook | undefined;
+  /** Called when a job will never run again, for whatever reason except a cancel; after `onError`. */
+  readonly onDeadLetter?: FailureHook | undefined;
   readonly clock?: Clock;
   /** In [0, 1). */
   readonly random?: () => number;
   /** Unique, at most 128 of `A-Z a-z 0-9 . _ -`. @default UUID version 7 */
   readonly newId?: () => string;
+}
+
+/** What it returns is waited for where the process may be frozen or end, 2 s at most. */
+export type FailureHook = (error: Error, failure: JobFailure) => unknown;
+
+export interface FailureHooks extends Pick<AppOptions, 'onError' | 'onDeadLetter'> {
+  /** One for each failure whose calls are under way. */
+  readonly open: Set<Promise<void>>;
 }
 
 export interface App {
@@ -40,6 +53,7 @@ export interface App {
   readonly unknownJobGraceMs: number;
   readonly maxBodyBytes: number;
   readonly events: Events;
+  readonly failureHooks: FailureHooks | null;
   readonly clock: Clock;
   readonly random: () => number;
   readonly newId: () => string;
@@ -51,7 +65,7 @@ export interface App {
 
 export function createApp(options: AppOptions): App {
   const { clock = systemClock, random = Math.random, schedules = [] } = options;
-  const { unknownJobGraceMs = 300_000, maxBodyBytes = 1_048_576 } = options;
+  const { unknownJobGraceMs = 300_000, maxBodyBytes = 1_048_576, onError, onDeadLetter } = options;
   checkInteger('unknownJobGraceMs', unknownJobGraceMs, 0);
   checkInteger('maxBodyBytes', maxBodyBytes, 1024);
   const jobs = new Map<string, Job>();
@@ -81,6 +95,7 @@ export function createApp(options: AppOptions): App {
     unknownJobGraceMs,
     maxBodyBytes,
     events,
+    failureHooks: onError || onDeadLetter ? { onError, onDeadLetter, open: new Set() } : null,
     clock,
     random,
     newId: options.newId ?? (() => uuidv7(clock.now())),

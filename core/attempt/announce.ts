@@ -1,16 +1,26 @@
 /** The events of an attempt. */
 
+import type { JobFacts, LongshoreEvent } from '../base/events.ts';
 import { errorText } from '../base/failure.ts';
 import type { Attempt, AttemptResult, End } from './attempt.ts';
+import { callHooks } from './failure-hooks.ts';
 
 export function announceStart(it: Attempt): void {
   it.app.events.emit({ type: 'job.started', ...factsOf(it) });
 }
 
-export function announceEnd(it: Attempt, result: AttemptResult, { verdict, report }: End): void {
-  it.app.events.emit({
+export function announceEnd(it: Attempt, result: AttemptResult, end: End): void {
+  const { events, failureHooks } = it.app;
+  if (!events.active && !failureHooks) return;
+  const facts = factsOf(it);
+  if (events.active) events.emit(endEvent(facts, result, end));
+  if (failureHooks) callHooks(it, facts, result, end);
+}
+
+function endEvent(facts: JobFacts, result: AttemptResult, { verdict, report }: End): LongshoreEvent {
+  return {
     type: 'job.settled',
-    ...factsOf(it),
+    ...facts,
     outcome: result.outcome,
     settled: result.settled,
     counted: result.counted,
@@ -20,11 +30,11 @@ export function announceEnd(it: Attempt, result: AttemptResult, { verdict, repor
     reason: result.reason,
     error: report.error && errorText(report.error),
     cause: verdict.verb === 'ack' ? null : verdict.error,
-  });
+  };
 }
 
 /** What every event of an attempt says of it. */
-export const factsOf = ({ run, job, number, envelope }: Attempt) => ({
+export const factsOf = ({ run, job, number, envelope }: Attempt): JobFacts => ({
   // Of a message that is not verified, what it says itself: the last, because its payload stands before it.
   id: run.id ?? /^.*,"identifier":"([\w.-]{1,128})"/s.exec(run.lease.body)?.[1] ?? '',
   job: job?.name ?? '',

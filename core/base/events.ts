@@ -118,6 +118,12 @@ export type LongshoreEvent =
       readonly rssBytes: number;
       readonly baselineBytes: number;
     }
+  | {
+      /** The app's own `onError` or `onDeadLetter` has thrown, hangs, or has too many calls under way. Reported once for each. */
+      readonly type: 'hook.failed';
+      readonly hook: 'onError' | 'onDeadLetter';
+      readonly error: LongshoreError;
+    }
   | { readonly type: 'key.development'; readonly path: string }
   | {
       /** A request was answered with a 5xx. The answer does not say why; this event does. */

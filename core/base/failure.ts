@@ -1,16 +1,56 @@
 import type { AttemptError } from '../contract/outcome.ts';
-import { LongshoreError } from './errors.ts';
+import { type ErrorCode, LongshoreError } from './errors.ts';
 
 const longestMessage = 2_000;
 const longestStack = 4_000;
+/** Of one error; its message is kept beside the stack. */
+const longestHead = 300;
+const mostFrames = 20;
+const mostFramesOfCause = 6;
+const mostCauses = 5;
+/** Where the first cause begins, and each further one. */
+export const causedBy = '\ncaused by: ';
+
+/** These end attempts from outside of the handler: their stack is our own. */
+const ownEnds: readonly ErrorCode[] = [
+  ...(['TIMEOUT', 'CANCELLED', 'LEASE_LOST', 'CRASH_LOOP', 'EXPIRED', 'UNKNOWN_JOB'] as const),
+  ...(['SIGNATURE', 'UNKNOWN_KEY', 'WRONG_QUEUE', 'ENVELOPE'] as const),
+];
 
 /** What a handler threw, as plain data that can be stored. */
 export function reportError(error: unknown): AttemptError {
-  if (error instanceof LongshoreError)
-    return { code: error.code, message: cut(error.message, longestMessage) };
+  const code = error instanceof LongshoreError ? error.code : 'HANDLER';
   const message = cut(messageOf(error), longestMessage);
-  const stack = stackOf(error);
-  return { code: 'HANDLER', message, ...(stack !== null && { stack: cut(stack, longestStack) }) };
+  const stack = code !== 'HANDLER' && ownEnds.includes(code) ? null : stackText(error);
+  return stack === null ? { code, message } : { code, message, stack };
+}
+
+/** The stack of an error and those of its causes, as one text; `null` where nothing has one. */
+export function stackText(error: unknown): string | null {
+  const parts: string[] = [];
+  try {
+    for (let at = error; at instanceof Error && parts.length <= mostCauses; at = at.cause) {
+      if (typeof at.stack !== 'string') break;
+      parts.push(shortened(at.stack, parts.length === 0 ? mostFrames : mostFramesOfCause));
+    }
+  } catch {
+    // A getter of the error's own has thrown: what was read until then has to do.
+  }
+  return parts.length > 0 ? cut(parts.join(causedBy), longestStack) : null;
+}
+
+/** A long message must not take the room of the frames. */
+function shortened(stack: string, most: number): string {
+  const frames = stack.search(/\n {4}at /);
+  if (frames < 0) return cut(stack, longestHead);
+  const head = cut(stack.slice(0, frames), longestHead);
+  return (
+    head +
+    stack
+      .slice(frames)
+      .split('\n', most + 1)
+      .join('\n')
+  );
 }
 
 /** Anything can be thrown, even what has no text: a report that throws would leave the job unsettled. */
@@ -19,14 +59,6 @@ function messageOf(error: unknown): string {
     return error instanceof Error ? String(error.message || error.name) : String(error);
   } catch {
     return 'The handler threw a value that has no text.';
-  }
-}
-
-function stackOf(error: unknown): string | null {
-  try {
-    return error instanceof Error && typeof error.stack === 'string' ? error.stack : null;
-  } catch {
-    return null;
   }
 }
 

@@ -33,6 +33,32 @@ export interface AttemptReport {
   readonly output: string | null;
 }
 
+/** What `onError` and `onDeadLetter` of an app hear beside the error. */
+export interface JobFailure {
+  readonly id: string;
+  /** Empty for a job that is not known or not accepted here. */
+  readonly job: string;
+  readonly queue: string;
+  /** 1 = first run of the job. */
+  readonly attempt: number;
+  /** `null` for a message that was not verified. */
+  readonly maxAttempts: number | null;
+  readonly tenantId: string | null;
+  /** Of the request that caused the job. */
+  readonly requestId: string | null;
+  /** W3C Trace Context. */
+  readonly traceparent: string | null;
+  readonly outcome: Outcome;
+  /** Why the job died; `null` = it runs again. */
+  readonly reason: AbandonReason | null;
+  /** How long until the next attempt; `null` = there is none. */
+  readonly delayMs: number | null;
+  /** `false`: the lease was lost, so this outcome changed nothing. */
+  readonly settled: boolean;
+  /** As it was enqueued, with whatever secrets it holds; `undefined` when it was not verified or not loaded. */
+  payload(): unknown;
+}
+
 export interface Progress {
   readonly done: number;
   readonly total: number | null;

@@ -3,7 +3,7 @@
  * anything. So a message counts when it has the nonce of its isolate, which only that code knows, and the shape of its type.
  */
 
-import type { FromIsolate, Thrown } from './messages.ts';
+import { type FromIsolate, mostCauses, type Thrown } from './messages.ts';
 
 /** `null` for a message that is not to be taken. */
 export function readMessage(data: unknown, nonce: string): FromIsolate | null {
@@ -42,14 +42,15 @@ function isOutput({ text, problem }: Record<string, unknown>): boolean {
   }
 }
 
-function isThrown(error: unknown): error is Thrown {
+function isThrown(error: unknown, depth = 0): error is Thrown {
   if (!isRecord(error)) return false;
-  const { kind, name, message, stack, code, retryAfterMs, issues } = error;
+  const { kind, name, message, stack, code, retryAfterMs, issues, cause } = error;
   return (
     [kind, name, message].every(isText) &&
     isTextOrNull(stack) &&
     (isTextOrNull(code) || isNumber(code)) &&
     isNumber(retryAfterMs) &&
+    (cause === null || (depth < mostCauses && isThrown(cause, depth + 1))) &&
     (issues === null ||
       (Array.isArray(issues) &&
         issues.every((issue) => isRecord(issue) && isText(issue.path) && isText(issue.message))))

@@ -58,10 +58,18 @@ export interface Thrown {
   readonly code: string | number | null;
   readonly retryAfterMs: number;
   readonly issues: readonly PayloadIssue[] | null;
+  /** What caused it; those beyond the fifth are left out. */
+  readonly cause: Thrown | null;
 }
 
-export function packError(thrown: unknown): Thrown {
-  const plain = { kind: 'value', name: '', stack: null, code: null, retryAfterMs: 0, issues: null } as const;
+export const mostCauses = 5;
+
+const plain = {
+  ...({ kind: 'value', name: '', stack: null, code: null } as const),
+  ...({ retryAfterMs: 0, issues: null, cause: null } as const),
+};
+
+export function packError(thrown: unknown, depth = 0): Thrown {
   if (!(thrown instanceof Error)) return { ...plain, message: toError(thrown).message };
   const { name, message, stack } = thrown;
   const code = (thrown as { code?: unknown }).code;
@@ -74,6 +82,7 @@ export function packError(thrown: unknown): Thrown {
     retryAfterMs: thrown instanceof RetryAfterError ? thrown.retryAfterMs : 0,
     issues:
       thrown instanceof LongshoreError && Array.isArray(thrown.issues) ? thrown.issues.map(issueOf) : null,
+    cause: thrown.cause === undefined || depth === mostCauses ? null : packError(thrown.cause, depth + 1),
   };
 }
 
@@ -102,7 +111,7 @@ const builtIn: Readonly<Record<string, ErrorConstructor>> = {
  * ours with a delay or a code that is none.
  */
 export function unpackError(thrown: Thrown): unknown {
-  const { kind, name, message, stack, code, retryAfterMs, issues } = thrown;
+  const { kind, name, message, stack, code, retryAfterMs, issues, cause } = thrown;
   let error: Error;
   if (kind === 'value') return message;
   if (kind === 'permanent') error = new PermanentError(message);
@@ -117,7 +126,9 @@ export function unpackError(thrown: Thrown): unknown {
       Object.defineProperty(error, member, { value, configurable: true, writable: true });
     }
   }
-  if (stack !== null)
-    Object.defineProperty(error, 'stack', { value: stack, configurable: true, writable: true });
+  const hidden = { ...(stack !== null && { stack }), ...(cause && { cause: unpackError(cause) }) };
+  for (const [member, value] of Object.entries(hidden)) {
+    Object.defineProperty(error, member, { value, configurable: true, writable: true });
+  }
   return error;
 }

@@ -6,6 +6,7 @@
 import { once } from 'node:events';
 import type { App } from '../app/app.ts';
 import type { AttemptPorts } from '../attempt/attempt.ts';
+import { hooksEnded } from '../attempt/failure-hooks.ts';
 import { createRun, type Run } from '../attempt/run.ts';
 import type { StopReason } from '../base/events.ts';
 import { backendError } from '../base/failure.ts';
@@ -276,7 +277,13 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
     await allEnded(graceMs); // only a backend that does not answer can use this up
     acks.stop();
     maintenance.stop();
-    const last = [releasing, endIsolates(app), client.stores.workers.remove(state.id), numbers?.flush()];
+    const last = [
+      releasing,
+      endIsolates(app),
+      client.stores.workers.remove(state.id),
+      numbers?.flush(),
+      hooksEnded(app),
+    ];
     await within<unknown>(clock, endAt - clock.now(), Promise.allSettled(last), leave);
     // After a signal the listeners stay: its second copy may arrive when the drain is already over.
     if (signalledAt === null) for (const signal of settings.signals) process.off(signal, onSignal);

@@ -3,6 +3,7 @@
  * Lambda deletes the others.
  */
 
+import { hooksEnded } from '../../../core/attempt/failure-hooks.ts';
 import type { Run } from '../../../core/attempt/run.ts';
 import { backendError } from '../../../core/base/failure.ts';
 import { within } from '../../../core/base/within.ts';
@@ -116,7 +117,10 @@ export function createWorker(client: Client, backend: SqsBackend, options: Worke
       stopWaiting();
       maintenance.stop();
     }
-    if (numbers) await within(clock, answerAt - clock.now(), numbers.flushWhenDue(), () => {});
+    // Lambda freezes what is under way.
+    const leftMs = answerAt - clock.now();
+    const flushing = numbers ? within(clock, leftMs, numbers.flushWhenDue(), () => {}) : null;
+    await Promise.all([flushing, hooksEnded(client.app, leftMs)]);
     const open = records.filter(({ messageId }) => !done.has(messageId));
     return { batchItemFailures: open.map(({ messageId }) => ({ itemIdentifier: messageId })) };
   };

@@ -3,6 +3,8 @@
  * been sent as a copy by then. Throws when the message itself must come again.
  */
 
+import type { AttemptResult } from '../../../core/attempt/attempt.ts';
+import { hooksEnded } from '../../../core/attempt/failure-hooks.ts';
 import { createRun } from '../../../core/attempt/run.ts';
 import { checkInteger } from '../../../core/base/checks.ts';
 import type { Clock } from '../../../core/base/clock.ts';
@@ -55,18 +57,20 @@ export function createWorker(running: Running, queue: string, clock: Clock, opti
       settler: backend.pushed,
       failed: running.failed,
     });
+    let result: AttemptResult;
     try {
       const bytes = numbers?.sample() ?? null;
-      const result = await attempt(client.app, { client, settler: backend.pushed }, run);
+      result = await attempt(client.app, { client, settler: backend.pushed }, run);
       numbers?.count(queue, result, bytes);
       // Not waited for: the host completes the message when this returns, and the process lives on.
       void numbers?.flushWhenDue();
-      const { settled } = result;
-      if (!settled) throw lost(queue);
     } finally {
       maintenance.stop();
       running.jobs.delete(run);
     }
+    // The host may stop an instance between two calls. A job that went well does not wait for the failure of another one.
+    if (result.error) await hooksEnded(client.app, endAt + marginMs / 2 - clock.now());
+    if (!result.settled) throw lost(queue);
   }
 
   return (message, context) =>

@@ -64,6 +64,20 @@ export function entrypointFailureLaws(law: EntrypointLaw): void {
     takesTime,
   );
 
+  law('the app hears of a failure before the call has ended, and waits for what it does then', async (t) => {
+    const failing = await t.enqueue('a');
+    t.behaviour.set('a', fail);
+    await t.deliver();
+    assert.deepEqual(t.hooked, [`onError ${failing} requeued: the mail server is down`]);
+    const dead = await t.enqueue('b');
+    t.behaviour.set('b', permanent);
+    await t.deliver();
+    assert.deepEqual(t.hooked.slice(1), [
+      `onError ${dead} dead-lettered: no such invoice`,
+      `onDeadLetter ${dead} dead-lettered: no such invoice`,
+    ]);
+  });
+
   law(
     'in a batch each message has its own end',
     async (t) => {

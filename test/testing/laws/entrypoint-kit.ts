@@ -1,7 +1,7 @@
 /** What an entry point brings to its laws, and the verbs in which they are written. */
 
 import assert from 'node:assert/strict';
-import { type App, createApp } from '../../../core/app/app.ts';
+import { type App, createApp, type FailureHook } from '../../../core/app/app.ts';
 import { defineJob, type HandlerContext, type Job } from '../../../core/app/job.ts';
 import { fixed } from '../../../core/app/retry.ts';
 import type { StandardSchema } from '../../../core/app/schema.ts';
@@ -88,6 +88,8 @@ export interface EntrypointKit {
   /** Every run that has begun. */
   readonly ran: readonly Ran[];
   readonly events: readonly LongshoreEvent[];
+  /** Calls of `onError` and `onDeadLetter` that have ended, each some turns of the event loop after it began. */
+  readonly hooked: readonly string[];
   /** By payload name; without one a run succeeds. */
   readonly behaviour: Map<string, (ctx: HandlerContext) => unknown>;
   enqueue(name: string, options?: { delayMs?: number; job?: Job<Payload> }): Promise<string>;
@@ -126,6 +128,13 @@ export async function createEntrypointKit(
   const clock = harness.clock();
   const ran: Ran[] = [];
   const events: LongshoreEvent[] = [];
+  const hooked: string[] = [];
+  const hook = (name: string): FailureHook => {
+    return async ({ message }, { id, outcome }) => {
+      for (let turns = 0; turns < 20; turns++) await new Promise(setImmediate);
+      hooked.push(`${name} ${id} ${outcome}: ${message}`);
+    };
+  };
   const behaviour = new Map<string, (ctx: HandlerContext) => unknown>();
   const rest = {
     queue: mail,
@@ -146,6 +155,8 @@ export async function createEntrypointKit(
     clock,
     random: () => 0.5,
     on: (event) => events.push(event),
+    onError: hook('onError'),
+    onDeadLetter: hook('onDeadLetter'),
   });
   const bench = await harness.open(app, options);
 
@@ -158,6 +169,7 @@ export async function createEntrypointKit(
     once,
     ran,
     events,
+    hooked,
     behaviour,
     async enqueue(name, { job: chosen = job, ...how } = {}) {
       return (await bench.client.enqueue(chosen, { name }, how)).id;

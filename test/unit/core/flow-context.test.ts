@@ -221,6 +221,7 @@ describe('progress', () => {
     expect(error).toEqual({
       code: 'OPTION',
       message: `Expected ctx.progress(number, number?, text?), got ${got}.`,
+      stack: expect.stringContaining('flow-context.test.ts'),
     });
     expect((await b.client.status('id-1'))?.progress).toBeNull();
   });

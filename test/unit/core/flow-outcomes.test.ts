@@ -262,7 +262,8 @@ describe('reportError', () => {
         expect(message.length).toBeLessThanOrEqual(2000);
       }),
     );
-    const report = reportError(Object.assign(new Error('m'.repeat(5000)), { stack: 's'.repeat(9000) }));
+    const stack = `Error: no\n    at ${'s'.repeat(9000)}`;
+    const report = reportError(Object.assign(new Error('m'.repeat(5000)), { stack }));
     expect([report.message.length, report.stack?.length]).toEqual([2000, 4000]);
   });
 });

@@ -108,6 +108,7 @@ describe.each([
     ['nan', 'exhausted', 'HANDLER', 'retry after 1 ms'],
     ['noCode', 'exhausted', 'HANDLER', 'none of ours'],
     ['typeError', 'exhausted', 'HANDLER', 'not a function'],
+    ['caused', 'exhausted', 'HANDLER', 'no rows'],
     ['coded', 'exhausted', 'HANDLER', 'connection reset'],
     ['text', 'exhausted', 'HANDLER', 'just a text'],
     ['exit', 'exhausted', 'HANDLER', `The handler's ${kind} ended with exit code 3 before the handler did.`],
@@ -118,6 +119,10 @@ describe.each([
     expect(record).toMatchObject({ status: 'failed', reason, attempts: [{ error: { code, message } }] });
     if (act === 'typeError')
       expect(record.attempts[0]!.error!.stack).toMatch(/^TypeError: not a function\n.*jobs\.ts/s);
+    if (act === 'caused')
+      expect(record.attempts[0]!.error!.stack).toMatch(
+        /\ncaused by: TypeError: connection reset\n.*jobs\.ts/s,
+      );
     expect(await t.run(jobs.plain, { n: 1 }), 'the worker lives on').toMatchObject({ output: 2 });
     expect(await t.run(job, { act: 'quick', n: 1 })).toMatchObject({ output: 2 });
   });

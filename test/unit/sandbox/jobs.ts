@@ -102,6 +102,9 @@ const acts: Record<string, Act> = {
   typeError: () => {
     throw new TypeError('not a function');
   },
+  caused: () => {
+    throw new Error('no rows', { cause: new TypeError('connection reset') });
+  },
   coded: () => {
     throw Object.assign(new Error('connection reset'), { name: 'SystemError', code: 'ECONNRESET' });
   },

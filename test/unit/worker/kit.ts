@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import type { HandlerContext } from '../../../core/app/job.ts';
 import {
+  type AppOptions,
   type Contract,
   connect,
   createApp,
@@ -29,6 +30,7 @@ export async function settle(turns = 20): Promise<void> {
 
 export function createBench(
   job: { timeoutMs?: number; idempotencyKey?: (payload: { n: number }) => string | null } = {},
+  options: Partial<AppOptions> = {},
 ) {
   const clock = createVirtualClock();
   const running: Running[] = [];
@@ -56,6 +58,7 @@ export function createBench(
     random: () => 0.5,
     signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]),
     on: (event) => events.push(event),
+    ...options,
   });
   const backend = memory({ clock });
   const client = connect(app, backend);

@@ -1,8 +1,45 @@
 import { describe, expect, it } from 'vitest';
+import '../../../core/attempt/call-hooks.ts'; // loaded on demand, which would take real time
 import type { WorkerSummary } from '../../../core/index.ts';
 import { createBench, settle } from './kit.ts';
 
 describe('a worker that stops', () => {
+  it('waits for what the app does about a failure, 2 seconds at most', async () => {
+    let finish = () => {};
+    let heard = '';
+    const t = createBench(
+      {},
+      {
+        onError(error) {
+          heard = error.message;
+          return new Promise<void>((resolve) => {
+            finish = resolve;
+          });
+        },
+      },
+    );
+    for (const answers of [true, false]) {
+      await t.enqueue(1);
+      const worker = t.start();
+      await settle();
+      t.running[0]!.fail(new Error(`answers: ${answers}`));
+      await settle();
+      expect(heard).toBe(`answers: ${answers}`);
+      let hasStopped = false;
+      const stopped = worker.stop().then(() => {
+        hasStopped = true;
+      });
+      await settle();
+      if (answers) finish();
+      else {
+        await t.pass(1_999);
+        expect(hasStopped).toBe(false);
+        await t.pass(1);
+      }
+      await stopped;
+    }
+  });
+
   it('lets running jobs end', async () => {
     const t = createBench();
     await t.enqueue(3);
