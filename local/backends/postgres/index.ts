@@ -16,6 +16,7 @@ import { createEnqueue } from './enqueue.ts';
 import { postgresKeys } from './keys.ts';
 import { createLeases } from './leases.ts';
 import { channelOf, createListener, notifyGapMs, safetyPollMs } from './listen.ts';
+import { postgresMetrics } from './metrics.ts';
 import { createOutbox } from './outbox.ts';
 import { postgresRecords } from './records.ts';
 import type { PostgresState } from './state.ts';
@@ -95,6 +96,7 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
       keys: postgresKeys(state),
       records: postgresRecords(state),
       workers: postgresWorkers(state),
+      metrics: postgresMetrics(state),
     },
     admin: postgresAdmin(state, maxBodyBytes),
     ack,

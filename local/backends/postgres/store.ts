@@ -7,6 +7,7 @@ import type { RecordRow } from '../../../core/kit/records/row.ts';
 import { type RecordTable, recordStore } from '../../../core/kit/records/store.ts';
 import { type DatabaseOptions, openDatabase } from './database.ts';
 import { postgresKeys } from './keys.ts';
+import { postgresMetrics } from './metrics.ts';
 import { removeSome, timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
 import { postgresWorkers } from './workers.ts';
@@ -30,6 +31,7 @@ export function postgresStore(
     keys: postgresKeys(state),
     records: recordStore(postgresTable(state), { clock, retention }),
     workers: postgresWorkers(state),
+    metrics: postgresMetrics(state),
     migrate: () => db.migrate(),
     async close() {
       if (open) await db.close();

@@ -7,6 +7,7 @@ import { createFetch } from './fetch.ts';
 import { redisKeys } from './keys.ts';
 import { createLeases } from './leases.ts';
 import { createListener } from './listener.ts';
+import { redisMetrics } from './metrics.ts';
 import { type RedisOptions, resolveOptions } from './options.ts';
 import { redisRecords } from './records.ts';
 import { createSettler } from './settle.ts';
@@ -26,7 +27,12 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
   return {
     name: 'redis',
     limits: { maxBodyBytes, maxDelayMs: null, maxLeaseMs: null },
-    stores: { keys: redisKeys(state), records: redisRecords(state), workers: redisWorkers(state) },
+    stores: {
+      keys: redisKeys(state),
+      records: redisRecords(state),
+      workers: redisWorkers(state),
+      metrics: redisMetrics(state),
+    },
     admin: redisAdmin(state),
     async now() {
       const [seconds, micros] = (await state.link.send('reading the time', ['TIME'])) as [string, string];

@@ -23,4 +23,5 @@ export const scripts = {
   manage: load(jobs, new URL('./manage.lua', import.meta.url)),
   transfer: load(jobs, new URL('./transfer.lua', import.meta.url)),
   keys: load(new URL('./keys.lua', import.meta.url)),
+  metrics: load(new URL('./metrics.lua', import.meta.url)),
 };

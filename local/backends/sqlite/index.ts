@@ -15,6 +15,7 @@ import { openDatabase, type SqliteFileOptions } from './database.ts';
 import { createEnqueue } from './enqueue.ts';
 import { sqliteKeys } from './keys.ts';
 import { createLeases } from './leases.ts';
+import { sqliteMetrics } from './metrics.ts';
 import { createNarrowRows } from './narrow-rows.ts';
 import { sqliteRecords } from './records.ts';
 import { createSettler } from './settle.ts';
@@ -59,7 +60,12 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
   return {
     name: 'sqlite',
     limits: { maxBodyBytes, maxDelayMs: null, maxLeaseMs: null },
-    stores: { keys, records: sqliteRecords(state, keys), workers: sqliteWorkers(state) },
+    stores: {
+      keys,
+      records: sqliteRecords(state, keys),
+      workers: sqliteWorkers(state),
+      metrics: sqliteMetrics(state),
+    },
     admin: sqliteAdmin(state, maxBodyBytes),
     ...createSettler(state, keys, leases),
     enqueue: createEnqueue(state, maxBodyBytes),

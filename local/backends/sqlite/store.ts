@@ -7,6 +7,7 @@ import type { RecordRow } from '../../../core/kit/records/row.ts';
 import { type RecordTable, recordStore } from '../../../core/kit/records/store.ts';
 import { type Database, openDatabase, type SqliteFileOptions } from './database.ts';
 import { type SqliteKeys, sqliteKeys } from './keys.ts';
+import { sqliteMetrics } from './metrics.ts';
 import { stepSize } from './schema.ts';
 import { sqliteWorkers } from './workers.ts';
 
@@ -28,6 +29,7 @@ export function sqliteStore(
     keys,
     records: recordStore(sqliteTable(db, keys), { clock, retention }),
     workers: sqliteWorkers({ db }),
+    metrics: sqliteMetrics({ db }),
     migrate: async () => db.version, // opening the file has done it
     async close() {
       if (open) db.close();

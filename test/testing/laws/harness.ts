@@ -47,7 +47,11 @@ export type Lack =
   /** Of what waits only the next message shows, ready and delayed. */
   | 'sight'
   /** A dead letter that is retried takes the place it had when it died. */
-  | 'place of the retried';
+  | 'place of the retried'
+  /** Its stores keep no numbers. */
+  | 'numbers'
+  /** It removes numbers by itself when they are old, and a purge answers 0. */
+  | 'purges of numbers';
 
 export interface Harness {
   open(options?: OpenOptions): Promise<Bench>;

@@ -8,7 +8,7 @@ import type { JobLease, QueueBackend } from '../../../core/contract/queue.ts';
 import type { RecordedJob, Stores } from '../../../core/contract/store.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
-import type { Harness, OpenOptions } from './harness.ts';
+import type { Harness, Lack, OpenOptions } from './harness.ts';
 import { reportOf } from './kit.ts';
 
 /** One empty storage, used by one law. */
@@ -20,6 +20,7 @@ export interface StoreBench {
 }
 
 export interface StoreHarness {
+  readonly lacks?: readonly Lack[];
   /** @param clock the store's time; the laws move it */
   open(clock: ReturnType<typeof createVirtualClock>, options?: OpenOptions): Promise<StoreBench>;
 }
@@ -27,6 +28,7 @@ export interface StoreHarness {
 export function besideAQueue(harness: StoreHarness): Harness {
   return {
     storeStandsAlone: true,
+    ...(harness.lacks && { lacks: harness.lacks }),
     async open(options) {
       const clock = createVirtualClock();
       const { stores, peer, close } = await harness.open(clock, options);

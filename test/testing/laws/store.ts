@@ -1,9 +1,11 @@
-/** The laws of what is remembered beside the queue: keys, records of jobs, workers. */
+/** The laws of what is remembered beside the queue: keys, records of jobs, workers, numbers. */
 
 import type { Harness, Runner } from './harness.ts';
 import { lawsOf } from './law.ts';
 import { besideAQueue, type StoreHarness } from './store-alone.ts';
 import { ackedKeyLaws, keyLaws } from './store-keys.ts';
+import { metricLaws } from './store-metrics.ts';
+import { metricPurgeLaws } from './store-metrics-purge.ts';
 import { cancelLaws, recordListLaws } from './store-record-admin.ts';
 import { recordLaws } from './store-records.ts';
 import { retentionLaws } from './store-retention.ts';
@@ -23,12 +25,14 @@ export function describeStore(name: string, harness: Harness, runner: Runner): v
     runner.describe('cancelling', () => cancelLaws(law));
     runner.describe('retention', () => retentionLaws(law));
     runner.describe('workers', () => workerLaws(law));
+    numberLaws(harness, runner);
   });
 }
 
 /** For a store without a queue of its own: records are what the sending side and the attempts have reported. */
 export function describeStoreAlone(name: string, stores: StoreHarness, runner: Runner): void {
-  const law = lawsOf(besideAQueue(stores), runner);
+  const harness = besideAQueue(stores);
+  const law = lawsOf(harness, runner);
   runner.describe(`${name} keeps the laws of a store that stands alone`, () => {
     runner.describe('keys', () => keyLaws(law));
     runner.describe('records', () => recordLaws(law));
@@ -38,5 +42,14 @@ export function describeStoreAlone(name: string, stores: StoreHarness, runner: R
     runner.describe('writing', () => writingLaws(law));
     runner.describe('cancelling what somebody else runs', () => writtenCancelLaws(law));
     runner.describe('retention of what was written', () => writtenRetentionLaws(law));
+    numberLaws(harness, runner);
   });
+}
+
+function numberLaws(harness: Harness, runner: Runner): void {
+  const law = lawsOf(harness, runner);
+  if (harness.lacks?.includes('numbers')) return;
+  runner.describe('numbers', () => metricLaws(law));
+  if (harness.lacks?.includes('purges of numbers')) return;
+  runner.describe('purges of numbers', () => metricPurgeLaws(law));
 }

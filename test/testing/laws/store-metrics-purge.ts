@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import type { MetricStep, MetricStore } from '../../../core/contract/metrics.ts';
+import { day, hour, minute } from './kit.ts';
+import type { Law } from './law.ts';
+import { manyRows, minuteOf, numbersOf, reads, rowAt } from './store-metrics-kit.ts';
+
+/** Calls it until it answers 0; gives what each call removed. */
+async function purgeAll(numbers: MetricStore, step: MetricStep, before: number): Promise<number[]> {
+  const counts: number[] = [];
+  for (;;) {
+    const count = await numbers.purge(step, before);
+    if (count === 0) return counts;
+    counts.push(count);
+  }
+}
+const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);
+
+/** Of stores that do not forget by themselves. */
+export function metricPurgeLaws(law: Law): void {
+  law('a purge removes one step before a moment, and nothing else', async (t) => {
+    const [numbers] = numbersOf(t);
+    const before = minuteOf(t) - (minuteOf(t) % day);
+    const moments = [before - 800 * day, before - day, before - minute, before, before + minute];
+    const rows = moments.flatMap((at) => [rowAt(t, { at }), rowAt(t, { at, source: '' })]);
+    const hourly = [before - 3 * hour, before].map((at) => rowAt(t, { step: 'hour', at }));
+    const daily = [before - 3 * day, before].map((at) => rowAt(t, { step: 'day', at }));
+    await numbers!.write([...rows, ...hourly, ...daily]);
+
+    assert.equal(sum(await purgeAll(numbers!, 'minute', before)), 6);
+    await reads(numbers!, {}, rows.slice(6));
+    await reads(numbers!, { step: 'hour' }, hourly);
+    await reads(numbers!, { step: 'day' }, daily);
+    assert.equal(sum(await purgeAll(numbers!, 'day', before - 2 * day)), 1);
+    await reads(numbers!, { step: 'day' }, daily.slice(1));
+    await reads(numbers!, { step: 'hour' }, hourly);
+  });
+
+  law('a purge of much takes bounded steps', async (t) => {
+    const [numbers] = numbersOf(t);
+    const rows = manyRows(t, 100, 30);
+    await numbers!.write(rows);
+    const counts = await purgeAll(numbers!, 'minute', minuteOf(t));
+    assert.equal(sum(counts), rows.length - 30);
+    assert.ok(Math.max(...counts) <= 1_500, `expected some 1,000 rows per call, got ${counts.join(', ')}`);
+    await reads(
+      numbers!,
+      {},
+      rows.filter(({ at }) => at === minuteOf(t)),
+    );
+  });
+
+  law('two purges at once count each row once', async (t) => {
+    const openings = numbersOf(t);
+    await openings[0]!.write(manyRows(t, 10, 40));
+    const all = openings.length === 1 ? [openings[0]!, openings[0]!] : openings;
+    const counts = await Promise.all(all.map((numbers) => purgeAll(numbers, 'minute', t.now() + 1)));
+    const rest = await purgeAll(openings[0]!, 'minute', t.now() + 1);
+    assert.equal(sum([...counts.flat(), ...rest]), 400);
+    await reads(openings[0]!, {}, []);
+  });
+
+  law('a row that is written again after a purge is there, and is purged again', async (t) => {
+    const [numbers] = numbersOf(t);
+    const late = rowAt(t);
+    for (let round = 0; round < 2; round++) {
+      await numbers!.write([late]);
+      await reads(numbers!, {}, [late]);
+      assert.deepEqual(await purgeAll(numbers!, 'minute', late.at + 1), [1]);
+      await reads(numbers!, {}, []);
+    }
+  });
+
+  law(
+    'a purge of numbers touches no keys, records or workers, and a purge of those no numbers',
+    async (t) => {
+      const { keys, records, workers } = t.stores;
+      const [numbers] = numbersOf(t);
+      const message = await t.put();
+      const hold = { state: 'running', until: t.now() + hour };
+      await keys.claim('key', 'anna', hold.until);
+      const daily = rowAt(t, { step: 'day' });
+      await numbers!.write([rowAt(t), daily]);
+      const seen = await workers.list(0);
+
+      assert.equal(sum(await purgeAll(numbers!, 'minute', t.now() + day)), 1);
+      assert.deepEqual(await keys.claim('key', 'ben', t.now() + minute), hold);
+      assert.equal((await records.get(message.id))?.status, 'pending');
+      assert.deepEqual(await workers.list(0), seen);
+
+      await t.ack(await t.take());
+      await t.advance(30 * day);
+      for (let gone = 1; gone > 0; ) gone = await records.purge();
+      assert.equal(await records.get(message.id), null);
+      assert.deepEqual(await keys.claim('key', 'ben', t.now() + minute), { state: 'claimed', value: null });
+      await reads(numbers!, { step: 'day' }, [daily]);
+    },
+    { takesTime: true },
+  );
+}
