@@ -1,19 +1,24 @@
 /** Stores whose code, and the SDK it needs, is loaded with the first key, record or heartbeat. */
 
+import type { MetricStore } from '../../contract/metrics.ts';
 import type { RecordWriter, Stores } from '../../contract/store.ts';
 import { verbsOf } from '../lazy.ts';
 
 export interface OpenStores extends Required<Pick<Stores, 'keys' | 'records' | 'workers' | 'close'>> {
   readonly writer: RecordWriter;
+  /** Loads code that only those need who count. */
+  metrics(): Promise<MetricStore>;
 }
 
-export function lazyStores(load: () => Promise<OpenStores>): Omit<OpenStores, 'writer'> {
+type Lazy = Required<Pick<Stores, 'keys' | 'records' | 'workers' | 'metrics' | 'close'>>;
+
+export function lazyStores(load: () => Promise<OpenStores>): Lazy {
   let opening: Promise<OpenStores> | null = null;
   const open = (): Promise<OpenStores> => {
     opening ??= load();
     return opening;
   };
-  const part = <Name extends Exclude<keyof OpenStores, 'close'>>(
+  const part = <Name extends Exclude<keyof OpenStores, 'close' | 'metrics'>>(
     name: Name,
     verbs: readonly (keyof OpenStores[Name] & string)[],
   ): OpenStores[Name] => verbsOf(verbs, async () => (await open())[name]);
@@ -24,6 +29,7 @@ export function lazyStores(load: () => Promise<OpenStores>): Omit<OpenStores, 'w
       writer: part('writer', ['enqueued', 'started', 'settled', 'retried']),
     },
     workers: part('workers', ['heartbeat', 'list', 'remove']),
+    metrics: verbsOf(['write', 'read', 'purge'], async () => (await open()).metrics()),
     async close() {
       await (await opening)?.close();
     },

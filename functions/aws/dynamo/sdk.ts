@@ -11,13 +11,14 @@ type Attributes = Record<string, AttributeValue>;
 
 export interface IndexQuery {
   readonly partition: string;
-  /** The first sort key. */
+  /** The first sort key, and the last one. */
   readonly from?: string;
+  readonly to?: string;
   /** A condition on attributes of the index, with names like `#queue` and values like `:queue`. */
   readonly where?: string;
   readonly values?: Item;
-  /** Stops after so many matches. */
-  readonly max: number;
+  /** Stops after so many matches. @default all */
+  readonly max?: number;
 }
 
 /** The requests Longshore makes. */
@@ -68,7 +69,8 @@ export async function openApi({ table: TableName, client: given, ...target }: Dy
         client.send(new sdk.DeleteItemCommand({ TableName, Key: { pk: { S: pk } }, ...expecting(over) })),
       ),
     /** Items of one index partition, last sort key first. */
-    async query({ partition, from = '', where = '', values = {}, max }: IndexQuery): Promise<Item[]> {
+    async query({ partition, from = '', to, where = '', values = {}, max }: IndexQuery): Promise<Item[]> {
+      const most = max ?? Number.POSITIVE_INFINITY;
       const found: Item[] = [];
       const names = { '#partition': partitionKey, '#sort': sortKey, ...namesIn(where) };
       let ExclusiveStartKey: Attributes | undefined;
@@ -77,15 +79,16 @@ export async function openApi({ table: TableName, client: given, ...target }: Dy
           new sdk.QueryCommand({
             TableName,
             IndexName: indexName,
-            KeyConditionExpression: '#partition = :partition AND #sort >= :from',
+            KeyConditionExpression: `#partition = :partition AND #sort ${to === undefined ? '>= :from' : 'BETWEEN :from AND :to'}`,
             ...(where ? { FilterExpression: where } : {}),
             // DynamoDB counts before it filters: a small page without a match costs as much time as a large one.
-            Limit: where ? Math.max(1_000, max) : max - found.length,
+            ...(max === undefined ? {} : { Limit: where ? Math.max(1_000, max) : max - found.length }),
             ExpressionAttributeNames: names,
             // A key must not be empty. '0' sorts before all others.
             ExpressionAttributeValues: attributesOf({
               ':partition': partition,
               ':from': from || '0',
+              ':to': to ?? null,
               ...values,
             }),
             ScanIndexForward: false,
@@ -94,8 +97,8 @@ export async function openApi({ table: TableName, client: given, ...target }: Dy
         );
         found.push(...(answer.Items ?? []).map(itemOf));
         ExclusiveStartKey = answer.LastEvaluatedKey;
-      } while (ExclusiveStartKey && found.length < max);
-      return found.slice(0, max);
+      } while (ExclusiveStartKey && found.length < most);
+      return found.slice(0, most);
     },
     /** Waits until the table can be used. `shared`: another process may be creating it too. */
     async create({ TimeToLiveSpecification, ...definition }: DynamoTable, shared: boolean): Promise<void> {

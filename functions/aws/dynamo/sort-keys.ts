@@ -1,6 +1,7 @@
 /** What items say of moments and shelves; table.ts shows the table. */
 
 export const partitionsPerStatus = 8;
+export const partitionsPerStep = 8;
 
 /** Sorts as text as the moment sorts as a number. */
 export const sortKeyOf = (at: number, id = ''): string =>

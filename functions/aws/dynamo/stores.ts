@@ -23,6 +23,7 @@ export function openStores(options: DynamoStoreOptions): OpenStores {
     records,
     writer: records.writer,
     workers: workersIn(dynamo),
+    metrics: async () => (await import('./metrics.ts')).dynamoMetrics(dynamo),
     close: dynamo.close,
   };
 }

@@ -1,15 +1,17 @@
 /**
- * The one table. Every item has the key `pk`, a `version` that is new at every write, and `expiresAt` once it may go:
+ * The one table. Every item has the key `pk`, a `version` that is new at every write (but numbers, which are just written over), and
+ * `expiresAt` once it may go:
  *
- * | pk            | what                 | shelf             | place              |
- * |---------------|----------------------|-------------------|--------------------|
- * | `job#<id>`    | record of a job      | `<status>#<0…7>`  | `<createdAt>#<id>` |
- * | `key#<key>`   | idempotency key      |                   |                    |
- * | `worker#<id>` | a worker's heartbeat | `workers`         | `<seenAt>#<id>`    |
+ * | pk                      | what                 | shelf                   | place                           |
+ * |-------------------------|----------------------|-------------------------|---------------------------------|
+ * | `job#<id>`              | record of a job      | `<status>#<0…7>`        | `<createdAt>#<id>`              |
+ * | `key#<key>`             | idempotency key      |                         |                                 |
+ * | `worker#<id>`           | a worker's heartbeat | `workers`               | `<seenAt>#<id>`                 |
+ * | `metric#<step>#<place>` | numbers of a step    | `metrics#<step>#<0…7>`  | `<at>#<queue>#<job>#<source>`   |
  *
- * Lists read the index `shelves`: its partition key is `shelf`, its sort key is `place`. Each status has eight partitions, because
- * one takes only 1,000 writes a second. The index lags some milliseconds behind the table, so a list reads what it finds there
- * from the table.
+ * Lists read the index `shelves`: its partition key is `shelf`, its sort key is `place`. Each status and step has eight partitions,
+ * because one takes only 1,000 writes a second. The index lags some milliseconds behind the table, so a list reads what it finds
+ * there from the table.
  */
 
 export const indexName = 'shelves';

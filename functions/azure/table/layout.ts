@@ -10,6 +10,7 @@
  * | `keys-<0…7>` | `key:<key>`                   | idempotency key                                                  |
  * |              | `look:<moment>:<uuid>`        | when to look whether a key may go                                |
  * | `workers`    | `<id>`                        | a worker's heartbeat                                             |
+ * | `metrics-<step>-<moment>` | `<at>|<queue>|<job>|<source>` | numbers of the steps that began in the days from that moment on |
  *
  * One partition takes some 2,000 entities a second, so there are eight.
  */
@@ -27,7 +28,9 @@ export const keyPartition = (key: string): string => keyPartitions[shardOf(key, 
 
 /** Whether a partition can be one of ours. */
 export const isOurs = (partition: string): boolean =>
-  partition === workersPartition || [...jobPartitions, ...keyPartitions].includes(partition);
+  partition === workersPartition ||
+  [...jobPartitions, ...keyPartitions].includes(partition) ||
+  /^metrics-(minute|hour|day)-\d{16}$/.test(partition);
 
 function names(kind: string): string[] {
   return Array.from({ length: shards }, (_, shard) => `${kind}-${shard}`);

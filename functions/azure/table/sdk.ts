@@ -23,6 +23,8 @@ export type Step =
 
 export interface Range {
   readonly partition: string;
+  /** All partitions up to this one, which is left out. @default only the one */
+  readonly before?: string;
   /** The first row, and the first one after the range. */
   readonly from: string;
   readonly to: string;
@@ -31,8 +33,8 @@ export interface Range {
   /** A property with the value that it must exceed, or must not exceed. */
   readonly above?: readonly [string, string];
   readonly atMost?: readonly [string, string];
-  /** Stops after so many matches. */
-  readonly max: number;
+  /** Stops after so many matches. @default all */
+  readonly max?: number;
 }
 
 /** The requests Longshore makes. */
@@ -85,16 +87,21 @@ export async function openApi(options: TableStoreOptions) {
       unlessOvertaken(client.deleteEntity(partition, row, { ...limited(), ...(etag && { etag }) })),
     /** By row, first to last. */
     async range(range: Range): Promise<Found[]> {
+      const { max = Number.POSITIVE_INFINITY } = range;
       const found: Found[] = [];
       const queryOptions = { filter: filterOf(range) };
-      const pages = client
-        .listEntities<TableEntity>({ queryOptions, ...limited() })
-        .byPage({ maxPageSize: Math.min(pageSize, range.max) });
-      for await (const page of pages) {
-        found.push(...(page as unknown as Found[]));
-        if (found.length >= range.max) break;
-      }
-      return found.slice(0, range.max);
+      const maxPageSize = Math.min(pageSize, max);
+      let continuationToken: string | undefined;
+      do {
+        // Each page has the time of a request for itself.
+        const listed = client.listEntities<TableEntity>({ queryOptions, ...limited() });
+        const { value: page } = await listed
+          .byPage({ maxPageSize, ...(continuationToken !== undefined && { continuationToken }) })
+          .next();
+        found.push(...((page ?? []) as Found[]));
+        continuationToken = page?.continuationToken;
+      } while (continuationToken !== undefined && found.length < max);
+      return found.slice(0, max);
     },
     async create(): Promise<void> {
       await client.createTable(limited());
@@ -140,9 +147,11 @@ function actionOf(partitionKey: string, step: Step): TransactionAction {
   return ['update', step.update, 'Replace', { etag: step.over }];
 }
 
-function filterOf({ partition, from, to, equal = {}, above, atMost }: Range): string {
+function filterOf({ partition, before, from, to, equal = {}, above, atMost }: Range): string {
   const conditions = [
-    `PartitionKey eq ${quoted(partition)}`,
+    before === undefined
+      ? `PartitionKey eq ${quoted(partition)}`
+      : `PartitionKey ge ${quoted(partition)} and PartitionKey lt ${quoted(before)}`,
     `RowKey ge ${quoted(from)}`,
     `RowKey lt ${quoted(to)}`,
     ...Object.entries(equal).map(([name, value]) => `${name} eq ${quoted(value)}`),

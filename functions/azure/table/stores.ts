@@ -30,6 +30,7 @@ export function openStores(options: TableStoreOptions): OpenStores {
     records,
     writer: records.writer,
     workers: workersIn(table),
+    metrics: async () => (await import('./metrics.ts')).tableMetrics(table),
     close: async () => {}, // there is no connection to close
   };
 }

@@ -148,11 +148,12 @@ export function metricLaws(law: Law): void {
 
   law('ten thousand rows are written and read', async (t) => {
     const [numbers] = numbersOf(t);
-    const long = manyRows(t, 5_000, 1).map((row) => ({ ...row, queue: 'long' }));
+    const names = { queue: longest, job: longest, source: longest };
+    const long = manyRows(t, 5_000, 1).map((row) => ({ ...row, ...names }));
     const rows = [...manyRows(t, 100, 50), ...long];
     await numbers!.write(rows);
     await reads(numbers!, {}, rows);
-    await reads(numbers!, { queue: 'long' }, long);
+    await reads(numbers!, { queue: longest }, long);
     const { at, queue, job } = rows[150]!;
     await reads(
       numbers!,
