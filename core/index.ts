@@ -5,6 +5,7 @@ export { createApp } from './app/app.ts';
 export { currentContext, withContext } from './app/context.ts';
 export type { HandlerContext, Job } from './app/job.ts';
 export { defineJob } from './app/job.ts';
+export type { Middleware } from './app/middleware.ts';
 export type { EnqueuedJob, EnqueueOptions } from './app/options.ts';
 export { delays, exponential, fixed, none, perError, type RetryPolicy } from './app/retry.ts';
 export { defineSchedule, type Schedule } from './app/schedule.ts';

@@ -8,6 +8,7 @@ import type { JobFailure } from '../contract/outcome.ts';
 import type { KeyRing } from '../envelope/signing.ts';
 import { signingFromEnv } from '../envelope/signing-keys.ts';
 import type { Job } from './job.ts';
+import { type Middleware, type MiddlewareLists, middlewareOf } from './middleware.ts';
 import type { Schedule } from './schedule.ts';
 
 export interface AppOptions {
@@ -29,6 +30,8 @@ export interface AppOptions {
   readonly onError?: FailureHook | undefined;
   /** Called when a job will never run again, for whatever reason except a cancel; after `onError`. */
   readonly onDeadLetter?: FailureHook | undefined;
+  /** Middleware around each attempt of every job, the first one outermost: `async (ctx, next) => { …; return next(); }`. */
+  readonly use?: readonly Middleware[];
   readonly clock?: Clock;
   /** In [0, 1). */
   readonly random?: () => number;
@@ -54,6 +57,7 @@ export interface App {
   readonly maxBodyBytes: number;
   readonly events: Events;
   readonly failureHooks: FailureHooks | null;
+  readonly middleware: MiddlewareLists;
   readonly clock: Clock;
   readonly random: () => number;
   readonly newId: () => string;
@@ -96,6 +100,7 @@ export function createApp(options: AppOptions): App {
     maxBodyBytes,
     events,
     failureHooks: onError || onDeadLetter ? { onError, onDeadLetter, open: new Set() } : null,
+    middleware: middlewareOf(options.use),
     clock,
     random,
     newId: options.newId ?? (() => uuidv7(clock.now())),

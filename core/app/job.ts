@@ -44,6 +44,13 @@ export interface HandlerContext extends RunFacts {
   enqueue<Input>(job: Job<Input>, payload: NoInfer<Input>, options?: EnqueueOptions): Promise<EnqueuedJob>;
 }
 
+/**
+ * Stands around one attempt. `next()` runs what is inside it, in the end the handler, and resolves with what that returned; it rejects with
+ * what the handler threw, and when the attempt is ended from outside. What a middleware returns replaces the job's output, unless it
+ * is `undefined`; what it throws counts as the handler's error.
+ */
+export type AttemptMiddleware = (ctx: HandlerContext, next: () => Promise<unknown>) => unknown;
+
 /** A defined job. `Input` is the type of payload that may be enqueued. */
 export interface Job<Input = unknown> {
   readonly name: string;
@@ -60,6 +67,8 @@ export interface Job<Input = unknown> {
   /** `keyOf` and `run` take the schema's output; `defineJob` has checked the types. */
   readonly keyOf: ((payload: unknown) => string | null) | null;
   readonly run: (payload: unknown, ctx: HandlerContext) => unknown;
+  /** Around the handler, inside those of the app. */
+  readonly use: readonly AttemptMiddleware[];
   /** The handler writes in a transaction of the queue's database. */
   readonly transaction: boolean;
   /** The thread or process that `run` is called in; `null` = the worker's own event loop. */
@@ -91,6 +100,8 @@ export interface JobDefinition<S extends StandardSchema<unknown, unknown>> {
    * so keep the handler short. Needs a backend with transactions. @default false
    */
   readonly transaction?: boolean;
+  /** Middleware around each attempt of this job, the first one outermost. That of the app stands around it. */
+  readonly use?: readonly AttemptMiddleware[];
   readonly handle: (payload: SchemaOutput<S>, ctx: HandlerContext) => unknown;
 }
 
@@ -99,7 +110,7 @@ export function defineJob<S extends StandardSchema<unknown, unknown>>(
 ): Job<SchemaInput<S>> {
   const { name, queue = 'default', payload, handle } = definition;
   const { maxRetries = 3, timeoutMs = 300_000, expiresInMs = null } = definition;
-  const { idempotencyKeepMs = 86_400_000 } = definition;
+  const { idempotencyKeepMs = 86_400_000, use = [] } = definition;
   if (!isName(name)) throw config(`A job's name must match ${namePattern}, got ${shown(name)}.`);
   checkQueue(queue);
   if (typeof payload?.['~standard']?.validate !== 'function') {
@@ -115,6 +126,8 @@ export function defineJob<S extends StandardSchema<unknown, unknown>>(
       throw config(`Job "${name}" expects ${member} to be a function, got ${shown(value)}.`);
     }
   }
+  if (!Array.isArray(use) || !use.every((one) => typeof one === 'function'))
+    throw config(`Job "${name}" expects use to be a list of functions (ctx, next), got ${shown(use)}.`);
   checkInteger(`maxRetries of job "${name}"`, maxRetries, 0);
   checkInteger(`timeoutMs of job "${name}"`, timeoutMs, 1);
   checkInteger(`idempotencyKeepMs of job "${name}"`, idempotencyKeepMs, 1);
@@ -131,6 +144,7 @@ export function defineJob<S extends StandardSchema<unknown, unknown>>(
     idempotencyKeepMs,
     keyOf: (definition.idempotencyKey as Job['keyOf']) ?? null,
     run: handle as Job['run'],
+    use,
     transaction: transactionOf(name, definition),
     isolation: isolationOf(name, definition),
   };

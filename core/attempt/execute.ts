@@ -1,6 +1,7 @@
 /** Runs the handler once, under its timeout and context. */
 
 import { currentContext, withContext } from '../app/context.ts';
+import type { Isolation } from '../app/isolation.ts';
 import type { HandlerContext } from '../app/job.ts';
 import { config } from '../base/errors.ts';
 import type { SqlTransaction } from '../contract/queue.ts';
@@ -12,9 +13,10 @@ import { endInTime } from './deadline.ts';
 import { type Output, outputOf } from './output.ts';
 import { progressOf } from './progress.ts';
 import { abortReason, type Run } from './run.ts';
-import { afterFailure, lostLease, rejected, release } from './verdict.ts';
+import { afterFailure, mayBegin, rejected, release } from './verdict.ts';
 
 const isolates = () => import('../sandbox/run-isolated.ts');
+const middleware = () => import('./around-handler.ts');
 
 /** Never throws or rejects. Settles when the handler ends or the run is ended from outside, whichever is first. */
 export function execute(it: Admitted): Maybe<Verdict> {
@@ -23,12 +25,16 @@ export function execute(it: Admitted): Maybe<Verdict> {
   try {
     const ctx = new AttemptContext(it);
     const isolation = insideIsolate() ? null : job.isolation;
-    // The payload as it travelled: a schema's output may be something that cannot cross to another thread.
-    const returned = isolation
-      ? isolates().then(({ runIsolated }) =>
-          runIsolated(app, job, isolation, it.envelope.payload, ctx, sideOf(it)),
-        )
-      : runInContext(it, ctx);
+    const returned =
+      app.middleware.attempt.length > 0 || (job.use.length > 0 && !isolation)
+        ? middleware().then(({ aroundHandler }) =>
+            aroundHandler(it, ctx, isolation !== null, () =>
+              isolation ? inIsolate(it, isolation, ctx) : job.run(it.payload, ctx),
+            ),
+          )
+        : isolation
+          ? inIsolate(it, isolation, ctx)
+          : runInContext(it, ctx);
     if (!isThenable(returned)) return acked(it, outputOf(returned));
     // Not an async function: that would keep half as much memory again for each job.
     return untilEnded(it, returned).then(
@@ -73,18 +79,15 @@ function afterEnd(it: Admitted, error: unknown): Verdict {
   }
 }
 
-const sideOf = (it: Admitted) => ({
-  begin: () => mayBegin(it),
-  used(bytes: number) {
-    it.run.memoryBytes = bytes;
-  },
-});
-
-/** Asked by an isolate that is ready: it may have taken longer than the lease, or been told to stop. */
-function mayBegin(it: Admitted): void {
-  const { run } = it;
-  if (lostLease(it)) run.end('lease-lost');
-  if (run.cause) throw abortReason(run.cause);
+async function inIsolate(it: Admitted, isolation: Isolation, ctx: HandlerContext): Promise<Output> {
+  const { runIsolated } = await isolates();
+  // The payload as it travelled: a schema's output may be something that cannot cross to another thread.
+  return runIsolated(it.app, it.job, isolation, it.envelope.payload, ctx, {
+    begin: () => mayBegin(it),
+    used(bytes) {
+      it.run.memoryBytes = bytes;
+    },
+  });
 }
 
 /** Most jobs have no context and run inside none: they do without the async storage. */
@@ -126,7 +129,7 @@ class AttemptContext implements HandlerContext {
   readonly maxAttempts: number;
   readonly previouslyCrashed: boolean;
   readonly idempotencyKey: string | null;
-  readonly context: JobContext;
+  context: JobContext;
   readonly deadlineAt: number;
   readonly #it: Admitted;
 

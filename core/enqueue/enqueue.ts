@@ -1,10 +1,13 @@
 /** What `enqueue()` does: prepare, then send. Many jobs are sent in slices; one is signed while the one before is on its way. */
 
+import { currentContext, withContext } from '../app/context.ts';
 import type { Job } from '../app/job.ts';
+import type { EnqueueCall } from '../app/middleware.ts';
 import type { EnqueuedJob, EnqueueOptions } from '../app/options.ts';
 import { LongshoreError } from '../base/errors.ts';
 import { backendError } from '../base/failure.ts';
 import type { OutgoingMessage, SendResult, SqlTransaction } from '../contract/queue.ts';
+import type { JobContext } from '../envelope/envelope.ts';
 import type { Upload } from './offload.ts';
 import { prepare } from './prepare.ts';
 import { type SendingClient, send } from './send.ts';
@@ -18,6 +21,7 @@ export async function enqueue(
   payload: unknown,
   options: EnqueueOptions = {},
 ): Promise<EnqueuedJob> {
+  if (client.app.middleware.enqueue.length > 0) return enqueueHooked(client, job, payload, options);
   const uploads = newUploads(client);
   const pending = prepare(client, job, payload, options, uploads);
   const message = pending instanceof Promise ? await pending : pending;
@@ -26,16 +30,31 @@ export async function enqueue(
   return { id: message.id, queue: message.queue };
 }
 
+async function enqueueHooked(
+  client: SendingClient,
+  job: Job,
+  payload: unknown,
+  options: EnqueueOptions,
+): Promise<EnqueuedJob> {
+  const [result] = await enqueueMany(client, job, [payload], options);
+  if (!result?.ok) throw result?.error ?? new LongshoreError('BACKEND', 'The backend gave no result.');
+  return { id: result.id, queue: options.queue ?? job.queue };
+}
+
 export function enqueueMany(
   client: SendingClient,
   job: Job,
   payloads: readonly unknown[],
   options: EnqueueOptions = {},
 ): Promise<SendResult[]> {
+  const { context, ...others } = options;
+  const { name = null, queue = null } = job ?? {}; // whether it is a job is asked below
+  const call = { job: name, queue: options.queue ?? queue, count: payloads.length };
   return enqueueEach(
     client,
-    payloads.length,
-    (i, uploads) => prepare(client, job, payloads[i], options, uploads),
+    call,
+    context ?? currentContext(),
+    (i, uploads) => prepare(client, job, payloads[i], others, uploads),
     options.tx,
   );
 }
@@ -46,12 +65,29 @@ export type PrepareAt = (
   uploads: Upload[] | null,
 ) => OutgoingMessage | Promise<OutgoingMessage>;
 
-/** Enqueues jobs of any kind. One result per job, in order; what is wrong with one does not stop the others. */
-export async function enqueueEach(
+/**
+ * Enqueues jobs of any kind with this context. One result per job, in order; what is wrong with one does not stop the others.
+ * @param prepareAt leaves the context to `currentContext()`
+ */
+export function enqueueEach(
+  client: SendingClient,
+  call: Omit<EnqueueCall, 'backend'>,
+  context: JobContext | undefined,
+  prepareAt: PrepareAt,
+  tx?: SqlTransaction,
+): Promise<SendResult[]> {
+  const work = () => sendSlices(client, call.count, prepareAt, tx);
+  if (client.app.middleware.enqueue.length === 0) return context ? withContext(context, work) : work();
+  return import('./around-enqueue.ts').then(({ aroundEnqueue }) =>
+    aroundEnqueue(client, call, context ?? {}, work),
+  );
+}
+
+async function sendSlices(
   client: SendingClient,
   count: number,
   prepareAt: PrepareAt,
-  tx?: SqlTransaction,
+  tx: SqlTransaction | undefined,
 ): Promise<SendResult[]> {
   const results: SendResult[] = new Array(count);
   let underWay: Promise<void> | null = null;

@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import type { Job } from '../app/job.ts';
+import type { EnqueueCall } from '../app/middleware.ts';
 import type { EnqueueOptions } from '../app/options.ts';
 import { LongshoreError, shown } from '../base/errors.ts';
 import { backendError } from '../base/failure.ts';
@@ -19,7 +20,8 @@ export async function enqueueOne(endpoint: Endpoint, call: Call, name: string): 
   const rules = rulesOf(endpoint, call, name);
   const options = optionsOfQuery(call.url, call.request, rules);
   const payload = await readJson(call.request, endpoint.maxBodyBytes);
-  const [result] = await sendEach(endpoint, 1, (_, uploads) =>
+  const kind = { job: name, queue: options.queue ?? rules.job.queue, count: 1 };
+  const [result] = await sendEach(endpoint, call, kind, (_, uploads) =>
     messageOf(endpoint, call, rules.job, payload, options, uploads),
   );
   if (result instanceof Refusal) throw result;
@@ -44,7 +46,8 @@ export async function enqueueMany(endpoint: Endpoint, call: Call): Promise<Answe
   }
   endpoint.takeTokens(call.caller, items.length - 1); // the request itself has paid for the first
 
-  const results = await sendEach(endpoint, items.length, (i, uploads) =>
+  const kind = { job: null, queue: null, count: items.length };
+  const results = await sendEach(endpoint, call, kind, (i, uploads) =>
     itemOf(endpoint, call, items[i], uploads),
   );
   return answerOf(endpoint, results);
@@ -117,8 +120,7 @@ async function messageOf(
     if (!(error instanceof LongshoreError) || error.code !== 'LIMIT') throw error;
     throw new Refusal(422, 'LIMIT', `${error.message} Send flatter data.`, { cause: error });
   }
-  const { context } = call;
-  const message = await prepare(endpoint.client, job, payload, { ...options, context }, uploads);
+  const message = await prepare(endpoint.client, job, payload, options, uploads);
   // Last, because a request that is refused has not used its key.
   if (options.idempotencyKey !== undefined) {
     await refuseOtherPayload(endpoint, call, job, options.idempotencyKey, payload);
@@ -151,11 +153,12 @@ async function refuseOtherPayload(
 /** As the client sends: large payloads beside the queue, many jobs in slices. One message or refusal per job. */
 async function sendEach(
   { client }: Endpoint,
-  count: number,
+  { context }: Call,
+  kind: Omit<EnqueueCall, 'backend'>,
   prepareAt: PrepareAt,
 ): Promise<(OutgoingMessage | Refusal)[]> {
   const messages: OutgoingMessage[] = [];
-  const results = await enqueueEach(client, count, async (i, uploads) => {
+  const results = await enqueueEach(client, kind, context, async (i, uploads) => {
     try {
       messages[i] = await prepareAt(i, uploads);
       return messages[i];

@@ -20,6 +20,7 @@ const commonOptions = [
   'idempotencyKey',
   'idempotencyKeepMs',
   'expiresInMs',
+  'use',
 ] as const;
 
 /** Refuses values that are no object, and unknown options: they are typing errors. */

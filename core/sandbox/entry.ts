@@ -2,10 +2,12 @@
 
 import { getHeapStatistics } from 'node:v8';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { withContext } from '../app/context.ts';
+import { compose } from '../app/compose.ts';
+import { currentContext, withContext } from '../app/context.ts';
 import type { HandlerContext, Job, RunFacts } from '../app/job.ts';
 import type { EnqueuedJob } from '../app/options.ts';
 import { validate } from '../app/schema.ts';
+import type { OwnContext } from '../attempt/around-handler.ts';
 import { outputOf } from '../attempt/output.ts';
 import { config, LongshoreError } from '../base/errors.ts';
 import { toError } from '../base/failure.ts';
@@ -148,7 +150,8 @@ async function run(facts: RunFacts, input: unknown): Promise<void> {
     const job = await find(facts.job);
     const payload = await validate(job.schema, input, facts.job);
     await ask({ verb: 'begin' });
-    const value = await withContext(facts.context, () => job.run(payload, contextOf(facts, mine, report)));
+    const ctx = contextOf(facts, mine, report);
+    const value = await withContext(facts.context, () => around(job, ctx, payload));
     await flush();
     const output = outputOf(value);
     mine.ended = true;
@@ -160,6 +163,14 @@ async function run(facts: RunFacts, input: unknown): Promise<void> {
   }
 }
 
+/** The middleware of the app ran in the worker, which knows the app; that of the job runs here, with its handler. */
+function around(job: Job, ctx: OwnContext, payload: unknown): Promise<unknown> {
+  return compose(job.use, ctx as HandlerContext, async () => {
+    ctx.context = currentContext() ?? ctx.context;
+    return job.run(payload, ctx as HandlerContext);
+  });
+}
+
 function memoryUse(): MemoryUse {
   const heapBytes = getHeapStatistics().used_heap_size;
   return { heapBytes, peakBytes: isMainThread ? process.resourceUsage().maxRSS * 1024 : heapBytes };
@@ -169,8 +180,8 @@ function contextOf(
   facts: RunFacts,
   mine: Current,
   report: (...args: Progress) => Promise<boolean>,
-): HandlerContext {
-  const ctx: Omit<HandlerContext, 'tx'> = {
+): OwnContext {
+  const ctx: Omit<OwnContext, 'tx'> = {
     ...facts,
     signal: mine.controller.signal,
     async progress(done, total, message) {
@@ -193,7 +204,13 @@ function contextOf(
         );
       }
       assertJson(payload === undefined ? null : payload, 'payload'); // before a clone turns objects into plain ones
-      return (await ask({ verb: 'enqueue', job: job.name, payload, options })) as EnqueuedJob;
+      const { context } = ctx; // which a middleware may have changed
+      return (await ask({
+        verb: 'enqueue',
+        job: job.name,
+        payload,
+        options: { context, ...options },
+      })) as EnqueuedJob;
     },
   };
   // Not enumerable, so that a handler may still spread its context.
@@ -201,7 +218,7 @@ function contextOf(
     get: (): never => {
       throw config(`Job "${facts.job}" runs isolated, where a transaction cannot follow.`);
     },
-  }) as HandlerContext;
+  }) as OwnContext;
 }
 
 function cloneable(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {

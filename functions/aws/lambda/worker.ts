@@ -9,7 +9,7 @@ import { backendError } from '../../../core/base/failure.ts';
 import { within } from '../../../core/base/within.ts';
 import type { Client } from '../../../core/enqueue/client.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
-import type { Collector } from '../../../core/metrics/collector.ts';
+import { collectorOf } from '../../../core/metrics/collector.ts';
 import { startMaintenance } from '../../../core/serverless/invocation.ts';
 import { addressOfArn } from '../sqs/arns.ts';
 import type { SqsBackend } from '../sqs/index.ts';
@@ -27,7 +27,7 @@ const answerPart = 1 / 4;
 export function createWorker(client: Client, backend: SqsBackend, options: WorkerOptions): Worker {
   const { concurrency = 10, marginMs = 2_000, visibilityMs } = options;
   const { clock, events } = client.app;
-  let numbers: Collector | null = null;
+  const numbers = collectorOf(client, { source: client.app.newId(), rssBytes: process.memoryUsage.rss });
 
   function failed(during: string, error: unknown): void {
     events.emit({
@@ -50,7 +50,6 @@ export function createWorker(client: Client, backend: SqsBackend, options: Worke
     const answerAt = deadlineAt - marginMs * answerPart;
     const expiresAt = visibilityMs === undefined ? deadlineAt : startedAt + visibilityMs;
     const running = new Set<Run>();
-    numbers ??= await numbersOf(client);
     const batch = createBatch({ client, backend, startedAt, endAt, running, numbers, failed });
     const maintenance = startMaintenance({
       client,
@@ -124,13 +123,6 @@ export function createWorker(client: Client, backend: SqsBackend, options: Worke
     const open = records.filter(({ messageId }) => !done.has(messageId));
     return { batchItemFailures: open.map(({ messageId }) => ({ itemIdentifier: messageId })) };
   };
-}
-
-/** Of this instance of the function. Loaded where numbers are kept. */
-async function numbersOf({ app, stores }: Client): Promise<Collector | null> {
-  if (!stores.metrics) return null;
-  const { collectorOf } = await import('../../../core/metrics/collector.ts');
-  return collectorOf({ app, stores }, { source: app.newId(), rssBytes: process.memoryUsage.rss });
 }
 
 const refusals = () => import('./refusals.ts');

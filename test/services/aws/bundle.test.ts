@@ -27,11 +27,11 @@ describe('the bundle of a worker', () => {
     expect(bundled.startBytes).toBeLessThanOrEqual(21 * 1024);
   });
 
-  it('has loaded at most 45 KB when the first event has come, and 60 with the first job', () => {
+  it('has loaded at most 50 KB when the first event has come, and 64 with the first job', () => {
     const worker = 'functions/aws/lambda/worker.ts';
-    expect(bundled.bytesWith(worker)).toBeLessThanOrEqual(45 * 1024);
+    expect(bundled.bytesWith(worker)).toBeLessThanOrEqual(50 * 1024);
     const firstJob = [worker, 'aws/sqs/accept.ts', 'aws/dynamo/stores.ts'];
-    expect(bundled.bytesWith(...firstJob)).toBeLessThanOrEqual(60 * 1024);
+    expect(bundled.bytesWith(...firstJob)).toBeLessThanOrEqual(64 * 1024);
   });
 
   it('opens two files more for its first event, and none of the start a second time', () => {
@@ -58,7 +58,7 @@ describe('the bundle of a worker', () => {
 
   it('starts without what only some functions or some jobs need', () => {
     const rare =
-      /^(core\/(flow|app\/(cron|schedule)|attempt|enqueue\/(enqueue|offload|prepare)|envelope\/envelope|http|jobs|kit\/(long|per|parallel|records\/(?!lazy))|sandbox|scheduler\/scheduler|serverless\/(invocation|schedule)|worker)|functions\/aws\/(dynamo\/(?!index|table)|lambda\/(?!options)|sqs\/(accept|admin|batches|dead|dispatch|enqueue|receive|refunded|scheduler|sdk|send|settle))|local)\b/;
+      /^(core\/(flow|app\/(compose|cron|schedule)|attempt|enqueue\/(around|enqueue|offload|prepare)|envelope\/envelope|http|jobs|kit\/(long|per|parallel|records\/(?!lazy))|sandbox|scheduler\/scheduler|serverless\/(invocation|schedule)|worker)|functions\/aws\/(dynamo\/(?!index|table)|lambda\/(?!options)|sqs\/(accept|admin|batches|dead|dispatch|enqueue|receive|refunded|scheduler|sdk|send|settle))|local)\b/;
     expect(bundled.startInputs.filter((path) => rare.test(path))).toEqual([]);
     expect(bundled.startInputs).toContain('functions/aws/sqs/index.ts'); // the paths are still what the pattern is about
   });

@@ -200,6 +200,7 @@ describe('the public names of longshore', () => {
       'LongshoreEvent',
       'MetricReport',
       'MetricRequest',
+      'Middleware',
       'none',
       'parseSigningKeys',
       'perError',

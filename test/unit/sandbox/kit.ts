@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import type { JobRecord } from '../../../core/contract/store.ts';
 import {
+  type AppOptions,
   connect,
   createApp,
   type Job,
@@ -16,11 +17,16 @@ import { memory } from '../../../local/backends/memory/index.ts';
 import { heldTimers } from '../../kit/clocks.ts';
 import { until } from '../../kit/until.ts';
 
-export function createBench(jobs: readonly Job[], options: Partial<WorkerOptions> = {}) {
+export function createBench(
+  jobs: readonly Job[],
+  options: Partial<WorkerOptions> = {},
+  use: AppOptions['use'] = [],
+) {
   const events: LongshoreEvent[] = [];
   const clock = heldTimers();
   const app = createApp({
     jobs,
+    use,
     clock,
     signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]),
     on: (event) => events.push(event),
