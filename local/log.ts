@@ -34,6 +34,7 @@ function levelOf(event: LongshoreEvent): 'debug' | 'info' | 'warn' | 'error' {
     case 'store.failed':
     case 'outbox.refused':
     case 'schedule.failed':
+    case 'hook.failed':
     case 'http.failed':
       return 'error';
     default:

@@ -1,3 +1,4 @@
+import { errorText } from '../../../core/base/failure.ts';
 import { reportingFailures } from '../../../core/base/store-failures.ts';
 import type { DeadLetter, DeadLetters, QueueAdmin } from '../../../core/contract/admin.ts';
 import { maxFlag, queueFlag } from '../config/flags.ts';
@@ -7,6 +8,7 @@ import { type Command, defineCommand, type Input, type Result } from '../definit
 import { notFound, usage } from '../errors.ts';
 import { canAsk, confirm, yesFlag } from '../output/ask.ts';
 import { withProgress } from '../output/progress.ts';
+import { stackLines } from '../output/stack.ts';
 import { type Column, count, span, when } from '../output/ui.ts';
 import { exitFor } from './jobs.ts';
 import {
@@ -80,6 +82,7 @@ const show = defineCommand({
     const letter = await find(admin.deadLetters, wanted);
     if (!letter) throw notFound(`There is no dead letter ${wanted} here. See \`longshore dead list\`.`);
     const shown = withoutBody(letter);
+    const stack = await stackOf(session, letter);
     const facts = ui.facts([
       ['id', letter.id],
       ['job', letter.job],
@@ -91,9 +94,20 @@ const show = defineCommand({
       ['size', `${shown.bytes} bytes`],
       ['body', flags.body ? letter.body : null],
     ]);
-    return { data: { deadLetter: flags.body ? { ...shown, body: letter.body } : shown }, text: facts };
+    const deadLetter = { ...shown, stack, ...(flags.body && { body: letter.body }) };
+    return {
+      data: { deadLetter },
+      text: stack === null ? facts : `${facts}\n\n${stackLines(stack, ui, io.cwd)}`,
+    };
   },
 });
+
+/** Of its last attempt, where its record is kept and tells of the same death. */
+async function stackOf(session: Input['session'], { id, error }: DeadLetter): Promise<string | null> {
+  const { stores } = await session.client();
+  const last = (await stores.records.get(id).catch(() => null))?.attempts.at(-1)?.error;
+  return last && errorText(last) === error ? (last.stack ?? null) : null;
+}
 
 /** The seam lists, it does not look up. */
 async function find(letters: DeadLetters, wanted: string): Promise<DeadLetter | null> {

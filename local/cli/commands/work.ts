@@ -1,5 +1,6 @@
 import type { App } from '../../../core/app/app.ts';
 import type { LongshoreEvent } from '../../../core/base/events.ts';
+import { reportError } from '../../../core/base/failure.ts';
 import { tick } from '../../../core/scheduler/tick.ts';
 import type { WorkerSummary } from '../../../core/worker/options.ts';
 import { logTo } from '../../log.ts';
@@ -9,6 +10,7 @@ import { defineCommand, type Input, type Result, type Values } from '../definiti
 import type { ExitCode } from '../errors.ts';
 import { eventLine } from '../output/lines.ts';
 import { startProgress } from '../output/progress.ts';
+import { stackLines } from '../output/stack.ts';
 import { count, span } from '../output/ui.ts';
 
 const logForms = ['pretty', 'json', 'none'] as const;
@@ -172,7 +174,10 @@ async function startLog(
     case 'pretty':
       return app.events.on((event) => {
         const line = eventLine(event, ui, io.clock.now());
-        if (line !== null) out.write(`${line}\n`);
+        if (line === null) return;
+        const stack = event.type === 'job.settled' && event.counted ? reportError(event.cause).stack : '';
+        const frames = stackLines(stack ?? '', ui, io.cwd);
+        out.write(frames === '' ? `${line}\n` : `${line}\n${frames}\n`);
       });
     case 'json': {
       const { pino } = await import('pino');

@@ -10,7 +10,7 @@ import type { FunctionsSimulationConfig } from '../../simulate/functions/options
 import type { SimulationConfig } from '../../simulate/lambda/options.ts';
 import { CliError, longshoreCode, messageOf, wrongConfig } from '../errors.ts';
 import type { Io } from '../io.ts';
-import { spotOf, watchLoads } from './syntax-error.ts';
+import { similarFile, spotOf, watchLoads } from './broken-file.ts';
 
 export interface Config {
   readonly path: string;
@@ -44,7 +44,8 @@ export async function loadConfig(io: Pick<Io, 'cwd'>, given: string | undefined)
   } catch (cause) {
     const spot = spotOf(cause, loads.urls);
     if (!spot) throw broken(shown, cause);
-    throw broken(relative(io.cwd, spot.path), cause, `line ${spot.line}, column ${spot.column}: `);
+    const column = spot.column === null ? '' : `, column ${spot.column}`;
+    throw broken(relative(io.cwd, spot.path), cause, `line ${spot.line}${column}: `);
   } finally {
     loads.end();
   }
@@ -155,7 +156,10 @@ function isBackend(value: unknown): value is QueueBackend {
 
 function broken(shown: string, cause: unknown, where = ''): CliError {
   const code = longshoreCode(cause);
-  const message = messageOf(cause).split('\n')[0]!.replace(/\.?$/, '.');
+  const message = messageOf(cause)
+    .split('\n')[0]!
+    .replace(/^\S+\.json: /, '')
+    .replace(/\.?$/, '.');
   const what = code === null ? message : `${code}: ${message}`;
   return wrong(`${shown} could not be loaded: ${where}${what}${remedy(cause)}`, cause);
 }
@@ -166,7 +170,10 @@ function remedy(cause: unknown): string {
   if (code === 'ERR_MODULE_NOT_FOUND' && /Cannot find package/.test(message)) {
     return ' Install it with npm in the folder of the config.';
   }
-  if (code === 'ERR_MODULE_NOT_FOUND') return ' Imports of your own files need their ending, like ./jobs.ts.';
+  if (code === 'ERR_MODULE_NOT_FOUND')
+    return similarFile(message) || ' Imports of your own files need their ending, like ./jobs.ts.';
+  if (code === 'ERR_IMPORT_ATTRIBUTE_MISSING')
+    return " Write import data from './data.json' with { type: 'json' }.";
   if (/outside a module|Unexpected token 'export'/.test(message)) {
     return ' Set "type": "module" in package.json (npm pkg set type=module) or call it longshore.config.mts.';
   }

@@ -8,7 +8,21 @@ export type EventLine = readonly [sign: string, style: Style, what: string, deta
 
 export function eventLine(event: LongshoreEvent, ui: Ui, now: number): string | null {
   const line = partsOf(event);
-  return line && eventLineText(line, ui, now);
+  if (!line) return null;
+  const cause = 'traceparent' in event ? causeOf(event) : '';
+  return eventLineText(line, ui, now) + (cause === '' ? '' : ` ${ui.paint('dim', plain(cause))}`);
+}
+
+/** What a job has in common with the lines of other programs that the same request went through. */
+function causeOf({
+  requestId,
+  traceparent,
+}: {
+  requestId: string | null;
+  traceparent: string | null;
+}): string {
+  const request = requestId === null ? '' : `request=${requestId}`;
+  return traceparent === null ? request : `${request} traceparent=${traceparent}`.trim();
 }
 
 export function eventLineText([sign, style, what, detail]: EventLine, ui: Ui, now: number): string {
@@ -29,7 +43,7 @@ function partsOf(event: LongshoreEvent): EventLine | null {
     case 'schedule.failed':
       return ['✗', 'red', event.schedule, `${event.error.code}: ${event.error.message}`];
     case 'backend.failed':
-      return ['✗', 'red', event.backend, `${event.during}: ${event.error.message}`];
+      return ['✗', 'red', event.backend, once(event.during, event.error.message)];
     case 'outbox.refused':
       return ['✗', 'red', event.backend, `refuses message ${event.id}: ${event.error.message}`];
     case 'backend.recovered':
@@ -58,12 +72,18 @@ function partsOf(event: LongshoreEvent): EventLine | null {
       return ['!', 'yellow', 'worker', 'memory has grown; look for a handler that keeps what it loads'];
     case 'backend.warning':
       return ['!', 'yellow', event.backend, event.message];
+    case 'hook.failed':
+      return ['✗', 'red', event.hook, event.error.message];
     case 'key.development':
       return ['!', 'yellow', 'signing', `with the development key in ${event.path}`];
     default:
       return null;
   }
 }
+
+/** Most errors of a backend say themselves what it was doing. */
+const once = (during: string, message: string): string =>
+  message.includes(during) ? message : `${during}: ${message}`;
 
 function settled(event: Extract<LongshoreEvent, { type: 'job.settled' }>): EventLine {
   const what = event.job || 'unknown sender';

@@ -87,7 +87,15 @@ function eventOf(text: string): LongshoreEvent | 'silent' | null {
   try {
     const { event: type, ...facts } = JSON.parse(text) as { event?: string };
     if (silent.includes(type ?? '')) return 'silent';
-    const absent = { tenantId: null, error: null, reason: null, delayMs: null, fields: {} };
+    const absent = {
+      tenantId: null,
+      requestId: null,
+      traceparent: null,
+      error: null,
+      reason: null,
+      delayMs: null,
+      fields: {},
+    };
     return shownTypes.includes(type ?? '')
       ? ({ ...absent, ...facts, type } as unknown as LongshoreEvent)
       : null;

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { configNames } from '../../../local/cli/config/config.ts';
 import { cli, imports, json, project, shopConfig } from './kit.ts';
+import { runCli } from './spawned.ts';
 
 const app = `const app = createApp({ jobs: [defineJob({ name: 'a', payload: z.object({}), handle() {} })] });`;
 
@@ -106,7 +107,7 @@ const rows: readonly [what: string, text: string, exit: number, code: string, sa
     `throw new Error('not today');`,
     1,
     'CONFIG',
-    /longshore\.config\.ts could not be loaded: not today\./,
+    /longshore\.config\.ts could not be loaded: line 1, column 7: not today\./,
   ],
   ['throws text', `throw 'not today';`, 1, 'CONFIG', /could not be loaded: not today\./],
   [
@@ -124,6 +125,82 @@ const rows: readonly [what: string, text: string, exit: number, code: string, sa
     /needs at least one queue/,
   ],
 ];
+
+const helped = `import { help } from './lib/help.ts';\n${imports}${app} export { app, help }; export const backend = memory();`;
+
+const broken: readonly [what: string, files: Record<string, string>, says: string | RegExp][] = [
+  [
+    'of TypeScript has a syntax error',
+    { 'lib/help.ts': 'const a = 1;\nexport const help = (: number) => {};\n' },
+    'lib/help.ts could not be loaded: line 2, column 22: Expression expected.',
+  ],
+  [
+    'of JavaScript ends too early',
+    { 'lib/help.ts': "export * from './old.js';", 'lib/old.js': 'export function help( {\n' },
+    'lib/old.js could not be loaded: line 2: Unexpected end of input.',
+  ],
+  [
+    'of JSON has a comma too many',
+    {
+      'lib/help.ts': "import data from './data.json' with { type: 'json' };\nexport const help = data;\n",
+      'lib/data.json': '{ "a": 1,, }',
+    },
+    /^lib\/data\.json could not be loaded: line 1, column 10: Expected double-quoted property name in JSON/,
+  ],
+  [
+    'of JSON is imported without its type',
+    {
+      'lib/help.ts': "\nimport data from './data.json';\nexport const help = data;\n",
+      'lib/data.json': '{}',
+    },
+    /^lib\/help\.ts could not be loaded: line 2: .* Write import data from '\.\/data\.json' with \{ type: 'json' \}\.$/,
+  ],
+  [
+    'has another name',
+    { 'lib/helper.ts': 'export const help = 1;' },
+    /^longshore\.config\.ts could not be loaded: line 1: Cannot find module .* Did you mean .*lib\/helper\.ts\?$/,
+  ],
+  [
+    'imports a file without its ending',
+    { 'lib/help.ts': "\n\nexport * from './more';" },
+    /^lib\/help\.ts could not be loaded: line 3: Cannot find module .* need their ending/,
+  ],
+  [
+    'imports a package that is not there',
+    { 'lib/help.ts': "\nexport * from 'no-such-package';" },
+    /^lib\/help\.ts could not be loaded: line 2: Cannot find package .* Install it with npm/,
+  ],
+  [
+    'has no such export',
+    { 'lib/help.ts': 'export const halp = 1;' },
+    /^longshore\.config\.ts could not be loaded: line 1, column 10: .* does not provide an export named 'help'/,
+  ],
+  [
+    'throws',
+    { 'lib/help.ts': "\n\n  throw new Error('no DATABASE_URL');\nexport const help = 1;" },
+    'lib/help.ts could not be loaded: line 3, column 9: no DATABASE_URL.',
+  ],
+  [
+    'defines a job wrongly',
+    {
+      'lib/help.ts': `${imports}export const help = defineJob({ name: 'a b', payload: z.any(), handle() {} });`,
+    },
+    /^lib\/help\.ts could not be loaded: line 7, column 21: CONFIG: /,
+  ],
+];
+
+describe('a file of the config that', () => {
+  // In a process of its own: the test runner loads modules in its own way.
+  it.each(broken)('%s is named with the line', async (_, files, says) => {
+    const cwd = project({ 'longshore.config.ts': helped, ...files });
+    const { code, stderr } = await runCli(cwd, 'schedule list --json');
+    expect(code).toBe(1);
+    expect(JSON.parse(stderr).error).toMatchObject({
+      code: 'CONFIG',
+      message: typeof says === 'string' ? says : expect.stringMatching(says),
+    });
+  });
+});
 
 describe('a config that', () => {
   it.each(rows)('%s ends with a sentence', async (_, text, exit, code, says) => {

@@ -212,6 +212,10 @@ describe.concurrent('longshore', { timeout: 120_000 }, () => {
       [`sed -i s/sed/again/ shared/word.ts`, /loaded again/],
       [`echo "export const word = 'atomic';" > shared/.w && mv shared/.w shared/word.ts`, /loaded atomic/],
       [`echo "export const word = 'written';" > shared/word.ts`, /loaded written/],
+      [
+        String.raw`printf 'const a = 1;\nexport const word = ;\n' > shared/word.ts`,
+        /\.\.\/shared\/word\.ts could not be loaded: line 2, column \d+: (.|\n)*Save a file to run it again/,
+      ],
       ['mv next.ts shared/word.ts', /loaded moved/],
       ['mv shared/word.ts shared/gone.ts', /Cannot find module(.|\n)*Save a file to run it again/],
       [`echo "export const word = 'back';" > shared/word.ts`, /loaded back/],

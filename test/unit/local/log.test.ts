@@ -8,6 +8,8 @@ import { eventLine } from '../../../local/cli/output/lines.ts';
 import { createUi } from '../../../local/cli/output/ui.ts';
 import { logTo, masked } from '../../../local/log.ts';
 
+const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+
 async function linesOf(
   handle: Parameters<typeof defineJob>[0]['handle'],
 ): Promise<Record<string, unknown>[]> {
@@ -28,7 +30,8 @@ async function linesOf(
   app.events.on(logTo(pino({ level: 'debug' }, sink)));
   const backend = memory();
   const payload = { to: 'ada@example.com', password: 'hunter2-payload' };
-  await connect(app, backend).enqueue(job, payload, { context: { tenantId: 'acme' } });
+  const context = { tenantId: 'acme', requestId: 'r-1', traceparent };
+  await connect(app, backend).enqueue(job, payload, { context });
   await startWorker(app, { backend, untilIdle: true }).done;
   return lines;
 }
@@ -49,6 +52,8 @@ describe('log lines', () => {
       queue: 'default',
       attempt: 1,
       tenantId: 'acme',
+      requestId: 'r-1',
+      traceparent,
       outcome: 'acked',
       durationMs: expect.any(Number),
     });
@@ -83,6 +88,10 @@ describe('log lines', () => {
     const event = { type: 'job.log', ...facts, message: 'calling', fields: { pin: '1234', n: 1 } } as const;
     const line = eventLine(event, createUi({ colour: false, columns: null }), 0);
     expect(line).toMatch(/pay +calling pin=\[masked\] n=1$/);
+    const caused = { ...event, requestId: 'r-1', traceparent: '00-0af7-b7ad-01' };
+    expect(eventLine(caused, createUi({ colour: false, columns: null }), 0)).toMatch(
+      /n=1 request=r-1 traceparent=00-0af7-b7ad-01$/,
+    );
   });
 
   it('say their text once', async () => {

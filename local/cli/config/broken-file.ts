@@ -1,0 +1,106 @@
+/** Which of the user's files could not be loaded, and where in it. Node says it in different places, or nowhere. */
+
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+import { basename, dirname, extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { firstUsersFrame } from '../output/stack.ts';
+import { nearest } from './nearest.ts';
+
+export interface Spot {
+  readonly path: string;
+  readonly line: number;
+  /** From 1; `null` = not known. */
+  readonly column: number | null;
+}
+
+/** The files that Node loads from now on, until `end` is called. */
+export function watchLoads(): { readonly urls: readonly string[]; end(): void } {
+  const urls: string[] = [];
+  const hooks = registerHooks({
+    load(url, context, next) {
+      urls.push(url);
+      return next(url, context);
+    },
+  });
+  return { urls, end: () => hooks.deregister() };
+}
+
+/** `null`: no file that was loaded is known to be the one. */
+export function spotOf(error: unknown, urls: readonly string[]): Spot | null {
+  if (!(error instanceof Error)) return null;
+  const stack = error.stack ?? '';
+  if (error.name === 'SyntaxError') return spotIn(stack) ?? jsonSpot(error) ?? checked(urls);
+  const { code } = error as { code?: unknown };
+  if (code === 'ERR_MODULE_NOT_FOUND') return importerOf(error.message, urls);
+  if (code === 'ERR_IMPORT_ATTRIBUTE_MISSING')
+    return importOf(/"file:([^"]+)"/.exec(error.message)?.[1], urls);
+  const frame = firstUsersFrame(stack);
+  if (!frame) return null;
+  const [line, column] = frame.at.split(':').map(Number);
+  return { path: frame.path, line: line!, column: column! };
+}
+
+/** From what Node puts before an error: `file:///app/jobs.ts:3`, some lines, and a mark below the column where it knows it. */
+function spotIn(text: string): Spot | null {
+  const [, file, line, rest = ''] = /^(\S+):(\d+)\n((?:.*\n){0,10})/.exec(text) ?? [];
+  if (file === undefined || file.startsWith('node:')) return null;
+  const path = file.startsWith('file:') ? fileURLToPath(file) : file;
+  const marked = /^([ \t]*)\^/m.exec(rest)?.[1];
+  return { path, line: Number(line), column: marked === undefined ? null : marked.length + 1 };
+}
+
+/** Of a JSON file Node says the path in front, and the spot at the end. */
+function jsonSpot({ message }: Error): Spot | null {
+  const [, path, line, column] = /^(.+\.json): .*\(line (\d+) column (\d+)\)$/s.exec(message) ?? [];
+  return path === undefined ? null : { path, line: Number(line), column: Number(column) };
+}
+
+/** A program is only asked for its newest files: the one with the error is among the last that were loaded. */
+const mostChecked = 20;
+
+function checked(urls: readonly string[]): Spot | null {
+  const scripts = urls.filter((url) => /^file:.*\.[cm]?js$/.test(url));
+  for (const url of scripts.slice(-mostChecked).toReversed()) {
+    const { stderr } = spawnSync(process.execPath, ['--check', fileURLToPath(url)], { encoding: 'utf8' });
+    const spot = spotIn(stderr);
+    if (spot) return spot;
+  }
+  return null;
+}
+
+const missing = /^Cannot find (?:module|package) '([^']+)' imported from (.+)$/m;
+
+function importerOf(message: string, urls: readonly string[]): Spot | null {
+  const [, wanted, importer] = missing.exec(message) ?? [];
+  return importer === undefined ? null : (importIn(importer, wanted!) ?? importOf(wanted, urls));
+}
+
+/** The newest file that names it. */
+function importOf(wanted: string | undefined, urls: readonly string[]): Spot | null {
+  const own = urls.filter((url) => url.startsWith('file:') && !url.includes('/node_modules/'));
+  for (const url of wanted === undefined ? [] : own.toReversed()) {
+    const spot = importIn(fileURLToPath(url), wanted!);
+    if (spot) return spot;
+  }
+  return null;
+}
+
+/** The line whose quoted text ends with the name of what it imports. */
+function importIn(path: string, wanted: string): Spot | null {
+  if (!existsSync(path)) return null;
+  const name = basename(wanted);
+  const lines = readFileSync(path, 'utf8').split('\n');
+  const line = lines.findIndex((text) => ["'", '"', '`', '/'].some((end) => text.includes(name + end)));
+  return line < 0 ? null : { path, line: line + 1, column: null };
+}
+
+/** What is there under nearly the name of a file that is missing: ` Did you mean ./lib/help.ts?` */
+export function similarFile(message: string): string {
+  const [, wanted = ''] = missing.exec(message) ?? [];
+  const folder = dirname(wanted);
+  if (extname(wanted) === '' || !existsSync(folder)) return '';
+  const near = nearest(basename(wanted), readdirSync(folder));
+  return near === null ? ` There is no such file in ${folder}.` : ` Did you mean ${join(folder, near)}?`;
+}
