@@ -54,6 +54,8 @@ function notHere(it: Draft): Verdict | null {
     return refused('UNKNOWN_JOB', `Queue "${lease.queue}" does not accept job "${job.name}".`);
   }
   it.job = job;
+  run.job = job.name;
+  run.startedAt = now;
   it.number = envelope.attempts + lease.attempt;
   return null;
 }

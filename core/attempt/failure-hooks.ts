@@ -3,14 +3,13 @@
 import type { App } from '../app/app.ts';
 import type { JobFacts } from '../base/events.ts';
 import type { Attempt, AttemptResult, End } from './attempt.ts';
+import { isFailure } from './verdict.ts';
 
 const load = () => import('./call-hooks.ts');
 
-/** What a job that ended well, was released or was cancelled has to say is no failure. */
 export function callHooks(it: Attempt, facts: JobFacts, result: AttemptResult, { verdict }: End): void {
   const { app } = it;
-  if (!app.failureHooks || verdict.verb === 'ack' || verdict.error === null) return;
-  if (!result.counted || result.reason === 'cancelled') return;
+  if (!app.failureHooks || verdict.verb === 'ack' || !isFailure(result)) return;
   const { open } = app.failureHooks;
   const failure = { thrown: verdict.error, facts, result, envelope: it.envelope };
   const call: Promise<void> = load()

@@ -22,6 +22,9 @@ export class Run {
   index = -1;
   /** Known once the envelope is verified. */
   id: string | null = null;
+  /** Known once it is admitted: the name of its job, and when the attempt began (epoch ms). */
+  job = '';
+  startedAt = 0;
   /** The idempotency key this run holds, which must be extended with the lease. */
   key: string | null = null;
   /** Open while a handler with a transaction of its own runs. */

@@ -60,6 +60,10 @@ export function unfit(it: Admitted, error: unknown): Verdict {
     : afterFailure(it, error);
 }
 
+/** A job that was released or cancelled has not failed, whatever was thrown. */
+export const isFailure = ({ error, counted, reason }: AttemptResult): boolean =>
+  error !== null && counted && reason !== 'cancelled';
+
 function dead(reason: AbandonReason, error: unknown): Verdict {
   return { verb: 'abandon', outcome: 'dead-lettered', reason, error };
 }

@@ -132,6 +132,13 @@ export interface RecordWriter {
   retried?(ids: readonly string[]): Promise<void>;
 }
 
+export interface RunningJob {
+  readonly id: string;
+  readonly job: string;
+  /** Of this attempt, epoch ms. */
+  readonly startedAt: number;
+}
+
 export interface WorkerBeat {
   readonly id: string;
   readonly host: string;
@@ -141,10 +148,16 @@ export interface WorkerBeat {
   readonly startedAt: number;
   readonly seenAt: number;
   readonly running: number;
+  /** Settlements since it started. */
   readonly counts: Readonly<Record<Outcome, number>>;
+  /** Attempts that failed since it started. Workers of an older version tell neither these nor their jobs. */
+  readonly failed?: number;
+  /** What runs now, longest first, 20 at most; `running` counts all. */
+  readonly jobs?: readonly RunningJob[];
   readonly memoryBytes: number;
 }
 
+/** Forgets workers that were not seen for 5 minutes; core/kit/worker-state.ts says what a heartbeat means. */
 export interface WorkerRegistry {
   heartbeat(beat: WorkerBeat): Promise<void>;
   /** Workers seen since then, oldest first. */

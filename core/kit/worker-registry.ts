@@ -1,6 +1,7 @@
 /** A worker registry over any table that is ordered by time: the rules are here, once for all tables. */
 
 import type { WorkerBeat, WorkerRegistry } from '../contract/store.ts';
+import { forgetWorkerMs } from './worker-state.ts';
 
 export interface BeatTable {
   /** Writes over what this worker said last. May remove beats that were seen before `goneBefore` (epoch ms). */
@@ -10,9 +11,6 @@ export interface BeatTable {
   remove(id: string): Promise<unknown>;
 }
 
-/** A worker not seen for a day is gone. */
-export const forgetWorkerMs = 86_400_000;
-
 export function workerRegistry(table: BeatTable): WorkerRegistry {
   return {
     async heartbeat(beat) {
@@ -20,7 +18,9 @@ export function workerRegistry(table: BeatTable): WorkerRegistry {
     },
     async list(seenSince) {
       const beats = (await table.read(seenSince)).map((text) => JSON.parse(text) as WorkerBeat);
-      return beats.filter(({ seenAt }) => seenAt >= seenSince).sort((a, b) => a.startedAt - b.startedAt);
+      // A table that removes late still holds some that the newest heartbeat has outlived.
+      const from = Math.max(seenSince, ...beats.map(({ seenAt }) => seenAt - forgetWorkerMs));
+      return beats.filter(({ seenAt }) => seenAt >= from).sort((a, b) => a.startedAt - b.startedAt);
     },
     async remove(id) {
       await table.remove(id);

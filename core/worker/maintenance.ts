@@ -10,6 +10,8 @@ import { watchRuns } from './watch-runs.ts';
 
 const cancelPollMs = 1_000;
 const heartbeatMs = 5_000;
+/** In a heartbeat. */
+const mostJobs = 20;
 const purgeMs = 60_000;
 const longestReapMs = 5_000;
 const rollUpMs = 600_000;
@@ -57,9 +59,18 @@ export function startMaintenance(state: WorkerState): { stop(): void } {
       seenAt: clock.now(),
       running: running.size,
       counts: { ...state.counts },
+      failed: state.failures,
+      jobs: longestRunning(),
       memoryBytes,
     });
   }
+
+  const longestRunning = () =>
+    [...running]
+      .filter(({ id, startedAt }) => id !== null && startedAt > 0)
+      .sort((a, b) => a.startedAt - b.startedAt)
+      .slice(0, mostJobs)
+      .map(({ id, job, startedAt }) => ({ id: id!, job, startedAt }));
 
   function watchMemory(rssBytes: number): void {
     if (rssBytes > settings.maxMemoryBytes) state.stop('max-memory');

@@ -33,6 +33,8 @@ export interface WorkerState {
   /** Their handlers have ended; the backend has not confirmed yet how. */
   readonly ended: RunList;
   readonly counts: Record<Outcome, number>;
+  /** Attempts that failed, of all that were settled. */
+  failures: number;
   /** `null`: no numbers are kept. */
   readonly numbers: Collector | null;
   stop(reason: StopReason): void;

@@ -8,6 +8,7 @@ import type { App } from '../app/app.ts';
 import type { AttemptPorts } from '../attempt/attempt.ts';
 import { hooksEnded } from '../attempt/failure-hooks.ts';
 import { createRun, type Run } from '../attempt/run.ts';
+import { isFailure } from '../attempt/verdict.ts';
 import type { StopReason } from '../base/events.ts';
 import { backendError } from '../base/failure.ts';
 import { within } from '../base/within.ts';
@@ -89,6 +90,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
     running: new RunList(),
     ended: new RunList(),
     counts: { acked: 0, requeued: 0, 'dead-lettered': 0, rejected: 0, 'skipped-idempotent': 0 },
+    failures: 0,
     numbers: collectorOf(client, { source: id, rssBytes: settings.rssBytes }),
     stop: (why) => void stop(why),
     failed,
@@ -171,6 +173,7 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
       const result = await attempt(app, ports, run);
       numbers?.count(run.lease.queue, result, bytes);
       if (result.settled) counts[result.outcome]++;
+      if (result.settled && isFailure(result)) state.failures++;
       if (run.cause === 'shutdown' && result.outcome === 'requeued' && result.settled) released++;
     } catch (error) {
       // Nothing was settled: the lease runs out and the message comes back.

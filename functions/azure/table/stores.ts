@@ -6,7 +6,8 @@ import { forEach } from '../../../core/kit/parallel.ts';
 import { keyStore } from '../../../core/kit/records/keys.ts';
 import type { OpenStores } from '../../../core/kit/records/lazy-stores.ts';
 import { defaultRetention, type RecordTable, recordStore } from '../../../core/kit/records/store.ts';
-import { forgetWorkerMs, workerRegistry } from '../../../core/kit/worker-registry.ts';
+import { workerRegistry } from '../../../core/kit/worker-registry.ts';
+import { forgetWorkerMs } from '../../../core/kit/worker-state.ts';
 import { openTable, type Table } from './api.ts';
 import { purgeKeys, tableKeys } from './keys.ts';
 import { momentText, workersPartition as partition, safe, textOf, textProperties } from './layout.ts';
@@ -55,7 +56,7 @@ function workersIn(table: Table): WorkerRegistry {
   });
 }
 
-/** Removes some of those not seen for a day. */
+/** Removes some of those that are long gone. */
 function purgeWorkers(table: Table, now: number): Promise<void> {
   return table.call('purging', async (api) => {
     const range = { ...every, atMost: ['seen', momentText(now - forgetWorkerMs)] as const, max: 100 };

@@ -1,5 +1,5 @@
 import type { WorkerBeat, WorkerRegistry } from '../../../core/contract/store.ts';
-import { forgetWorkerMs } from '../../../core/kit/worker-registry.ts';
+import { forgetWorkerMs } from '../../../core/kit/worker-state.ts';
 import { timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
 
@@ -20,9 +20,13 @@ export function postgresWorkers(state: Pick<PostgresState, 'db' | 'clock' | 'at'
       await db.query('writing a heartbeat', sql, values);
     },
     async list(seenSince) {
-      const sql = `SELECT beat FROM ${s}.workers WHERE seen_at >= ${now} + $2`;
+      const sql = `SELECT beat, seen_at - ${now} FROM ${s}.workers WHERE seen_at >= ${now} + $2`;
       const rows = await db.query('listing workers', sql, [at(), Math.floor(seenSince - clock.now())]);
-      const beats = rows.map(([beat]) => JSON.parse(beat as string) as WorkerBeat);
+      // In the time of this host: whoever reads compares it with its own clock.
+      const beats = rows.map(([beat, agoMs]) => ({
+        ...(JSON.parse(beat as string) as WorkerBeat),
+        seenAt: clock.now() + Number(agoMs),
+      }));
       return beats.sort((a, b) => a.startedAt - b.startedAt);
     },
     async remove(id) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { WorkerBeat } from '../../../core/contract/store.ts';
-import { hour, type Kit, mail, minute, reports, second } from './kit.ts';
+import { type Kit, mail, minute, reports, second } from './kit.ts';
 import type { Law } from './law.ts';
 
 function beatOf(t: Kit, id: string, change: Partial<WorkerBeat> = {}): WorkerBeat {
@@ -14,6 +14,8 @@ function beatOf(t: Kit, id: string, change: Partial<WorkerBeat> = {}): WorkerBea
     seenAt: t.now(),
     running: 3,
     counts: { acked: 7, requeued: 2, 'dead-lettered': 1, rejected: 0, 'skipped-idempotent': 4 },
+    failed: 3,
+    jobs: [{ id: 'job-1', job: 'mail.send', startedAt: t.now() }],
     memoryBytes: 123_456_789,
     ...change,
   };
@@ -47,7 +49,7 @@ export function workerLaws(law: Law): void {
     const start = t.now();
     const silent = beatOf(t, 'silent');
     await workers.heartbeat(silent);
-    await t.advance(hour);
+    await t.advance(4 * minute);
     const young = beatOf(t, 'a-young', { startedAt: start + 2 * second });
     const old = beatOf(t, 'z-old', { startedAt: start + second });
     await workers.heartbeat(young);
@@ -56,6 +58,20 @@ export function workerLaws(law: Law): void {
     assert.deepEqual(await workers.list(start), [silent, old, young]);
     assert.deepEqual(await workers.list(t.now() + minute), []);
   });
+
+  law(
+    'a worker that was not seen for 5 minutes is forgotten with the heartbeat of another one',
+    async (t) => {
+      const { workers } = t.stores;
+      const start = t.now();
+      await workers.heartbeat(beatOf(t, 'silent'));
+      await t.advance(5 * minute + second);
+      assert.equal((await workers.list(start)).length, 1, 'while there is no other, it shows what has gone');
+      const other = beatOf(t, 'other');
+      await workers.heartbeat(other);
+      assert.deepEqual(await workers.list(start), [other]);
+    },
+  );
 
   law('a worker that says goodbye is listed no longer', async (t) => {
     const { workers } = t.stores;

@@ -1,0 +1,15 @@
+/** What a heartbeat says of its worker, for everybody who shows or counts workers. */
+
+export type WorkerHealth = 'healthy' | 'unhealthy' | 'gone';
+
+/** Workers write every 5 seconds: two heartbeats may be late. */
+export const healthyWithinMs = 15_000;
+/** Seen no longer ago, it may be blocked or cut off; after that it is taken for dead. */
+export const goneAfterMs = 60_000;
+/** Removed from the registry with the heartbeat of another worker. */
+export const forgetWorkerMs = 300_000;
+
+export function workerStateOf(seenAt: number, now: number): WorkerHealth {
+  const agoMs = now - seenAt;
+  return agoMs <= healthyWithinMs ? 'healthy' : agoMs <= goneAfterMs ? 'unhealthy' : 'gone';
+}
