@@ -113,14 +113,14 @@ export function deadLetterLaws(law: Law): void {
       await t.ack(await t.take());
       const running = await t.put();
       const lease = await t.take();
-      const delayed = await t.put({ notBefore: t.now() + minute });
-      const ids = idsOf([done, running, delayed]);
+      const delayed = t.lacks('delays') ? [] : [await t.put({ notBefore: t.now() + minute })];
+      const ids = idsOf([done, running, ...delayed]);
       assert.equal(await t.admin.deadLetters.retry(ids), 0);
       assert.equal(await t.admin.deadLetters.discard(ids), 0);
       await t.nothingComes();
       assert.equal(await t.ack(lease), true);
       await t.advance(minute);
-      assert.deepEqual(bodiesOf(await t.takeAll()), [delayed.body]);
+      assert.deepEqual(bodiesOf(await t.takeAll()), bodiesOf(delayed));
     },
     { takesTime: true },
   );

@@ -51,13 +51,28 @@ export function deliveryLaws(law: Law): void {
     assert.equal(new Set(tokens).size, 20);
   });
 
-  law('a delayed message stays hidden until it is due, then comes', async (t) => {
-    await t.put({ notBefore: t.now() + 3 * second });
-    await t.nothingComes();
-    await t.advance(2 * second);
-    await t.nothingComes();
-    await t.advance(second);
-    assert.equal((await t.take()).attempt, 1);
+  law(
+    'a delayed message stays hidden until it is due, then comes',
+    async (t) => {
+      await t.put({ notBefore: t.now() + 3 * second });
+      await t.nothingComes();
+      await t.advance(2 * second);
+      await t.nothingComes();
+      await t.advance(second);
+      assert.equal((await t.take()).attempt, 1);
+    },
+    { needs: 'delays' },
+  );
+
+  law('a queue without delays refuses one with LIMIT while its neighbours are stored', async (t) => {
+    if (!t.lacks('delays')) return;
+    const [before, after] = [t.message(), t.message()];
+    const results = await t.backend.enqueue([before, t.message({ notBefore: t.now() + minute }), after]);
+    assert.deepEqual(
+      results.map((result) => (result.ok ? 'stored' : result.error.code)),
+      ['stored', 'LIMIT', 'stored'],
+    );
+    assert.deepEqual(bodiesOf(await t.takeAll()).sort(), bodiesOf([before, after]).sort());
   });
 
   law('a message that was due in the past comes at once', async (t) => {

@@ -39,14 +39,18 @@ export function orderLaws(law: Law): void {
     assert.deepEqual(bodiesOf(await t.takeAll()), bodiesOf([high, low]));
   });
 
-  law('a delayed message takes its place by the moment it became ready', async (t) => {
-    const delayed = await t.put({ notBefore: t.now() + minute });
-    await t.advance(30 * second);
-    const before = await t.put();
-    await t.advance(minute);
-    const after = await t.put();
-    assert.deepEqual(bodiesOf(await t.takeAll()), bodiesOf([before, delayed, after]));
-  });
+  law(
+    'a delayed message takes its place by the moment it became ready',
+    async (t) => {
+      const delayed = await t.put({ notBefore: t.now() + minute });
+      await t.advance(30 * second);
+      const before = await t.put();
+      await t.advance(minute);
+      const after = await t.put();
+      assert.deepEqual(bodiesOf(await t.takeAll()), bodiesOf([before, delayed, after]));
+    },
+    { needs: 'delays' },
+  );
 
   law('a moment in the past gives no advantage', async (t) => {
     const first = await t.put();
@@ -139,15 +143,19 @@ export function duplicateLaws(law: Law): void {
     assert.deepEqual(bodiesOf(await t.takeAll()).sort(), bodiesOf([message, other]).sort());
   });
 
-  law('a copy of a message that is delayed or running is a duplicate too', async (t) => {
-    const delayed = await t.put({ notBefore: t.now() + hour });
-    const running = await t.put();
-    const lease = await t.take();
-    for (const { id } of [delayed, running]) {
-      const copy = t.message({ id });
-      assert.deepEqual(await t.backend.enqueue([copy]), [{ ok: true, id, duplicate: true }]);
-    }
-    await t.nothingComes();
-    assert.equal(await t.ack(lease), true);
-  });
+  law(
+    'a copy of a message that is delayed or running is a duplicate too',
+    async (t) => {
+      const delayed = await t.put({ notBefore: t.now() + hour });
+      const running = await t.put();
+      const lease = await t.take();
+      for (const { id } of [delayed, running]) {
+        const copy = t.message({ id });
+        assert.deepEqual(await t.backend.enqueue([copy]), [{ ok: true, id, duplicate: true }]);
+      }
+      await t.nothingComes();
+      assert.equal(await t.ack(lease), true);
+    },
+    { needs: 'delays' },
+  );
 }

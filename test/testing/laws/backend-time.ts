@@ -36,5 +36,6 @@ export function timeLaws(law: Law): void {
       assert.deepEqual([result.outcome, result.settled], ['acked', true]);
       await t.nothingEverComes();
     },
+    { needs: 'delays' },
   );
 }

@@ -69,11 +69,15 @@ export function waitingLaws(law: Law): void {
     assert.deepEqual(bodiesOf(await arrival()), [message.body]);
   });
 
-  law('a fetch that may wait returns as soon as a message becomes due', async (t) => {
-    const { body } = await t.put({ notBefore: t.now() + 2 * second });
-    const due = await startWaiting(t);
-    assert.deepEqual(bodiesOf(await due()), [body]);
-  });
+  law(
+    'a fetch that may wait returns as soon as a message becomes due',
+    async (t) => {
+      const { body } = await t.put({ notBefore: t.now() + 2 * second });
+      const due = await startWaiting(t);
+      assert.deepEqual(bodiesOf(await due()), [body]);
+    },
+    { needs: 'delays' },
+  );
 
   law('a fetch that may wait returns as soon as a message is released', async (t) => {
     await t.put();
@@ -102,8 +106,13 @@ export function waitingLaws(law: Law): void {
     const aborted = await startWaiting(t, controller.signal);
     controller.abort();
     const { body } = await t.put();
-    const inTheLastMoment = await aborted();
-    assert.deepEqual(bodiesOf([...inTheLastMoment, ...(await t.takeAll())]), [body]);
+    const given = await aborted();
+    // The call that waited may have taken the message, and hand it over when it is back.
+    for (let i = 0; i < patience && given.length === 0; i++) {
+      given.push(...(await t.takeAll()));
+      await step(t);
+    }
+    assert.deepEqual(bodiesOf(given), [body]);
   });
 
   law('a fetch that waited in vain resolves with nothing after its waitMs', async (t) => {

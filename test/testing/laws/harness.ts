@@ -46,6 +46,8 @@ export type Lack =
   | 'use elsewhere'
   /** Of what waits only the next message shows, ready and delayed. */
   | 'sight'
+  /** A message that is sent to run later is refused. */
+  | 'delays'
   /** A dead letter that is retried takes the place it had when it died. */
   | 'place of the retried'
   /** Its stores keep no numbers. */
