@@ -1,11 +1,17 @@
 /** The job that a rule makes of a message of another program. */
 
 import { createHash } from 'node:crypto';
+import { LongshoreError } from '../base/errors.ts';
+import { toError } from '../base/failure.ts';
 import { assertJson } from '../base/json.ts';
+import { keyOf } from '../enqueue/prepare.ts';
 import type { Envelope } from '../envelope/envelope.ts';
 import { writeEnvelope } from '../envelope/write-envelope.ts';
 import type { App } from './app.ts';
 import type { Job } from './job.ts';
+import { validate } from './schema.ts';
+
+const longestReason = 300;
 
 export interface ForeignRule<Body, Input> {
   /** The kind of messages, or a function that names the sender of one; `null` = it is of another kind. */
@@ -13,7 +19,7 @@ export interface ForeignRule<Body, Input> {
   /** Who may have sent them: ARNs of buckets (`s3`) or topics (`sns`), sources of events (`eventbridge`), or what `from` gives. */
   readonly senders: readonly string[];
   readonly job: Job<Input>;
-  /** The payload, which the job's schema checks. A message for which it throws is a dead letter. */
+  /** The payload, which the job's schema checks. A message for which it throws is a dead letter that says why. */
   readonly map: (body: Body) => Input;
 }
 
@@ -28,59 +34,96 @@ export interface ForeignMessage {
   readonly queue: string;
   readonly messageId: string;
   readonly body: string;
+  /** Epoch ms; `null` where the service does not say it. */
+  readonly sentAt: number | null;
 }
 
-/** Makes a job of a message that the rule takes; `null` for any other. */
-export type Foreign = (message: ForeignMessage) => Promise<ForeignJob | null>;
+/** Makes a job of a message that the rule takes. `null`: of another kind. An error: it could not be mapped. */
+export type Foreign = (message: ForeignMessage) => Promise<ForeignJob | LongshoreError | null>;
 
 /** All senders that a message names; none for one of another kind. */
 export type SendersOf = (body: unknown) => readonly unknown[];
 
-export function foreignJob<Body, Input>(
+/** Rejects when the job's schema has a fault of its own, such as a database that is away. */
+export async function foreignJob<Body, Input>(
   app: App,
   rule: ForeignRule<Body, Input>,
   sendersOf: SendersOf,
   message: ForeignMessage,
-): ForeignJob | null {
+): Promise<ForeignJob | LongshoreError | null> {
   const { queue, messageId, body } = message;
-  const { job } = rule;
-  const taken = isSigned.test(body.slice(-75)) ? null : payloadOf(rule, sendersOf, body);
-  if (!taken) return null;
+  const job = rule.job as Job;
+  const { name, priority, maxRetries, expiresInMs } = job;
+  const event = isSigned.test(body.slice(-75)) ? null : eventOf(rule, sendersOf, body);
+  if (!event) return null;
+  let payload: Input;
+  let idempotencyKey: string | null;
+  try {
+    payload = rule.map(event.body);
+    assertJson(payload, 'payload');
+  } catch (cause) {
+    return refusalOf(message, job, cause);
+  }
+  const value = job.keyOf ? await validOf(job, payload) : null;
+  try {
+    idempotencyKey = value && keyOf(job, value.valid, {});
+  } catch (cause) {
+    return refusalOf(message, job, cause);
+  }
+  const now = app.clock.now();
+  const issuedAt = Math.min(message.sentAt ?? now, now); // by two clocks
   const digest = createHash('sha256').update(`${queue}/${messageId}`).digest('hex');
   const id = `foreign-${digest.slice(0, 32)}`;
-  const { name, priority, maxRetries } = job;
   const envelope: Envelope = {
     v: 1,
     job: name,
-    payload: taken.payload,
+    payload,
     queue,
     priority,
     maxRetries,
     attempts: 0,
     name: null,
     identifier: id,
-    idempotencyKey: null,
+    idempotencyKey,
     schedule: null,
-    issuedAt: app.clock.now(),
-    expiresAt: null,
+    issuedAt,
+    expiresAt: expiresInMs === null ? null : issuedAt + expiresInMs,
     context: null,
   };
   return { id, job: name, body: writeEnvelope(envelope, app.keyRing()) };
 }
 
+/** What a map throws may quote the message: it is cut. */
+function refusalOf({ queue }: ForeignMessage, { name }: Job, cause: unknown): LongshoreError {
+  const { message } = toError(cause);
+  const why = message.length > longestReason ? `${message.slice(0, longestReason)}…` : message;
+  return new LongshoreError(
+    'PAYLOAD',
+    `The rule of queue "${queue}" made no job "${name}" of this message: ${why}`,
+  );
+}
+
+/** `null`: the attempt will refuse it. */
+async function validOf(job: Job, payload: unknown): Promise<{ readonly valid: unknown } | null> {
+  try {
+    return { valid: await validate(job.schema, payload, job.name) };
+  } catch (error) {
+    if (error instanceof LongshoreError && error.code === 'PAYLOAD') return null;
+    throw error;
+  }
+}
+
 /** `null`: the rule does not take it. */
-function payloadOf<Body, Input>(
-  { senders, map }: ForeignRule<Body, Input>,
+function eventOf<Body, Input>(
+  { senders }: ForeignRule<Body, Input>,
   sendersOf: SendersOf,
   text: string,
-): { readonly payload: Input } | null {
+): { readonly body: Body } | null {
   try {
     const body: unknown = JSON.parse(text);
     const found = sendersOf(body);
-    if (found.length === 0 || !found.every((sender) => senders.includes(sender as string))) return null;
-    const payload = map(body as Body);
-    assertJson(payload, 'payload');
-    return { payload };
+    const isTaken = found.length > 0 && found.every((sender) => senders.includes(sender as string));
+    return isTaken ? { body: body as Body } : null;
   } catch {
     return null;
   }

@@ -32,7 +32,10 @@ function notHere(it: Draft): Verdict | null {
   try {
     envelope = readEnvelope(lease.body, { ring: app.keyRing(), now, maxBytes: app.maxBodyBytes });
   } catch (error) {
-    if (error instanceof LongshoreError) return rejected('rejected', error);
+    if (error instanceof LongshoreError) {
+      const { refusal } = lease;
+      return rejected('rejected', refusal === undefined ? error : new LongshoreError('PAYLOAD', refusal));
+    }
     throw error; // a fault of the key ring is no fault of the message
   }
   run.id = envelope.identifier;

@@ -36,7 +36,10 @@ export interface DeadLetter {
 export interface DeadLetters {
   /** Newest first. */
   list(filter: { queue?: string; max?: number }): Promise<DeadLetter[]>;
-  /** Makes them ready again with their attempts forgotten; returns how many were found. */
+  /**
+   * Makes them ready again with their attempts forgotten; returns how many were found. A store beside the queue does not hear of it, as
+   * it does from `longshore dead retry`: tell it by `stores.records.writer?.retried?.(ids)`, or its records stay `failed` until they run.
+   */
   retry(ids: readonly string[]): Promise<number>;
   discard(ids: readonly string[]): Promise<number>;
 }

@@ -70,6 +70,8 @@ export interface JobLease {
   readonly expiresAt: number;
   /** The attempt before this one ended without being settled: its worker died or lost the lease. */
   readonly interrupted: boolean;
+  /** Why the receiver could make no job of another program's message. It is rejected with these words. */
+  readonly refusal?: string;
 }
 
 export interface FetchRequest {

@@ -143,7 +143,11 @@ function scheduleOf(options: EnqueueOptions, now: number, limits: BackendLimits)
   return at;
 }
 
-function keyOf(job: Job, value: unknown, options: EnqueueOptions): string | null {
+export function keyOf(
+  job: Job,
+  value: unknown,
+  options: Pick<EnqueueOptions, 'idempotencyKey'>,
+): string | null {
   const key = options.idempotencyKey ?? ownKey(job, value);
   if (key !== null && (typeof key !== 'string' || key.length === 0 || key.length > 256)) {
     throw option(`an idempotency key of 1 to 256 characters, got ${shown(key)}`);

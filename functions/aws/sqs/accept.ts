@@ -1,6 +1,7 @@
 /** Makes leases of deliveries, of a receive call or of a Lambda event. */
 
 import type { Foreign } from '../../../core/app/foreign.ts';
+import { LongshoreError } from '../../../core/base/errors.ts';
 import type { JobLease } from '../../../core/contract/queue.ts';
 import type { Connection } from './connection.ts';
 import { leaseFrom } from './leases.ts';
@@ -43,8 +44,9 @@ export function createAcceptor(
       const early: { delivery: Delivery; lease: JobLease; notBefore: number }[] = [];
       const failed: { delivery: Delivery; error: unknown }[] = [];
       for (const received of deliveries) {
-        const delivery = rule ? await asJob(rule, name, received) : received;
+        let delivery = received;
         try {
+          if (rule) delivery = await asJob(rule, name, received);
           const counts = fifo && delivery.receiveCount > 1 ? await refunds?.() : null;
           const refunded = (await counts?.of(delivery.messageId)) ?? 0;
           const lease = leaseFrom(delivery, { address, receivedAt, expiresAt, refunded });
@@ -76,8 +78,9 @@ export function createAcceptor(
 
 /** A message of another program that the queue's rule takes, as the job it stands for. */
 async function asJob(rule: Foreign, queue: string, delivery: Delivery): Promise<Delivery> {
-  const { messageId, body } = delivery;
-  const made = await rule({ queue, messageId, body });
+  const { messageId, body, sentAt } = delivery;
+  const made = await rule({ queue, messageId, body, sentAt });
   if (!made) return delivery;
+  if (made instanceof LongshoreError) return { ...delivery, refusal: made.message };
   return { ...delivery, body: made.body, attributes: { 'longshore.id': made.id, 'longshore.job': made.job } };
 }

@@ -7,6 +7,7 @@ export const attributeNames = ['longshore.*'];
 export const systemAttributeNames = [
   'ApproximateReceiveCount',
   'ApproximateFirstReceiveTimestamp',
+  'SentTimestamp',
   'MessageGroupId',
 ] as const;
 

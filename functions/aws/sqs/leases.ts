@@ -28,7 +28,7 @@ export function leaseFrom(delivery: Delivery, { address, receivedAt, expiresAt, 
   const { id, job, group, attempts } = tagsOf(delivery);
   const { receiptHandle: handle, messageId } = delivery;
   const receipt: Receipt = { handle, messageId, id, job, group, lane: address.lane, receivedAt };
-  return {
+  const lease: JobLease = {
     queue: address.name,
     body: delivery.body,
     attempt: Math.max(1, attempts + delivery.receiveCount - refunded),
@@ -37,6 +37,7 @@ export function leaseFrom(delivery: Delivery, { address, receivedAt, expiresAt, 
     // SQS does not say whether a lease ran out or the message was released.
     interrupted: false,
   };
+  return delivery.refusal === undefined ? lease : { ...lease, refusal: delivery.refusal };
 }
 
 export function receiptOf({ token }: JobLease): Receipt {

@@ -22,9 +22,12 @@ export interface Delivery {
   readonly body: string;
   readonly receiveCount: number;
   readonly firstReceivedAt: number | null;
+  readonly sentAt: number | null;
   readonly group: string | null;
   /** Longshore's own attributes. */
   readonly attributes: Readonly<Record<string, string>>;
+  /** Why the queue's rule made no job of it. */
+  readonly refusal?: string;
 }
 
 /** @param attributes by name; those of other programs are left out */
@@ -40,6 +43,7 @@ export function deliveryFrom(
     body,
     receiveCount: countOf(system.ApproximateReceiveCount) || 1,
     firstReceivedAt: countOf(system.ApproximateFirstReceiveTimestamp) || null,
+    sentAt: countOf(system.SentTimestamp) || null,
     group: system.MessageGroupId ?? null,
     attributes: Object.fromEntries(own) as Record<string, string>,
   };

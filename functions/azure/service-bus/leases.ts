@@ -10,9 +10,9 @@ export interface Receipt {
 }
 
 export function leaseFrom(delivery: Delivery, queue: string, expiresAt: number): JobLease {
-  const { body, lockToken, deliveryCount, tags } = delivery;
+  const { body, lockToken, deliveryCount, tags, refusal } = delivery;
   const receipt: Receipt = { lockToken, tags };
-  return {
+  const lease: JobLease = {
     queue,
     body,
     attempt: tags.attempts + deliveryCount,
@@ -21,6 +21,7 @@ export function leaseFrom(delivery: Delivery, queue: string, expiresAt: number):
     // A released message goes as a copy, which is delivered for the first time. So a second delivery was never settled.
     interrupted: tags.interrupted || deliveryCount > 1,
   };
+  return refusal === undefined ? lease : { ...lease, refusal };
 }
 
 export function receiptOf({ token }: JobLease): Receipt {

@@ -32,6 +32,8 @@ export interface Delivery {
   readonly deliveryCount: number;
   readonly enqueuedAt: number | null;
   readonly tags: Tags;
+  /** Why the queue's rule made no job of it. */
+  readonly refusal?: string;
 }
 
 /** Values may be anything: other programs may write to the queue. */

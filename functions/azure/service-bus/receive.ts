@@ -1,6 +1,7 @@
 /** Makes leases of deliveries, received here or by a host. */
 
 import type { Foreign } from '../../../core/app/foreign.ts';
+import { LongshoreError } from '../../../core/base/errors.ts';
 import type { JobLease } from '../../../core/contract/queue.ts';
 import type { Connection } from './connection.ts';
 import type { IntentLog } from './intent-log.ts';
@@ -65,9 +66,10 @@ export function createReceiver(
 
 /** A message of another program that the queue's rule takes, as the job it stands for. */
 async function asJob(rule: Foreign, queue: string, delivery: Delivery): Promise<Delivery> {
-  const { body, tags } = delivery;
-  const made = await rule({ queue, messageId: tags.id, body });
+  const { body, tags, enqueuedAt: sentAt } = delivery;
+  const made = await rule({ queue, messageId: tags.id, body, sentAt });
   if (!made) return delivery;
+  if (made instanceof LongshoreError) return { ...delivery, refusal: made.message };
   const { id, job } = made;
   return { ...delivery, body: made.body, tags: { ...tags, id, job, series: id } };
 }

@@ -31,7 +31,9 @@ const s3Rule: Rule<S3Event> = {
   map: ({ Records }) => ({ key: Records[0]!.s3.object.key }),
 };
 
-async function open<Body>(rule: Rule<Body>) {
+type JobChange = { expiresInMs?: number; idempotencyKey?: (payload: { key: string }) => string | null };
+
+async function open<Body>(rule: Rule<Body>, more: JobChange = {}) {
   const t = await benches.open({ attributes: { VisibilityTimeout: '360' } });
   const { clock } = t.time;
   const ran: string[] = [];
@@ -40,6 +42,7 @@ async function open<Body>(rule: Rule<Body>) {
     queue: 'mail',
     payload: z.object({ key: z.string().min(2) }),
     maxRetries: 1,
+    ...more,
     handle({ key }, { id, attempt }) {
       ran.push(`${key}#${attempt}`);
       if (key === 'fails once' && attempt === 1) throw new Error('not now');
@@ -124,6 +127,67 @@ describe('a message of another program', () => {
     expect(await t.poller.poll(60_000)).toMatchObject({ taken: 1, done: 1 });
     expect(await t.letters()).toMatchObject([{ reason: 'rejected', body: text }]);
     expect(t.ran).toEqual([]);
+  });
+
+  it('that map cannot read is a dead letter that says what map threw', async () => {
+    const t = await open({
+      ...s3Rule,
+      map: () => {
+        throw new TypeError(`No key in it. ${'x'.repeat(1_000)}`);
+      },
+    });
+    const text = s3Event(s3Record(bucket, 'a.csv'));
+    await t.write(text);
+    await t.poller.poll(60_000);
+    const [letter] = await t.letters();
+    expect(letter).toMatchObject({ reason: 'rejected', body: text });
+    expect(letter!.error).toMatch(
+      /^PAYLOAD: The rule of queue "mail" made no job "upload.import" of this message: No key in it. x+…$/,
+    );
+    expect(letter!.error.length).toBeLessThan(400);
+  });
+
+  it('whose map gives what is no JSON is a dead letter that says so', async () => {
+    const t = await open({ ...s3Rule, map: () => ({ key: 1n as unknown as string }) });
+    await t.write(s3Event(s3Record(bucket, 'a.csv')));
+    await t.poller.poll(60_000);
+    expect(await t.letters()).toMatchObject([
+      {
+        reason: 'rejected',
+        error: expect.stringMatching(
+          /made no job "upload.import" of this message: Expected plain JSON data at payload.key/,
+        ),
+      },
+    ]);
+  });
+
+  it('expires as the job says, counted from when it was sent', async () => {
+    const t = await open(s3Rule, { expiresInMs: 60_000 });
+    await t.write(s3Event(s3Record(bucket, 'in time')));
+    await t.time.advance(50_000);
+    await t.poller.poll(60_000);
+    await t.write(s3Event(s3Record(bucket, 'too late')));
+    await t.time.advance(61_000);
+    await t.poller.poll(60_000);
+    expect(t.ran).toEqual(['in time#1']);
+    expect(await t.letters()).toMatchObject([{ reason: 'expired' }]);
+  });
+
+  it('has the idempotency key of the job: of two events for one upload one runs', async () => {
+    const t = await open(s3Rule, { idempotencyKey: ({ key }) => key });
+    for (let i = 0; i < 2; i++) await t.write(s3Event(s3Record(bucket, 'a.csv')));
+    await t.poller.poll(60_000);
+    await t.time.advance(60_000);
+    await t.poller.poll(60_000);
+    expect(t.ran).toEqual(['a.csv#1']);
+    expect(await t.letters()).toEqual([]);
+  });
+
+  it('has no key when its payload does not fit, and is rejected for that', async () => {
+    const t = await open(s3Rule, { idempotencyKey: ({ key }) => key });
+    await t.write(s3Event(s3Record(bucket, 'a')));
+    await t.poller.poll(60_000);
+    expect(await t.letters()).toMatchObject([{ error: expect.stringMatching(/^PAYLOAD: /) }]);
   });
 
   it('is rejected when its payload does not fit the schema', async () => {

@@ -46,6 +46,7 @@ describe('sqs() on the wire', () => {
       MessageSystemAttributeNames: [
         'ApproximateReceiveCount',
         'ApproximateFirstReceiveTimestamp',
+        'SentTimestamp',
         'MessageGroupId',
       ],
     });

@@ -73,6 +73,26 @@ describe('a message of another program', () => {
     expect(await t.backend.admin!.deadLetters.list({})).toMatchObject([{ reason: 'rejected' }]);
   });
 
+  it('that map cannot read is a dead letter that says what map threw', async () => {
+    const t = await open({
+      rule: (app, job) =>
+        foreign(app, {
+          from: () => 'erp',
+          senders: ['erp'],
+          job,
+          map: () => {
+            throw new Error('No subject in it.');
+          },
+        }),
+    });
+    t.server.write('mail', event('a.csv'));
+    await t.trigger.poll('mail');
+    const error = expect.stringMatching(
+      /^PAYLOAD: The rule of queue "mail" made no job .*: No subject in it\.$/,
+    );
+    expect(await t.backend.admin!.deadLetters.list({})).toMatchObject([{ reason: 'rejected', error }]);
+  });
+
   it('is rejected where the queue has no rule', async () => {
     const t = await open({});
     t.server.write('mail', event('a.csv'));
