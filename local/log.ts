@@ -19,6 +19,7 @@ export function logTo(logger: Logger): EventListener {
 function levelOf(event: LongshoreEvent): 'debug' | 'info' | 'warn' | 'error' {
   switch (event.type) {
     case 'job.started':
+    case 'schedule.checked':
       return 'debug';
     case 'job.settled':
       if (!event.settled) return 'warn';

@@ -11,6 +11,7 @@ import type { WorkerOptions, WorkerSummary } from '../core/worker/options.ts';
 import type { Worker } from '../core/worker/state.ts';
 import { startWorker } from '../core/worker/worker.ts';
 import { logTo } from './log.ts';
+import type { LocalMetricsOptions } from './prometheus/serve.ts';
 import { type HttpServer, type ServeOptions, serveHttp } from './serve.ts';
 import { checkSettings } from './settings.ts';
 import { within } from './waiting.ts';
@@ -22,6 +23,8 @@ export interface LocalOptions extends WorkerOptions {
   readonly logger?: Logger | false;
   /** Serves the jobs over HTTP too: the port and who may call. @default no HTTP */
   readonly http?: HttpOptions & ServeOptions;
+  /** Numbers for Prometheus at `GET /metrics`: `true` = beside the routes of `http`. Needs the package prom-client. @default false */
+  readonly metrics?: boolean | LocalMetricsOptions;
 }
 
 /** Where the jobs are served, and with which credential in development. */
@@ -31,6 +34,8 @@ export interface Local {
   readonly client: Client;
   readonly worker: Worker;
   readonly http: LocalHttp | null;
+  /** Where the metrics are, with the path. */
+  readonly metrics: { readonly url: string } | null;
   /** Drains the worker and the HTTP server, stops the tick and closes the backend. */
   stop(): Promise<WorkerSummary>;
   /** Resolves after everything has stopped, for whatever reason. */
@@ -54,6 +59,7 @@ export async function startLocal(app: App, options: LocalOptions): Promise<Local
     logger = pino({ name: 'longshore' }),
     schedules = true,
     http: httpOptions,
+    metrics: metricsOptions = false,
     ...workerOptions
   } = options;
   if (schedules) await checkSchedules(app);
@@ -66,7 +72,7 @@ export async function startLocal(app: App, options: LocalOptions): Promise<Local
     throw error;
   }
   // Before the worker, because a port that is taken must stop the start before a job runs.
-  const http = httpOptions ? await startHttp(client, httpOptions, logger) : null;
+  const { metered, http } = await startServers(client, httpOptions, metricsOptions, logger);
   // Then the tick: a worker that stops when it is idle must find what the schedules owe.
   const ticking = schedules && app.schedules.length > 0 ? await startTicking(app, client) : null;
   let worker: Worker;
@@ -75,6 +81,7 @@ export async function startLocal(app: App, options: LocalOptions): Promise<Local
   } catch (error) {
     await ticking?.stop();
     await http?.close();
+    await metered?.close();
     unsubscribe();
     throw error;
   }
@@ -90,6 +97,7 @@ export async function startLocal(app: App, options: LocalOptions): Promise<Local
     // A tick that is cut off is repeated by the next one: a silent server must not make a stop longer.
     await within(app.clock, endAt - app.clock.now(), Promise.resolve(ticking?.stop()), () => {});
     await http?.close();
+    await metered?.close(); // it may be read until the last job has ended
     unwatch();
     await client.close();
     unsubscribe();
@@ -99,6 +107,7 @@ export async function startLocal(app: App, options: LocalOptions): Promise<Local
     client,
     worker,
     http,
+    metrics: metered && { url: metered.url },
     done,
     async stop() {
       await worker.stop();
@@ -107,9 +116,43 @@ export async function startLocal(app: App, options: LocalOptions): Promise<Local
   };
 }
 
+type GivenHttp = HttpOptions & ServeOptions;
+
+async function startServers(
+  client: Client,
+  httpOptions: GivenHttp | undefined,
+  given: boolean | LocalMetricsOptions,
+  logger: Logger | false,
+) {
+  if (given === false)
+    return { metered: null, http: httpOptions ? await startHttp(client, httpOptions, logger) : null };
+  const { startMetrics } = await import('./prometheus/serve.ts').catch(noPackage);
+  const { metrics, server, close } = await startMetrics(
+    client,
+    given === true ? {} : given,
+    httpOptions !== undefined,
+  );
+  try {
+    const http = httpOptions
+      ? await startHttp(client, { ...httpOptions, ...(!server && { metrics }) }, logger)
+      : null;
+    const url = server ? `${server.url}/metrics` : `${http!.url}${httpOptions!.basePath ?? ''}/metrics`;
+    if (logger) logger.info({ event: 'metrics.listening', url }, `metrics are served at ${url}`);
+    return { metered: { url, close }, http };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function noPackage(cause: NodeJS.ErrnoException): never {
+  if (cause.code !== 'ERR_MODULE_NOT_FOUND') throw cause;
+  throw config('The package prom-client is not installed. Run npm install prom-client.');
+}
+
 async function startHttp(
   client: Client,
-  options: HttpOptions & ServeOptions,
+  options: GivenHttp,
   logger: Logger | false,
 ): Promise<LocalHttp & Pick<HttpServer, 'close'>> {
   const handler = createHttpHandler(client, options);

@@ -56,6 +56,12 @@ export type LongshoreEvent =
       readonly dueAt: number;
       readonly id: string;
     }
+  | {
+      /** A tick has enqueued all that the schedule owed up to `at`, be it nothing. */
+      readonly type: 'schedule.checked';
+      readonly schedule: string;
+      readonly at: number;
+    }
   | { readonly type: 'schedule.failed'; readonly schedule: string; readonly error: LongshoreError }
   | {
       readonly type: 'backend.failed';

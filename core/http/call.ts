@@ -5,6 +5,12 @@ import type { JobContext } from '../envelope/envelope.ts';
 import type { Caller } from './auth.ts';
 import type { Refusal } from './problem.ts';
 
+/** What `metrics()` of `longshore/prometheus` makes. */
+export interface MetricsText {
+  text(): Promise<string>;
+  readonly contentType: string;
+}
+
 /** What all requests share. */
 export interface Endpoint {
   readonly client: Client;
@@ -12,6 +18,7 @@ export interface Endpoint {
   readonly maxBodyBytes: number;
   readonly maxBatch: number;
   readonly stacks: boolean;
+  readonly metrics: MetricsText | null;
   /** Throws 429. */
   takeTokens(caller: Caller, cost: number): void;
   /** Logs what the answer leaves out. */
@@ -29,5 +36,7 @@ export interface Call {
 export interface Answer {
   readonly status: number;
   readonly body: unknown;
+  /** Of a body that is text already; without it the body is sent as JSON. */
+  readonly contentType?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }

@@ -18,7 +18,7 @@ import {
   type Caller,
   newDevelopmentToken,
 } from './auth.ts';
-import type { Answer, Endpoint } from './call.ts';
+import type { Answer, Endpoint, MetricsText } from './call.ts';
 import { refuseOtherHosts, refuseOtherSites, requestIdOf, traceparentOf } from './origin.ts';
 import { problemOf, Refusal, refusalOf } from './problem.ts';
 import { burstOf, type RateLimit, tokenBuckets } from './rate.ts';
@@ -45,6 +45,8 @@ export interface HttpOptions {
   readonly basePath?: string;
   /** Whether a record shows the stack traces of its attempts. @default false */
   readonly stacks?: boolean;
+  /** Answers `GET /metrics`, for callers that are bound to no tenant and no jobs. @default no such path */
+  readonly metrics?: MetricsText;
   /** For tests: ids of requests (random UUIDs) and the token in development (192 random bits). */
   readonly testing?: { readonly newRequestId?: () => string; readonly newToken?: () => string };
 }
@@ -62,7 +64,12 @@ export function createHttpHandler(client: Client, options: HttpOptions): HttpHan
   const oneEnvelope = Math.min(app.maxBodyBytes, backend.limits.maxBodyBytes);
   const mostBytes = client.stores.payloads ? Math.max(oneEnvelope, withPayloadsBytes) : oneEnvelope;
   const { maxBodyBytes = mostBytes, maxBatch = 1_000 } = options;
-  const { basePath = '', stacks = false, testing: { newRequestId = randomUUID } = {} } = options;
+  const {
+    basePath = '',
+    stacks = false,
+    metrics = null,
+    testing: { newRequestId = randomUUID } = {},
+  } = options;
   checkInteger('maxBodyBytes of the HTTP handler', maxBodyBytes, 1);
   checkInteger('maxBatch of the HTTP handler', maxBatch, 1);
   if (!/^(\/[\w.-]+)*$/.test(basePath)) {
@@ -90,7 +97,7 @@ export function createHttpHandler(client: Client, options: HttpOptions): HttpHan
     if (path === '/healthz' && method === 'GET') return { status: 200, body: { status: 'ok' } };
     if (developmentToken !== null) refuseOtherHosts(request, url);
     refuseOtherSites(request);
-    const found = path === '/healthz' ? health : match(path, method);
+    const found = path === '/healthz' ? health : match(path, method, metrics !== null);
     // No headers for other origins, so a browser's preflight ends here.
     if (method === 'OPTIONS' && found) return { status: 204, body: null, headers: { allow: found.allow } };
     const caller = await authenticate(request);
@@ -117,6 +124,7 @@ export function createHttpHandler(client: Client, options: HttpOptions): HttpHan
       maxBodyBytes,
       maxBatch: mostJobs,
       stacks,
+      metrics,
       takeTokens,
       report: (refusal) => report(refusal, request.method, requestId),
     };
@@ -184,6 +192,8 @@ function responseOf(answer: Answer, type: string, requestId: string, bare: boole
     'x-request-id': requestId,
   };
   if (answer.status === 204) return new Response(null, { status: 204, headers });
-  headers['content-type'] = type;
-  return new Response(bare ? null : JSON.stringify(answer.body), { status: answer.status, headers });
+  const { body, contentType } = answer;
+  headers['content-type'] = contentType ?? type;
+  const text = contentType === undefined ? JSON.stringify(body) : String(body);
+  return new Response(bare ? null : text, { status: answer.status, headers });
 }

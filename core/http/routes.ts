@@ -2,6 +2,7 @@
 
 import type { Answer, Call, Endpoint } from './call.ts';
 import { enqueueMany, enqueueOne } from './enqueue.ts';
+import { showMetrics } from './metrics.ts';
 import { Refusal } from './problem.ts';
 import { cancelJob, showJob } from './records.ts';
 
@@ -15,6 +16,7 @@ interface Route {
 const routes: readonly Route[] = [
   { path: /^\/jobs$/, methods: { POST: enqueueMany } },
   { path: /^\/jobs\/([^/]+)$/, methods: { GET: showJob, POST: enqueueOne, DELETE: cancelJob } },
+  { path: /^\/metrics$/, methods: { GET: showMetrics } },
   {
     path: /^\/openapi\.json$/,
     methods: {
@@ -28,8 +30,9 @@ const routes: readonly Route[] = [
 ];
 
 /** `null`: no such path. The path comes without the base path. */
-export function match(path: string, method: string) {
+export function match(path: string, method: string, hasMetrics: boolean) {
   for (const route of routes) {
+    if (route.methods.GET === showMetrics && !hasMetrics) continue;
     const found = route.path.exec(path);
     if (!found) continue;
     const { methods } = route;

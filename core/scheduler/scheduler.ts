@@ -56,6 +56,7 @@ async function tickOne(app: App, client: Client, schedule: Schedule, now: number
   // A schedule that was never seen before starts now: deploying a yearly report must not run last year's.
   let cursor: Cursor = claim.value === null ? { at: now, lastId: null } : JSON.parse(claim.value);
   const ids: string[] = [];
+  let kept = false;
   try {
     for (const dueAt of await momentsSince(schedule, cursor.at, now)) {
       const at = app.clock.now();
@@ -82,8 +83,10 @@ async function tickOne(app: App, client: Client, schedule: Schedule, now: number
     keptOut.delete(schedule);
   } finally {
     const keep = { value: JSON.stringify(cursor), keepUntil: app.clock.now() + keepCursorMs };
-    await keys.release(key, owner, keep);
+    kept = await keys.release(key, owner, keep);
   }
+  if (kept && app.events.active)
+    app.events.emit({ type: 'schedule.checked', schedule: schedule.name, at: cursor.at });
   return ids;
 }
 

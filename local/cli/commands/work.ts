@@ -4,10 +4,11 @@ import { reportError } from '../../../core/base/failure.ts';
 import { tick } from '../../../core/scheduler/tick.ts';
 import type { WorkerSummary } from '../../../core/worker/options.ts';
 import { logTo } from '../../log.ts';
+import type { LocalOptions } from '../../start.ts';
 import { nearest } from '../config/nearest.ts';
 import { duration, integer, name, oneOf, size } from '../config/values.ts';
 import { defineCommand, type Input, type Result, type Values } from '../definition.ts';
-import type { ExitCode } from '../errors.ts';
+import { type ExitCode, usage } from '../errors.ts';
 import { eventLine } from '../output/lines.ts';
 import { startProgress } from '../output/progress.ts';
 import { stackLines } from '../output/stack.ts';
@@ -44,6 +45,16 @@ export const workFlags = {
     parse: duration(100),
   },
   schedules: { flags: '--no-schedules', text: 'enqueue nothing by schedule' },
+  metricsPort: {
+    flags: '--metrics-port <port>',
+    text: 'serve numbers for Prometheus at /metrics on this port',
+    parse: integer(0, 65_535),
+  },
+  metricsHost: {
+    flags: '--metrics-host <address>',
+    text: 'the address for that; another than a loopback address needs LONGSHORE_METRICS_KEY (127.0.0.1)',
+    parse: String,
+  },
   log: logFlag,
 } as const;
 
@@ -58,6 +69,7 @@ export const work = defineCommand({
     'longshore work',
     'longshore work mail pdf --concurrency 20 --max-memory 512mb',
     'longshore work --drain --no-schedules --json',
+    'longshore work --metrics-port 9464',
   ],
   exits: {
     0: 'stopped as asked; jobs that failed are in the queue or the dead letters',
@@ -81,6 +93,10 @@ export async function runWorker(
     const near = app.queues.includes(queue) ? null : nearest(queue, app.queues);
     if (near !== null) input.note(`Note: no job of the app names queue "${queue}". Did you mean "${near}"?`);
   }
+  if (flags.metricsHost !== undefined && flags.metricsPort === undefined)
+    throw usage(
+      'Expected --metrics-port beside --metrics-host, got none. Prometheus reads it: 9464, for example.',
+    );
   const backend = await session.backend();
   const store = await session.store();
   const batch = flags.once === true || flags.drain === true;
@@ -122,9 +138,11 @@ export async function runWorker(
       ...(flags.maxMemory === undefined ? {} : { maxMemoryBytes: flags.maxMemory }),
       ...(flags.lease === undefined ? {} : { leaseMs: flags.lease }),
       schedules: schedules && !batch, // there the tick comes first, so that its jobs are part of the batch
+      ...metricsOf(flags, io.env),
       signals: io.signals,
       logger: false,
     });
+    if (local.metrics) input.note(`Metrics are at ${local.metrics.url}`);
     stop = () => void local.worker.stop();
     if (failure !== null || io.hungUp.aborted) stop();
     io.hungUp.addEventListener('abort', stop);
@@ -144,6 +162,15 @@ export async function runWorker(
     text: batch && form !== 'json' ? summaryText(summary, settled, deadLetters) : '', // stdout is a log then
     exit,
   };
+}
+
+/** The key is not on the command line, which every user of the machine can read. */
+function metricsOf(
+  { metricsPort: port, metricsHost: host }: Pick<WorkFlags, 'metricsPort' | 'metricsHost'>,
+  { LONGSHORE_METRICS_KEY: key }: NodeJS.ProcessEnv,
+): Pick<LocalOptions, 'metrics'> {
+  if (port === undefined) return {};
+  return { metrics: { port, ...(host && { host }), ...(key && { apiKeys: [{ id: 'metrics', key }] }) } };
 }
 
 /** A cancelled job is rejected too, but it is not a dead letter. */

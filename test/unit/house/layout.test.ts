@@ -140,7 +140,12 @@ describe('package.json', () => {
   const entries = sources.filter(
     (path) =>
       /^(core|local|functions\/[\w-]+)\/index\.ts$/.test(path) ||
-      ['core/http/index.ts', 'core/jobs/index.ts', 'test/testing/index.ts'].includes(path) ||
+      [
+        'core/http/index.ts',
+        'core/jobs/index.ts',
+        'local/prometheus/index.ts',
+        'test/testing/index.ts',
+      ].includes(path) ||
       (/^local\/backends\/[\w-]+(\/index)?\.ts$/.test(path) && backendOf(path) !== null),
   );
 

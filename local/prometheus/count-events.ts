@@ -1,0 +1,72 @@
+/** Counts what the app reports. Called for every job: it looks up labels and adds numbers, and nothing else. */
+
+import type { EventListener, LongshoreEvent } from '../../core/base/events.ts';
+import type { FailureWindow } from './failed-last-hour.ts';
+import type { LabelSets } from './label-sets.ts';
+import type { MetricsSettings } from './options.ts';
+import type { Registrar } from './registrar.ts';
+
+/** What a job is called that this app does not know: its name is not verified, and may be anything. */
+const unknownJob = 'unknown';
+
+export function countEvents(
+  { counter, histogram }: Registrar,
+  { maxTenants, durationBuckets, waitBuckets }: MetricsSettings,
+  labels: LabelSets,
+  failures: FailureWindow,
+): EventListener {
+  const ofJob = ['queue', 'job'];
+  const ofAttempt = maxTenants > 0 ? [...ofJob, 'tenant'] : ofJob;
+  const processed = counter('queue_jobs_processed_total', 'Attempts that ended, by outcome.', [
+    ...ofAttempt,
+    'outcome',
+  ]);
+  const failed = counter(
+    'queue_jobs_failed_total',
+    'Attempts that failed, whether the job runs again or not.',
+    ofAttempt,
+  );
+  const deadLettered = counter(
+    'queue_jobs_dead_lettered_total',
+    'Jobs that became dead letters, by reason.',
+    [...ofAttempt, 'reason'],
+  );
+  const lost = counter(
+    'queue_leases_lost_total',
+    'Attempts that had lost their lease, and so changed nothing.',
+    ofJob,
+  );
+  const duration = histogram(durationBuckets, 'queue_job_duration_seconds', 'How long attempts took.', ofJob);
+  const wait = histogram(
+    waitBuckets,
+    'queue_job_wait_seconds',
+    'How long jobs were ready before their first attempt began.',
+    ofJob,
+  );
+
+  function count(event: Extract<LongshoreEvent, { type: 'job.settled' }>): void {
+    const { queue, outcome, reason, durationMs, waitMs } = event;
+    const job = event.job || unknownJob;
+    const own = labels.of(queue, job);
+    if (!event.settled) {
+      lost.inc(own, 1);
+      return;
+    }
+    if (!event.counted) return; // released as if it had never begun
+    const attempt = maxTenants === 0 ? own : labels.withTenant(queue, job, event.tenantId);
+    processed.inc({ ...attempt, outcome }, 1);
+    const isDead = (outcome === 'dead-lettered' || outcome === 'rejected') && reason !== 'cancelled';
+    if (isDead) deadLettered.inc({ ...attempt, reason: reason ?? '' }, 1);
+    if (isDead || outcome === 'requeued') {
+      failed.inc(attempt, 1);
+      failures.add(own.queue);
+    }
+    // What was refused has not run, and would look like a very fast job.
+    if (outcome !== 'rejected' && outcome !== 'skipped-idempotent') duration.observe(own, durationMs / 1000);
+    if (waitMs !== null) wait.observe(own, waitMs / 1000);
+  }
+
+  return (event) => {
+    if (event.type === 'job.settled') count(event);
+  };
+}

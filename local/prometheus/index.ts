@@ -1,0 +1,87 @@
+/** `longshore/prometheus`: the numbers of an app and its queue, for Prometheus. `docs/metrics.md` lists them. */
+
+import { Registry } from 'prom-client';
+import type { Client } from '../../core/enqueue/client.ts';
+import { countEvents } from './count-events.ts';
+import { createFailureWindow } from './failed-last-hour.ts';
+import { gaugeQueues, gaugeWorkers } from './gauges.ts';
+import { createLabelSets } from './label-sets.ts';
+import { type MetricsOptions, settingsOf } from './options.ts';
+import { createRegistrar, type Sample } from './registrar.ts';
+import { gaugeSchedules } from './schedules.ts';
+
+export type { MetricsOptions };
+
+export interface Metrics {
+  /** All metrics of the registry. Never waits longer than `timeoutMs` for the queue, and does not fail because that does. */
+  text(): Promise<string>;
+  readonly contentType: string;
+  /** Answers a scrape, whoever asks: put it behind what protects your server. */
+  readonly handler: (request: Request) => Promise<Response>;
+  /** Counts no more, and takes its metrics out of the registry. */
+  close(): void;
+}
+
+/** Counts what the app's jobs do in this process from now on, and asks the queue at each scrape. Throws `CONFIG` for a wrong option. */
+export function metrics(client: Client, options: MetricsOptions = {}): Metrics {
+  const { app } = client;
+  const settings = settingsOf(options);
+  const { registry = new Registry() } = options;
+  const registrar = createRegistrar(registry, settings.prefix);
+
+  const isHeard = app.events.active; // by somebody but the listeners below
+  function warn(message: string): void {
+    if (isHeard) app.events.emit({ type: 'backend.warning', backend: 'prometheus', message });
+    else process.emitWarning(message, { code: 'LONGSHORE_METRICS' });
+  }
+
+  const overflows = registrar.counter(
+    'queue_metrics_overflow_total',
+    'Times that something was counted under "other" because there were too many labels.',
+    [],
+  );
+  let isTold = false;
+  function overflow(): void {
+    overflows.inc(1);
+    if (isTold) return;
+    isTold = true;
+    warn(
+      `There are more than ${settings.maxLabelSets} pairs of queue and job, or more tenants than maxTenants (${settings.maxTenants}): further ones are counted as "other". Raise maxLabelSets or maxTenants if your Prometheus can hold more.`,
+    );
+  }
+
+  const failures = createFailureWindow(app.clock);
+  const counting = countEvents(registrar, settings, createLabelSets(settings, overflow), failures);
+  const failedHourly = async (): Promise<Sample[]> =>
+    [...failures.read()].map(([queue, count]) => [{ queue }, count]);
+  const hourlyHelp = 'Attempts that failed in this process within the last hour.';
+  registrar.gauge(failedHourly, 'queue_failed_jobs_hourly', hourlyHelp, ['queue']);
+  gaugeQueues(registrar, client, settings, overflow);
+  gaugeWorkers(registrar, client, settings);
+  const scheduling = gaugeSchedules(registrar, app);
+  const unlisten = [app.events.on(counting), app.events.on(scheduling)];
+  const { clashes } = registrar;
+  if (clashes.length > 0) {
+    warn(
+      `The registry has metrics of these names already, so Longshore's are left out: ${clashes.join(', ')}. Give metrics() a prefix or a registry of its own.`,
+    );
+  }
+
+  const text = () => registry.metrics();
+  return {
+    text,
+    get contentType() {
+      return registry.contentType;
+    },
+    async handler({ method }) {
+      if (method !== 'GET' && method !== 'HEAD')
+        return new Response(null, { status: 405, headers: { allow: 'GET, HEAD' } });
+      const headers = { 'content-type': registry.contentType, 'cache-control': 'no-store' };
+      return new Response(method === 'HEAD' ? null : await text(), { headers });
+    },
+    close() {
+      for (const end of unlisten) end();
+      registrar.remove();
+    },
+  };
+}

@@ -1,0 +1,110 @@
+/** The metrics of a process that `startLocal()` runs: among the routes of its `http`, or on a port of their own. */
+
+import { config, shown } from '../../core/base/errors.ts';
+import type { Client } from '../../core/enqueue/client.ts';
+import { createHttpHandler, type HttpHandler, type HttpOptions } from '../../core/http/index.ts';
+import { refuseOtherHosts } from '../../core/http/origin.ts';
+import { type HttpServer, type ServeOptions, serveHttp } from '../serve.ts';
+import { type Metrics, metrics } from './index.ts';
+import type { MetricsOptions } from './options.ts';
+
+/**
+ * Without `port` the metrics are at `GET /metrics` beside the routes of `http`, for its callers that are bound to no tenant and no job.
+ * With it they have a server of their own: on a loopback address for everybody on this machine, on another one for who has a
+ * credential.
+ */
+export interface LocalMetricsOptions
+  extends MetricsOptions,
+    Partial<ServeOptions>,
+    Pick<HttpOptions, 'apiKeys' | 'authorize'> {}
+
+export interface LocalMetrics {
+  readonly metrics: Metrics;
+  /** `null`: they are among the routes of `http`. */
+  readonly server: HttpServer | null;
+  close(): Promise<void>;
+}
+
+/** Throws `CONFIG` for a wrong option, a port that is taken, and a public address without a credential. */
+export async function startMetrics(
+  client: Client,
+  options: LocalMetricsOptions,
+  hasHttp: boolean,
+): Promise<LocalMetrics> {
+  if (typeof options !== 'object' || options === null)
+    throw config(
+      `Expected metrics to be true, false or options such as { port: 9464 }, got ${shown(options)}.`,
+    );
+  const { port, host, apiKeys, authorize } = options;
+  if (port === undefined) {
+    const misplaced = Object.entries({ host, apiKeys, authorize }).find(([, value]) => value !== undefined);
+    if (misplaced)
+      throw config(
+        `Expected ${misplaced[0]} of the metrics beside a port of their own, got no port. Without one, http says who may read them.`,
+      );
+    if (!hasHttp)
+      throw config(
+        'Expected metrics to have a port, such as { port: 9464 }, or http beside them, got neither.',
+      );
+  }
+  const made = metrics(client, options);
+  try {
+    const server = port === undefined ? null : await serveAlone(client, made, { ...options, port });
+    return {
+      metrics: made,
+      server,
+      async close() {
+        made.close();
+        await server?.close();
+      },
+    };
+  } catch (error) {
+    made.close();
+    throw error;
+  }
+}
+
+/** What else the handler of jobs can do is not for here. */
+const paths = ['/metrics', '/healthz'];
+
+function serveAlone(
+  client: Client,
+  made: Metrics,
+  options: LocalMetricsOptions & ServeOptions,
+): Promise<HttpServer> {
+  const { apiKeys, authorize, host = '127.0.0.1' } = options;
+  const isOpen = apiKeys === undefined && authorize === undefined;
+  if (isOpen && !['127.0.0.1', '::1', 'localhost'].includes(host)) {
+    throw config(
+      `Expected a loopback host for metrics without a credential, got ${shown(host)}. Give metrics apiKeys or authorize to serve others.`,
+    );
+  }
+  const handler = createHttpHandler(client, {
+    ...(apiKeys && { apiKeys }),
+    ...(authorize && { authorize }),
+    ...(isOpen && { authorize: () => ({ tenantId: null }) }),
+    rateLimit: false,
+    metrics: made,
+  });
+  async function answer(request: Request): Promise<Response> {
+    const url = new URL(request.url);
+    if (!paths.includes(url.pathname)) return plain(404, `Expected a path of ${paths.join(' and ')}.`);
+    if (isOpen && !isForHere(request, url))
+      return plain(403, 'Expected the host localhost, 127.0.0.1 or [::1]: there is no credential.');
+    return handler(request);
+  }
+  const only: HttpHandler = Object.assign(answer, { developmentToken: null });
+  return serveHttp(only, { drainMs: 1_000, ...options });
+}
+
+const plain = (status: number, text: string) => new Response(`${text}\n`, { status });
+
+/** A page whose name was re-pointed to this machine (DNS rebinding) still sends its own name. */
+function isForHere(request: Request, url: URL): boolean {
+  try {
+    refuseOtherHosts(request, url);
+    return true;
+  } catch {
+    return false;
+  }
+}
