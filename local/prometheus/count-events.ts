@@ -1,7 +1,6 @@
 /** Counts what the app reports. Called for every job: it looks up labels and adds numbers, and nothing else. */
 
 import type { EventListener, LongshoreEvent } from '../../core/base/events.ts';
-import type { FailureWindow } from './failed-last-hour.ts';
 import type { LabelSets } from './label-sets.ts';
 import type { MetricsSettings } from './options.ts';
 import type { Registrar } from './registrar.ts';
@@ -13,7 +12,7 @@ export function countEvents(
   { counter, histogram }: Registrar,
   { maxTenants, durationBuckets, waitBuckets }: MetricsSettings,
   labels: LabelSets,
-  failures: FailureWindow,
+  countFailure: (queue: string) => void,
 ): EventListener {
   const ofJob = ['queue', 'job'];
   const ofAttempt = maxTenants > 0 ? [...ofJob, 'tenant'] : ofJob;
@@ -59,7 +58,7 @@ export function countEvents(
     if (isDead) deadLettered.inc({ ...attempt, reason: reason ?? '' }, 1);
     if (isDead || outcome === 'requeued') {
       failed.inc(attempt, 1);
-      failures.add(own.queue);
+      countFailure(own.queue);
     }
     // What was refused has not run, and would look like a very fast job.
     if (outcome !== 'rejected' && outcome !== 'skipped-idempotent') duration.observe(own, durationMs / 1000);

@@ -1,21 +1,63 @@
-/**
- * Failures of the last hour by queue, as this process has seen them. A source that knows those of all processes can stand here
- * instead: the gauge asks for nothing but `read`.
- */
+/** Failures of the last hour by queue: of all workers where the store keeps numbers, else as this process has seen them. */
 
 import type { Clock } from '../../core/base/clock.ts';
+import type { MetricStore } from '../../core/contract/metrics.ts';
+import type { Client } from '../../core/enqueue/client.ts';
+import { sums } from '../../core/metrics/roll-up.ts';
+import { stepMs, stepOf } from '../../core/metrics/steps.ts';
+import { bounded } from './ask.ts';
+import { other } from './label-sets.ts';
+import type { MetricsSettings } from './options.ts';
+import type { Registrar, Sample } from './registrar.ts';
 
-export interface FailureWindow {
-  add(queue: string): void;
-  /** By queue; 0 for one whose failures are longer ago. */
-  read(): ReadonlyMap<string, number>;
+/** Workers write their numbers every ten seconds; reading those of an hour more often tells nothing new. */
+const leastCacheMs = 10_000;
+
+/** Returns what is to be called with the queue of each attempt that failed. */
+export function gaugeFailures(
+  { gauge }: Registrar,
+  client: Client,
+  settings: MetricsSettings,
+): (queue: string) => void {
+  const { clock } = client.app;
+  const naming = [
+    'queue_failed_jobs_hourly',
+    'Attempts that failed within the last hour.',
+    ['queue'],
+  ] as const;
+  const { metrics: store } = client.stores;
+  if (store) {
+    const cacheMs = Math.max(settings.cacheMs, leastCacheMs);
+    const failed = bounded({ clock, timeoutMs: settings.timeoutMs, cacheMs }, async () =>
+      failedOf(store, clock.now(), settings.maxLabelSets),
+    );
+    gauge(async () => samplesOf((await failed()) ?? []), ...naming);
+    return () => {};
+  }
+  const failures = createFailureWindow(clock);
+  gauge(async () => samplesOf(failures.read()), ...naming);
+  return failures.add;
 }
 
-const minuteMs = 60_000;
+async function failedOf(store: MetricStore, now: number, mostQueues: number): Promise<Map<string, number>> {
+  const from = stepOf('minute', now) - (minutes - 1) * minuteMs;
+  const rows = await store.read({ step: 'minute', from, to: now + 1 });
+  const byQueue = new Map<string, number>();
+  for (const { queue, tally } of sums(rows).values()) {
+    const name = byQueue.has(queue) || byQueue.size < mostQueues ? queue : other;
+    byQueue.set(name, (byQueue.get(name) ?? 0) + tally.retried + tally.dead);
+  }
+  return byQueue;
+}
+
 const minutes = 60;
+const minuteMs = stepMs.minute;
+
+const samplesOf = (sums: Iterable<readonly [string, number]>): Sample[] =>
+  [...sums].map(([queue, count]) => [{ queue }, count]);
 
 /** Counts by minute. The minute that has begun counts whole, so the oldest one is left out when the hour is over. */
-export function createFailureWindow(clock: Clock): FailureWindow {
+function createFailureWindow(clock: Clock) {
   const queues = new Map<string, Minutes>();
   const minuteNow = () => Math.floor(clock.now() / minuteMs);
 
@@ -26,16 +68,15 @@ export function createFailureWindow(clock: Clock): FailureWindow {
   }
 
   return {
-    add(queue) {
+    add(queue: string): void {
       const found = queues.get(queue) ?? startOf(queue);
       roll(found, minuteNow());
       found.counts[found.newest % minutes]! += 1;
     },
-    read() {
-      const minute = minuteNow();
+    read(): ReadonlyMap<string, number> {
       const sums = new Map<string, number>();
       for (const [queue, found] of queues) {
-        roll(found, minute);
+        roll(found, minuteNow());
         sums.set(
           queue,
           found.counts.reduce((a, b) => a + b, 0),

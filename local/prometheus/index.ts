@@ -3,11 +3,11 @@
 import { Registry } from 'prom-client';
 import type { Client } from '../../core/enqueue/client.ts';
 import { countEvents } from './count-events.ts';
-import { createFailureWindow } from './failed-last-hour.ts';
+import { gaugeFailures } from './failed-last-hour.ts';
 import { gaugeQueues, gaugeWorkers } from './gauges.ts';
 import { createLabelSets } from './label-sets.ts';
 import { type MetricsOptions, settingsOf } from './options.ts';
-import { createRegistrar, type Sample } from './registrar.ts';
+import { createRegistrar } from './registrar.ts';
 import { gaugeSchedules } from './schedules.ts';
 
 export type { MetricsOptions };
@@ -50,12 +50,8 @@ export function metrics(client: Client, options: MetricsOptions = {}): Metrics {
     );
   }
 
-  const failures = createFailureWindow(app.clock);
-  const counting = countEvents(registrar, settings, createLabelSets(settings, overflow), failures);
-  const failedHourly = async (): Promise<Sample[]> =>
-    [...failures.read()].map(([queue, count]) => [{ queue }, count]);
-  const hourlyHelp = 'Attempts that failed in this process within the last hour.';
-  registrar.gauge(failedHourly, 'queue_failed_jobs_hourly', hourlyHelp, ['queue']);
+  const countFailure = gaugeFailures(registrar, client, settings);
+  const counting = countEvents(registrar, settings, createLabelSets(settings, overflow), countFailure);
   gaugeQueues(registrar, client, settings, overflow);
   gaugeWorkers(registrar, client, settings);
   const scheduling = gaugeSchedules(registrar, app);

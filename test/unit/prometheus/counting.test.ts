@@ -2,6 +2,9 @@
 
 import { describe, expect, it } from 'vitest';
 import { fixed, PermanentError, RetryAfterError } from '../../../core/index.ts';
+import { stepOf } from '../../../core/metrics/steps.ts';
+import { newTally, packTally, type Tally } from '../../../core/metrics/tally.ts';
+import { memory } from '../../../local/backends/memory/index.ts';
 import { envelope, job } from '../core/kit.ts';
 import { meteredBench, named } from './kit.ts';
 
@@ -137,5 +140,25 @@ describe('the failures of the last hour', () => {
     expect(await hourly()).toBe(0);
     await b.once(flaky);
     expect(await hourly()).toBe(1);
+  });
+
+  it('are those of all workers where the store keeps numbers, and absent while it cannot be read', async () => {
+    const store = memory().stores!.metrics!;
+    const b = meteredBench({ jobs: [work], stores: { metrics: store } });
+    const at = stepOf('minute', b.clock.now());
+    const row = (source: string, at: number, parts: Partial<Tally>) => ({
+      ...{ step: 'minute' as const, at, queue: 'mail', job: 'work', source },
+      body: packTally({ ...newTally(), ...parts }),
+    });
+    await store.write([
+      row('a', at, { retried: 2, dead: 1, done: 50 }),
+      row('b', at - 59 * 60_000, { dead: 4, cancelled: 9 }),
+      row('b', at - 60 * 60_000, { dead: 100 }),
+    ]);
+    const hourly = async () => named(await b.scrape(), 'queue_failed_jobs_hourly');
+    expect(await hourly()).toEqual({ 'queue_failed_jobs_hourly{queue="mail"}': 7 });
+    Object.assign(store, { read: async () => Promise.reject(new Error('down')) });
+    b.clock.advance(10_000);
+    expect(await hourly()).toEqual({});
   });
 });

@@ -4,8 +4,10 @@ import { onTestFinished } from 'vitest';
 import { type MetricsOptions, metrics } from '../../../local/prometheus/index.ts';
 import { type BenchOptions, bench } from '../core/kit.ts';
 
+/** Its store keeps no numbers, unless a test gives one that does. */
 export function meteredBench(options: BenchOptions = {}, metricsOptions: MetricsOptions = {}) {
   const b = bench(options);
+  if (!options.stores?.metrics) delete (b.client.stores as { metrics?: unknown }).metrics;
   const metered = metrics(b.client, metricsOptions);
   onTestFinished(() => metered.close());
   return { ...b, metered, scrape: async () => valuesOf(await metered.text()) };
