@@ -72,7 +72,11 @@ export async function startLocal(app: App, options: LocalOptions): Promise<Local
     throw error;
   }
   // Before the worker, because a port that is taken must stop the start before a job runs.
-  const { metered, http } = await startServers(client, httpOptions, metricsOptions, logger);
+  const servers = startServers(client, httpOptions, metricsOptions, logger);
+  const { metered, http } = await servers.catch((error) => {
+    unsubscribe();
+    throw error;
+  });
   // Then the tick: a worker that stops when it is idle must find what the schedules owe.
   const ticking = schedules && app.schedules.length > 0 ? await startTicking(app, client) : null;
   let worker: Worker;
