@@ -1,6 +1,8 @@
 /** Counts what the app reports. Called for every job: it looks up labels and adds numbers, and nothing else. */
 
+import type { App } from '../../core/app/app.ts';
 import type { EventListener, LongshoreEvent } from '../../core/base/events.ts';
+import type { AbandonReason, Outcome } from '../../core/contract/outcome.ts';
 import type { LabelSets } from './label-sets.ts';
 import type { MetricsSettings } from './options.ts';
 import type { Registrar } from './registrar.ts';
@@ -8,9 +10,13 @@ import type { Registrar } from './registrar.ts';
 /** What a job is called that this app does not know: its name is not verified, and may be anything. */
 const unknownJob = 'unknown';
 
+const outcomes: readonly Outcome[] = ['acked', 'requeued', 'dead-lettered', 'rejected', 'skipped-idempotent'];
+const reasons: readonly AbandonReason[] = ['permanent', 'exhausted', 'crash-loop', 'rejected', 'expired'];
+
 export function countEvents(
+  { jobs }: App,
   { counter, histogram }: Registrar,
-  { maxTenants, durationBuckets, waitBuckets }: MetricsSettings,
+  { maxTenants, maxLabelSets, durationBuckets, waitBuckets }: MetricsSettings,
   labels: LabelSets,
   countFailure: (queue: string) => void,
 ): EventListener {
@@ -64,6 +70,17 @@ export function countEvents(
     if (outcome !== 'rejected' && outcome !== 'skipped-idempotent') duration.observe(own, durationMs / 1000);
     if (waitMs !== null) wait.observe(own, waitMs / 1000);
   }
+
+  /** Prometheus sees how much a series grows, so one that begins with 1 hides its first failure. */
+  function beginAtZero(): void {
+    for (const job of jobs.values()) {
+      const own = labels.of(job.queue, job.name);
+      for (const outcome of outcomes) processed.inc({ ...own, outcome }, 0);
+      for (const reason of reasons) deadLettered.inc({ ...own, reason }, 0);
+      failed.inc(own, 0);
+    }
+  }
+  if (maxTenants === 0 && jobs.size <= maxLabelSets) beginAtZero();
 
   return (event) => {
     if (event.type === 'job.settled') count(event);

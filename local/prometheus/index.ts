@@ -51,7 +51,7 @@ export function metrics(client: Client, options: MetricsOptions = {}): Metrics {
   }
 
   const countFailure = gaugeFailures(registrar, client, settings);
-  const counting = countEvents(registrar, settings, createLabelSets(settings, overflow), countFailure);
+  const counting = countEvents(app, registrar, settings, createLabelSets(settings, overflow), countFailure);
   gaugeQueues(registrar, client, settings, overflow);
   gaugeWorkers(registrar, client, settings);
   const scheduling = gaugeSchedules(registrar, app);

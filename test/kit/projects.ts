@@ -23,7 +23,7 @@ const later: Readonly<Record<keyof typeof tests, readonly string[]>> = {
   unit: [],
   laws: [],
   services: [
-    'test/services/{beanstalkd,python,redis}/*.test.ts',
+    'test/services/{beanstalkd,prometheus,python,redis}/*.test.ts',
     'test/services/capabilities.test.ts',
     'test/services/postgres/{disk-full,failover,pgbouncer,processes,resilience}.test.ts',
     'test/services/sqlite/file-systems.test.ts',

@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { findFaketime } from '../../services/beanstalkd/programs.ts';
 import { newestOfMachine } from '../../services/postgres/programs.ts';
+import { findPrometheus } from '../../services/prometheus/programs.ts';
 import { findProgram } from './programs.ts';
 
 /** By the name of the Debian package. */
@@ -12,6 +13,7 @@ const needs: Readonly<Record<string, () => unknown>> = {
   libfaketime: findFaketime,
   pgbouncer: () => findProgram('pgbouncer'),
   postgresql: newestOfMachine,
+  prometheus: findPrometheus,
   python3: () => findProgram('python3'),
   'redis-server': () => findProgram('redis-server', 'valkey-server'),
 };

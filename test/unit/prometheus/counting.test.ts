@@ -6,7 +6,7 @@ import { stepOf } from '../../../core/metrics/steps.ts';
 import { newTally, packTally, type Tally } from '../../../core/metrics/tally.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { envelope, job } from '../core/kit.ts';
-import { meteredBench, named } from './kit.ts';
+import { counted, meteredBench, named } from './kit.ts';
 
 const work = job();
 const failing = (error: () => unknown, name = 'work') =>
@@ -31,22 +31,31 @@ describe('counters', () => {
     b.clock.advance(1_000);
     await b.next();
     const values = await b.scrape();
-    expect(named(values, 'queue_jobs_processed_total')).toEqual({
+    expect(counted(values, 'queue_jobs_processed_total')).toEqual({
       'queue_jobs_processed_total{queue="default",job="good",outcome="acked"}': 1,
       'queue_jobs_processed_total{queue="default",job="wrong",outcome="dead-lettered"}': 1,
       'queue_jobs_processed_total{queue="default",job="flaky",outcome="requeued"}': 1,
       'queue_jobs_processed_total{queue="default",job="flaky",outcome="dead-lettered"}': 1,
     });
-    expect(named(values, 'queue_jobs_failed_total')).toEqual({
+    expect(counted(values, 'queue_jobs_failed_total')).toEqual({
       'queue_jobs_failed_total{queue="default",job="wrong"}': 1,
       'queue_jobs_failed_total{queue="default",job="flaky"}': 2,
     });
-    expect(named(values, 'queue_jobs_dead_lettered_total')).toEqual({
+    expect(counted(values, 'queue_jobs_dead_lettered_total')).toEqual({
       'queue_jobs_dead_lettered_total{queue="default",job="wrong",reason="permanent"}': 1,
       'queue_jobs_dead_lettered_total{queue="default",job="flaky",reason="exhausted"}': 1,
     });
     expect(named(values, 'queue_failed_jobs_hourly')).toEqual({
       'queue_failed_jobs_hourly{queue="default"}': 3,
+    });
+  });
+
+  it('begin at 0 for the jobs of the app, so that the first failure is seen', async () => {
+    const values = await meteredBench({ jobs: [work] }).scrape();
+    expect(values).toMatchObject({
+      'queue_jobs_failed_total{queue="default",job="work"}': 0,
+      'queue_jobs_dead_lettered_total{queue="default",job="work",reason="expired"}': 0,
+      'queue_jobs_processed_total{queue="default",job="work",outcome="acked"}': 0,
     });
   });
 
@@ -57,7 +66,7 @@ describe('counters', () => {
     const { id } = await b.client.enqueue(work, {});
     await b.client.cancel(id);
     const values = await b.scrape();
-    expect(named(values, 'queue_jobs_processed_total')).toEqual({
+    expect(counted(values, 'queue_jobs_processed_total')).toEqual({
       'queue_jobs_processed_total{queue="default",job="unknown",outcome="rejected"}': 1,
     });
     expect(named(values, 'queue_job_duration_seconds_count')).toEqual({});
@@ -78,7 +87,7 @@ describe('counters', () => {
     expect(named(values, 'queue_leases_lost_total')).toEqual({
       'queue_leases_lost_total{queue="default",job="work"}': 1,
     });
-    expect(named(values, 'queue_jobs_processed_total')).toEqual({});
+    expect(counted(values, 'queue_jobs_processed_total')).toEqual({});
   });
 
   it('count a job that asks for another time as one that failed and runs again', async () => {
@@ -94,7 +103,7 @@ describe('counters', () => {
     const b = meteredBench({ jobs: [work] }, { maxTenants: 2 });
     for (const tenantId of ['a', 'b"\n', 'c', 'd', 'a']) await b.once(work, {}, { context: { tenantId } });
     await b.once(work);
-    expect(named(await b.scrape(), 'queue_jobs_processed_total')).toEqual({
+    expect(counted(await b.scrape(), 'queue_jobs_processed_total')).toEqual({
       'queue_jobs_processed_total{queue="default",job="work",tenant="a",outcome="acked"}': 2,
       'queue_jobs_processed_total{queue="default",job="work",tenant="b\\"\\n",outcome="acked"}': 1,
       'queue_jobs_processed_total{queue="default",job="work",tenant="other",outcome="acked"}': 2,

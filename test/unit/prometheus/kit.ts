@@ -27,3 +27,7 @@ export function valuesOf(text: string): Readonly<Record<string, number>> {
 /** Those whose names begin so. */
 export const named = (values: Readonly<Record<string, number>>, name: string): Record<string, number> =>
   Object.fromEntries(Object.entries(values).filter(([key]) => key.replace(/\{.*/, '') === name));
+
+/** Of these, what has been counted. */
+export const counted = (values: Readonly<Record<string, number>>, name: string): Record<string, number> =>
+  Object.fromEntries(Object.entries(named(values, name)).filter(([, value]) => value !== 0));

@@ -6,7 +6,7 @@ import { connect, createApp } from '../../../core/index.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { type MetricsOptions, metrics } from '../../../local/prometheus/index.ts';
 import { bench, job, refusalText, ring } from '../core/kit.ts';
-import { meteredBench, named } from './kit.ts';
+import { counted, meteredBench, named } from './kit.ts';
 
 const warningsOf = (b: Pick<ReturnType<typeof bench>, 'events'>) =>
   b.events.flatMap((event) => (event.type === 'backend.warning' ? [event] : []));
@@ -42,7 +42,7 @@ describe('a flood of names', () => {
     const b = meteredBench({ jobs: [work] }, { maxTenants: 100, maxLabelSets: 50 });
     for (let i = 0; i < 10_000; i++) await b.once(work, {}, { context: { tenantId: `t${i}",queue="x` } });
     const values = await b.scrape();
-    const processed = named(values, 'queue_jobs_processed_total');
+    const processed = counted(values, 'queue_jobs_processed_total');
     expect(Object.keys(processed)).toHaveLength(51);
     expect(
       processed['queue_jobs_processed_total{queue="default",job="other",tenant="other",outcome="acked"}'],
@@ -55,7 +55,7 @@ describe('a flood of names', () => {
     const jobs = Array.from({ length: 30 }, (_, i) => job({ name: `j${i}`, queue: `q${i}` }));
     const b = meteredBench({ jobs }, { maxLabelSets: 10 });
     for (const one of jobs) await b.once(one);
-    const processed = named(await b.scrape(), 'queue_jobs_processed_total');
+    const processed = counted(await b.scrape(), 'queue_jobs_processed_total');
     // Ten by name, one for each of ten further queues, and one for the rest.
     expect(Object.keys(processed)).toHaveLength(21);
     expect(processed['queue_jobs_processed_total{queue="other",job="other",outcome="acked"}']).toBe(10);
@@ -69,7 +69,7 @@ describe('the registry', () => {
     await one.once(work);
     const of = 'queue_jobs_processed_total{queue="default",job="work",outcome="acked"}';
     expect((await one.scrape())[of]).toBe(1);
-    expect((await two.scrape())[of]).toBeUndefined();
+    expect((await two.scrape())[of]).toBe(0);
     expect(register.getMetricsAsArray()).toEqual([]);
   });
 
