@@ -3,7 +3,7 @@
 import type { QueueStats } from '../../core/contract/admin.ts';
 import type { WorkerBeat } from '../../core/contract/store.ts';
 import type { Client } from '../../core/enqueue/client.ts';
-import { goneAfterMs, type WorkerLiveness, workerStateOf } from '../../core/worker/liveness.ts';
+import { goneAfterMs, type WorkerHealth, workerStateOf } from '../../core/kit/worker-state.ts';
 import { bounded } from './ask.ts';
 import { other } from './label-sets.ts';
 import type { MetricsSettings } from './options.ts';
@@ -78,7 +78,7 @@ export function gaugeWorkers({ gauge }: Registrar, { app, stores }: Client, sett
   async function byStatus(): Promise<Sample[]> {
     const found = await beats();
     if (!found) return [];
-    const counts: Record<WorkerLiveness, number> = { healthy: 0, unhealthy: 0, gone: 0 };
+    const counts: Record<WorkerHealth, number> = { healthy: 0, unhealthy: 0, gone: 0 };
     for (const beat of found) counts[stateOf(beat)]++;
     return Object.entries(counts).map(([status, count]) => [{ status }, count]);
   }
