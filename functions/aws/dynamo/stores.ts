@@ -6,7 +6,7 @@ import type { WorkerRegistry } from '../../../core/contract/store.ts';
 import { endOf, type KeyTable, keyStore, type StoredKey } from '../../../core/kit/records/keys.ts';
 import type { OpenStores } from '../../../core/kit/records/lazy-stores.ts';
 import { defaultRetention, recordStore } from '../../../core/kit/records/store.ts';
-import { workerRegistry } from '../../../core/kit/worker-registry.ts';
+import { workerRegistry } from '../../../core/kit/records/worker-registry.ts';
 import { forgetWorkerMs } from '../../../core/kit/worker-state.ts';
 import { type Dynamo, openDynamo } from './api.ts';
 import type { DynamoStoreOptions } from './options.ts';

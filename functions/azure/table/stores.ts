@@ -6,7 +6,7 @@ import { forEach } from '../../../core/kit/parallel.ts';
 import { keyStore } from '../../../core/kit/records/keys.ts';
 import type { OpenStores } from '../../../core/kit/records/lazy-stores.ts';
 import { defaultRetention, type RecordTable, recordStore } from '../../../core/kit/records/store.ts';
-import { workerRegistry } from '../../../core/kit/worker-registry.ts';
+import { workerRegistry } from '../../../core/kit/records/worker-registry.ts';
 import { forgetWorkerMs } from '../../../core/kit/worker-state.ts';
 import { openTable, type Table } from './api.ts';
 import { purgeKeys, tableKeys } from './keys.ts';

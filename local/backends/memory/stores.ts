@@ -8,7 +8,7 @@ import {
   type StoredKey,
   type VersionedKey,
 } from '../../../core/kit/records/keys.ts';
-import { workerRegistry } from '../../../core/kit/worker-registry.ts';
+import { workerRegistry } from '../../../core/kit/records/worker-registry.ts';
 import { isDead, recordOf, statusOf } from './entry.ts';
 import type { MemoryState } from './state.ts';
 

@@ -1,5 +1,5 @@
 import type { WorkerRegistry } from '../../../core/contract/store.ts';
-import { workerRegistry } from '../../../core/kit/worker-registry.ts';
+import { workerRegistry } from '../../../core/kit/records/worker-registry.ts';
 import type { SqliteState } from './state.ts';
 
 export function sqliteWorkers({ db }: Pick<SqliteState, 'db'>): WorkerRegistry {

@@ -1,7 +1,7 @@
 /** A worker registry over any table that is ordered by time: the rules are here, once for all tables. */
 
-import type { WorkerBeat, WorkerRegistry } from '../contract/store.ts';
-import { forgetWorkerMs } from './worker-state.ts';
+import type { WorkerBeat, WorkerRegistry } from '../../contract/store.ts';
+import { forgetWorkerMs } from '../worker-state.ts';
 
 export interface BeatTable {
   /** Writes over what this worker said last. May remove beats that were seen before `goneBefore` (epoch ms). */
