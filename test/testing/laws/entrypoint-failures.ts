@@ -64,6 +64,27 @@ export function entrypointFailureLaws(law: EntrypointLaw): void {
     takesTime,
   );
 
+  law(
+    'where numbers are kept, they are written with the calls',
+    async (t) => {
+      const { client } = t.bench;
+      if (!client.stores.metrics) return;
+      await t.enqueue('a');
+      await t.deliver();
+      await t.advance(11 * second);
+      t.behaviour.set('b', fail);
+      await t.enqueue('b');
+      await t.deliver();
+      const { all, jobs } = await client.metrics();
+      assert.deepEqual([all.done, all.retried, all.waitMs !== null], [1, 1, true]);
+      assert.deepEqual(
+        jobs.map(({ job, queue }) => [job, queue]),
+        [['law.job', mail]],
+      );
+    },
+    takesTime,
+  );
+
   law('the app hears of a failure before the call has ended, and waits for what it does then', async (t) => {
     const failing = await t.enqueue('a');
     t.behaviour.set('a', fail);
