@@ -2,6 +2,9 @@ import type { MetricRow, MetricStore } from '../../../core/contract/metrics.ts';
 import { stepSize } from './schema.ts';
 import type { SqliteState } from './state.ts';
 
+/** Between steps, so that the jobs of this process and other processes do not wait for long. */
+const othersRun = (): Promise<unknown> => new Promise(setImmediate);
+
 /** Statements are prepared when they are used, so that a worker that counts nothing does not pay for them. */
 export function sqliteMetrics({ db }: Pick<SqliteState, 'db'>): MetricStore {
   return {
@@ -10,8 +13,7 @@ export function sqliteMetrics({ db }: Pick<SqliteState, 'db'>): MetricStore {
         INSERT INTO metrics (step, at, queue, job, source, body) VALUES (?, ?, ?, ?, ?, ?)
         ON CONFLICT DO UPDATE SET body = excluded.body`);
       for (let i = 0; i < rows.length; i += stepSize) {
-        // In steps, so that other processes and the jobs of this one run in between.
-        if (i > 0) await new Promise(setImmediate);
+        if (i > 0) await othersRun();
         db.transaction('writing numbers', () => {
           for (const { step, at, queue, job, source, body } of rows.slice(i, i + stepSize))
             upsert.run(step, at, queue, job, source, body);
@@ -19,13 +21,25 @@ export function sqliteMetrics({ db }: Pick<SqliteState, 'db'>): MetricStore {
       }
     },
     async read({ step, from, to, queue, job }) {
-      const where = ['step = ? AND at >= ? AND at < ?'];
-      const values: (string | number)[] = [step, from, to];
+      const where = ['step = ? AND at < ?'];
+      const values: (string | number)[] = [step, to];
       if (queue !== undefined) where.push('queue = ?') && values.push(queue);
       if (job !== undefined) where.push('job = ?') && values.push(job);
-      const sql = `SELECT step, at, queue, job, source, body FROM metrics WHERE ${where.join(' AND ')}`;
-      const found = db.run('reading numbers', () => db.prepare(sql).all(...values));
-      return found.map((row) => ({ ...row })) as unknown as MetricRow[];
+      const select = db.prepare(`
+        SELECT step, at, queue, job, source, body FROM metrics
+        WHERE ${where.join(' AND ')} AND (at, queue, job, source) > (?, ?, ?, ?)
+        ORDER BY at, queue, job, source LIMIT ${stepSize}`);
+      const rows: MetricRow[] = [];
+      // No queue has an empty name, so this is before all rows of that moment.
+      let after: (string | number)[] = [from, '', '', ''];
+      for (;;) {
+        const found = db.run('reading numbers', () => select.all(...values, ...after));
+        for (const row of found) rows.push({ ...(row as unknown as MetricRow) });
+        if (found.length < stepSize) return rows;
+        const { at, queue, job, source } = rows.at(-1)!;
+        after = [at, queue, job, source];
+        await othersRun();
+      }
     },
     async purge(step, before) {
       const remove = db.prepare(`
