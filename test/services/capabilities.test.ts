@@ -80,6 +80,12 @@ async function stateOf({ stores }: Contract.QueueBackend, id: string): Promise<s
   return (await stores.records.get(id)) ? 'yes' : 'with a store';
 }
 
+/** What has state of its own and keeps no numbers must be given a store that does. */
+function numbersOf({ stores }: Contract.QueueBackend): string {
+  if (!stores) return 'no';
+  return stores.metrics ? 'yes' : 'with a store';
+}
+
 describe('the capability table', () => {
   const table = readTable();
 
@@ -112,6 +118,7 @@ describe('the capability table', () => {
       };
       const [, second] = await backend.enqueue([message, message]);
       expect(cell('records, keys, workers')).toBe(await stateOf(backend, message.id));
+      expect(cell('numbers')?.split(',')[0]).toBe(numbersOf(backend));
       expect(cell('second copy of an id')?.includes('dropped')).toBe(second!.ok && second!.duplicate);
       await backend.close();
     },
