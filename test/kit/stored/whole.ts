@@ -25,6 +25,8 @@ export async function readAndRun(
     assert.equal(counts.acked, 7);
     assert.equal(counts['skipped-idempotent'], 1);
     await readAgain(backend);
+    const numbers = await backend.stores!.metrics!.read({ step: 'minute', from: 0, to: clock.now() });
+    assert.deepEqual(new Set(numbers.map(({ job }) => job)), new Set(['mail.send', 'card.charge']));
     assert.equal(
       (await tick(app, client)).length,
       2,

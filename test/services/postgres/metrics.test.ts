@@ -1,4 +1,4 @@
-/** Numbers in the tables that many workers write over all the time: nobody deadlocks, and nothing swells. */
+/** Numbers in a table that many workers write over all the time. */
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { MetricRow, MetricStore } from '../../../core/contract/metrics.ts';
@@ -49,21 +49,6 @@ it('many that write the same rows in different orders do not deadlock', async ()
   });
   await Promise.all(writers);
   expect(await deadlocks()).toBe(before);
-});
-
-it('rows that are written over hundreds of times take the room of a few', async () => {
-  const size = async () => {
-    const sql = `SELECT pg_relation_size('longshore.metrics') AS heap, pg_indexes_size('longshore.metrics') AS indexes`;
-    const [row] = await runSql<{ heap: string; indexes: string }>(database.url, sql);
-    return { heap: Number(row!.heap), indexes: Number(row!.indexes) };
-  };
-  await runSql(database.url, 'ALTER TABLE longshore.metrics SET (autovacuum_enabled = off)');
-  await numbers.write(rows(100, 0));
-  const before = await size();
-  for (let version = 1; version <= 300; version++) await numbers.write(rows(100, version));
-  const after = await size();
-  expect(after.heap).toBeLessThan(before.heap * 2);
-  expect(after.indexes).toBeLessThan(before.indexes * 2);
 });
 
 it('a row that says what it said before is not written again', async () => {

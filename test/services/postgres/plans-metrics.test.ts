@@ -91,6 +91,33 @@ const cases: Record<string, Case> = {
   'a purge': { rows: 2_000, pages: 8_000, run: () => numbers().purge('minute', 20 * minute) },
 };
 
+it('rows that are written over hundreds of times take the room of a few, also without VACUUM', async () => {
+  const own = postgres({ url: superuserUrl, schema: 'swelling' });
+  const size = async () => {
+    const sql = `SELECT pg_relation_size('swelling.metrics') AS heap, pg_indexes_size('swelling.metrics') AS indexes`;
+    const [row] = await runSql<{ heap: string; indexes: string }>(superuserUrl, sql);
+    return { heap: Number(row!.heap), indexes: Number(row!.indexes) };
+  };
+  const write = (version: number) =>
+    own.stores!.metrics!.write(
+      Array.from({ length: 100 }, (_, n) => ({
+        step: 'minute',
+        at: minute,
+        queue: 'mail',
+        job: `job${n}`,
+        source: 'worker1',
+        body: `${version}${'x'.repeat(500)}`,
+      })),
+    );
+  await write(0);
+  const before = await size();
+  for (let version = 1; version <= 300; version++) await write(version);
+  const after = await size();
+  expect(after.heap).toBeLessThan(before.heap * 3);
+  expect(after.indexes).toBeLessThan(before.indexes * 3);
+  await own.close();
+});
+
 describe.each([
   ['that nobody has statistics about', async () => {}],
   ['that have been analysed', () => runSql(superuserUrl, 'ANALYZE')],

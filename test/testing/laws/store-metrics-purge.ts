@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import type { MetricStep, MetricStore } from '../../../core/contract/metrics.ts';
+import type { MetricRow, MetricStep, MetricStore } from '../../../core/contract/metrics.ts';
+import { isAskedFor, metricKey } from '../../../core/kit/records/metric-rows.ts';
 import { day, hour, minute } from './kit.ts';
 import type { Law } from './law.ts';
 import { manyRows, minuteOf, numbersOf, reads, rowAt } from './store-metrics-kit.ts';
@@ -57,6 +58,56 @@ export function metricPurgeLaws(law: Law): void {
     const rest = await purgeAll(openings[0]!, 'minute', t.now() + 1);
     assert.equal(sum([...counts.flat(), ...rest]), 400);
     await reads(openings[0]!, {}, []);
+  });
+
+  law('whatever is written, read and purged in turn, it is as in a plain list', async (t) => {
+    const [numbers] = numbersOf(t);
+    const kept = new Map<string, MetricRow>();
+    let seed = 20_260_131;
+    const below = (most: number): number => {
+      seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
+      return Math.floor((seed / 2_147_483_648) * most);
+    };
+    const pick = <T>(items: readonly T[]): T => items[below(items.length)]!;
+    const today = t.now() - (t.now() % day);
+    // Around midnights near and far: a store may keep days, months or years apart.
+    const moments = [0, 1, 2, 49, 50, 51, 364, 999, 1_000].flatMap((days) =>
+      [-minute, 0, minute].map((ms) => today - days * day + ms),
+    );
+    for (let turn = 0; turn < 60; turn++) {
+      const step = pick(['minute', 'hour', 'day'] as const);
+      const written = Array.from({ length: below(40) }, () =>
+        rowAt(t, {
+          step: pick(['minute', 'hour', 'day'] as const),
+          at: pick(moments),
+          queue: pick(['a', 'b']),
+          job: pick(['x', 'y', '']),
+          source: pick(['', 'w']),
+          body: `${turn} ${below(1_000)}`,
+        }),
+      );
+      await numbers!.write(written);
+      for (const row of written) kept.set(metricKey(row), row);
+      if (turn % 5 === 4) {
+        const before = pick(moments);
+        const past = [...kept].filter(([, row]) => row.step === step && row.at < before);
+        assert.equal(sum(await purgeAll(numbers!, step, before)), past.length);
+        for (const [key] of past) kept.delete(key);
+      }
+      const asked = {
+        step,
+        from: pick(moments),
+        to: pick(moments),
+        ...(below(2) === 0 && { queue: pick(['a', 'b']) }),
+        ...(below(2) === 0 && { job: pick(['x', 'y', '']) }),
+      };
+      const inRange = [...kept.values()].filter(({ at }) => at >= asked.from && at < asked.to);
+      await reads(
+        numbers!,
+        asked,
+        inRange.filter((row) => row.step === step && isAskedFor(row, asked)),
+      );
+    }
   });
 
   law('a row that is written again after a purge is there, and is purged again', async (t) => {
