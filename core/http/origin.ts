@@ -1,5 +1,6 @@
 /** Where a request comes from, and what it is called in logs and traces. */
 
+import { readTraceparent } from '../base/traceparent.ts';
 import { Refusal } from './problem.ts';
 
 /** A browser says whether another site caused the request; programs say nothing. */
@@ -36,14 +37,8 @@ export function requestIdOf(request: Request, newId: () => string): string {
   return given !== null && sane.test(given) ? given : newId();
 }
 
-const traceparent =
-  /^(?<version>[0-9a-f]{2})-(?<trace>[0-9a-f]{32})-(?<parent>[0-9a-f]{16})-[0-9a-f]{2}(?<rest>-.*)?$/;
-
-/** W3C Trace Context §3.2: what does not fit is ignored, it fails no request. */
+/** What does not fit is ignored, it fails no request. */
 export function traceparentOf(request: Request): string | null {
   const text = request.headers.get('traceparent');
-  const { version, trace, parent, rest } = traceparent.exec(text ?? '')?.groups ?? {};
-  if (text === null || version === undefined || text.length > 256) return null;
-  if (version === 'ff' || (version === '00' && rest !== undefined)) return null;
-  return /[^0]/.test(trace!) && /[^0]/.test(parent!) ? text : null;
+  return text !== null && readTraceparent(text) ? text : null;
 }

@@ -9,6 +9,7 @@ import { isAbsolute } from 'node:path';
 import { defineJob, type HandlerContext, type Job } from '../app/job.ts';
 import { checkInteger } from '../base/checks.ts';
 import { config, PermanentError, shown } from '../base/errors.ts';
+import { readTraceparent } from '../base/traceparent.ts';
 import {
   type CommonOptions,
   checkKeptBytes,
@@ -144,7 +145,9 @@ async function run(payload: CommandPayload, ctx: HandlerContext, settings: Setti
   if (!(await isDirectory(cwd)))
     throw new PermanentError(`The working directory ${shown(cwd)} is not there.`);
   const crashed = ctx.previouslyCrashed ? { [crashName]: '1' } : {};
-  const env = { ...basicEnv, ...settings.env, ...payload.env, ...crashed };
+  const { traceparent } = ctx.context;
+  const trace = traceparent && readTraceparent(traceparent) ? { TRACEPARENT: traceparent } : {};
+  const env = { ...basicEnv, ...trace, ...settings.env, ...payload.env, ...crashed };
   let end: CommandEnd;
   try {
     const { args = [], stdin = null } = payload;

@@ -1,0 +1,41 @@
+/** Sends what was recorded before a function is frozen. */
+
+import { checkInteger } from '../base/checks.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { toError } from '../base/failure.ts';
+import { within } from '../base/within.ts';
+
+export interface FlushingOptions {
+  /** The longest that an invocation waits. @default 1_000 */
+  readonly withinMs?: number;
+  readonly testing?: { readonly clock?: Clock };
+}
+
+/**
+ * The same function, which ends when `flush` has ended, or after `withinMs`. What `flush` throws is one warning of the
+ * process and changes nothing: `flushing(worker, () => provider.forceFlush())`.
+ */
+export function flushing<Args extends unknown[], Result>(
+  handler: (...args: Args) => Promise<Result>,
+  flush: () => Promise<unknown>,
+  { withinMs = 1_000, testing: { clock = systemClock } = {} }: FlushingOptions = {},
+): (...args: Args) => Promise<Result> {
+  checkInteger('withinMs of flushing()', withinMs, 1);
+  let isTold = false;
+  const tell = (error: unknown): void => {
+    if (isTold) return;
+    isTold = true;
+    const message = `Telemetry was not flushed at the end of an invocation: ${toError(error).message}`;
+    process.emitWarning(message, { code: 'LONGSHORE_TELEMETRY' });
+  };
+  const late = (): never => {
+    throw new Error(`no end within ${withinMs} ms`);
+  };
+  return async (...args) => {
+    try {
+      return await handler(...args);
+    } finally {
+      await within(clock, withinMs, new Promise((resolve) => resolve(flush())), late).catch(tell);
+    }
+  };
+}
