@@ -10,7 +10,7 @@ import { mayBegin } from './verdict.ts';
 
 export type OwnContext = { -readonly [Name in keyof HandlerContext]: HandlerContext[Name] };
 
-/** Resolves with what the outermost layer returned: for an isolated job as an `Output`, like the isolate itself. */
+/** Called in a later turn than `execute`, which by then can end it. Resolves with what the outermost layer returned: for an isolated job as an `Output`, like the isolate itself. */
 export async function aroundHandler(
   it: Admitted,
   ctx: OwnContext,

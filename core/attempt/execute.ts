@@ -16,7 +16,6 @@ import { abortReason, type Run } from './run.ts';
 import { afterFailure, mayBegin, rejected, release } from './verdict.ts';
 
 const isolates = () => import('../sandbox/run-isolated.ts');
-const middleware = () => import('./around-handler.ts');
 
 /** Never throws or rejects. Settles when the handler ends or the run is ended from outside, whichever is first. */
 export function execute(it: Admitted): Maybe<Verdict> {
@@ -26,12 +25,8 @@ export function execute(it: Admitted): Maybe<Verdict> {
     const ctx = new AttemptContext(it);
     const isolation = insideIsolate() ? null : job.isolation;
     const returned =
-      app.middleware.attempt.length > 0 || (job.use.length > 0 && !isolation)
-        ? middleware().then(({ aroundHandler }) =>
-            aroundHandler(it, ctx, isolation !== null, () =>
-              isolation ? inIsolate(it, isolation, ctx) : job.run(it.payload, ctx),
-            ),
-          )
+      app.middleware.attempt.length > 0 || job.use.length > 0
+        ? inMiddleware(it, isolation, ctx)
         : isolation
           ? inIsolate(it, isolation, ctx)
           : runInContext(it, ctx);
@@ -77,6 +72,21 @@ function afterEnd(it: Admitted, error: unknown): Verdict {
     default:
       return afterFailure(it, error);
   }
+}
+
+let aroundHandler: typeof import('./around-handler.ts').aroundHandler | null = null;
+
+/** Loads the code once: an import() costs more than the attempt. A function of its own: the others pay for no closure. */
+async function inMiddleware(
+  it: Admitted,
+  isolation: Isolation | null,
+  ctx: AttemptContext,
+): Promise<unknown> {
+  const around = await (aroundHandler ?? import('./around-handler.ts').then((code) => code.aroundHandler));
+  aroundHandler = around;
+  return around(it, ctx, isolation !== null, () =>
+    isolation ? inIsolate(it, isolation, ctx) : it.job.run(it.payload, ctx),
+  );
 }
 
 async function inIsolate(it: Admitted, isolation: Isolation, ctx: HandlerContext): Promise<Output> {

@@ -78,9 +78,15 @@ export function enqueueEach(
 ): Promise<SendResult[]> {
   const work = () => sendSlices(client, call.count, prepareAt, tx);
   if (client.app.middleware.enqueue.length === 0) return context ? withContext(context, work) : work();
-  return import('./around-enqueue.ts').then(({ aroundEnqueue }) =>
-    aroundEnqueue(client, call, context ?? {}, work),
-  );
+  return hooked(client, call, context ?? {}, work);
+}
+
+let aroundEnqueue: typeof import('./around-enqueue.ts').aroundEnqueue | null = null;
+
+/** Loads the code once: an import() costs more than the rest. */
+async function hooked(...call: Parameters<NonNullable<typeof aroundEnqueue>>): Promise<SendResult[]> {
+  aroundEnqueue ??= (await import('./around-enqueue.ts')).aroundEnqueue;
+  return aroundEnqueue(...call);
 }
 
 async function sendSlices(

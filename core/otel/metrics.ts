@@ -8,6 +8,7 @@ const explicitBucketBoundaries = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.
 
 export interface Recorder {
   sent(operation: Operation, durationMs: number, errors: readonly (string | null)[]): void;
+  began(operation: Operation): void;
   processed(operation: Operation, durationMs: number, error: string | null): void;
 }
 
@@ -28,10 +29,11 @@ export function recorderOf(provider: MeterProvider = metrics.getMeterProvider())
       for (const [error, jobs] of Map.groupBy(errors, (one) => one))
         sent.add(jobs.length, withError(attributes, error));
     },
+    began(operation) {
+      consumed.add(1, attributesOf(operation));
+    },
     processed(operation, durationMs, error) {
-      const attributes = attributesOf(operation);
-      consumed.add(1, attributes);
-      processing.record(durationMs / 1000, withError(attributes, error));
+      processing.record(durationMs / 1000, withError(attributesOf(operation), error));
     },
   };
 }

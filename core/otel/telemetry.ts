@@ -43,6 +43,10 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
     throw config(`telemetry() expects attempts to be 'child' or 'linked', got ${shown(attempts)}.`);
   const tracer = tracerProvider.getTracer('longshore');
   let recorder: Recorder | undefined;
+  const record = (): Recorder => {
+    recorder ??= recorderOf(meterProvider);
+    return recorder;
+  };
 
   /** Runs `next` in a span. Whatever telemetry does, `next` runs once, and what it gives or throws is passed on. */
   async function within<T>(
@@ -75,10 +79,10 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
     attempt(ctx, next) {
       const operation: Operation = { type: 'process', queue: ctx.queue, job: ctx.job };
       const position = () => positionOfAttempt(ctx.context, attempts);
+      safely(() => record().began(operation));
       return within(operation, SpanKind.CONSUMER, position, next, (span, outcome, durationMs) => {
         const error = 'error' in outcome ? errorType(outcome.error) : null;
-        recorder ??= recorderOf(meterProvider);
-        recorder.processed(operation, durationMs, error);
+        record().processed(operation, durationMs, error);
         if (!span?.isRecording()) return;
         span.setAttribute('messaging.message.id', ctx.id);
         span.setAttribute('messaging.longshore.attempt', ctx.attempt);
@@ -96,8 +100,7 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
           'error' in outcome
             ? new Array<string>(count).fill(errorType(outcome.error))
             : results.map((one) => (one.ok ? null : errorType(one.error)));
-        recorder ??= recorderOf(meterProvider);
-        recorder.sent(operation, durationMs, errors);
+        record().sent(operation, durationMs, errors);
         if (!span?.isRecording()) return;
         if (count !== 1) span.setAttribute('messaging.batch.message_count', count);
         else if (results[0]?.ok) span.setAttribute('messaging.message.id', results[0].id);

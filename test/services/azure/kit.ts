@@ -2,7 +2,7 @@
 
 import { afterEach } from 'vitest';
 import * as z from 'zod';
-import type { App } from '../../../core/app/app.ts';
+import type { App, AppOptions } from '../../../core/app/app.ts';
 import type { HandlerContext } from '../../../core/app/job.ts';
 import type { Schedule } from '../../../core/app/schedule.ts';
 import type { LongshoreEvent } from '../../../core/base/events.ts';
@@ -63,6 +63,7 @@ export interface KitOptions extends Partial<Omit<AzureOptions, 'log'>> {
   /** For messages of other programs in the queue. */
   readonly rule?: (app: App, job: FunctionAppKit['job']) => Foreign;
   readonly newId?: () => string;
+  readonly use?: AppOptions['use'];
   readonly functionTimeoutMs?: number;
   readonly log?: AzureOptions['log'] | 'of the call';
   readonly payloads?: PayloadStore;
@@ -84,7 +85,16 @@ export function functionAppsHere(): (options?: KitOptions) => Promise<FunctionAp
 }
 
 export async function openFunctionApp(options: KitOptions = {}): Promise<FunctionAppKit> {
-  const { schedules, rule, newId, log = false, payloads, maxConcurrentCalls = 16, ...rest } = options;
+  const {
+    schedules,
+    rule,
+    newId,
+    use = [],
+    log = false,
+    payloads,
+    maxConcurrentCalls = 16,
+    ...rest
+  } = options;
   const clock = createVirtualClock();
   const server = await startServiceBus({ clock });
   for (const queue of ['mail', 'mail-failed'])
@@ -95,6 +105,7 @@ export async function openFunctionApp(options: KitOptions = {}): Promise<Functio
   const job = mailJob(ran, behaviour);
   const app = createApp({
     jobs: [job],
+    use,
     schedules: schedules?.(job) ?? [],
     signing: keyRing([{ kid: 'test', secret: new Uint8Array(32).fill(5) }]),
     clock,

@@ -4,6 +4,7 @@ import pg from 'pg';
 import * as z from 'zod';
 import type { Clock } from '../../../core/base/clock.ts';
 import {
+  type AppOptions,
   connect,
   createApp,
   defineJob,
@@ -26,6 +27,7 @@ export interface BenchOptions extends Omit<PostgresOptions, 'url' | 'pool' | 'sc
   readonly appClock?: Clock;
   /** Connections of the backend's pool. @default 10 */
   readonly connections?: number;
+  readonly use?: AppOptions['use'];
 }
 
 export async function createStage() {
@@ -51,13 +53,17 @@ export async function createStage() {
       return client;
     },
     /** An app with a schema of its own; `plain` is among its jobs. */
-    async bench(jobs: readonly Job[] = [], { connections = 10, appClock, ...options }: BenchOptions = {}) {
+    async bench(
+      jobs: readonly Job[] = [],
+      { connections = 10, appClock, use = [], ...options }: BenchOptions = {},
+    ) {
       const schema = await schemas.take();
       const pool = new pg.Pool({ connectionString: url, max: connections });
       const backend = postgres({ pool, schema, ...options });
       const events: LongshoreEvent[] = [];
       const app = createApp({
         jobs: [plain, ...jobs],
+        use,
         ...(appClock && { clock: appClock }),
         signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]),
         on: (event) => events.push(event),

@@ -54,6 +54,8 @@ describe('one trace', () => {
     expect(t.span('send orders').parentSpanContext).toMatchObject({ spanId: callerId, isRemote: true });
     const running = traceparentOf(t.span('process orders'));
     expect(inside).toEqual([running, running]);
+    const sent = traceparentOf(t.span('send orders'));
+    expect(t.events.find(({ type }) => type === 'job.started')).toMatchObject({ traceparent: sent });
     expect(server.seen).toHaveLength(1);
     expect(server.seen[0]!.headers.traceparent).toBe(traceparentOf(last));
     expect(server.seen[0]!.headers.tracestate).toBeUndefined();

@@ -39,7 +39,7 @@ describe.each([
   });
 });
 
-describe.skipIf(process.platform === 'win32')('a command', () => {
+describe('a command', () => {
   const printed = async (options: object, context?: object) => {
     const command = commandJob({ allow: ['/usr/bin/env'], ...options });
     const t = watch({}, { jobs: [command] });
