@@ -1,26 +1,17 @@
 /** The alerts, each at numbers where it fires and at numbers where it is silent, by promtool. */
 
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
-import { parse, stringify } from 'yaml';
+import { stringify } from 'yaml';
+import { filledIn, monitoring, readDashboard, readRules, rulesFile } from '../../kit/promql.ts';
 import { type AlertCase, alerts, type Series } from './alerts.ts';
 import { promtool } from './programs.ts';
 
-interface Rule {
-  readonly alert: string;
-  readonly expr: string;
-  readonly labels: { readonly severity: string };
-  readonly annotations: Readonly<Record<'summary' | 'description' | 'runbook_url', string>>;
-}
-
-const infra = resolve(import.meta.dirname, '../../../infra/monitoring');
-const rulesFile = join(infra, 'longshore.rules.yml');
-const { groups } = parse(readFileSync(rulesFile, 'utf8')) as { groups: { rules: Rule[] }[] };
-const rules = groups.flatMap((group) => group.rules);
+const rules = readRules();
 const folder = mkdtempSync(join(tmpdir(), 'longshore-rules-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -59,7 +50,7 @@ async function check(one: AlertCase, series: Series, expected: readonly object[]
 describe('the rules', () => {
   it('are ones that Prometheus takes, and so is the example of its config', async () => {
     expect(await run('check', 'rules', rulesFile)).toContain(`${rules.length} rules found`);
-    expect(await run('check', 'config', join(infra, 'prometheus.yml'))).toContain('SUCCESS');
+    expect(await run('check', 'config', join(monitoring, 'prometheus.yml'))).toContain('SUCCESS');
   });
 
   it('have a case each', () => {
@@ -78,5 +69,20 @@ describe('the rules', () => {
   );
   it.each(silences)('$alert is silent $when', async ({ one, series }) => {
     expect(await check(one, series, [])).toContain('SUCCESS');
+  });
+});
+
+describe('the dashboard', () => {
+  it('asks what Prometheus understands', async () => {
+    const asked = readDashboard().panels.flatMap(({ targets }) => targets.map(({ expr }) => filledIn(expr)));
+    const records = asked.map((expr, i) => ({ record: `asked:${i}`, expr }));
+    const file = join(folder, 'asked.yml');
+    writeFileSync(file, stringify({ groups: [{ name: 'asked', rules: records }] }));
+    expect(await run('check', 'rules', file)).toContain(`${asked.length} rules found`);
+    writeFileSync(
+      file,
+      stringify({ groups: [{ name: 'asked', rules: [{ record: 'x', expr: 'sum by (a' }] }] }),
+    );
+    await expect(run('check', 'rules', file)).rejects.toThrow(/FAILED/);
   });
 });

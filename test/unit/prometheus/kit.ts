@@ -1,6 +1,5 @@
 /** Metrics of a bench, and its text as values by name and labels. */
 
-import { onTestFinished } from 'vitest';
 import { type MetricsOptions, metrics } from '../../../local/prometheus/index.ts';
 import { type BenchOptions, bench } from '../core/kit.ts';
 
@@ -9,7 +8,6 @@ export function meteredBench(options: BenchOptions = {}, metricsOptions: Metrics
   const b = bench(options);
   if (!options.stores?.metrics) delete (b.client.stores as { metrics?: unknown }).metrics;
   const metered = metrics(b.client, metricsOptions);
-  onTestFinished(() => metered.close());
   return { ...b, metered, scrape: async () => valuesOf(await metered.text()) };
 }
 
