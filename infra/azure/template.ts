@@ -4,6 +4,7 @@
  */
 
 import type { SBQueue } from '@azure/arm-servicebus';
+import { alertParameters, alertResources } from './alerts.ts';
 import { ids, named, parameter, storageName } from './names.ts';
 import { rolesDeployment } from './roles.ts';
 import { storageResources } from './storage.ts';
@@ -95,6 +96,7 @@ export function template(queues: readonly string[]) {
         allowedValues: [512, 2048, 4096],
         metadata: { description: 'Memory of an instance.' },
       },
+      ...alertParameters,
       alwaysReady: {
         type: 'array',
         defaultValue: [],
@@ -186,6 +188,7 @@ export function template(queues: readonly string[]) {
         },
       },
       rolesDeployment,
+      ...alertResources(queues),
     ],
   };
 }

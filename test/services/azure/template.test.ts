@@ -51,6 +51,10 @@ const knownProperties = {
     ...['condition', 'conditionVersion', 'delegatedManagedIdentityResourceId', 'description'],
     ...['principalId', 'principalType', 'roleDefinitionId'],
   ],
+  'Microsoft.Insights/metricAlerts@2018-03-01': [
+    ...['actions', 'autoMitigate', 'criteria', 'description', 'enabled', 'evaluationFrequency', 'scopes'],
+    ...['severity', 'targetResourceRegion', 'targetResourceType', 'windowSize'],
+  ],
   'Microsoft.Resources/deployments@2022-09-01': [
     ...['debugSetting', 'expressionEvaluationOptions', 'mode', 'onErrorDeployment'],
     ...['parameters', 'parametersLink', 'template', 'templateLink'],
