@@ -1,4 +1,4 @@
-/** Alerts of Azure Monitor on the metrics that the platform has anyway. What each means: docs/azure.md. */
+/** Alerts of Azure Monitor on what the platform counts anyway. What each means: docs/azure.md. */
 
 import { ids, named, parameter } from './names.ts';
 
@@ -139,5 +139,41 @@ const alertResource = ({
   },
 });
 
+/** No metric has the names of functions, so this asks the log. host.json keeps requests out of its sampling. */
+const tickMissing = {
+  type: 'Microsoft.Insights/scheduledQueryRules',
+  apiVersion: '2021-08-01',
+  name: named('-tick-missing'),
+  location: parameter('location'),
+  dependsOn: [`[${ids.insights}]`],
+  properties: {
+    description: 'The timer of the schedules has stopped.',
+    severity: 1,
+    enabled: true,
+    scopes: [`[${ids.insights}]`],
+    evaluationFrequency: 'PT5M',
+    windowSize: 'PT10M', // one tick a minute; the log may be some minutes late
+    autoMitigate: true,
+    criteria: {
+      allOf: [
+        {
+          query: "requests | where name == 'longshore-schedule'",
+          timeAggregation: 'Count',
+          operator: 'LessThan',
+          threshold: 1,
+          failingPeriods: { numberOfEvaluationPeriods: 1, minFailingPeriodsToAlert: 1 },
+        },
+      ],
+    },
+    actions: {
+      actionGroups:
+        "[if(empty(parameters('actionGroupId')), createArray(), createArray(parameters('actionGroupId')))]",
+    },
+  },
+};
+
 /** @param queues of the app, each with another one for what has failed */
-export const alertResources = (queues: readonly string[]) => alerts(queues).map(alertResource);
+export const alertResources = (queues: readonly string[]) => [
+  ...alerts(queues).map(alertResource),
+  tickMissing,
+];

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { createExampleApp } from '../../../examples/app/app.ts';
 import { template } from '../../../infra/azure/template.ts';
 
+const read = (path: string): string => readFileSync(resolve(import.meta.dirname, '../../..', path), 'utf8');
 const { app } = createExampleApp({} as never);
 const made = template(app.queues);
 
@@ -132,6 +133,19 @@ describe('the alerts', () => {
     }
   });
 
+  it('go off when nobody calls the function of the schedules any more, which no sampling hides', () => {
+    const [rule] = resources.filter(({ type }) => type === 'Microsoft.Insights/scheduledQueryRules');
+    const [condition] = rule!.properties.criteria.allOf;
+    expect(condition).toMatchObject({ timeAggregation: 'Count', operator: 'LessThan', threshold: 1 });
+    const [, name] = /^requests \| where name == '([\w-]+)'$/.exec(
+      (condition as unknown as { query: string }).query,
+    )!;
+    expect(read('functions/azure/index.ts')).toContain(`functions.timer('${name}', {`);
+    const { samplingSettings } = JSON.parse(read('host.json')).logging.applicationInsights;
+    expect(samplingSettings.excludedTypes.split(';')).toContain('Request');
+    expect(read('docs/azure.md')).toContain('| `<name>-tick-missing` |');
+  });
+
   it('notify an action group where there is one, and need none', () => {
     expect(made.parameters.actionGroupId).toMatchObject({ type: 'string', defaultValue: '' });
     for (const { properties } of alerts) {
@@ -142,8 +156,9 @@ describe('the alerts', () => {
   });
 
   it('are explained one by one in the docs, with their parameters', () => {
-    const page = readFileSync(resolve(import.meta.dirname, '../../../docs/azure.md'), 'utf8');
-    const rows = [...page.matchAll(/^\| `<name>-([\w-]+)` \| .* \| `(\w+)` \((\d+)\) \| /gm)];
+    const rows = [
+      ...read('docs/azure.md').matchAll(/^\| `<name>-([\w-]+)` \| .* \| `(\w+)` \((\d+)\) \| /gm),
+    ];
     const expected = [...byName].map(([name, one]) => [
       name,
       /'(\w+)'/.exec(one.threshold)![1],

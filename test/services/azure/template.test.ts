@@ -55,6 +55,19 @@ const knownProperties = {
     ...['actions', 'autoMitigate', 'criteria', 'description', 'enabled', 'evaluationFrequency', 'scopes'],
     ...['severity', 'targetResourceRegion', 'targetResourceType', 'windowSize'],
   ],
+  'Microsoft.Insights/scheduledQueryRules@2021-08-01': [
+    ...[
+      'actions',
+      'autoMitigate',
+      'criteria',
+      'description',
+      'displayName',
+      'enabled',
+      'evaluationFrequency',
+    ],
+    ...['muteActionsDuration', 'overrideQueryTimeRange', 'scopes', 'severity', 'skipQueryValidation'],
+    ...['targetResourceTypes', 'windowSize'],
+  ],
   'Microsoft.Resources/deployments@2022-09-01': [
     ...['debugSetting', 'expressionEvaluationOptions', 'mode', 'onErrorDeployment'],
     ...['parameters', 'parametersLink', 'template', 'templateLink'],

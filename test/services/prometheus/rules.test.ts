@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { filledIn, monitoring, readDashboard, readRules, rulesFile } from '../../kit/promql.ts';
 import { type AlertCase, alerts, type Series } from './alerts.ts';
 import { promtool } from './programs.ts';
+import { filledIn, monitoring, readDashboard, readRules, rulesFile } from './promql.ts';
 
 const rules = readRules();
 const folder = mkdtempSync(join(tmpdir(), 'longshore-rules-'));

@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cli, root, secret, shopConfig } from '../../e2e/cli/kit.ts';
 import { projects } from '../../e2e/cli/spawned.ts';
-import { monitoring, readRules, rulesFile } from '../../kit/promql.ts';
 import { type OwnServer, ownServer, started } from '../../kit/servers/server.ts';
 import { until } from '../../kit/until.ts';
 import { prometheus } from './programs.ts';
+import { monitoring, readRules, rulesFile } from './promql.ts';
 
 const key = 'prometheus.0123456789abcdef0123456789';
 const project = projects();

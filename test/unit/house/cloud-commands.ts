@@ -22,6 +22,7 @@ export const cloudCommands: Readonly<Record<string, Command>> = {
   'az login': { flags: [] },
   'az group create': { flags: ['-n', '-l'], needs: ['-n', '-l'] },
   'az deployment group create': { flags: ['-g', '-f', '-p', '-n'], needs: ['-g', '-f'] },
+  'az monitor action-group create': { flags: ['-g', '-n', '--action'], needs: ['-g', '-n'] },
   'az servicebus queue create': {
     flags: [
       ...['-g', '--namespace-name', '-n', '--lock-duration', '--max-delivery-count'],

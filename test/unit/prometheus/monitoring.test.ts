@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { defineSchedule, PermanentError, tick } from '../../../core/index.ts';
-import { askedBy, filledIn, readDashboard, readRules } from '../../kit/promql.ts';
+import { askedBy, filledIn, readDashboard, readRules } from '../../services/prometheus/promql.ts';
 import { job } from '../core/kit.ts';
 import { meteredBench } from './kit.ts';
 

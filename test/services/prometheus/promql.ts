@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parse } from 'yaml';
 
-export const monitoring = resolve(import.meta.dirname, '../../infra/monitoring');
+export const monitoring = resolve(import.meta.dirname, '../../../infra/monitoring');
 
 export const rulesFile = resolve(monitoring, 'longshore.rules.yml');
 
