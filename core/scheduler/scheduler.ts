@@ -5,12 +5,7 @@ import type { Schedule } from '../app/schedule.ts';
 import { config } from '../base/errors.ts';
 import { backendError } from '../base/failure.ts';
 import type { Client } from '../enqueue/client.ts';
-
-/** Where a schedule stands, kept in the key store between ticks. */
-interface Cursor {
-  readonly at: number;
-  readonly lastId: string | null;
-}
+import { type Cursor, cursorKey, keptCursor } from './cursor.ts';
 
 /** One tick may be this late before `missed: 'skip'` leaves its moments out. */
 const graceMs = 90_000;
@@ -18,7 +13,6 @@ const graceMs = 90_000;
 const maxPerTick = 1000;
 /** A host that dies in a tick keeps the others out for so long. */
 const holdMs = 15_000;
-const keepCursorMs = 400 * 86_400_000; // longer than a year: a yearly schedule must find its cursor again
 
 /** Since when the lock of another host has kept this one out of a schedule. */
 const keptOut = new WeakMap<Schedule, number>();
@@ -45,7 +39,7 @@ async function tickOne(app: App, client: Client, schedule: Schedule, now: number
       `Schedule "${schedule.name}" expects records for its overlap: 'skip', and backend "${client.backend.name}" keeps none. Give it a store.`,
     );
   }
-  const key = `schedule:${schedule.name}`;
+  const key = cursorKey(schedule.name);
   const owner = app.newId();
   let heldUntil = app.clock.now() + holdMs;
   const claim = await keys.claim(key, owner, heldUntil);
@@ -82,7 +76,7 @@ async function tickOne(app: App, client: Client, schedule: Schedule, now: number
     if (ids.length < maxPerTick) cursor = { at: Math.max(cursor.at, now), lastId: cursor.lastId };
     keptOut.delete(schedule);
   } finally {
-    const keep = { value: JSON.stringify(cursor), keepUntil: app.clock.now() + keepCursorMs };
+    const keep = keptCursor(JSON.stringify(cursor), app.clock.now());
     kept = await keys.release(key, owner, keep);
   }
   if (kept && app.events.active)

@@ -10,6 +10,7 @@ export const dev = defineCommand({
   args: [{ name: '[queues...]', text: 'by default every queue that a job of the app names', parse: name }],
   flags: {
     concurrency: { ...workFlags.concurrency, fallback: 4 },
+    anyQueue: workFlags.anyQueue,
     schedules: workFlags.schedules,
     watch: { flags: '--no-watch', text: 'do not restart on change' },
     log: { ...workFlags.log, text: 'pretty, json or none; by default pretty, none with --json' },
@@ -23,7 +24,7 @@ export const dev = defineCommand({
       const code = await io.watched([...input.argv, '--no-watch']);
       return { data: {}, text: '', exit: code === 0 ? 0 : 1 };
     }
-    const { concurrency, schedules, log = json ? 'none' : 'pretty' } = flags;
-    return runWorker(input, { concurrency, schedules, log }, args);
+    const { concurrency, anyQueue, schedules, log = json ? 'none' : 'pretty' } = flags;
+    return runWorker(input, { concurrency, anyQueue, schedules, log }, args);
   },
 });

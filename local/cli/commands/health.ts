@@ -3,10 +3,17 @@ import { within } from '../../waiting.ts';
 import { duration, integer } from '../config/values.ts';
 import { defineCommand, type Input } from '../definition.ts';
 import { CliError, explain } from '../errors.ts';
-import { count, span } from '../output/ui.ts';
+import { span } from '../output/ui.ts';
+import {
+  type Answer,
+  deadLettersWithin,
+  queuesServed,
+  schedulesTicked,
+  workersSeen,
+} from './health-checks.ts';
 
 interface Check {
-  readonly name: 'keys' | 'backend' | 'settings' | 'age' | 'workers';
+  readonly name: 'keys' | 'backend' | 'settings' | 'age' | 'workers' | 'queues' | 'dead' | 'schedules';
   /** `null`: could not be asked. */
   readonly ok: boolean | null;
   readonly detail: string;
@@ -16,7 +23,7 @@ export const health = defineCommand({
   path: 'health',
   summary: 'check that jobs can be sent and are being run',
   about:
-    'A health check for a container or a monitor. A check that the backend cannot answer counts as neither good nor bad. The age ignores paused queues.',
+    'A health check for a container or a monitor. A check that the backend cannot answer counts as neither good nor bad. The age and the queues ignore what is paused. Every check that is bad says what to do.',
   flags: {
     maxAge: {
       flags: '--max-age <duration>',
@@ -27,9 +34,21 @@ export const health = defineCommand({
     },
     minWorkers: {
       flags: '--min-workers <n>',
-      text: 'unhealthy when fewer were seen within 30 seconds',
+      text: 'unhealthy when fewer were seen within 15 seconds; 0 where functions run the jobs',
       parse: integer(0),
       fallback: 1,
+    },
+    maxDead: {
+      flags: '--max-dead <n>',
+      text: 'unhealthy when there are more dead letters; by default any number is healthy',
+      parse: integer(0),
+    },
+    maxLate: {
+      flags: '--max-late <duration>',
+      text: 'unhealthy when a schedule was due so long ago and nobody has enqueued its job',
+      parse: duration(1),
+      fallback: 120_000,
+      fallbackText: '2m',
     },
     timeout: {
       flags: '--timeout <duration>',
@@ -42,7 +61,7 @@ export const health = defineCommand({
   examples: [
     'longshore health',
     'longshore health --max-age 2m --min-workers 2 --json',
-    'longshore health --min-workers 0',
+    'longshore health --min-workers 0 --max-dead 100',
   ],
   exits: { 0: 'healthy', 1: 'unhealthy, or it could not be found out' },
   async run(input) {
@@ -60,7 +79,12 @@ export const health = defineCommand({
         checks.push(await check('settings', () => inTime(settings(input))));
       }
       checks.push(await check('age', () => inTime(age(input, flags.maxAge))));
-      checks.push(await check('workers', () => inTime(seen(input, flags.minWorkers))));
+      checks.push(await check('workers', () => inTime(workersSeen(input, flags.minWorkers))));
+      if (flags.minWorkers > 0) checks.push(await check('queues', () => inTime(queuesServed(input))));
+      checks.push(await check('dead', () => inTime(deadLettersWithin(input, flags.maxDead))));
+      if (app.schedules.length > 0) {
+        checks.push(await check('schedules', () => inTime(schedulesTicked(input, flags.maxLate))));
+      }
     }
     const healthy = checks.every(({ ok }) => ok !== false);
     const lines = ui.table(checks, [
@@ -79,8 +103,6 @@ export const health = defineCommand({
     };
   },
 });
-
-type Answer = readonly [ok: boolean | null, detail: string];
 
 async function check(name: Check['name'], ask: () => Promise<Answer>): Promise<Check> {
   try {
@@ -118,13 +140,4 @@ async function age({ session }: Pick<Input, 'session'>, maxAgeMs: number): Promi
   const ok = oldest.oldestReadyMs <= maxAgeMs;
   const text = `the oldest ready job waits ${span(oldest.oldestReadyMs)} in ${oldest.queue}`;
   return [ok, ok ? text : `${text}, longer than ${span(maxAgeMs)}`];
-}
-
-const seenWithinMs = 30_000;
-
-async function seen({ session, io }: Pick<Input, 'session' | 'io'>, least: number): Promise<Answer> {
-  const { stores } = await session.client();
-  const found = (await stores.workers.list(io.clock.now() - seenWithinMs)).length;
-  const text = `${count(found, 'worker')} seen within ${span(seenWithinMs)}`;
-  return found >= least ? [true, text] : [false, `${text}, expected ${least}. Start one with longshore work`];
 }

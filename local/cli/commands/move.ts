@@ -1,5 +1,6 @@
 import type { QueueStats } from '../../../core/contract/admin.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
+import { healthyWithinMs } from '../../../core/kit/worker-state.ts';
 import { movable } from '../../move/contract.ts';
 import { exclusive, isSame } from '../../move/exclusive.ts';
 import { type Moved, move as moveBacklog } from '../../move/move.ts';
@@ -118,14 +119,12 @@ const statsOf = async ({ admin }: QueueBackend, queues: readonly string[]): Prom
 const sum = (all: readonly QueueStats[], of: (one: QueueStats) => number): number =>
   all.reduce((total, one) => total + of(one), 0);
 
-const aliveMs = 30_000;
-
 async function noteWorkers(
   { io, note }: Input,
   from: QueueBackend,
   queues: readonly string[],
 ): Promise<void> {
-  const seen = (await from.stores?.workers.list(io.clock.now() - aliveMs)) ?? [];
+  const seen = (await from.stores?.workers.list(io.clock.now() - healthyWithinMs)) ?? [];
   const workers = seen.filter((worker) => worker.queues.some((queue) => queues.includes(queue)));
   if (workers.length === 0) return;
   const who = workers.map(({ host, pid }) => `${host}:${pid}`).join(', ');

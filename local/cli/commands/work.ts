@@ -5,7 +5,7 @@ import { tick } from '../../../core/scheduler/tick.ts';
 import type { WorkerSummary } from '../../../core/worker/options.ts';
 import { logTo } from '../../log.ts';
 import type { LocalOptions } from '../../start.ts';
-import { nearest } from '../config/nearest.ts';
+import { hint } from '../config/nearest.ts';
 import { duration, integer, name, oneOf, size } from '../config/values.ts';
 import { defineCommand, type Input, type Result, type Values } from '../definition.ts';
 import { type ExitCode, usage } from '../errors.ts';
@@ -44,6 +44,7 @@ export const workFlags = {
     text: 'when the jobs of a dead worker go to another one (30s)',
     parse: duration(100),
   },
+  anyQueue: { flags: '--any-queue', text: 'also queues that no job of the app names' },
   schedules: { flags: '--no-schedules', text: 'enqueue nothing by schedule' },
   metricsPort: {
     flags: '--metrics-port <port>',
@@ -57,6 +58,16 @@ export const workFlags = {
   },
   log: logFlag,
 } as const;
+
+/** A worker of a queue that was mistyped would wait there for ever. */
+function checkKnown({ queues, accepts }: App, named: readonly string[]): void {
+  const known = [...new Set([...queues, ...accepts.keys()])];
+  const unknown = named.find((queue) => !known.includes(queue));
+  if (unknown === undefined) return;
+  throw usage(
+    `No job of the app names queue "${unknown}".${hint(unknown, known)} Add --any-queue if its jobs are enqueued there by name.`,
+  );
+}
 
 export const work = defineCommand({
   path: 'work',
@@ -89,10 +100,7 @@ export async function runWorker(
   const { io, session } = input;
   const { app } = await session.config();
   const queues = named.length > 0 ? [...new Set(named)] : app.queues;
-  for (const queue of queues) {
-    const near = app.queues.includes(queue) ? null : nearest(queue, app.queues);
-    if (near !== null) input.note(`Note: no job of the app names queue "${queue}". Did you mean "${near}"?`);
-  }
+  if (!flags.anyQueue) checkKnown(app, queues);
   if (flags.metricsHost !== undefined && flags.metricsPort === undefined)
     throw usage(
       'Expected --metrics-port beside --metrics-host, got none. Prometheus reads it: 9464, for example.',

@@ -1,14 +1,24 @@
 import type { WorkerBeat } from '../../../core/contract/store.ts';
+import { forgetWorkerMs, type WorkerHealth, workerStateOf } from '../../../core/kit/worker-state.ts';
 import { duration } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';
-import { type Column, megabytes, span } from '../output/ui.ts';
+import { type Column, count, megabytes, type Style, span, type Ui } from '../output/ui.ts';
 
-const columnsAt = (now: number): readonly Column<WorkerBeat>[] => [
-  { title: 'id', value: (row) => row.id },
-  { title: 'host', value: (row) => row.host },
-  { title: 'pid', align: 'right', value: (row) => String(row.pid) },
+const states: Readonly<Record<WorkerHealth, Style>> = { healthy: 'green', unhealthy: 'yellow', gone: 'red' };
+
+interface Row extends WorkerBeat {
+  readonly state: WorkerHealth;
+}
+
+/** Short enough for a line; JSON has the whole name. */
+const nameOf = ({ host, pid }: Row): string => `${host.split('.', 1)[0]}:${pid}`;
+
+const columnsAt = (now: number): readonly Column<Row>[] => [
+  { title: 'worker', value: nameOf },
+  { title: 'state', value: (row) => row.state, style: (row) => states[row.state] },
   { title: 'running', align: 'right', value: (row) => `${row.running}/${row.concurrency}` },
   { title: 'done', align: 'right', value: (row) => String(row.counts.acked) },
+  { title: 'failed', align: 'right', value: (row) => String(row.failed ?? '?') },
   { title: 'memory', align: 'right', value: (row) => megabytes(row.memoryBytes) },
   { title: 'up', align: 'right', value: (row) => span(now - row.startedAt) },
   { title: 'seen', align: 'right', value: (row) => `${span(now - row.seenAt)} ago` },
@@ -17,26 +27,88 @@ const columnsAt = (now: number): readonly Column<WorkerBeat>[] => [
 
 export const workers = defineCommand({
   path: 'workers',
-  summary: 'list the workers that were seen lately',
-  about: 'A worker writes a heartbeat every 5 seconds and takes itself off the list when it stops.',
+  summary: 'list the workers with what they run',
+  about: `A worker writes a heartbeat when it starts and every 5 seconds, and takes itself off the list when it stops. It is healthy when it was seen within 15 seconds, unhealthy within a minute, and gone after that; after 5 minutes it is forgotten. Functions of Lambda and Azure write none.`,
   flags: {
     since: {
       flags: '--since <duration>',
       text: 'seen within this time',
       parse: duration(1),
-      fallback: 60_000,
-      fallbackText: '1m',
+      fallback: forgetWorkerMs,
+      fallbackText: '5m',
     },
   },
-  examples: ['longshore workers', 'longshore workers --since 1d --json'],
+  examples: [
+    'longshore workers',
+    'longshore workers --json | jq \'.workers[] | select(.state != "healthy")\'',
+  ],
   async run({ flags, session, ui, io }) {
     const { stores } = await session.client();
     const now = io.clock.now();
-    const seen = await stores.workers.list(now - flags.since);
+    const beats = await stores.workers.list(now - flags.since);
+    const rows = beats.map((beat) => ({ ...beat, state: workerStateOf(beat.seenAt, now) }));
+    if (rows.length === 0) {
+      const text = `No worker was seen within ${span(flags.since)}.`;
+      return { data: { workers: [], totals: totalsOf([]) }, text };
+    }
+    const totals = totalsOf(rows);
     return {
-      data: { workers: seen },
-      text:
-        seen.length > 0 ? ui.table(seen, columnsAt(now)) : `No worker was seen within ${span(flags.since)}.`,
+      data: { workers: rows, totals },
+      text: [ui.table(rows, columnsAt(now)), ...runningLines(rows, ui, now), totalText(totals)].join('\n\n'),
     };
   },
 });
+
+type Totals = ReturnType<typeof totalsOf>;
+
+/** Of what is gone nothing runs any more. */
+function totalsOf(rows: readonly Row[]) {
+  const sum = (value: (row: Row) => number) => rows.reduce((all, row) => all + value(row), 0);
+  const of = (state: WorkerHealth) => sum((row) => (row.state === state ? 1 : 0));
+  const alive = (value: (row: Row) => number) => sum((row) => (row.state === 'gone' ? 0 : value(row)));
+  return {
+    healthy: of('healthy'),
+    unhealthy: of('unhealthy'),
+    gone: of('gone'),
+    running: alive((row) => row.running),
+    concurrency: alive((row) => row.concurrency),
+    done: sum((row) => row.counts.acked),
+    failed: sum((row) => row.failed ?? 0),
+    memoryBytes: alive((row) => row.memoryBytes),
+  };
+}
+
+function totalText({
+  healthy,
+  unhealthy,
+  gone,
+  running,
+  concurrency,
+  done,
+  failed,
+  memoryBytes,
+}: Totals): string {
+  const states = [
+    `${count(healthy + unhealthy + gone, 'worker')}: ${healthy} healthy`,
+    ...(unhealthy > 0 ? [`${unhealthy} unhealthy`] : []),
+    ...(gone > 0 ? [`${gone} gone`] : []),
+  ];
+  return `${states.join(', ')}. ${running} of ${concurrency} slots busy, ${done} done, ${failed} failed, ${megabytes(memoryBytes)}.`;
+}
+
+/** One table of all current jobs, longest first; a worker tells 20 of its own. */
+function runningLines(rows: readonly Row[], ui: Ui, now: number): string[] {
+  const jobs = rows
+    .filter(({ state }) => state !== 'gone')
+    .flatMap((row) => (row.jobs ?? []).map((job) => ({ ...job, worker: nameOf(row) })))
+    .sort((a, b) => a.startedAt - b.startedAt);
+  if (jobs.length === 0) return [];
+  return [
+    ui.table(jobs, [
+      { title: 'running for', align: 'right', value: ({ startedAt }) => span(now - startedAt) },
+      { title: 'job', value: ({ job }) => job },
+      { title: 'id', value: ({ id }) => id },
+      { title: 'worker', value: ({ worker }) => worker },
+    ]),
+  ];
+}

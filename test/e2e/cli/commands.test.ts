@@ -127,10 +127,22 @@ describe('work', () => {
     expect(code).toBe(1);
   });
 
-  it('asks back about a queue that nobody names', async () => {
-    const { stderr } = await cli(project(), ['work', 'mial', '--once', '--no-schedules']);
-    expect(stderr).toBe('Note: no job of the app names queue "mial". Did you mean "mail"?\n');
-  });
+  it.each(['work', 'dev'])(
+    'refuses to `%s` in a queue that no job names, unless it is meant',
+    async (command) => {
+      const cwd = project();
+      const { code, stdout, stderr } = await cli(cwd, [command, 'mail', 'mial', '--no-schedules']);
+      expect({ code, stdout, stderr }).toEqual({
+        code: 2,
+        stdout: '',
+        stderr:
+          'USAGE: No job of the app names queue "mial". Did you mean "mail"? Add --any-queue if its jobs are enqueued there by name.\n',
+      });
+      await cli(cwd, ['enqueue', 'greet', '{"name":"Ada"}', '--queue', 'vip']);
+      const argv = ['work', 'vip', '--any-queue', '--once', '--no-schedules'];
+      expect(await json(cwd, argv)).toMatchObject({ code: 0, data: { counts: { acked: 1 } } });
+    },
+  );
 
   it('enqueues what is owed first in a batch', async () => {
     const cwd = project({ 'longshore.config.ts': shopConfig.replace("cron: '0 * * * *'", 'everyMs: 1000') });
@@ -254,7 +266,8 @@ describe('health', () => {
       const checks = data!.checks as { name: string; ok: boolean }[];
       return { code, bad: checks.filter(({ ok }) => !ok).map(({ name }) => name) };
     };
-    expect(await bad()).toEqual({ code: 1, bad: ['workers'] });
+    expect(await bad()).toEqual({ code: 1, bad: ['workers', 'queues', 'schedules'] });
+    await cli(cwd, ['tick'], { clock });
     expect(await bad('--min-workers', '0')).toEqual({ code: 0, bad: [] });
     expect(await bad('--min-workers', '0', '--max-age', '1ms')).toEqual({ code: 1, bad: ['age'] });
   });

@@ -112,6 +112,30 @@ describe('what a worker tells', () => {
     expect(await t.backend.stores!.workers.list(0)).toEqual([]);
   });
 
+  it('writes its first heartbeat when it starts, and names what it runs, longest first', async () => {
+    const t = createBench();
+    const worker = t.start({ concurrency: 40 });
+    await t.pass(1);
+    const beat = async () => (await t.backend.stores!.workers.list(0))[0]!;
+    expect(await beat()).toMatchObject({ id: worker.id, running: 0, failed: 0, jobs: [] });
+    const [first] = await t.enqueue(1);
+    await t.pass(1_000);
+    const startedAt = t.running[0]!.ctx.deadlineAt - t.held.timeoutMs;
+    await t.enqueue(30);
+    await t.pass(6_000, 1_000);
+    const { running, jobs } = await beat();
+    expect(running).toBe(31);
+    expect(jobs).toHaveLength(20);
+    expect(jobs![0]).toEqual({ id: first, job: 'held', startedAt });
+    t.running.at(-1)!.fail(new Error('no'));
+    for (const one of [...t.running].slice(0, 29)) one.finish();
+    await t.pass(6_000, 1_000);
+    expect(await beat()).toMatchObject({ running: 1, failed: 1, counts: { acked: 29, requeued: 1 } });
+    for (const one of [...t.running]) one.finish();
+    await settle();
+    await worker.stop();
+  });
+
   it('stops with its counts', async () => {
     const t = createBench();
     await t.enqueue(3, 'quick');

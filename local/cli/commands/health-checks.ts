@@ -1,0 +1,70 @@
+/** What `longshore health` asks about those who run jobs. Each answer that is bad says what to do. */
+
+import { healthyWithinMs, workerStateOf } from '../../../core/kit/worker-state.ts';
+import { readCursor } from '../../../core/scheduler/cursor.ts';
+import type { Input } from '../definition.ts';
+import { count, span } from '../output/ui.ts';
+
+/** `null`: could not be asked. */
+export type Answer = readonly [ok: boolean | null, detail: string];
+type Asked = Pick<Input, 'session' | 'io'>;
+
+async function healthyWorkers({ session, io }: Asked) {
+  const { stores } = await session.client();
+  const now = io.clock.now();
+  const beats = await stores.workers.list(now - healthyWithinMs);
+  return beats.filter(({ seenAt }) => workerStateOf(seenAt, now) === 'healthy');
+}
+
+export async function workersSeen(asked: Asked, least: number): Promise<Answer> {
+  const found = (await healthyWorkers(asked)).length;
+  const text = `${count(found, 'worker')} seen within ${span(healthyWithinMs)}`;
+  return found >= least ? [true, text] : [false, `${text}, expected ${least}. Start one with longshore work`];
+}
+
+export async function queuesServed(asked: Asked): Promise<Answer> {
+  const { admin, name } = await asked.session.backend();
+  if (!admin) return [null, `${name} does not tell what waits`];
+  const waiting = (await admin.stats()).filter(({ ready, paused }) => ready > 0 && !paused);
+  const served = new Set((await healthyWorkers(asked)).flatMap(({ queues }) => queues));
+  const left = waiting.filter(({ queue }) => !served.has(queue)).map(({ queue }) => queue);
+  if (left.length === 0) return [true, 'every queue with waiting jobs has a worker'];
+  return [false, `no worker serves ${left.join(', ')}. Start one with longshore work ${left.join(' ')}`];
+}
+
+export async function deadLettersWithin({ session }: Asked, most: number | undefined): Promise<Answer> {
+  const { admin, name } = await session.backend();
+  if (!admin) return [null, `${name} does not tell how many dead letters there are`];
+  const stats = await admin.stats();
+  const sum = stats.reduce((all, { dead }) => all + dead, 0);
+  const text = count(sum, 'dead letter');
+  if (most === undefined || sum <= most) return [true, text];
+  const worst = stats.toSorted((a, b) => b.dead - a.dead)[0]!;
+  return [
+    false,
+    `${text}, at most ${most} expected, most of them in ${worst.queue}. See longshore dead list --queue ${worst.queue}`,
+  ];
+}
+
+export async function schedulesTicked({ session, io }: Asked, mostLateMs: number): Promise<Answer> {
+  const client = await session.client();
+  const { app, backend, stores } = client;
+  if (stores.records.keepsNothing) return [null, `${backend.name} does not tell when schedules were checked`];
+  const now = (await backend.now?.()) ?? io.clock.now();
+  const late: string[] = [];
+  for (const schedule of app.schedules) {
+    const cursor = await readCursor(client, schedule.name);
+    if (cursor === 'ticking') continue;
+    if (cursor === 'never') late.push(`${schedule.name} was never checked`);
+    else {
+      const overdueAt = await schedule.nextAfter(cursor.at);
+      const lateMs = overdueAt === null ? 0 : now - overdueAt;
+      if (lateMs > mostLateMs) late.push(`${schedule.name} is ${span(lateMs)} late`);
+    }
+  }
+  if (late.length === 0) return [true, 'every schedule is checked in time'];
+  return [
+    false,
+    `${late.join(', ')}. A worker checks schedules unless it runs with --no-schedules; without one run longshore tick every minute`,
+  ];
+}
