@@ -12,6 +12,8 @@ export interface Io {
   readonly isTTY: { readonly stdin: boolean; readonly stdout: boolean; readonly stderr: boolean };
   /** Width of the terminal; tables are only cut where there is one. */
   readonly columns: number;
+  /** Its height. */
+  readonly rows: number;
   readonly clock: Clock;
   /** Process signals at which a worker drains. */
   readonly signals: readonly NodeJS.Signals[];

@@ -34,7 +34,13 @@ export async function runProcess(entry: string): Promise<void> {
       stdout: process.stdout.isTTY === true,
       stderr: process.stderr.isTTY === true,
     },
-    columns: process.stdout.columns || 80,
+    // As it is now: a window may be made smaller while a picture is drawn in it.
+    get columns() {
+      return process.stdout.columns || 80;
+    },
+    get rows() {
+      return process.stdout.rows || 24;
+    },
     clock: systemClock,
     signals: ['SIGINT', 'SIGTERM'],
     hungUp: gone.signal,

@@ -1,5 +1,5 @@
 import type { QueueStats } from '../../../core/contract/admin.ts';
-import { name } from '../config/values.ts';
+import { duration, name } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';
 import { type Column, span } from '../output/ui.ts';
 
@@ -26,13 +26,32 @@ export const status = defineCommand({
   path: 'status',
   summary: 'show every queue with its counts',
   about:
-    'Lists every queue that a job of the app names, used or not. `oldest ready` shows how late the workers are.',
+    'Lists every queue that a job of the app names, used or not. `oldest ready` shows how late the workers are. With --watch it looks again and again until q or Ctrl-C: with rates per minute and the wait of 95 % of the jobs (p95) where numbers are kept, else with the change of `ready`. Without a terminal it prints a line for each queue, and with --json an object for each look.',
   args: [{ name: '[queues...]', text: 'only these', parse: name }],
-  examples: ['longshore status', "longshore status mail --json | jq '.queues[0].ready'"],
-  exits: { 3: 'a queue that was asked for is not there' },
-  async run({ args, session, ui }) {
+  flags: {
+    watch: { flags: '--watch', text: 'go on looking' },
+    every: {
+      flags: '--every <duration>',
+      text: 'how often to look with --watch',
+      parse: duration(200),
+      fallback: 2_000,
+      fallbackText: '2s',
+    },
+  },
+  examples: [
+    'longshore status',
+    'longshore status --watch',
+    "longshore status mail --json | jq '.queues[0].ready'",
+  ],
+  exits: { 0: 'done; with --watch ended by q or a signal', 3: 'a queue that was asked for is not there' },
+  async run(input) {
+    const { args, flags, session, ui } = input;
     const admin = await session.admin('tell the state of its queues');
     const names = await session.queues(args);
+    if (flags.watch) {
+      const { watchStatus } = await import('./status-watch.ts');
+      return watchStatus(input, names, flags.every);
+    }
     const queues = (await Promise.all(names.map((queue) => admin.stats(queue)))).flat();
     const { backend } = await session.client();
     return {

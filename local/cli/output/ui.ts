@@ -21,6 +21,7 @@ export function createUi(options: { colour: boolean; columns: number | null }) {
   const cutTo = (text: string, room: number): string =>
     text.length > room ? `${text.slice(0, Math.max(0, room - 1))}…` : text;
   return {
+    colour: options.colour,
     paint,
     /** Aligned columns under dim titles. On a terminal the last one is cut to what is left of a line. */
     table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {

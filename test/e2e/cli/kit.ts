@@ -103,6 +103,7 @@ export async function cli(cwd: string, argv: readonly string[], around: Surround
     stderr: stderr.stream,
     isTTY: { stdin: isTTY, stdout: isTTY, stderr: isTTY },
     columns: 100,
+    rows: 30,
     clock: systemClock,
     signals: [],
     hungUp: new AbortController().signal,

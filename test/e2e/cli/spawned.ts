@@ -55,7 +55,7 @@ export async function runCli(cwd: string, line: string, around: Around = {}): Pr
   const watchdog = setTimeout(() => child.kill('SIGKILL'), longestMs);
   const [code] = await once(child, 'close');
   clearTimeout(watchdog);
-  return { code, stdout, stderr, data: stdout.startsWith('{') ? JSON.parse(stdout) : null };
+  return { code, stdout, stderr, data: /^\{.*\n$/.test(stdout) ? JSON.parse(stdout) : null };
 }
 
 /** Makes projects that are removed after the tests of this file. */
