@@ -11,6 +11,7 @@ import type { App } from './app/app.ts';
 import { validate } from './app/schema.ts';
 import { admit, timely } from './attempt/admit.ts';
 import { announceEnd, announceStart } from './attempt/announce.ts';
+import { answered } from './attempt/answered.ts';
 import type {
   Admitted,
   Attempt,
@@ -66,7 +67,7 @@ function check(it: Admitted): Maybe<Verdict> {
     return unfit(it, error);
   }
   if (!(payload instanceof Promise)) return runValid(it, payload);
-  return payload.then(
+  return answered(it, 'The schema', payload, it.job.timeoutMs).then(
     (valid) => runValid(it, valid),
     (error) => unfit(it, error),
   );

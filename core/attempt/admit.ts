@@ -3,6 +3,7 @@
 import type { App } from '../app/app.ts';
 import { LongshoreError } from '../base/errors.ts';
 import { type Envelope, readEnvelope } from '../envelope/envelope.ts';
+import { answered } from './answered.ts';
 import type { Attempt, AttemptPorts, Step, Verdict } from './attempt.ts';
 import type { Run } from './run.ts';
 import { crashLoop, rejected, release, releaseDelayMs } from './verdict.ts';
@@ -75,7 +76,7 @@ export const timely = {
   run(it, next) {
     const { backend } = it.ports.client;
     const decide = (now: number) => untimely(it, now) ?? next();
-    return backend.now ? backend.now().then(decide) : decide(it.startedAt);
+    return backend.now ? answered(it, 'The queue', backend.now()).then(decide) : decide(it.startedAt);
   },
 } satisfies Step;
 

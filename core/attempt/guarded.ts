@@ -3,8 +3,9 @@
 import { toError } from '../base/failure.ts';
 import type { Envelope } from '../envelope/envelope.ts';
 import { isOneTooMany } from './admit.ts';
+import { answered } from './answered.ts';
 import type { Admitted, Attempt, End, Maybe, Step } from './attempt.ts';
-import { crashLoop, release, releaseDelayMs } from './verdict.ts';
+import { crashLoop, lostLease, release, releaseDelayMs } from './verdict.ts';
 
 /** A job that waits for its key asks again after so long, or as long again as it has waited. */
 const busyMs = { least: 1_000, usual: 5_000, most: 60_000 };
@@ -18,8 +19,10 @@ export const guarded = {
     const key = guardKey(it.job.name, it.envelope);
     // Until the run's end, not the lease's: a job that waited in a worker's buffer was renewed there.
     const { expiresAt } = run;
-    const claim = await keys.claim(key, run.lease.token, expiresAt).catch(toError);
-    if (claim instanceof Error) return release(releaseDelayMs, claim); // not run unguarded, and no attempt spent
+    const asked = keys.claim(key, run.lease.token, expiresAt);
+    const claim = await answered(it, 'The key store', asked).catch(toError);
+    // Not run unguarded, and no attempt spent.
+    if (claim instanceof Error) return lostLease(it) ?? release(releaseDelayMs, claim);
     if (claim.state === 'completed')
       return { verb: 'ack', outcome: 'skipped-idempotent', output: claim.value };
     if (claim.state === 'running') {
@@ -59,15 +62,16 @@ async function complete(
   if (stores.keys === backend.stores?.keys) {
     return next({ ...end, complete: { key, owner: lease.token, ...done } });
   }
+  const completed = () => answered(it, 'The key store', stores.keys.complete(key, lease.token, done));
   // A transaction comes first: when it does not commit, its writes are gone, and the key must not be done.
   if (tx) {
     const settled = await next(end);
-    if (settled) await stores.keys.complete(key, lease.token, done).catch(() => false);
+    if (settled) await completed().catch(() => false);
     return settled;
   }
   // Elsewhere the key comes first: a message that returns with its key done is skipped, while one that was acked with
   // its key open is not protected.
-  return (await stores.keys.complete(key, lease.token, done)) && next(end);
+  return (await completed()) && next(end);
 }
 
 /**
@@ -77,7 +81,8 @@ async function complete(
  */
 async function releaseFirst(it: Attempt, end: End, next: (end: End) => Maybe<boolean>): Promise<boolean> {
   const { key, lease } = it.run;
-  await it.ports.client.stores.keys.release(key!, lease.token).catch(() => false);
+  const released = it.ports.client.stores.keys.release(key!, lease.token);
+  await answered(it, 'The key store', released).catch(() => false);
   return next(end);
 }
 

@@ -1,6 +1,7 @@
 /** A payload that was too large for the queue: loaded before its check, and deleted when the job is done. */
 
 import { alreadyDone } from '../envelope/envelope.ts';
+import { answered } from './answered.ts';
 import type { Admitted, Step, Verdict } from './attempt.ts';
 import { unfit } from './verdict.ts';
 
@@ -13,7 +14,8 @@ export const offloaded = {
   async run(it, next) {
     const { loadPayload } = await load();
     try {
-      const payload = await loadPayload(it.ports.client.stores, it.envelope);
+      const loading = loadPayload(it.ports.client.stores, it.envelope);
+      const payload = await answered(it, 'The payload store', loading, it.job.timeoutMs);
       if (payload === alreadyDone) return { verb: 'ack', outcome: 'skipped-idempotent', output: null };
     } catch (error) {
       return unfit(it, error);
@@ -26,7 +28,8 @@ export const offloaded = {
     // Not before the record, which shows a late copy of the message that the job is done.
     if (settled && isOver(end.verdict)) {
       const { dropPayload } = await load();
-      await dropPayload(it.app, it.ports.client.stores, (it as Admitted).envelope);
+      const dropped = dropPayload(it.app, it.ports.client.stores, (it as Admitted).envelope);
+      await answered(it, 'The payload store', dropped).catch(() => {}); // as one that fails: its own rules remove it
     }
     return settled;
   },

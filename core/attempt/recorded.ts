@@ -5,6 +5,7 @@ import { errorText } from '../base/failure.ts';
 import { reportingFailures } from '../base/store-failures.ts';
 import type { RecordedJob, RecordWriter } from '../contract/store.ts';
 import type { Envelope } from '../envelope/envelope.ts';
+import { answered } from './answered.ts';
 import type { Attempt, End, Step } from './attempt.ts';
 import { rejected } from './verdict.ts';
 
@@ -21,7 +22,7 @@ export const recorded = {
     const job = jobOf(it.envelope);
     const start = { owner: run.lease.token, attempt: number, at: startedAt };
     const answer = await reportingFailures(app.events, 'recording a start', [job.id], () =>
-      writerOf(it)!.started(job, start),
+      answered(it, 'The record store', writerOf(it)!.started(job, start)),
     );
     run.recording = { begun: !answer?.cancelled, interrupted: answer?.interrupted === true };
     if (run.recording.begun) return next();
@@ -63,13 +64,17 @@ async function record(it: Attempt, { verdict, report }: End): Promise<void> {
   if (!run.recording?.begun && (reason === 'cancelled' || !isCounted)) return;
   const job = jobOf(it.envelope!);
   await reportingFailures(app.events, 'recording an end', [job.id], () =>
-    writerOf(it)!.settled(job, run.lease.token, {
-      report,
-      counted: isCounted,
-      runAt: verdict.verb === 'nack' ? report.endedAt + verdict.delayMs : null,
-      reason,
-      error: verdict.verb === 'abandon' ? errorText(report.error) : null,
-    }),
+    answered(
+      it,
+      'The record store',
+      writerOf(it)!.settled(job, run.lease.token, {
+        report,
+        counted: isCounted,
+        runAt: verdict.verb === 'nack' ? report.endedAt + verdict.delayMs : null,
+        reason,
+        error: verdict.verb === 'abandon' ? errorText(report.error) : null,
+      }),
+    ),
   );
 }
 

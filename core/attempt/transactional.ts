@@ -2,17 +2,23 @@
 
 import { noTransaction } from '../app/job.ts';
 import { LongshoreError } from '../base/errors.ts';
+import { answered } from './answered.ts';
 import type { Admitted, Attempt, Step, Verdict } from './attempt.ts';
 import { ackOf, afterFailure } from './verdict.ts';
 
 export const transactional = {
   for: ({ job }) => job?.transaction === true,
 
-  async run({ run, job, ports }, next) {
-    const { backend } = ports.client;
+  async run(it, next) {
+    const { run, job } = it;
+    const { backend } = it.ports.client;
     // A backend that cannot begin has failed like one that cannot settle: the lease runs out and the message comes back.
     if (!backend.begin) throw noTransaction(job, backend);
-    run.tx = await backend.begin();
+    const beginning = backend.begin();
+    run.tx = await answered(it, 'The database', beginning, job.timeoutMs).catch((error) => {
+      beginning.then((tx) => tx.rollback()).catch(() => {}); // one that comes too late must not stay open
+      throw error;
+    });
     const verdict = await next();
     if (verdict.verb !== 'ack') await run.tx.rollback();
     return verdict;

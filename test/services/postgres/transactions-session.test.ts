@@ -11,7 +11,11 @@ afterEach(() => stage.clear());
 afterAll(() => stage.drop());
 
 const advisoryLocks = async () =>
-  (await stage.rows(`SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted`)).length;
+  (
+    await stage.rows(
+      `SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+    )
+  ).length;
 
 /** What a handler sends, and whether it returns in the end. */
 interface Payload {

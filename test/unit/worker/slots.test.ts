@@ -1,6 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import { createBench, settle } from './kit.ts';
 
+it('a slot is free again when a key store never answers, though leases are renewed', async () => {
+  const t = createBench({ idempotencyKey: ({ n }) => (n === 0 ? 'k' : null) });
+  const { keys } = t.backend.stores!;
+  const stores = { ...t.backend.stores!, keys: { ...keys, claim: () => new Promise<never>(() => {}) } };
+  const backend = { ...t.backend, stores };
+  await t.enqueue(2);
+  const worker = t.start({ backend, concurrency: 1, leaseMs: 30_000 });
+  await t.pass(9_000, 1_000);
+  expect(t.running).toEqual([]);
+  await t.pass(2_000, 1_000);
+  expect(t.running.map(({ n }) => n)).toEqual([1]);
+  t.running[0]!.finish();
+  await worker.stop();
+});
+
 describe('slots of a worker', () => {
   it('runs as many jobs at once as it has slots, never more', async () => {
     const t = createBench();

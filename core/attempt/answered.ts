@@ -1,0 +1,20 @@
+import { LongshoreError } from '../base/errors.ts';
+import { within } from '../base/within.ts';
+import type { Attempt } from './attempt.ts';
+
+const longestMs = 30_000;
+/** For what is written when the lease is over as far as we know. */
+const leastMs = 1_000;
+
+/**
+ * What `who` gives. Rejects with `BACKEND` when that takes too long: a lease is renewed while its job waits, so without an end to
+ * the wait the slot would be held for ever.
+ * @param ms a third of the lease, unless the wait may be long by its nature
+ */
+export function answered<T>({ app, run }: Attempt, who: string, work: Promise<T>, ms?: number): Promise<T> {
+  const thirdMs = (run.expiresAt - app.clock.now()) / 3;
+  const patienceMs = ms ?? Math.ceil(Math.min(longestMs, Math.max(leastMs, thirdMs)));
+  return within(app.clock, patienceMs, work, () => {
+    throw new LongshoreError('BACKEND', `${who} gave no answer for ${patienceMs} ms.`);
+  });
+}
