@@ -2,6 +2,7 @@
 
 import type { Logger } from 'pino';
 import type { EventListener, LongshoreEvent } from '../core/base/events.ts';
+import { masked } from '../core/base/masked.ts';
 
 export function logTo(logger: Logger): EventListener {
   return (event) => {
@@ -60,33 +61,4 @@ function textOf(event: LongshoreEvent): string {
     default:
       return event.type.replace('.', ' ');
   }
-}
-
-const secretName =
-  /pass(word|wd|phrase)?$|pwd|secret|token|jwt|bearer|csrf|otp$|dsn$|(api|private|access)[-_]?key|connection[-_]?string|session[-_]?id|authorization|cookie|credential|^pin$|^cvv$/i;
-const deepest = 6;
-
-/** What JSON.stringify would print of it. */
-function jsonOf(value: object): unknown {
-  try {
-    return 'toJSON' in value && typeof value.toJSON === 'function' ? value.toJSON() : value;
-  } catch {
-    return '[unreadable]';
-  }
-}
-
-/** A copy in which every value under a secret-looking name reads `[masked]`. */
-export function masked(value: unknown, depth = 0): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  if (depth >= deepest) return '[deep]';
-  if (Array.isArray(value)) return value.map((item) => masked(item, depth + 1));
-  if (value instanceof Error) return value.message;
-  const own = jsonOf(value);
-  if (own !== value) return masked(own, depth + 1);
-  return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [
-      name,
-      secretName.test(name) ? '[masked]' : masked(member, depth + 1),
-    ]),
-  );
 }

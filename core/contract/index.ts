@@ -1,6 +1,7 @@
 /** All seams, for authors of backends and stores. */
 
 export type * from './admin.ts';
+export type * from './facts.ts';
 export type * from './metrics.ts';
 export type * from './outcome.ts';
 export type * from './queue.ts';

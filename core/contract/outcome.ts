@@ -21,9 +21,19 @@ export interface AttemptError {
   readonly stack?: string;
 }
 
+/** What a handler wrote with `ctx.log`. */
+export interface LogLine {
+  readonly at: number;
+  /** The message, then its fields as JSON, with `[masked]` under names that look like secrets. At most 500 characters. */
+  readonly text: string;
+}
+
+/** A store keeps a report as JSON and never looks inside; a member that is not known here stays. */
 export interface AttemptReport {
   /** 1 = first run of the job, over all copies of its message. */
   readonly attempt: number;
+  /** How many runs the job may have. */
+  readonly maxAttempts?: number;
   readonly startedAt: number;
   readonly endedAt: number;
   /** `interrupted` is written for an attempt whose worker vanished. */
@@ -31,6 +41,15 @@ export interface AttemptReport {
   readonly error: AttemptError | null;
   /** JSON text of what the handler returned; `null` when it returned nothing. */
   readonly output: string | null;
+  /**
+   * The worker's id; of a function its name. It is not known of an attempt whose worker vanished, unless the store was told of
+   * its start.
+   */
+  readonly worker?: string;
+  /** Where the worker ran: a host, a log stream of Lambda, an instance of a function app. */
+  readonly host?: string;
+  /** The last lines it wrote, at most 20. A record lists the last 20 of all its attempts. */
+  readonly log?: readonly LogLine[];
 }
 
 /** What `onError` and `onDeadLetter` of an app hear beside the error. */

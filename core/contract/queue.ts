@@ -23,6 +23,7 @@
 
 import type { LongshoreError } from '../base/errors.ts';
 import type { QueueAdmin } from './admin.ts';
+import type { MessageFacts } from './facts.ts';
 import type { AbandonReason, AttemptReport } from './outcome.ts';
 import type { Stores } from './store.ts';
 
@@ -42,6 +43,8 @@ export interface OutgoingMessage {
   readonly group: string | null;
   /** Whose job it is, for listings; the envelope's own `context` decides what the handler sees. */
   readonly tenantId: string | null;
+  /** Also for listings only. Absent where there is nothing to tell: such a job must not pay for it. */
+  readonly facts?: MessageFacts;
   /** May be ignored: nothing but speed and copies depends on it. Never stored. */
   readonly hints?: MessageHints;
 }
@@ -97,6 +100,8 @@ export interface Ack {
   readonly lease: JobLease;
   readonly report?: AttemptReport;
   readonly complete?: KeyCompletion;
+  /** The record keeps the body, for `RecordStore.payload`, though the job is done and needs it no more. */
+  readonly keepBody?: true;
 }
 
 export interface Nack {

@@ -3,6 +3,7 @@
  * Every write that belongs to a run names its owner (the lease's token), and a stale owner changes nothing.
  */
 
+import type { MessageFacts } from './facts.ts';
 import type { MetricStore } from './metrics.ts';
 import type { AbandonReason, AttemptReport, JobStatus, Outcome, Progress } from './outcome.ts';
 
@@ -12,12 +13,23 @@ export interface JobRecord {
   readonly job: string;
   /** The tenant in whose context it was enqueued. */
   readonly tenantId: string | null;
+  /** A label for people. */
+  readonly name: string | null;
+  readonly idempotencyKey: string | null;
+  /** Name of the schedule that enqueued it. */
+  readonly schedule: string | null;
+  /** Of the request that caused it. */
+  readonly requestId: string | null;
+  /** W3C Trace Context. */
+  readonly traceparent: string | null;
   readonly status: JobStatus;
   readonly priority: number;
   readonly createdAt: number;
   /** When it may run (again); for a finished job when it last could. */
   readonly runAt: number;
   readonly finishedAt: number | null;
+  /** `null` = not known, as before the first attempt where the queue itself keeps the record. */
+  readonly maxAttempts: number | null;
   /** The last ones, at most 30. */
   readonly attempts: readonly AttemptReport[];
   readonly progress: Progress | null;
@@ -52,17 +64,57 @@ export interface Retention {
   readonly deadMs: number;
 }
 
+/** All that is given must hold. Texts are compared as they are: case counts. */
 export interface RecordFilter {
   readonly queue?: string;
   readonly job?: string;
   readonly status?: JobStatus;
+  readonly tenantId?: string;
+  readonly idempotencyKey?: string;
+  readonly schedule?: string;
+  /** The id begins with it. */
+  readonly idPrefix?: string;
+  /** Created at this moment or later. */
+  readonly createdFrom?: number;
+  /** Created before this moment. */
+  readonly createdBefore?: number;
+  /** One of the listed attempts ran on this worker, or on this host. */
+  readonly worker?: string;
+  /** A piece of the record's `error`, or of the message of the error of a listed attempt. */
+  readonly error?: string;
+  /** @default 100 */
   readonly max?: number;
+}
+
+export interface RecordPage {
+  /** Newest first. */
+  readonly records: readonly JobRecord[];
+  /**
+   * Where the next page begins; `null` = there is nothing older. A page may have fewer records than `max`, even none, and go on: a call
+   * looks at some 10,000 records at most.
+   */
+  readonly next: string | null;
+}
+
+/** What a job was given. */
+export interface StoredPayload {
+  /** With `[masked]` under names that look like secrets; `null` where it is offloaded. */
+  readonly value: unknown;
+  /** The payload was too large for the queue: its key in the payload store, and its length. */
+  readonly offloaded: { readonly key: string; readonly bytes: number } | null;
 }
 
 export interface RecordStore {
   get(id: string): Promise<JobRecord | null>;
-  /** Newest first. */
+  /** The first page alone. */
   list(filter: RecordFilter): Promise<JobRecord[]>;
+  /**
+   * Pages by creation, newest first. Each job that is there all the time is on one page, whatever comes and goes meanwhile. `after` is the
+   * `next` of an earlier page with the same filter; throws `OPTION` for a text that is none.
+   */
+  page?(filter: RecordFilter & { readonly after?: string }): Promise<RecordPage>;
+  /** Of a job that has not ended, a dead letter, or a job with `keepPayload`. `null` = it is not known, or its payload is not kept. */
+  payload?(id: string): Promise<StoredPayload | null>;
   /** Only the run that holds the lease may report; `false` = it no longer does. */
   progress(id: string, token: string, progress: Progress): Promise<boolean>;
   /** Cancels a waiting job at once. A running one is marked; its worker sees the mark and aborts it. */
@@ -89,6 +141,10 @@ export interface RecordedJob {
   readonly priority: number;
   readonly createdAt: number;
   readonly runAt: number;
+  readonly maxAttempts?: number;
+  readonly facts?: MessageFacts;
+  /** Given when the record shall keep it, for `RecordStore.payload`. */
+  readonly body?: string;
 }
 
 export interface AttemptStart {
@@ -96,6 +152,9 @@ export interface AttemptStart {
   readonly owner: string;
   readonly attempt: number;
   readonly at: number;
+  /** As in `AttemptReport`. */
+  readonly worker?: string;
+  readonly host?: string;
 }
 
 export interface AttemptEnd {

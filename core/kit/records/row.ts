@@ -3,6 +3,7 @@
  * change is a function of the row as it is: what a stale owner says only adds the line of its own attempt.
  */
 
+import type { MessageFacts } from '../../contract/facts.ts';
 import type { AbandonReason, AttemptReport } from '../../contract/outcome.ts';
 import type {
   AttemptEnd,
@@ -12,8 +13,19 @@ import type {
   JobRecord,
   RecordedJob,
 } from '../../contract/store.ts';
+import { toldBy, withLastLines } from './facts.ts';
+import type { Listed } from './filter.ts';
 
-export interface RecordRow extends Omit<JobRecord, 'output'> {
+type Said = 'name' | 'idempotencyKey' | 'schedule' | 'requestId' | 'traceparent' | 'maxAttempts';
+
+/** Rows of earlier versions are without the optional members. */
+export interface RecordRow extends Omit<JobRecord, 'output' | Said> {
+  readonly maxAttempts?: number;
+  readonly facts?: MessageFacts;
+  /** Kept for people. */
+  readonly body?: string;
+  /** Who runs the attempt that runs. */
+  readonly by?: Pick<AttemptReport, 'worker' | 'host'> | null;
   /** Token of the lease that last moved it. */
   readonly owner: string | null;
   /** How many attempts have begun and were counted. */
@@ -39,7 +51,7 @@ const longestInQueueMs = 15 * 86_400_000;
 export const mostAttempts = 30;
 
 export function newRow(job: RecordedJob): RecordRow {
-  const { id, queue, job: name, tenantId, priority, createdAt, runAt } = job;
+  const { id, queue, job: name, tenantId, priority, createdAt, runAt, maxAttempts, facts, body } = job;
   return {
     id,
     queue,
@@ -60,6 +72,9 @@ export function newRow(job: RecordedJob): RecordRow {
     reason: null,
     error: null,
     guardedUntil: 0,
+    ...(maxAttempts !== undefined && { maxAttempts }),
+    ...(facts && { facts }),
+    ...(body !== undefined && { body }),
   };
 }
 
@@ -74,14 +89,15 @@ export function begin(row: RecordRow | null, job: RecordedJob, start: AttemptSta
   if (before.status === 'cancelled') return { row: null, answer: isCancelled };
   const mine = runs(before, start.owner);
   if (!mine && !isNewer(before, start)) return { row: null, answer: goesOn(before) };
-  const { owner, attempt, at } = start;
+  const { owner, attempt, at, worker, host } = start;
   if (before.cancelRequested) {
     const guardedUntil = at + longestInQueueMs;
     return { row: cancelled(mine ? before : taken(before, at), at, guardedUntil), answer: isCancelled };
   }
   if (mine) return { row: null, answer: goesOn(before) };
   const running = { status: 'processing', owner, attempt, startedAt: at, movedAt: at } as const;
-  const begun: RecordRow = { ...taken(before, at), ...running, ...reopened };
+  const by = worker === undefined ? null : { worker, ...(host !== undefined && { host }) };
+  const begun: RecordRow = { ...taken(before, at), ...running, ...reopened, by };
   return { row: begun, answer: goesOn(begun) };
 }
 
@@ -131,18 +147,25 @@ export function cancel(row: RecordRow, at: number): Change<CancelResult> {
   return { row: cancelled(row, at, Math.max(at, row.runAt) + longestInQueueMs), answer: 'cancelled' };
 }
 
+/** For `matches`. */
+export function listedOf(row: RecordRow): Listed {
+  const { idempotencyKey = null, schedule = null } = row.facts ?? {};
+  return { ...row, idempotencyKey, schedule };
+}
+
 /** The run of this owner goes on, as far as the record knows. */
 export const runs = (row: RecordRow, owner: string): boolean =>
   row.status === 'processing' && row.owner === owner;
 
 export function recordOf(row: RecordRow): JobRecord {
   const { id, queue, job, tenantId, status, priority, createdAt, runAt, finishedAt, attempts } = row;
-  const { progress, reason, error } = row;
+  const { progress, reason, error, maxAttempts = null } = row;
   const last = attempts.findLast(({ outcome }) => outcome === 'acked' || outcome === 'skipped-idempotent');
   const text = status === 'completed' ? last?.output : null;
   const output: unknown = text == null ? null : JSON.parse(text);
   const facts = { id, queue, job, tenantId, status, priority, createdAt, runAt, finishedAt };
-  return { ...facts, attempts, progress, output, reason, error };
+  const told = toldBy(row.facts, attempts);
+  return { ...facts, ...told, maxAttempts: maxAttempts ?? told.maxAttempts, progress, output, reason, error };
 }
 
 /**
@@ -163,7 +186,7 @@ export function lostAttempt(attempt: number): Omit<AttemptReport, 'startedAt' | 
 function taken(row: RecordRow, at: number): RecordRow {
   if (row.status !== 'processing') return row;
   const startedAt = row.startedAt!;
-  const lost = { ...lostAttempt(row.attempt), startedAt, endedAt: Math.max(at, startedAt) };
+  const lost = { ...lostAttempt(row.attempt), startedAt, endedAt: Math.max(at, startedAt), ...row.by };
   return { ...row, runAt: lost.endedAt, attempts: withLine(row.attempts, lost) };
 }
 
@@ -184,7 +207,7 @@ function withLine(lines: readonly AttemptReport[], line: AttemptReport): readonl
   if (known && (known.outcome !== 'interrupted' || line.outcome === 'interrupted')) return lines;
   const others = lines.filter((other) => other !== known);
   const sorted = [...others, line].sort((a, b) => a.startedAt - b.startedAt || a.attempt - b.attempt);
-  return sorted.slice(-mostAttempts);
+  return withLastLines(sorted.slice(-mostAttempts));
 }
 
 /** @param reason why it was abandoned; `null` = it was not */

@@ -2,8 +2,9 @@
 
 import type { Clock } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
-import type { RecordFilter, RecordStore, RecordWriter, Retention } from '../../contract/store.ts';
+import type { RecordFilter, RecordPage, RecordStore, Retention } from '../../contract/store.ts';
 import { forEach } from '../parallel.ts';
+import { payloadOf } from './payload.ts';
 import { begin, type Change, cancel, end, newRow, type RecordRow, recordOf, retried, runs } from './row.ts';
 
 export interface Versioned {
@@ -20,6 +21,14 @@ export interface Past {
   readonly dead: number;
 }
 
+export type RecordQuery = Omit<RecordFilter, 'max'> & { readonly after?: string };
+
+export interface RowPage {
+  readonly rows: readonly RecordRow[];
+  /** As in `RecordPage`. */
+  readonly next: string | null;
+}
+
 export interface RecordTable {
   /** Adds rows. A row whose id is known stays as it is. */
   add(rows: readonly RecordRow[]): Promise<void>;
@@ -27,8 +36,8 @@ export interface RecordTable {
   read(ids: readonly string[]): Promise<Versioned[]>;
   /** Writes over the version that was read, `null` = there is none yet. `false`: another writer was first, nothing changed. */
   write(row: RecordRow, over: string | null): Promise<boolean>;
-  /** By `createdAt`, newest first; without those that are past their time. */
-  list(filter: RecordFilter, max: number, past: Past): Promise<RecordRow[]>;
+  /** By `createdAt`, newest first; without those that are past their time. See `RecordStore.page`. */
+  page(query: RecordQuery, max: number, past: Past): Promise<RowPage>;
   /** Removes rows past their time that are not guarded at `now`, and keys past theirs; returns how many. Bounded. */
   purge(past: Past, now: number): Promise<number>;
   /** It forgets by itself what is past the store's own retention. */
@@ -53,7 +62,7 @@ export const isShown = ({ status, finishedAt }: RecordRow, { ended, dead }: Past
 export function recordStore(
   table: RecordTable,
   settings: { readonly clock: Clock; readonly retention: Partial<Retention> | undefined },
-): RecordStore & { readonly writer: RecordWriter } {
+): Required<Pick<RecordStore, 'page' | 'payload' | 'writer'>> & RecordStore {
   const { clock } = settings;
   const retention = { ...defaultRetention, ...settings.retention };
   const past = ({ completedMs, deadMs }: Retention): Past => {
@@ -74,13 +83,23 @@ export function recordStore(
     );
   }
 
+  async function page({ max = 100, ...query }: RecordFilter & RecordQuery): Promise<RecordPage> {
+    const { rows, next } = await table.page(query, max, past(retention));
+    return { records: rows.map(recordOf), next };
+  }
+
   return {
     async get(id) {
       const [found] = await table.read([id]);
       return found && isShown(found.row, past(retention)) ? recordOf(found.row) : null;
     },
-    async list({ max = 100, ...filter }) {
-      return (await table.list(filter, max, past(retention))).map(recordOf);
+    async list(filter) {
+      return [...(await page(filter)).records];
+    },
+    page,
+    async payload(id) {
+      const [found] = await table.read([id]);
+      return found && isShown(found.row, past(retention)) ? payloadOf(found.row.body) : null;
     },
     progress: (id, token, progress) =>
       update(id, (row) =>

@@ -52,7 +52,7 @@ export function dynamoRecords(dynamo: Dynamo, retention: Retention): RecordTable
     add: (rows) => dynamo.call('recording', (api) => forEach(rows, (row) => api.write(itemOf(row), null))),
     write: (row, over) => dynamo.call('recording', (api) => api.write(itemOf(row), over)),
 
-    async list({ queue, job, status }, max, past) {
+    async page({ queue, job, status }, max, past) {
       const partitions = (status === undefined ? statuses : [status]).flatMap(partitionsOf);
       const found = await dynamo.call('listing', (api) =>
         Promise.all(
@@ -74,9 +74,10 @@ export function dynamoRecords(dynamo: Dynamo, retention: Retention): RecordTable
         .map(({ pk }) => (pk as string).slice(pkOf('').length));
       // A job that changes its status meanwhile may be in two partitions, or still in the one it has left.
       const rows = (await read([...new Set(ids)].slice(0, max))).map(({ row }) => row);
-      return rows
+      const kept = rows
         .filter((row) => status === undefined || row.status === status)
         .sort((a, b) => (sortKeyOf(a.createdAt, a.id) < sortKeyOf(b.createdAt, b.id) ? 1 : -1));
+      return { rows: kept, next: null };
     },
 
     // DynamoDB itself removes keys, and what is past the store's own retention.

@@ -114,7 +114,7 @@ export function tableRecords(table: Table): RecordTable {
       return commit(partition, [{ update: job, over: etag }, ...relisted, ...replaced(before.past, past)]);
     },
 
-    async list({ queue, job, status }, max, past) {
+    async page({ queue, job, status }, max, past) {
       const equal = { ...(queue === undefined ? {} : { queue }), ...(job === undefined ? {} : { job }) };
       const ranges = (status === undefined ? statuses : [status]).flatMap((each) =>
         jobPartitions.map((partition) => ({ partition, status: each })),
@@ -135,9 +135,10 @@ export function tableRecords(table: Table): RecordTable {
         .slice(0, max);
       const rows = new Map((await read(ids)).map(({ row }) => [row.id, row]));
       // A job that changes its status meanwhile may be listed twice, or still under the status it has left.
-      return ids
+      const kept = ids
         .flatMap((id) => rows.get(id) ?? [])
         .filter((row) => status === undefined || row.status === status);
+      return { rows: kept, next: null };
     },
 
     async purge(past, now) {

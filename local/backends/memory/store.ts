@@ -2,6 +2,8 @@
 
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import type { Retention, Stores } from '../../../core/contract/store.ts';
+import { cursorOf, matches, positionIn } from '../../../core/kit/records/filter.ts';
+import { listedOf } from '../../../core/kit/records/row.ts';
 import { isShown, type RecordTable, recordStore, type Versioned } from '../../../core/kit/records/store.ts';
 import { memoryMetrics } from './metrics.ts';
 import { type MemoryKeys, memoryKeys, memoryWorkers } from './stores.ts';
@@ -23,34 +25,35 @@ export function memoryStore({ clock = systemClock, retention }: MemoryStoreOptio
 }
 
 function memoryTable(keys: MemoryKeys): RecordTable {
-  const rows = new Map<string, Versioned>();
+  /** `seq`: of equal age, the later one is the newer. */
+  const rows = new Map<string, Versioned & { readonly seq: number }>();
   let writes = 0;
+  let added = 0;
   const next = (): string => String(++writes);
   return {
     async add(fresh) {
-      for (const row of fresh) if (!rows.has(row.id)) rows.set(row.id, { row, version: next() });
+      for (const row of fresh)
+        if (!rows.has(row.id)) rows.set(row.id, { row, version: next(), seq: ++added });
     },
     async read(ids) {
       return ids.flatMap((id) => rows.get(id) ?? []);
     },
     async write(row, over) {
       if ((rows.get(row.id)?.version ?? null) !== over) return false;
-      rows.set(row.id, { row, version: next() });
+      rows.set(row.id, { row, version: next(), seq: rows.get(row.id)?.seq ?? ++added });
       return true;
     },
-    async list({ queue, job, status }, max, past) {
-      return [...rows.values()]
-        .map(({ row }) => row)
-        .filter(
-          (row) =>
-            (queue === undefined || row.queue === queue) &&
-            (job === undefined || row.job === job) &&
-            (status === undefined || row.status === status) &&
-            isShown(row, past),
-        )
-        .reverse() // of equal age, the later one is the newer
-        .sort((a, b) => b.createdAt - a.createdAt)
-        .slice(0, max);
+    async page({ after, ...filter }, max, past) {
+      const [before, beforeSeq] = after === undefined ? [Infinity, 0] : positionIn(after, 'number', 'number');
+      const found = [...rows.values()]
+        .filter(({ row, seq }) => row.createdAt < before || (row.createdAt === before && seq < beforeSeq))
+        .filter(({ row }) => isShown(row, past) && matches(listedOf(row), filter))
+        .sort((a, b) => b.row.createdAt - a.row.createdAt || b.seq - a.seq);
+      const last = found.length > max ? found[max - 1]! : null;
+      return {
+        rows: found.slice(0, max).map(({ row }) => row),
+        next: last && cursorOf(last.row.createdAt, last.seq),
+      };
     },
     async purge(past, now) {
       let count = keys.purgeEnded();

@@ -74,7 +74,7 @@ function postgresTable({ db, at }: Pick<PostgresState, 'db' | 'at'>): RecordTabl
       const written = over === null ? add([row]) : db.query('recording', replace, [...valuesOf(row), over]);
       return (await written).length === 1;
     },
-    async list({ queue, job, status }, max, { dead, ended }) {
+    async page({ queue, job, status }, max, { dead, ended }) {
       const values: unknown[] = [max, dead, ended];
       const where = [
         `(finished_at IS NULL OR finished_at > CASE WHEN ${isDead} THEN $2::bigint ELSE $3::bigint END)`,
@@ -83,7 +83,10 @@ function postgresTable({ db, at }: Pick<PostgresState, 'db' | 'at'>): RecordTabl
       if (job !== undefined) where.push(`job = $${values.push(job)}`);
       if (status !== undefined) where.push(`status = $${values.push(status)}`);
       const sql = `SELECT "row" FROM ${s}.records WHERE ${where.join(' AND ')} ORDER BY created_at DESC, seq DESC LIMIT $1`;
-      return (await db.query('listing', sql, values)).map(([row]) => JSON.parse(row as string) as RecordRow);
+      const rows = (await db.query('listing', sql, values)).map(
+        ([row]) => JSON.parse(row as string) as RecordRow,
+      );
+      return { rows, next: null };
     },
     async purge({ dead, ended }, now) {
       const past = `finished_at <= $4 AND guarded_until <= $1

@@ -2,6 +2,7 @@
 
 import type { AttemptReport } from '../../../core/contract/outcome.ts';
 import type { JobRecord } from '../../../core/contract/store.ts';
+import { toldBy } from '../../../core/kit/records/facts.ts';
 import { mostAttempts } from '../../../core/kit/records/row.ts';
 
 /** A job that has not ended waits or is leased. The numbers are stored. */
@@ -37,18 +38,22 @@ export function reportsIn(lines: string | null): AttemptReport[] {
     .map((line) => JSON.parse(line) as AttemptReport);
 }
 
+type Told = keyof ReturnType<typeof toldBy>;
+
 /** A record whose JSON has not been parsed. */
-export interface StoredRecord extends Omit<JobRecord, 'attempts' | 'progress' | 'output'> {
+export interface StoredRecord extends Omit<JobRecord, Told | 'progress' | 'output'> {
   readonly progress: string | null;
   readonly reports: string | null;
+  /** A message's facts. */
+  readonly facts?: string | null;
 }
 
-export function recordOf({ reports, progress, reason, error, ...facts }: StoredRecord): JobRecord {
+export function recordOf({ reports, progress, reason, error, facts, ...rest }: StoredRecord): JobRecord {
   const attempts = reportsIn(reports);
-  const output = facts.status === 'completed' ? attempts.at(-1)?.output : null;
+  const output = rest.status === 'completed' ? attempts.at(-1)?.output : null;
   return {
-    ...facts,
-    attempts,
+    ...rest,
+    ...toldBy(facts, attempts),
     progress: progress == null ? null : JSON.parse(progress),
     output: output == null ? null : JSON.parse(output),
     reason,

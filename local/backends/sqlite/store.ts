@@ -75,7 +75,7 @@ function sqliteTable(db: Database, keys: SqliteKeys): RecordTable {
       const write = () => (over === null ? add.run(...values) : replace.run(...values, over));
       return db.run('recording', write).changes === 1;
     },
-    async list({ queue, job, status }, max, past) {
+    async page({ queue, job, status }, max, past) {
       const where = [`(finished_at IS NULL OR finished_at > iif(${dead}, ?, ?))`];
       const values: (string | number)[] = [past.dead, past.ended];
       if (queue !== undefined) where.push('queue = ?') && values.push(queue);
@@ -83,7 +83,7 @@ function sqliteTable(db: Database, keys: SqliteKeys): RecordTable {
       if (status !== undefined) where.push('status = ?') && values.push(status);
       const sql = `SELECT row FROM records WHERE ${where.join(' AND ')} ORDER BY created_at DESC, seq DESC LIMIT ?`;
       const found = db.run('listing', () => db.prepare(sql).all(...values, max));
-      return found.map(({ row }) => rowOf(row));
+      return { rows: found.map(({ row }) => rowOf(row)), next: null };
     },
     async purge(past, now) {
       const latest = Math.max(past.dead, past.ended); // for the index

@@ -1,7 +1,7 @@
 /** One event as one line for people; `null` for what they need not see. */
 
 import type { LongshoreEvent } from '../../../core/base/events.ts';
-import { masked } from '../../log.ts';
+import { masked } from '../../../core/base/masked.ts';
 import { count, plain, type Style, span, type Ui } from './ui.ts';
 
 export type EventLine = readonly [sign: string, style: Style, what: string, detail: string];

@@ -40,8 +40,8 @@ async function vanish(t: RecordingBench): Promise<void> {
   const { token: owner, attempt } = (await t.take(1_000)).lease;
   const at = t.clock.now();
   // What a worker tells before its handler takes the process down.
-  const facts = await t.client.status('id-1');
-  if (facts) await t.stores.records.writer!.started(facts, { owner, attempt, at });
+  const record = await t.client.status('id-1');
+  if (record) await t.stores.records.writer!.started({ ...record, maxAttempts: 4 }, { owner, attempt, at });
   t.clock.advance(1_000);
 }
 

@@ -2,11 +2,12 @@ import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { masked } from '../../../core/base/masked.ts';
 import { connect, createApp, defineJob, keyRing, startWorker } from '../../../core/index.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { eventLine } from '../../../local/cli/output/lines.ts';
 import { createUi } from '../../../local/cli/output/ui.ts';
-import { logTo, masked } from '../../../local/log.ts';
+import { logTo } from '../../../local/log.ts';
 
 const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 

@@ -1,0 +1,29 @@
+/** Hides what looks like a secret, for logs and for what people are shown of a job. */
+
+const secretName =
+  /pass(word|wd|phrase)?$|pwd|secret|token|jwt|bearer|csrf|otp$|dsn$|(api|private|access)[-_]?key|connection[-_]?string|session[-_]?id|authorization|cookie|credential|^pin$|^cvv$/i;
+
+/** What JSON.stringify would print of it. */
+function jsonOf(value: object): unknown {
+  try {
+    return 'toJSON' in value && typeof value.toJSON === 'function' ? value.toJSON() : value;
+  } catch {
+    return '[unreadable]';
+  }
+}
+
+/** A copy in which every value under a secret-looking name reads `[masked]`, and what is nested deeper than `levels` reads `[deep]`. */
+export function masked(value: unknown, levels = 6): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (levels === 0) return '[deep]';
+  if (Array.isArray(value)) return value.map((item) => masked(item, levels - 1));
+  if (value instanceof Error) return value.message;
+  const own = jsonOf(value);
+  if (own !== value) return masked(own, levels - 1);
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [
+      name,
+      secretName.test(name) ? '[masked]' : masked(member, levels - 1),
+    ]),
+  );
+}

@@ -1,0 +1,46 @@
+/** From what stores keep of a job to what its record tells. */
+
+import type { MessageFacts } from '../../contract/facts.ts';
+import type { AttemptReport } from '../../contract/outcome.ts';
+import type { JobRecord } from '../../contract/store.ts';
+
+/** A record lists so many of the last lines that a job's handler has logged. */
+export const mostLines = 20;
+
+type Told = Pick<
+  JobRecord,
+  'name' | 'idempotencyKey' | 'schedule' | 'requestId' | 'traceparent' | 'maxAttempts' | 'attempts'
+>;
+
+/**
+ * What facts and reports tell.
+ *
+ * @param facts as they were sent, or as JSON
+ * @param reports the last `mostAttempts`, in order
+ */
+export function toldBy(
+  facts: MessageFacts | string | null | undefined,
+  reports: readonly AttemptReport[],
+): Told {
+  const said: MessageFacts = (typeof facts === 'string' ? JSON.parse(facts) : facts) ?? {};
+  const { name = null, idempotencyKey = null, schedule = null, requestId = null, traceparent = null } = said;
+  const maxAttempts = reports.findLast((report) => report.maxAttempts !== undefined)?.maxAttempts ?? null;
+  const attempts = withLastLines(reports);
+  return { name, idempotencyKey, schedule, requestId, traceparent, maxAttempts, attempts };
+}
+
+/** The reports, with no more than the last `mostLines` of their log. */
+export function withLastLines(reports: readonly AttemptReport[]): readonly AttemptReport[] {
+  let room = mostLines;
+  let kept: AttemptReport[] | null = null;
+  for (let i = reports.length - 1; i >= 0; i--) {
+    const { log, ...report } = reports[i]!;
+    if (log === undefined) continue;
+    if (log.length > room) {
+      kept ??= [...reports];
+      kept[i] = room > 0 ? { ...report, log: log.slice(-room) } : report;
+    }
+    room = Math.max(0, room - log.length);
+  }
+  return kept ?? reports;
+}

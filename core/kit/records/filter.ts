@@ -1,0 +1,72 @@
+/** Which records a list shows, and where its next page begins. */
+
+import { LongshoreError, shown } from '../../base/errors.ts';
+import type { AttemptReport } from '../../contract/outcome.ts';
+import type { JobRecord, RecordFilter } from '../../contract/store.ts';
+
+/** One call looks at so many records at most, where it must read them to know whether they match. */
+export const mostLooked = 10_000;
+
+/** What `matches` reads of a record. */
+export type Listed = Pick<
+  JobRecord,
+  'id' | 'queue' | 'job' | 'status' | 'tenantId' | 'idempotencyKey' | 'schedule' | 'createdAt' | 'error'
+> & { readonly attempts: readonly Pick<AttemptReport, 'worker' | 'host' | 'error'>[] };
+
+const compared = ['queue', 'job', 'status', 'tenantId', 'idempotencyKey', 'schedule'] as const;
+
+export function matches(record: Listed, filter: RecordFilter): boolean {
+  const { idPrefix, createdFrom = -Infinity, createdBefore = Infinity } = filter;
+  return (
+    compared.every((name) => filter[name] === undefined || record[name] === filter[name]) &&
+    (idPrefix === undefined || record.id.startsWith(idPrefix)) &&
+    record.createdAt >= createdFrom &&
+    record.createdAt < createdBefore &&
+    matchesAttempts(record, filter)
+  );
+}
+
+/** For stores that compare the rest themselves. */
+export function matchesAttempts(
+  { error, attempts }: Pick<Listed, 'error' | 'attempts'>,
+  { worker, error: piece }: RecordFilter,
+): boolean {
+  if (worker !== undefined && !attempts.some((one) => one.worker === worker || one.host === worker))
+    return false;
+  return (
+    piece === undefined ||
+    error?.includes(piece) === true ||
+    attempts.some((one) => one.error?.message.includes(piece))
+  );
+}
+
+/** Whether only the attempts of a record say if it matches. */
+export const asksAttempts = ({ worker, error }: RecordFilter): boolean =>
+  worker !== undefined || error !== undefined;
+
+/** A position in the order of a list, as the text that a caller gives back. */
+export const cursorOf = (...position: readonly (number | string)[]): string =>
+  Buffer.from(JSON.stringify(position)).toString('base64url');
+
+/**
+ * The position that a cursor stands for: as many members as `kinds` names, each of that type. Throws `OPTION` for any other text.
+ */
+export function positionIn<Kinds extends readonly ('number' | 'string')[]>(
+  cursor: string,
+  ...kinds: Kinds
+): { readonly [I in keyof Kinds]: Kinds[I] extends 'number' ? number : string } {
+  let position: unknown;
+  try {
+    position = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+  } catch {
+    position = null;
+  }
+  const fits = (value: unknown, i: number) =>
+    typeof value === kinds[i] && (typeof value === 'string' || Number.isSafeInteger(value));
+  if (Array.isArray(position) && position.length === kinds.length && position.every(fits))
+    return position as never;
+  throw new LongshoreError(
+    'OPTION',
+    `Expected after to be the \`next\` of an earlier page, got ${shown(cursor)}.`,
+  );
+}
