@@ -28,6 +28,8 @@ export interface Entry {
   progress: Progress | null;
   reason: AbandonReason | null;
   error: string | null;
+  /** The payload is shown though the job is done. */
+  keepsBody: boolean;
 }
 
 export function newEntry(seq: number, message: OutgoingMessage, now: number): Entry {
@@ -49,6 +51,7 @@ export function newEntry(seq: number, message: OutgoingMessage, now: number): En
     progress: null,
     reason: null,
     error: null,
+    keepsBody: false,
   };
 }
 
@@ -60,6 +63,9 @@ export function addReport({ reports }: Entry, report: AttemptReport): void {
 export function isDead(entry: Entry): boolean {
   return entry.reason !== null && entry.reason !== 'cancelled';
 }
+
+/** It is done or was cancelled: a dead letter may run again. */
+export const isOver = (entry: Entry): boolean => entry.finishedAt !== null && !isDead(entry);
 
 export function statusOf(entry: Entry): JobStatus {
   switch (entry.state) {

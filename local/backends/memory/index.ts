@@ -153,9 +153,10 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
     },
 
     async ack(acks) {
-      return acks.map(({ lease, report, complete }) => {
+      return acks.map(({ lease, report, complete, keepBody = false }) => {
         const entry = take(lease, report);
         if (!entry) return false;
+        entry.keepsBody = keepBody;
         if (complete) keys.completeNow(complete);
         state.finish(entry, null, null);
         return true;

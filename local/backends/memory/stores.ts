@@ -1,6 +1,13 @@
 import type { Clock } from '../../../core/base/clock.ts';
 import type { KeyCompletion } from '../../../core/contract/queue.ts';
-import type { KeyStore, RecordStore, WorkerRegistry } from '../../../core/contract/store.ts';
+import type {
+  KeyStore,
+  RecordFilter,
+  RecordPage,
+  RecordStore,
+  WorkerRegistry,
+} from '../../../core/contract/store.ts';
+import { cursorOf, matches, positionIn } from '../../../core/kit/records/filter.ts';
 import {
   endOf,
   type KeyTable,
@@ -8,8 +15,9 @@ import {
   type StoredKey,
   type VersionedKey,
 } from '../../../core/kit/records/keys.ts';
+import { payloadOf } from '../../../core/kit/records/payload.ts';
 import { workerRegistry } from '../../../core/kit/records/worker-registry.ts';
-import { isDead, recordOf, statusOf } from './entry.ts';
+import { type Entry, isDead, isOver, recordOf } from './entry.ts';
 import type { MemoryState } from './state.ts';
 
 export interface MemoryKeys extends KeyStore {
@@ -49,22 +57,30 @@ export function memoryKeys(clock: Clock): MemoryKeys {
 
 export function memoryRecords(state: MemoryState, keys: MemoryKeys): RecordStore {
   const { entries, clock } = state;
+
+  function page({ after, max = 100, ...filter }: RecordFilter & { readonly after?: string }): RecordPage {
+    const [before] = after === undefined ? [Infinity] : positionIn(after, 'number');
+    const found: Entry[] = [];
+    for (const entry of [...entries.values()].sort((a, b) => b.seq - a.seq)) {
+      if (entry.seq >= before || !matches(recordOf(entry), filter)) continue;
+      if (found.length === max) return { records: found.map(recordOf), next: cursorOf(found[max - 1]!.seq) };
+      found.push(entry);
+    }
+    return { records: found.map(recordOf), next: null };
+  }
+
   return {
     async get(id) {
       const entry = entries.get(id);
       return entry ? recordOf(entry) : null;
     },
-    async list({ queue, job, status, max = 100 }) {
-      return [...entries.values()]
-        .filter(
-          (entry) =>
-            (queue === undefined || entry.message.queue === queue) &&
-            (job === undefined || entry.message.job === job) &&
-            (status === undefined || statusOf(entry) === status),
-        )
-        .sort((a, b) => b.seq - a.seq)
-        .slice(0, max)
-        .map(recordOf);
+    async list(filter) {
+      return [...page(filter).records];
+    },
+    page: async (query) => page(query),
+    async payload(id) {
+      const entry = entries.get(id);
+      return entry && (entry.keepsBody || !isOver(entry)) ? payloadOf(entry.message.body) : null;
     },
     async progress(id, token, progress) {
       const entry = entries.get(id);

@@ -3,9 +3,11 @@
 import type { Harness, Runner } from './harness.ts';
 import { lawsOf } from './law.ts';
 import { besideAQueue, type StoreHarness } from './store-alone.ts';
+import { factLaws, payloadLaws } from './store-facts.ts';
 import { ackedKeyLaws, keyLaws } from './store-keys.ts';
 import { metricLaws } from './store-metrics.ts';
 import { metricPurgeLaws } from './store-metrics-purge.ts';
+import { pageLaws } from './store-pages.ts';
 import { cancelLaws, recordListLaws } from './store-record-admin.ts';
 import { recordLaws } from './store-records.ts';
 import { retentionLaws } from './store-retention.ts';
@@ -21,7 +23,10 @@ export function describeStore(name: string, harness: Harness, runner: Runner): v
     runner.describe('keys', () => keyLaws(law));
     runner.describe('keys completed with an ack', () => ackedKeyLaws(law));
     runner.describe('records', () => recordLaws(law));
+    runner.describe('facts of records', () => factLaws(law));
+    runner.describe('payloads', () => payloadLaws(law));
     runner.describe('lists of records', () => recordListLaws(law));
+    runner.describe('pages of records', () => pageLaws(law));
     runner.describe('cancelling', () => cancelLaws(law));
     runner.describe('retention', () => retentionLaws(law));
     runner.describe('workers', () => workerLaws(law));
@@ -36,7 +41,10 @@ export function describeStoreAlone(name: string, stores: StoreHarness, runner: R
   runner.describe(`${name} keeps the laws of a store that stands alone`, () => {
     runner.describe('keys', () => keyLaws(law));
     runner.describe('records', () => recordLaws(law));
+    runner.describe('facts of records', () => factLaws(law));
+    runner.describe('payloads', () => payloadLaws(law));
     runner.describe('lists of records', () => recordListLaws(law));
+    runner.describe('pages of records', () => pageLaws(law));
     runner.describe('cancelling', () => cancelLaws(law));
     runner.describe('workers', () => workerLaws(law));
     runner.describe('writing', () => writingLaws(law));
