@@ -11,18 +11,19 @@ const chunkSize = 1000;
 export function createEnqueue(state: SqliteState, maxBodyBytes: number): JobSender['enqueue'] {
   const { db, clock, ageingMs } = state;
   const insert = db.prepare(`
-    INSERT INTO jobs (id, queue, job, priority, created_at, ready_at, rank, tenant_id, body)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`);
+    INSERT INTO jobs (id, queue, job, priority, created_at, ready_at, rank, tenant_id, facts, body)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`);
   const addQueue = db.prepare('INSERT INTO queues (name) VALUES (?) ON CONFLICT DO NOTHING');
   const knownQueues = new Set<string>();
 
   function insertOne(message: OutgoingMessage, now: number): SendResult {
-    const { id, queue, job, priority, body, notBefore, tenantId } = message;
+    const { id, queue, job, priority, body, notBefore, tenantId, facts } = message;
     const error = tooLarge(body, maxBodyBytes);
     if (error) return { ok: false, id, error };
     const readyAt = notBefore === null || notBefore < now ? now : notBefore;
     const rank = readyAt + priority * ageingMs;
-    const { changes } = insert.run(id, queue, job, priority, now, readyAt, rank, tenantId, body);
+    const told = facts === undefined ? null : JSON.stringify(facts);
+    const { changes } = insert.run(id, queue, job, priority, now, readyAt, rank, tenantId, told, body);
     return { ok: true, id, duplicate: changes === 0 };
   }
 

@@ -1,8 +1,10 @@
 import type { RecordStore, Retention } from '../../../core/contract/store.ts';
+import { payloadOf } from '../../../core/kit/records/payload.ts';
 import { JobState, recordOf, type StoredRecord } from '../shared/report-lines.ts';
 import type { SqliteKeys } from './keys.ts';
 import { type NarrowRow, ownership } from './narrow-rows.ts';
-import { recordColumns, statusWhere } from './rows.ts';
+import { sqlitePages } from './pages.ts';
+import { recordColumns } from './rows.ts';
 import { stepSize } from './schema.ts';
 import type { SqliteState } from './state.ts';
 
@@ -25,20 +27,20 @@ export function sqliteRecords(state: SqliteState, keys: SqliteKeys): RecordStore
     DELETE FROM jobs WHERE seq IN (
       SELECT seq FROM jobs WHERE ended IN (SELECT value FROM json_each(?)) AND finished_at <= ? LIMIT ${stepSize})`);
 
+  const body = db.prepare('SELECT body FROM jobs WHERE id = ?'); // empty when it is not kept
+  const page = sqlitePages(db);
+
   return {
     async get(id) {
       const row = db.run('reading', () => byId.get(id)) as StoredRecord | undefined;
       return row ? recordOf(row) : null;
     },
-    async list({ queue, job, status, max = 100 }) {
-      const where = ['1'];
-      const values: string[] = [];
-      if (queue !== undefined) where.push('queue = ?') && values.push(queue);
-      if (job !== undefined) where.push('job = ?') && values.push(job);
-      if (status !== undefined) where.push(statusWhere[status]);
-      const sql = `SELECT ${recordColumns} FROM job_states WHERE ${where.join(' AND ')} ORDER BY seq DESC LIMIT ?`;
-      const rows = db.run('listing', () => db.prepare(sql).all(...values, max)) as unknown as StoredRecord[];
-      return rows.map(recordOf);
+    async list(filter) {
+      return [...page(filter).records];
+    },
+    page: async (query) => page(query),
+    async payload(id) {
+      return payloadOf(db.run('reading', () => body.get(id))?.body as string | undefined);
     },
     async progress(id, token, progress) {
       const { seq, nonce } = ownership({ token });

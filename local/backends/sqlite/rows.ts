@@ -21,7 +21,7 @@ const cases = Object.entries(statusWhere).map(([status, where]) => `WHEN ${where
 
 /** A `StoredRecord`. */
 export const recordColumns = `id, queue, job, tenant_id AS tenantId, CASE ${cases.join(' ')} END AS status, priority,
-  created_at AS createdAt, ready_at AS runAt, finished_at AS finishedAt, reason, error, progress, reports`;
+  created_at AS createdAt, ready_at AS runAt, finished_at AS finishedAt, reason, error, progress, reports, facts`;
 
 /** A `PeekedMessage`. */
 export const peekColumns = 'id, queue, job, priority, attempts AS attempt, ready_at AS readyAt';

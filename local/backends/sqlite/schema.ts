@@ -1,5 +1,6 @@
 /** Tables and their versions. A file is stamped with both, so that no other program's file is taken for ours. */
 
+import type { MessageFacts } from '../../../core/contract/facts.ts';
 import { JobState } from '../shared/report-lines.ts';
 
 /** `PRAGMA application_id`: the letters LGSH. */
@@ -7,6 +8,9 @@ export const applicationId = 0x4c475348;
 
 /** A write transaction of rare steps changes at most so many rows of a kind, so that others do not wait for long. */
 export const stepSize = 1000;
+
+/** One of a message's facts. An index is used only where a query has these very characters. */
+export const factOf = (name: keyof MessageFacts): string => `facts ->> '${name}'`;
 
 /**
  * Version n is reached by running `migrations[n - 1]`. To change the format: append a migration, never edit one
@@ -126,5 +130,19 @@ export const migrations: readonly string[] = [
     body TEXT NOT NULL,
     PRIMARY KEY (step, at, queue, job, source)
   ) STRICT, WITHOUT ROWID;
+  `,
+  // What lists search for. Jobs without a tenant or facts are in none of these indexes.
+  `
+  ALTER TABLE jobs ADD COLUMN facts TEXT; -- a message's, as JSON
+  CREATE INDEX jobs_tenant ON jobs (tenant_id) WHERE tenant_id IS NOT NULL;
+  CREATE INDEX jobs_key ON jobs (${factOf('idempotencyKey')}) WHERE ${factOf('idempotencyKey')} IS NOT NULL;
+  CREATE INDEX jobs_schedule ON jobs (${factOf('schedule')}) WHERE ${factOf('schedule')} IS NOT NULL;
+
+  ALTER TABLE records ADD COLUMN tenant_id TEXT;
+  ALTER TABLE records ADD COLUMN facts TEXT;
+  UPDATE records SET tenant_id = row ->> 'tenantId' WHERE json_valid(row);
+  CREATE INDEX records_tenant ON records (tenant_id, created_at, seq) WHERE tenant_id IS NOT NULL;
+  CREATE INDEX records_key ON records (${factOf('idempotencyKey')}) WHERE ${factOf('idempotencyKey')} IS NOT NULL;
+  CREATE INDEX records_schedule ON records (${factOf('schedule')}, created_at, seq) WHERE ${factOf('schedule')} IS NOT NULL;
   `,
 ];

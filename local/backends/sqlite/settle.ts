@@ -18,9 +18,12 @@ export function createSettler(state: SqliteState, keys: SqliteKeys, leases: Leas
   endThese.setReturnArrays(true);
   const remove = db.prepare('DELETE FROM jobs WHERE seq = ?');
   const removeThese = db.prepare('DELETE FROM jobs WHERE seq IN (SELECT value FROM json_each(?))');
-  // The payload of a completed job is of no further use, so it is not kept.
-  const complete = db.prepare(`
-    UPDATE jobs SET ended = ${JobState.completed}, finished_at = ?, attempt = ?, body = '', ${appendReport} WHERE seq = ?`);
+  // The payload of a completed job is of no further use, so it is kept only where its job asks for that.
+  const completeWith = (body: string) =>
+    db.prepare(`
+      UPDATE jobs SET ended = ${JobState.completed}, finished_at = ?, attempt = ?, body = ${body}, ${appendReport} WHERE seq = ?`);
+  const complete = completeWith("''");
+  const completeWhole = completeWith('body');
   const end = db.prepare(`
     UPDATE jobs SET ended = ?, finished_at = ?, attempt = ?, reason = ?, error = ?, ${appendReport} WHERE seq = ?`);
   const extend = db.prepare(
@@ -42,11 +45,12 @@ export function createSettler(state: SqliteState, keys: SqliteKeys, leases: Leas
   function ackNow(acks: readonly Ack[], now: number): boolean[] {
     const ended = endAll(acks, now);
     if (retention.completedMs === 0 && ended.size > 0) removeThese.run(JSON.stringify([...ended.values()]));
-    return acks.map(({ lease, report, complete: key }) => {
+    return acks.map(({ lease, report, complete: key, keepBody }) => {
       const seq = ended.get(lease.token);
       if (seq === undefined) return false;
       ended.delete(lease.token); // so that a lease given twice in one call settles once
-      if (retention.completedMs > 0) complete.run(now, lease.attempt, reportLine(report), seq);
+      if (retention.completedMs > 0)
+        (keepBody ? completeWhole : complete).run(now, lease.attempt, reportLine(report), seq);
       if (key) keys.completeNow(key);
       return true;
     });

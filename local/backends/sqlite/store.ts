@@ -3,12 +3,26 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import type { Retention, Stores } from '../../../core/contract/store.ts';
+import {
+  asksAttempts,
+  cursorOf,
+  matchesAttempts,
+  mostLooked,
+  positionIn,
+} from '../../../core/kit/records/filter.ts';
 import type { RecordRow } from '../../../core/kit/records/row.ts';
-import { type RecordTable, recordStore } from '../../../core/kit/records/store.ts';
+import {
+  type Past,
+  type RecordQuery,
+  type RecordTable,
+  type RowPage,
+  recordStore,
+} from '../../../core/kit/records/store.ts';
 import { type Database, openDatabase, type SqliteFileOptions } from './database.ts';
 import { type SqliteKeys, sqliteKeys } from './keys.ts';
 import { sqliteMetrics } from './metrics.ts';
 import { stepSize } from './schema.ts';
+import { maybeAttempts, whereOf } from './where.ts';
 import { sqliteWorkers } from './workers.ts';
 
 export interface SqliteStoreOptions extends SqliteFileOptions {
@@ -39,12 +53,14 @@ export function sqliteStore(
 }
 
 function sqliteTable(db: Database, keys: SqliteKeys): RecordTable {
-  const columns = 'version, queue, job, status, created_at, finished_at, guarded_until, row, id';
+  const columns =
+    'version, queue, job, tenant_id, facts, status, created_at, finished_at, guarded_until, row, id';
   const add = db.prepare(
-    `INSERT INTO records (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+    `INSERT INTO records (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
   );
   const replace = db.prepare(`
-    UPDATE records SET version = ?, queue = ?, job = ?, status = ?, created_at = ?, finished_at = ?, guarded_until = ?, row = ?
+    UPDATE records SET version = ?, queue = ?, job = ?, tenant_id = ?, facts = ?, status = ?, created_at = ?, finished_at = ?,
+      guarded_until = ?, row = ?
     WHERE id = ? AND version = ?`);
   const read = db.prepare('SELECT version, row FROM records WHERE id IN (SELECT value FROM json_each(?))');
   const dead = `status IN ('failed', 'expired')`;
@@ -54,11 +70,58 @@ function sqliteTable(db: Database, keys: SqliteKeys): RecordTable {
       LIMIT ${stepSize})`);
 
   function valuesOf(row: RecordRow): (string | number | null)[] {
-    const { queue, job, status, createdAt, finishedAt, guardedUntil, id } = row;
-    const text = JSON.stringify(row);
-    return [randomUUID(), queue, job, status, createdAt, finishedAt, guardedUntil, text, id];
+    const { queue, job, tenantId, status, createdAt, finishedAt, guardedUntil, id } = row;
+    const [facts, text] = [row.facts ? JSON.stringify(row.facts) : null, JSON.stringify(row)];
+    return [
+      ...[randomUUID(), queue, job, tenantId, facts, status],
+      ...[createdAt, finishedAt, guardedUntil, text, id],
+    ];
   }
   const rowOf = (text: unknown): RecordRow => JSON.parse(text as string) as RecordRow;
+
+  const edge = db.prepare(`
+    SELECT created_at AS at, seq FROM records WHERE (created_at, seq) < (?, ?)
+    ORDER BY created_at DESC, seq DESC LIMIT 1 OFFSET ${mostLooked - 1}`);
+
+  function page({ after, ...filter }: RecordQuery, max: number, past: Past): RowPage {
+    const [at, seq] =
+      after === undefined ? [Number.MAX_SAFE_INTEGER, 0] : positionIn(after, 'number', 'number');
+    /** The last row to look at; undefined = all. */
+    const first = asksAttempts(filter)
+      ? (edge.get(at, seq) as { at: number; seq: number } | undefined)
+      : undefined;
+    const columns = whereOf(filter, 'SELECT seq FROM records');
+    const attempts = maybeAttempts(filter, 'row', 'row');
+    const where = [
+      '(created_at, seq) < (?, ?)',
+      '(created_at, seq) >= (?, ?)',
+      `(finished_at IS NULL OR finished_at > iif(${dead}, ?, ?))`,
+      ...columns.sql,
+      ...attempts.sql,
+    ];
+    const values = [at, seq, first?.at ?? 0, first?.seq ?? 0, past.dead, past.ended];
+    if (filter.status !== undefined) where.push('status = ?');
+    const found = db
+      .prepare(
+        `SELECT created_at AS at, seq, row FROM records WHERE ${where.join(' AND ')} ORDER BY created_at DESC, seq DESC`,
+      )
+      .iterate(
+        ...values,
+        ...columns.values,
+        ...attempts.values,
+        ...(filter.status === undefined ? [] : [filter.status]),
+      );
+    const rows: RecordRow[] = [];
+    let last: readonly [number, number] = [0, 0];
+    for (const one of found as Iterable<{ at: number; seq: number; row: string }>) {
+      const row = rowOf(one.row);
+      if (!matchesAttempts(row, filter)) continue;
+      if (rows.length === max) return { rows, next: cursorOf(...last) };
+      rows.push(row);
+      last = [one.at, one.seq];
+    }
+    return { rows, next: first === undefined ? null : cursorOf(first.at, first.seq) };
+  }
 
   return {
     async add(rows) {
@@ -75,16 +138,7 @@ function sqliteTable(db: Database, keys: SqliteKeys): RecordTable {
       const write = () => (over === null ? add.run(...values) : replace.run(...values, over));
       return db.run('recording', write).changes === 1;
     },
-    async page({ queue, job, status }, max, past) {
-      const where = [`(finished_at IS NULL OR finished_at > iif(${dead}, ?, ?))`];
-      const values: (string | number)[] = [past.dead, past.ended];
-      if (queue !== undefined) where.push('queue = ?') && values.push(queue);
-      if (job !== undefined) where.push('job = ?') && values.push(job);
-      if (status !== undefined) where.push('status = ?') && values.push(status);
-      const sql = `SELECT row FROM records WHERE ${where.join(' AND ')} ORDER BY created_at DESC, seq DESC LIMIT ?`;
-      const found = db.run('listing', () => db.prepare(sql).all(...values, max));
-      return { rows: found.map(({ row }) => rowOf(row)), next: null };
-    },
+    page: async (query, max, past) => db.run('listing', () => page(query, max, past)),
     async purge(past, now) {
       const latest = Math.max(past.dead, past.ended); // for the index
       return db.transaction('purging', () => {

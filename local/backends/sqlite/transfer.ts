@@ -1,5 +1,6 @@
 /** Transfers waiting jobs to and from another backend. A held job is a lease that never ends. */
 
+import type { MessageFacts } from '../../../core/contract/facts.ts';
 import type { SendResult } from '../../../core/contract/queue.ts';
 import { tooLarge } from '../../../core/kit/body-limit.ts';
 import { statusOfEnd } from '../../../core/kit/records/row.ts';
@@ -45,8 +46,8 @@ export function sqliteTransfer(state: SqliteState, maxBodyBytes: number): QueueT
   const addQueue = db.prepare('INSERT INTO queues (name) VALUES (?) ON CONFLICT DO NOTHING');
   const insert = db.prepare(`
     INSERT INTO jobs (id, queue, job, tenant_id, priority, created_at, ready_at, rank, ended, finished_at, attempt, reason, error,
-      progress, reports, body)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING seq`);
+      progress, reports, facts, body)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING seq`);
 
   function insertOne(job: MovedJob, now: number): SendResult {
     const { message, createdAt, attempts, death } = job;
@@ -59,7 +60,8 @@ export function sqliteTransfer(state: SqliteState, maxBodyBytes: number): QueueT
     const row = insert.get(
       ...[id, queue, message.job, message.tenantId, priority, createdAt, readyAt, rank],
       ...[ended, death?.at ?? null, attempts, death?.reason ?? null, death?.error ?? null],
-      ...[job.progress && JSON.stringify(job.progress), job.reports.map(reportLine).join('') || null, body],
+      ...[job.progress && JSON.stringify(job.progress), job.reports.map(reportLine).join('') || null],
+      ...[message.facts ? JSON.stringify(message.facts) : null, body],
     ) as { seq: number } | undefined;
     if (!row) return { ok: true, id, duplicate: true };
     narrowRows.remove({ seq: row.seq, queue, rank, readyAt }); // which a trigger has inserted
@@ -124,7 +126,10 @@ export function sqliteTransfer(state: SqliteState, maxBodyBytes: number): QueueT
 function movedOf(row: HeldRow): MovedJob {
   const { id, queue, job, tenantId, priority, createdAt, runAt, attempts, progress } = recordOf(row);
   return {
-    message: { id, queue, job, body: row.body, priority, notBefore: runAt, group: null, tenantId },
+    message: {
+      ...{ id, queue, job, body: row.body, priority, notBefore: runAt, group: null, tenantId },
+      ...(row.facts && { facts: JSON.parse(row.facts) as MessageFacts }),
+    },
     createdAt,
     attempts: row.attempt,
     interrupted: row.interrupted === 1,
