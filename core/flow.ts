@@ -25,6 +25,7 @@ import type {
 } from './attempt/attempt.ts';
 import { execute } from './attempt/execute.ts';
 import { guarded } from './attempt/guarded.ts';
+import { logged } from './attempt/logged.ts';
 import { offloaded } from './attempt/offloaded.ts';
 import { recorded, recordedAfterCommit } from './attempt/recorded.ts';
 import type { Run } from './attempt/run.ts';
@@ -35,7 +36,14 @@ import type { Ack } from './contract/queue.ts';
 
 const beforeTheCheck: readonly RunStep[] = [timely, offloaded];
 const aroundTheRun: readonly RunStep[] = [guarded, recorded, transactional];
-const aroundTheEnd: readonly EndStep[] = [offloaded, recordedAfterCommit, guarded, recorded, transactional];
+const aroundTheEnd: readonly EndStep[] = [
+  logged,
+  offloaded,
+  recordedAfterCommit,
+  guarded,
+  recorded,
+  transactional,
+];
 
 /**
  * One lease, one attempt, one settlement. Resolves with what happened. Rejects only when the backend or a store
@@ -119,7 +127,8 @@ function settleIn(i: number, it: Attempt, end: End): Maybe<boolean> {
   return aroundTheEnd[i]!.settle(it, end, (next) => settle(it, next, i + 1));
 }
 
-function settleInQueue({ run, ports }: Attempt, end: End): Promise<boolean> {
+function settleInQueue(it: Attempt, end: End): Promise<boolean> {
+  const { run, ports } = it;
   const { verdict, report } = end;
   const { settler } = ports;
   if (verdict.verb === 'nack') {
@@ -129,7 +138,7 @@ function settleInQueue({ run, ports }: Attempt, end: End): Promise<boolean> {
   if (verdict.verb === 'abandon') {
     return settler.abandon(run.lease, { reason: verdict.reason, error: errorText(report.error), report });
   }
-  const ack = ackOf(run, end);
+  const ack = ackOf(it, end);
   return ports.ack ? ports.ack(ack) : ackAlone(ports, ack);
 }
 

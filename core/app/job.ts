@@ -69,6 +69,8 @@ export interface Job<Input = unknown> {
   readonly run: (payload: unknown, ctx: HandlerContext) => unknown;
   /** Around the handler, inside those of the app. */
   readonly use: readonly AttemptMiddleware[];
+  /** The record keeps the payload also when the job is done. */
+  readonly keepPayload: boolean;
   /** The handler writes in a transaction of the queue's database. */
   readonly transaction: boolean;
   /** The thread or process that `run` is called in; `null` = the worker's own event loop. */
@@ -95,6 +97,11 @@ export interface JobDefinition<S extends StandardSchema<unknown, unknown>> {
   /** @default 86_400_000 (a day) */
   readonly idempotencyKeepMs?: number;
   readonly expiresInMs?: number;
+  /**
+   * Keeps the payload for people (`longshore jobs show --payload`) as long as the record of the job, also when it is done. One that was
+   * offloaded stays in the payload store until its lifecycle rule removes it. @default false
+   */
+  readonly keepPayload?: boolean;
   /**
    * Gives the handler `ctx.tx`: a transaction in the queue's database that also holds the ack. It stays open while the handler runs,
    * so keep the handler short. Needs a backend with transactions. @default false
@@ -145,17 +152,22 @@ export function defineJob<S extends StandardSchema<unknown, unknown>>(
     keyOf: (definition.idempotencyKey as Job['keyOf']) ?? null,
     run: handle as Job['run'],
     use,
+    keepPayload: flagOf(name, 'keepPayload', definition.keepPayload),
     transaction: transactionOf(name, definition),
     isolation: isolationOf(name, definition),
   };
 }
 
+function flagOf(job: string, option: string, value = false): boolean {
+  if (typeof value === 'boolean') return value;
+  throw config(`Job "${job}" expects ${option} to be true or false, got ${shown(value)}.`);
+}
+
 function transactionOf(
   name: string,
-  { transaction = false, isolate }: { readonly transaction?: boolean } & Placement,
+  { transaction: wanted, isolate }: { readonly transaction?: boolean } & Placement,
 ): boolean {
-  if (typeof transaction !== 'boolean')
-    throw config(`Job "${name}" expects transaction to be true or false, got ${shown(transaction)}.`);
+  const transaction = flagOf(name, 'transaction', wanted);
   if (transaction && isolate !== undefined)
     throw config(
       `Job "${name}" expects either transaction or isolate, got both: a transaction cannot leave its process.`,

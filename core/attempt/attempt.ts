@@ -10,6 +10,8 @@ import type { Run } from './run.ts';
 
 export interface AttemptPorts {
   readonly client: Client;
+  /** Who runs it, for its report. */
+  readonly by?: Required<Pick<AttemptReport, 'worker' | 'host'>>;
   readonly settler: Pick<JobSettler, 'ack' | 'nack' | 'abandon'>;
   /** Instead of the settler's `ack`, where the acks of several attempts are grouped. */
   readonly ack?: (ack: Ack) => Promise<boolean>;

@@ -10,6 +10,7 @@ import { insideIsolate } from '../sandbox/inside.ts';
 import { factsOf } from './announce.ts';
 import type { Admitted, Maybe, Verdict } from './attempt.ts';
 import { endInTime } from './deadline.ts';
+import { log } from './logged.ts';
 import { type Output, outputOf } from './output.ts';
 import { progressOf } from './progress.ts';
 import { abortReason, type Run } from './run.ts';
@@ -172,9 +173,12 @@ class AttemptContext implements HandlerContext {
   }
 
   get log(): HandlerContext['log'] {
-    const { events } = this.#it.app;
-    return (message, fields = {}) => {
-      if (events.active) events.emit({ type: 'job.log', ...factsOf(this.#it), message, fields });
+    const { app, run } = this.#it;
+    const { events, clock } = app;
+    return (message, fields) => {
+      log(run, { at: clock.now(), message, fields });
+      if (events.active)
+        events.emit({ type: 'job.log', ...factsOf(this.#it), message, fields: fields ?? {} });
     };
   }
 

@@ -26,7 +26,7 @@ export const offloaded = {
   async settle(it, end, next) {
     const settled = await next(end);
     // Not before the record, which shows a late copy of the message that the job is done.
-    if (settled && isOver(end.verdict)) {
+    if (settled && isOver(end.verdict) && !it.job?.keepPayload) {
       const { dropPayload } = await load();
       const dropped = dropPayload(it.app, it.ports.client.stores, (it as Admitted).envelope);
       await answered(it, 'The payload store', dropped).catch(() => {}); // as one that fails: its own rules remove it

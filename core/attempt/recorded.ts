@@ -4,7 +4,7 @@ import { LongshoreError } from '../base/errors.ts';
 import { errorText } from '../base/failure.ts';
 import { reportingFailures } from '../base/store-failures.ts';
 import type { RecordedJob, RecordWriter } from '../contract/store.ts';
-import type { Envelope } from '../envelope/envelope.ts';
+import { factsOf } from '../envelope/facts.ts';
 import { answered } from './answered.ts';
 import type { Attempt, End, Step } from './attempt.ts';
 import { rejected } from './verdict.ts';
@@ -18,9 +18,9 @@ export const recorded = {
   for: needsRecord,
 
   async run(it, next) {
-    const { app, run, number, startedAt } = it;
-    const job = jobOf(it.envelope);
-    const start = { owner: run.lease.token, attempt: number, at: startedAt };
+    const { app, run, number, startedAt, ports } = it;
+    const job = jobOf(it);
+    const start = { owner: run.lease.token, attempt: number, at: startedAt, ...ports.by };
     const answer = await reportingFailures(app.events, 'recording a start', [job.id], () =>
       answered(it, 'The record store', writerOf(it)!.started(job, start)),
     );
@@ -62,7 +62,7 @@ async function record(it: Attempt, { verdict, report }: End): Promise<void> {
   const reason = verdict.verb === 'abandon' ? verdict.reason : null;
   // A job that was released or cancelled before it began has left its record as it was.
   if (!run.recording?.begun && (reason === 'cancelled' || !isCounted)) return;
-  const job = jobOf(it.envelope!);
+  const job = jobOf(it);
   await reportingFailures(app.events, 'recording an end', [job.id], () =>
     answered(
       it,
@@ -78,7 +78,11 @@ async function record(it: Attempt, { verdict, report }: End): Promise<void> {
   );
 }
 
-function jobOf({ identifier, queue, job, context, priority, issuedAt, schedule }: Envelope): RecordedJob {
+/** Also of a job that is not known here. */
+function jobOf({ envelope, job: known, run }: Pick<Attempt, 'envelope' | 'job' | 'run'>): RecordedJob {
+  const { identifier: id, queue, job, context, priority, issuedAt, schedule } = envelope!;
   const tenantId = context?.tenantId ?? null;
-  return { id: identifier, queue, job, tenantId, priority, createdAt: issuedAt, runAt: schedule ?? issuedAt };
+  const route = { id, queue, job, tenantId, priority, createdAt: issuedAt, runAt: schedule ?? issuedAt };
+  const facts = factsOf(envelope!);
+  return { ...route, ...(facts && { facts }), ...(known?.keepPayload && { body: run.lease.body }) };
 }

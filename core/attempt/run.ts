@@ -13,6 +13,13 @@ export interface Recording {
   readonly interrupted: boolean;
 }
 
+/** A call of `ctx.log`. It is made text when the attempt ends: of most calls no text is kept. */
+export interface Logged {
+  readonly at: number;
+  readonly message: string;
+  readonly fields: Readonly<Record<string, unknown>> | undefined;
+}
+
 /** Once per lease. A class, because its methods and accessors are then made once and not per job. */
 export class Run {
   readonly lease: JobLease;
@@ -33,6 +40,8 @@ export class Run {
   recording: Recording | null = null;
   /** What its isolate took, when it has ended. */
   memoryBytes: number | null = null;
+  /** The last that its handler has logged; made with the first. */
+  lines: Logged[] | null = null;
   cause: EndCause | null = null;
   ended = false;
   /** Called at most once, when the attempt is ended from outside. */

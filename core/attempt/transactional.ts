@@ -24,9 +24,10 @@ export const transactional = {
     return verdict;
   },
 
-  settle({ run }, end, next) {
-    if (!run.tx || end.verdict.verb !== 'ack') return next(end);
-    return run.tx.ack(ackOf(run, end));
+  settle(it, end, next) {
+    const { tx } = it.run;
+    if (!tx || end.verdict.verb !== 'ack') return next(end);
+    return tx.ack(ackOf(it, end));
   },
 } satisfies Step;
 

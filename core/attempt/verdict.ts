@@ -7,7 +7,7 @@ import type { AbandonReason, AttemptReport } from '../contract/outcome.ts';
 import type { Ack } from '../contract/queue.ts';
 import type { Envelope } from '../envelope/envelope.ts';
 import type { Admitted, Attempt, AttemptResult, End, Verdict } from './attempt.ts';
-import { abortReason, type Run } from './run.ts';
+import { abortReason } from './run.ts';
 
 /** How long a message waits that cannot run here or now, but may soon. */
 export const releaseDelayMs = 5_000;
@@ -83,7 +83,7 @@ function policyDelay({ app, job, number }: Admitted, error: unknown): number | n
 const fallback = exponential();
 
 export function endOf(it: Attempt, verdict: Verdict): End {
-  const { app, number, startedAt } = it;
+  const { app, number, startedAt, envelope, ports } = it;
   const isAck = verdict.verb === 'ack';
   const report: AttemptReport = {
     attempt: number,
@@ -92,6 +92,8 @@ export function endOf(it: Attempt, verdict: Verdict): End {
     outcome: verdict.outcome,
     error: isAck || verdict.error === null ? null : reportError(verdict.error),
     output: isAck ? verdict.output : null,
+    ...(envelope && { maxAttempts: envelope.maxRetries + 1 }),
+    ...ports.by,
   };
   return { verdict: withinReach(it, verdict), report };
 }
@@ -102,8 +104,10 @@ function withinReach({ ports }: Attempt, verdict: Verdict): Verdict {
   return verdict.verb === 'nack' && verdict.delayMs > mostMs ? { ...verdict, delayMs: mostMs } : verdict;
 }
 
-export function ackOf({ lease }: Run, { report, complete }: End): Ack {
-  return complete ? { lease, report, complete } : { lease, report };
+export function ackOf({ run, job }: Attempt, { report, complete }: End): Ack {
+  const { lease } = run;
+  if (!complete && !job?.keepPayload) return { lease, report };
+  return { lease, report, ...(complete && { complete }), ...(job?.keepPayload && { keepBody: true }) };
 }
 
 export function resultOf(it: Attempt, { verdict, report }: End, settled: boolean): AttemptResult {

@@ -28,7 +28,7 @@ export interface JobRecord {
   /** When it may run (again); for a finished job when it last could. */
   readonly runAt: number;
   readonly finishedAt: number | null;
-  /** `null` = not known, as before the first attempt where the queue itself keeps the record. */
+  /** `null` = not known yet: the first attempt tells it when it ends. */
   readonly maxAttempts: number | null;
   /** The last ones, at most 30. */
   readonly attempts: readonly AttemptReport[];
@@ -113,7 +113,10 @@ export interface RecordStore {
    * `next` of an earlier page with the same filter; throws `OPTION` for a text that is none.
    */
   page?(filter: RecordFilter & { readonly after?: string }): Promise<RecordPage>;
-  /** Of a job that has not ended, a dead letter, or a job with `keepPayload`. `null` = it is not known, or its payload is not kept. */
+  /**
+   * Of a job with `keepPayload`. Where the queue itself keeps the record, also of a job that has not ended and of a dead letter.
+   * `null` = the job is not known, or its payload is not kept.
+   */
   payload?(id: string): Promise<StoredPayload | null>;
   /** Only the run that holds the lease may report; `false` = it no longer does. */
   progress(id: string, token: string, progress: Progress): Promise<boolean>;
@@ -141,7 +144,6 @@ export interface RecordedJob {
   readonly priority: number;
   readonly createdAt: number;
   readonly runAt: number;
-  readonly maxAttempts?: number;
   readonly facts?: MessageFacts;
   /** Given when the record shall keep it, for `RecordStore.payload`. */
   readonly body?: string;

@@ -12,6 +12,7 @@ import { toError } from '../base/failure.ts';
 import { assertJson, isStorable } from '../base/json.ts';
 import type { BackendLimits, MessageHints, OutgoingMessage } from '../contract/queue.ts';
 import { contextMembers, type Envelope, type JobContext } from '../envelope/envelope.ts';
+import { factsOf } from '../envelope/facts.ts';
 import { writeEnvelope } from '../envelope/write-envelope.ts';
 import type { Client } from './client.ts';
 import { offload, type Upload } from './offload.ts';
@@ -101,6 +102,7 @@ function compose(
     );
   }
   const { group = null } = options;
+  const facts = factsOf(envelope);
   return {
     id,
     queue,
@@ -110,6 +112,7 @@ function compose(
     notBefore: schedule === null ? null : schedule - skewMs,
     group,
     tenantId: context?.tenantId ?? null,
+    ...(facts && { facts }),
     ...(app.ownIds && { hints: isNew }),
   };
 }

@@ -3,7 +3,7 @@
 import { config, shown } from '../base/errors.ts';
 import { reportingFailures } from '../base/store-failures.ts';
 import type { OutgoingMessage, SendResult, SqlTransaction } from '../contract/queue.ts';
-import type { RecordWriter } from '../contract/store.ts';
+import type { RecordedJob, RecordWriter } from '../contract/store.ts';
 import type { Client } from './client.ts';
 import { storePayloads, type Upload } from './offload.ts';
 import { option } from './prepare.ts';
@@ -63,8 +63,9 @@ async function sendAndRecord(
   const results = await backend.enqueue(messages);
   const jobs = messages
     .filter((_, i) => results[i]?.ok)
-    .map(({ id, queue, job, tenantId, priority, notBefore }) => {
-      return { id, queue, job, tenantId, priority, createdAt: at, runAt: notBefore ?? at };
+    .map(({ id, queue, job, tenantId, priority, notBefore, facts, body }): RecordedJob => {
+      const route = { id, queue, job, tenantId, priority, createdAt: at, runAt: notBefore ?? at };
+      return { ...route, ...(facts && { facts }), ...(app.jobs.get(job)?.keepPayload && { body }) };
     });
   const ids = jobs.map(({ id }) => id);
   if (ids.length > 0)

@@ -11,6 +11,7 @@ export function factsOf(
   envelope: Pick<Envelope, 'name' | 'idempotencyKey' | 'context'>,
 ): MessageFacts | undefined {
   const { name, idempotencyKey, context } = envelope;
+  if (name == null && idempotencyKey == null && context == null) return undefined;
   const { requestId, traceparent } = context ?? {};
   if (name == null && idempotencyKey == null && requestId === undefined && traceparent === undefined)
     return undefined;

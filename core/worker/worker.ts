@@ -4,6 +4,7 @@
  */
 
 import { once } from 'node:events';
+import { hostname } from 'node:os';
 import type { App } from '../app/app.ts';
 import type { AttemptPorts } from '../attempt/attempt.ts';
 import { hooksEnded } from '../attempt/failure-hooks.ts';
@@ -64,7 +65,6 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
     clock,
     random: app.random,
   });
-  const ports: AttemptPorts = { client, settler: backend, ack: acks.ack, handled };
   const stopping = new AbortController();
   /** Ends the wait of the fetch under way. */
   let waking = new AbortController();
@@ -96,6 +96,8 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
     failed,
   };
   const { running, ended, counts, numbers } = state;
+  const by = { worker: state.id, host: hostname() };
+  const ports: AttemptPorts = { client, by, settler: backend, ack: acks.ack, handled };
 
   /** How many more jobs may be fetched. */
   function room(): number {

@@ -1,6 +1,7 @@
 /** Messages as the text of a row. JSON escapes what a database cannot store, so the same characters come out. */
 
 import { LongshoreError } from '../../core/base/errors.ts';
+import type { MessageFacts } from '../../core/contract/facts.ts';
 import type { BackendLimits, OutgoingMessage } from '../../core/contract/queue.ts';
 import { tooLarge } from '../../core/kit/body-limit.ts';
 
@@ -15,12 +16,27 @@ export function messageOf(text: string): OutgoingMessage | null {
   } catch {
     return null;
   }
-  const { id, queue, job, body, priority, notBefore = null, group = null, tenantId = null } = message ?? {};
+  const {
+    id,
+    queue,
+    job,
+    body,
+    priority,
+    notBefore = null,
+    group = null,
+    tenantId = null,
+    facts,
+  } = message ?? {};
   const texts = [id, queue, job, body].every((member) => typeof member === 'string');
   return texts && Number.isInteger(priority)
-    ? { id, queue, job, body, priority, notBefore, group, tenantId }
+    ? { id, queue, job, body, priority, notBefore, group, tenantId, ...(areFacts(facts) && { facts }) }
     : null;
 }
+
+const areFacts = (facts: unknown): facts is MessageFacts =>
+  typeof facts === 'object' &&
+  facts !== null &&
+  Object.values(facts).every((member) => typeof member === 'string');
 
 /** Why the target would refuse the message; `null` = it would take it. Checked here, because later the sender cannot be informed. */
 export function refusal(

@@ -25,7 +25,16 @@ export function lazyStores(load: () => Promise<OpenStores>): Lazy {
   return {
     keys: part('keys', ['claim', 'extend', 'complete', 'release']),
     records: {
-      ...part('records', ['get', 'list', 'progress', 'cancel', 'cancelRequested', 'purge']),
+      ...part('records', [
+        'get',
+        'list',
+        'page',
+        'payload',
+        'progress',
+        'cancel',
+        'cancelRequested',
+        'purge',
+      ]),
       writer: part('writer', ['enqueued', 'started', 'settled', 'retried']),
     },
     workers: part('workers', ['heartbeat', 'list', 'remove']),

@@ -20,7 +20,6 @@ type Said = 'name' | 'idempotencyKey' | 'schedule' | 'requestId' | 'traceparent'
 
 /** Rows of earlier versions are without the optional members. */
 export interface RecordRow extends Omit<JobRecord, 'output' | Said> {
-  readonly maxAttempts?: number;
   readonly facts?: MessageFacts;
   /** Kept for people. */
   readonly body?: string;
@@ -51,7 +50,7 @@ const longestInQueueMs = 15 * 86_400_000;
 export const mostAttempts = 30;
 
 export function newRow(job: RecordedJob): RecordRow {
-  const { id, queue, job: name, tenantId, priority, createdAt, runAt, maxAttempts, facts, body } = job;
+  const { id, queue, job: name, tenantId, priority, createdAt, runAt, facts, body } = job;
   return {
     id,
     queue,
@@ -72,7 +71,6 @@ export function newRow(job: RecordedJob): RecordRow {
     reason: null,
     error: null,
     guardedUntil: 0,
-    ...(maxAttempts !== undefined && { maxAttempts }),
     ...(facts && { facts }),
     ...(body !== undefined && { body }),
   };
@@ -159,13 +157,12 @@ export const runs = (row: RecordRow, owner: string): boolean =>
 
 export function recordOf(row: RecordRow): JobRecord {
   const { id, queue, job, tenantId, status, priority, createdAt, runAt, finishedAt, attempts } = row;
-  const { progress, reason, error, maxAttempts = null } = row;
+  const { progress, reason, error } = row;
   const last = attempts.findLast(({ outcome }) => outcome === 'acked' || outcome === 'skipped-idempotent');
   const text = status === 'completed' ? last?.output : null;
   const output: unknown = text == null ? null : JSON.parse(text);
   const facts = { id, queue, job, tenantId, status, priority, createdAt, runAt, finishedAt };
-  const told = toldBy(row.facts, attempts);
-  return { ...facts, ...told, maxAttempts: maxAttempts ?? told.maxAttempts, progress, output, reason, error };
+  return { ...facts, ...toldBy(row.facts, attempts), progress, output, reason, error };
 }
 
 /**

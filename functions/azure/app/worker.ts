@@ -3,6 +3,7 @@
  * been sent as a copy by then. Throws when the message itself must come again.
  */
 
+import { hostname } from 'node:os';
 import type { AttemptResult } from '../../../core/attempt/attempt.ts';
 import { hooksEnded } from '../../../core/attempt/failure-hooks.ts';
 import { createRun } from '../../../core/attempt/run.ts';
@@ -42,6 +43,12 @@ export function createWorker(running: Running, queue: string, clock: Clock, opti
   checkInteger('functionTimeoutMs', functionTimeoutMs, 1_000);
   checkInteger('marginMs', marginMs, 0);
 
+  const { WEBSITE_SITE_NAME, WEBSITE_INSTANCE_ID, CONTAINER_NAME } = process.env;
+  const by = {
+    worker: WEBSITE_SITE_NAME ?? 'functions',
+    host: WEBSITE_INSTANCE_ID ?? CONTAINER_NAME ?? hostname(),
+  };
+
   async function handle(message: unknown, { triggerMetadata }: HostContext, endAt: number): Promise<void> {
     const delivery = deliveryFrom(message, triggerMetadata);
     const { client, backend, numbers } = await running.startFor(queue);
@@ -60,7 +67,7 @@ export function createWorker(running: Running, queue: string, clock: Clock, opti
     let result: AttemptResult;
     try {
       const bytes = numbers?.sample() ?? null;
-      result = await attempt(client.app, { client, settler: backend.pushed }, run);
+      result = await attempt(client.app, { client, by, settler: backend.pushed }, run);
       numbers?.count(queue, result, bytes);
       // Not waited for: the host completes the message when this returns, and the process lives on.
       void numbers?.flushWhenDue();

@@ -41,7 +41,7 @@ async function vanish(t: RecordingBench): Promise<void> {
   const at = t.clock.now();
   // What a worker tells before its handler takes the process down.
   const record = await t.client.status('id-1');
-  if (record) await t.stores.records.writer!.started({ ...record, maxAttempts: 4 }, { owner, attempt, at });
+  if (record) await t.stores.records.writer!.started(record, { owner, attempt, at });
   t.clock.advance(1_000);
 }
 

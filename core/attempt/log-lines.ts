@@ -1,0 +1,42 @@
+/** What a handler has logged, as text that a record can keep. */
+
+import { masked } from '../base/masked.ts';
+import type { Logged } from './run.ts';
+
+/** Longer lines lose their end. */
+const mostChars = 500;
+/** No more members of arrays and objects are looked at: each takes two characters or more. */
+const mostMembers = mostChars / 2;
+
+/** Never throws: anything can be logged. */
+export function textOf({ message, fields }: Logged): string {
+  try {
+    const text = cut(String(message));
+    return fields === undefined ? text : cut(`${text} ${jsonOf(fields)}`);
+  } catch {
+    return '[unreadable]';
+  }
+}
+
+const jsonOf = (fields: object): string =>
+  JSON.stringify(masked(clipped(fields, 6, { members: mostMembers })), (_, value) =>
+    typeof value === 'bigint' ? String(value) : value,
+  );
+
+/** What may fit into a line: a handler that logs whole files must not pay for all of them. */
+function clipped(value: unknown, levels: number, left: { members: number }): unknown {
+  if (typeof value === 'string') return cut(value);
+  if (typeof value !== 'object' || value === null || levels === 0) return value;
+  if (value instanceof Error || 'toJSON' in value) return value;
+  const within = (member: unknown) => clipped(member, levels - 1, left);
+  const some = <T>(members: readonly T[]): readonly T[] => {
+    const kept = members.slice(0, left.members);
+    left.members -= kept.length;
+    return kept;
+  };
+  if (Array.isArray(value)) return some(value).map(within);
+  const members = some(Object.entries(value));
+  return Object.fromEntries(members.map(([name, member]) => [name, within(member)]));
+}
+
+const cut = (text: string): string => (text.length > mostChars ? `${text.slice(0, mostChars - 1)}…` : text);
