@@ -1,18 +1,35 @@
 /** A table holds only so much in one address: a record that grows beyond it loses what is missed least. */
 
+import type { AttemptReport } from '../../contract/outcome.ts';
 import type { RecordRow } from './row.ts';
 
-/** The row as JSON. Stacks go first, then outputs but the last, then the oldest attempts. */
-export function fitted(row: RecordRow, fits: (text: string) => boolean): string {
-  const text = JSON.stringify(row);
-  if (fits(text)) return text;
-  const attempts = row.attempts.map((report, i) => {
-    const { code, message } = report.error ?? {};
-    const error = code === undefined ? null : { code, message: message! };
-    return { ...report, error, output: i === row.attempts.length - 1 ? report.output : null };
+type Cut = (row: RecordRow) => RecordRow;
+
+const each =
+  (change: (report: AttemptReport, isLast: boolean) => AttemptReport): Cut =>
+  (row) => ({
+    ...row,
+    attempts: row.attempts.map((report, i) => change(report, i === row.attempts.length - 1)),
   });
-  for (let dropped = 0; ; dropped = Math.max(1, dropped * 2)) {
-    const shorter = JSON.stringify({ ...row, attempts: attempts.slice(dropped) });
-    if (fits(shorter) || dropped >= attempts.length) return shorter;
+
+const withoutLog = each(({ log: _, ...report }) => report);
+const withoutStack = each(({ error, ...report }) => {
+  return { ...report, error: error && { code: error.code, message: error.message } };
+});
+const withoutBody: Cut = ({ body: _, ...row }) => row;
+const withoutOutput = each((report, isLast) => ({ ...report, output: isLast ? report.output : null }));
+
+/** The row as JSON. Log lines go first, then stacks, a kept payload, outputs but the last, and the oldest attempts. */
+export function fitted(row: RecordRow, fits: (text: string) => boolean): string {
+  let text = JSON.stringify(row);
+  let rest = row;
+  for (const cut of [withoutLog, withoutStack, withoutBody, withoutOutput]) {
+    if (fits(text)) return text;
+    rest = cut(rest);
+    text = JSON.stringify(rest);
   }
+  const { attempts } = rest;
+  for (let dropped = 1; !fits(text) && dropped < attempts.length * 2; dropped *= 2)
+    text = JSON.stringify({ ...rest, attempts: attempts.slice(dropped) });
+  return text;
 }

@@ -3,9 +3,16 @@ import type { JobStatus } from '../../../core/contract/outcome.ts';
 import type { Retention } from '../../../core/contract/store.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { fitted } from '../../../core/kit/records/fit.ts';
+import { type Index, pageIn } from '../../../core/kit/records/pages.ts';
 import { finalStatuses, pastOf, shardOf, statuses } from '../../../core/kit/records/partitions.ts';
 import type { RecordRow } from '../../../core/kit/records/row.ts';
-import { isDead, type RecordTable, type Versioned } from '../../../core/kit/records/store.ts';
+import {
+  isDead,
+  type Past,
+  type RecordQuery,
+  type RecordTable,
+  type Versioned,
+} from '../../../core/kit/records/store.ts';
 import type { Dynamo } from './api.ts';
 import type { Item } from './sdk.ts';
 import { expiry, partitionsPerStatus, sortKeyOf } from './sort-keys.ts';
@@ -19,6 +26,10 @@ const maxBytes = 380_000;
 const fits = (text: string): boolean => text.length * 3 <= maxBytes || Buffer.byteLength(text) <= maxBytes;
 
 const pkOf = (id: string): string => `job#${id}`;
+const idOf = (pk: string): string => pk.slice(pkOf('').length);
+const isSortKey = (text: string): boolean => /^\d{16,}#/.test(text);
+/** After those of all moments. */
+const lastSortKey = ':';
 
 export function dynamoRecords(dynamo: Dynamo, retention: Retention): RecordTable {
   function itemOf(row: RecordRow): Item {
@@ -46,14 +57,17 @@ export function dynamoRecords(dynamo: Dynamo, retention: Retention): RecordTable
     });
   }
 
-  return {
-    forgets: true,
-    read,
-    add: (rows) => dynamo.call('recording', (api) => forEach(rows, (row) => api.write(itemOf(row), null))),
-    write: (row, over) => dynamo.call('recording', (api) => api.write(itemOf(row), over)),
+  const rowsOf = async (ids: readonly string[]) => (await read(ids)).map(({ row }) => row);
 
-    async page({ queue, job, status }, max, past) {
-      const partitions = (status === undefined ? statuses : [status]).flatMap(partitionsOf);
+  /** What the index says of time, status, queue and job. */
+  function placesOf(query: RecordQuery, past: Past): Index['next'] {
+    const { queue, job, status, createdFrom = 0, createdBefore = Infinity } = query;
+    const partitions = (status === undefined ? statuses : [status]).flatMap(partitionsOf);
+    const from = sortKeyOf(Math.ceil(createdFrom));
+    const to = createdBefore === Infinity ? lastSortKey : sortKeyOf(Math.ceil(createdBefore));
+    return async (after, count) => {
+      const before = after !== null && after < to ? after : to;
+      if (before < from) return [];
       const found = await dynamo.call('listing', (api) =>
         Promise.all(
           partitions.map((partition) => {
@@ -64,21 +78,28 @@ export function dynamoRecords(dynamo: Dynamo, retention: Retention): RecordTable
               ...(shown === null ? [] : ['#finishedAt > :shown']),
             ].join(' AND ');
             const values = { ':queue': queue ?? null, ':job': job ?? null, ':shown': shown };
-            return api.query({ partition, max, where, values });
+            // One more, because a range has both of its ends.
+            return api.query({ partition, from, to: before, max: count + 1, where, values });
           }),
         ),
       );
-      const ids = found
+      return found
         .flat()
-        .sort((a, b) => (a[sortKey]! < b[sortKey]! ? 1 : -1))
-        .map(({ pk }) => (pk as string).slice(pkOf('').length));
-      // A job that changes its status meanwhile may be in two partitions, or still in the one it has left.
-      const rows = (await read([...new Set(ids)].slice(0, max))).map(({ row }) => row);
-      const kept = rows
-        .filter((row) => status === undefined || row.status === status)
-        .sort((a, b) => (sortKeyOf(a.createdAt, a.id) < sortKeyOf(b.createdAt, b.id) ? 1 : -1));
-      return { rows: kept, next: null };
-    },
+        .map(({ pk, [sortKey]: position }) => ({ id: idOf(pk as string), position: position as string }))
+        .filter(({ position }) => position < before)
+        .sort((a, b) => (a.position < b.position ? 1 : -1))
+        .slice(0, count);
+    };
+  }
+
+  return {
+    forgets: true,
+    read,
+    add: (rows) => dynamo.call('recording', (api) => forEach(rows, (row) => api.write(itemOf(row), null))),
+    write: (row, over) => dynamo.call('recording', (api) => api.write(itemOf(row), over)),
+
+    page: (query, max, past) =>
+      pageIn({ next: placesOf(query, past), read: rowsOf, isPosition: isSortKey }, query, max),
 
     // DynamoDB itself removes keys, and what is past the store's own retention.
     async purge(past, now) {
@@ -89,7 +110,7 @@ export function dynamoRecords(dynamo: Dynamo, retention: Retention): RecordTable
           const values = { ':past': pastOf(statusOf(partition), past), ':now': now };
           const items = await api.query({ partition, where, values, max: stepSize });
           // Removes only the version just read: somebody may be retrying the dead letter.
-          const ids = items.map(({ pk }) => (pk as string).slice(pkOf('').length));
+          const ids = items.map(({ pk }) => idOf(pk as string));
           await forEach(await read(ids), async ({ row, version }) => {
             if (row.finishedAt !== null && (await api.remove(pkOf(row.id), version))) count++;
           });

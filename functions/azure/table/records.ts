@@ -1,8 +1,15 @@
 import { forEach } from '../../../core/kit/parallel.ts';
 import { fitted } from '../../../core/kit/records/fit.ts';
+import { type Index, pageIn } from '../../../core/kit/records/pages.ts';
 import { finalStatuses, pastOf, statuses } from '../../../core/kit/records/partitions.ts';
 import type { RecordRow } from '../../../core/kit/records/row.ts';
-import { isDead, type RecordTable, type Versioned } from '../../../core/kit/records/store.ts';
+import {
+  isDead,
+  type Past,
+  type RecordQuery,
+  type RecordTable,
+  type Versioned,
+} from '../../../core/kit/records/store.ts';
 import type { Table } from './api.ts';
 import {
   backwards,
@@ -29,6 +36,7 @@ interface Version {
   readonly past: string;
 }
 
+const isPosition = (text: string): boolean => /^\d{16}:[\w.@:~-]+$/.test(text);
 const rowOf = (id: string): string => `job:${safe(id)}`;
 const listedAs = ({ status, createdAt, id }: RecordRow): string =>
   `${status}:${backwards(createdAt)}:${safe(id)}`;
@@ -75,6 +83,43 @@ export function tableRecords(table: Table): RecordTable {
     return found;
   }
 
+  const rowsIn = async (ids: readonly string[]) => (await read(ids)).map(({ row }) => row);
+
+  /** What the rows for lists say of time, status, queue and job. */
+  function placesOf(query: RecordQuery, past: Past): Index['next'] {
+    const { queue, job, status, createdFrom, createdBefore } = query;
+    const equal = { ...(queue === undefined ? {} : { queue }), ...(job === undefined ? {} : { job }) };
+    const ranges = (status === undefined ? statuses : [status]).flatMap((each) =>
+      jobPartitions.map((partition) => ({ partition, status: each })),
+    );
+    const first = createdBefore === undefined ? '' : backwards(Math.ceil(createdBefore) - 1);
+    const last = createdFrom === undefined ? '' : `:${backwards(Math.ceil(createdFrom))}`;
+    return async (after, count) => {
+      // `!` comes before all that an id may have, and `;` after `:`.
+      const next = after !== null && after > first ? `${after}!` : first;
+      const found: Found[] = [];
+      await table.call('listing', (api) =>
+        forEach(ranges, async ({ partition, status: each }) => {
+          const shown = pastOf(each, past);
+          const above = shown === null ? {} : { above: ['finished', momentText(shown)] as const };
+          const range = {
+            partition,
+            from: `${each}:${next}`,
+            to: `${each}${last};`,
+            equal,
+            ...above,
+            max: count,
+          };
+          found.push(...(await api.range(range)));
+        }),
+      );
+      return found
+        .map(({ id, rowKey }) => ({ id: id!, position: rowKey.slice(rowKey.indexOf(':') + 1) }))
+        .sort((a, b) => (a.position < b.position ? -1 : 1))
+        .slice(0, count);
+    };
+  }
+
   const commit = (partition: string, steps: readonly Step[]): Promise<boolean> =>
     table.call('recording', (api) => api.commit(partition, steps));
 
@@ -114,32 +159,7 @@ export function tableRecords(table: Table): RecordTable {
       return commit(partition, [{ update: job, over: etag }, ...relisted, ...replaced(before.past, past)]);
     },
 
-    async page({ queue, job, status }, max, past) {
-      const equal = { ...(queue === undefined ? {} : { queue }), ...(job === undefined ? {} : { job }) };
-      const ranges = (status === undefined ? statuses : [status]).flatMap((each) =>
-        jobPartitions.map((partition) => ({ partition, status: each })),
-      );
-      const found: Found[] = [];
-      await table.call('listing', (api) =>
-        forEach(ranges, async ({ partition, status: each }) => {
-          const shown = pastOf(each, past);
-          const above = shown === null ? {} : { above: ['finished', momentText(shown)] as const };
-          const range = { partition, ...within(each), equal, ...above, max };
-          found.push(...(await api.range(range)));
-        }),
-      );
-      const created = new Map(found.map(({ id, rowKey }) => [id!, rowKey.split(':')[1]!]));
-      const ids = [...created]
-        .sort(newestFirst)
-        .map(([id]) => id)
-        .slice(0, max);
-      const rows = new Map((await read(ids)).map(({ row }) => [row.id, row]));
-      // A job that changes its status meanwhile may be listed twice, or still under the status it has left.
-      const kept = ids
-        .flatMap((id) => rows.get(id) ?? [])
-        .filter((row) => status === undefined || row.status === status);
-      return { rows: kept, next: null };
-    },
+    page: (query, max, past) => pageIn({ next: placesOf(query, past), read: rowsIn, isPosition }, query, max),
 
     async purge(past, now) {
       let count = 0;
@@ -174,10 +194,3 @@ export function tableRecords(table: Table): RecordTable {
     },
   };
 }
-
-/** Sorts pairs of id and moment, which counts backwards. Pairs of the same moment go by id, the last one first. */
-const newestFirst = ([a, at]: readonly [string, string], [b, other]: readonly [string, string]): number =>
-  at === other ? (a < b ? 1 : -1) : at < other ? -1 : 1;
-
-/** The rows of a kind: `;` follows `:`. */
-const within = (kind: string) => ({ from: `${kind}:`, to: `${kind};` });

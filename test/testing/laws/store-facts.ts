@@ -109,12 +109,12 @@ export function factLaws(law: Law): void {
   });
 }
 
-const secret = {
+export const secret = {
   to: 'a@b.example',
   apiKey: 'sk-1',
   nested: { password: 'hunter2', rows: [1, { token: 't' }] },
 };
-const shown: StoredPayload = {
+export const shown: StoredPayload = {
   value: {
     to: 'a@b.example',
     apiKey: '[masked]',

@@ -1,6 +1,7 @@
 /** Lists of records by what people look for, page by page. */
 
 import assert from 'node:assert/strict';
+import type { OutgoingMessage } from '../../../core/contract/queue.ts';
 import type { JobRecord, RecordFilter } from '../../../core/contract/store.ts';
 import { day, hour, type Kit, reportOf, second } from './kit.ts';
 import type { Law } from './law.ts';
@@ -27,7 +28,7 @@ async function pagesOf(
 
 const all = async (t: Kit, filter: RecordFilter): Promise<string[]> => (await pagesOf(t, filter)).flat();
 
-/** Newest first. */
+/** Newest first; the store says in which order it lists those of the same age. */
 async function putMany(t: Kit, count: number): Promise<string[]> {
   const ids: string[] = [];
   for (let i = 0; i < count; i++) {
@@ -35,7 +36,17 @@ async function putMany(t: Kit, count: number): Promise<string[]> {
     // Some are of the same age.
     if (i % 3 === 0) await t.advance(second);
   }
-  return ids;
+  const records = await t.stores.records.list({});
+  const listed = records.map(({ id }) => id);
+  assert.deepEqual(listed.toSorted(), ids.toSorted());
+  assert.ok(records.every(({ createdAt }, i) => createdAt <= (records[i - 1]?.createdAt ?? Infinity)));
+  return listed;
+}
+
+/** Of an age of its own. */
+async function putAlone(t: Kit, change: Partial<OutgoingMessage> = {}): Promise<OutgoingMessage> {
+  await t.advance(second);
+  return t.put(change);
 }
 
 export function pageLaws(law: Law): void {
@@ -73,10 +84,10 @@ export function pageLaws(law: Law): void {
   });
 
   law('a list can be narrowed by tenant, key, schedule and the beginning of the id', async (t) => {
-    const mine = await t.put({ tenantId: 'açme', facts: allFacts });
-    const keyed = await t.put({ facts: { idempotencyKey: '100%_' } });
-    const nightly = await t.put({ tenantId: 'other', facts: { schedule: 'nightly', name: 'nightly' } });
-    const plain = await t.put();
+    const mine = await putAlone(t, { tenantId: 'açme', facts: allFacts });
+    const keyed = await putAlone(t, { facts: { idempotencyKey: '100%_' } });
+    const nightly = await putAlone(t, { tenantId: 'other', facts: { schedule: 'nightly', name: 'nightly' } });
+    const plain = await putAlone(t);
     const lists: readonly (readonly [RecordFilter, readonly string[]])[] = [
       [{ tenantId: 'açme' }, [mine.id]],
       [{ tenantId: 'acme' }, []],
@@ -105,7 +116,7 @@ export function pageLaws(law: Law): void {
     const ids: string[] = [];
     const at: number[] = [];
     for (let i = 0; i < 3; i++) {
-      const { id } = await t.put();
+      const { id } = await putAlone(t);
       ids.push(id);
       at.push((await t.stores.records.get(id))!.createdAt);
       await t.advance(hour);
@@ -121,7 +132,7 @@ export function pageLaws(law: Law): void {
   });
 
   law('a list can be narrowed by worker and by host, of any attempt', async (t) => {
-    const [a, b, c] = [await t.put(), await t.put(), await t.put()];
+    const [a, b, c] = [await putAlone(t), await putAlone(t), await putAlone(t)];
     const [first, other, third] = await t.takeAll(3);
     await t.backend.ack([{ lease: first!, report: ranOn(first!, t.now(), { outcome: 'acked' }) }]);
     const elsewhere = ranOn(other!, t.now(), { worker: 'worker-8', host: 'ip-10-0-0-8' });
@@ -138,7 +149,7 @@ export function pageLaws(law: Law): void {
 
   law('a list can be narrowed by a piece of an error, of the job or of an attempt', async (t) => {
     const failing = async (message: string, dies: boolean): Promise<JobRecord['id']> => {
-      const { id } = await t.put();
+      const { id } = await putAlone(t);
       const lease = await t.take();
       const error = { code: 'HANDLER', message, stack: 'Error: only in the stack' };
       const report = reportOf(lease, t.now(), dies ? 'dead-lettered' : 'requeued', { error });

@@ -14,6 +14,7 @@ import { retentionLaws } from './store-retention.ts';
 import { workerLaws } from './store-workers.ts';
 import { writingLaws } from './store-writing.ts';
 import { writtenCancelLaws } from './store-writing-cancel.ts';
+import { writtenFactLaws } from './store-writing-facts.ts';
 import { writtenRetentionLaws } from './store-writing-retention.ts';
 
 /** For a backend that offers stores: records are those of jobs that move through it. */
@@ -48,6 +49,7 @@ export function describeStoreAlone(name: string, stores: StoreHarness, runner: R
     runner.describe('cancelling', () => cancelLaws(law));
     runner.describe('workers', () => workerLaws(law));
     runner.describe('writing', () => writingLaws(law));
+    runner.describe('facts that were written', () => writtenFactLaws(law));
     runner.describe('cancelling what somebody else runs', () => writtenCancelLaws(law));
     runner.describe('retention of what was written', () => writtenRetentionLaws(law));
     numberLaws(harness, runner);

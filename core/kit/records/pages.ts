@@ -1,0 +1,65 @@
+/** Pages of tables whose indexes know less than a filter asks: what they list is read, and then compared. */
+
+import type { RecordFilter } from '../../contract/store.ts';
+import { cursorOf, matches, positionIn } from './filter.ts';
+import { listedOf, type RecordRow } from './row.ts';
+import type { RecordQuery, RowPage } from './store.ts';
+
+/** A record where an index lists it. */
+export interface Place {
+  readonly id: string;
+  /** Equal for the same record under another status; of two texts the list shows the larger or the smaller one first, always. */
+  readonly position: string;
+}
+
+export interface Index {
+  /** The next so many after this position, in the order of the list; fewer = there are no more. `null` = from its beginning. */
+  next(after: string | null, count: number): Promise<readonly Place[]>;
+  /** Ids that are not there are left out. */
+  read(ids: readonly string[]): Promise<readonly RecordRow[]>;
+  isPosition(text: string): boolean;
+}
+
+/** A page ends when so many records were read. */
+const mostRead = 1_000;
+const stepSize = 200;
+
+/** What is not in the indexes. */
+const read = ['tenantId', 'idempotencyKey', 'schedule', 'idPrefix', 'worker', 'error'] as const;
+
+export async function pageIn(index: Index, { after, ...filter }: RecordQuery, max: number): Promise<RowPage> {
+  let position = after === undefined ? null : positionFrom(index, after);
+  const isNarrow = read.some((name) => filter[name] !== undefined);
+  const rows: RecordRow[] = [];
+  for (let looked = 0; ; ) {
+    const count = isNarrow ? stepSize : max - rows.length;
+    const places = await index.next(position, count);
+    const found = await rowsAt(index, places, filter);
+    for (const place of places) {
+      looked++;
+      position = place.position;
+      const row = found.get(place.id);
+      found.delete(place.id); // it may be listed under two statuses
+      if (row) rows.push(row);
+      if (rows.length === max) return { rows, next: cursorOf(position) };
+    }
+    if (places.length < count) return { rows, next: null };
+    if (looked >= mostRead) return { rows, next: cursorOf(position!) };
+  }
+}
+
+function positionFrom(index: Index, cursor: string): string {
+  const [position] = positionIn(cursor, 'string');
+  // It goes into a query. What is none of ours is refused like any other text.
+  return index.isPosition(position) ? position : positionIn('', 'string')[0];
+}
+
+/** Those that match. */
+async function rowsAt(
+  index: Index,
+  places: readonly Place[],
+  filter: RecordFilter,
+): Promise<Map<string, RecordRow>> {
+  const rows = await index.read([...new Set(places.map(({ id }) => id))]);
+  return new Map(rows.filter((row) => matches(listedOf(row), filter)).map((row) => [row.id, row]));
+}
