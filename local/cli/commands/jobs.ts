@@ -1,13 +1,12 @@
-import type { AttemptReport, JobStatus } from '../../../core/contract/outcome.ts';
+import type { JobStatus } from '../../../core/contract/outcome.ts';
 import type { CancelResult, JobRecord } from '../../../core/contract/store.ts';
-import { statuses } from '../../../core/kit/records/partitions.ts';
-import { maxFlag, queueFlag } from '../config/flags.ts';
-import { id, name, oneOf } from '../config/values.ts';
-import { type Command, defineCommand, type Input } from '../definition.ts';
-import { type ExitCode, notFound } from '../errors.ts';
-import { type Column, count, type Style, span, type Ui, when } from '../output/ui.ts';
-
-const status = oneOf(statuses);
+import { maxFlag } from '../config/flags.ts';
+import { id, words } from '../config/values.ts';
+import { type Command, defineCommand } from '../definition.ts';
+import type { ExitCode } from '../errors.ts';
+import { type Column, count, type Style, span } from '../output/ui.ts';
+import { filterFlags, filterOf, firstOf } from './select-jobs.ts';
+import { progressText, showJob } from './show-job.ts';
 
 const styles: Readonly<Partial<Record<JobStatus, Style>>> = {
   completed: 'green',
@@ -20,33 +19,36 @@ const styles: Readonly<Partial<Record<JobStatus, Style>>> = {
 const list = defineCommand({
   path: 'jobs list',
   summary: 'list jobs, newest first',
-  about: 'Finished jobs are listed as long as the backend or the store keeps them.',
+  about:
+    'All that is given must hold. Finished jobs are listed as long as the backend or the store keeps them. What only attempts tell (--worker, --error) is looked for job by job, and so are tenant, key, schedule and id on DynamoDB and table storage: that takes longer the more jobs there are.',
   flags: {
-    queue: queueFlag,
-    job: { flags: '--job <name>', text: 'only of this job', parse: name },
-    status: {
-      flags: '--status <status>',
-      text: `only with this status: ${statuses.join(', ')}`,
-      parse: status,
-    },
+    ...filterFlags,
     max: maxFlag,
+    after: { flags: '--after <cursor>', text: 'go on where an earlier list has ended', parse: words },
   },
-  examples: ['longshore jobs list', 'longshore jobs list --job invoice.send --status retrying --max 100'],
+  examples: [
+    'longshore jobs list',
+    'longshore jobs list --job invoice.send --status retrying --max 100',
+    'longshore jobs list --tenant acme --error "421 busy" --newer-than 1d',
+  ],
   async run({ flags, session, ui, io }) {
     const { stores } = await session.client();
-    const { queue, job, status, max } = flags;
-    const found = await stores.records.list({
-      ...(queue === undefined ? {} : { queue }),
-      ...(job === undefined ? {} : { job }),
-      ...(status === undefined ? {} : { status }),
-      max,
-    });
     const now = io.clock.now();
+    const { found, next } = await firstOf(stores.records, filterOf(flags, now), flags.max, flags.after);
+    const more = next === null ? '' : `\n\nOlder ones: the same with --after ${next}`;
     return {
-      data: { jobs: found.map((record) => shown(record, io.env)) },
-      text: found.length > 0 ? ui.table(found, columnsAt(now)) : 'No job matches.',
+      data: { jobs: found.map(brief), next },
+      text: (found.length > 0 ? ui.table(found, columnsAt(now)) : 'No job matches.') + more,
     };
   },
+});
+
+/** Without stacks and logs, which `jobs show` prints. */
+const brief = (record: JobRecord) => ({
+  ...record,
+  attempts: record.attempts.map(({ log: _, error, ...report }) => {
+    return { ...report, error: error && { code: error.code, message: error.message } };
+  }),
 });
 
 const columnsAt = (now: number): readonly Column<JobRecord>[] => [
@@ -63,68 +65,6 @@ function remark(row: JobRecord, now: number): string {
   if (row.error !== null) return row.error;
   if (row.progress !== null && row.finishedAt === null) return progressText(row.progress);
   return row.finishedAt === null && row.runAt > now ? `in ${span(row.runAt - now)}` : '';
-}
-
-const progressText = ({ done, total, message }: NonNullable<JobRecord['progress']>): string =>
-  `${done}${total === null ? '' : `/${total}`}${message === null ? '' : ` ${message}`}`;
-
-const show = defineCommand({
-  path: 'jobs show',
-  summary: 'show one job with all its attempts',
-  about: 'A record has no payload; `longshore dead show --body` prints that of a dead letter.',
-  args: [{ name: '<id>', text: 'id of the job', parse: id }],
-  examples: ['longshore jobs show 0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b'],
-  exits: { 3: 'no such job, or it is no longer kept' },
-  async run({ args, session, ui, io }) {
-    const [wanted = ''] = args;
-    const record = await (await session.client()).status(wanted);
-    if (!record)
-      throw notFound(`There is no job ${wanted} here, or it is no longer kept. See \`longshore jobs list\`.`);
-    const safe = shown(record, io.env);
-    return { data: { job: safe }, text: described(safe, ui, io.clock.now()) };
-  },
-});
-
-function described(record: JobRecord, ui: Ui, now: number): string {
-  const facts = ui.facts([
-    ['id', record.id],
-    ['job', record.job],
-    ['queue', record.queue],
-    ['status', record.status + (record.reason === null ? '' : ` (${record.reason})`)],
-    ['priority', String(record.priority)],
-    ['created', `${when(record.createdAt)} (${span(now - record.createdAt)} ago)`],
-    ['runs', record.finishedAt === null && record.runAt > now ? `in ${span(record.runAt - now)}` : null],
-    ['finished', record.finishedAt === null ? null : when(record.finishedAt)],
-    ['progress', record.progress && progressText(record.progress)],
-    ['output', record.output === null ? null : JSON.stringify(record.output)],
-    ['error', record.error],
-  ]);
-  const attempts = record.attempts.length > 0 ? `\n\n${ui.table(record.attempts, attemptColumns)}` : '';
-  const stacks = record.attempts.flatMap(({ error }) => (error?.stack === undefined ? [] : [error.stack]));
-  return [facts + attempts, ...stacks].join('\n\n');
-}
-
-const attemptColumns: readonly Column<AttemptReport>[] = [
-  { title: 'run', align: 'right', value: (row) => String(row.attempt) },
-  { title: 'started', value: (row) => when(row.startedAt) },
-  { title: 'took', align: 'right', value: (row) => span(row.endedAt - row.startedAt) },
-  {
-    title: 'outcome',
-    value: (row) => row.outcome,
-    style: (row) => (row.outcome === 'acked' ? 'green' : 'yellow'),
-  },
-  { title: 'error', value: (row) => (row.error === null ? '' : `${row.error.code}: ${row.error.message}`) },
-];
-
-/** A stack trace names folders and says little about what became of a job; LONGSHORE_DEBUG=1 keeps it. */
-function shown(record: JobRecord, env: Input['io']['env']): JobRecord {
-  if (env.LONGSHORE_DEBUG === '1') return record;
-  const attempts = record.attempts.map((report) => {
-    if (report.error?.stack === undefined) return report;
-    const { stack: _, ...error } = report.error;
-    return { ...report, error };
-  });
-  return { ...record, attempts };
 }
 
 const cancel = defineCommand({
@@ -164,4 +104,4 @@ const saying: Readonly<Record<CancelResult, string>> = {
 /** All, some or none of what was named. */
 export const exitFor = (done: number, asked: number): ExitCode => (done === asked ? 0 : done === 0 ? 3 : 1);
 
-export const jobsCommands: readonly Command[] = [list, show, cancel];
+export const jobsCommands: readonly Command[] = [list, showJob, cancel];

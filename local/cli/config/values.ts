@@ -84,6 +84,12 @@ export function idempotencyKey(text: string): string {
   return text;
 }
 
+/** Any text: what is looked for may be anything. */
+export function words(text: string): string {
+  if (text.length === 0 || text.length > 1_000) throw wrong('1 to 1000 characters');
+  return text;
+}
+
 /** With a time zone, because the machine that types it and the one that runs it may have different ones. */
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)$/;
 

@@ -1,0 +1,66 @@
+/** Which jobs a list shows. */
+
+import type { JobRecord, RecordFilter, RecordStore } from '../../../core/contract/store.ts';
+import { statuses } from '../../../core/kit/records/partitions.ts';
+import { queueFlag } from '../config/flags.ts';
+import { duration, id, idempotencyKey, name, oneOf, words } from '../config/values.ts';
+import type { Values } from '../definition.ts';
+
+export const filterFlags = {
+  queue: queueFlag,
+  job: { flags: '--job <name>', text: 'only of this job', parse: name },
+  status: {
+    flags: '--status <status>',
+    text: `only with this status: ${statuses.join(', ')}`,
+    parse: oneOf(statuses),
+  },
+  tenant: { flags: '--tenant <id>', text: 'only of this tenant', parse: words },
+  key: { flags: '--key <key>', text: 'only with this idempotency key', parse: idempotencyKey },
+  schedule: { flags: '--schedule <name>', text: 'only those that this schedule enqueued', parse: name },
+  worker: {
+    flags: '--worker <name>',
+    text: 'only those of which an attempt ran on this worker or host',
+    parse: words,
+  },
+  error: { flags: '--error <text>', text: 'only with this text in an error; case counts', parse: words },
+  id: { flags: '--id <prefix>', text: 'only those whose id begins with it', parse: id },
+  olderThan: {
+    flags: '--older-than <duration>',
+    text: 'only those enqueued at least this long ago',
+    parse: duration(),
+  },
+  newerThan: {
+    flags: '--newer-than <duration>',
+    text: 'only those enqueued within this time',
+    parse: duration(),
+  },
+} as const;
+
+export function filterOf(flags: Values<typeof filterFlags>, now: number): RecordFilter {
+  const { queue, job, status, tenant, key, schedule, worker, error, id: idPrefix } = flags;
+  const { olderThan, newerThan } = flags;
+  const filter = {
+    ...{ queue, job, status, tenantId: tenant, idempotencyKey: key, schedule, worker, error, idPrefix },
+    createdFrom: newerThan === undefined ? undefined : now - newerThan,
+    createdBefore: olderThan === undefined ? undefined : now - olderThan + 1,
+  };
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
+}
+
+/** As many as wanted: a page may have fewer, and go on. */
+export async function firstOf(
+  records: RecordStore,
+  filter: RecordFilter,
+  max: number,
+  after: string | undefined,
+): Promise<{ readonly found: JobRecord[]; readonly next: string | null }> {
+  const found: JobRecord[] = [];
+  for (let from = after; ; ) {
+    const query = { ...filter, max: max - found.length, ...(from !== undefined && { after: from }) };
+    // A store without pages has one.
+    const page = (await records.page?.(query)) ?? { records: await records.list(query), next: null };
+    found.push(...page.records);
+    if (page.next === null || found.length >= max) return { found, next: page.next };
+    from = page.next;
+  }
+}

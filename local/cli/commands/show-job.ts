@@ -1,0 +1,106 @@
+import { errorText } from '../../../core/base/failure.ts';
+import type { AttemptReport } from '../../../core/contract/outcome.ts';
+import type { JobRecord, StoredPayload } from '../../../core/contract/store.ts';
+import { id } from '../config/values.ts';
+import { defineCommand } from '../definition.ts';
+import { notFound } from '../errors.ts';
+import { stackLines } from '../output/stack.ts';
+import { type Column, plain, span, type Ui, when } from '../output/ui.ts';
+
+export const showJob = defineCommand({
+  path: 'jobs show',
+  summary: 'show one job with all its attempts',
+  about:
+    'Who asked for it, every attempt with its worker, what its handler logged, and where in your code it failed. With --payload it prints what the job was given, as far as that is kept; values under names that look like secrets are masked. Payloads of jobs that are done are kept with keepPayload: true.',
+  args: [{ name: '<id>', text: 'id of the job', parse: id }],
+  flags: { payload: { flags: '--payload', text: 'print what the job was given, masked' } },
+  examples: [
+    'longshore jobs show 0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',
+    'longshore jobs show 0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b --payload --json',
+  ],
+  exits: { 3: 'no such job, or it is no longer kept' },
+  async run({ args, flags, session, ui, io }) {
+    const [wanted = ''] = args;
+    const { records } = (await session.client()).stores;
+    const job = await records.get(wanted);
+    if (!job)
+      throw notFound(`There is no job ${wanted} here, or it is no longer kept. See \`longshore jobs list\`.`);
+    const payload = flags.payload ? ((await records.payload?.(wanted)) ?? null) : undefined;
+    const parts = [
+      factsOf(job, payload, ui, io.clock.now()),
+      job.attempts.length > 0 ? ui.table(job.attempts, attemptColumns(job)) : '',
+      linesOf(job),
+      stackOf(job, ui, io.cwd),
+    ];
+    return {
+      data: { job, ...(payload !== undefined && { payload }) },
+      text: parts.filter((part) => part !== '').join('\n\n'),
+    };
+  },
+});
+
+export const progressText = ({ done, total, message }: NonNullable<JobRecord['progress']>): string =>
+  `${done}${total === null ? '' : `/${total}`}${message === null ? '' : ` ${message}`}`;
+
+function factsOf(job: JobRecord, payload: StoredPayload | null | undefined, ui: Ui, now: number): string {
+  return ui.facts([
+    ['id', job.id],
+    ['job', job.job],
+    ['name', job.name],
+    ['queue', job.queue],
+    ['status', job.status + (job.reason === null ? '' : ` (${job.reason})`)],
+    ['priority', String(job.priority)],
+    ['tenant', job.tenantId],
+    ['schedule', job.schedule],
+    ['key', job.idempotencyKey],
+    ['request', job.requestId],
+    ['trace', job.traceparent],
+    ['created', `${when(job.createdAt)} (${span(now - job.createdAt)} ago)`],
+    ['runs', job.finishedAt === null && job.runAt > now ? `in ${span(job.runAt - now)}` : null],
+    ['finished', job.finishedAt === null ? null : when(job.finishedAt)],
+    ['progress', job.progress && progressText(job.progress)],
+    ['output', job.output === null ? null : JSON.stringify(job.output)],
+    ['error', job.error],
+    ['payload', payload === undefined ? null : payloadText(payload)],
+  ]);
+}
+
+function payloadText(payload: StoredPayload | null): string {
+  if (payload === null) return 'not kept';
+  const { value, offloaded } = payload;
+  if (offloaded === null) return JSON.stringify(value);
+  return `${offloaded.bytes} bytes in the payload store, under ${offloaded.key}`;
+}
+
+/** Columns that say nothing of this job are left out. */
+function attemptColumns({ attempts, maxAttempts }: JobRecord): readonly Column<AttemptReport>[] {
+  const columns: readonly Column<AttemptReport>[] = [
+    { title: maxAttempts === null ? 'run' : `run of ${maxAttempts}`, align: 'right', value: runOf },
+    { title: 'started', value: (row) => when(row.startedAt) },
+    { title: 'took', align: 'right', value: (row) => span(row.endedAt - row.startedAt) },
+    { title: 'worker', value: (row) => row.worker ?? '' },
+    { title: 'host', value: (row) => row.host ?? '' },
+    {
+      title: 'outcome',
+      value: (row) => row.outcome,
+      style: (row) => (row.outcome === 'acked' ? 'green' : 'yellow'),
+    },
+    { title: 'error', value: (row) => errorText(row.error) },
+  ];
+  return columns.filter(({ title, value }) => title === 'error' || attempts.some((row) => value(row) !== ''));
+}
+
+const runOf = ({ attempt }: AttemptReport): string => String(attempt);
+
+function linesOf({ attempts }: JobRecord): string {
+  const lines = attempts.flatMap((row) =>
+    (row.log ?? []).map(({ at, text }) => `${when(at)}  run ${row.attempt}  ${plain(text)}`),
+  );
+  return lines.join('\n');
+}
+
+/** Of the last attempt that failed. */
+function stackOf({ attempts }: JobRecord, ui: Ui, cwd: string): string {
+  const stack = attempts.findLast(({ error }) => error !== null)?.error?.stack;
+  return stack === undefined ? '' : stackLines(stack, ui, cwd);
+}
