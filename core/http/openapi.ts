@@ -228,6 +228,11 @@ const fixedSchemas = {
     queue: text,
     job: text,
     tenantId: orNull(text),
+    name: orNull(text),
+    idempotencyKey: orNull(text),
+    schedule: orNull(text),
+    requestId: orNull(text),
+    traceparent: orNull(text),
     status: { enum: ['pending', 'processing', 'retrying', 'completed', 'failed', 'cancelled', 'expired'] },
     priority: count,
     createdAt: moment,
@@ -241,6 +246,7 @@ const fixedSchemas = {
         at: moment,
       }),
     ),
+    maxAttempts: orNull(count),
     attempts: {
       type: 'array',
       items: object({

@@ -1,7 +1,7 @@
 /** The three functions, closer than the laws look. */
 
 import type { SQSHandler } from 'aws-lambda';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import {
   connect,
@@ -72,6 +72,8 @@ async function open(options: Partial<LambdaOptions> = {}, queue: BenchOptions = 
   };
 }
 
+afterEach(() => vi.unstubAllEnvs());
+
 describe('worker', () => {
   it('fits the type that AWS publishes, and takes two parameters', async () => {
     const { worker } = await open();
@@ -112,6 +114,16 @@ describe('worker', () => {
       output: 'sent',
       attempts: [{ outcome: 'requeued' }, { outcome: 'acked' }],
     });
+  });
+
+  it.runIf(timeIsOurs)('names its function and its log stream in every attempt', async () => {
+    vi.stubEnv('AWS_LAMBDA_FUNCTION_NAME', 'shop-worker');
+    vi.stubEnv('AWS_LAMBDA_LOG_STREAM_NAME', '2026/11/23/[$LATEST]0af7');
+    const t = await open();
+    const { id } = await t.enqueue('a');
+    await t.poller.poll(minute);
+    const who = { worker: 'shop-worker', host: '2026/11/23/[$LATEST]0af7' };
+    expect((await t.client.status(id))?.attempts).toMatchObject([who]);
   });
 
   it('makes no request of its own for jobs that succeed', async () => {

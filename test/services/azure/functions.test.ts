@@ -1,6 +1,6 @@
 /** The functions, closer than the laws look. */
 
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import {
   createApp,
@@ -26,6 +26,8 @@ const register = (app: ReturnType<typeof createApp>, options: Partial<AzureOptio
   startFunctions(() =>
     azure(app, { connection: 'SERVICEBUS_CONNECTION', store: memoryStore(), log: false, ...options }),
   );
+
+afterEach(() => vi.unstubAllEnvs());
 
 describe('azure()', () => {
   it('registers these functions, with these bindings', async () => {
@@ -290,6 +292,18 @@ describe('the timer', () => {
     t.clock.advance(minute);
     t.server.deleteQueue('mail');
     await expect(t.host.tick('longshore-schedule')).rejects.toMatchObject({ code: 'BACKEND' });
+  });
+});
+
+describe('the record of an attempt', () => {
+  it('names the function app and its instance', async () => {
+    vi.stubEnv('WEBSITE_SITE_NAME', 'shop-jobs');
+    vi.stubEnv('WEBSITE_INSTANCE_ID', 'b7ad6b71');
+    const t = await open();
+    const id = await t.enqueue('a');
+    await t.trigger.poll('mail');
+    const who = { worker: 'shop-jobs', host: 'b7ad6b71' };
+    expect((await t.client.status(id))?.attempts).toMatchObject([who]);
   });
 });
 

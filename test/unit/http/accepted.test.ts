@@ -277,10 +277,12 @@ describe('GET /jobs/:id', () => {
       stack: 'Error: SMTP\n    at secret (/srv/app.ts:1)',
     };
     const times = { startedAt: at, endedAt: at + 5 };
+    // A caller learns nothing of the machines behind the queue, nor of what the handler says for its operators.
+    const inside = { worker: 'worker-7', host: 'ip-10-0-0-7', log: [{ at, text: 'asking SMTP' }] };
     await bench.backend.nack(lease!, {
       delayMs: 1_000,
       countAttempt: true,
-      report: { attempt: 1, ...times, outcome: 'requeued', error, output: null },
+      report: { attempt: 1, maxAttempts: 4, ...times, outcome: 'requeued', error, output: null, ...inside },
     });
     const answer = await bench.send(`/jobs/${id}`);
     expectSafe(answer);
@@ -289,11 +291,17 @@ describe('GET /jobs/:id', () => {
       queue: 'mail',
       job: 'invoice.send',
       tenantId: null,
+      name: null,
+      idempotencyKey: null,
+      schedule: null,
+      requestId: null,
+      traceparent: null,
       status: 'retrying',
       priority: 5,
       createdAt: '2026-01-15T12:00:00.000Z',
       runAt: '2026-01-15T12:00:01.000Z',
       finishedAt: null,
+      maxAttempts: 4,
       progress: { done: 1, total: 2, message: 'half', at: '2026-01-15T12:00:00.000Z' },
       attempts: [
         {

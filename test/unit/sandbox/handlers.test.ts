@@ -45,6 +45,8 @@ describe.each([
     const logs = t.eventsOf('job.log').filter((event) => event.id === record.id);
     const fields = { n: 4, call: '[function]', at: new Date(5) };
     expect(logs).toMatchObject([{ message: 'asking', job: job.name, tenantId: 'acme', fields }]);
+    const text = 'asking {"n":4,"password":"[masked]","call":"[function]","at":"1970-01-01T00:00:00.005Z"}';
+    expect(record.attempts[0]).toMatchObject({ worker: t.worker.id, log: [{ text }] });
     const settled = () => t.eventsOf('job.settled').filter((event) => event.id === id);
     await expect.poll(settled).toMatchObject([{ tenantId: 'acme' }]);
   });
