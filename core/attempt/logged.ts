@@ -1,6 +1,6 @@
 /** The last lines that a handler has logged, added to the report of its attempt. */
 
-import { mostLines } from '../kit/records/facts.ts';
+import { mostLines } from '../base/most-lines.ts';
 import type { EndStep } from './attempt.ts';
 import type { Logged, Run } from './run.ts';
 

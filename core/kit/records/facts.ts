@@ -1,13 +1,11 @@
 /** From what stores keep of a job to what its record tells. */
 
+import { mostLines } from '../../base/most-lines.ts';
 import type { MessageFacts } from '../../contract/facts.ts';
 import type { AttemptReport } from '../../contract/outcome.ts';
 import type { JobRecord } from '../../contract/store.ts';
 
-/** A record lists so many of the last lines that a job's handler has logged. */
-export const mostLines = 20;
-
-type Told = Pick<
+type Facts = Pick<
   JobRecord,
   'name' | 'idempotencyKey' | 'schedule' | 'requestId' | 'traceparent' | 'maxAttempts' | 'attempts'
 >;
@@ -18,10 +16,10 @@ type Told = Pick<
  * @param facts as they were sent, or as JSON
  * @param reports the last `mostAttempts`, in order
  */
-export function toldBy(
+export function factsFrom(
   facts: MessageFacts | string | null | undefined,
   reports: readonly AttemptReport[],
-): Told {
+): Facts {
   const said: MessageFacts = (typeof facts === 'string' ? JSON.parse(facts) : facts) ?? {};
   const { name = null, idempotencyKey = null, schedule = null, requestId = null, traceparent = null } = said;
   const maxAttempts = reports.findLast((report) => report.maxAttempts !== undefined)?.maxAttempts ?? null;

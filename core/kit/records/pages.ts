@@ -6,7 +6,7 @@ import { listedOf, type RecordRow } from './row.ts';
 import type { RecordQuery, RowPage } from './store.ts';
 
 /** A record where an index lists it. */
-export interface Place {
+export interface Entry {
   readonly id: string;
   /** Equal for the same record under another status; of two texts the list shows the larger or the smaller one first, always. */
   readonly position: string;
@@ -14,7 +14,7 @@ export interface Place {
 
 export interface Index {
   /** The next so many after this position, in the order of the list; fewer = there are no more. `null` = from its beginning. */
-  next(after: string | null, count: number): Promise<readonly Place[]>;
+  next(after: string | null, count: number): Promise<readonly Entry[]>;
   /** Ids that are not there are left out. */
   read(ids: readonly string[]): Promise<readonly RecordRow[]>;
   isPosition(text: string): boolean;
@@ -33,17 +33,17 @@ export async function pageIn(index: Index, { after, ...filter }: RecordQuery, ma
   const rows: RecordRow[] = [];
   for (let looked = 0; ; ) {
     const count = isNarrow ? stepSize : max - rows.length;
-    const places = await index.next(position, count);
-    const found = await rowsAt(index, places, filter);
-    for (const place of places) {
+    const entries = await index.next(position, count);
+    const found = await rowsAt(index, entries, filter);
+    for (const entry of entries) {
       looked++;
-      position = place.position;
-      const row = found.get(place.id);
-      found.delete(place.id); // it may be listed under two statuses
+      position = entry.position;
+      const row = found.get(entry.id);
+      found.delete(entry.id); // it may be listed under two statuses
       if (row) rows.push(row);
       if (rows.length === max) return { rows, next: cursorOf(position) };
     }
-    if (places.length < count) return { rows, next: null };
+    if (entries.length < count) return { rows, next: null };
     if (looked >= mostRead) return { rows, next: cursorOf(position!) };
   }
 }
@@ -57,9 +57,9 @@ function positionFrom(index: Index, cursor: string): string {
 /** Those that match. */
 async function rowsAt(
   index: Index,
-  places: readonly Place[],
+  entries: readonly Entry[],
   filter: RecordFilter,
 ): Promise<Map<string, RecordRow>> {
-  const rows = await index.read([...new Set(places.map(({ id }) => id))]);
+  const rows = await index.read([...new Set(entries.map(({ id }) => id))]);
   return new Map(rows.filter((row) => matches(listedOf(row), filter)).map((row) => [row.id, row]));
 }

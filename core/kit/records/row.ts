@@ -13,7 +13,7 @@ import type {
   JobRecord,
   RecordedJob,
 } from '../../contract/store.ts';
-import { toldBy, withLastLines } from './facts.ts';
+import { factsFrom, withLastLines } from './facts.ts';
 import type { Listed } from './filter.ts';
 
 type Said = 'name' | 'idempotencyKey' | 'schedule' | 'requestId' | 'traceparent' | 'maxAttempts';
@@ -162,7 +162,7 @@ export function recordOf(row: RecordRow): JobRecord {
   const text = status === 'completed' ? last?.output : null;
   const output: unknown = text == null ? null : JSON.parse(text);
   const facts = { id, queue, job, tenantId, status, priority, createdAt, runAt, finishedAt };
-  return { ...facts, ...toldBy(row.facts, attempts), progress, output, reason, error };
+  return { ...facts, ...factsFrom(row.facts, attempts), progress, output, reason, error };
 }
 
 /**

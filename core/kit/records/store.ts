@@ -4,7 +4,6 @@ import type { Clock } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
 import type { RecordFilter, RecordPage, RecordStore, Retention } from '../../contract/store.ts';
 import { forEach } from '../parallel.ts';
-import { payloadOf } from './payload.ts';
 import { begin, type Change, cancel, end, newRow, type RecordRow, recordOf, retried, runs } from './row.ts';
 
 export interface Versioned {
@@ -99,7 +98,9 @@ export function recordStore(
     page,
     async payload(id) {
       const [found] = await table.read([id]);
-      return found && isShown(found.row, past(retention)) ? payloadOf(found.row.body) : null;
+      if (!found || !isShown(found.row, past(retention))) return null;
+      const { payloadOf } = await import('./payload.ts'); // only people ask
+      return payloadOf(found.row.body);
     },
     progress: (id, token, progress) =>
       update(id, (row) =>

@@ -1,21 +1,22 @@
 import { randomUUID } from 'node:crypto';
-import type { JobStatus } from '../../../core/contract/outcome.ts';
 import type { Retention } from '../../../core/contract/store.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { fitted } from '../../../core/kit/records/fit.ts';
-import { type Index, pageIn } from '../../../core/kit/records/pages.ts';
-import { finalStatuses, pastOf, shardOf, statuses } from '../../../core/kit/records/partitions.ts';
+import { finalStatuses, pastOf, shardOf } from '../../../core/kit/records/partitions.ts';
 import type { RecordRow } from '../../../core/kit/records/row.ts';
-import {
-  isDead,
-  type Past,
-  type RecordQuery,
-  type RecordTable,
-  type Versioned,
-} from '../../../core/kit/records/store.ts';
+import { isDead, type RecordTable, type Versioned } from '../../../core/kit/records/store.ts';
 import type { Dynamo } from './api.ts';
 import type { Item } from './sdk.ts';
-import { expiry, partitionsPerStatus, sortKeyOf } from './sort-keys.ts';
+import {
+  expiry,
+  idOf,
+  partitionOf,
+  partitionsOf,
+  partitionsPerStatus,
+  pkOf,
+  sortKeyOf,
+  statusOf,
+} from './sort-keys.ts';
 import { partitionKey, sortKey } from './table.ts';
 
 /** One purge call removes at most so many records of one index partition. */
@@ -24,12 +25,6 @@ const stepSize = 100;
 /** An item holds 400 KB at most; leaves room for the other attributes, and their copies in the index. */
 const maxBytes = 380_000;
 const fits = (text: string): boolean => text.length * 3 <= maxBytes || Buffer.byteLength(text) <= maxBytes;
-
-const pkOf = (id: string): string => `job#${id}`;
-const idOf = (pk: string): string => pk.slice(pkOf('').length);
-const isSortKey = (text: string): boolean => /^\d{16,}#/.test(text);
-/** After those of all moments. */
-const lastSortKey = ':';
 
 export function dynamoRecords(dynamo: Dynamo, retention: Retention): RecordTable {
   function itemOf(row: RecordRow): Item {
@@ -57,49 +52,17 @@ export function dynamoRecords(dynamo: Dynamo, retention: Retention): RecordTable
     });
   }
 
-  const rowsOf = async (ids: readonly string[]) => (await read(ids)).map(({ row }) => row);
-
-  /** What the index says of time, status, queue and job. */
-  function placesOf(query: RecordQuery, past: Past): Index['next'] {
-    const { queue, job, status, createdFrom = 0, createdBefore = Infinity } = query;
-    const partitions = (status === undefined ? statuses : [status]).flatMap(partitionsOf);
-    const from = sortKeyOf(Math.ceil(createdFrom));
-    const to = createdBefore === Infinity ? lastSortKey : sortKeyOf(Math.ceil(createdBefore));
-    return async (after, count) => {
-      const before = after !== null && after < to ? after : to;
-      if (before < from) return [];
-      const found = await dynamo.call('listing', (api) =>
-        Promise.all(
-          partitions.map((partition) => {
-            const shown = pastOf(statusOf(partition), past);
-            const where = [
-              ...(queue === undefined ? [] : ['#queue = :queue']),
-              ...(job === undefined ? [] : ['#job = :job']),
-              ...(shown === null ? [] : ['#finishedAt > :shown']),
-            ].join(' AND ');
-            const values = { ':queue': queue ?? null, ':job': job ?? null, ':shown': shown };
-            // One more, because a range has both of its ends.
-            return api.query({ partition, from, to: before, max: count + 1, where, values });
-          }),
-        ),
-      );
-      return found
-        .flat()
-        .map(({ pk, [sortKey]: position }) => ({ id: idOf(pk as string), position: position as string }))
-        .filter(({ position }) => position < before)
-        .sort((a, b) => (a.position < b.position ? 1 : -1))
-        .slice(0, count);
-    };
-  }
-
   return {
     forgets: true,
     read,
     add: (rows) => dynamo.call('recording', (api) => forEach(rows, (row) => api.write(itemOf(row), null))),
     write: (row, over) => dynamo.call('recording', (api) => api.write(itemOf(row), over)),
 
-    page: (query, max, past) =>
-      pageIn({ next: placesOf(query, past), read: rowsOf, isPosition: isSortKey }, query, max),
+    async page(query, max, past) {
+      const { pageOf } = await import('./list.ts'); // only people ask
+      const rowsOf = async (ids: readonly string[]) => (await read(ids)).map(({ row }) => row);
+      return pageOf(dynamo, rowsOf, query, max, past);
+    },
 
     // DynamoDB itself removes keys, and what is past the store's own retention.
     async purge(past, now) {
@@ -120,8 +83,3 @@ export function dynamoRecords(dynamo: Dynamo, retention: Retention): RecordTable
     },
   };
 }
-
-const partitionOf = (status: JobStatus, shard: number): string => `${status}#${shard}`;
-const statusOf = (partition: string): string => partition.slice(0, partition.indexOf('#'));
-const partitionsOf = (status: JobStatus): string[] =>
-  Array.from({ length: partitionsPerStatus }, (_, shard) => partitionOf(status, shard));

@@ -1,6 +1,16 @@
 /** What items say of moments and shelves; table.ts shows the table. */
 
+import type { JobStatus } from '../../../core/contract/outcome.ts';
+
 export const partitionsPerStatus = 8;
+
+export const pkOf = (id: string): string => `job#${id}`;
+export const idOf = (pk: string): string => pk.slice(pkOf('').length);
+export const partitionOf = (status: JobStatus, shard: number): string => `${status}#${shard}`;
+export const statusOf = (partition: string): string => partition.slice(0, partition.indexOf('#'));
+export const partitionsOf = (status: JobStatus): string[] =>
+  Array.from({ length: partitionsPerStatus }, (_, shard) => partitionOf(status, shard));
+
 export const partitionsPerStep = 8;
 
 /** Sorts as text as the moment sorts as a number. */

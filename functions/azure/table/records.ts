@@ -1,15 +1,8 @@
 import { forEach } from '../../../core/kit/parallel.ts';
 import { fitted } from '../../../core/kit/records/fit.ts';
-import { type Index, pageIn } from '../../../core/kit/records/pages.ts';
-import { finalStatuses, pastOf, statuses } from '../../../core/kit/records/partitions.ts';
+import { finalStatuses } from '../../../core/kit/records/partitions.ts';
 import type { RecordRow } from '../../../core/kit/records/row.ts';
-import {
-  isDead,
-  type Past,
-  type RecordQuery,
-  type RecordTable,
-  type Versioned,
-} from '../../../core/kit/records/store.ts';
+import { isDead, type RecordTable, type Versioned } from '../../../core/kit/records/store.ts';
 import type { Table } from './api.ts';
 import {
   backwards,
@@ -36,7 +29,6 @@ interface Version {
   readonly past: string;
 }
 
-const isPosition = (text: string): boolean => /^\d{16}:[\w.@:~-]+$/.test(text);
 const rowOf = (id: string): string => `job:${safe(id)}`;
 const listedAs = ({ status, createdAt, id }: RecordRow): string =>
   `${status}:${backwards(createdAt)}:${safe(id)}`;
@@ -83,43 +75,6 @@ export function tableRecords(table: Table): RecordTable {
     return found;
   }
 
-  const rowsIn = async (ids: readonly string[]) => (await read(ids)).map(({ row }) => row);
-
-  /** What the rows for lists say of time, status, queue and job. */
-  function placesOf(query: RecordQuery, past: Past): Index['next'] {
-    const { queue, job, status, createdFrom, createdBefore } = query;
-    const equal = { ...(queue === undefined ? {} : { queue }), ...(job === undefined ? {} : { job }) };
-    const ranges = (status === undefined ? statuses : [status]).flatMap((each) =>
-      jobPartitions.map((partition) => ({ partition, status: each })),
-    );
-    const first = createdBefore === undefined ? '' : backwards(Math.ceil(createdBefore) - 1);
-    const last = createdFrom === undefined ? '' : `:${backwards(Math.ceil(createdFrom))}`;
-    return async (after, count) => {
-      // `!` comes before all that an id may have, and `;` after `:`.
-      const next = after !== null && after > first ? `${after}!` : first;
-      const found: Found[] = [];
-      await table.call('listing', (api) =>
-        forEach(ranges, async ({ partition, status: each }) => {
-          const shown = pastOf(each, past);
-          const above = shown === null ? {} : { above: ['finished', momentText(shown)] as const };
-          const range = {
-            partition,
-            from: `${each}:${next}`,
-            to: `${each}${last};`,
-            equal,
-            ...above,
-            max: count,
-          };
-          found.push(...(await api.range(range)));
-        }),
-      );
-      return found
-        .map(({ id, rowKey }) => ({ id: id!, position: rowKey.slice(rowKey.indexOf(':') + 1) }))
-        .sort((a, b) => (a.position < b.position ? -1 : 1))
-        .slice(0, count);
-    };
-  }
-
   const commit = (partition: string, steps: readonly Step[]): Promise<boolean> =>
     table.call('recording', (api) => api.commit(partition, steps));
 
@@ -159,7 +114,11 @@ export function tableRecords(table: Table): RecordTable {
       return commit(partition, [{ update: job, over: etag }, ...relisted, ...replaced(before.past, past)]);
     },
 
-    page: (query, max, past) => pageIn({ next: placesOf(query, past), read: rowsIn, isPosition }, query, max),
+    async page(query, max, past) {
+      const { pageOf } = await import('./list.ts'); // only people ask
+      const rowsOf = async (ids: readonly string[]) => (await read(ids)).map(({ row }) => row);
+      return pageOf(table, rowsOf, query, max, past);
+    },
 
     async purge(past, now) {
       let count = 0;

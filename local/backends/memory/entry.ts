@@ -4,7 +4,7 @@ import type { DeadLetter, PeekedMessage } from '../../../core/contract/admin.ts'
 import type { AbandonReason, AttemptReport, JobStatus, Progress } from '../../../core/contract/outcome.ts';
 import type { OutgoingMessage } from '../../../core/contract/queue.ts';
 import type { JobRecord } from '../../../core/contract/store.ts';
-import { toldBy } from '../../../core/kit/records/facts.ts';
+import { factsFrom } from '../../../core/kit/records/facts.ts';
 import { mostAttempts } from '../../../core/kit/records/row.ts';
 
 export type State = 'ready' | 'delayed' | 'leased' | 'completed' | 'failed' | 'cancelled' | 'expired';
@@ -92,7 +92,7 @@ export function recordOf(entry: Entry): JobRecord {
     createdAt: entry.createdAt,
     runAt: entry.readyAt,
     finishedAt: entry.finishedAt,
-    ...toldBy(message.facts, [...entry.reports]),
+    ...factsFrom(message.facts, [...entry.reports]),
     progress: entry.progress,
     output: output == null ? null : JSON.parse(output),
     reason: entry.reason,

@@ -6,7 +6,7 @@ import type { DeadLetter, PeekedMessage } from '../../../core/contract/admin.ts'
 import type { AbandonReason, AttemptReport, JobStatus } from '../../../core/contract/outcome.ts';
 import type { OutgoingMessage } from '../../../core/contract/queue.ts';
 import type { JobRecord } from '../../../core/contract/store.ts';
-import { toldBy } from '../../../core/kit/records/facts.ts';
+import { factsFrom } from '../../../core/kit/records/facts.ts';
 import type { MovedJob } from '../../move/contract.ts';
 import { arrivalOf, priorityOf } from './sort-key.ts';
 
@@ -129,7 +129,7 @@ function recordOf(queue: string, id: string, facts: Facts, progress: string, rep
     tenantId,
     priority: priorityOf(sortKey),
     createdAt,
-    ...toldBy(null, JSON.parse(`[${reports}]`) as AttemptReport[]),
+    ...factsFrom(null, JSON.parse(`[${reports}]`) as AttemptReport[]),
     progress: progress === '' ? null : JSON.parse(progress),
     arrival: arrivalOf(sortKey),
     body,

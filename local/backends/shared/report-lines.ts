@@ -2,7 +2,7 @@
 
 import type { AttemptReport } from '../../../core/contract/outcome.ts';
 import type { JobRecord } from '../../../core/contract/store.ts';
-import { toldBy } from '../../../core/kit/records/facts.ts';
+import { factsFrom } from '../../../core/kit/records/facts.ts';
 import { mostAttempts } from '../../../core/kit/records/row.ts';
 
 /** A job that has not ended waits or is leased. The numbers are stored. */
@@ -38,10 +38,10 @@ export function reportsIn(lines: string | null): AttemptReport[] {
     .map((line) => JSON.parse(line) as AttemptReport);
 }
 
-type Told = keyof ReturnType<typeof toldBy>;
+type Facts = keyof ReturnType<typeof factsFrom>;
 
 /** A record whose JSON has not been parsed. */
-export interface StoredRecord extends Omit<JobRecord, Told | 'progress' | 'output'> {
+export interface StoredRecord extends Omit<JobRecord, Facts | 'progress' | 'output'> {
   readonly progress: string | null;
   readonly reports: string | null;
   /** A message's facts. */
@@ -53,7 +53,7 @@ export function recordOf({ reports, progress, reason, error, facts, ...rest }: S
   const output = rest.status === 'completed' ? attempts.at(-1)?.output : null;
   return {
     ...rest,
-    ...toldBy(facts, attempts),
+    ...factsFrom(facts, attempts),
     progress: progress == null ? null : JSON.parse(progress),
     output: output == null ? null : JSON.parse(output),
     reason,
