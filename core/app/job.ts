@@ -112,6 +112,13 @@ export interface JobDefinition<S extends StandardSchema<unknown, unknown>> {
   readonly handle: (payload: SchemaOutput<S>, ctx: HandlerContext) => unknown;
 }
 
+const kinds = {
+  retry: 'function',
+  idempotencyKey: 'function',
+  transaction: 'boolean',
+  keepPayload: 'boolean',
+} as const;
+
 export function defineJob<S extends StandardSchema<unknown, unknown>>(
   definition: JobDefinition<S> & Placement,
 ): Job<SchemaInput<S>> {
@@ -127,10 +134,10 @@ export function defineJob<S extends StandardSchema<unknown, unknown>>(
   }
   if (typeof handle !== 'function')
     throw config(`Job "${name}" expects a handle function, got ${shown(handle)}.`);
-  for (const member of ['retry', 'idempotencyKey'] as const) {
-    const value: unknown = definition[member];
-    if (value !== undefined && typeof value !== 'function') {
-      throw config(`Job "${name}" expects ${member} to be a function, got ${shown(value)}.`);
+  for (const [member, kind] of Object.entries(kinds)) {
+    const value: unknown = definition[member as keyof typeof kinds];
+    if (value !== undefined && typeof value !== kind) {
+      throw config(`Job "${name}" expects ${member} to be a ${kind}, got ${shown(value)}.`);
     }
   }
   if (!Array.isArray(use) || !use.every((one) => typeof one === 'function'))
@@ -152,22 +159,16 @@ export function defineJob<S extends StandardSchema<unknown, unknown>>(
     keyOf: (definition.idempotencyKey as Job['keyOf']) ?? null,
     run: handle as Job['run'],
     use,
-    keepPayload: flagOf(name, 'keepPayload', definition.keepPayload),
+    keepPayload: definition.keepPayload ?? false,
     transaction: transactionOf(name, definition),
     isolation: isolationOf(name, definition),
   };
 }
 
-function flagOf(job: string, option: string, value = false): boolean {
-  if (typeof value === 'boolean') return value;
-  throw config(`Job "${job}" expects ${option} to be true or false, got ${shown(value)}.`);
-}
-
 function transactionOf(
   name: string,
-  { transaction: wanted, isolate }: { readonly transaction?: boolean } & Placement,
+  { transaction = false, isolate }: { readonly transaction?: boolean } & Placement,
 ): boolean {
-  const transaction = flagOf(name, 'transaction', wanted);
   if (transaction && isolate !== undefined)
     throw config(
       `Job "${name}" expects either transaction or isolate, got both: a transaction cannot leave its process.`,

@@ -1,6 +1,7 @@
 /** What a handler has logged, as text that a record can keep. */
 
 import { masked } from '../base/masked.ts';
+import type { LogLine } from '../contract/outcome.ts';
 import type { Logged } from './run.ts';
 
 /** Longer lines lose their end. */
@@ -8,8 +9,11 @@ const mostChars = 500;
 /** No more members of arrays and objects are looked at: each takes two characters or more. */
 const mostMembers = mostChars / 2;
 
+export const linesOf = (lines: readonly Logged[]): LogLine[] =>
+  lines.map((line) => ({ at: line.at, text: textOf(line) }));
+
 /** Never throws: anything can be logged. */
-export function textOf({ message, fields }: Logged): string {
+function textOf({ message, fields }: Logged): string {
   try {
     const text = cut(String(message));
     return fields === undefined ? text : cut(`${text} ${jsonOf(fields)}`);

@@ -80,9 +80,17 @@ async function record(it: Attempt, { verdict, report }: End): Promise<void> {
 
 /** Also of a job that is not known here. */
 function jobOf({ envelope, job: known, run }: Pick<Attempt, 'envelope' | 'job' | 'run'>): RecordedJob {
-  const { identifier: id, queue, job, context, priority, issuedAt, schedule } = envelope!;
-  const tenantId = context?.tenantId ?? null;
-  const route = { id, queue, job, tenantId, priority, createdAt: issuedAt, runAt: schedule ?? issuedAt };
+  const { identifier: id, queue, job, context, priority, issuedAt: createdAt, schedule } = envelope!;
   const facts = factsOf(envelope!);
-  return { ...route, ...(facts && { facts }), ...(known?.keepPayload && { body: run.lease.body }) };
+  return {
+    id,
+    queue,
+    job,
+    tenantId: context?.tenantId ?? null,
+    priority,
+    createdAt,
+    runAt: schedule ?? createdAt,
+    ...(facts && { facts }),
+    ...(known?.keepPayload && { body: run.lease.body }),
+  };
 }

@@ -105,9 +105,10 @@ function withinReach({ ports }: Attempt, verdict: Verdict): Verdict {
 }
 
 export function ackOf({ run, job }: Attempt, { report, complete }: End): Ack {
-  const { lease } = run;
-  if (!complete && !job?.keepPayload) return { lease, report };
-  return { lease, report, ...(complete && { complete }), ...(job?.keepPayload && { keepBody: true }) };
+  const ack: { -readonly [Name in keyof Ack]: Ack[Name] } = { lease: run.lease, report };
+  if (complete) ack.complete = complete;
+  if (job?.keepPayload) ack.keepBody = true;
+  return ack;
 }
 
 export function resultOf(it: Attempt, { verdict, report }: End, settled: boolean): AttemptResult {

@@ -3,6 +3,7 @@
 import { LongshoreError, shown } from '../../base/errors.ts';
 import type { AttemptReport } from '../../contract/outcome.ts';
 import type { JobRecord, RecordFilter } from '../../contract/store.ts';
+import type { RecordRow } from './row.ts';
 
 /** One call looks at so many records at most, where it must read them to know whether they match. */
 export const mostLooked = 10_000;
@@ -12,6 +13,11 @@ export type Listed = Pick<
   JobRecord,
   'id' | 'queue' | 'job' | 'status' | 'tenantId' | 'idempotencyKey' | 'schedule' | 'createdAt' | 'error'
 > & { readonly attempts: readonly Pick<AttemptReport, 'worker' | 'host' | 'error'>[] };
+
+export function listedOf(row: RecordRow): Listed {
+  const { idempotencyKey = null, schedule = null } = row.facts ?? {};
+  return { ...row, idempotencyKey, schedule };
+}
 
 const compared = ['queue', 'job', 'status', 'tenantId', 'idempotencyKey', 'schedule'] as const;
 

@@ -1,8 +1,8 @@
 /** Pages of tables whose indexes know less than a filter asks: what they list is read, and then compared. */
 
 import type { RecordFilter } from '../../contract/store.ts';
-import { cursorOf, matches, positionIn } from './filter.ts';
-import { listedOf, type RecordRow } from './row.ts';
+import { cursorOf, listedOf, matches, positionIn } from './filter.ts';
+import type { RecordRow } from './row.ts';
 import type { RecordQuery, RowPage } from './store.ts';
 
 /** A record where an index lists it. */

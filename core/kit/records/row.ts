@@ -14,7 +14,6 @@ import type {
   RecordedJob,
 } from '../../contract/store.ts';
 import { factsFrom, withLastLines } from './facts.ts';
-import type { Listed } from './filter.ts';
 
 type Said = 'name' | 'idempotencyKey' | 'schedule' | 'requestId' | 'traceparent' | 'maxAttempts';
 
@@ -143,12 +142,6 @@ export function cancel(row: RecordRow, at: number): Change<CancelResult> {
     return { row: row.cancelRequested ? null : { ...row, cancelRequested: true }, answer: 'cancelling' };
   }
   return { row: cancelled(row, at, Math.max(at, row.runAt) + longestInQueueMs), answer: 'cancelled' };
-}
-
-/** For `matches`. */
-export function listedOf(row: RecordRow): Listed {
-  const { idempotencyKey = null, schedule = null } = row.facts ?? {};
-  return { ...row, idempotencyKey, schedule };
 }
 
 /** The run of this owner goes on, as far as the record knows. */

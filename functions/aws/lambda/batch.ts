@@ -25,9 +25,12 @@ export interface BatchPorts {
 export function createBatch({ client, backend, startedAt, endAt, running, numbers, failed }: BatchPorts) {
   const { app } = client;
   const { clock } = app;
-  const { AWS_LAMBDA_FUNCTION_NAME, AWS_LAMBDA_LOG_STREAM_NAME } = process.env;
+  const { env } = process;
   // Each instance of a function has a log stream of its own.
-  const by = { worker: AWS_LAMBDA_FUNCTION_NAME ?? 'lambda', host: AWS_LAMBDA_LOG_STREAM_NAME ?? 'unknown' };
+  const by = {
+    worker: env.AWS_LAMBDA_FUNCTION_NAME ?? 'lambda',
+    host: env.AWS_LAMBDA_LOG_STREAM_NAME ?? 'unknown',
+  };
   const halfMs = (endAt - startedAt) / 2;
   /** A released message of a standard queue is replaced by a copy, so it may be deleted. On a FIFO queue it stays. */
   const isReplaced = (item: Item, countAttempt: boolean): boolean =>

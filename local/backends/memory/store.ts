@@ -2,8 +2,7 @@
 
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import type { Retention, Stores } from '../../../core/contract/store.ts';
-import { cursorOf, matches, positionIn } from '../../../core/kit/records/filter.ts';
-import { listedOf } from '../../../core/kit/records/row.ts';
+import { cursorOf, listedOf, matches, positionIn } from '../../../core/kit/records/filter.ts';
 import { isShown, type RecordTable, recordStore, type Versioned } from '../../../core/kit/records/store.ts';
 import { memoryMetrics } from './metrics.ts';
 import { type MemoryKeys, memoryKeys, memoryWorkers } from './stores.ts';
