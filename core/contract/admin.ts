@@ -2,6 +2,7 @@
 
 import type { AbandonReason } from './outcome.ts';
 
+/** Counts are exact up to 10,000; above that a queue may estimate them, so that a long backlog is never read to be counted. */
 export interface QueueStats {
   readonly queue: string;
   readonly ready: number;
@@ -9,7 +10,7 @@ export interface QueueStats {
   readonly leased: number;
   readonly dead: number;
   readonly paused: boolean;
-  /** Age of the oldest ready message in ms; `null` when none is ready. */
+  /** Age of the oldest ready message in ms, of those that come first at least; `null` when none is ready. */
   readonly oldestReadyMs: number | null;
 }
 

@@ -7,17 +7,19 @@ import { clock, databaseTime, hot } from './sql.ts';
 
 const jobNames = `seq, turn, id, queue, job, tenant_id, priority, created_at, ready_at, rank, attempt, interrupted,
   cancel_requested, reports, body`;
+const factNames = 'idempotency_key, schedule, facts';
 const readyNames = 'queue, rank, seq, ready_at, id';
 
 /** Writes the jobs as `stored`; when `careful`, without those that are there or have ended. */
 const stored = (s: string, careful: boolean): string => `
       WITH stored AS (
-        INSERT INTO ${s}.jobs AS j (${jobNames})
+        INSERT INTO ${s}.jobs AS j (${jobNames}, ${factNames})
         SELECT seq, seq, id, queue, job, tenant_id, priority, now, now + delay, now + delay + priority * ageing, 0, false,
-          false, '', body
+          false, '', body, ${factNames}
         FROM (
           SELECT nextval('${s}.turns') AS seq, g.*
-          FROM unnest(ids, queues, names, tenants, priorities, delays, bodies) g (id, queue, job, tenant_id, priority, delay, body)
+          FROM unnest(ids, queues, names, tenants, priorities, delays, bodies, keys, schedules, told)
+            g (id, queue, job, tenant_id, priority, delay, body, ${factNames})
         ) g ${careful ? 'WHERE ended IS NULL OR NOT (id = ANY (ended)) ON CONFLICT (id) DO NOTHING' : ''}
         RETURNING j.id, j.queue, j.rank, j.seq, j.ready_at)`;
 
@@ -28,7 +30,7 @@ const delay = (s: string): string =>
         SELECT queue, ready_at, seq, rank, id FROM stored WHERE ready_at > now`;
 
 const given = `fresh text[], ids text[], queues text[], names text[], tenants text[], priorities int[], delays bigint[],
-    bodies text[], channel text, rings text[]`;
+    bodies text[], keys text[], schedules text[], told text[], channel text, rings text[]`;
 
 const addQueues = (s: string): string => `
     IF cardinality(fresh) > 0 THEN
@@ -42,7 +44,7 @@ const notify = `
 
 /** For jobs that are new. */
 const enqueueNew = (s: string): string => `
-  CREATE FUNCTION ${s}.enqueue_new(at bigint, ageing bigint, ${given}) RETURNS void LANGUAGE plpgsql AS $$
+  CREATE OR REPLACE FUNCTION ${s}.enqueue_new(at bigint, ageing bigint, ${given}) RETURNS void LANGUAGE plpgsql AS $$
   DECLARE
     now bigint := ${clock};
   BEGIN
@@ -60,13 +62,13 @@ const enqueueNew = (s: string): string => `
  * so that it needs no settings of its own: they cost a single job dear. Returns the places of copies; NULL = there was none.
  */
 const enqueue = (s: string): string => `
-  CREATE FUNCTION ${s}.ended_ids(since bigint, ids text[]) RETURNS text[] LANGUAGE plpgsql ${hot} AS $$
+  CREATE OR REPLACE FUNCTION ${s}.ended_ids(since bigint, ids text[]) RETURNS text[] LANGUAGE plpgsql ${hot} AS $$
   BEGIN
     RETURN nullif(ARRAY(
       SELECT h.id FROM ${s}.history h WHERE h.id = ANY (ids) AND h.finished_at >= since
       UNION ALL SELECT d.id FROM ${s}.dead d WHERE d.id = ANY (ids)), '{}');
   END $$;
-  CREATE FUNCTION ${s}.enqueue(at bigint, ageing bigint, since bigint, ${given}) RETURNS int[] LANGUAGE plpgsql AS $$
+  CREATE OR REPLACE FUNCTION ${s}.enqueue(at bigint, ageing bigint, since bigint, ${given}) RETURNS int[] LANGUAGE plpgsql AS $$
   DECLARE
     now bigint := ${clock};
     ended text[];
@@ -99,21 +101,24 @@ export const enqueueFunctions = (s: string): string => `${enqueueNew(s)} ${enque
  * connections that keep statements, because planning it takes longer than running it. What is the same for every job is in the text:
  * reading it from a parameter, and a NOTIFY that is not sent, made up a fifth of the server's time.
  *
- * Parameters: id, queue, job, tenant, priority, body; then the time, if it `hasTime`; then the channel, if it `notifies`.
+ * Parameters: id, queue, job, tenant, priority, body; then the time, if it `hasTime`; then the channel, if it `notifies`; then key,
+ * schedule and facts, if it `hasFacts`.
  */
 export function insertOne(
   s: string,
   ageingMs: number,
-  { hasTime, notifies }: { readonly hasTime: boolean; readonly notifies: boolean },
+  { hasTime, notifies, hasFacts }: Record<'hasTime' | 'notifies' | 'hasFacts', boolean>,
 ): string {
-  const now = hasTime ? '$7::bigint' : databaseTime;
-  const notified = `, notified AS MATERIALIZED (SELECT pg_notify($${hasTime ? 8 : 7}, $2))`;
+  let given = 6;
+  const now = hasTime ? `$${++given}::bigint` : databaseTime;
+  const notified = notifies ? `, notified AS MATERIALIZED (SELECT pg_notify($${++given}, $2))` : '';
+  const [names, facts] = hasFacts ? [`, ${factNames}`, `, $${++given}, $${++given}, $${++given}`] : ['', ''];
   return `
   WITH stored AS (
-    INSERT INTO ${s}.jobs (${jobNames})
-    SELECT seq, seq, $1, $2, $3, $4, $5::smallint, now, now, now + $5::smallint * ${ageingMs}::bigint, 0, false, false, '', $6
+    INSERT INTO ${s}.jobs (${jobNames}${names})
+    SELECT seq, seq, $1, $2, $3, $4, $5::smallint, now, now, now + $5::smallint * ${ageingMs}::bigint, 0, false, false, '', $6${facts}
     FROM (SELECT nextval('${s}.turns') AS seq, ${now} AS now) new
-    RETURNING ${readyNames})${notifies ? notified : ''}
+    RETURNING ${readyNames})${notified}
   INSERT INTO ${s}.ready (${readyNames})
   SELECT ${readyNames} FROM stored${notifies ? ', (SELECT count(*) FROM notified) calls' : ''}`;
 }

@@ -7,6 +7,7 @@ import { sharing } from '../shared/sharing.ts';
 import { bigintArray, intArray, textArray } from './arrays.ts';
 import { insertOne } from './enqueue-sql.ts';
 import { isAboutData, isCopy, postgresError } from './errors.ts';
+import { factArrays, storedFacts } from './facts.ts';
 import type { PostgresState } from './state.ts';
 
 /** A longer statement would keep other writers waiting for more than some 10 ms. */
@@ -18,10 +19,12 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
   const { db, ageingMs, knownQueues } = state;
   const s = db.schema;
   const hasTime = state.at() !== null;
-  const one = insertOne(s, ageingMs, { hasTime, notifies: false });
-  const oneNotifying = insertOne(s, ageingMs, { hasTime, notifies: true });
-  const someNew = `SELECT ${s}.enqueue_new($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`;
-  const some = `SELECT ${s}.enqueue($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`;
+  const one = (notifies: boolean, hasFacts: boolean) =>
+    insertOne(s, ageingMs, { hasTime, notifies, hasFacts });
+  const plainOne = { silent: one(false, false), notifying: one(true, false) };
+  const toldOne = { silent: one(false, true), notifying: one(true, true) };
+  const someNew = `SELECT ${s}.enqueue_new($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`;
+  const some = `SELECT ${s}.enqueue($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`;
   const send = (sql: string, values: unknown[]) => db.prepared('enqueueing', sql, values);
 
   /** Which of the messages were copies, by their positions counted from 1. */
@@ -60,6 +63,7 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
       intArray(messages.map(({ priority }) => priority)),
       bigintArray(messages.map((message) => state.delayOf(message))),
       textArray(messages.map(({ body }) => body)),
+      ...factArrays(messages),
       state.channel,
       textArray(notified),
     ];
@@ -105,16 +109,17 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
 
   /** The most frequent call: one job that is ready at once, into a known queue. */
   async function storeOne(message: OutgoingMessage): Promise<SendResult[]> {
-    const { id, queue, job, tenantId, priority, body } = message;
+    const { id, queue, job, tenantId, priority, body, facts } = message;
     const error = refusal(message, maxBodyBytes);
     if (error) return [{ ok: false, id, error }];
     const notifies = state.notifier.mayNotify(queue);
     const values: unknown[] = [id, queue, job, tenantId, priority, body];
     if (hasTime) values.push(state.at());
     if (notifies) values.push(state.channel);
+    if (facts) values.push(...storedFacts(facts));
     try {
       await db.ready();
-      await send(notifies ? oneNotifying : one, values);
+      await send((facts ? toldOne : plainOne)[notifies ? 'notifying' : 'silent'], values);
     } catch (cause) {
       if (notifies) state.notifier.owe(queue);
       const error = postgresError('enqueueing', cause);

@@ -9,7 +9,7 @@
  */
 
 import { roomForReport } from '../shared/report-lines.ts';
-import { clock, hot, recordNames } from './sql.ts';
+import { clock, hot, recordNames, recordNamesOf } from './sql.ts';
 
 /**
  * `column = value` in a join, so that the planner can only look up each value by the column's index. With `=` it can also read the
@@ -49,9 +49,10 @@ const settle = (s: string): string => `
         WHERE ${finds('j.id', 'a.id')} AND j.turn = a.turn AND coalesce(
           (SELECT r.until > now FROM ${s}.renewals r WHERE r.id = a.id AND r.claim = p_claims[a.which]), alive[a.which])
         RETURNING a.n, j.seq, j.id, j.queue, j.job, j.tenant_id, j.priority, j.created_at, j.ready_at, j.attempt + 1 AS attempt,
-          j.reports || a.report AS reports, j.progress),
+          j.reports || a.report AS reports, j.progress, j.idempotency_key, j.schedule, j.facts,
+          CASE WHEN a.n = ANY (p_kept) THEN j.body END AS body),
       kept AS (
-        INSERT INTO ${s}.history (${recordNames}, ended, finished_at) SELECT ${recordNames}, 2, now FROM gone)
+        INSERT INTO ${s}.history (${recordNames}, body, ended, finished_at) SELECT ${recordNames}, body, 2, now FROM gone)
       SELECT CASE WHEN count(*) < cardinality(p_ids) THEN coalesce(array_agg(n), '{}') END INTO settled FROM gone;
     END IF;
     IF cardinality(p_keys) > 0 THEN
@@ -72,7 +73,7 @@ const settle = (s: string): string => `
 
 const settleArguments = `
   at bigint, p_ids text[], p_turns bigint[], p_which int[], p_claims text[], p_reports text[], p_renewed text[], p_finished text[],
-  p_keys text[], p_owners text[], p_vals text[], p_keeps bigint[], p_places int[]`;
+  p_keys text[], p_owners text[], p_vals text[], p_keeps bigint[], p_places int[], p_kept int[]`;
 
 /** Leases the jobs of these narrow rows and deletes the rows; `spots` gives their ctids. */
 const take = (s: string, spots: string): string => `
@@ -163,8 +164,7 @@ const again = (s: string): string => `
       DELETE FROM ${s}.jobs WHERE id = the_id;
       IF keep THEN
         INSERT INTO ${s}.history (${recordNames}, ${endNames})
-        VALUES (j.seq, j.id, j.queue, j.job, j.tenant_id, j.priority, j.created_at, j.ready_at, j.attempt, j.reports, j.progress,
-          4, now, 'cancelled', NULL);
+        VALUES (${recordNamesOf('j')}, 4, now, 'cancelled', NULL);
       END IF;
     ELSIF j.ready_at <= now THEN
       INSERT INTO ${s}.ready (queue, rank, seq, ready_at, id) VALUES (j.queue, j.rank, j.seq, j.ready_at, j.id);
@@ -209,14 +209,14 @@ const again = (s: string): string => `
     END IF;
     DELETE FROM ${s}.renewals r WHERE r.id = the_id AND r.claim = the_claim;
     DELETE FROM ${s}.leases l WHERE l.claim = ANY (finished);
+    j.attempt := j.attempt + 1;
+    j.reports := j.reports || report;
     IF the_end <> 4 THEN
       INSERT INTO ${s}.dead (${recordNames}, ${endNames}, body)
-      VALUES (j.seq, j.id, j.queue, j.job, j.tenant_id, j.priority, j.created_at, j.ready_at, j.attempt + 1, j.reports || report,
-        j.progress, the_end, now, why, message, j.body);
+      VALUES (${recordNamesOf('j')}, the_end, now, why, message, j.body);
     ELSIF keep THEN
       INSERT INTO ${s}.history (${recordNames}, ${endNames})
-      VALUES (j.seq, j.id, j.queue, j.job, j.tenant_id, j.priority, j.created_at, j.ready_at, j.attempt + 1, j.reports || report,
-        j.progress, the_end, now, why, message);
+      VALUES (${recordNamesOf('j')}, the_end, now, why, message);
     END IF;
     RETURN true;
   END $$;`;

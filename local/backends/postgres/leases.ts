@@ -44,13 +44,13 @@ export interface Leases
   ackIn(client: PostgresClient, ack: Ack): Promise<{ settled: boolean; committed(): void }>;
 }
 
-const columns = '$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13';
+const columns = '$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14';
 
 export function createLeases(state: PostgresState): Leases {
   const { db, clock, keep, ageingMs } = state;
   const s = db.schema;
   const table = createLeaseTable(clock.now);
-  const workSql = `SELECT * FROM ${s}.work(${columns}, $14, $15, $16, $17)`;
+  const workSql = `SELECT * FROM ${s}.work(${columns}, $15, $16, $17, $18)`;
   const settleSql = `SELECT ${s}.settle(${columns})`;
   // `startedAt` is when the lease was given out: whether the handler ever began is unknown.
   const lost = lostFormat('%1$s', '%2$s', '%3$s');
@@ -90,6 +90,7 @@ export function createLeases(state: PostgresState): Leases {
       textArray(done.map(({ value }) => value)),
       bigintArray(done.map(({ keepUntil }) => Math.ceil(keepUntil - clock.now()))),
       intArray(done.map(({ position }) => position)),
+      keptBodies(acks),
     ];
   }
 
@@ -212,6 +213,12 @@ export function createLeases(state: PostgresState): Leases {
       return count;
     },
   };
+}
+
+/** Positions of the acks whose jobs keep their bodies; `null` = none does. */
+function keptBodies(acks: readonly Ack[]): Buffer | null {
+  if (!acks.some(({ keepBody }) => keepBody)) return null;
+  return intArray(acks.flatMap(({ keepBody }, i) => (keepBody ? [i + 1] : [])));
 }
 
 /** Each batch once, and for each lease the position of its batch, counted from 1 as in SQL. */

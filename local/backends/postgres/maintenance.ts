@@ -1,9 +1,10 @@
-/** The functions of rare steps: keys, cancelling, counting, and the days of the history. */
+/** The functions of rare steps: keys, cancelling, and the days of the history. */
 
 import { recordFunction } from './rows.ts';
-import { clock, recordNames } from './sql.ts';
+import { clock, recordNames, recordNamesOf } from './sql.ts';
+import { statsFunctions } from './stats-sql.ts';
 
-const keys = (s: string): string => `
+export const keyFunctions = (s: string): string => `
   CREATE FUNCTION ${s}.claim_key(at bigint, the_key text, the_owner text, hold bigint)
   RETURNS TABLE (state text, value text, remaining bigint) LANGUAGE plpgsql AS $$
   #variable_conflict use_column
@@ -37,7 +38,7 @@ const keys = (s: string): string => `
   END $$;`;
 
 const cancel = (s: string): string => `
-  CREATE FUNCTION ${s}.cancel(at bigint, keep boolean, the_id text) RETURNS text LANGUAGE plpgsql AS $$
+  CREATE OR REPLACE FUNCTION ${s}.cancel(at bigint, keep boolean, the_id text) RETURNS text LANGUAGE plpgsql AS $$
   DECLARE
     now bigint := ${clock};
     j ${s}.jobs;
@@ -58,46 +59,20 @@ const cancel = (s: string): string => `
     DELETE FROM ${s}.jobs WHERE id = the_id;
     IF keep THEN
       INSERT INTO ${s}.history (${recordNames}, ended, finished_at, reason)
-      VALUES (j.seq, j.id, j.queue, j.job, j.tenant_id, j.priority, j.created_at, j.ready_at, j.attempt, j.reports, j.progress,
-        4, now, 'cancelled');
+      VALUES (${recordNamesOf('j')}, 4, now, 'cancelled');
     END IF;
     RETURN 'cancelled';
   END $$;
-  CREATE FUNCTION ${s}.revive(at bigint, ageing bigint, the_ids text[]) RETURNS TABLE (revived_queue text)
+  CREATE OR REPLACE FUNCTION ${s}.revive(at bigint, ageing bigint, the_ids text[]) RETURNS TABLE (revived_queue text)
   LANGUAGE sql AS $$
     WITH given AS (SELECT ${clock} AS now),
     found AS (DELETE FROM ${s}.dead WHERE id = ANY (the_ids) RETURNING *),
     back AS (
       INSERT INTO ${s}.jobs (${recordNames}, turn, rank, interrupted, cancel_requested, body)
-      SELECT seq, id, queue, job, tenant_id, priority, created_at, now, 0, reports, progress, nextval('${s}.turns'),
+      SELECT ${recordNames.replace('ready_at, attempt', 'now, 0')}, nextval('${s}.turns'),
         now + priority * ageing, false, false, body FROM found, given
       RETURNING queue, rank, seq, ready_at, id)
     INSERT INTO ${s}.ready (queue, rank, seq, ready_at, id) SELECT queue, rank, seq, ready_at, id FROM back RETURNING queue
-  $$;`;
-
-/** A member of a batch counts as leased while its job has the same `turn` and no renewal of its own. */
-const stats = (s: string): string => `
-  CREATE FUNCTION ${s}.stats(at bigint, only_queue text) RETURNS TABLE (
-    name text, ready bigint, delayed bigint, leased bigint, dead bigint, paused boolean, oldest bigint
-  ) LANGUAGE sql SET jit = off AS $$
-    SELECT q.name,
-      (SELECT count(*) FROM ${s}.ready r WHERE r.queue = q.name) +
-        (SELECT count(*) FROM ${s}.delayed d WHERE d.queue = q.name AND d.ready_at <= q.now),
-      (SELECT count(*) FROM ${s}.delayed d WHERE d.queue = q.name AND d.ready_at > q.now),
-      (SELECT count(*) FROM ${s}.leases l CROSS JOIN LATERAL unnest(l.ids, l.turns) m (id, turn)
-        JOIN ${s}.jobs j ON j.id = m.id AND j.turn = m.turn
-        WHERE l.queue = q.name AND NOT EXISTS (SELECT FROM ${s}.renewals r WHERE r.id = m.id AND r.turn = m.turn)) +
-      (SELECT count(*) FROM ${s}.renewals r JOIN ${s}.jobs j ON j.id = r.id AND j.turn = r.turn WHERE r.queue = q.name),
-      (SELECT count(*) FROM ${s}.dead d WHERE d.queue = q.name),
-      coalesce((SELECT paused FROM ${s}.queues p WHERE p.name = q.name), false),
-      q.now - least(
-        (SELECT min(r.ready_at) FROM ${s}.ready r WHERE r.queue = q.name),
-        (SELECT min(d.ready_at) FROM ${s}.delayed d WHERE d.queue = q.name AND d.ready_at <= q.now))
-    FROM (
-      SELECT names.name, ${clock} AS now
-      FROM (SELECT only_queue AS name WHERE only_queue IS NOT NULL
-        UNION ALL SELECT n.name FROM ${s}.queues n WHERE only_queue IS NULL) names) q
-    ORDER BY q.name
   $$;`;
 
 /** How many days of the history have their tables made in advance. */
@@ -108,7 +83,7 @@ const mostCounted = 1_000_000;
  * Days are UTC. A day without a table (no worker ran for a week) is written to `history_other`, and stays there. A step that would have
  * to wait for a long reader such as a backup is postponed: while it waited, it would block every ack and enqueue.
  */
-const days = (s: string): string => `
+export const daysOfHistory = (s: string): string => `
   CREATE FUNCTION ${s}.make_days(at bigint) RETURNS void LANGUAGE plpgsql AS $$
   DECLARE
     day_ms constant bigint := 86400000;
@@ -165,6 +140,9 @@ const days = (s: string): string => `
     RETURN gone;
   END $$;`;
 
-/** @param s the schema's name, quoted */
-export const maintenance = (s: string): string =>
-  `${keys(s)} ${cancel(s)} ${stats(s)} ${recordFunction(s)} ${days(s)}`;
+/**
+ * The functions that read and write what a job is, in place of those that are there.
+ *
+ * @param s the schema's name, quoted
+ */
+export const rareFunctions = (s: string): string => `${cancel(s)} ${statsFunctions(s)} ${recordFunction(s)}`;

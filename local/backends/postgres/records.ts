@@ -1,17 +1,21 @@
 import type { CancelResult, RecordStore, Retention } from '../../../core/contract/store.ts';
+import { payloadOf } from '../../../core/kit/records/payload.ts';
 import { ownership } from './lease-table.ts';
-import { any, recordOf, selectRecords, statusWhere } from './rows.ts';
+import { createPages } from './pages.ts';
+import { recordOf } from './rows.ts';
 import { removeSome, stepSize, timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
 
 const keyEnd = 'greatest(hold_until, keep_until)';
 
-export function postgresRecords(state: PostgresState): RecordStore {
+export function postgresRecords(
+  state: PostgresState,
+): Required<Pick<RecordStore, 'page' | 'payload'>> & RecordStore {
   const { db, keep } = state;
   const s = db.schema;
   const now = timeOf('$1');
-  const wheres = statusWhere(s);
   const keptSince = (at: string) => `${timeOf(at)} - ${state.retention.completedMs}`;
+  const page = createPages(state, keptSince);
 
   return {
     async get(id) {
@@ -20,16 +24,15 @@ export function postgresRecords(state: PostgresState): RecordStore {
       return rows[0] ? recordOf(rows[0]) : null;
     },
 
-    async list({ queue, job, status, max = 100 }) {
-      const where = ['true'];
-      const values: unknown[] = [max];
-      if (queue !== undefined) where.push(`queue = $${values.push(queue)}`);
-      if (job !== undefined) where.push(`job = $${values.push(job)}`);
-      const states = status === undefined ? any : wheres[status];
-      const kept = keptSince(`$${values.push(state.at())}`);
-      const sql = selectRecords(s, where.join(' AND '), states, '$1', kept);
-      const rows = await db.query('listing', sql, values);
-      return rows.map(recordOf);
+    page,
+    list: async (filter) => [...(await page(filter)).records],
+
+    async payload(id) {
+      const sql = `
+        SELECT body FROM ${s}.jobs WHERE id = $1 UNION ALL SELECT body FROM ${s}.dead WHERE id = $1
+        UNION ALL SELECT body FROM ${s}.history WHERE id = $1 AND finished_at > ${keptSince('$2')} LIMIT 1`;
+      const [row] = await db.query('reading', sql, [id, state.at()]);
+      return payloadOf(row?.[0] as string | null | undefined);
     },
 
     async progress(id, token, progress) {

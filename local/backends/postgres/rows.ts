@@ -6,92 +6,73 @@ import type { JobRecord } from '../../../core/contract/store.ts';
 import { JobState, recordOf as storedRecordOf } from '../shared/report-lines.ts';
 import type { Row } from './client.ts';
 
-const shared = 'seq, id, queue, job, tenant_id, priority, created_at, ready_at, reports, progress';
-
-/** The columns of `selectRecords`, in the order that `recordOf` reads. */
+/** In the order that `recordOf` reads; and where the row stands in a list, and after how many others of its table. */
 const recordColumns =
-  'id, queue, job, tenant_id, state, priority, created_at, ready_at, attempt, finished_at, reason, error, progress, reports';
+  'id, queue, job, tenant_id, state, priority, created_at, ready_at, attempt, finished_at, reason, error, progress, reports, facts, seq, n';
+const shared =
+  'id, queue, job, tenant_id, priority, created_at, ready_at, attempt, progress, reports, facts, seq';
 
-/** The same as a function that finds one by its id: planning the query for all days takes longer than running it. */
-export const recordFunction = (s: string): string => `
+/**
+ * Whether a job of `jobs` is leased: no narrow row says where it waits. `OFFSET 0` keeps the planner from reading all of those that wait.
+ */
+export const leasedOf = (s: string, j: string): string => `
+  (NOT EXISTS (SELECT FROM ${s}.ready r WHERE r.queue = ${j}.queue AND r.rank = ${j}.rank AND r.seq = ${j}.seq OFFSET 0)
+    AND NOT EXISTS (SELECT FROM ${s}.delayed d WHERE d.queue = ${j}.queue AND d.ready_at = ${j}.ready_at AND d.seq = ${j}.seq OFFSET 0))`;
+
+/** A table whose rows are records. */
+export interface RecordTable {
+  readonly name: string;
+  /** That `select` needs. */
+  readonly columns: string;
+  /** From rows that have these columns, and `n`. */
+  select(rows: string): string;
+}
+
+export type TableName = 'jobs' | 'dead' | 'history';
+
+export function recordTables(s: string): Record<TableName, RecordTable> {
+  const ended = (name: string): RecordTable => ({
+    name: `${s}.${name}`,
+    columns: `${shared}, ended, finished_at, reason, error`,
+    select: (rows) => `SELECT ${recordColumns} FROM (SELECT *, ended::int AS state FROM ${rows} t) t`,
+  });
+  const living = `
+    SELECT ${shared.replace('attempt', 'attempt + leased::int AS attempt')}, n, leased::int AS state, NULL::bigint AS finished_at,
+      NULL::text AS reason, NULL::text AS error`;
+  return {
+    jobs: {
+      name: `${s}.jobs`,
+      columns: `${shared}, rank`,
+      select: (rows) =>
+        `SELECT ${recordColumns} FROM (${living} FROM (SELECT t.*, ${leasedOf(s, 't')} AS leased FROM ${rows} t) t) t`,
+    },
+    dead: ended('dead'),
+    history: ended('history'),
+  };
+}
+
+/** Finds a record by its id: planning the query for all days takes longer than running it. */
+export function recordFunction(s: string): string {
+  const { jobs, dead, history } = recordTables(s);
+  const one = ({ name, columns, select }: RecordTable, where = '') =>
+    select(`(SELECT ${columns}, 0::bigint AS n FROM ${name} WHERE id = the_id ${where})`);
+  return `
+  DROP FUNCTION IF EXISTS ${s}.record(text, bigint);
   CREATE FUNCTION ${s}.record(the_id text, since bigint) RETURNS TABLE (
     id text, queue text, job text, tenant_id text, state int, priority smallint, created_at bigint, ready_at bigint, attempt int,
-    finished_at bigint, reason text, error text, progress text, reports text
+    finished_at bigint, reason text, error text, progress text, reports text, facts text, seq bigint, n bigint
   ) LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
   #variable_conflict use_column
   BEGIN
-    RETURN QUERY ${selectRecords(s, 'id = the_id', any, null, 'since')};
+    -- + 0 keeps the planner from the indexes by seq, of which it would read all.
+    RETURN QUERY SELECT * FROM (${one(jobs)} UNION ALL ${one(dead)} UNION ALL ${one(history, 'AND finished_at > since')}) records
+    ORDER BY seq + 0 DESC LIMIT 1;
   END $$;`;
-
-/** One condition for living jobs and one for ended ones. */
-interface Where {
-  readonly living: string;
-  readonly ended: string;
 }
-
-export const any: Where = { living: 'true', ended: 'true' };
-
-/** The living, with `state` and the attempts begun. */
-const living = (s: string, where: string): string => `
-  SELECT ${shared}, attempt + leased::int AS attempt, leased::int AS state, NULL::bigint AS finished_at,
-    NULL::text AS reason, NULL::text AS error
-  FROM (
-    SELECT j.*, NOT EXISTS (SELECT FROM ${s}.ready r WHERE r.queue = j.queue AND r.rank = j.rank AND r.seq = j.seq)
-      AND NOT EXISTS (SELECT FROM ${s}.delayed d WHERE d.queue = j.queue AND d.ready_at = j.ready_at AND d.seq = j.seq) AS leased
-    FROM ${s}.jobs j) alive
-  WHERE ${where}`;
-const ended = (table: string, where: string): string => `
-  SELECT ${shared}, attempt, ended AS state, finished_at, reason, error FROM ${table} WHERE ${where}`;
-
-/**
- * Records of all tables. Each table gives at most `limit`, so that a long history is not sorted for a short list.
- *
- * @param where a condition on the columns that all tables have
- * @param limit `null` = one record, and so few to choose from that sorting them is quicker than reading them in order
- * @param since what ended before that is past its retention, though its day is not dropped yet
- */
-export function selectRecords(
-  s: string,
-  where: string,
-  state: Where,
-  limit: string | null,
-  since: string,
-): string {
-  const both = (own: string) => `${where} AND ${own}`;
-  const each = limit === null ? '' : `ORDER BY seq DESC LIMIT ${limit}`;
-  // `+ 0` keeps the planner from the indexes by seq, of which it would read all.
-  const order = limit === null ? 'ORDER BY seq + 0 DESC LIMIT 1' : each;
-  const parts = [
-    living(s, both(state.living)),
-    ended(`${s}.dead`, both(state.ended)),
-    ended(`${s}.history`, both(`${state.ended} AND finished_at > ${since}`)),
-  ];
-  return `SELECT ${recordColumns} FROM (${parts.map((part) => `(${part} ${each})`).join(' UNION ALL ')}) records ${order}`;
-}
-
-const isEnded = (status: keyof typeof JobState): Where => ({
-  living: 'false',
-  ended: `ended = ${JobState[status]}`,
-});
-
-/** Those that may be leased, of which there are few. Searching all living jobs would take long. */
-const maybeLeased = (s: string): string =>
-  `id IN (SELECT unnest(ids) FROM ${s}.leases UNION ALL SELECT id FROM ${s}.renewals)`;
-
-/** The records that have a status, as conditions for `selectRecords`. */
-export const statusWhere = (s: string): Record<JobStatus, Where> => ({
-  pending: { living: 'NOT leased AND attempt = 0', ended: 'false' },
-  retrying: { living: 'NOT leased AND attempt > 0', ended: 'false' },
-  processing: { living: `leased AND ${maybeLeased(s)}`, ended: 'false' },
-  completed: isEnded('completed'),
-  failed: isEnded('failed'),
-  cancelled: isEnded('cancelled'),
-  expired: isEnded('expired'),
-});
 
 export function recordOf(row: Row): JobRecord {
   const [id, queue, job, tenantId, state, priority, createdAt, readyAt, attempt, finishedAt] = row;
-  const [reason, error, progress, reports] = row.slice(10) as (string | null)[];
+  const [reason, error, progress, reports, facts] = row.slice(10) as (string | null)[];
   return storedRecordOf({
     id: id as string,
     queue: queue as string,
@@ -106,8 +87,12 @@ export function recordOf(row: Row): JobRecord {
     error: error!,
     progress: progress!,
     reports: reports!,
+    facts: facts!,
   });
 }
+
+/** Where a record stands in a list, and how many rows of its table were looked at to find it. */
+export const positionOf = (row: Row) => ({ seq: Number(row[15]), looked: Number(row[16]) });
 
 function statusOf(state: number, attempts: number): JobStatus {
   if (state === JobState.leased) return 'processing';

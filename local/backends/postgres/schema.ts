@@ -2,7 +2,7 @@
 
 import { enqueueFunctions } from './enqueue-sql.ts';
 import { leaseFunctions } from './functions.ts';
-import { maintenance } from './maintenance.ts';
+import { daysOfHistory, keyFunctions, rareFunctions } from './maintenance.ts';
 
 /** What a record needs to know of a job, whatever became of it. */
 const record = `
@@ -156,11 +156,25 @@ const outboxFunctions = (s: string): string => `
   END $$;`;
 
 /**
- * Postgres 18 would count in parallel, and start processes for that at each call, which takes ten times as long as the counting of
- * a queue of usual length. Versions before it do not, in functions of SQL.
+ * What lists show of a job beside what routes it, and the order in which they show it. Most indexes are only of the jobs that have
+ * such a fact: the others do not pay for them. `jobs_seq` is what every enqueue pays for a list of a long backlog.
  */
-const countAlone = (s: string): string =>
-  `ALTER FUNCTION ${s}.stats(bigint, text) SET max_parallel_workers_per_gather = 0;`;
+const recordFacts = (s: string): string => {
+  const tables = ['jobs', 'dead', 'history'];
+  const adding = tables.map(
+    (table) => `
+  ALTER TABLE ${s}.${table} ADD COLUMN idempotency_key text COLLATE "C", ADD COLUMN schedule text COLLATE "C", ADD COLUMN facts text;
+  CREATE INDEX ${table}_key ON ${s}.${table} (idempotency_key, seq) WHERE idempotency_key IS NOT NULL;
+  CREATE INDEX ${table}_schedule ON ${s}.${table} (schedule, seq) WHERE schedule IS NOT NULL;`,
+  );
+  return `${adding.join('')}
+  ALTER TABLE ${s}.history ADD COLUMN body text;
+  CREATE INDEX jobs_seq ON ${s}.jobs (seq) WITH (deduplicate_items = off);
+  CREATE INDEX jobs_tenant ON ${s}.jobs ((tenant_id COLLATE "C"), seq) WHERE tenant_id IS NOT NULL;
+  CREATE INDEX jobs_retried ON ${s}.jobs (seq) WHERE attempt > 0;
+  CREATE INDEX dead_seq ON ${s}.dead (seq);
+  CREATE INDEX dead_queue ON ${s}.dead (queue, finished_at, seq);`;
+};
 
 /**
  * Version n is reached by running `migrations[n - 1]`. To change the format: append a migration, never edit one that was
@@ -169,9 +183,10 @@ const countAlone = (s: string): string =>
  * @param s the schema's name, quoted
  */
 export const migrations: readonly ((s: string) => string)[] = [
-  (s) => `${tables(s)} ${enqueueFunctions(s)} ${maintenance(s)} ${outboxFunctions(s)} ${recordsTable(s)}`,
-  // Version 1 was also made with plans that could read the whole backlog, and with `enqueue_alike`. Processes of that version still
-  // call the latter during a roll-out, so it is left for a later migration to drop.
-  (s) => `${leaseFunctions(s)} ${countAlone(s)}`,
+  (s) => `${tables(s)} ${keyFunctions(s)} ${daysOfHistory(s)} ${outboxFunctions(s)} ${recordsTable(s)}`,
+  // Versions 1 to 3 were also made with functions that know nothing of `recordFacts`, and with `enqueue_alike`. Processes of these
+  // versions still call them during a roll-out, so those that have other parameters now are left for a later migration to drop.
+  () => '',
   metricsTable,
+  (s) => `${recordFacts(s)} ${enqueueFunctions(s)} ${leaseFunctions(s)} ${rareFunctions(s)}`,
 ];

@@ -29,4 +29,7 @@ export const removeSome = (table: string, key: string, where: string): string =>
 
 /** Columns that a job keeps, whatever becomes of it. */
 export const recordNames =
-  'seq, id, queue, job, tenant_id, priority, created_at, ready_at, attempt, reports, progress';
+  'seq, id, queue, job, tenant_id, priority, created_at, ready_at, attempt, reports, progress, idempotency_key, schedule, facts';
+
+/** The same of a row. */
+export const recordNamesOf = (row: string): string => recordNames.replace(/\w+/g, (name) => `${row}.${name}`);

@@ -4,6 +4,7 @@ import type { OutgoingMessage, QueueBackend } from '../../../core/contract/queue
 import type { PostgresClient } from './client.ts';
 import { sinceOf, sorted } from './enqueue.ts';
 import { postgresError } from './errors.ts';
+import { storedFacts } from './facts.ts';
 import { openTransaction } from './job-transaction.ts';
 import type { Leases } from './leases.ts';
 import { timeOf } from './sql.ts';
@@ -24,13 +25,15 @@ export function createTransactions(state: PostgresState, leases: Leases, maxBody
   // One parameter of text, so that the transaction may be any driver's, whatever it does to arrays.
   const sql = `
     SELECT ${s}.enqueue(r.at, r.ageing, r.since, '{}', r.ids, r.queues, r.names, r.tenants, r.priorities, r.delays, r.bodies,
-      r.channel, r.notified) AS copies
+      r.keys, r.schedules, r.facts, r.channel, r.notified) AS copies
     FROM json_to_record($1::text::json) AS r (at bigint, ageing bigint, since bigint, ids text[], queues text[], names text[],
-      tenants text[], priorities int[], delays bigint[], bodies text[], channel text, notified text[])`;
+      tenants text[], priorities int[], delays bigint[], bodies text[], keys text[], schedules text[], facts text[], channel text,
+      notified text[])`;
   const check = createTransactionCheck(db);
   const slots = createSlots(Math.max(1, db.connections - sparedConnections));
 
   function requestOf(messages: readonly OutgoingMessage[], queues: readonly string[]): string {
+    const facts = messages.map((message) => storedFacts(message.facts));
     return JSON.stringify({
       at: state.at(),
       ageing: ageingMs,
@@ -42,6 +45,9 @@ export function createTransactions(state: PostgresState, leases: Leases, maxBody
       priorities: messages.map(({ priority }) => priority),
       delays: messages.map((message) => state.delayOf(message)),
       bodies: messages.map(({ body }) => body),
+      keys: facts.map(([key]) => key),
+      schedules: facts.map(([, schedule]) => schedule),
+      facts: facts.map(([, , text]) => text),
       channel,
       notified: channel === null ? [] : queues,
     });

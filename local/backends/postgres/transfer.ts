@@ -1,6 +1,7 @@
 /** Transfers waiting jobs to and from another backend. A held job belongs to a batch of leases that never ends. */
 
 import { randomBytes } from 'node:crypto';
+import type { MessageFacts } from '../../../core/contract/facts.ts';
 import type { SendResult } from '../../../core/contract/queue.ts';
 import { statusOfEnd } from '../../../core/kit/records/row.ts';
 import type { MovedJob, QueueTransfer } from '../../move/contract.ts';
@@ -8,6 +9,7 @@ import { JobState, reportLine, reportsIn } from '../shared/report-lines.ts';
 import { bigintArray, intArray, textArray } from './arrays.ts';
 import type { Row } from './client.ts';
 import { refusal } from './enqueue.ts';
+import { factArrays } from './facts.ts';
 import { timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
 
@@ -15,7 +17,7 @@ import type { PostgresState } from './state.ts';
 const prefix = '~move.';
 const forever = Number.MAX_SAFE_INTEGER;
 const columns =
-  'id, queue, job, tenant_id, priority, created_at, ready_at, attempt, interrupted, progress, reports, body';
+  'id, queue, job, tenant_id, priority, created_at, ready_at, attempt, interrupted, progress, reports, facts, body';
 
 export function postgresTransfer(state: PostgresState, maxBodyBytes: number): QueueTransfer {
   const { db, ageingMs } = state;
@@ -51,22 +53,24 @@ export function postgresTransfer(state: PostgresState, maxBodyBytes: number): Qu
       WITH ended AS MATERIALIZED (SELECT coalesce(${s}.ended_ids(0, $3::text[]), '{}') AS ids),
       given AS (
         SELECT nextval('${s}.turns') AS seq, g.* FROM unnest($3::text[], $4::text[], $5::text[], $6::int[], $7::bigint[], $8::bigint[],
-          $9::int[], $10::int[], $11::text[], $12::text[], $13::text[], $14::int[], $15::bigint[], $16::text[], $17::text[])
-          g (id, job, tenant_id, priority, created_at, ready_at, attempt, interrupted, progress, reports, body, ended, died_at, reason, error)
+          $9::int[], $10::int[], $11::text[], $12::text[], $13::text[], $14::int[], $15::bigint[], $16::text[], $17::text[], $20::text[], $21::text[], $22::text[])
+          g (id, job, tenant_id, priority, created_at, ready_at, attempt, interrupted, progress, reports, body, ended, died_at, reason, error,
+            idempotency_key, schedule, facts)
         WHERE NOT (g.id = ANY ((SELECT ids FROM ended)::text[]))),
       used AS (INSERT INTO ${s}.queues (name) VALUES ($2) ON CONFLICT DO NOTHING),
       held AS (
         INSERT INTO ${s}.jobs (seq, turn, id, queue, job, tenant_id, priority, created_at, ready_at, rank, attempt, interrupted,
-          cancel_requested, progress, reports, body)
+          cancel_requested, progress, reports, body, idempotency_key, schedule, facts)
         SELECT seq, seq, id, $2, job, tenant_id, priority, created_at, ready_at, ready_at + priority * $19::bigint, attempt, interrupted = 1,
-          false, progress, reports, body FROM given WHERE ended = 0 ON CONFLICT (id) DO NOTHING RETURNING id, turn),
+          false, progress, reports, body, idempotency_key, schedule, facts FROM given WHERE ended = 0 ON CONFLICT (id) DO NOTHING RETURNING id, turn),
       lease AS (
         INSERT INTO ${s}.leases (claim, queue, claimed_at, until, ids, turns)
         SELECT $18, $2, ${now}, ${forever}, array_agg(id), array_agg(turn) FROM held HAVING count(*) > 0),
       buried AS (
         INSERT INTO ${s}.dead (seq, id, queue, job, tenant_id, priority, created_at, ready_at, attempt, progress, reports, ended, finished_at,
-          reason, error, body)
-        SELECT seq, id, $2, job, tenant_id, priority, created_at, ready_at, attempt, progress, reports, ended, died_at, reason, error, body
+          reason, error, body, idempotency_key, schedule, facts)
+        SELECT seq, id, $2, job, tenant_id, priority, created_at, ready_at, attempt, progress, reports, ended, died_at, reason, error, body,
+          idempotency_key, schedule, facts
         FROM given g WHERE ended > 0 AND NOT EXISTS (SELECT FROM ${s}.jobs j WHERE j.id = g.id) ON CONFLICT (id) DO NOTHING RETURNING id)
       SELECT id FROM held UNION ALL SELECT id FROM buried`;
     const rows = await db.query('moving', sql, [
@@ -89,6 +93,7 @@ export function postgresTransfer(state: PostgresState, maxBodyBytes: number): Qu
       textArray(jobs.map(({ death }) => death?.error ?? null)),
       newBatch(),
       ageingMs,
+      ...factArrays(jobs.map(({ message }) => message)),
     ]);
     return new Set(rows.map(([id]) => id as string));
   }
@@ -147,7 +152,7 @@ export function postgresTransfer(state: PostgresState, maxBodyBytes: number): Qu
 
 function movedOf(row: Row): MovedJob {
   const [id, queue, job, tenantId, priority, createdAt, readyAt, attempts, interrupted] = row;
-  const [progress, reports, body] = row.slice(9) as (string | null)[];
+  const [progress, reports, facts, body] = row.slice(9) as (string | null)[];
   return {
     message: {
       id: id as string,
@@ -158,6 +163,7 @@ function movedOf(row: Row): MovedJob {
       notBefore: Number(readyAt),
       group: null,
       tenantId: tenantId as string | null,
+      ...(facts != null && { facts: JSON.parse(facts) as MessageFacts }),
     },
     createdAt: Number(createdAt),
     attempts: attempts as number,

@@ -111,6 +111,20 @@ async function endLeases(): Promise<void> {
   await runSql(superuserUrl, `UPDATE ${schema}.leases SET until = 1 WHERE claimed_at > 0`);
 }
 
+const few = { rows: 2_200, pages: 12_000 };
+/** As many as one page may look at. */
+const window = { rows: 10_100, pages: 42_000 };
+
+function lists(
+  given: Record<string, readonly [filter: Contract.RecordFilter, limits: typeof few]>,
+): Record<string, Case> {
+  const entries = Object.entries(given).map(([name, [filter, limits]]): [string, Case] => [
+    `a list ${name}`,
+    { ...limits, run: (measure) => measure(() => records().page!({ ...filter, max: 10 })) },
+  ]);
+  return Object.fromEntries(entries);
+}
+
 const cases: Record<string, Case> = {
   'a fetch of one queue': { rows: 60, pages: 300, run: (measure) => measure(() => take()) },
   'a fetch of three queues': {
@@ -291,6 +305,35 @@ const cases: Record<string, Case> = {
     pages: 60,
     run: (measure) => measure(() => backend.admin!.deadLetters.list({ max: 10 })),
   },
+  'a list of the dead letters of a queue': {
+    rows: 20,
+    pages: 60,
+    run: (measure) => measure(() => backend.admin!.deadLetters.list({ queue: 'default', max: 10 })),
+  },
+  // A share of the tables is sampled, and counted up to 10,000 per queue.
+  'a count of a queue': {
+    rows: 250_000,
+    pages: 130_000,
+    run: (measure) => measure(() => backend.admin!.stats('default')),
+  },
+  ...lists({
+    'of all jobs': [{}, few],
+    'of waiting jobs': [{ status: 'pending' }, few],
+    'of waiting jobs of a queue': [{ status: 'pending', queue: 'queue3' }, few],
+    'of jobs of a queue that is empty': [{ status: 'pending', queue: 'nothing' }, few],
+    'of retrying jobs': [{ status: 'retrying' }, few],
+    'of completed jobs': [{ status: 'completed' }, few],
+    'of failed jobs': [{ status: 'failed' }, few],
+    'of jobs of a tenant': [{ status: 'pending', tenantId: 'acme' }, few],
+    'with a key': [{ idempotencyKey: 'order-1' }, few],
+    'of a schedule': [{ schedule: 'nightly' }, few],
+    'of jobs whose ids begin so': [{ idPrefix: 'a00010000' }, few],
+    'of waiting jobs that none is like': [{ status: 'pending', job: 'nothing' }, window],
+    'of completed jobs that none is like': [{ status: 'completed', job: 'nothing' }, window],
+    'of jobs of a worker that has run none': [{ worker: 'nobody' }, window],
+    'of jobs with an error that none has': [{ error: 'nothing' }, window],
+    'of cancelled jobs': [{ status: 'cancelled' }, window],
+  }),
 };
 
 async function reconnect(): Promise<void> {

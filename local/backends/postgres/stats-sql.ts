@@ -1,0 +1,66 @@
+/** How a queue is counted, however long it is. */
+
+import { clock, hot } from './sql.ts';
+
+/** Up to so many are counted one by one; of more a sample tells how many there are. */
+const mostCounted = 10_000;
+/** Pages of a sample. The estimate is about 5 % off. */
+const sampledPages = 500;
+/** The oldest job is looked for among the first ones: later ones of the same priority are younger. */
+const mostCompared = 1_000;
+
+/** The same pages each time, so that the number of a queue that stands still does too. */
+const count = (s: string): string => `
+  CREATE OR REPLACE FUNCTION ${s}.count_some(the_table regclass, the_queue text) RETURNS bigint LANGUAGE plpgsql ${hot} AS $$
+  DECLARE
+    counted bigint;
+    sampled bigint;
+    share float8;
+  BEGIN
+    EXECUTE format('SELECT count(*) FROM (SELECT FROM %s WHERE queue = $1 LIMIT ${mostCounted}) counted', the_table)
+      INTO counted USING the_queue;
+    IF counted < ${mostCounted} THEN
+      RETURN counted;
+    END IF;
+    share := least(100, 100.0 * ${sampledPages} * current_setting('block_size')::int / greatest(1, pg_relation_size(the_table)));
+    EXECUTE format('SELECT count(*) FROM %s TABLESAMPLE SYSTEM (%s) REPEATABLE (1) WHERE queue = $1', the_table, share)
+      INTO sampled USING the_queue;
+    RETURN greatest(counted, round(sampled * 100 / share));
+  END $$;`;
+
+/** A member of a batch counts as leased while its job has the same `turn` and no renewal of its own. */
+const stats = (s: string): string => `
+  CREATE OR REPLACE FUNCTION ${s}.stats(at bigint, only_queue text) RETURNS TABLE (
+    name text, ready bigint, delayed bigint, leased bigint, dead bigint, paused boolean, oldest bigint
+  ) LANGUAGE plpgsql ${hot} SET max_parallel_workers_per_gather = 0 AS $$
+  #variable_conflict use_column
+  DECLARE
+    now bigint := ${clock};
+  BEGIN
+    RETURN QUERY SELECT q.name,
+      ${s}.count_some('${s}.ready', q.name) + due.count,
+      greatest(${s}.count_some('${s}.delayed', q.name) - due.count, 0),
+      (SELECT count(*) FROM (
+        SELECT FROM ${s}.leases l CROSS JOIN LATERAL unnest(l.ids, l.turns) m (id, turn)
+        JOIN ${s}.jobs j ON j.id BETWEEN m.id AND m.id AND j.turn = m.turn
+        WHERE l.queue = q.name AND NOT EXISTS (SELECT FROM ${s}.renewals r WHERE r.id = m.id AND r.turn = m.turn OFFSET 0)
+        LIMIT ${mostCounted}) batched) +
+      (SELECT count(*) FROM (
+        SELECT FROM ${s}.renewals r JOIN ${s}.jobs j ON j.id BETWEEN r.id AND r.id AND j.turn = r.turn
+        WHERE r.queue = q.name LIMIT ${mostCounted}) renewed),
+      ${s}.count_some('${s}.dead', q.name),
+      coalesce((SELECT p.paused FROM ${s}.queues p WHERE p.name = q.name), false),
+      now - least(due.oldest, (
+        SELECT min(foremost.ready_at) FROM (
+          SELECT r.ready_at FROM ${s}.ready r WHERE r.queue = q.name ORDER BY r.queue, r.rank, r.seq LIMIT ${mostCompared}) foremost))
+    FROM (SELECT only_queue AS name WHERE only_queue IS NOT NULL
+      UNION ALL SELECT n.name FROM ${s}.queues n WHERE only_queue IS NULL) q
+    CROSS JOIN LATERAL (
+      SELECT count(*) AS count, min(promotable.ready_at) AS oldest FROM (
+        SELECT d.ready_at FROM ${s}.delayed d WHERE d.queue = q.name AND d.ready_at <= now
+        ORDER BY d.queue, d.ready_at LIMIT ${mostCounted}) promotable) due
+    ORDER BY q.name;
+  END $$;`;
+
+/** @param s the schema's name, quoted */
+export const statsFunctions = (s: string): string => `${count(s)} ${stats(s)}`;
