@@ -9,6 +9,7 @@ import { cursorOf, matches, mostLooked, positionIn } from '../../../core/kit/rec
 import { JobState } from '../shared/report-lines.ts';
 import { storable } from './arrays.ts';
 import type { Row } from './client.ts';
+import { readInOrder } from './in-order.ts';
 import { storedKey } from './keys.ts';
 import { leasedOf, positionOf, type RecordTable, recordOf, recordTables, type TableName } from './rows.ts';
 import type { PostgresState } from './state.ts';
@@ -42,7 +43,7 @@ export function createPages(state: PostgresState, keptSince: (at: string) => str
 
   /** In no order; `null` = there are more. */
   async function few(sql: string, value: unknown[]): Promise<string[] | null> {
-    const rows = await db.query('listing', `SELECT id FROM (${sql}) found LIMIT ${fewIds + 1}`, value);
+    const rows = await readInOrder(db, `SELECT id FROM (${sql}) found LIMIT ${fewIds + 1}`, value);
     return rows.length > fewIds ? null : rows.map(([id]) => id as string);
   }
 
@@ -62,9 +63,10 @@ export function createPages(state: PostgresState, keptSince: (at: string) => str
   }
 
   /** Those that may be leased, of which there are few. */
-  const maybeLeased = (columns: string): string => `
-    (SELECT j.* FROM (SELECT unnest(ids) AS id FROM ${s}.leases UNION SELECT id FROM ${s}.renewals) l
-      CROSS JOIN LATERAL (SELECT ${columns} FROM ${s}.jobs WHERE id = l.id OFFSET 0) j) jobs`;
+  const maybeLeased = `SELECT unnest(ids) AS id FROM ${s}.leases UNION SELECT id FROM ${s}.renewals`;
+  /** Looks up each: `OFFSET 0` keeps the planner from reading the whole table in order. */
+  const lookedUp = ({ name, columns }: RecordTable, ids: string): string =>
+    `(SELECT t.* FROM (${ids}) l (id) CROSS JOIN LATERAL (SELECT ${columns} FROM ${name} WHERE id = l.id OFFSET 0) t) t`;
 
   /** The newest rows of a table that match; and the last one that was looked at, if there may be more. */
   function partOf(
@@ -74,9 +76,14 @@ export function createPages(state: PostgresState, keptSince: (at: string) => str
     put: Put,
     { max, most }: { readonly max: string; readonly most: number },
   ): string {
-    const { name: table, columns, select }: RecordTable = tables[name];
-    const source = filter.status === 'processing' && !ids ? maybeLeased(columns) : table;
-    const path = pathOf(name, filter, ids, put);
+    const { name: table, columns, select } = tables[name];
+    const given = ids
+      ? `SELECT unnest(${put(ids)}::text[])`
+      : filter.status === 'processing'
+        ? maybeLeased
+        : null;
+    const source = given === null ? table : lookedUp(tables[name], given);
+    const path = given === null ? pathOf(name, filter, put) : [];
     const where = conditionsOf(name, filter, put);
     const status = name === 'jobs' ? livingStatus(filter.status) : null;
     if (status) where.push(status);
@@ -115,7 +122,7 @@ export function createPages(state: PostgresState, keptSince: (at: string) => str
       partOf(name, filter, chosen ?? (name === 'jobs' ? ofQueue : null), put, limits),
     );
     const sql = `SELECT * FROM (${parts.join(' UNION ALL ')}) records ORDER BY seq DESC LIMIT ${limits.max}`;
-    return pageOf(await db.query('listing', sql, values), filter, { max, most: limits.most });
+    return pageOf(await readInOrder(db, sql, values), filter, { max, most: limits.most });
   };
 }
 
@@ -134,24 +141,26 @@ function pageOf(
   return { records, next: null };
 }
 
-/** Conditions that an index answers in the order of `seq`, or that leave few jobs to put in order. */
-function pathOf(name: TableName, filter: RecordFilter, ids: readonly string[] | null, put: Put): string[] {
+/** Conditions that an index answers in the order of `seq`. */
+function pathOf(name: TableName, filter: RecordFilter, put: Put): string[] {
   const { idempotencyKey, schedule, tenantId, status } = filter;
-  const path = ids ? [`id = ANY (${put(ids)})`] : [];
-  if (idempotencyKey !== undefined) path.push(`idempotency_key = ${put(storedKey(idempotencyKey))}`);
-  if (schedule !== undefined) path.push(`schedule = ${put(storedKey(schedule))}`);
-  if (path.length > 0 || name !== 'jobs') return path;
+  if (idempotencyKey !== undefined) return [`idempotency_key = ${put(storedKey(idempotencyKey))}`];
+  if (schedule !== undefined) return [`schedule = ${put(storedKey(schedule))}`];
+  if (name !== 'jobs') return [];
   if (tenantId !== undefined) return [`tenant_id COLLATE "C" = ${put(tenantId)}`];
   return status === 'retrying' ? ['attempt > 0'] : [];
 }
 
 /** What is left to compare of the rows that were looked at: nearly as `matches` does it, so that few are read for nothing. */
 function conditionsOf(name: TableName, filter: RecordFilter, put: Put): string[] {
-  const { queue, job, status, tenantId, idPrefix, createdFrom, createdBefore, worker, error } = filter;
+  const { queue, job, status, tenantId, idempotencyKey, schedule, worker, error } = filter;
+  const { idPrefix, createdFrom, createdBefore } = filter;
   const where: string[] = [];
   if (queue !== undefined) where.push(`queue = ${put(queue)}`);
   if (job !== undefined) where.push(`job = ${put(job)}`);
   if (tenantId !== undefined) where.push(`tenant_id = ${put(tenantId)}`);
+  if (idempotencyKey !== undefined) where.push(`idempotency_key = ${put(storedKey(idempotencyKey))}`);
+  if (schedule !== undefined) where.push(`schedule = ${put(storedKey(schedule))}`);
   if (createdFrom !== undefined) where.push(`created_at >= ${put(createdFrom)}`);
   if (createdBefore !== undefined) where.push(`created_at < ${put(createdBefore)}`);
   if (idPrefix !== undefined) where.push(`id >= ${put(idPrefix)} AND id < ${put(idPrefix + last)}`);

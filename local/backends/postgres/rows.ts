@@ -33,7 +33,7 @@ export type TableName = 'jobs' | 'dead' | 'history';
 export function recordTables(s: string): Record<TableName, RecordTable> {
   const ended = (name: string): RecordTable => ({
     name: `${s}.${name}`,
-    columns: `${shared}, ended, finished_at, reason, error`,
+    columns: `${shared}, idempotency_key, schedule, ended, finished_at, reason, error`,
     select: (rows) => `SELECT ${recordColumns} FROM (SELECT *, ended::int AS state FROM ${rows} t) t`,
   });
   const living = `
@@ -42,7 +42,7 @@ export function recordTables(s: string): Record<TableName, RecordTable> {
   return {
     jobs: {
       name: `${s}.jobs`,
-      columns: `${shared}, rank`,
+      columns: `${shared}, idempotency_key, schedule, rank`,
       select: (rows) =>
         `SELECT ${recordColumns} FROM (${living} FROM (SELECT t.*, ${leasedOf(s, 't')} AS leased FROM ${rows} t) t) t`,
     },

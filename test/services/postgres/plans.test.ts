@@ -113,7 +113,7 @@ async function endLeases(): Promise<void> {
 
 const few = { rows: 2_200, pages: 12_000 };
 /** As many as one page may look at. */
-const window = { rows: 10_100, pages: 42_000 };
+const window = { rows: 14_200, pages: 42_000 };
 
 function lists(
   given: Record<string, readonly [filter: Contract.RecordFilter, limits: typeof few]>,
@@ -319,7 +319,8 @@ const cases: Record<string, Case> = {
   ...lists({
     'of all jobs': [{}, few],
     'of waiting jobs': [{ status: 'pending' }, few],
-    'of waiting jobs of a queue': [{ status: 'pending', queue: 'queue3' }, few],
+    // Those of another queue, which are leased, came after them.
+    'of waiting jobs of a queue': [{ status: 'pending', queue: 'queue3' }, window],
     'of jobs of a queue that is empty': [{ status: 'pending', queue: 'nothing' }, few],
     'of retrying jobs': [{ status: 'retrying' }, few],
     'of completed jobs': [{ status: 'completed' }, few],
