@@ -1,6 +1,6 @@
 import type { QueueAdmin, QueueStats } from '../../../core/contract/admin.ts';
 import type { MovableAdmin } from '../../move/contract.ts';
-import { readJobs } from './records.ts';
+import { readJobs } from './read-jobs.ts';
 import { deadLetterOf, peekedOf } from './rows.ts';
 import { slices } from './slices.ts';
 import type { RedisState } from './state.ts';

@@ -4,7 +4,8 @@
 --   :ready    zset   rank    -> sort key and id   rank = the time since which it is ready + priority * ageing
 --   :delayed  zset   time    -> sort key and id   time = when it becomes ready
 --   :leases   zset   end     -> token             token = nonce (11), time of leasing (13), id
---   :jobs     hash   id      -> the job's text    `sortKey createdAt readyAt` (the last only if it differs), `[job, tenant]`, body
+--   :jobs     hash   id      -> the job's text    `sortKey createdAt readyAt` (the last only if it differs), `[job, tenant, facts]`
+--                               as JSON without what is not there, body
 --   :states   hash   id      -> what has happened to a job that has not ended; missing while that is nothing:
 --                               `attempts interrupted cancelRequested readyAt`, progress, reports, one line each
 --   :ended    hash   id      -> `end finishedAt attempts readyAt reason`, error, progress, reports, then the job's text

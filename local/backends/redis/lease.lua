@@ -2,8 +2,8 @@
 -- ('1' = settled), ms until the next delayed job is ready, time of leasing, ids, texts, states }.
 --
 -- ARGV[8] nonce of the tokens   [9] at most so many jobs   [10] ms of the lease   [11] how many acks   [12] '1' = a worker that finds nothing
--- listens; then the tokens of the acks; then their reports, if completed jobs are kept; then five per key to complete: number of its
--- ack, key, owner, value ('' = none, else '=' and the value), ms to keep it
+-- listens; then the tokens of the acks; then their reports, if completed jobs are kept ('+' in front of one keeps the body too); then five
+-- per key to complete: number of its ack, key, owner, value ('' = none, else '=' and the value), ms to keep it
 local sub = string.sub
 local acks, max = tonumber(ARGV[11]), tonumber(ARGV[9])
 
@@ -26,14 +26,15 @@ local function remember(ids, reports)
   local first = 'completed ' .. number(at) .. ' 1  \n\n\n' -- nothing else has happened to the job
   for i, id in ipairs(ids) do
     if texts[i] then
-      local text
+      local text, report, told = nil, reports[i], texts[i]
+      if sub(report, 1, 1) == '+' then report = sub(report, 2) else told = headOf(told) end
       if known[i] then
         local state = stateOf(known[i])
         state.attempt = state.attempt + 1
-        addReport(state, reports[i])
-        text = endedText('completed', state, '', '', headOf(texts[i]))
+        addReport(state, report)
+        text = endedText('completed', state, '', '', told)
       else
-        text = first .. reports[i] .. '\n' .. headOf(texts[i])
+        text = first .. report .. '\n' .. told
       end
       bytes = bytes + #text + overhead
       kept[#kept + 1], kept[#kept + 2] = id, text

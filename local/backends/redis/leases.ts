@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import type { Ack, FetchRequest, JobLease } from '../../../core/contract/queue.ts';
-import { attemptOf, bodyOf, leasedId, reportText } from './rows.ts';
+import { ackedText, attemptOf, bodyOf, leasedId } from './rows.ts';
 import { scripts } from './scripts.ts';
 import { arrivalOf, idOf } from './sort-key.ts';
 import type { RedisState } from './state.ts';
@@ -45,7 +45,7 @@ export function createLeases(state: RedisState) {
     const args = [...state.common(), nonce, `${max}`, `${leaseMs}`, `${acks.length}`, listens ? '1' : '0'];
     // No iterators: until V8 compiles this in full, which takes long for calls per batch, they make an object per job.
     for (let i = 0; i < acks.length; i++) args.push(acks[i]!.lease.token);
-    for (let i = 0; i < acks.length && state.keepsCompleted; i++) args.push(reportText(acks[i]!.report));
+    for (let i = 0; i < acks.length && state.keepsCompleted; i++) args.push(ackedText(acks[i]!));
     for (let i = 0; i < acks.length; i++) {
       const { complete } = acks[i]!;
       if (!complete) continue;

@@ -3,20 +3,25 @@
 import { LongshoreError } from '../../../core/base/errors.ts';
 import { quoted } from '../../../core/base/quoted.ts';
 import type { DeadLetter, PeekedMessage } from '../../../core/contract/admin.ts';
+import type { MessageFacts } from '../../../core/contract/facts.ts';
 import type { AbandonReason, AttemptReport, JobStatus } from '../../../core/contract/outcome.ts';
-import type { OutgoingMessage } from '../../../core/contract/queue.ts';
+import type { Ack, OutgoingMessage } from '../../../core/contract/queue.ts';
 import type { JobRecord } from '../../../core/contract/store.ts';
 import { factsFrom } from '../../../core/kit/records/facts.ts';
 import type { MovedJob } from '../../move/contract.ts';
 import { arrivalOf, priorityOf } from './sort-key.ts';
 
 export function jobText(
-  { job, tenantId, body }: OutgoingMessage,
+  { job, tenantId, body, facts: told }: OutgoingMessage,
   sortKey: string,
   createdAt: number,
   readyAt: number,
 ): string {
-  const facts = tenantId === null ? `[${quoted(job)}]` : JSON.stringify([job, tenantId]);
+  const facts = told
+    ? JSON.stringify([job, tenantId, told])
+    : tenantId === null
+      ? `[${quoted(job)}]`
+      : JSON.stringify([job, tenantId]);
   const times = readyAt === createdAt ? createdAt : `${createdAt} ${readyAt}`;
   return `${sortKey} ${times}\n${facts}\n${body}`;
 }
@@ -38,6 +43,10 @@ export function attemptOf(state: string | null | undefined) {
 export const reportText = (report: AttemptReport | undefined): string =>
   report ? JSON.stringify(report) : '';
 
+/** The report of an ack. A `+` in front of it says that the record keeps the body. */
+export const ackedText = ({ report, keepBody }: Ack): string =>
+  keepBody ? `+${reportText(report)}` : reportText(report);
+
 /** The answer of `facts` and `whole`. All but the first are of a job that has not ended. */
 export type Found = readonly [
   ended: string | null,
@@ -49,6 +58,7 @@ export type Found = readonly [
 
 export interface Whole extends JobRecord {
   readonly arrival: string;
+  readonly told: MessageFacts | undefined;
   readonly body: string;
   readonly attempt: number;
 }
@@ -107,13 +117,14 @@ function endedOf(queue: string, id: string, ended: string): Whole {
 function factsOf(text: string) {
   const [head, names, body] = lines(text, 3);
   const [sortKey, createdAt, readyAt = createdAt] = head!.split(' ');
-  const [job, tenantId = null] = JSON.parse(names!) as [string, string?];
+  const [job, tenantId = null, told] = JSON.parse(names!) as [string, (string | null)?, MessageFacts?];
   return {
     sortKey: sortKey!,
     createdAt: Number(createdAt),
     readyAt: Number(readyAt),
     job,
     tenantId,
+    told,
     body: body!,
   };
 }
@@ -121,7 +132,7 @@ function factsOf(text: string) {
 type Facts = ReturnType<typeof factsOf>;
 
 function recordOf(queue: string, id: string, facts: Facts, progress: string, reports: string) {
-  const { sortKey, createdAt, job, tenantId, body } = facts;
+  const { sortKey, createdAt, job, tenantId, told, body } = facts;
   return {
     id,
     queue,
@@ -129,9 +140,10 @@ function recordOf(queue: string, id: string, facts: Facts, progress: string, rep
     tenantId,
     priority: priorityOf(sortKey),
     createdAt,
-    ...factsFrom(null, JSON.parse(`[${reports}]`) as AttemptReport[]),
+    ...factsFrom(told, JSON.parse(`[${reports}]`) as AttemptReport[]),
     progress: progress === '' ? null : JSON.parse(progress),
     arrival: arrivalOf(sortKey),
+    told,
     body,
   };
 }
@@ -143,7 +155,13 @@ function lines(text: string, count: number): string[] {
   return [...all.slice(0, count - 1), all.slice(count - 1).join('\n')];
 }
 
-export function publicRecord({ arrival: _, body: __, attempt: ___, ...record }: Whole): JobRecord {
+export function publicRecord({
+  arrival: _,
+  told: __,
+  body: ___,
+  attempt: ____,
+  ...record
+}: Whole): JobRecord {
   return record;
 }
 
@@ -151,10 +169,13 @@ export function publicRecord({ arrival: _, body: __, attempt: ___, ...record }: 
 export function heldOf(queue: string, id: string, found: Found): MovedJob | null {
   const whole = wholeOf(queue, id, found);
   if (whole?.status !== 'processing') return null;
-  const { job, tenantId, body, priority, createdAt, runAt, attempts: reports, progress } = whole;
+  const { job, tenantId, told, body, priority, createdAt, runAt, attempts: reports, progress } = whole;
   const { before, interrupted } = attemptOf(found[2]);
   return {
-    message: { id, queue, job, body, priority, notBefore: runAt, group: null, tenantId },
+    message: {
+      ...{ id, queue, job, body, priority, notBefore: runAt, group: null, tenantId },
+      ...(told && { facts: told }),
+    },
     createdAt,
     attempts: before,
     interrupted,

@@ -1,0 +1,223 @@
+/**
+ * Lists of records, page by page, newest first. No set of a queue is in the order of creation, and one more would cost every job. So a
+ * page takes a stretch from the end of each set, where the newest mostly are, and puts these jobs in order. A set that is used up
+ * to the end of its stretch goes on with the next one. Sets that fit into one stretch are listed in order, whatever moves meanwhile; in
+ * longer ones a job of another priority, or one that waits again, comes a little late.
+ */
+
+import { LongshoreError, shown } from '../../../core/base/errors.ts';
+import type { JobStatus } from '../../../core/contract/outcome.ts';
+import type { JobRecord, RecordFilter, RecordPage } from '../../../core/contract/store.ts';
+import { cursorOf, matches, positionIn } from '../../../core/kit/records/filter.ts';
+import { readJobs } from './read-jobs.ts';
+import { leasedId, publicRecord, type Whole } from './rows.ts';
+import { slices } from './slices.ts';
+import { arrivalOf, idOf } from './sort-key.ts';
+import type { RedisState } from './state.ts';
+
+export type RecordQuery = RecordFilter & { readonly after?: string };
+
+/** The sorted sets of a queue, and how to read an id from a member of each. */
+const sets = {
+  ready: idOf,
+  delayed: idOf,
+  leases: leasedId,
+  done: (id: string) => id,
+  dead: (id: string) => id,
+} as const;
+type SetName = keyof typeof sets;
+const allSets = Object.keys(sets) as SetName[];
+const waiting: readonly SetName[] = ['ready', 'delayed'];
+const setsOf: Readonly<Record<JobStatus, readonly SetName[]>> = {
+  pending: waiting,
+  retrying: waiting,
+  processing: ['leases'],
+  completed: ['done'],
+  cancelled: ['done'],
+  failed: ['dead'],
+  expired: ['dead'],
+};
+
+/** Members of all stretches, where they tell the order, and jobs that are read for a page, in all; and of one stretch at least. */
+const mostMembers = 5_000;
+const fewestMembers = 200;
+const mostRead = 1_000;
+const fewestRead = 50;
+const readAtOnce = 200;
+/** So often a page goes on with further stretches. */
+const mostRounds = 3;
+
+/** Comes before every job. */
+const start = '~';
+
+/** The member that a stretch begins behind. All jobs of the stretch that come before `bound` have been listed. */
+type Position = readonly [score: string, member: string, bound: string];
+type Positions = Readonly<Record<string, Position>>;
+
+/** What has been listed: of stretches without a position of their own, all before `bound`. */
+interface Progress {
+  readonly bound: string;
+  readonly positions: Positions;
+}
+
+interface Candidate {
+  readonly queue: string;
+  readonly id: string;
+  /** Orders jobs by creation. */
+  readonly key: string;
+  /** `null` = not read yet. */
+  readonly job: Whole | null;
+}
+
+interface Stretch {
+  readonly name: string;
+  readonly candidates: readonly Candidate[];
+  /** Where the next one begins; `null` = this is the last one. */
+  readonly next: Position | null;
+}
+
+const newestFirst = (a: Candidate, b: Candidate): number => (a.key < b.key ? 1 : -1);
+
+export function createPages(state: RedisState): (query: RecordQuery) => Promise<RecordPage> {
+  /** How many members of a set come before the stretch. */
+  async function startOf(key: string, [score, member]: Position): Promise<number> {
+    const rank = (await state.link.send('listing', ['ZREVRANK', key, member])) as number | null;
+    if (rank !== null) return rank + 1;
+    return (await state.link.send('listing', ['ZCOUNT', key, `(${score}`, '+inf'])) as number;
+  }
+
+  async function stretchOf(
+    queue: string,
+    set: SetName,
+    { most, idPrefix = '', progress }: { most: number; idPrefix: string | undefined; progress: Progress },
+  ): Promise<Stretch> {
+    const name = `${set}:${queue}`;
+    const position = progress.positions[name];
+    const key = `${state.base(queue)}:${set}`;
+    const from = position ? await startOf(key, position) : 0;
+    const range = ['ZRANGE', key, `${from}`, `${from + most - 1}`, 'REV', 'WITHSCORES'];
+    const pairs = (await state.link.send('listing', range)) as string[];
+    const members = pairs.filter((_, i) => i % 2 === 0);
+    const ids = members.map(sets[set]);
+    const all = waiting.includes(set)
+      ? members.map((member, i) => ({ queue, id: ids[i]!, key: arrivalOf(member) + ids[i]!, job: null }))
+      : (await readSome(queue, ids)).map((job) => ({ queue, id: job.id, key: job.arrival + job.id, job }));
+    const bound = position?.[2] ?? progress.bound;
+    const candidates = all.filter(({ key, id }) => key < bound && id.startsWith(idPrefix));
+    const next = members.length < most ? null : ([pairs.at(-1)!, members.at(-1)!, start] as const);
+    return { name, candidates, next };
+  }
+
+  async function readSome(queue: string, ids: readonly string[]): Promise<Whole[]> {
+    const parts = [...slices(ids, readAtOnce)].map((some) => readJobs(state, queue, some));
+    return (await Promise.all(parts)).flat();
+  }
+
+  /** Those that are there still. */
+  async function readAll(candidates: readonly Candidate[]): Promise<Map<Candidate, Whole>> {
+    const jobs = new Map<Candidate, Whole>();
+    for (const one of candidates) if (one.job) jobs.set(one, one.job);
+    const unread = Map.groupBy(
+      candidates.filter(({ job }) => !job),
+      ({ queue }) => queue,
+    );
+    const reading = [...unread].map(async ([queue, mine]) => {
+      const byId = new Map(
+        (
+          await readJobs(
+            state,
+            queue,
+            mine.map(({ id }) => id),
+          )
+        ).map((job) => [job.id, job]),
+      );
+      for (const one of mine) if (byId.has(one.id)) jobs.set(one, byId.get(one.id)!);
+    });
+    await Promise.all(reading);
+    return jobs;
+  }
+
+  /** The stretches once, as far as they go together: not beyond the end of one that has a next one. */
+  async function stretchesOf(filter: RecordQuery, progress: Progress): Promise<Stretch[]> {
+    const queues = filter.queue === undefined ? await state.queues() : [filter.queue];
+    const names = filter.status === undefined ? allSets : setsOf[filter.status];
+    const ordered = queues.length * names.filter((name) => waiting.includes(name)).length;
+    const others = queues.length * names.length - ordered;
+    const inOrder = Math.max(fewestMembers, Math.floor(mostMembers / ordered));
+    const toRead = Math.max(fewestRead, Math.floor(mostRead / others));
+    const most = (name: SetName) => (waiting.includes(name) ? inOrder : toRead);
+    return Promise.all(
+      queues.flatMap((queue) =>
+        names.map((name) =>
+          stretchOf(queue, name, { most: most(name), idPrefix: filter.idPrefix, progress }),
+        ),
+      ),
+    );
+  }
+
+  return async function page({ after, ...filter }): Promise<RecordPage> {
+    const { max = 100 } = filter;
+    const records: JobRecord[] = [];
+    let progress = after === undefined ? { bound: start, positions: {} } : progressIn(after);
+    for (let read = 0, round = 1; ; round++) {
+      const stretches = await stretchesOf(filter, progress);
+      const { candidates, used } = together(stretches);
+      for (const some of slices(candidates, readAtOnce)) {
+        const jobs = await readAll(some);
+        for (const one of some) {
+          read++;
+          const job = jobs.get(one);
+          const record = job && publicRecord(job);
+          if (record && matches(record, filter)) records.push(record);
+          if (records.length === max || read === mostRead)
+            return { records, next: cursorAt(listedTo(progress, one.key)) };
+        }
+      }
+      if (used.length === 0) return { records, next: null };
+      progress = listedTo(progress, candidates.at(-1)?.key ?? progress.bound);
+      const further = used.map(({ name, next }) => [name, next!] as const);
+      progress = { ...progress, positions: { ...progress.positions, ...Object.fromEntries(further) } };
+      if (round === mostRounds) return { records, next: cursorAt(progress) };
+    }
+  };
+}
+
+/** The jobs before the end of the first stretch that has a next one, in order, and the stretches that are used up with them. */
+function together(stretches: readonly Stretch[]): { candidates: Candidate[]; used: Stretch[] } {
+  const endOf = ({ candidates }: Stretch): string =>
+    candidates.reduce((end, { key }) => (key < end ? key : end), start);
+  const open = stretches.filter(({ next }) => next);
+  const ends = open.map(endOf);
+  const end = ends.reduce((last, one) => (one > last ? one : last), '');
+  // A job that has moved meanwhile may be in two sets.
+  const byId = new Map(
+    stretches.flatMap(({ candidates }) => candidates).map((one) => [`${one.queue} ${one.id}`, one]),
+  );
+  const candidates = [...byId.values()].filter(({ key }) => key >= end).sort(newestFirst);
+  return { candidates, used: open.filter((_, i) => ends[i] === end) };
+}
+
+const earlier = (a: string, b: string): string => (a < b ? a : b);
+
+function listedTo({ bound, positions }: Progress, key: string): Progress {
+  const entries = Object.entries(positions).map(
+    ([name, [score, member, own]]) => [name, [score, member, earlier(own, key)]] as const,
+  );
+  return { bound: earlier(bound, key), positions: Object.fromEntries(entries) };
+}
+
+const cursorAt = ({ bound, positions }: Progress): string => cursorOf(bound, JSON.stringify(positions));
+
+function progressIn(cursor: string): Progress {
+  const [bound, text] = positionIn(cursor, 'string', 'string');
+  const isPosition = (one: unknown): boolean =>
+    Array.isArray(one) && one.length === 3 && one.every((part) => typeof part === 'string');
+  try {
+    const positions = JSON.parse(text) as Positions;
+    if (Object.values(positions).every(isPosition)) return { bound, positions };
+  } catch {} // told below
+  throw new LongshoreError(
+    'OPTION',
+    `Expected after to be the \`next\` of an earlier page, got ${shown(cursor)}.`,
+  );
+}
