@@ -101,40 +101,38 @@ export function createPages(state: RedisState): (query: RecordQuery) => Promise<
     const ids = members.map(sets[set]);
     const all = waiting.includes(set)
       ? members.map((member, i) => ({ queue, id: ids[i]!, key: arrivalOf(member) + ids[i]!, job: null }))
-      : (await readSome(queue, ids)).map((job) => ({ queue, id: job.id, key: job.arrival + job.id, job }));
+      : await candidatesOf(queue, ids);
     const bound = position?.[2] ?? progress.bound;
     const candidates = all.filter(({ key, id }) => key < bound && id.startsWith(idPrefix));
     const next = members.length < most ? null : ([pairs.at(-1)!, members.at(-1)!, start] as const);
     return { name, candidates, next };
   }
 
-  async function readSome(queue: string, ids: readonly string[]): Promise<Whole[]> {
-    const parts = [...slices(ids, readAtOnce)].map((some) => readJobs(state, queue, some));
-    return (await Promise.all(parts)).flat();
+  /** Nothing has happened to a job without a state. So where few jobs have one, the few that wait again are among these. */
+  async function fewWithState(queue: string, { bound }: Progress): Promise<Stretch | null> {
+    const key = `${state.base(queue)}:states`;
+    if (Number(await state.link.send('listing', ['HLEN', key])) > mostRead) return null;
+    const all = await candidatesOf(queue, (await state.link.send('listing', ['HKEYS', key])) as string[]);
+    return { name: `states:${queue}`, candidates: all.filter((one) => one.key < bound), next: null };
   }
 
-  /** Those that are there still. */
-  async function readAll(candidates: readonly Candidate[]): Promise<Map<Candidate, Whole>> {
-    const jobs = new Map<Candidate, Whole>();
-    for (const one of candidates) if (one.job) jobs.set(one, one.job);
-    const unread = Map.groupBy(
-      candidates.filter(({ job }) => !job),
-      ({ queue }) => queue,
-    );
-    const reading = [...unread].map(async ([queue, mine]) => {
-      const byId = new Map(
-        (
-          await readJobs(
-            state,
+  async function candidatesOf(queue: string, ids: readonly string[]): Promise<Candidate[]> {
+    const jobs = await Promise.all([...slices(ids, readAtOnce)].map((some) => readJobs(state, queue, some)));
+    return jobs.flat().map((job) => ({ queue, id: job.id, key: job.arrival + job.id, job }));
+  }
+
+  /** With the jobs that are there still. */
+  async function readAll(candidates: readonly Candidate[]): Promise<Candidate[]> {
+    const unread = Map.groupBy(candidates, ({ queue, job }) => (job ? null : queue));
+    const read = [...unread].map(([queue, mine]) =>
+      queue === null
+        ? mine
+        : candidatesOf(
             queue,
             mine.map(({ id }) => id),
-          )
-        ).map((job) => [job.id, job]),
-      );
-      for (const one of mine) if (byId.has(one.id)) jobs.set(one, byId.get(one.id)!);
-    });
-    await Promise.all(reading);
-    return jobs;
+          ),
+    );
+    return (await Promise.all(read)).flat().sort(newestFirst);
   }
 
   /** The stretches once, as far as they go together: not beyond the end of one that has a next one. */
@@ -146,13 +144,15 @@ export function createPages(state: RedisState): (query: RecordQuery) => Promise<
     const inOrder = Math.max(fewestMembers, Math.floor(mostMembers / ordered));
     const toRead = Math.max(fewestRead, Math.floor(mostRead / others));
     const most = (name: SetName) => (waiting.includes(name) ? inOrder : toRead);
-    return Promise.all(
-      queues.flatMap((queue) =>
-        names.map((name) =>
-          stretchOf(queue, name, { most: most(name), idPrefix: filter.idPrefix, progress }),
-        ),
-      ),
-    );
+    const ofQueue = async (queue: string): Promise<Stretch[]> => {
+      const few = filter.status === 'retrying' ? await fewWithState(queue, progress) : null;
+      if (few) return [few];
+      const { idPrefix } = filter;
+      return Promise.all(
+        names.map((name) => stretchOf(queue, name, { most: most(name), idPrefix, progress })),
+      );
+    };
+    return (await Promise.all(queues.map(ofQueue))).flat();
   }
 
   return async function page({ after, ...filter }): Promise<RecordPage> {
@@ -163,14 +163,12 @@ export function createPages(state: RedisState): (query: RecordQuery) => Promise<
       const stretches = await stretchesOf(filter, progress);
       const { candidates, used } = together(stretches);
       for (const some of slices(candidates, readAtOnce)) {
-        const jobs = await readAll(some);
-        for (const one of some) {
+        for (const { job, key } of await readAll(some)) {
           read++;
-          const job = jobs.get(one);
-          const record = job && publicRecord(job);
-          if (record && matches(record, filter)) records.push(record);
+          const record = publicRecord(job!);
+          if (matches(record, filter)) records.push(record);
           if (records.length === max || read === mostRead)
-            return { records, next: cursorAt(listedTo(progress, one.key)) };
+            return { records, next: cursorAt(listedTo(progress, key)) };
         }
       }
       if (used.length === 0) return { records, next: null };

@@ -1,0 +1,91 @@
+/** Lists of more jobs than one call may read. */
+
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { JobRecord, RecordFilter } from '../../../core/contract/store.ts';
+import { message } from '../sqlite/messages.ts';
+import { callsOf, open, server, take } from './kit.ts';
+
+const backlog = 12_000;
+/** What a call may read: jobs for a page, and what a script reads with each. */
+const mostReads = 3 * 1_400;
+
+describe('a list of a long backlog', () => {
+  let prefix: string;
+  const opened = () => open({ prefix }).backend;
+  const ids: string[] = [];
+
+  beforeAll(async () => {
+    const { backend, prefix: own } = open();
+    prefix = own;
+    const priorities = [0, 5, 5, 9];
+    const jobs = Array.from({ length: backlog }, (_, n) =>
+      message({ id: `id-${n}`, queue: n % 4 === 3 ? 'other' : 'default', priority: priorities[n % 4]! }),
+    );
+    await backend.enqueue(jobs);
+    ids.push(...jobs.map(({ id }) => id));
+  });
+
+  async function walk(filter: RecordFilter, between: (page: number) => Promise<unknown> = async () => {}) {
+    const { records } = opened().stores!;
+    const found: JobRecord[] = [];
+    for (let after: string | undefined, page = 1; ; page++) {
+      const before = await callsOf('hget');
+      const { records: some, next } = await records.page!({
+        ...filter,
+        ...(after !== undefined && { after }),
+      });
+      expect((await callsOf('hget')) - before).toBeLessThanOrEqual(mostReads);
+      found.push(...some);
+      if (next === null) return found.map(({ id }) => id);
+      await between(page);
+      after = next;
+    }
+  }
+
+  it('has each job on one page, and reads few of them per page', async () => {
+    const listed = await walk({ max: 700 });
+    expect(listed.length).toBe(backlog);
+    expect(new Set(listed)).toEqual(new Set(ids));
+  });
+
+  it('goes on where few jobs match, until all have been looked at', async () => {
+    expect(await walk({ idPrefix: 'id-11' })).toHaveLength(1 + 10 + 100 + 1_000);
+    expect(await walk({ job: 'nothing' })).toEqual([]);
+  });
+
+  it('has each job that stays once, whatever comes and ends meanwhile', async () => {
+    const backend = opened();
+    const ended = new Set<string>();
+    const listed = await walk({ status: 'pending', max: 700 }, async (page) => {
+      await backend.enqueue([message({ id: `late-${page}` })]);
+      const leases = await backend.fetch({ ...take, max: 50 });
+      for (const { token } of leases) ended.add(token.slice(24));
+      await backend.ack(leases.map((lease) => ({ lease })));
+    });
+    const stayed = ids.filter((id) => !ended.has(id));
+    const times = new Map<string, number>();
+    for (const id of listed) times.set(id, (times.get(id) ?? 0) + 1);
+    expect(stayed.filter((id) => times.get(id) !== 1)).toEqual([]);
+  });
+
+  it('shows the few that wait for a retry on its first page', async () => {
+    const backend = opened();
+    const [lease] = await backend.fetch({ ...take, max: 1 });
+    await backend.nack(lease!, { delayMs: 60_000, countAttempt: true });
+    const found = await backend.stores!.records.list({ status: 'retrying' });
+    expect(found.map(({ id }) => id)).toEqual([lease!.token.slice(24)]);
+  });
+});
+
+it('a job without facts is stored as it was before there were any', async () => {
+  const { backend, prefix } = open();
+  await backend.enqueue([message({ id: 'plain' }), message({ id: 'told', facts: { schedule: 'nightly' } })]);
+  const textOf = async (id: string) =>
+    String(await server.command('HGET', `${prefix}:{default}:jobs`, id)).split('\n')[1];
+  expect(await textOf('plain')).toBe(JSON.stringify([message({ id: 'plain' }).job]));
+  expect(JSON.parse((await textOf('told'))!)).toEqual([
+    message({ id: 'told' }).job,
+    null,
+    { schedule: 'nightly' },
+  ]);
+});
