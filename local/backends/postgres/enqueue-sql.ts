@@ -10,17 +10,32 @@ const jobNames = `seq, turn, id, queue, job, tenant_id, priority, created_at, re
 const factNames = 'idempotency_key, schedule, facts';
 const readyNames = 'queue, rank, seq, ready_at, id';
 
+/** The parameter that has the column of each job. */
+const arrays = {
+  id: 'ids',
+  queue: 'queues',
+  job: 'names',
+  tenant_id: 'tenants',
+  priority: 'priorities',
+  delay: 'delays',
+  body: 'bodies',
+  idempotency_key: 'keys',
+  schedule: 'schedules',
+  facts: 'fact_texts',
+};
+
+/** As rows. FROM would store each array before it is read, which takes as long as the indexes of the jobs. */
+const unnested = (columns: readonly (keyof typeof arrays)[]): string =>
+  columns.map((name) => `unnest(${arrays[name]}) AS ${name}`).join(', ');
+const allColumns = Object.keys(arrays) as (keyof typeof arrays)[];
+
 /** Writes the jobs as `stored`; when `careful`, without those that are there or have ended. */
 const stored = (s: string, careful: boolean): string => `
       WITH stored AS (
         INSERT INTO ${s}.jobs AS j (${jobNames}, ${factNames})
         SELECT seq, seq, id, queue, job, tenant_id, priority, now, now + delay, now + delay + priority * ageing, 0, false,
           false, '', body, ${factNames}
-        FROM (
-          SELECT nextval('${s}.turns') AS seq, g.*
-          FROM unnest(ids, queues, names, tenants, priorities, delays, bodies, keys, schedules, told)
-            g (id, queue, job, tenant_id, priority, delay, body, ${factNames})
-        ) g ${careful ? 'WHERE ended IS NULL OR NOT (id = ANY (ended)) ON CONFLICT (id) DO NOTHING' : ''}
+        FROM (SELECT nextval('${s}.turns') AS seq, ${unnested(allColumns)}) g ${careful ? 'WHERE ended IS NULL OR NOT (id = ANY (ended)) ON CONFLICT (id) DO NOTHING' : ''}
         RETURNING j.id, j.queue, j.rank, j.seq, j.ready_at)`;
 
 const makeReady = (s: string, where: string): string =>
@@ -30,7 +45,7 @@ const delay = (s: string): string =>
         SELECT queue, ready_at, seq, rank, id FROM stored WHERE ready_at > now`;
 
 const given = `fresh text[], ids text[], queues text[], names text[], tenants text[], priorities int[], delays bigint[],
-    bodies text[], keys text[], schedules text[], told text[], channel text, rings text[]`;
+    bodies text[], keys text[], schedules text[], fact_texts text[], channel text, rings text[]`;
 
 const addQueues = (s: string): string => `
     IF cardinality(fresh) > 0 THEN
@@ -42,15 +57,26 @@ const notify = `
       PERFORM pg_notify(channel, ring) FROM unnest(rings) ring;
     END IF;`;
 
+/** Both rows of each job from what is given: handing on what was stored takes longer. */
+const insertReady = (s: string): string => `
+      seqs := ARRAY(SELECT nextval('${s}.turns') FROM generate_series(1, cardinality(ids)));
+      INSERT INTO ${s}.jobs (${jobNames}, ${factNames})
+      SELECT seq, seq, id, queue, job, tenant_id, priority, now, now, now + priority * ageing, 0, false, false, '', body, ${factNames}
+      FROM (SELECT unnest(seqs) AS seq, ${unnested(allColumns.filter((name) => name !== 'delay'))}) g;
+      INSERT INTO ${s}.ready (queue, rank, seq, ready_at, id)
+      SELECT queue, now + priority * ageing, seq, now, id
+      FROM (SELECT unnest(seqs) AS seq, ${unnested(['id', 'queue', 'priority'])}) g;`;
+
 /** For jobs that are new. */
 const enqueueNew = (s: string): string => `
   CREATE OR REPLACE FUNCTION ${s}.enqueue_new(at bigint, ageing bigint, ${given}) RETURNS void LANGUAGE plpgsql AS $$
   DECLARE
     now bigint := ${clock};
+    seqs bigint[];
   BEGIN
     ${addQueues(s)}
     IF 0 = ALL (delays) THEN
-      ${stored(s, false)} ${makeReady(s, '')};
+      ${insertReady(s)}
     ELSE
       ${stored(s, false)}, lined AS (${makeReady(s, 'WHERE ready_at <= now')}) ${delay(s)};
     END IF;

@@ -19,10 +19,10 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
   const { db, ageingMs, knownQueues } = state;
   const s = db.schema;
   const hasTime = state.at() !== null;
-  const one = (notifies: boolean, hasFacts: boolean) =>
+  const textOf = (notifies: boolean, hasFacts: boolean) =>
     insertOne(s, ageingMs, { hasTime, notifies, hasFacts });
-  const plainOne = { silent: one(false, false), notifying: one(true, false) };
-  const toldOne = { silent: one(false, true), notifying: one(true, true) };
+  const one = { silent: textOf(false, false), notifying: textOf(true, false) };
+  const oneWithFacts = { silent: textOf(false, true), notifying: textOf(true, true) };
   const someNew = `SELECT ${s}.enqueue_new($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`;
   const some = `SELECT ${s}.enqueue($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`;
   const send = (sql: string, values: unknown[]) => db.prepared('enqueueing', sql, values);
@@ -119,7 +119,7 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
     if (facts) values.push(...storedFacts(facts));
     try {
       await db.ready();
-      await send((facts ? toldOne : plainOne)[notifies ? 'notifying' : 'silent'], values);
+      await send((facts ? oneWithFacts : one)[notifies ? 'notifying' : 'silent'], values);
     } catch (cause) {
       if (notifies) state.notifier.owe(queue);
       const error = postgresError('enqueueing', cause);

@@ -26,15 +26,15 @@ local function remember(ids, reports)
   local first = 'completed ' .. number(at) .. ' 1  \n\n\n' -- nothing else has happened to the job
   for i, id in ipairs(ids) do
     if texts[i] then
-      local text, report, told = nil, reports[i], texts[i]
-      if sub(report, 1, 1) == '+' then report = sub(report, 2) else told = headOf(told) end
+      local text, report, rest = nil, reports[i], texts[i]
+      if sub(report, 1, 1) == '+' then report = sub(report, 2) else rest = headOf(rest) end
       if known[i] then
         local state = stateOf(known[i])
         state.attempt = state.attempt + 1
         addReport(state, report)
-        text = endedText('completed', state, '', '', told)
+        text = endedText('completed', state, '', '', rest)
       else
-        text = first .. report .. '\n' .. told
+        text = first .. report .. '\n' .. rest
       end
       bytes = bytes + #text + overhead
       kept[#kept + 1], kept[#kept + 2] = id, text

@@ -213,7 +213,7 @@ function progressIn(cursor: string): Progress {
   try {
     const positions = JSON.parse(text) as Positions;
     if (Object.values(positions).every(isPosition)) return { bound, positions };
-  } catch {} // told below
+  } catch {} // refused below
   throw new LongshoreError(
     'OPTION',
     `Expected after to be the \`next\` of an earlier page, got ${shown(cursor)}.`,

@@ -12,13 +12,13 @@ import type { MovedJob } from '../../move/contract.ts';
 import { arrivalOf, priorityOf } from './sort-key.ts';
 
 export function jobText(
-  { job, tenantId, body, facts: told }: OutgoingMessage,
+  { job, tenantId, body, facts: messageFacts }: OutgoingMessage,
   sortKey: string,
   createdAt: number,
   readyAt: number,
 ): string {
-  const facts = told
-    ? JSON.stringify([job, tenantId, told])
+  const facts = messageFacts
+    ? JSON.stringify([job, tenantId, messageFacts])
     : tenantId === null
       ? `[${quoted(job)}]`
       : JSON.stringify([job, tenantId]);
@@ -58,7 +58,7 @@ export type Found = readonly [
 
 export interface Whole extends JobRecord {
   readonly arrival: string;
-  readonly told: MessageFacts | undefined;
+  readonly messageFacts: MessageFacts | undefined;
   readonly body: string;
   readonly attempt: number;
 }
@@ -117,14 +117,18 @@ function endedOf(queue: string, id: string, ended: string): Whole {
 function factsOf(text: string) {
   const [head, names, body] = lines(text, 3);
   const [sortKey, createdAt, readyAt = createdAt] = head!.split(' ');
-  const [job, tenantId = null, told] = JSON.parse(names!) as [string, (string | null)?, MessageFacts?];
+  const [job, tenantId = null, messageFacts] = JSON.parse(names!) as [
+    string,
+    (string | null)?,
+    MessageFacts?,
+  ];
   return {
     sortKey: sortKey!,
     createdAt: Number(createdAt),
     readyAt: Number(readyAt),
     job,
     tenantId,
-    told,
+    messageFacts,
     body: body!,
   };
 }
@@ -132,7 +136,7 @@ function factsOf(text: string) {
 type Facts = ReturnType<typeof factsOf>;
 
 function recordOf(queue: string, id: string, facts: Facts, progress: string, reports: string) {
-  const { sortKey, createdAt, job, tenantId, told, body } = facts;
+  const { sortKey, createdAt, job, tenantId, messageFacts, body } = facts;
   return {
     id,
     queue,
@@ -140,10 +144,10 @@ function recordOf(queue: string, id: string, facts: Facts, progress: string, rep
     tenantId,
     priority: priorityOf(sortKey),
     createdAt,
-    ...factsFrom(told, JSON.parse(`[${reports}]`) as AttemptReport[]),
+    ...factsFrom(messageFacts, JSON.parse(`[${reports}]`) as AttemptReport[]),
     progress: progress === '' ? null : JSON.parse(progress),
     arrival: arrivalOf(sortKey),
-    told,
+    messageFacts,
     body,
   };
 }
@@ -157,7 +161,7 @@ function lines(text: string, count: number): string[] {
 
 export function publicRecord({
   arrival: _,
-  told: __,
+  messageFacts: __,
   body: ___,
   attempt: ____,
   ...record
@@ -169,12 +173,22 @@ export function publicRecord({
 export function heldOf(queue: string, id: string, found: Found): MovedJob | null {
   const whole = wholeOf(queue, id, found);
   if (whole?.status !== 'processing') return null;
-  const { job, tenantId, told, body, priority, createdAt, runAt, attempts: reports, progress } = whole;
+  const {
+    job,
+    tenantId,
+    messageFacts,
+    body,
+    priority,
+    createdAt,
+    runAt,
+    attempts: reports,
+    progress,
+  } = whole;
   const { before, interrupted } = attemptOf(found[2]);
   return {
     message: {
       ...{ id, queue, job, body, priority, notBefore: runAt, group: null, tenantId },
-      ...(told && { facts: told }),
+      ...(messageFacts && { facts: messageFacts }),
     },
     createdAt,
     attempts: before,

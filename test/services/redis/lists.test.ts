@@ -79,11 +79,14 @@ describe('a list of a long backlog', () => {
 
 it('a job without facts is stored as it was before there were any', async () => {
   const { backend, prefix } = open();
-  await backend.enqueue([message({ id: 'plain' }), message({ id: 'told', facts: { schedule: 'nightly' } })]);
+  await backend.enqueue([
+    message({ id: 'plain' }),
+    message({ id: 'scheduled', facts: { schedule: 'nightly' } }),
+  ]);
   const textOf = async (id: string) =>
     String(await server.command('HGET', `${prefix}:{default}:jobs`, id)).split('\n')[1];
   expect(await textOf('plain')).toBe(JSON.stringify([message({ id: 'plain' }).job]));
-  expect(JSON.parse((await textOf('told'))!)).toEqual([
+  expect(JSON.parse((await textOf('scheduled'))!)).toEqual([
     message({ id: 'told' }).job,
     null,
     { schedule: 'nightly' },
