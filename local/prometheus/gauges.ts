@@ -3,14 +3,11 @@
 import type { QueueStats } from '../../core/contract/admin.ts';
 import type { WorkerBeat } from '../../core/contract/store.ts';
 import type { Client } from '../../core/enqueue/client.ts';
-import { goneAfterMs, type WorkerHealth, workerStateOf } from '../../core/kit/worker-state.ts';
+import { forgetWorkerMs, type WorkerHealth, workerStateOf } from '../../core/kit/worker-state.ts';
 import { bounded } from './ask.ts';
 import { other } from './label-sets.ts';
 import type { MetricsSettings } from './options.ts';
 import type { Registrar, Sample } from './registrar.ts';
-
-/** A worker that was stopped is not listed. One that has died is `gone` for so long. */
-const listWithinMs = 5 * goneAfterMs;
 
 export function gaugeQueues(
   { gauge }: Registrar,
@@ -72,7 +69,10 @@ export function gaugeQueues(
 
 export function gaugeWorkers({ gauge }: Registrar, { app, stores }: Client, settings: MetricsSettings): void {
   const { clock } = app;
-  const beats = bounded({ clock, ...settings }, async () => stores.workers.list(clock.now() - listWithinMs));
+  // One that was stopped is not listed. One that has died is, as gone, until it is forgotten.
+  const beats = bounded({ clock, ...settings }, async () =>
+    stores.workers.list(clock.now() - forgetWorkerMs),
+  );
   const stateOf = ({ seenAt }: WorkerBeat) => workerStateOf(seenAt, clock.now());
 
   async function byStatus(): Promise<Sample[]> {
