@@ -33,7 +33,12 @@ describe('the types', () => {
   });
 
   it('are tried with several schema libraries', () => {
-    expect(names.toSorted()).toEqual(['transactions.test-d.ts', 'valibot.test-d.ts', 'zod.test-d.ts']);
+    expect(names.toSorted()).toEqual([
+      'middleware.test-d.ts',
+      'transactions.test-d.ts',
+      'valibot.test-d.ts',
+      'zod.test-d.ts',
+    ]);
     expect(expected.length).toBeGreaterThan(25);
     expect(expected.filter((line) => line.endsWith('undefined'))).toEqual([]);
   });
