@@ -1,8 +1,8 @@
 /** Records of jobs whose queue keeps none: JSON, and beside it what most lists ask for. */
 
 import { randomUUID } from 'node:crypto';
-import { cursorOf, matches, mostLooked, positionIn } from '../../../core/kit/records/filter.ts';
-import { listedOf, type RecordRow } from '../../../core/kit/records/row.ts';
+import { cursorOf, listedOf, matches, mostLooked, positionIn } from '../../../core/kit/records/filter.ts';
+import type { RecordRow } from '../../../core/kit/records/row.ts';
 import {
   isShown,
   type RecordQuery,
