@@ -9,6 +9,7 @@ import { health } from './health.ts';
 import { jobsCommands } from './jobs.ts';
 import { keysCommands } from './keys.ts';
 import { maintenanceCommands } from './maintenance.ts';
+import { metrics } from './metrics.ts';
 import { move } from './move.ts';
 import { queueCommands } from './queues.ts';
 import { scheduleCommands } from './schedule.ts';
@@ -23,6 +24,7 @@ export const commands: readonly Command[] = [
   work,
   enqueue,
   status,
+  metrics,
   ...jobsCommands,
   ...deadCommands,
   ...queueCommands,

@@ -7,7 +7,7 @@ import { within } from '../../waiting.ts';
 import type { Input, Result } from '../definition.ts';
 import { CliError, explain } from '../errors.ts';
 import { openScreen } from '../output/screen.ts';
-import { type Column, count, createUi, type Style, span, type Ui } from '../output/ui.ts';
+import { type Column, count, createUi, type Style, short, span, type Ui } from '../output/ui.ts';
 import { differences, type QueueRates, queueRates, type Rates } from './status-rates.ts';
 import { untilStopped } from './stopping.ts';
 
@@ -122,14 +122,6 @@ function totalOf(rates: readonly Rates[]): Rates {
 
 const lateness = (ms: number | null | undefined): Style | null =>
   ms == null || ms <= lateMs ? null : ms <= veryLateMs ? 'yellow' : 'red';
-
-/** At most five characters. */
-function short(value: number): string {
-  const size = Math.abs(value);
-  if (size < 10) return String(Math.round(value * 10) / 10);
-  if (size < 10_000) return String(Math.round(value));
-  return size < 999_500 ? `${Math.round(value / 1_000)}k` : `${Math.round(value / 100_000) / 10}M`;
-}
 
 function drawn(
   picture: Picture | Error,

@@ -86,6 +86,17 @@ export function span(ms: number): string {
 const shortened = (value: number): string =>
   value < 10 ? value.toFixed(1).replace('.0', '') : value.toFixed(0);
 
+/** A number in five characters at most: `12.5`, `9400`, `130k`, `2.1M`. */
+export function short(value: number): string {
+  const size = Math.abs(value);
+  if (size < 10) return String(Math.round(value * 10) / 10);
+  if (size < 10_000) return String(Math.round(value));
+  return size < 999_500 ? `${Math.round(value / 1_000)}k` : `${Math.round(value / 100_000) / 10}M`;
+}
+
+/** Of less than a megabyte it tells kilobytes. */
+export const bytes = (size: number): string =>
+  size < 1024 ** 2 ? `${Math.round(size / 1024)} KB` : megabytes(size);
 export const megabytes = (bytes: number): string => `${Math.round(bytes / 1024 ** 2)} MB`;
 export const when = (at: number): string => new Date(at).toISOString();
 export const count = (n: number, word: string): string => `${n} ${word}${n === 1 ? '' : 's'}`;

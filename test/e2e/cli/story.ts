@@ -66,6 +66,7 @@ export async function tellStory(): Promise<{ folder: string; told: readonly Told
   await tell('jobs show', gone === late ? '' : dead!);
   await tell('work --drain --no-schedules');
   await tell('jobs show', dead!, '--payload');
+  await tell('metrics');
   await tell('jobs cancel', late!);
   await tell('dead retry --all');
   await tell('pause mail');

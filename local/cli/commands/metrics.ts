@@ -1,0 +1,155 @@
+import type {
+  JobReport,
+  MetricPeriod,
+  MetricReport,
+  Flag as PastFlag,
+} from '../../../core/metrics/report.ts';
+import { queueFlag } from '../config/flags.ts';
+import { hint } from '../config/nearest.ts';
+import { name, oneOf } from '../config/values.ts';
+import { defineCommand, type Input } from '../definition.ts';
+import { notFound } from '../errors.ts';
+import { bytes, type Column, short, span, type Ui, when } from '../output/ui.ts';
+
+const periods = ['hour', 'day', 'month'] as const satisfies readonly MetricPeriod[];
+
+const period = oneOf(periods);
+
+export const metrics = defineCommand({
+  path: 'metrics',
+  summary: 'show how often each job ran lately, how long it took and how it ended',
+  about:
+    'Workers and functions count, and write their numbers every 10 seconds to the backend or the store beside it. Attempts that ended well, were retried or died are `runs`; times are those of the handler, off by 5 % at most. A job that is slower or fails more than in its own last 30 days is named with the numbers. A narrow terminal shows less; --job and --json show all.',
+  flags: {
+    last: {
+      flags: '--last <period>',
+      text: 'hour (60 minutes), day (24 hours) or month (30 days)',
+      parse: period,
+      fallback: 'hour',
+    },
+    job: { flags: '--job <name>', text: 'only this job, with all its numbers', parse: name },
+    queue: queueFlag,
+  },
+  examples: [
+    'longshore metrics',
+    'longshore metrics --last day --job invoice.send',
+    "longshore metrics --last month --json | jq '.jobs[] | {job, runMs}'",
+  ],
+  exits: { 3: 'the app has no such job, and none ran' },
+  async run({ flags, session, ui, io }) {
+    const client = await session.client();
+    const { last, job, queue } = flags;
+    const report = await client.metrics({
+      last,
+      ...(job !== undefined && { job }),
+      ...(queue !== undefined && { queue }),
+    });
+    if (job !== undefined && report.jobs.length === 0) checkJob(client.app.jobs, job);
+    const width = io.isTTY.stdout ? io.columns : Number.POSITIVE_INFINITY;
+    return { data: { last, ...report }, text: textOf(report, { last, job, width, ui, now: io.clock.now() }) };
+  },
+});
+
+function checkJob(jobs: ReadonlyMap<string, unknown>, job: string): void {
+  if (!jobs.has(job)) throw notFound(`The app has no job "${job}", and none ran.${hint(job, jobs.keys())}`);
+}
+
+interface View {
+  readonly last: MetricPeriod;
+  readonly job: string | undefined;
+  readonly width: number;
+  readonly ui: Input['ui'];
+  readonly now: number;
+}
+
+function textOf(report: MetricReport, view: View): string {
+  const { ui, now, width, job } = view;
+  if (report.jobs.length === 0) return `Nothing ran in the last ${view.last}.`;
+  const bars = `${ui.paint('dim', `done per ${report.step}`)}  ${barsOf(report)}`;
+  const remarks = report.jobs.flatMap((one) =>
+    one.flags.map((flag) => ui.paint('yellow', remarkOf(one, flag))),
+  );
+  const parts =
+    job === undefined
+      ? [ui.table(report.jobs, columnsFor(width, now)), bars]
+      : report.jobs.map((one) => factsOf(one, ui, now)).concat(bars);
+  return [...parts, ...(remarks.length > 0 ? [remarks.join('\n')] : [])].join('\n\n');
+}
+
+const titleOf = ({ job, queue }: JobReport): string => job || `(unknown job in ${queue})`;
+const runsOf = ({ done, retried, dead }: JobReport): number => done + retried + dead;
+const percent = (share: number): string => `${Math.round(share * 1_000) / 10} %`;
+const time = (ms: number | undefined): string => (ms === undefined ? '-' : span(ms));
+
+function columnsFor(width: number, now: number): Column<JobReport>[] {
+  const column = (
+    title: string,
+    value: (row: JobReport) => string,
+    least = 0,
+    style?: Column<JobReport>['style'],
+  ) => ({
+    least,
+    column: { title, value, align: 'right', ...(style && { style }) } satisfies Column<JobReport>,
+  });
+  const numbers = [
+    column('runs', (row) => short(runsOf(row))),
+    column('ok', ({ successRate }) => (successRate === null ? '-' : percent(successRate))),
+    column('retried', (row) => short(row.retried), 100),
+    column(
+      'dead',
+      (row) => short(row.dead),
+      0,
+      (row) => (row.dead > 0 ? 'red' : null),
+    ),
+    column('average', ({ runMs }) => time(runMs?.average), 110),
+    column('p50', ({ runMs }) => time(runMs?.p50)),
+    column(
+      'p95',
+      ({ runMs }) => time(runMs?.p95),
+      0,
+      ({ flags }) => (flags.some(({ kind }) => kind === 'slower') ? 'yellow' : null),
+    ),
+    column('p99', ({ runMs }) => time(runMs?.p99)),
+    column('memory', ({ memory }) => (memory === null ? '-' : bytes(memory.average)), 120),
+    column('last', ({ lastAt }) => (lastAt === null ? '-' : `${span(now - lastAt)} ago`)),
+  ].filter(({ least }) => width >= least);
+  const room = Math.max(10, width - numbers.length * 10);
+  const job = (row: JobReport): string => {
+    const title = titleOf(row);
+    return title.length > room ? `${title.slice(0, room - 1)}…` : title;
+  };
+  return [{ title: 'job', value: job }, ...numbers.map(({ column }) => column)];
+}
+
+function factsOf(one: JobReport, ui: Ui, now: number): string {
+  const { runMs, waitMs, memory, lastAt, successRate } = one;
+  const durations = (all: typeof runMs): string | null =>
+    all &&
+    `average ${span(all.average)}, p50 ${span(all.p50)}, p95 ${span(all.p95)}, p99 ${span(all.p99)}, longest ${span(all.max)}`;
+  const others = (['skipped', 'released', 'cancelled', 'lost'] as const).filter((end) => one[end] > 0);
+  return ui.facts([
+    ['job', titleOf(one)],
+    ['queue', one.queue],
+    ['runs', `${runsOf(one)}: ${one.done} done, ${one.retried} retried, ${one.dead} dead`],
+    ['success', successRate === null ? null : percent(successRate)],
+    ['ran', durations(runMs)],
+    ['waited', durations(waitMs)],
+    ['memory', memory && `average ${bytes(memory.average)}, most ${bytes(memory.max)}`],
+    ['other ends', others.length > 0 ? others.map((end) => `${one[end]} ${end}`).join(', ') : null],
+    ['last', lastAt === null ? null : `${when(lastAt)} (${span(now - lastAt)} ago)`],
+  ]);
+}
+
+function remarkOf(one: JobReport, { kind, now, past }: PastFlag): string {
+  return kind === 'slower'
+    ? `${titleOf(one)} is slower than it was: p95 ${span(now)}, in its last 30 days ${span(past)}.`
+    : `${titleOf(one)} fails more than it did: ${percent(now)} of its runs, in its last 30 days ${percent(past)}.`;
+}
+
+const levels = ' ▁▂▃▄▅▆▇█';
+
+/** One character for each step, the highest one full. */
+function barsOf({ series }: MetricReport): string {
+  const most = Math.max(1, ...series.map(({ done }) => done));
+  return series.map(({ done }) => levels[Math.ceil((done / most) * (levels.length - 1))]).join('');
+}
