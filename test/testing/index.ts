@@ -7,7 +7,9 @@ import { type App, createApp } from '../../core/app/app.ts';
 import type { Job } from '../../core/app/job.ts';
 import type { EnqueuedJob, EnqueueOptions } from '../../core/app/options.ts';
 import type { AttemptResult } from '../../core/attempt/attempt.ts';
+import { hooksEnded } from '../../core/attempt/failure-hooks.ts';
 import { createRun } from '../../core/attempt/run.ts';
+import { systemClock } from '../../core/base/clock.ts';
 import { config, shown } from '../../core/base/errors.ts';
 import type { DeadLetter } from '../../core/contract/admin.ts';
 import type { QueueBackend } from '../../core/contract/queue.ts';
@@ -38,7 +40,7 @@ export interface TestApp {
   enqueue<Input>(job: Job<Input>, payload: NoInfer<Input>, options?: EnqueueOptions): Promise<EnqueuedJob>;
   /** Moves time: a number of ms, or text like `90s`, `15m`, `2h`, `2d`. Runs nothing by itself. */
   advance(time: number | string): void;
-  /** Runs every job that is ready now, and what those enqueue, one at a time; returns the outcomes in order. */
+  /** Runs every job that is ready now, and what those enqueue, one at a time; returns the outcomes in order, when `onError` and `onDeadLetter` have ended. */
   drain(): Promise<AttemptResult[]>;
   /** Enqueues what the app's schedules owe up to now; returns the ids. */
   tick(): Promise<string[]>;
@@ -75,7 +77,10 @@ export function testApp(app: App): TestApp {
         const queues = stats.map(({ queue }) => queue);
         for (const queue of queues) await backend.reapExpired(queue);
         const [lease] = await backend.fetch({ queues, max: 1, leaseMs, waitMs: 0 });
-        if (!lease) return results;
+        if (!lease) {
+          await hooksEnded({ ...own, clock: systemClock }); // their time is real: nobody moves this clock meanwhile
+          return results;
+        }
         results.push(await attempt(own, { client, settler: backend }, createRun(lease)));
       }
     },

@@ -34,6 +34,27 @@ describe('testApp', () => {
     expect(await t.status(id)).toMatchObject({ status: 'completed', output: { synced: 'acme' } });
   });
 
+  it('has called onError and onDeadLetter when drain() ends', async () => {
+    const heard: string[] = [];
+    const job = defineJob({
+      name: 'mail',
+      payload: z.string(),
+      handle: () => Promise.reject(new Error('no')),
+    });
+    const t = testApp(
+      createApp({
+        jobs: [job],
+        async onError({ message }, { attempt }) {
+          await new Promise(setImmediate);
+          heard.push(`${attempt}: ${message}`);
+        },
+      }),
+    );
+    await t.enqueue(job, 'Ada');
+    await t.drain();
+    expect(heard).toEqual(['1: no']);
+  });
+
   it('shows dead letters', async () => {
     const job = defineJob({
       name: 'mail',
