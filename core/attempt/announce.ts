@@ -6,13 +6,13 @@ import type { Attempt, AttemptResult, End } from './attempt.ts';
 import { callHooks } from './failure-hooks.ts';
 
 export function announceStart(it: Attempt): void {
-  it.app.events.emit({ type: 'job.started', ...factsOf(it) });
+  it.app.events.emit({ type: 'job.started', ...attemptFacts(it) });
 }
 
 export function announceEnd(it: Attempt, result: AttemptResult, end: End): void {
   const { events, failureHooks } = it.app;
   if (!events.active && !failureHooks) return;
-  const facts = factsOf(it);
+  const facts = attemptFacts(it);
   if (events.active) events.emit(endEvent(facts, result, end));
   if (failureHooks) callHooks(it, facts, result, end);
 }
@@ -34,7 +34,7 @@ function endEvent(facts: JobFacts, result: AttemptResult, { verdict, report }: E
 }
 
 /** What every event of an attempt says of it. */
-export const factsOf = ({ run, job, number, envelope }: Attempt): JobFacts => ({
+export const attemptFacts = ({ run, job, number, envelope }: Attempt): JobFacts => ({
   // Of a message that is not verified, what it says itself: the last, because its payload stands before it.
   id: run.id ?? /^.*,"identifier":"([\w.-]{1,128})"/s.exec(run.lease.body)?.[1] ?? '',
   job: job?.name ?? '',

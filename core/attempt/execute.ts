@@ -7,7 +7,7 @@ import { config } from '../base/errors.ts';
 import type { SqlTransaction } from '../contract/queue.ts';
 import type { JobContext } from '../envelope/envelope.ts';
 import { insideIsolate } from '../sandbox/inside.ts';
-import { factsOf } from './announce.ts';
+import { attemptFacts } from './announce.ts';
 import type { Admitted, Maybe, Verdict } from './attempt.ts';
 import { endInTime } from './deadline.ts';
 import { log } from './logged.ts';
@@ -51,7 +51,7 @@ export function execute(it: Admitted): Maybe<Verdict> {
 function acked(it: Admitted, { text, problem }: Output): Verdict {
   if (problem !== null) {
     const message = `The job succeeded, but its output is not kept: ${problem}.`;
-    it.app.events.emit({ type: 'job.warning', ...factsOf(it), message });
+    it.app.events.emit({ type: 'job.warning', ...attemptFacts(it), message });
   }
   return { verb: 'ack', outcome: 'acked', output: problem === null ? text : null };
 }
@@ -178,7 +178,7 @@ class AttemptContext implements HandlerContext {
     return (message, fields) => {
       log(run, { at: clock.now(), message, fields });
       if (events.active)
-        events.emit({ type: 'job.log', ...factsOf(this.#it), message, fields: fields ?? {} });
+        events.emit({ type: 'job.log', ...attemptFacts(this.#it), message, fields: fields ?? {} });
     };
   }
 
