@@ -49,7 +49,13 @@ function partsOf(core: string, index: string, joined: ReadonlyMap<string, readon
     joined.get(index)!.filter((path) => joined.has(path) && path !== worker),
     new Set([worker]),
   );
-  const attempts = ['flow.js', 'attempt/run.js', 'worker/watch-runs.js', 'worker/renew-leases.js']
+  const attempts = [
+    'flow.js',
+    'attempt/run.js',
+    'worker/watch-runs.js',
+    'worker/renew-leases.js',
+    'metrics/collector.js',
+  ]
     .map((name) => join(core, name))
     .filter((path) => joined.has(path));
   const run = reach(attempts, define);
