@@ -149,8 +149,8 @@ export function metricLaws(law: Law): void {
   law('ten thousand rows are written and read', async (t) => {
     const [numbers] = numbersOf(t);
     const names = { queue: longest, job: longest, source: longest };
-    const long = manyRows(t, 5_000, 1).map((row) => ({ ...row, ...names }));
-    const rows = [...manyRows(t, 100, 50), ...long];
+    const long = manyRows(t, 1_000, 1).map((row) => ({ ...row, ...names }));
+    const rows = [...manyRows(t, 100, 90), ...long];
     await numbers!.write(rows);
     await reads(numbers!, {}, rows);
     await reads(numbers!, { queue: longest }, long);
