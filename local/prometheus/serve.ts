@@ -54,8 +54,8 @@ export async function startMetrics(
       metrics: made,
       server,
       async close() {
-        made.close();
         await server?.close();
+        made.close(); // last: a scrape under way still has all of them
       },
     };
   } catch (error) {
