@@ -2,9 +2,10 @@
 
 import { createHash } from 'node:crypto';
 import type { DeadLetter } from '../../core/contract/admin.ts';
-import type { JobLease } from '../../core/contract/queue.ts';
+import type { JobLease, OutgoingMessage } from '../../core/contract/queue.ts';
 import type { JobRecord } from '../../core/contract/store.ts';
 import type { Envelope } from '../../core/envelope/envelope.ts';
+import { factsOf } from '../../core/envelope/facts.ts';
 import type { MovedJob } from './contract.ts';
 
 /** `null` = the text is no envelope. */
@@ -36,6 +37,7 @@ export function jobOfLease(lease: JobLease, now: number): MovedJob {
       notBefore: attempt === 1 ? readySince(envelope, now) : now,
       group: null,
       tenantId: textOr(envelope.context?.tenantId, null),
+      ...factsIn(envelope),
     },
     createdAt: momentOr(envelope.issuedAt, now),
     attempts: attempt - 1,
@@ -65,6 +67,7 @@ export function jobOfDeadLetter(dead: DeadLetter, record: JobRecord | null): Mov
       notBefore: record?.runAt ?? diedAt,
       group: null,
       tenantId: record?.tenantId ?? textOr(envelope.context?.tenantId, null),
+      ...factsIn(envelope),
     },
     createdAt: record?.createdAt ?? momentOr(envelope.issuedAt, diedAt),
     attempts: attempt,
@@ -73,6 +76,17 @@ export function jobOfDeadLetter(dead: DeadLetter, record: JobRecord | null): Mov
     progress: record?.progress ?? null,
     death: { reason, error, at: diedAt },
   };
+}
+
+function factsIn({ name, idempotencyKey, context }: Partial<Envelope>): Pick<OutgoingMessage, 'facts'> {
+  const { requestId, traceparent } = context ?? {};
+  const [request, trace] = [textOr(requestId, undefined), textOr(traceparent, undefined)];
+  const facts = factsOf({
+    name: textOr(name, null),
+    idempotencyKey: textOr(idempotencyKey, null),
+    context: { ...(request && { requestId: request }), ...(trace && { traceparent: trace }) },
+  });
+  return facts ? { facts } : {};
 }
 
 function levelOf({ priority }: Partial<Envelope>): number {

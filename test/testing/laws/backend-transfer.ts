@@ -45,6 +45,25 @@ function traveller(t: Kit, change: Partial<MovedJob> = {}, message = t.message()
 }
 
 export function transferLaws(law: Law): void {
+  law('what is held and put tells its facts, also of a dead letter', async (t) => {
+    const facts = { name: 'for Ada', idempotencyKey: 'order:1' };
+    await t.put({ facts });
+    const [held] = await holdAll(t);
+    assert.deepEqual(held!.message.facts, facts);
+    const dead = traveller(
+      t,
+      { death: { reason: 'permanent', error: 'no', at: t.now() } },
+      t.message({ facts }),
+    );
+    const waiting = traveller(t, {}, t.message({ facts }));
+    await transferOf(t).put([dead, waiting]);
+    for (const { message } of [held!, dead, waiting])
+      assert.partialDeepStrictEqual(await t.stores.records.get(message.id), facts);
+    const plain = traveller(t);
+    await transferOf(t).put([plain]);
+    assert.equal((await t.stores.records.get(plain.message.id))!.name, null);
+  });
+
   law('what is held is given to nobody, however much time passes, and is counted as leased', async (t) => {
     await t.put();
     await t.put({ notBefore: t.now() + minute });
