@@ -170,7 +170,6 @@ const recordFacts = (s: string): string => {
   return `${adding.join('')}
   ALTER TABLE ${s}.history ADD COLUMN body text;
   CREATE INDEX jobs_seq ON ${s}.jobs (seq) WITH (deduplicate_items = off);
-  ALTER INDEX ${s}.ready_rank SET (deduplicate_items = off);
   CREATE INDEX jobs_tenant ON ${s}.jobs ((tenant_id COLLATE "C"), seq) WHERE tenant_id IS NOT NULL;
   CREATE INDEX jobs_retried ON ${s}.jobs (seq) WHERE attempt > 0;
   CREATE INDEX dead_seq ON ${s}.dead (seq);

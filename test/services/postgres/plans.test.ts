@@ -7,6 +7,7 @@ import { postgres } from '../../../local/backends/postgres/index.ts';
 import { message } from '../sqlite/messages.ts';
 import { type Cluster, startCluster } from './cluster.ts';
 import { createExplainer, type Explainer, type Work } from './explain.ts';
+import { lists } from './list-limits.ts';
 import { runSql } from './load.ts';
 
 const schema = 'longshore';
@@ -109,20 +110,6 @@ const inAMinute = () => Date.now() + 60_000;
 async function endLeases(): Promise<void> {
   await take(['default'], 5);
   await runSql(superuserUrl, `UPDATE ${schema}.leases SET until = 1 WHERE claimed_at > 0`);
-}
-
-const few = { rows: 2_200, pages: 12_000 };
-/** As many as one page may look at. */
-const window = { rows: 14_200, pages: 42_000 };
-
-function lists(
-  given: Record<string, readonly [filter: Contract.RecordFilter, limits: typeof few]>,
-): Record<string, Case> {
-  const entries = Object.entries(given).map(([name, [filter, limits]]): [string, Case] => [
-    `a list ${name}`,
-    { ...limits, run: (measure) => measure(() => records().page!({ ...filter, max: 10 })) },
-  ]);
-  return Object.fromEntries(entries);
 }
 
 const cases: Record<string, Case> = {
@@ -316,25 +303,12 @@ const cases: Record<string, Case> = {
     pages: 130_000,
     run: (measure) => measure(() => backend.admin!.stats('default')),
   },
-  ...lists({
-    'of all jobs': [{}, few],
-    'of waiting jobs': [{ status: 'pending' }, few],
-    // Those of another queue, which are leased, came after them.
-    'of waiting jobs of a queue': [{ status: 'pending', queue: 'queue3' }, window],
-    'of jobs of a queue that is empty': [{ status: 'pending', queue: 'nothing' }, few],
-    'of retrying jobs': [{ status: 'retrying' }, few],
-    'of completed jobs': [{ status: 'completed' }, few],
-    'of failed jobs': [{ status: 'failed' }, few],
-    'of jobs of a tenant': [{ status: 'pending', tenantId: 'acme' }, few],
-    'with a key': [{ idempotencyKey: 'order-1' }, few],
-    'of a schedule': [{ schedule: 'nightly' }, few],
-    'of jobs whose ids begin so': [{ idPrefix: 'a00010000' }, few],
-    'of waiting jobs that none is like': [{ status: 'pending', job: 'nothing' }, window],
-    'of completed jobs that none is like': [{ status: 'completed', job: 'nothing' }, window],
-    'of jobs of a worker that has run none': [{ worker: 'nobody' }, window],
-    'of jobs with an error that none has': [{ error: 'nothing' }, window],
-    'of cancelled jobs': [{ status: 'cancelled' }, window],
-  }),
+  ...Object.fromEntries(
+    Object.entries(lists).map(([name, [filter, limits]]): [string, Case] => [
+      `a list ${name}`,
+      { ...limits, run: (measure) => measure(() => records().page!({ ...filter, max: 10 })) },
+    ]),
+  ),
 };
 
 async function reconnect(): Promise<void> {
