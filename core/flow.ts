@@ -27,6 +27,7 @@ import { execute } from './attempt/execute.ts';
 import { guarded } from './attempt/guarded.ts';
 import { logged } from './attempt/logged.ts';
 import { offloaded } from './attempt/offloaded.ts';
+import { pinged } from './attempt/pinged.ts';
 import { recorded, recordedAfterCommit } from './attempt/recorded.ts';
 import type { Run } from './attempt/run.ts';
 import { failedCommit, transactional } from './attempt/transactional.ts';
@@ -35,8 +36,9 @@ import { errorText } from './base/failure.ts';
 import type { Ack } from './contract/queue.ts';
 
 const beforeTheCheck: readonly RunStep[] = [timely, offloaded];
-const aroundTheRun: readonly RunStep[] = [guarded, recorded, transactional];
+const aroundTheRun: readonly RunStep[] = [guarded, recorded, transactional, pinged];
 const aroundTheEnd: readonly EndStep[] = [
+  pinged,
   logged,
   offloaded,
   recordedAfterCommit,

@@ -31,12 +31,19 @@ function levelOf(event: LongshoreEvent): 'debug' | 'info' | 'warn' | 'error' {
     case 'worker.memory':
     case 'worker.reaped':
     case 'key.development':
+    case 'schedule.skipped':
+    case 'schedule.late':
+    case 'ping.failed':
+    case 'alert.unavailable':
       return 'warn';
+    case 'alert.firing':
+      return event.severity === 'critical' ? 'error' : 'warn';
     case 'backend.failed':
     case 'store.failed':
     case 'outbox.refused':
     case 'schedule.failed':
     case 'hook.failed':
+    case 'alert.failed':
     case 'http.failed':
       return 'error';
     default:
@@ -54,6 +61,12 @@ function textOf(event: LongshoreEvent): string {
     case 'job.warning':
     case 'backend.warning':
       return event.message;
+    case 'alert.firing':
+    case 'alert.resolved':
+    case 'alert.unavailable':
+      return `${event.type.replace('.', ' ')}: ${event.alert}: ${event.message}`;
+    case 'schedule.skipped':
+      return `${event.schedule} skipped (${event.reason})`;
     case 'key.development':
       return 'signing with a development key; set LONGSHORE_SIGNING_KEYS in production';
     case 'worker.memory':

@@ -7,6 +7,7 @@ import { createEvents, type EventListener, type Events } from '../base/events.ts
 import type { JobFailure } from '../contract/outcome.ts';
 import type { KeyRing } from '../envelope/signing.ts';
 import { signingFromEnv } from '../envelope/signing-keys.ts';
+import type { Alerts } from './alerts.ts';
 import type { Job } from './job.ts';
 import { type Middleware, type MiddlewareLists, middlewareOf } from './middleware.ts';
 import type { Schedule } from './schedule.ts';
@@ -14,6 +15,8 @@ import type { Schedule } from './schedule.ts';
 export interface AppOptions {
   readonly jobs: readonly Job[];
   readonly schedules?: readonly Schedule[];
+  /** What is watched, and who is sent what it finds: `defineAlerts()` of `longshore/alerts`. @default nothing */
+  readonly alerts?: Alerts;
   /**
    * @default the keys in LONGSHORE_SIGNING_KEYS. Without them development makes a key and keeps it under `.longshore/`, and
    * production refuses to start.
@@ -50,6 +53,9 @@ export interface FailureHooks extends Pick<AppOptions, 'onError' | 'onDeadLetter
 export interface App {
   readonly jobs: ReadonlyMap<string, Job>;
   readonly schedules: readonly Schedule[];
+  /** Those that ping a monitor, by name. */
+  readonly pinged: ReadonlyMap<string, Schedule>;
+  readonly alerts: Alerts | null;
   /** The queues that jobs name, in the order of their first mention. */
   readonly queues: readonly string[];
   readonly accepts: ReadonlyMap<string, ReadonlySet<string>>;
@@ -68,7 +74,7 @@ export interface App {
 }
 
 export function createApp(options: AppOptions): App {
-  const { clock = systemClock, random = Math.random, schedules = [] } = options;
+  const { clock = systemClock, random = Math.random, schedules = [], alerts = null } = options;
   const { unknownJobGraceMs = 300_000, maxBodyBytes = 1_048_576, onError, onDeadLetter } = options;
   checkInteger('unknownJobGraceMs', unknownJobGraceMs, 0);
   checkInteger('maxBodyBytes', maxBodyBytes, 1024);
@@ -88,12 +94,15 @@ export function createApp(options: AppOptions): App {
     }
     names.add(name);
   }
+  if (alerts && !alerts.evaluate) throw config('Expected alerts to come from defineAlerts().');
   const events = createEvents();
   if (options.on) events.on(options.on);
   let ring = options.signing;
   return {
     jobs,
     schedules,
+    pinged: new Map(schedules.flatMap((one) => (one.ping ? [[one.name, one] as const] : []))),
+    alerts,
     queues: [...new Set(options.jobs.map((job) => job.queue))],
     accepts: acceptLists(options.accepts ?? {}),
     unknownJobGraceMs,

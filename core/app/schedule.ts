@@ -5,14 +5,25 @@ import { config, shown } from '../base/errors.ts';
 import { onDemand } from '../kit/lazy.ts';
 import type { Job } from './job.ts';
 
+export type PingKind = 'start' | 'success' | 'fail';
+
+/**
+ * Called when an attempt of the schedule's job begins, and when the job is done or has failed for good. It is given up after 5 s, when
+ * `signal` aborts. Its failure is an event, and nothing to the job.
+ */
+export type Ping = (kind: PingKind, signal: AbortSignal) => unknown;
+
 export interface Schedule {
   readonly name: string;
   /** For people: the cron text with its time zone, or `every 5000 ms`. */
   readonly timing: string;
+  /** `null` = by cron. */
+  readonly everyMs: number | null;
   readonly job: Job;
   readonly payload: unknown;
   readonly overlap: 'skip' | 'allow';
   readonly missed: 'skip' | 'one' | 'all';
+  readonly ping: Ping | null;
   /**
    * The first due moment after `after` (epoch ms), or `null` when there is none any more. Rejects with `CONFIG` when the pattern is
    * none, never comes due, or its time zone is unknown.
@@ -35,10 +46,12 @@ export interface ScheduleDefinition<Input> {
   readonly overlap?: 'skip' | 'allow';
   /** Moments that passed while nothing ticked: run none, the last one or all of them. @default 'one' */
   readonly missed?: 'skip' | 'one' | 'all';
+  /** Tells a monitor of each run: `heartbeat(url)` of `longshore/alerts`, or a function. @default nobody */
+  readonly ping?: Ping;
 }
 
 export function defineSchedule<Input>(definition: ScheduleDefinition<Input>): Schedule {
-  const { name, cron, everyMs, timezone = 'UTC', job, payload } = definition;
+  const { name, cron, everyMs, timezone = 'UTC', job, payload, ping = null } = definition;
   if (!isName(name)) {
     throw config(`A schedule's name must match ${namePattern}, got ${shown(name)}.`);
   }
@@ -47,17 +60,20 @@ export function defineSchedule<Input>(definition: ScheduleDefinition<Input>): Sc
       `Schedule "${name}" expects either cron or everyMs, got ${cron === undefined ? 'neither' : 'both'}.`,
     );
   }
+  if (ping && typeof ping !== 'function')
+    throw config(`Schedule "${name}" expects ping to be heartbeat(url), got ${shown(ping)}.`);
   const rest = {
     name,
     job: job as Job,
     payload,
     overlap: definition.overlap ?? 'allow',
     missed: definition.missed ?? 'one',
+    ping,
   };
   if (everyMs !== undefined) {
     checkInteger(`everyMs of schedule "${name}"`, everyMs, 1000);
     const nextAfter = async (after: number) => (Math.floor(after / everyMs) + 1) * everyMs;
-    return { ...rest, timing: `every ${everyMs} ms`, nextAfter };
+    return { ...rest, timing: `every ${everyMs} ms`, everyMs, nextAfter };
   }
   if (!fields.test(cron!)) {
     throw config(
@@ -76,6 +92,7 @@ export function defineSchedule<Input>(definition: ScheduleDefinition<Input>): Sc
   return {
     ...rest,
     timing: `${cron} (${timezone})`,
+    everyMs: null,
     nextAfter: async (after) => (await pattern())(after),
   };
 }

@@ -25,6 +25,17 @@ export type StopReason =
   | 'max-runtime'
   | 'backend-failed';
 
+export type AlertSeverity = 'warning' | 'critical';
+
+interface AlertFacts {
+  readonly alert: string;
+  readonly severity: AlertSeverity;
+  /** The queue or the schedule; empty for the whole app. */
+  readonly subject: string;
+  readonly value: number | null;
+  readonly message: string;
+}
+
 export type LongshoreEvent =
   | ({ readonly type: 'job.started' } & JobFacts)
   | ({
@@ -63,6 +74,47 @@ export type LongshoreEvent =
       readonly at: number;
     }
   | { readonly type: 'schedule.failed'; readonly schedule: string; readonly error: LongshoreError }
+  | {
+      /** Moments for which no job was enqueued: the last job was unfinished (`overlap`), or nothing ticked in time (`missed`). */
+      readonly type: 'schedule.skipped';
+      readonly schedule: string;
+      readonly reason: 'overlap' | 'missed';
+      /** The first and the last of them. */
+      readonly dueAt: number;
+      readonly lastDueAt: number;
+      /** How many; counted up to 10,000. */
+      readonly count: number;
+    }
+  | {
+      /** Nothing has ticked for long: the first moment that was due is handled only now. */
+      readonly type: 'schedule.late';
+      readonly schedule: string;
+      readonly dueAt: number;
+      readonly lateMs: number;
+    }
+  | {
+      /** The first of a series: a ping that fails again is not told again before one has arrived. */
+      readonly type: 'ping.failed';
+      readonly schedule: string;
+      readonly ping: 'start' | 'success' | 'fail';
+      readonly error: LongshoreError;
+    }
+  | { readonly type: 'ping.recovered'; readonly schedule: string; readonly failures: number }
+  | ({ readonly type: 'alert.firing' } & AlertFacts)
+  | ({ readonly type: 'alert.resolved'; readonly afterMs: number } & AlertFacts)
+  | {
+      /** Conditions that cannot be evaluated, and why: when that begins, and at the start of a process. */
+      readonly type: 'alert.unavailable';
+      /** Their names, with commas between. */
+      readonly alert: string;
+      readonly message: string;
+    }
+  | {
+      /** The first of a series: a target does not take its notices. They are sent again later. */
+      readonly type: 'alert.failed';
+      readonly target: string;
+      readonly error: LongshoreError;
+    }
   | {
       readonly type: 'backend.failed';
       readonly backend: string;

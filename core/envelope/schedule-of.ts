@@ -9,3 +9,12 @@ export function scheduleOf({ idempotencyKey }: Pick<Envelope, 'idempotencyKey'>)
   if (!idempotencyKey?.startsWith('schedule:')) return null;
   return byMoment.exec(idempotencyKey)?.[1] ?? null;
 }
+
+/** The moment it was enqueued for, epoch ms; `null` = no schedule enqueued it. */
+export function momentOf(envelope: Pick<Envelope, 'idempotencyKey'>): number | null {
+  const name = scheduleOf(envelope);
+  return name === null ? null : Date.parse(envelope.idempotencyKey!.slice(`schedule:${name}@`.length));
+}
+
+export const scheduleKey = (schedule: string, dueAt: number): string =>
+  `schedule:${schedule}@${new Date(dueAt).toISOString()}`;

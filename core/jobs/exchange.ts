@@ -12,6 +12,8 @@ export interface Hop {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
+  /** Stands in messages for the URL, where that is a secret. */
+  readonly name?: string;
 }
 
 export interface ResponseLimits {
@@ -149,4 +151,5 @@ function networkError(hop: Hop, error: unknown, { maxHeaderBytes }: ResponseLimi
   return new Error(`${label(hop)} failed: ${typeof code === 'string' ? code : 'the connection broke'}.`);
 }
 
-export const label = ({ method, url }: Pick<Hop, 'method' | 'url'>): string => `${method} ${shownUrl(url)}`;
+export const label = ({ method, url, name }: Pick<Hop, 'method' | 'url' | 'name'>): string =>
+  name ?? `${method} ${shownUrl(url)}`;

@@ -16,13 +16,14 @@ export type TargetPolicy = Readonly<ReturnType<typeof targetPolicy>>;
 export function targetPolicy(
   allowHosts: readonly string[] | undefined,
   allowPrivate: readonly string[] = [],
+  factory = 'urlJob',
 ) {
   if (allowHosts !== undefined) {
-    checkTexts('urlJob', 'allowHosts', allowHosts);
+    checkTexts(factory, 'allowHosts', allowHosts);
     for (const entry of allowHosts) checkHostRule(entry);
   }
-  checkTexts('urlJob', 'allowPrivate', allowPrivate);
-  for (const entry of allowPrivate) checkHostAndPort(entry);
+  checkTexts(factory, 'allowPrivate', allowPrivate);
+  for (const entry of allowPrivate) checkHostAndPort(entry, factory);
   return {
     /** Without it any public host. */
     hosts: allowHosts,
@@ -41,11 +42,11 @@ function checkHostRule(entry: string): void {
   );
 }
 
-function checkHostAndPort(entry: string): void {
+function checkHostAndPort(entry: string, factory: string): void {
   const [, host, port] = /^(.+):([1-9]\d{0,4})$/.exec(entry) ?? [];
   if (host && isCanonicalHost(host) && Number(port) <= 65_535) return;
   throw config(
-    `urlJob() expects each of allowPrivate to be one host with its port like "localhost:3000" or "[::1]:3000", got ${shown(entry)}.`,
+    `${factory}() expects each of allowPrivate to be one host with its port like "localhost:3000" or "[::1]:3000", got ${shown(entry)}.`,
   );
 }
 

@@ -4,7 +4,6 @@
  */
 
 import { createHash } from 'node:crypto';
-import { lookup as dnsLookup } from 'node:dns/promises';
 import { defineJob, type HandlerContext, type Job } from '../app/job.ts';
 import { checkInteger } from '../base/checks.ts';
 import { config, PermanentError, RetryAfterError, shown } from '../base/errors.ts';
@@ -16,12 +15,13 @@ import {
   commonOf,
   isRecord,
 } from './checks.ts';
-import { type Answer, exchange, type Hop, label } from './exchange.ts';
+import { type Answer, type Hop, label } from './exchange.ts';
 import { isRedirect, nextHop } from './redirects.ts';
 import { retryAfterMs } from './retry-after.ts';
-import { addressesOf, type Lookup, parseTarget, refuseTarget, targetPolicy } from './targets.ts';
+import { type Lookup, parseTarget, targetPolicy } from './targets.ts';
 import { decode, fitJson } from './text.ts';
 import { type UrlPayload, urlPayload } from './url-payload.ts';
+import { systemLookup, visit } from './visit.ts';
 import { checkSecret, signatureHeader, signatureOf, type WebhookSecret } from './webhook-signature.ts';
 
 export interface UrlJobDefinition extends CommonOptions<UrlPayload> {
@@ -77,8 +77,6 @@ const own = [
   'keepBody',
   'testing',
 ];
-
-const systemLookup: Lookup = (hostname) => dnsLookup(hostname, { all: true });
 
 /** Throws `CONFIG` for a wrong option. A payload that it would refuse to call is refused by `enqueue`. */
 export function urlJob(definition: UrlJobDefinition = {}): Job<UrlPayload> {
@@ -160,43 +158,6 @@ function headerText(key: string): string {
   return /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(key)
     ? key
     : `sha256-${createHash('sha256').update(key).digest('hex')}`;
-}
-
-/** One request, from the check of its target to the end of its answer. */
-async function visit(hop: Hop, settings: Settings, outer: AbortSignal): Promise<Answer> {
-  const refused = refuseTarget(hop.url, settings.policy);
-  if (refused) throw new PermanentError(`${label(hop)} is refused: ${refused}.`);
-  outer.throwIfAborted();
-  const stop = new AbortController();
-  const signal = AbortSignal.any([outer, stop.signal]);
-  const { connectTimeoutMs } = settings;
-  const slow = () =>
-    stop.abort(new Error(`${label(hop)} failed: no connection within ${connectTimeoutMs} ms.`));
-  const timer = setTimeout(slow, connectTimeoutMs);
-  try {
-    const addresses = await resolve(hop, settings, signal);
-    return await exchange(hop, addresses, settings, signal, () => clearTimeout(timer));
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-async function resolve(hop: Hop, { policy, lookup }: Settings, signal: AbortSignal) {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = () => reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    // A lookup cannot be called back; it is left to end by itself.
-    const found = await Promise.race([addressesOf(hop.url, policy, lookup), aborted]);
-    if (typeof found === 'string') throw new PermanentError(`${label(hop)} is refused: ${found}.`);
-    if (found.length === 0) throw new Error(`${label(hop)} failed: the host has no address.`);
-    return found;
-  } catch (error) {
-    if (signal.aborted || !(error instanceof Error) || !('code' in error)) throw error;
-    throw new Error(`${label(hop)} failed: ${String(error.code)} when looking up the host.`);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
 }
 
 const mayPass: ReadonlySet<number> = new Set([408, 425, 429]);

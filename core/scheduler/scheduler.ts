@@ -5,7 +5,10 @@ import type { Schedule } from '../app/schedule.ts';
 import { config } from '../base/errors.ts';
 import { backendError } from '../base/failure.ts';
 import type { Client } from '../enqueue/client.ts';
-import { type Cursor, cursorKey, keptCursor } from './cursor.ts';
+import { scheduleKey } from '../envelope/schedule-of.ts';
+import { claimPastReaders } from '../kit/records/peek.ts';
+import { type Cursor, cursorKey, stored } from './cursor.ts';
+import { announceSkipped, missedIn, type Skipped, withSkipped } from './skipped.ts';
 
 /** One tick may be this late before `missed: 'skip'` leaves its moments out. */
 const graceMs = 90_000;
@@ -41,8 +44,9 @@ async function tickOne(app: App, client: Client, schedule: Schedule, now: number
   }
   const key = cursorKey(schedule.name);
   const owner = app.newId();
-  let heldUntil = app.clock.now() + holdMs;
-  const claim = await keys.claim(key, owner, heldUntil);
+  const claimedAt = app.clock.now();
+  let heldUntil = claimedAt + holdMs;
+  const claim = await claimPastReaders(keys, key, owner, claimedAt, holdMs);
   if (claim.state !== 'claimed') {
     if (!keptOut.has(schedule)) keptOut.set(schedule, now);
     return []; // another host is at it, or has died
@@ -51,8 +55,16 @@ async function tickOne(app: App, client: Client, schedule: Schedule, now: number
   let cursor: Cursor = claim.value === null ? { at: now, lastId: null } : JSON.parse(claim.value);
   const ids: string[] = [];
   let kept = false;
+  let skipped: Skipped[] = [];
+  function skip(one: Skipped): void {
+    skipped = withSkipped(skipped, one);
+    cursor = { ...cursor, at: one.lastAt, skipped: withSkipped(cursor.skipped ?? [], one) };
+  }
   try {
-    for (const dueAt of await momentsSince(schedule, cursor.at, now)) {
+    await announceLate(app, schedule, cursor.at, now);
+    const { moments, missed } = await momentsSince(schedule, cursor.at, now);
+    if (missed) skip(missed);
+    for (const dueAt of moments) {
       const at = app.clock.now();
       if (at > heldUntil - holdMs / 2) {
         heldUntil = at + holdMs;
@@ -61,23 +73,23 @@ async function tickOne(app: App, client: Client, schedule: Schedule, now: number
       const busy =
         schedule.overlap === 'skip' && cursor.lastId !== null && (await records.get(cursor.lastId));
       if (busy && busy.finishedAt === null) {
-        cursor = { at: dueAt, lastId: cursor.lastId };
+        skip({ at: dueAt, lastAt: dueAt, count: 1, reason: 'overlap', id: busy.id });
         continue;
       }
       const { id } = await client.enqueue(schedule.job, schedule.payload, {
-        idempotencyKey: `schedule:${schedule.name}@${new Date(dueAt).toISOString()}`,
+        idempotencyKey: scheduleKey(schedule.name, dueAt),
         name: schedule.name,
       });
-      cursor = { at: dueAt, lastId: id };
+      cursor = { ...cursor, at: dueAt, lastId: id };
       ids.push(id);
       app.events.emit({ type: 'schedule.enqueued', schedule: schedule.name, dueAt, id });
     }
     // Never back: a host whose clock is behind must not enqueue a moment again.
-    if (ids.length < maxPerTick) cursor = { at: Math.max(cursor.at, now), lastId: cursor.lastId };
+    if (moments.length < maxPerTick) cursor = { ...cursor, at: Math.max(cursor.at, now) };
     keptOut.delete(schedule);
   } finally {
-    const keep = keptCursor(JSON.stringify(cursor), app.clock.now());
-    kept = await keys.release(key, owner, keep);
+    for (const one of skipped) announceSkipped(app, schedule, one);
+    kept = await keys.release(key, owner, stored(cursor, app.clock.now()));
   }
   if (kept && app.events.active)
     app.events.emit({ type: 'schedule.checked', schedule: schedule.name, at: cursor.at });
@@ -96,7 +108,20 @@ async function lastStretch(schedule: Schedule, since: number, now: number): Prom
   return since;
 }
 
-async function momentsSince(schedule: Schedule, since: number, now: number): Promise<number[]> {
+/** A tick that comes every minute is not late, and asks nothing here. */
+async function announceLate({ events }: App, schedule: Schedule, since: number, now: number): Promise<void> {
+  if (now - since <= graceMs) return;
+  const dueAt = await schedule.nextAfter(since);
+  if (dueAt === null || now - dueAt <= graceMs) return;
+  events.emit({ type: 'schedule.late', schedule: schedule.name, dueAt, lateMs: now - dueAt });
+}
+
+/** Those to enqueue, and those before them that were missed and are left out. */
+async function momentsSince(
+  schedule: Schedule,
+  since: number,
+  now: number,
+): Promise<{ readonly moments: number[]; readonly missed: Skipped | null }> {
   const moments: number[] = [];
   // What fell due while a lock kept this host out is not missed: it would have ticked.
   const until = Math.max(keptOut.get(schedule) ?? now, now - graceMs);
@@ -106,12 +131,13 @@ async function momentsSince(schedule: Schedule, since: number, now: number): Pro
       : schedule.missed === 'skip'
         ? Math.max(since, now - graceMs)
         : await lastStretch(schedule, since, until);
+  let dropped = from;
   let at = await schedule.nextAfter(from);
   while (at !== null && at <= now) {
-    if (schedule.missed === 'one' && at <= until) moments.length = 0;
+    if (schedule.missed === 'one' && at <= until) dropped = moments.pop() ?? dropped;
     moments.push(at);
     if (moments.length === maxPerTick) break;
     at = await schedule.nextAfter(at);
   }
-  return moments;
+  return { moments, missed: dropped > since ? await missedIn(schedule, since, dropped) : null };
 }

@@ -17,10 +17,13 @@ export function logLines(write: (line: string, level: LogLevel) => void): EventL
   };
 }
 
+const warning = /\.(warning|skipped|late|unavailable|development)$/;
+
 function levelOf(event: LongshoreEvent): LogLevel {
   if (event.type === 'job.started') return 'debug';
   if (event.type.endsWith('.failed')) return 'error';
-  if (event.type.endsWith('.warning') || event.type === 'key.development') return 'warn';
+  if (event.type === 'alert.firing') return event.severity === 'critical' ? 'error' : 'warn';
+  if (warning.test(event.type)) return 'warn';
   if (event.type !== 'job.settled') return 'info';
   if (!event.settled || event.outcome === 'requeued') return 'warn';
   return event.outcome === 'acked' || event.outcome === 'skipped-idempotent' ? 'info' : 'error';

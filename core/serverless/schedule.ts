@@ -1,4 +1,4 @@
-/** A timer of the cloud's, once a minute: enqueues the jobs of the app's schedules. */
+/** A timer of the cloud's, once a minute: enqueues the jobs of the app's schedules, and looks at its alerts. */
 
 import { LongshoreError } from '../base/errors.ts';
 import type { LongshoreEvent } from '../base/events.ts';
@@ -19,6 +19,7 @@ export function createScheduleHandler(client: Client): () => Promise<ScheduleRes
     });
     try {
       const enqueued = await tick(app, client);
+      await app.alerts?.evaluate(client, 'function');
       const [first] = failures;
       // The others have been enqueued. Thrown, so that the cloud's alarms see it.
       if (first) {

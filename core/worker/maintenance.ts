@@ -13,6 +13,9 @@ const heartbeatMs = 5_000;
 /** In a heartbeat. */
 const mostJobs = 20;
 const purgeMs = 60_000;
+/** Alerts are looked at soon, so that what cannot be told here is said at the start, and then once a minute. */
+const firstLookMs = 1_000;
+const lookMs = 60_000;
 const longestReapMs = 5_000;
 const rollUpMs = 600_000;
 /** Growth worth a warning: this factor over the first reading, and at least this much in bytes. */
@@ -102,6 +105,18 @@ export function startMaintenance(state: WorkerState): { stop(): void } {
   if (numbers) {
     watch.every('writing numbers', () => flushMs, numbers.flush);
     watch.every('rolling up numbers', jittered(rollUpMs), rollUpNumbers);
+  }
+  const { alerts } = app;
+  if (alerts) {
+    let nextLookMs = firstLookMs;
+    watch.every(
+      'evaluating alerts',
+      () => nextLookMs,
+      () => {
+        nextLookMs = lookMs;
+        return alerts.evaluate(client, 'worker');
+      },
+    );
   }
   if (settings.maxRuntimeMs !== null) watch.once(settings.maxRuntimeMs, () => state.stop('max-runtime'));
   return {

@@ -49,7 +49,7 @@ export interface AzureOptions
 }
 
 /**
- * Registers the app's functions: one per queue, one for schedules if there are any, one that purges, and one for HTTP. Opens no
+ * Registers the app's functions: one per queue, one for schedules and alerts if there are any, one that purges, and one for HTTP. Opens no
  * connection before the first call: a file that throws while it is loaded leaves the host without functions.
  */
 export function azure(app: App, options: AzureOptions): void {
@@ -89,7 +89,7 @@ export function azure(app: App, options: AzureOptions): void {
       handler: createWorker(running, queue, app.clock, options),
     });
   }
-  if (app.schedules.length > 0) {
+  if (app.schedules.length > 0 || app.alerts) {
     functions.timer('longshore-schedule', {
       schedule: tick,
       handler: (_, context) =>

@@ -1,6 +1,7 @@
 /** All commands, in the order in which the help lists them. */
 
 import type { Command } from '../definition.ts';
+import { alerts } from './alerts.ts';
 import { deadCommands } from './dead.ts';
 import { dev } from './dev.ts';
 import { emulateServiceBus } from './emulate-servicebus.ts';
@@ -34,6 +35,7 @@ export const commands: readonly Command[] = [
   ...scheduleCommands,
   ...keysCommands,
   health,
+  alerts,
   simulateLambda,
   simulateFunctions,
   emulateServiceBus,

@@ -68,7 +68,7 @@ const tick = defineCommand({
   path: 'tick',
   summary: 'enqueue the jobs of schedules whose time has come since the last tick',
   about:
-    'Workers tick by themselves. Use it from a cron job or a timer where no worker runs. Each moment is enqueued once, however many processes tick.',
+    'Workers tick by themselves. Use it from a cron job or a timer where no worker runs. Each moment is enqueued once, however many processes tick. Looks at the alerts of the app too.',
   examples: ['longshore tick --json'],
   exits: { 1: 'failed, or some schedule could not be enqueued; the next tick tries it again' },
   async run({ session }) {
@@ -80,6 +80,7 @@ const tick = defineCommand({
       failed.push({ schedule: event.schedule, code: event.error.code, message: event.error.message });
     });
     const enqueued = await tickOnce(app, client).finally(unlisten);
+    await app.alerts?.evaluate(client, 'function');
     const lines = failed.map(({ schedule, code, message }) => `${schedule}: ${code}: ${message}`);
     return {
       data: { enqueued, failed },

@@ -42,6 +42,22 @@ function partsOf(event: LongshoreEvent): EventLine | null {
       return ['»', 'cyan', event.schedule, `schedule fired, job ${event.id}`];
     case 'schedule.failed':
       return ['✗', 'red', event.schedule, `${event.error.code}: ${event.error.message}`];
+    case 'schedule.skipped': {
+      const why = event.reason === 'overlap' ? 'its last job has not ended' : 'nothing ticked in time';
+      return ['!', 'yellow', event.schedule, `${count(event.count, 'moment')} skipped: ${why}`];
+    }
+    case 'schedule.late':
+      return ['!', 'yellow', event.schedule, `ticked ${span(event.lateMs)} late`];
+    case 'ping.failed':
+      return ['!', 'yellow', event.schedule, event.error.message];
+    case 'alert.firing':
+      return ['!', event.severity === 'critical' ? 'red' : 'yellow', event.alert, event.message];
+    case 'alert.resolved':
+      return ['✓', 'green', event.alert, `over after ${span(event.afterMs)}: ${event.message}`];
+    case 'alert.unavailable':
+      return ['!', 'yellow', event.alert, event.message];
+    case 'alert.failed':
+      return ['✗', 'red', event.target, event.error.message];
     case 'backend.failed':
       return ['✗', 'red', event.backend, once(event.during, event.error.message)];
     case 'outbox.refused':

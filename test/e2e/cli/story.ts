@@ -27,9 +27,14 @@ const functionApp = `
   const app = createApp({ jobs: [defineJob({ name: 'idle', payload: z.null(), async handle() {} })] });
   azure(app, { connection: 'SERVICEBUS_CONNECTION', store: memoryStore });`;
 
+const watchedConfig = shopConfig.replace(
+  '  schedules: [',
+  '  alerts: defineAlerts({ to: sendTo(() => {}) }),\n  schedules: [',
+);
+
 export async function tellStory(): Promise<{ folder: string; told: readonly Told[] }> {
   const folder = makeProject({
-    'longshore.config.ts': shopConfig,
+    'longshore.config.ts': `import { defineAlerts, sendTo } from ${from('core/alerts/index.ts')};${watchedConfig}`,
     'functions.ts': functions,
     'main.ts': functionApp,
   });
@@ -55,6 +60,8 @@ export async function tellStory(): Promise<{ folder: string; told: readonly Told
   await tell('enqueue greet', '{"name":"Ada"}', '--priority', 'high');
   const { id: late } = await tell('enqueue greet', '{"name":"Bob"}', '--delay', '2h');
   await tell('status');
+  await tell('alerts');
+  await tell('alerts --test function');
   await tell('work --drain --no-schedules');
   await tell('work --once --no-schedules');
   await tell('dead list');

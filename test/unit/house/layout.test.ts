@@ -144,6 +144,7 @@ describe('package.json', () => {
     (path) =>
       /^(core|local|functions\/[\w-]+)\/index\.ts$/.test(path) ||
       [
+        'core/alerts/index.ts',
         'core/http/index.ts',
         'core/jobs/index.ts',
         'core/otel/index.ts',

@@ -1,0 +1,23 @@
+/** `longshore/alerts`: what tells people that jobs wait, fail or do not run. Apart from `longshore`, so that others do not load it. */
+
+export type {
+  AlertFacts,
+  AlertNotice,
+  AlertReading,
+  AlertRule,
+  Alerts,
+  AlertTarget,
+} from '../app/alerts.ts';
+export type { Ping, PingKind } from '../app/schedule.ts';
+export { type AlertsDefinition, defineAlerts } from './define.ts';
+export { type HeartbeatOptions, type HeartbeatUrls, heartbeat } from './heartbeat.ts';
+export type { RequestOptions } from './request.ts';
+export { alert, type CustomRule, type LimitOptions, type RuleOptions } from './rules.ts';
+export {
+  sendTo,
+  slack,
+  type TargetOptions,
+  type WebhookBody,
+  type WebhookOptions,
+  webhook,
+} from './targets.ts';

@@ -1,0 +1,81 @@
+import { refusal, send } from '../../../core/alerts/deliver.ts';
+import { type AlertRow, alertStates } from '../../../core/alerts/show.ts';
+import { hint } from '../config/nearest.ts';
+import { name } from '../config/values.ts';
+import { defineCommand, type Input } from '../definition.ts';
+import { notFound } from '../errors.ts';
+import { type Column, type Style, span } from '../output/ui.ts';
+
+const styles: Readonly<Record<AlertRow['state'], Style | null>> = {
+  ok: 'green',
+  pending: 'yellow',
+  firing: 'red',
+  unknown: 'dim',
+};
+
+const columnsAt = (now: number): readonly Column<AlertRow>[] => [
+  { title: 'alert', value: (row) => row.alert },
+  { title: 'severity', value: (row) => row.severity },
+  { title: 'state', value: (row) => row.state, style: (row) => styles[row.state] },
+  { title: 'for', align: 'right', value: ({ since }) => (since === null ? '' : span(now - since)) },
+  { title: '', value: (row) => row.text },
+];
+
+export const alerts = defineCommand({
+  path: 'alerts',
+  summary: 'show what the alerts of the app see now, or send a test message',
+  about:
+    'Asks the backend and sends nothing. Workers, schedule functions and `longshore tick` evaluate the alerts once a minute; what has begun to hold is pending until then.',
+  flags: {
+    test: {
+      flags: '--test <target>',
+      text: 'send a test message to this target and nothing else',
+      parse: name,
+    },
+  },
+  examples: ['longshore alerts', 'longshore alerts --test slack', 'longshore alerts --json'],
+  exits: {
+    1: 'failed, or the target did not take the test message',
+    3: 'the app has no such target, or no alerts',
+  },
+  async run(input) {
+    const { flags, session, ui, io } = input;
+    if (flags.test !== undefined) return sendTest(input, flags.test);
+    const { app } = await session.config();
+    if (!app.alerts) throw notFound('The app has no alerts: give createApp() some of defineAlerts().');
+    const found = await alertStates(app.alerts, await session.client());
+    const { evaluatedAt, alerts } = found;
+    const now = io.clock.now();
+    const table = alerts.length > 0 ? ui.table(alerts, columnsAt(now)) : 'The alerts look at nothing here.';
+    const last = evaluatedAt === null ? 'Not evaluated yet.' : `Evaluated ${span(now - evaluatedAt)} ago.`;
+    return { data: { ...found }, text: `${table}\n${last}` };
+  },
+});
+
+async function sendTest({ session, io }: Pick<Input, 'session' | 'io'>, wanted: string) {
+  const { app } = await session.config();
+  const targets = app.alerts?.to ?? [];
+  const target = targets.find(({ name }) => name === wanted);
+  if (!target) {
+    const names = targets.map(({ name }) => name);
+    throw notFound(`The alerts of the app have no target "${wanted}".${hint(wanted, names)}`);
+  }
+  const at = io.clock.now();
+  const notice = {
+    alert: 'Test',
+    severity: target.severity ?? 'warning',
+    state: 'test',
+    subject: '',
+    value: null,
+    text: 'A test message of longshore alerts. Nothing is wrong.',
+    since: at,
+    at,
+    reminder: false,
+  } as const;
+  try {
+    await send(app, target, [notice]);
+  } catch (error) {
+    throw refusal(wanted, error);
+  }
+  return { data: { target: wanted, sent: true }, text: `${wanted} has taken the test message.` };
+}
