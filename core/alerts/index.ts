@@ -9,6 +9,12 @@ export type {
   AlertTarget,
 } from '../app/alerts.ts';
 export type { Ping, PingKind } from '../app/schedule.ts';
+export {
+  type ScheduleHistory,
+  type ScheduleRun,
+  type SkippedMoments,
+  scheduleHistory,
+} from '../scheduler/history.ts';
 export { type AlertsDefinition, defineAlerts } from './define.ts';
 export { type HeartbeatOptions, type HeartbeatUrls, heartbeat } from './heartbeat.ts';
 export type { RequestOptions } from './request.ts';

@@ -8,7 +8,7 @@ import { type Column, count, type Style, span } from '../output/ui.ts';
 import { filterFlags, filterOf, firstOf } from './select-jobs.ts';
 import { progressText, showJob } from './show-job.ts';
 
-const styles: Readonly<Partial<Record<JobStatus, Style>>> = {
+export const statusStyles: Readonly<Partial<Record<JobStatus, Style>>> = {
   completed: 'green',
   failed: 'red',
   expired: 'red',
@@ -55,7 +55,7 @@ const columnsAt = (now: number): readonly Column<JobRecord>[] => [
   { title: 'id', value: (row) => row.id },
   { title: 'job', value: (row) => row.job },
   { title: 'queue', value: (row) => row.queue },
-  { title: 'status', value: (row) => row.status, style: (row) => styles[row.status] ?? null },
+  { title: 'status', value: (row) => row.status, style: (row) => statusStyles[row.status] ?? null },
   { title: 'runs', align: 'right', value: (row) => String(row.attempts.length) },
   { title: 'age', align: 'right', value: (row) => span(now - row.createdAt) },
   { title: '', value: (row) => remark(row, now) },

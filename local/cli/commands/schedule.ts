@@ -1,16 +1,30 @@
 import type { Schedule } from '../../../core/app/schedule.ts';
+import type { Client } from '../../../core/enqueue/client.ts';
+import { scheduleHistory } from '../../../core/scheduler/history.ts';
 import { tick as tickOnce } from '../../../core/scheduler/tick.ts';
-import { hint } from '../config/nearest.ts';
 import { name } from '../config/values.ts';
 import { type Command, defineCommand } from '../definition.ts';
-import { notFound } from '../errors.ts';
 import { type Column, count, span, when } from '../output/ui.ts';
+import { type Entry, scheduleIn, showSchedule, tookText } from './show-schedule.ts';
 
 async function rowAt(now: number, schedule: Schedule) {
   const { name, job, timing, overlap, missed } = schedule;
   return { name, timing, job: job.name, overlap, missed, nextAt: await schedule.nextAfter(now) };
 }
-type Row = Awaited<ReturnType<typeof rowAt>>;
+type Row = Awaited<ReturnType<typeof rowAt>> & { readonly last?: Entry | null };
+
+const lastOf = async (client: Client, schedule: string): Promise<Entry | null> =>
+  (await scheduleHistory(client, schedule)).entries[0] ?? null;
+
+const lastColumn: Column<Row> = {
+  title: 'last',
+  value: ({ last }) =>
+    last == null
+      ? 'none'
+      : last.kind === 'skipped'
+        ? `skipped (${last.reason})`
+        : `${last.status} ${tookText(last)}${last.slow ? ', slow' : ''}`.trim(),
+};
 
 const columnsAt = (now: number): readonly Column<Row>[] => [
   { title: 'schedule', value: (row) => row.name },
@@ -27,15 +41,23 @@ const columnsAt = (now: number): readonly Column<Row>[] => [
 const list = defineCommand({
   path: 'schedule list',
   summary: "list the app's schedules and when they are due next",
-  about: 'Read from the config; no backend is opened.',
-  examples: ['longshore schedule list'],
-  async run({ session, ui, io }) {
+  about: 'Read from the config; no backend is opened without --last.',
+  flags: { last: { flags: '--last', text: 'ask the backend how the last moment of each went' } },
+  examples: ['longshore schedule list', 'longshore schedule list --last'],
+  async run({ flags, session, ui, io }) {
     const { app } = await session.config();
     const now = io.clock.now();
-    const schedules = await Promise.all(app.schedules.map((schedule) => rowAt(now, schedule)));
+    const client = flags.last ? await session.client() : null;
+    const schedules = await Promise.all(
+      app.schedules.map(async (schedule) => {
+        const row = await rowAt(now, schedule);
+        return client ? { ...row, last: await lastOf(client, schedule.name) } : row;
+      }),
+    );
+    const columns = [...columnsAt(now), ...(client ? [lastColumn] : [])];
     return {
       data: { schedules },
-      text: schedules.length > 0 ? ui.table(schedules, columnsAt(now)) : 'The app has no schedules.',
+      text: schedules.length > 0 ? ui.table(schedules, columns) : 'The app has no schedules.',
     };
   },
 });
@@ -50,11 +72,7 @@ const runNow = defineCommand({
   async run({ args, session }) {
     const [wanted = ''] = args;
     const { app } = await session.config();
-    const schedule = app.schedules.find((one) => one.name === wanted);
-    if (!schedule) {
-      const names = app.schedules.map((one) => one.name);
-      throw notFound(`The app has no schedule "${wanted}".${hint(wanted, names)}`);
-    }
+    const schedule = scheduleIn(app, wanted);
     const client = await session.client();
     const { id, queue } = await client.enqueue(schedule.job, schedule.payload, { name: schedule.name });
     return {
@@ -90,4 +108,4 @@ const tick = defineCommand({
   },
 });
 
-export const scheduleCommands: readonly Command[] = [list, runNow, tick];
+export const scheduleCommands: readonly Command[] = [list, showSchedule, runNow, tick];

@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { sqlite } from '../../../local/backends/sqlite/index.ts';
 import { commands } from '../../../local/cli/commands/index.ts';
 import { cli, from, makeProject, shopConfig } from './kit.ts';
 
@@ -32,6 +33,17 @@ const watchedConfig = shopConfig.replace(
   '  alerts: defineAlerts({ to: sendTo(() => {}) }),\n  schedules: [',
 );
 
+/** What a tick leaves behind that found its last job unfinished. */
+async function leaveOut(file: string, at: number): Promise<void> {
+  const backend = sqlite(file);
+  const { keys } = backend.stores!;
+  await keys.claim('schedule:hourly', 'story', Date.now() + 1_000);
+  const skipped = [{ at, lastAt: at, count: 1, reason: 'overlap', id: 'story' }];
+  const value = JSON.stringify({ at: Date.now(), lastId: null, skipped });
+  await keys.release('schedule:hourly', 'story', { value, keepUntil: Date.now() + 86_400_000 });
+  await backend.close();
+}
+
 export async function tellStory(): Promise<{ folder: string; told: readonly Told[] }> {
   const folder = makeProject({
     'longshore.config.ts': `import { defineAlerts, sendTo } from ${from('core/alerts/index.ts')};${watchedConfig}`,
@@ -59,11 +71,16 @@ export async function tellStory(): Promise<{ folder: string; told: readonly Told
   await tell('enqueue mail.send', '{"to":"later"}');
   await tell('enqueue greet', '{"name":"Ada"}', '--priority', 'high');
   const { id: late } = await tell('enqueue greet', '{"name":"Bob"}', '--delay', '2h');
+  const moment = '2026-01-15T12:00:00.000Z';
+  await tell('enqueue greet', '{"name":"hour"}', '--key', `schedule:hourly@${moment}`);
+  await leaveOut(join(folder, 'jobs.db'), Date.parse(moment) + 3_600_000);
   await tell('status');
   await tell('alerts');
   await tell('alerts --test function');
   await tell('work --drain --no-schedules');
   await tell('work --once --no-schedules');
+  await tell('schedule show hourly');
+  await tell('schedule list --last');
   await tell('dead list');
   await tell('dead show', dead!, '--body');
   await tell('dead show', dead!);

@@ -3,6 +3,7 @@
 import type { SQSHandler } from 'aws-lambda';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
+import { alert, defineAlerts, type PingKind, sendTo } from '../../../core/alerts/index.ts';
 import {
   connect,
   createApp,
@@ -29,6 +30,8 @@ async function open(options: Partial<LambdaOptions> = {}, queue: BenchOptions = 
   const ran: string[] = [];
   const events: LongshoreEvent[] = [];
   const behaviour = new Map<string, (ctx: HandlerContext) => unknown>();
+  const pings: PingKind[] = [];
+  const alerted: string[] = [];
   const job = defineJob({
     name: 'job',
     queue: 'mail',
@@ -42,7 +45,19 @@ async function open(options: Partial<LambdaOptions> = {}, queue: BenchOptions = 
   });
   const app = createApp({
     jobs: [job],
-    schedules: [defineSchedule({ name: 'hourly', cron: '0 * * * *', job, payload: { name: 'hourly' } })],
+    schedules: [
+      defineSchedule({
+        name: 'hourly',
+        cron: '0 * * * *',
+        job,
+        payload: { name: 'hourly' },
+        ping: (kind) => void pings.push(kind),
+      }),
+    ],
+    alerts: defineAlerts({
+      to: sendTo((notices) => void alerted.push(...notices.map(({ alert, state }) => `${state} ${alert}`))),
+      rules: [alert.backlog({ above: 0, forMs: 0 }), alert.withoutWorker({ forMs: 0 })],
+    }),
     signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]),
     clock,
     on: (event) => events.push(event),
@@ -66,6 +81,8 @@ async function open(options: Partial<LambdaOptions> = {}, queue: BenchOptions = 
     ran,
     events,
     behaviour,
+    pings,
+    alerted,
     poller,
     http,
     enqueue,
@@ -240,6 +257,32 @@ describe('schedule', () => {
     expect(await t.schedule()).toEqual({ enqueued: [] });
     expect(await t.poller.poll(minute)).toMatchObject({ done: 1 });
     expect(t.ran).toEqual(['hourly#1']);
+  });
+
+  it.runIf(timeIsOurs)('looks at the alerts, and the run of a schedule pings its monitor', async () => {
+    const t = await open();
+    await t.schedule();
+    await t.time.advance(60 * minute);
+    await t.schedule();
+    expect(t.alerted).toEqual(['firing QueueBacklogHigh']);
+    await t.poller.poll(minute);
+    expect(t.pings).toEqual(['start', 'success']);
+    await t.time.advance(minute);
+    await t.schedule();
+    expect(t.alerted).toEqual(['firing QueueBacklogHigh', 'resolved QueueBacklogHigh']);
+  });
+
+  it.runIf(timeIsOurs)('answers for the jobs of a schedule whose monitor hangs', async () => {
+    const t = await open();
+    await t.schedule();
+    await t.time.advance(60 * minute);
+    await t.schedule();
+    const pinged = t.app.pinged as Map<string, (typeof t.app.schedules)[number]>;
+    pinged.set('hourly', { ...t.app.schedules[0]!, ping: () => new Promise(() => {}) });
+    const polling = t.poller.poll(minute);
+    await vi.waitFor(() => expect(t.ran).toEqual(['hourly#1']), { timeout: 60_000 });
+    for (let i = 0; i < 10; i++) await t.time.advance(1_000);
+    expect(await polling).toMatchObject({ taken: 1, done: 1 });
   });
 
   it.runIf(timeIsOurs)('throws when a schedule has failed, so that Lambda repeats it', async () => {

@@ -2,6 +2,7 @@
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
+import { defineAlerts } from '../../../core/alerts/index.ts';
 import {
   createApp,
   defineJob,
@@ -45,6 +46,12 @@ describe('azure()', () => {
   it('registers no timer for schedules that are not there, and no HTTP where nobody may call', async () => {
     const names = (await register(appWith('mail'))).functions.map(({ name }) => name);
     expect(names).toEqual(['longshore-worker-mail', 'longshore-purge']);
+  });
+
+  it('registers the timer for an app that has alerts and no schedule', async () => {
+    const app = createApp({ jobs: [jobIn('mail')], alerts: defineAlerts({ to: [] }), signing });
+    const names = (await register(app)).functions.map(({ name }) => name);
+    expect(names).toEqual(['longshore-worker-mail', 'longshore-schedule', 'longshore-purge']);
   });
 
   it('takes names of the namespace for queues, which may be settings', async () => {
@@ -272,8 +279,17 @@ describe('the worker', () => {
 });
 
 describe('the timer', () => {
+  const pings: string[] = [];
+  const ping = (kind: string) => void pings.push(kind);
   const schedules = (job: FunctionAppKit['job']) => [
-    defineSchedule({ name: 'nightly', cron: '* * * * *', timezone: 'UTC', job, payload: { name: 'a' } }),
+    defineSchedule({
+      name: 'nightly',
+      cron: '* * * * *',
+      timezone: 'UTC',
+      job,
+      payload: { name: 'a' },
+      ping,
+    }),
   ];
 
   it('enqueues what is due, once, however many hosts tick', async () => {
@@ -284,6 +300,7 @@ describe('the timer', () => {
     expect(t.server.bodies('mail')).toHaveLength(1);
     await t.trigger.poll('mail');
     expect(t.ran).toEqual(['a']);
+    expect(pings).toEqual(['start', 'success']);
   });
 
   it('fails where a job could not be enqueued, for the alarms of the host', async () => {

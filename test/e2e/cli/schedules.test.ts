@@ -1,0 +1,53 @@
+/** `longshore schedule show`: the last runs of a schedule and the moments it left out, for people. */
+
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { sqlite } from '../../../local/backends/sqlite/index.ts';
+import { cli, json, project } from './kit.ts';
+
+/** As a tick leaves it, which has found nothing ticked for three hours. */
+async function leaveOut(cwd: string): Promise<void> {
+  const backend = sqlite(join(cwd, 'jobs.db'));
+  const { keys } = backend.stores!;
+  await keys.claim('schedule:hourly', 'test', Date.now() + 1_000);
+  const at = Date.parse('2026-01-15T09:00:00.000Z');
+  const skipped = [{ at, lastAt: at + 2 * 3_600_000, count: 3, reason: 'missed' }];
+  const value = JSON.stringify({ at: Date.parse('2026-01-15T12:00:00.000Z'), lastId: null, skipped });
+  await keys.release('schedule:hourly', 'test', { value, keepUntil: Date.now() + 86_400_000 });
+  await backend.close();
+}
+
+describe('schedule show', () => {
+  it('lists runs with outcome and duration, and what was left out', async () => {
+    const cwd = project();
+    const hour = (hours: string) => `schedule:hourly@2026-01-15T${hours}:00:00.000Z`;
+    await cli(cwd, ['enqueue', 'greet', '{"name":"hour"}', '--key', hour('12')]);
+    await cli(cwd, ['work', '--drain', '--no-schedules']);
+    await leaveOut(cwd);
+    const { code, stdout } = await cli(cwd, ['schedule', 'show', 'hourly']);
+    expect(code).toBe(0);
+    const lines = stdout.split('\n');
+    expect(lines).toContainEqual(expect.stringMatching(/^timing +0 \* \* \* \* \(UTC\)$/));
+    expect(lines).toContainEqual(expect.stringMatching(/^next +2026-01-15T13:00:00.000Z/));
+    expect(lines).toContainEqual(
+      expect.stringMatching(/^2026-01-15T12:00:00.000Z +completed +[\d.]+ m?s +\S+, .* late$/),
+    );
+    expect(lines).toContainEqual(
+      expect.stringMatching(/^2026-01-15T09:00:00.000Z +skipped +3 moments until 2026-01-15T11/),
+    );
+    expect((await cli(cwd, ['schedule', 'list', '--last'])).stdout).toMatch(/completed [\d.]+ m?s/);
+  });
+
+  it('shows a schedule that nothing has ticked', async () => {
+    const { code, stdout } = await cli(project(), ['schedule', 'show', 'hourly']);
+    expect(code).toBe(0);
+    expect(stdout).toContain('Nothing has fallen due yet.');
+    expect((await cli(project(), ['schedule', 'list', '--last'])).stdout).toMatch(/none$/m);
+  });
+
+  it('exits 3 for a schedule that is not there', async () => {
+    const ended = await json(project(), ['schedule', 'show', 'hurly']);
+    expect(ended.code).toBe(3);
+    expect(ended.stderr).toContain('Did you mean');
+  });
+});
