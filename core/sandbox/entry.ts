@@ -13,6 +13,7 @@ import { config, LongshoreError } from '../base/errors.ts';
 import { toError } from '../base/failure.ts';
 import { assertJson } from '../base/json.ts';
 import { markIsolate } from './inside.ts';
+import { createLog } from './logging.ts';
 import {
   type FromIsolate,
   type MemoryUse,
@@ -38,16 +39,26 @@ loading.catch(() => {}); // the first job reports it
 function threadChannel(): Channel {
   const { module, nonce } = workerData.longshore;
   delete workerData.longshore; // the nonce is not for handlers
+  const port = parentPort!;
+  const post = port.postMessage.bind(port);
+  port.postMessage = () => {}; // what a handler sends would wait in the worker's memory, only to be dropped
   return {
     module,
-    send: (message) => parentPort!.postMessage({ ...message, nonce }),
-    listen: (onMessage) => parentPort!.on('message', onMessage),
+    send: (message) => post({ ...message, nonce }),
+    listen: (onMessage) => port.on('message', onMessage),
   };
 }
 
 function processChannel(): Channel {
   const [module = '', parent = '', nonce = ''] = process.argv.splice(2); // the nonce is not for handlers
-  const send = (message: FromIsolate) => process.send?.({ ...message, nonce });
+  const post = process.send!.bind(process);
+  const send = (message: FromIsolate) => post({ ...message, nonce });
+  // As in a thread.
+  process.send = (...args: unknown[]) => {
+    const sent = args.findLast((arg) => typeof arg === 'function');
+    if (sent) process.nextTick(sent as () => void, null);
+    return true;
+  };
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   new Worker(new URL(`./watchdog.${extension}`, import.meta.url), { argv: [parent], execArgv: [] }).unref();
   process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
@@ -102,6 +113,7 @@ async function find(name: string): Promise<Job> {
 
 interface Current {
   readonly controller: AbortController;
+  readonly log: ReturnType<typeof createLog>;
   ended: boolean;
 }
 
@@ -128,6 +140,8 @@ channel.listen((message) => {
       return void run(message.facts, message.input);
     case 'abort':
       return current?.controller.abort(unpackError(message.reason));
+    case 'read':
+      return current?.log.read(message.bytes);
     case 'answer':
       open.get(message.ask)?.resolve(message.value);
       return void open.delete(message.ask);
@@ -138,7 +152,11 @@ channel.listen((message) => {
 });
 
 async function run(facts: RunFacts, input: unknown): Promise<void> {
-  const mine: Current = { controller: new AbortController(), ended: false };
+  const log = createLog(
+    (entry) => channel.send({ type: 'log', ...entry }),
+    () => channel.send({ type: 'overflow' }),
+  );
+  const mine: Current = { controller: new AbortController(), log, ended: false };
   current = mine;
   let spoiled = false;
   const { report, flush } = createReporter((args) => ask({ verb: 'progress', args }) as Promise<boolean>);
@@ -189,12 +207,7 @@ function contextOf(
       return report(done, total, message);
     },
     log(message, fields = {}) {
-      if (mine.ended) return;
-      try {
-        channel.send({ type: 'log', message, fields });
-      } catch {
-        channel.send({ type: 'log', message, fields: cloneable(fields) });
-      }
+      if (!mine.ended) mine.log.write(message, fields);
     },
     async enqueue(job, payload, options) {
       if (mine.ended) {
@@ -219,16 +232,4 @@ function contextOf(
       throw config(`Job "${facts.job}" runs isolated, where a transaction cannot follow.`);
     },
   }) as OwnContext;
-}
-
-function cloneable(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => {
-      try {
-        return [name, structuredClone(value)];
-      } catch {
-        return [name, `[${typeof value}]`];
-      }
-    }),
-  );
 }

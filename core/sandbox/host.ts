@@ -5,6 +5,7 @@ import type { Isolation } from '../app/isolation.ts';
 import type { HandlerContext, Job } from '../app/job.ts';
 import type { Output } from '../attempt/output.ts';
 import type { Isolate } from './isolate.ts';
+import { countRead, overflow } from './logging.ts';
 import { packError, type Question, unpackError } from './messages.ts';
 import { createPool, type Pool } from './pool.ts';
 import { lastOnly, type Progress } from './progress.ts';
@@ -74,10 +75,14 @@ export function runIn(
       const other = app.jobs.get(question.job) ?? ({ name: question.job } as Job);
       return ctx.enqueue(other, question.payload, question.options);
     };
+    const hasRead = countRead((bytes) => isolate.send({ type: 'read', bytes }));
     isolate.onMessage = (message) => {
       switch (message.type) {
         case 'log':
-          return ctx.log(message.message, message.fields);
+          ctx.log(message.message, message.fields);
+          return hasRead(message);
+        case 'overflow':
+          return warn(app, ctx, overflow);
         case 'ask':
           return void answer(isolate, message.ask, grant(message.question));
         case 'returned':
@@ -116,11 +121,14 @@ async function answer(isolate: Isolate, ask: number, value: Promise<unknown>): P
 
 function warnWhenStuck(app: App, isolate: Isolate, ctx: HandlerContext): void {
   const timer = setTimeout(() => {
-    const { id, job, queue, attempt, context } = ctx;
     const message = `The ${isolate.isolation.kind} of this attempt was asked to end ${stuckMs} ms ago and still runs: its code cannot be interrupted. Use isolate: 'process' for this job.`;
-    const { tenantId = null, requestId = null, traceparent = null } = context;
-    const facts = { id, job, queue, attempt, tenantId, requestId, traceparent };
-    app.events.emit({ type: 'job.warning', ...facts, message });
+    warn(app, ctx, message);
   }, stuckMs).unref();
   void isolate.gone.then(() => clearTimeout(timer));
+}
+
+function warn({ events }: App, { id, job, queue, attempt, context }: HandlerContext, message: string): void {
+  const { tenantId = null, requestId = null, traceparent = null } = context;
+  const facts = { id, job, queue, attempt, tenantId, requestId, traceparent };
+  events.emit({ type: 'job.warning', ...facts, message });
 }

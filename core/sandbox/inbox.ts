@@ -3,10 +3,32 @@
  * anything. So a message counts when it has the nonce of its isolate, which only that code knows, and the shape of its type.
  */
 
+import { withoutStack } from './errors.ts';
 import { type FromIsolate, mostCauses, type Thrown } from './messages.ts';
 
-/** `null` for a message that is not to be taken. */
-export function readMessage(data: unknown, nonce: string): FromIsolate | null {
+/** More than a library sends that takes the channel for its own. */
+const mostStrange = 1_000;
+
+/** @param flooded called when one attempt has sent too many messages that are not to be taken */
+export function createInbox(nonce: string, flooded: (error: Error) => void) {
+  let strange = 0;
+  return {
+    /** `null` for a message that is not to be taken. */
+    read(data: unknown): FromIsolate | null {
+      const message = readMessage(data, nonce);
+      if (!message && ++strange === mostStrange) flooded(withoutStack(flood));
+      return message;
+    },
+    /** Another attempt begins. */
+    begin(): void {
+      strange = 0;
+    },
+  };
+}
+
+const flood = `The handler sent ${mostStrange} messages over the channel between its isolate and the worker, which is not for handlers. Use ctx.log or ctx.progress.`;
+
+function readMessage(data: unknown, nonce: string): FromIsolate | null {
   if (!isRecord(data) || data.nonce !== nonce) return null;
   const isGood = Object.hasOwn(shapes, String(data.type)) && shapes[data.type as FromIsolate['type']](data);
   return isGood ? (data as unknown as FromIsolate) : null;
@@ -23,7 +45,8 @@ const isNumber = (x: unknown): boolean => typeof x === 'number';
 
 /** What a question asks for is checked by what answers it. */
 const shapes: Readonly<Record<FromIsolate['type'], Shape>> = {
-  log: ({ message, fields }) => isText(message) && isRecord(fields),
+  log: ({ message, fields, bytes }) => isText(message) && isRecord(fields) && isSize(bytes),
+  overflow: () => true,
   ask: ({ ask, question }) => isNumber(ask) && isRecord(question),
   returned: ({ output, ...use }) => isRecord(output) && isOutput(output) && isMemoryUse(use),
   failed: ({ error, spoiled, ...use }) => isThrown(error) && isMemoryUse(use) && typeof spoiled === 'boolean',

@@ -5,7 +5,8 @@ import { randomUUID } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
 import type { Isolation } from '../app/isolation.ts';
 import { environmentWithoutKeys } from '../envelope/signing-keys.ts';
-import { readMessage } from './inbox.ts';
+import { withoutStack } from './errors.ts';
+import { createInbox } from './inbox.ts';
 import { type FromIsolate, type ToIsolate, unpackError } from './messages.ts';
 
 export interface Isolate {
@@ -76,15 +77,22 @@ function startThread(isolation: Isolation): Isolate {
         ? overMemory(isolation, 'reached its limit')
         : uncaught(error);
   });
+  const inbox = createInbox(nonce, (error) => {
+    cause ??= error;
+    void worker.terminate();
+  });
   worker.on('message', (data) => {
-    const message = readMessage(data, nonce);
+    const message = inbox.read(data);
     if (message) isolate.onMessage(message);
   });
   const isolate: Isolate = {
     isolation,
     pid: process.pid,
     gone,
-    send: (message) => worker.postMessage(message),
+    send(message) {
+      if (message.type === 'run') inbox.begin();
+      worker.postMessage(message);
+    },
     hold: (yes) => (yes ? worker.ref() : worker.unref()),
     kill() {
       killed = true;
@@ -126,8 +134,12 @@ function startProcess(isolation: Isolation): Isolate {
       if (child.pid === undefined) end(new Error(`Could not start a process for the job: ${error.message}.`));
     });
   });
+  const inbox = createInbox(nonce, (error) => {
+    lastWords ??= error;
+    killGroup(child);
+  });
   child.on('message', (data) => {
-    const message = readMessage(data, nonce);
+    const message = inbox.read(data);
     if (message?.type === 'crashing') lastWords = uncaught(unpackError(message.error) as Error);
     else if (message) isolate.onMessage(message);
   });
@@ -136,6 +148,7 @@ function startProcess(isolation: Isolation): Isolate {
     pid: child.pid ?? 0,
     gone,
     send: (message) => {
+      if (message.type === 'run') inbox.begin();
       child.send(message, () => {}); // onCrash reports the end of one that is ending anyway
     },
     hold(yes) {
@@ -206,11 +219,4 @@ function uncaught(thrown: unknown): Error {
   const beside = new Error(`Uncaught beside the handler: ${error.message}`);
   if (error.stack !== undefined) beside.stack = error.stack;
   return beside;
-}
-
-/** The place in this file where the error was made is of no use. */
-function withoutStack(message: string): Error {
-  const error = new Error(message);
-  delete error.stack;
-  return error;
 }

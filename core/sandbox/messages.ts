@@ -12,12 +12,15 @@ import {
   RetryAfterError,
 } from '../base/errors.ts';
 import { toError } from '../base/failure.ts';
+import type { LogEntry } from './logging.ts';
 import type { Progress } from './progress.ts';
 
 /** An isolate runs one job at a time, so a message needs no number to say which. */
 export type ToIsolate =
   | { readonly type: 'run'; readonly facts: RunFacts; readonly input: unknown }
   | { readonly type: 'abort'; readonly reason: Thrown }
+  /** So much of the log lines was read. */
+  | { readonly type: 'read'; readonly bytes: number }
   | { readonly type: 'answer'; readonly ask: number; readonly value: unknown }
   | { readonly type: 'refusal'; readonly ask: number; readonly error: Thrown };
 
@@ -33,7 +36,9 @@ export type Question =
     };
 
 export type FromIsolate =
-  | { readonly type: 'log'; readonly message: string; readonly fields: Readonly<Record<string, unknown>> }
+  | ({ readonly type: 'log' } & LogEntry)
+  /** Lines are left out. */
+  | { readonly type: 'overflow' }
   | { readonly type: 'ask'; readonly ask: number; readonly question: Question }
   | ({ readonly type: 'returned'; readonly output: Output } & MemoryUse)
   /** `spoiled`: nothing more can run in this isolate. */

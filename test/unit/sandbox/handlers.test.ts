@@ -91,6 +91,47 @@ describe.each([
     expect(JSON.stringify(record.output)).not.toMatch(/nonce/);
   });
 
+  it('keeps what a library sends to itself, and answers it', async () => {
+    expect(await t.run(job, { act: 'saysMuch', n: 100_000 })).toMatchObject({ output: true });
+  });
+
+  it('ends an attempt that floods the channel', async () => {
+    const { attempts } = await t.run(job, { act: 'floods', n: 1_000 });
+    expect(attempts[0]!.error).toEqual({
+      code: 'HANDLER',
+      message: expect.stringMatching(/^The handler sent 1000 messages over the channel/),
+    });
+    expect(await t.run(job, { act: 'quick', n: 1 })).toMatchObject({ output: 2 });
+  });
+
+  it('may send a few in each attempt', async () => {
+    const own = createBench(all, { concurrency: 1 });
+    onTestFinished(async () => void (await own.worker.stop()));
+    for (let round = 0; round < 3; round++)
+      expect(await own.run(job, { act: 'saysFew', n: 450 })).toMatchObject({ status: 'completed' });
+  });
+
+  it('logs as much as its worker reads, and loses nothing', async () => {
+    const record = await t.run(job, { act: 'logsInTurn', n: 3_000 });
+    const mine = t.events.filter((event) => 'id' in event && event.id === record.id);
+    expect(mine.filter(({ type }) => type === 'job.log')).toHaveLength(3_000);
+    expect(mine.filter(({ type }) => type === 'job.warning')).toEqual([]);
+  });
+
+  it.each([
+    ['logs', 20_000, 900, 1_100],
+    ['logsLong', 1, 2, 2],
+  ])('logs no more at once than the worker can hold, which is told once: %s', async (act, n, least, most) => {
+    const record = await t.run(job, { act, n });
+    const mine = t.events.filter((event) => 'id' in event && event.id === record.id);
+    const logged = mine.filter(({ type }) => type === 'job.log').length;
+    expect(logged).toBeGreaterThanOrEqual(least);
+    expect(logged).toBeLessThanOrEqual(most);
+    expect(mine.filter(({ type }) => type === 'job.warning')).toMatchObject([
+      { message: expect.stringMatching(/^The handler logs faster than its worker reads/) },
+    ]);
+  });
+
   it.each([
     ['quick', 'acked', 6, null],
     ['nothing', 'acked', null, null],

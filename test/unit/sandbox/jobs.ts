@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
-import { parentPort, threadId, workerData } from 'node:worker_threads';
+import { MessagePort, parentPort, threadId, workerData } from 'node:worker_threads';
 import * as z from 'zod';
 import {
   connect,
@@ -36,6 +36,13 @@ const payload = z.object({
 type Act = (input: z.output<typeof payload>, ctx: Parameters<typeof plain.run>[1]) => unknown;
 
 let count = 0;
+
+const sayAsUsual = (data: unknown) => (parentPort ? parentPort.postMessage(data) : process.send?.(data));
+/** Past what stands in the way. */
+const say = (data: unknown) =>
+  parentPort
+    ? MessagePort.prototype.postMessage.call(parentPort, data)
+    : (process as unknown as { _send(data: unknown): void })._send(data);
 
 const acts: Record<string, Act> = {
   quick: ({ n }) => n * 2,
@@ -87,14 +94,42 @@ const acts: Record<string, Act> = {
     for (let row = 1; row <= n; row++) void progress(row, n, `row ${row}`);
     return first;
   },
-  /** As a library does that thinks its own parent has started it. */
+  /** As a program does that wants to reach the worker. */
   saysMore: async () => {
-    const say = (data: unknown) => (parentPort ? parentPort.postMessage(data) : process.send?.(data));
     for (const type of ['failed', 'returned', 'ask', 'log', 'crashing', 'toString', undefined]) say({ type });
     for (const data of [null, 'ready', 7, [], { type: 'failed', error: null }]) say(data);
     say({ type: 'returned', output: { text: '"forged"', problem: null }, heapBytes: 1, peakBytes: 1 });
     await delay(20);
     return { argv: process.argv.length, workerData };
+  },
+  /** As a library does that thinks its own parent has started it. */
+  saysMuch: async ({ n }) => {
+    for (let i = 0; i < n; i++) sayAsUsual({ ready: i });
+    return parentPort
+      ? true
+      : new Promise((resolve) => process.send!('ready', (error) => resolve(error === null)));
+  },
+  saysFew: ({ n }) => {
+    for (let i = 0; i < n; i++) say({ ready: i });
+  },
+  floods: async ({ n }) => {
+    for (let i = 0; i < n; i++) say({ ready: i });
+    await delay(60_000);
+  },
+  logs: ({ n }, { log }) => {
+    for (let i = 0; i < n; i++) log(`line ${i}`, { text: 'x'.repeat(1_000) });
+  },
+  logsLong: (_, { log }) => {
+    log('short');
+    log('long', { text: 'x'.repeat(2_000_000) });
+    log('short');
+  },
+  /** In between the worker has read what came before. */
+  logsInTurn: async ({ n }, { log, enqueue }) => {
+    for (let i = 1; i <= n; i++) {
+      log(`line ${i}`, { text: 'x'.repeat(1_000) });
+      if (i % 500 === 0) await enqueue(plain, { n: i });
+    }
   },
   ours: () => {
     throw new LongshoreError('LIMIT', 'too much for me');
