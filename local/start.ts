@@ -3,6 +3,7 @@
 import { type Logger, pino } from 'pino';
 import type { App } from '../core/app/app.ts';
 import { config, LongshoreError, shown } from '../core/base/errors.ts';
+import { optional } from '../core/base/optional.ts';
 import type { Client } from '../core/enqueue/client.ts';
 import { connect } from '../core/enqueue/connect.ts';
 import { createHttpHandler, type HttpOptions } from '../core/http/index.ts';
@@ -130,7 +131,7 @@ async function startServers(
 ) {
   if (given === false)
     return { metered: null, http: httpOptions ? await startHttp(client, httpOptions, logger) : null };
-  const { startMetrics } = await import('./prometheus/serve.ts').catch(noPackage);
+  const { startMetrics } = await import('./prometheus/serve.ts').catch(optional('prom-client'));
   const { metrics, server, close } = await startMetrics(
     client,
     given === true ? {} : given,
@@ -147,11 +148,6 @@ async function startServers(
     await close();
     throw error;
   }
-}
-
-function noPackage(cause: NodeJS.ErrnoException): never {
-  if (cause.code !== 'ERR_MODULE_NOT_FOUND') throw cause;
-  throw config('The package prom-client is not installed. Run npm install prom-client.');
 }
 
 async function startHttp(

@@ -8,14 +8,6 @@ export interface SdkClient {
   send(command: never): Promise<unknown>;
 }
 
-/**
- * For `import('@aws-sdk/…').catch(optional)`. Bundlers follow every import of longshore/aws, and take one with a catch for optional:
- * an app installs the SDKs of the services that it uses.
- */
-export const optional = (error: unknown): never => {
-  throw error;
-};
-
 interface Target {
   readonly region?: string | undefined;
   readonly endpoint?: string | undefined;

@@ -18,5 +18,4 @@ const remedies: Remedies = {
     'Create the table with `longshore migrate`, createDynamoTable() or a template, in the same region.',
   AccessDeniedException:
     'Allow GetItem, PutItem, DeleteItem, BatchGetItem and Query on the table and its index; `longshore migrate` needs DescribeTable, CreateTable and UpdateTimeToLive too.',
-  ERR_MODULE_NOT_FOUND: 'Install @aws-sdk/client-dynamodb.',
 };

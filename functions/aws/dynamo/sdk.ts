@@ -1,7 +1,8 @@
 /** The only file that imports the SDK. It is loaded on first use: that takes ten times as long as all the rest. */
 
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
-import { endpointFor, openClient, optional } from '../sdk-client.ts';
+import { optional } from '../../../core/base/optional.ts';
+import { endpointFor, openClient } from '../sdk-client.ts';
 import type { DynamoTableOptions } from './options.ts';
 import { type DynamoTable, indexName, partitionKey, sortKey } from './table.ts';
 
@@ -29,7 +30,7 @@ const batchSize = 100;
 const timeoutMs = 5_000;
 
 export async function openApi({ table: TableName, client: given, ...target }: DynamoTableOptions) {
-  const sdk = await import('@aws-sdk/client-dynamodb').catch(optional);
+  const sdk = await import('@aws-sdk/client-dynamodb').catch(optional('@aws-sdk/client-dynamodb'));
   const create = (settings: object) => new sdk.DynamoDBClient(settings);
   const client = openClient(given, target, endpointFor('DYNAMODB', target), timeoutMs, create);
 

@@ -6,7 +6,6 @@ const remedies: Remedies = {
   // Without the permission to list, S3 answers this for a missing object too.
   AccessDenied:
     'Allow s3:GetObject, s3:PutObject and s3:DeleteObject on its objects, and s3:ListBucket on itself.',
-  ERR_MODULE_NOT_FOUND: 'Install @aws-sdk/client-s3.',
 };
 
 export const s3Error = (during: string, bucket: string, cause: unknown): LongshoreError =>

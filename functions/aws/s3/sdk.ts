@@ -1,7 +1,8 @@
 /** The only file that imports the SDK. It is loaded on first use: that takes ten times as long as all the rest. */
 
+import { optional } from '../../../core/base/optional.ts';
 import type { PayloadStore } from '../../../core/contract/store.ts';
-import { endpointFor, openClient, optional } from '../sdk-client.ts';
+import { endpointFor, openClient } from '../sdk-client.ts';
 import type { S3PayloadsOptions } from './options.ts';
 
 const timeoutMs = 30_000;
@@ -11,7 +12,7 @@ export async function openS3({
   client: given,
   ...target
 }: S3PayloadsOptions): Promise<PayloadStore> {
-  const sdk = await import('@aws-sdk/client-s3').catch(optional);
+  const sdk = await import('@aws-sdk/client-s3').catch(optional('@aws-sdk/client-s3'));
   const { DeleteObjectCommand, GetObjectCommand, PutObjectCommand } = sdk;
   const forcePathStyle = target.endpoint !== undefined;
   const create = (settings: object) => new sdk.S3Client({ ...settings, forcePathStyle });

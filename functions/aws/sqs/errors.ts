@@ -12,7 +12,6 @@ const remedies: Remedies = {
   'AWS.SimpleQueueService.NonExistentQueue': create,
   AccessDenied: grant,
   AccessDeniedException: grant,
-  ERR_MODULE_NOT_FOUND: 'Install @aws-sdk/client-sqs.',
 };
 
 /** @param during for people: `receiving from queue "mail"` */

@@ -1,6 +1,7 @@
 /** The only file that imports the Scheduler's SDK. It is loaded on first use. */
 
-import { endpointFor, openClient, optional } from '../sdk-client.ts';
+import { optional } from '../../../core/base/optional.ts';
+import { endpointFor, openClient } from '../sdk-client.ts';
 import type { SchedulerOptions } from './options.ts';
 
 export interface OneTime {
@@ -21,7 +22,7 @@ export async function openScheduler(region: string | undefined, options: Schedul
   const target = { region, endpoint };
   const [, partition] = roleArn.split(':'); // `aws`, `aws-cn`, `aws-us-gov` …
   const { CreateScheduleCommand, SchedulerClient } = await import('@aws-sdk/client-scheduler').catch(
-    optional,
+    optional('@aws-sdk/client-scheduler'),
   );
   const create = (settings: object) => new SchedulerClient(settings);
   const client = openClient(given, target, endpointFor('SCHEDULER', target), timeoutMs, create);

@@ -97,5 +97,4 @@ const remedies: Remedies = {
   AccessDeniedException: 'Allow scheduler:CreateSchedule on the group, and iam:PassRole on the role.',
   ResourceNotFoundException: 'Create the schedule group, or correct scheduler.groupName.',
   ValidationException: 'Check scheduler.roleArn: the role must trust scheduler.amazonaws.com.',
-  ERR_MODULE_NOT_FOUND: 'Install @aws-sdk/client-scheduler.',
 };

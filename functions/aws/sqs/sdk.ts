@@ -3,7 +3,8 @@
  * the SDK. It is loaded on first use: that takes ten times as long as all the rest.
  */
 
-import { openClient, optional } from '../sdk-client.ts';
+import { optional } from '../../../core/base/optional.ts';
+import { openClient } from '../sdk-client.ts';
 import { type Attributes, attributeNames, type ReceivedMessage, systemAttributeNames } from './attributes.ts';
 import type { EntryFailure, Numbered } from './batches.ts';
 import type { ConnectionOptions } from './options.ts';
@@ -50,7 +51,7 @@ const timeoutMs = 30_000;
 /** Batches answer with the entries that failed. Rejects with the SDK's own errors. */
 export async function openSqs(region: string | undefined, options: ConnectionOptions) {
   const { client: given, endpoint, queueUrl, queues = {} } = options;
-  const sdk = await import('@aws-sdk/client-sqs').catch(optional);
+  const sdk = await import('@aws-sdk/client-sqs').catch(optional('@aws-sdk/client-sqs'));
   // With an endpoint of your own the URLs only name the queues.
   const naming = endpoint === undefined ? {} : { useQueueUrlAsEndpoint: false };
   const create = (settings: object) => new sdk.SQSClient({ ...settings, ...naming });

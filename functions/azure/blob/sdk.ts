@@ -1,7 +1,7 @@
 /** The only file that imports the SDK. It is loaded on first use: that takes longer than all the rest. */
 
+import { optional } from '../../../core/base/optional.ts';
 import type { PayloadStore } from '../../../core/contract/store.ts';
-import { missingPackage } from '../sdk-errors.ts';
 import { type StorageOptions, storageAccess } from '../storage/access.ts';
 import { codeOf } from '../storage/errors.ts';
 
@@ -56,10 +56,4 @@ export async function openBlobs(options: BlobPayloadsOptions): Promise<PayloadSt
   };
 }
 
-async function loadSdk() {
-  try {
-    return await import('@azure/storage-blob');
-  } catch (error) {
-    throw missingPackage('@azure/storage-blob', error);
-  }
-}
+const loadSdk = () => import('@azure/storage-blob').catch(optional('@azure/storage-blob'));

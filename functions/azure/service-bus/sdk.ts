@@ -7,7 +7,7 @@ import type {
   ServiceBusSender,
 } from '@azure/service-bus';
 import { toError } from '../../../core/base/failure.ts';
-import { missingPackage } from '../sdk-errors.ts';
+import { optional } from '../../../core/base/optional.ts';
 import type { Access } from './access.ts';
 import type { BusMessage, Entity, Holding, ReceivedMessage, ServiceBusApi } from './api.ts';
 import { codeOf } from './errors.ts';
@@ -15,13 +15,7 @@ import { codeOf } from './errors.ts';
 /** Service Bus answers a drain with all it has, so a look needs no long wait. */
 const lookMs = 20;
 
-export async function loadSdk() {
-  try {
-    return await import('@azure/service-bus');
-  } catch (error) {
-    throw missingPackage('@azure/service-bus', error);
-  }
-}
+export const loadSdk = () => import('@azure/service-bus').catch(optional('@azure/service-bus'));
 
 export async function openServiceBus(
   access: Access,

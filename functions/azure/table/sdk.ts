@@ -1,7 +1,7 @@
 /** The only file that imports the SDK. It is loaded on first use: that takes longer than all the rest. */
 
 import type { TableClient, TableEntity, TransactionAction } from '@azure/data-tables';
-import { missingPackage } from '../sdk-errors.ts';
+import { optional } from '../../../core/base/optional.ts';
 import { isPlain, storageAccess } from '../storage/access.ts';
 import { codeOf } from '../storage/errors.ts';
 import type { TableStoreOptions } from './options.ts';
@@ -132,13 +132,7 @@ async function clientFor(options: TableStoreOptions): Promise<TableClient> {
   return TableClient.fromConnectionString(connectionString, table, { retryOptions, allowInsecureConnection });
 }
 
-async function loadSdk() {
-  try {
-    return await import('@azure/data-tables');
-  } catch (error) {
-    throw missingPackage('@azure/data-tables', error);
-  }
-}
+const loadSdk = () => import('@azure/data-tables').catch(optional('@azure/data-tables'));
 
 function actionOf(partitionKey: string, step: Step): TransactionAction {
   if ('create' in step) return ['create', step.create];

@@ -109,7 +109,7 @@ describe('an app that uses some services of AWS', () => {
       await backend.enqueue([{ ...message, notBefore }]).catch(({ code, message }) => console.log(code, message));
       await backend.close();`);
     const { stdout } = await promisify(execFile)(process.execPath, [main], { cwd: project });
-    expect(stdout).toMatch(/^CONFIG .*Install @aws-sdk\/client-scheduler/);
+    expect(stdout).toMatch(/^CONFIG .*Run npm install @aws-sdk\/client-scheduler/);
     for (const one of [url, deadLetterUrl]) await endpoint.deleteQueue(one);
     await endpoint.stop();
   });
