@@ -9,7 +9,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import { connect, createApp, defineJob, fixed, keyRing, startWorker } from '../../../core/index.ts';
-import { type Fate, type Fault, type Network, startNetwork } from '../../kit/network.ts';
+import { type Fate, type Fault, type Network, startNetwork } from '../../kit/network/faults.ts';
 import { until } from '../../kit/until.ts';
 
 const workers = 3;

@@ -4,8 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { beanstalkd } from '../../../local/backends/beanstalkd/index.ts';
 import { memoryStore } from '../../../local/backends/memory/index.ts';
+import { startProxy, type Proxy as TcpProxy } from '../../kit/network/proxy.ts';
 import { jobsOfLoad, keysOfLoad, type Load, startLoad } from '../postgres/load.ts';
-import { startProxy, type Proxy as TcpProxy } from '../postgres/proxy.ts';
 import { type BeanstalkdServer, startBeanstalkd } from './server.ts';
 
 /** Shorter than in life, so that a server which falls silent is given up while the test looks on. */

@@ -2,10 +2,10 @@
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { postgres } from '../../../local/backends/postgres/index.ts';
+import { startProxy } from '../../kit/network/proxy.ts';
 import { until } from '../../kit/until.ts';
 import { type Cluster, standbySettings, startCluster } from './cluster.ts';
 import { jobsOfLoad, keysOfLoad, runSql, startLoad } from './load.ts';
-import { startProxy } from './proxy.ts';
 
 let primary: Cluster | undefined;
 let standby: Cluster | undefined;

@@ -11,10 +11,10 @@ import { postgres } from '../../../local/backends/postgres/index.ts';
 import { channelOf, createListener } from '../../../local/backends/postgres/listen.ts';
 import { createWaiters } from '../../../local/backends/shared/waiters.ts';
 import { keepBusy } from '../../kit/busy.ts';
+import { startProxy } from '../../kit/network/proxy.ts';
 import { until } from '../../kit/until.ts';
 import { message } from '../sqlite/messages.ts';
 import { runSql, terminate } from './load.ts';
-import { startProxy } from './proxy.ts';
 import { type Database, freshDatabase } from './schemas.ts';
 
 let database: Database;

@@ -8,9 +8,9 @@ import { describe, expect, it } from 'vitest';
 import { createLink } from '../../../local/backends/redis/connection.ts';
 import { redis } from '../../../local/backends/redis/index.ts';
 import { keepBusy } from '../../kit/busy.ts';
+import { startProxy } from '../../kit/network/proxy.ts';
 import { until } from '../../kit/until.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
-import { startProxy } from '../postgres/proxy.ts';
 import { message } from '../sqlite/messages.ts';
 import { many, open, server, take } from './kit.ts';
 

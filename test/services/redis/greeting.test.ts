@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import { redis } from '../../../local/backends/redis/index.ts';
-import { type Fate, type Fault, type Network, startNetwork } from '../../kit/network.ts';
+import { type Fate, type Fault, type Network, startNetwork } from '../../kit/network/faults.ts';
 import { freshRedis } from './database.ts';
 import { startRedis } from './server.ts';
 

@@ -3,8 +3,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { JobLease } from '../../../core/contract/queue.ts';
+import { startProxy } from '../../kit/network/proxy.ts';
 import { until } from '../../kit/until.ts';
-import { startProxy } from '../postgres/proxy.ts';
 import { message } from '../sqlite/messages.ts';
 import { callsOf, many, open, server, take } from './kit.ts';
 

@@ -1,7 +1,7 @@
 /** A network between a client and a server that does to connections what broken networks do. */
 
-import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { type Between, startBetween } from './between.ts';
 
 export type Fault =
   /** Both ends are told at once. */
@@ -26,19 +26,15 @@ export interface Fate {
   readonly toldAfterMs?: number;
 }
 
-export interface Network {
-  /** The address of the server, through this network. */
-  readonly url: string;
+export interface Network extends Pick<Between, 'url' | 'close'> {
   /** How many connections have met their fate. */
   readonly faults: number;
   /** From now on nothing happens to connections. The server is told of those that were dropped, as its keepalive would do. */
   heal(): void;
-  close(): Promise<void>;
 }
 
 /** @param fateOf called for each new connection, and again when one has been held; `null` = nothing happens to it */
 export async function startNetwork(url: string, fateOf: () => Fate | null): Promise<Network> {
-  const target = new URL(url);
   const links = new Set<ReturnType<typeof createLink>>();
   let faults = 0;
   let isHealed = false;
@@ -99,7 +95,6 @@ export async function startNetwork(url: string, fateOf: () => Fate | null): Prom
       [far, near],
     ] as const) {
       one.on('data', (chunk) => carry(chunk, other));
-      one.on('error', () => one.destroy());
       one.on('close', () => pass(() => other.destroy()));
     }
     return {
@@ -107,25 +102,17 @@ export async function startNetwork(url: string, fateOf: () => Fate | null): Prom
         release();
         if (state === 'silent') far.resetAndDestroy();
       },
-      destroy(): void {
-        near.destroy();
-        far.destroy();
-      },
     };
   }
 
-  const server = createServer((near) => {
-    const far = connect(Number(target.port), target.hostname);
+  const between = await startBetween(url, (near, far) => {
     const link = createLink(near, far);
     links.add(link);
     near.on('close', () => far.destroyed && links.delete(link));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const own = new URL(url);
-  own.port = String((server.address() as { port: number }).port);
+  });
 
   return {
-    url: own.href,
+    url: between.url,
     get faults() {
       return faults;
     },
@@ -133,10 +120,6 @@ export async function startNetwork(url: string, fateOf: () => Fate | null): Prom
       isHealed = true;
       for (const link of links) link.heal();
     },
-    async close() {
-      for (const link of links) link.destroy();
-      server.close();
-      await once(server, 'close');
-    },
+    close: between.close,
   };
 }

@@ -1,11 +1,9 @@
 /** A TCP proxy in front of a server, which can fall silent as a broken network does: nobody is told, nothing arrives. */
 
-import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { type Between, startBetween } from './between.ts';
 
-export interface Proxy {
-  /** The address of the server, through the proxy. */
-  readonly url: string;
+export interface Proxy extends Between {
   /** From now on swallows all that goes over connections that ever carried `text`, which stay open; returns how many. */
   silence(text: string): number;
   /** The next connection that carries `text` falls silent with it. */
@@ -14,17 +12,12 @@ export interface Proxy {
   endSilent(): number;
   /** Breaks the connections that ever carried `text`; returns how many. */
   cut(text: string): number;
-  /** From now on leads to this server. Connections that are open stay where they are. */
-  lead(url: string): void;
-  close(): Promise<void>;
 }
 
 export async function startProxy(url: string): Promise<Proxy> {
-  let target = new URL(url);
   let trigger: string | null = null;
   const links: { sent: string; silent: boolean; sockets: Socket[] }[] = [];
-  const server = createServer((near) => {
-    const far = connect(Number(target.port), target.hostname);
+  const between = await startBetween(url, (near, far) => {
     const link = { sent: '', silent: false, sockets: [near, far] };
     links.push(link);
     near.on('data', (bytes) => {
@@ -40,18 +33,14 @@ export async function startProxy(url: string): Promise<Proxy> {
       if (!link.silent) near.write(bytes);
     });
     for (const [one, other] of [link.sockets, link.sockets.toReversed()] as [Socket, Socket][]) {
-      one.on('error', () => one.destroy());
       one.on('close', () => {
         if (!link.silent) other.destroy();
       });
     }
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const own = new URL(url);
-  own.port = String((server.address() as { port: number }).port);
+  });
 
   return {
-    url: own.href,
+    ...between,
     silence(text) {
       const silenced = links.filter(({ sent, silent }) => !silent && sent.includes(text));
       for (const link of silenced) link.silent = true;
@@ -69,14 +58,6 @@ export async function startProxy(url: string): Promise<Proxy> {
       const broken = links.filter(({ sent, sockets: [near] }) => !near!.destroyed && sent.includes(text));
       for (const { sockets } of broken) for (const socket of sockets) socket.resetAndDestroy();
       return broken.length;
-    },
-    lead(elsewhere) {
-      target = new URL(elsewhere);
-    },
-    async close() {
-      for (const { sockets } of links) for (const socket of sockets) socket.destroy();
-      server.close();
-      await once(server, 'close');
     },
   };
 }
