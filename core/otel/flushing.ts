@@ -2,8 +2,8 @@
 
 import { checkInteger } from '../base/checks.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
-import { toError } from '../base/failure.ts';
 import { within } from '../base/within.ts';
+import { warnOnce } from './warn-once.ts';
 
 export interface FlushingOptions {
   /** The longest that an invocation waits. @default 1_000 */
@@ -21,13 +21,7 @@ export function flushing<Args extends unknown[], Result>(
   { withinMs = 1_000, testing: { clock = systemClock } = {} }: FlushingOptions = {},
 ): (...args: Args) => Promise<Result> {
   checkInteger('withinMs of flushing()', withinMs, 1);
-  let isTold = false;
-  const tell = (error: unknown): void => {
-    if (isTold) return;
-    isTold = true;
-    const message = `Telemetry was not flushed at the end of an invocation: ${toError(error).message}`;
-    process.emitWarning(message, { code: 'LONGSHORE_TELEMETRY' });
-  };
+  const tell = warnOnce('Telemetry was not flushed at the end of an invocation');
   const late = (): never => {
     throw new Error(`no end within ${withinMs} ms`);
   };

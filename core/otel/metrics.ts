@@ -1,7 +1,7 @@
 /** The metrics of the conventions. */
 
 import { type Attributes, type MeterProvider, metrics } from '@opentelemetry/api';
-import { attributesOf, type Operation } from './names.ts';
+import type { Operation } from './names.ts';
 
 /** Bounds of the buckets in seconds, from the conventions. */
 const explicitBucketBoundaries = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
@@ -23,17 +23,16 @@ export function recorderOf(provider: MeterProvider = metrics.getMeterProvider())
   const sent = count('messaging.client.sent.messages', 'Jobs that were to be enqueued.');
   const consumed = count('messaging.client.consumed.messages', 'Attempts that began.');
   return {
-    sent(operation, durationMs, errors) {
-      const attributes = attributesOf(operation);
+    sent({ attributes }, durationMs, errors) {
       sending.record(durationMs / 1000, withError(attributes, errors.find((one) => one !== null) ?? null));
       for (const [error, jobs] of Map.groupBy(errors, (one) => one))
         sent.add(jobs.length, withError(attributes, error));
     },
-    began(operation) {
-      consumed.add(1, attributesOf(operation));
+    began({ attributes }) {
+      consumed.add(1, attributes);
     },
-    processed(operation, durationMs, error) {
-      processing.record(durationMs / 1000, withError(attributesOf(operation), error));
+    processed({ attributes }, durationMs, error) {
+      processing.record(durationMs / 1000, withError(attributes, error));
     },
   };
 }

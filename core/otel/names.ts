@@ -4,26 +4,26 @@ import type { Attributes } from '@opentelemetry/api';
 import { LongshoreError } from '../base/errors.ts';
 
 export interface Operation {
-  readonly type: 'send' | 'process';
-  /** `null` where one call is for several queues. */
-  readonly queue: string | null;
-  /** `null` where one call is for several jobs. */
-  readonly job: string | null;
+  /** Of its spans. */
+  readonly name: string;
+  /** What its spans and metrics have in common: few different values. */
+  readonly attributes: Attributes;
 }
 
-/** What spans and metrics of an operation have in common: few different values. */
-export function attributesOf({ type, queue, job }: Operation): Attributes {
+/** `null` where one call is for several queues or jobs. */
+export function operationOf(type: 'send' | 'process', queue: string | null, job: string | null): Operation {
   return {
-    'messaging.system.name': 'longshore',
-    'messaging.system': 'longshore', // its name before 1.45, which tools still look for
-    'messaging.operation.name': type,
-    'messaging.operation.type': type,
-    ...(queue !== null && { 'messaging.destination.name': queue }),
-    ...(job !== null && { 'messaging.longshore.job': job }),
+    name: queue === null ? type : `${type} ${queue}`,
+    attributes: {
+      'messaging.system.name': 'longshore',
+      'messaging.system': 'longshore', // its name before 1.45, which tools still look for
+      'messaging.operation.name': type,
+      'messaging.operation.type': type,
+      ...(queue !== null && { 'messaging.destination.name': queue }),
+      ...(job !== null && { 'messaging.longshore.job': job }),
+    },
   };
 }
-
-export const spanName = ({ type, queue }: Operation): string => (queue === null ? type : `${type} ${queue}`);
 
 /** Our own code, or the name of the class. A name may be anything, also what throws: one that is no name is not repeated. */
 export function errorType(error: unknown): string {

@@ -16,7 +16,7 @@ import { errorText, reportError } from '../base/failure.ts';
 import { readTraceparent, writeTraceparent } from '../base/traceparent.ts';
 import type { AttemptError } from '../contract/outcome.ts';
 import type { JobContext } from '../envelope/envelope.ts';
-import { attributesOf, errorType, type Operation, spanName } from './names.ts';
+import { errorType, type Operation } from './names.ts';
 
 export interface Started {
   readonly span: Span;
@@ -59,10 +59,13 @@ export function positionOfAttempt(context: JobContext, attempts: 'child' | 'link
   return { parent: trace.setSpanContext(active, creator), links };
 }
 
-export function start(tracer: Tracer, operation: Operation, kind: SpanKind, position: Position): Started {
-  const { parent, links } = position;
-  const attributes = attributesOf(operation);
-  const span = tracer.startSpan(spanName(operation), { kind, attributes, links: [...links] }, parent);
+export function start(
+  tracer: Tracer,
+  { name, attributes }: Operation,
+  kind: SpanKind,
+  { parent, links }: Position,
+): Started {
+  const span = tracer.startSpan(name, { kind, attributes, links: [...links] }, parent);
   return { span, active: trace.setSpan(parent, span) };
 }
 

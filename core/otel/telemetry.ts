@@ -14,8 +14,9 @@ import type { EnqueueCall } from '../app/middleware.ts';
 import { config, shown } from '../base/errors.ts';
 import type { SendResult } from '../contract/queue.ts';
 import { type Recorder, recorderOf } from './metrics.ts';
-import { errorType, type Operation } from './names.ts';
+import { errorType, type Operation, operationOf } from './names.ts';
 import { below, fail, type Position, positionOfAttempt, positionOfSend, start } from './spans.ts';
+import { warnOnce } from './warn-once.ts';
 
 export interface TelemetryOptions {
   /**
@@ -42,11 +43,22 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
   if (attempts !== 'child' && attempts !== 'linked')
     throw config(`telemetry() expects attempts to be 'child' or 'linked', got ${shown(attempts)}.`);
   const tracer = tracerProvider.getTracer('longshore');
+  const warn = warnOnce('Telemetry has failed, and the job goes on');
   let recorder: Recorder | undefined;
   const record = (): Recorder => {
     recorder ??= recorderOf(meterProvider);
     return recorder;
   };
+
+  /** A provider, a processor or an exporter that throws must cost no job. */
+  function safely<T>(work: () => T): T | null {
+    try {
+      return work();
+    } catch (error) {
+      warn(error);
+      return null;
+    }
+  }
 
   /** Runs `next` in a span. Whatever telemetry does, `next` runs once, and what it gives or throws is passed on. */
   async function within<T>(
@@ -77,7 +89,7 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
 
   return {
     attempt(ctx, next) {
-      const operation: Operation = { type: 'process', queue: ctx.queue, job: ctx.job };
+      const operation = operationOf('process', ctx.queue, ctx.job);
       const position = () => positionOfAttempt(ctx.context, attempts);
       safely(() => record().began(operation));
       return within(operation, SpanKind.CONSUMER, position, next, (span, outcome, durationMs) => {
@@ -91,7 +103,7 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
     },
 
     enqueue({ queue, job, count }, next) {
-      const operation: Operation = { type: 'send', queue, job };
+      const operation = operationOf('send', queue, job);
       const position = () => positionOfSend(currentContext() ?? {});
       return within(operation, SpanKind.PRODUCER, position, next, (span, outcome, durationMs) => {
         const results = 'value' in outcome ? outcome.value : [];
@@ -111,12 +123,3 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
 }
 
 type Outcome<T> = { readonly value: T } | { readonly error: unknown };
-
-/** A provider, a processor or an exporter that throws must cost no job. */
-function safely<T>(work: () => T): T | null {
-  try {
-    return work();
-  } catch {
-    return null;
-  }
-}

@@ -9,7 +9,7 @@ import {
   type SpanExporter,
   type SpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import * as z from 'zod';
 import { defineJob, type Job } from '../../../core/app/job.ts';
 import { PermanentError, RetryAfterError } from '../../../core/base/errors.ts';
@@ -161,13 +161,14 @@ describe('telemetry that fails', () => {
   const brokenTracer: TracerProvider = { getTracer: () => ({ startSpan: boom }) as unknown as Tracer };
   const brokenMeter = { getMeter: boom };
 
-  it.each<[string, Parameters<typeof watch>[0]]>([
-    ['when a span begins', { processor: processor({ onStart: boom }) }],
-    ['when a span ends', { processor: processor({ onEnd: boom }) }],
-    ['when a span is exported', { processor: new SimpleSpanProcessor(exporter(boom)) }],
-    ['and never answers', { processor: new SimpleSpanProcessor(exporter(() => {})) }],
+  it.each<[string, warnings: number, Parameters<typeof watch>[0]]>([
+    ['when a span begins', 1, { processor: processor({ onStart: boom }) }],
+    ['when a span ends', 1, { processor: processor({ onEnd: boom }) }],
+    ['when a span is exported', 0, { processor: new SimpleSpanProcessor(exporter(boom)) }],
+    ['and never answers', 0, { processor: new SimpleSpanProcessor(exporter(() => {})) }],
     [
       'and never answers a batch',
+      0,
       {
         processor: new BatchSpanProcessor(
           exporter(() => {}),
@@ -175,14 +176,19 @@ describe('telemetry that fails', () => {
         ),
       },
     ],
-    ['in the tracer', { tracerProvider: brokenTracer }],
-    ['in the meter', { meterProvider: brokenMeter }],
-  ])('%s costs no job, no output and no time', async (_, options) => {
-    let ran = 0;
-    const one = job({ handle: () => ++ran });
+    ['in the tracer', 1, { tracerProvider: brokenTracer }],
+    ['in the meter', 1, { meterProvider: brokenMeter }],
+  ])('%s costs no job and no output, and is told once', async (_, warnings, options) => {
+    const said = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    onTestFinished(() => said.mockRestore());
+    const one = job({ handle: (payload) => payload });
     const t = watch(options, { jobs: [one] });
-    expect(await t.once(one)).toMatchObject({ outcome: 'acked', settled: true });
-    expect((await t.client.status('id-1'))?.output).toBe(1);
+    for (const id of ['id-1', 'id-2']) {
+      expect(await t.once(one, id)).toMatchObject({ outcome: 'acked', settled: true });
+      expect((await t.client.status(id))?.output).toBe(id);
+    }
+    const message = 'Telemetry has failed, and the job goes on: boom';
+    expect(said.mock.calls).toEqual(Array(warnings).fill([message, { code: 'LONGSHORE_TELEMETRY' }]));
   });
 });
 
