@@ -42,6 +42,7 @@ export function watch({ sampler, processor, ...options }: WatchOptions = {}, par
   const b = bench({ ...parts, use: [own, ...(parts.use ?? [])] });
   return {
     ...b,
+    own,
     tracer: tracerProvider.getTracer('test'),
     /** In the order in which they ended. */
     spans: (): ReadableSpan[] => exporter.getFinishedSpans(),

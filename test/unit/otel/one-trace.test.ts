@@ -1,11 +1,20 @@
 /** One trace, from a request over HTTP through two jobs to the webhook that a third party receives. */
 
-import { SpanKind } from '@opentelemetry/api';
-import { describe, expect, it } from 'vitest';
+import { SpanKind, trace } from '@opentelemetry/api';
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-base';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { AttemptMiddleware } from '../../../core/app/job.ts';
 import { createHttpHandler } from '../../../core/http/index.ts';
 import { urlJob } from '../../../core/jobs/url.ts';
-import { job } from '../core/kit.ts';
+import { telemetry } from '../../../core/otel/index.ts';
+import { bench, job } from '../core/kit.ts';
 import { httpServer } from '../jobs/kit.ts';
+import { plain } from '../sandbox/jobs.ts';
+import { createBench } from '../sandbox/kit.ts';
 import { activeTraceparent, ancestry, traceparentOf, watch, withContextManager } from './kit.ts';
 
 withContextManager();
@@ -177,5 +186,40 @@ describe('attempts that are linked', () => {
     expect([span.parentSpanContext?.spanId, ...links]).toEqual(
       attempts === 'child' ? [send, send, invocation] : [invocation, send],
     );
+  });
+});
+
+describe('a worker beside the code that enqueues', () => {
+  it('does not run its jobs inside of the span that was active when it woke', async () => {
+    const active: (string | null)[] = [];
+    const look: AttemptMiddleware = (_, next) => {
+      active.push(activeTraceparent());
+      return next();
+    };
+    const { own, tracer } = watch();
+    const t = createBench([plain], {}, [look, own]);
+    onTestFinished(async () => void (await t.worker.stop()));
+    for (let n = 0; n < 2; n++) {
+      await tracer.startActiveSpan('request', async (request) => {
+        await t.run(plain, { n });
+        request.end();
+      });
+    }
+    expect(active).toEqual([null, null]);
+  });
+});
+
+describe('the global provider', () => {
+  it('is used also where it is registered later', async () => {
+    const one = job();
+    const b = bench({ jobs: [one], use: [telemetry()] });
+    const exporter = new InMemorySpanExporter();
+    trace.setGlobalTracerProvider(
+      new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }),
+    );
+    onTestFinished(() => trace.disable());
+    await b.once(one);
+    const names = exporter.getFinishedSpans().map(({ name }) => name);
+    expect(names).toEqual(['send default', 'process default']);
   });
 });
