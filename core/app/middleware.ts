@@ -18,7 +18,7 @@ export interface EnqueueCall {
 
 /**
  * Stands around a call that enqueues. The jobs carry `currentContext()` as it is where `next()` is called: `withContext(other, next)`
- * changes it. Rejects where nothing was enqueued; otherwise one result per job, in order.
+ * changes it. One result per job, in order, also for those that are refused; rejects when the backend cannot be reached.
  */
 export type EnqueueMiddleware = (
   call: EnqueueCall,
