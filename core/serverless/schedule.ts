@@ -1,7 +1,8 @@
-/** A timer of the cloud's, once a minute: enqueues the jobs of the app's schedules, and looks at its alerts. */
+/** A timer of the cloud's, once a minute: enqueues the jobs of the app's schedules, looks at its alerts, and rolls up numbers. */
 
 import { LongshoreError } from '../base/errors.ts';
 import type { LongshoreEvent } from '../base/events.ts';
+import { reportingFailures } from '../base/store-failures.ts';
 import type { Client } from '../enqueue/client.ts';
 import { tick } from '../scheduler/tick.ts';
 
@@ -20,6 +21,7 @@ export function createScheduleHandler(client: Client): () => Promise<ScheduleRes
     try {
       const enqueued = await tick(app, client);
       await app.alerts?.evaluate(client, 'function');
+      await rollUpNow(client);
       const [first] = failures;
       // The others have been enqueued. Thrown, so that the cloud's alarms see it.
       if (first) {
@@ -37,4 +39,13 @@ export function createScheduleHandler(client: Client): () => Promise<ScheduleRes
       unsubscribe();
     }
   };
+}
+
+/** One minute of ten: an hour is rolled up once, so the other calls would find nothing to do. */
+const rollUpMs = 600_000;
+
+async function rollUpNow({ app, stores }: Client): Promise<void> {
+  if (!stores.metrics || app.clock.now() % rollUpMs >= 60_000) return;
+  const { rollUp } = await import('../metrics/roll-up.ts');
+  await reportingFailures(app.events, 'rolling up numbers', [], () => rollUp(app, stores), 'metric');
 }

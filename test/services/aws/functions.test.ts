@@ -16,7 +16,7 @@ import {
 } from '../../../core/index.ts';
 import { type LambdaOptions, lambda } from '../../../functions/aws/index.ts';
 import { memoryStore } from '../../../local/backends/memory/index.ts';
-import { createPoller, failedIds } from '../../../local/simulate/lambda/poller.ts';
+import { createPoller } from '../../../local/simulate/lambda/poller.ts';
 import { type BenchOptions, benchesHere } from './bench.ts';
 import { timeIsOurs } from './endpoint.ts';
 
@@ -285,6 +285,19 @@ describe('schedule', () => {
     expect(await polling).toMatchObject({ taken: 1, done: 1 });
   });
 
+  it.runIf(timeIsOurs)('rolls numbers up, in one minute of ten', async () => {
+    const t = await open();
+    await t.enqueue('a');
+    await t.poller.poll(minute);
+    const hours = () => t.store.metrics!.read({ step: 'hour', from: 0, to: Number.MAX_SAFE_INTEGER });
+    await t.time.advance(123 * minute);
+    await t.schedule();
+    expect(await hours()).toEqual([]);
+    await t.time.advance(7 * minute);
+    await t.schedule();
+    expect((await hours()).map(({ queue, job }) => [queue, job])).toEqual([['mail', 'job']]);
+  });
+
   it.runIf(timeIsOurs)('throws when a schedule has failed, so that Lambda repeats it', async () => {
     const t = await open();
     await t.schedule();
@@ -372,34 +385,5 @@ describe('the log', () => {
       { level: 'debug', event: 'job.started', queue: 'mail', attempt: 1 },
       { level: 'warn', event: 'job.settled', outcome: 'requeued', error: 'HANDLER: not now' },
     ]);
-  });
-});
-
-describe('the poller of these tests', () => {
-  const messages = [{ MessageId: 'a' }, { MessageId: 'b' }];
-  it.each([
-    [null, []],
-    [{}, []],
-    [{ batchItemFailures: null }, []],
-    [{ batchItemFailures: [] }, []],
-    [{ batchItemFailures: [{ itemIdentifier: 'a' }] }, ['a']],
-  ])('reads %o as AWS does', (answer, failed) => {
-    expect(failedIds(answer, messages)).toEqual(new Set(failed));
-  });
-
-  it.each([
-    ['text'],
-    [{ batchItemFailures: 'a' }],
-    [{ batchItemFailures: [{ itemIdentifier: '' }] }],
-    [{ batchItemFailures: [{ itemIdentifier: null }] }],
-    [{ batchItemFailures: [{ itemIdentifier: 'unknown' }] }],
-    [{ batchItemFailures: [{ id: 'a' }] }],
-    [{ batchItemFailures: [null] }],
-  ])('fails the whole batch for %o', (answer) => {
-    expect(failedIds(answer, messages)).toBe('all');
-  });
-
-  it('deletes everything where the mapping does not report failures', () => {
-    expect(failedIds({ batchItemFailures: [{ itemIdentifier: 'a' }] }, messages, false)).toEqual(new Set());
   });
 });
