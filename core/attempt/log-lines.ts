@@ -16,7 +16,8 @@ export const linesOf = (lines: readonly Logged[]): LogLine[] =>
 function textOf({ message, fields }: Logged): string {
   try {
     const text = cut(String(message));
-    return fields === undefined ? text : cut(`${text} ${jsonOf(fields)}`);
+    const json = fields === undefined ? '{}' : jsonOf(fields);
+    return json === '{}' ? text : cut(`${text} ${json}`);
   } catch {
     return '[unreadable]';
   }

@@ -20,6 +20,7 @@ const commonOptions = [
   'idempotencyKey',
   'idempotencyKeepMs',
   'expiresInMs',
+  'keepPayload',
   'use',
 ] as const;
 

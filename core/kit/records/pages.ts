@@ -28,6 +28,7 @@ const stepSize = 200;
 const read = ['tenantId', 'idempotencyKey', 'schedule', 'idPrefix', 'worker', 'error'] as const;
 
 export async function pageIn(index: Index, { after, ...filter }: RecordQuery, max: number): Promise<RowPage> {
+  if (max < 1) return { rows: [], next: null };
   let position = after === undefined ? null : positionFrom(index, after);
   const isNarrow = read.some((name) => filter[name] !== undefined);
   const rows: RecordRow[] = [];

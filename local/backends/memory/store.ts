@@ -48,7 +48,7 @@ function memoryTable(keys: MemoryKeys): RecordTable {
         .filter(({ row, seq }) => row.createdAt < before || (row.createdAt === before && seq < beforeSeq))
         .filter(({ row }) => isShown(row, past) && matches(listedOf(row), filter))
         .sort((a, b) => b.row.createdAt - a.row.createdAt || b.seq - a.seq);
-      const last = found.length > max ? found[max - 1]! : null;
+      const last = found.length > max && max > 0 ? found[max - 1]! : null;
       return {
         rows: found.slice(0, max).map(({ row }) => row),
         next: last && cursorOf(last.row.createdAt, last.seq),

@@ -61,6 +61,7 @@ export function memoryRecords(state: MemoryState, keys: MemoryKeys): RecordStore
   function page({ after, max = 100, ...filter }: RecordFilter & { readonly after?: string }): RecordPage {
     const [before] = after === undefined ? [Infinity] : positionIn(after, 'number');
     const found: Entry[] = [];
+    if (max < 1) return { records: [], next: null };
     for (const entry of [...entries.values()].sort((a, b) => b.seq - a.seq)) {
       if (entry.seq >= before || !matches(recordOf(entry), filter)) continue;
       if (found.length === max) return { records: found.map(recordOf), next: cursorOf(found[max - 1]!.seq) };

@@ -39,7 +39,7 @@ export function sqlitePages(db: Database): (query: Query) => RecordPage {
       for (const { seq, ...row } of rows as Iterable<ListedRow>) {
         const record = recordOf(row);
         if (!matchesAttempts(record, filter)) continue;
-        if (records.length === max) return { records, next: cursorOf(last) };
+        if (records.length === max) return { records, next: max < 1 ? null : cursorOf(last) };
         records.push(record);
         last = seq;
       }

@@ -116,7 +116,7 @@ function sqliteTable(db: Database, keys: SqliteKeys): RecordTable {
     for (const one of found as Iterable<{ at: number; seq: number; row: string }>) {
       const row = rowOf(one.row);
       if (!matchesAttempts(row, filter)) continue;
-      if (rows.length === max) return { rows, next: cursorOf(...last) };
+      if (rows.length === max) return { rows, next: max < 1 ? null : cursorOf(...last) };
       rows.push(row);
       last = [one.at, one.seq];
     }

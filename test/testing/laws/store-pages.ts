@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { OutgoingMessage } from '../../../core/contract/queue.ts';
 import type { JobRecord, RecordFilter } from '../../../core/contract/store.ts';
-import { day, hour, type Kit, reportOf, second } from './kit.ts';
+import { day, hour, type Kit, reportOf, reports, second } from './kit.ts';
 import type { Law } from './law.ts';
 import { allFacts, ranOn } from './store-facts.ts';
 
@@ -61,6 +61,13 @@ export function pageLaws(law: Law): void {
       (await t.stores.records.list({ max: 3 })).map(({ id }) => id),
       ids.slice(0, 3),
     );
+  });
+
+  law('a list of nothing has no further page', async (t) => {
+    assert.deepEqual(await pagesOf(t, {}), [[]]);
+    await t.put();
+    assert.deepEqual(await pagesOf(t, { max: 0 }), [[]]);
+    assert.deepEqual(await pagesOf(t, { queue: reports, tenantId: 'nobody' }), [[]]);
   });
 
   law('what comes, ends or moves between two pages shifts none of the others', async (t) => {

@@ -65,7 +65,7 @@ for (const ownRecords of [true, false]) {
         retry: () => 0,
         handle: (_, { log, attempt }) => {
           if (attempt > 1) return;
-          log('before');
+          log('before', {});
           throw new Error('no');
         },
       });
