@@ -6,9 +6,17 @@ import { pastOf, statuses } from '../../../core/kit/records/partitions.ts';
 import type { Past, RecordQuery, RowPage } from '../../../core/kit/records/store.ts';
 import type { Table } from './api.ts';
 import { backwards, jobPartitions, momentText } from './layout.ts';
-import type { Found } from './sdk.ts';
+import type { Found, Range } from './sdk.ts';
 
+/** The moment, which counts backwards, and the id. */
 const isPosition = (text: string): boolean => /^\d{16}:[\w.@:~-]+$/.test(text);
+const momentOf = (position: string): string => position.slice(0, position.indexOf(':'));
+/** By moment, the newest first; of the same moment by id, the last one first. */
+const newestFirst = (a: string, b: string): number =>
+  momentOf(a) === momentOf(b) ? (a < b ? 1 : -1) : a < b ? -1 : 1;
+
+/** The most that are read of one partition that were created in one millisecond. */
+const mostAtOnce = 10_000;
 
 export const pageOf = (
   table: Table,
@@ -27,28 +35,44 @@ function entriesOf(table: Table, query: RecordQuery, past: Past): Index['next'] 
   );
   const first = createdBefore === undefined ? '' : backwards(Math.ceil(createdBefore) - 1);
   const last = createdFrom === undefined ? '' : `:${backwards(Math.ceil(createdFrom))}`;
+
   return async (after, count) => {
-    // `!` comes before all that an id may have, and `;` after `:`.
-    const next = after !== null && after > first ? `${after}!` : first;
     const found: Found[] = [];
     await table.call('listing', (api) =>
       forEach(ranges, async ({ partition, status: each }) => {
         const shown = pastOf(each, past);
         const above = shown === null ? {} : { above: ['finished', momentText(shown)] as const };
-        const range = {
-          partition,
-          from: `${each}:${next}`,
-          to: `${each}${last};`,
-          equal,
-          ...above,
-          max: count,
+        const some = async (from: string, to: string, max: number) => {
+          const range: Range = {
+            partition,
+            from: `${each}:${from}`,
+            to: `${each}${to}`,
+            equal,
+            ...above,
+            max,
+          };
+          const rows = await api.range(range);
+          found.push(...rows);
+          return rows;
         };
-        found.push(...(await api.range(range)));
+        // Rows go by id the other way round. So a moment that a page has to end in is read whole: `;` follows `:`, and `!` comes before
+        // all that an id may have.
+        const moment = after === null ? '' : momentOf(after);
+        if (after !== null) await some(`${moment}:`, `:${after}`, mostAtOnce);
+        const rows = await some(
+          after !== null && `${moment};` > first ? `${moment};` : first,
+          `${last};`,
+          count,
+        );
+        const end = rows.length < count ? undefined : positionOf(rows.at(-1)!);
+        if (end !== undefined) await some(`${end}!`, `:${momentOf(end)};`, mostAtOnce);
       }),
     );
     return found
-      .map(({ id, rowKey }) => ({ id: id!, position: rowKey.slice(rowKey.indexOf(':') + 1) }))
-      .sort((a, b) => (a.position < b.position ? -1 : 1))
+      .map((row) => ({ id: row.id!, position: positionOf(row) }))
+      .sort((a, b) => newestFirst(a.position, b.position))
       .slice(0, count);
   };
 }
+
+const positionOf = ({ rowKey }: Found): string => rowKey.slice(rowKey.indexOf(':') + 1);

@@ -63,6 +63,17 @@ export function pageLaws(law: Law): void {
     );
   });
 
+  law('pages may end between jobs that came at once', async (t) => {
+    await t.put();
+    await t.advance(second);
+    await t.backend.enqueue(Array.from({ length: 30 }, () => t.message()));
+    await t.advance(second);
+    await t.put();
+    const ids = (await t.stores.records.list({})).map(({ id }) => id);
+    assert.equal(ids.length, 32);
+    for (const max of [1, 4, 31]) assert.deepEqual(await all(t, { max }), ids, `max ${max}`);
+  });
+
   law('a list of nothing has no further page', async (t) => {
     assert.deepEqual(await pagesOf(t, {}), [[]]);
     await t.put();
