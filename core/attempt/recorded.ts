@@ -4,7 +4,7 @@ import { LongshoreError } from '../base/errors.ts';
 import { errorText } from '../base/failure.ts';
 import { reportingFailures } from '../base/store-failures.ts';
 import type { RecordedJob, RecordWriter } from '../contract/store.ts';
-import { factsOf } from '../envelope/facts.ts';
+import { messageFactsOf } from '../envelope/facts.ts';
 import { answered } from './answered.ts';
 import type { Attempt, End, Step } from './attempt.ts';
 import { rejected } from './verdict.ts';
@@ -81,7 +81,7 @@ async function record(it: Attempt, { verdict, report }: End): Promise<void> {
 /** Also of a job that is not known here. */
 function jobOf({ envelope, job: known, run }: Pick<Attempt, 'envelope' | 'job' | 'run'>): RecordedJob {
   const { identifier: id, queue, job, context, priority, issuedAt: createdAt, schedule } = envelope!;
-  const facts = factsOf(envelope!);
+  const facts = messageFactsOf(envelope!);
   return {
     id,
     queue,

@@ -12,7 +12,7 @@ import { toError } from '../base/failure.ts';
 import { assertJson, isStorable } from '../base/json.ts';
 import type { BackendLimits, MessageHints, OutgoingMessage } from '../contract/queue.ts';
 import { contextMembers, type Envelope, type JobContext } from '../envelope/envelope.ts';
-import { factsOf } from '../envelope/facts.ts';
+import { messageFactsOf } from '../envelope/facts.ts';
 import { writeEnvelope } from '../envelope/write-envelope.ts';
 import type { Client } from './client.ts';
 import { offload, type Upload } from './offload.ts';
@@ -102,7 +102,7 @@ function compose(
     );
   }
   const { group = null } = options;
-  const facts = factsOf(envelope);
+  const facts = messageFactsOf(envelope);
   return {
     id,
     queue,

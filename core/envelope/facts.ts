@@ -7,7 +7,7 @@ import { scheduleOf } from './schedule-of.ts';
 const noContext = {};
 
 /** `undefined` = nothing: most jobs have none of it. */
-export function factsOf(
+export function messageFactsOf(
   envelope: Pick<Envelope, 'name' | 'idempotencyKey' | 'context'>,
 ): MessageFacts | undefined {
   const { name, idempotencyKey, context } = envelope;

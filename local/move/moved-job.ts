@@ -5,7 +5,7 @@ import type { DeadLetter } from '../../core/contract/admin.ts';
 import type { JobLease, OutgoingMessage } from '../../core/contract/queue.ts';
 import type { JobRecord } from '../../core/contract/store.ts';
 import type { Envelope } from '../../core/envelope/envelope.ts';
-import { factsOf } from '../../core/envelope/facts.ts';
+import { messageFactsOf } from '../../core/envelope/facts.ts';
 import type { MovedJob } from './contract.ts';
 
 /** `null` = the text is no envelope. */
@@ -81,7 +81,7 @@ export function jobOfDeadLetter(dead: DeadLetter, record: JobRecord | null): Mov
 function factsIn({ name, idempotencyKey, context }: Partial<Envelope>): Pick<OutgoingMessage, 'facts'> {
   const { requestId, traceparent } = context ?? {};
   const [request, trace] = [textOr(requestId, undefined), textOr(traceparent, undefined)];
-  const facts = factsOf({
+  const facts = messageFactsOf({
     name: textOr(name, null),
     idempotencyKey: textOr(idempotencyKey, null),
     context: { ...(request && { requestId: request }), ...(trace && { traceparent: trace }) },
