@@ -158,6 +158,7 @@ export function createPages(state: RedisState): (query: RecordQuery) => Promise<
   return async function page({ after, ...filter }): Promise<RecordPage> {
     const { max = 100 } = filter;
     const records: JobRecord[] = [];
+    if (max < 1) return { records, next: null };
     let progress = after === undefined ? { bound: start, positions: {} } : progressIn(after);
     for (let read = 0, round = 1; ; round++) {
       const stretches = await stretchesOf(filter, progress);
