@@ -18,6 +18,8 @@ local function completeKeys(from, flags)
   end
 end
 
+local plus = string.byte('+')
+
 -- Keeps the history of completed jobs.
 local function remember(ids, reports)
   local texts, known = redis.call('HMGET', jobs, unpack(ids)), {}
@@ -27,7 +29,7 @@ local function remember(ids, reports)
   for i, id in ipairs(ids) do
     if texts[i] then
       local text, report, rest = nil, reports[i], texts[i]
-      if sub(report, 1, 1) == '+' then report = sub(report, 2) else rest = headOf(rest) end
+      if string.byte(report) == plus then report = sub(report, 2) else rest = headOf(rest) end
       if known[i] then
         local state = stateOf(known[i])
         state.attempt = state.attempt + 1
