@@ -1,14 +1,19 @@
 /** What the conditions ask, each thing once per evaluation and with an end. */
 
 import type { AlertFacts, AlertHost } from '../app/alerts.ts';
+import type { Schedule } from '../app/schedule.ts';
 import { config, LongshoreError } from '../base/errors.ts';
 import { within } from '../base/within.ts';
+import type { KeyStore } from '../contract/store.ts';
 import { onDemand } from '../kit/lazy.ts';
 import { healthyWithinMs } from '../kit/worker-state.ts';
 import { readCursor } from '../scheduler/cursor.ts';
 import { attemptsIn } from './attempts.ts';
 
-export const askMs = 5_000;
+export const askMs = 10_000;
+
+/** Until when the schedules of a store were served, by name, as far as this process has read. */
+const served = new WeakMap<KeyStore, Map<string, number>>();
 
 export function factsOf(client: AlertHost, where: 'worker' | 'function', now: number): AlertFacts {
   const { app, backend, stores } = client;
@@ -20,7 +25,7 @@ export function factsOf(client: AlertHost, where: 'worker' | 'function', now: nu
     now,
     queues,
     backend: backend.name,
-    stats: inTime('its numbers', async () => {
+    stats: inTime('what is in its queues', async () => {
       const { admin, name } = backend;
       if (!admin) throw config(`Backend "${name}" does not tell what is in its queues.`);
       await admin.know?.(queues);
@@ -35,19 +40,35 @@ export function factsOf(client: AlertHost, where: 'worker' | 'function', now: nu
       const beats = await stores.workers.list(now - healthyWithinMs);
       return where === 'function' && beats.length === 0 ? null : beats;
     }),
-    schedules: inTime('the state of its schedules', async () => {
-      const all = [];
-      for (const schedule of schedules) {
-        const cursor = await readCursor(client, schedule.name);
-        const next = typeof cursor === 'string' ? null : await schedule.nextAfter(cursor.at);
-        const lateMs = cursor === 'never' ? null : next === null ? 0 : Math.max(0, now - next);
-        all.push({ schedule: schedule.name, lateMs });
-      }
-      return all;
-    }),
+    schedules: inTime('the state of its schedules', () =>
+      Promise.all(
+        schedules.map(async (schedule) => ({
+          schedule: schedule.name,
+          lateMs: await latenessOf(client, schedule, now),
+        })),
+      ),
+    ),
   };
 }
 
+/** Reads the cursor only when a moment has passed since it was read last: reading it costs two writes. */
+async function latenessOf(client: AlertHost, schedule: Schedule, now: number): Promise<number | null> {
+  const { keys } = client.stores;
+  const until = served.get(keys) ?? new Map<string, number>();
+  served.set(keys, until);
+  const known = until.get(schedule.name);
+  if (known !== undefined && (await lateAt(schedule, known, now)) === 0) return 0;
+  const cursor = await readCursor(client, schedule.name);
+  if (typeof cursor === 'string') return cursor === 'never' ? null : 0;
+  until.set(schedule.name, cursor.at);
+  return lateAt(schedule, cursor.at, now);
+}
+
+async function lateAt(schedule: Schedule, after: number, now: number): Promise<number> {
+  const next = await schedule.nextAfter(after);
+  return next === null ? 0 : Math.max(0, now - next);
+}
+
 function tooLate(what: string): never {
-  throw new LongshoreError('TIMEOUT', `Expected the store to tell ${what} within ${askMs} ms.`);
+  throw new LongshoreError('TIMEOUT', `Expected the backend to tell ${what} within ${askMs} ms.`);
 }

@@ -254,7 +254,7 @@ export interface CustomRule extends RuleOptions {
   readonly name: string;
   /** For people, in `longshore alerts` and in what is sent. @default the name */
   readonly summary?: string;
-  /** Asked once a minute, on one host. One that throws or takes longer than 5 s is an event, and changes nothing. */
+  /** Asked once a minute, on one host. One that throws or takes longer than 10 s is an event, and changes nothing. */
   readonly when: (facts: AlertFacts) => boolean | Promise<boolean>;
 }
 

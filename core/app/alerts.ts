@@ -36,7 +36,7 @@ export interface ScheduleLateness {
   readonly lateMs: number | null;
 }
 
-/** What a condition can ask. Each answer is fetched once per evaluation. All reject after 5 s. */
+/** What a condition can ask. Each answer is fetched once per evaluation. All reject after 10 s. */
 export interface AlertFacts {
   /** Epoch ms, by the queue's own time where it has one. */
   readonly now: number;

@@ -3,7 +3,7 @@
 import type { SQSHandler } from 'aws-lambda';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { alert, defineAlerts, type PingKind, sendTo } from '../../../core/alerts/index.ts';
+import { alert, defineAlerts, sendTo } from '../../../core/alerts/index.ts';
 import {
   connect,
   createApp,
@@ -30,8 +30,7 @@ async function open(options: Partial<LambdaOptions> = {}, queue: BenchOptions = 
   const ran: string[] = [];
   const events: LongshoreEvent[] = [];
   const behaviour = new Map<string, (ctx: HandlerContext) => unknown>();
-  const pings: PingKind[] = [];
-  const alerted: string[] = [];
+  const told: string[] = [];
   const job = defineJob({
     name: 'job',
     queue: 'mail',
@@ -43,19 +42,14 @@ async function open(options: Partial<LambdaOptions> = {}, queue: BenchOptions = 
       return behaviour.get(name)?.(ctx);
     },
   });
+  const ping = (kind: string) => void told.push(kind);
   const app = createApp({
     jobs: [job],
     schedules: [
-      defineSchedule({
-        name: 'hourly',
-        cron: '0 * * * *',
-        job,
-        payload: { name: 'hourly' },
-        ping: (kind) => void pings.push(kind),
-      }),
+      defineSchedule({ name: 'hourly', cron: '0 * * * *', job, payload: { name: 'hourly' }, ping }),
     ],
     alerts: defineAlerts({
-      to: sendTo((notices) => void alerted.push(...notices.map(({ alert, state }) => `${state} ${alert}`))),
+      to: sendTo((notices) => void told.push(...notices.map(({ alert, state }) => `${state} ${alert}`))),
       rules: [alert.backlog({ above: 0, forMs: 0 }), alert.withoutWorker({ forMs: 0 })],
     }),
     signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]),
@@ -81,8 +75,7 @@ async function open(options: Partial<LambdaOptions> = {}, queue: BenchOptions = 
     ran,
     events,
     behaviour,
-    pings,
-    alerted,
+    told,
     poller,
     http,
     enqueue,
@@ -264,12 +257,10 @@ describe('schedule', () => {
     await t.schedule();
     await t.time.advance(60 * minute);
     await t.schedule();
-    expect(t.alerted).toEqual(['firing QueueBacklogHigh']);
     await t.poller.poll(minute);
-    expect(t.pings).toEqual(['start', 'success']);
     await t.time.advance(minute);
     await t.schedule();
-    expect(t.alerted).toEqual(['firing QueueBacklogHigh', 'resolved QueueBacklogHigh']);
+    expect(t.told).toEqual(['firing QueueBacklogHigh', 'start', 'success', 'resolved QueueBacklogHigh']);
   });
 
   it.runIf(timeIsOurs)('answers for the jobs of a schedule whose monitor hangs', async () => {

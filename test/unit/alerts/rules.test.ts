@@ -192,7 +192,7 @@ describe('backendDown', () => {
     };
     const looking = look({ alerts: w.alerts, client: instead(w.client, { backend: { admin } }) });
     await reached;
-    w.clock.advance(5_000);
+    w.clock.advance(10_000);
     await looking;
     expect(w.sent.map(({ text }) => text)).toEqual(['memory does not answer: TIMEOUT']);
   });
@@ -270,6 +270,28 @@ describe('scheduleMissed', () => {
       'schedule "hourly" was never ticked, and nothing ticks it',
       'schedule "daily" was never ticked, and nothing ticks it',
     ]);
+  });
+
+  it('reads the cursor of a schedule only when a moment has passed since', async () => {
+    const w = watched({ rules }, { schedules: [schedules[0]!] });
+    await tick(w.app, w.client);
+    let reads = 0;
+    const { keys } = w.client.stores;
+    const counting = {
+      ...keys,
+      claim(...call: Parameters<typeof keys.claim>) {
+        if (call[0] === 'schedule:hourly') reads++;
+        return keys.claim(...call);
+      },
+    };
+    const client = instead(w.client, { stores: { keys: counting } });
+    for (let i = 0; i < 180; i++) {
+      w.clock.advance(minuteMs);
+      if (i % 60 === 59) await tick(w.app, w.client);
+      await look({ alerts: w.alerts, client });
+    }
+    expect(reads).toBe(3);
+    expect(w.told()).toEqual([]);
   });
 
   it('keeps no tick from its moment, on however many hosts somebody looks', async () => {
