@@ -239,6 +239,18 @@ function actions.known()
   return table.concat(flags)
 end
 
+-- [9] how many pieces; these pieces; then ids. Answers with the ids of living jobs that have each piece in front of their body.
+function actions.having()
+  local firstId, found = 10 + ARGV[9], {}
+  for i = firstId, #ARGV do
+    local text = redis.call('HGET', jobs, ARGV[i])
+    local has = text and headOf(text)
+    for n = 10, firstId - 1 do has = has and string.find(has, ARGV[n], 1, true) and has end
+    if has then found[#found + 1] = ARGV[i] end
+  end
+  return found
+end
+
 -- The first lines of a text.
 local function cut(text, count)
   local at = 0

@@ -44,8 +44,9 @@ const fewestMembers = 200;
 const mostRead = 1_000;
 const fewestRead = 50;
 const readAtOnce = 200;
+const searchedAtOnce = 500;
 /** So often a page goes on with further stretches. */
-const mostRounds = 3;
+const mostRounds = 2;
 
 /** Comes before every job. */
 const start = '~';
@@ -89,7 +90,7 @@ export function createPages(state: RedisState): (query: RecordQuery) => Promise<
   async function stretchOf(
     queue: string,
     set: SetName,
-    { most, idPrefix = '', progress }: { most: number; idPrefix: string | undefined; progress: Progress },
+    { most, filter, progress }: { most: number; filter: RecordFilter; progress: Progress },
   ): Promise<Stretch> {
     const name = `${set}:${queue}`;
     const position = progress.positions[name];
@@ -103,7 +104,9 @@ export function createPages(state: RedisState): (query: RecordQuery) => Promise<
       ? members.map((member, i) => ({ queue, id: ids[i]!, key: arrivalOf(member) + ids[i]!, job: null }))
       : await candidatesOf(queue, ids);
     const bound = position?.[2] ?? progress.bound;
-    const candidates = all.filter(({ key, id }) => key < bound && id.startsWith(idPrefix));
+    const { idPrefix = '' } = filter;
+    const here = all.filter(({ key, id }) => key < bound && id.startsWith(idPrefix));
+    const candidates = waiting.includes(set) ? await having(queue, piecesOf(filter), here) : here;
     const next = members.length < most ? null : ([pairs.at(-1)!, members.at(-1)!, start] as const);
     return { name, candidates, next };
   }
@@ -114,6 +117,20 @@ export function createPages(state: RedisState): (query: RecordQuery) => Promise<
     if (Number(await state.link.send('listing', ['HLEN', key])) > mostRead) return null;
     const all = await candidatesOf(queue, (await state.link.send('listing', ['HKEYS', key])) as string[]);
     return { name: `states:${queue}`, candidates: all.filter((one) => one.key < bound), next: null };
+  }
+
+  /** Those that may match: far fewer have to be read. */
+  async function having(
+    queue: string,
+    pieces: readonly string[],
+    all: readonly Candidate[],
+  ): Promise<readonly Candidate[]> {
+    if (pieces.length === 0) return all;
+    const asking = [...slices(all, searchedAtOnce)].map((some) =>
+      state.manage('listing', queue, 'having', [`${pieces.length}`, ...pieces, ...some.map(({ id }) => id)]),
+    );
+    const ids = new Set((await Promise.all(asking)).flat());
+    return all.filter(({ id }) => ids.has(id));
   }
 
   async function candidatesOf(queue: string, ids: readonly string[]): Promise<Candidate[]> {
@@ -147,10 +164,7 @@ export function createPages(state: RedisState): (query: RecordQuery) => Promise<
     const ofQueue = async (queue: string): Promise<Stretch[]> => {
       const few = filter.status === 'retrying' ? await fewWithState(queue, progress) : null;
       if (few) return [few];
-      const { idPrefix } = filter;
-      return Promise.all(
-        names.map((name) => stretchOf(queue, name, { most: most(name), idPrefix, progress })),
-      );
+      return Promise.all(names.map((name) => stretchOf(queue, name, { most: most(name), filter, progress })));
     };
     return (await Promise.all(queues.map(ofQueue))).flat();
   }
@@ -194,6 +208,14 @@ function together(stretches: readonly Stretch[]): { candidates: Candidate[]; use
   );
   const candidates = [...byId.values()].filter(({ key }) => key >= end).sort(newestFirst);
   return { candidates, used: open.filter((_, i) => ends[i] === end) };
+}
+
+/** What the text of a job has in it if it matches. */
+function piecesOf({ job, tenantId, idempotencyKey, schedule }: RecordFilter): string[] {
+  const pieces = [job, tenantId].flatMap((text) => (text === undefined ? [] : JSON.stringify(text)));
+  for (const [name, text] of Object.entries({ idempotencyKey, schedule }))
+    if (text !== undefined) pieces.push(`"${name}":${JSON.stringify(text)}`);
+  return pieces;
 }
 
 const earlier = (a: string, b: string): string => (a < b ? a : b);

@@ -1,13 +1,14 @@
 /** Lists of more jobs than one call may read. */
 
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { OutgoingMessage } from '../../../core/contract/queue.ts';
 import type { JobRecord, RecordFilter } from '../../../core/contract/store.ts';
 import { message } from '../sqlite/messages.ts';
 import { callsOf, open, server, take } from './kit.ts';
 
 const backlog = 12_000;
-/** What a call may read: jobs for a page, and what a script reads with each. */
-const mostReads = 3 * 1_400;
+/** What a call may read: jobs that may match, and jobs for a page with what a script reads of each. */
+const mostReads = 10_400 + 2 * 1_400;
 
 describe('a list of a long backlog', () => {
   let prefix: string;
@@ -18,9 +19,16 @@ describe('a list of a long backlog', () => {
     const { backend, prefix: own } = open();
     prefix = own;
     const priorities = [0, 5, 5, 9];
-    const jobs = Array.from({ length: backlog }, (_, n) =>
-      message({ id: `id-${n}`, queue: n % 4 === 3 ? 'other' : 'default', priority: priorities[n % 4]! }),
-    );
+    const rare: Record<number, Partial<OutgoingMessage>> = {
+      100: { job: 'rare', facts: { schedule: 'nightly' } },
+      // Only what stands in front of the body counts.
+      101: { body: JSON.stringify({ job: 'rare', tenantId: 'acme', schedule: 'nightly' }) },
+      9000: { job: 'rare', tenantId: 'acme' },
+    };
+    const jobs = Array.from({ length: backlog }, (_, n) => {
+      const queue = n % 4 === 3 ? 'other' : 'default';
+      return message({ id: `id-${n}`, queue, priority: priorities[n % 4]!, ...rare[n] });
+    });
     await backend.enqueue(jobs);
     ids.push(...jobs.map(({ id }) => id));
   });
@@ -51,6 +59,9 @@ describe('a list of a long backlog', () => {
   it('goes on where few jobs match, until all have been looked at', async () => {
     expect(await walk({ idPrefix: 'id-11' })).toHaveLength(1 + 10 + 100 + 1_000);
     expect(await walk({ job: 'nothing' })).toEqual([]);
+    expect(await walk({ job: 'rare' })).toEqual(['id-9000', 'id-100']);
+    expect(await walk({ tenantId: 'acme' })).toEqual(['id-9000']);
+    expect(await walk({ schedule: 'nightly' })).toEqual(['id-100']);
   });
 
   it('has each job that stays once, whatever comes and ends meanwhile', async () => {
