@@ -21,11 +21,13 @@ export function postgresWorkers(state: Pick<PostgresState, 'db' | 'clock' | 'at'
     },
     async list(seenSince) {
       const sql = `SELECT beat, seen_at - ${now} FROM ${s}.workers WHERE seen_at >= ${now} + $2`;
-      const rows = await db.query('listing workers', sql, [at(), Math.floor(seenSince - clock.now())]);
+      const calledAt = clock.now();
+      const values = [at() === null ? null : calledAt, Math.floor(seenSince - calledAt)];
+      const rows = await db.query('listing workers', sql, values);
       // In the time of this host: whoever reads compares it with its own clock.
       const beats = rows.map(([beat, agoMs]) => ({
         ...(JSON.parse(beat as string) as WorkerBeat),
-        seenAt: clock.now() + Number(agoMs),
+        seenAt: calledAt + Number(agoMs),
       }));
       return beats.sort((a, b) => a.startedAt - b.startedAt);
     },
