@@ -1,6 +1,7 @@
 /** `longshore/alerts`: what tells people that jobs wait, fail or do not run. Apart from `longshore`, so that others do not load it. */
 
 export type {
+  AlertCall,
   AlertFacts,
   AlertNotice,
   AlertReading,
@@ -9,6 +10,7 @@ export type {
   AlertTarget,
 } from '../app/alerts.ts';
 export type { Ping, PingKind } from '../app/schedule.ts';
+export type { AlertSeverity } from '../base/events.ts';
 export {
   type ScheduleHistory,
   type ScheduleRun,
