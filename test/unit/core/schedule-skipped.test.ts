@@ -173,6 +173,18 @@ describe('a cursor', () => {
     expect(await b.tick()).toHaveLength(2);
   });
 
+  it('that is being read makes a tick wait for the reader, and no moment late', async () => {
+    const b = await seen();
+    b.clock.advance(minuteMs);
+    const { keys } = b.client.stores;
+    const held = await keys.claim('schedule:report', 'a reader', b.clock.now() + 2_000);
+    const ticking = b.tick();
+    await new Promise(setImmediate);
+    const { value } = held as { value: string };
+    await keys.release('schedule:report', 'a reader', { value, keepUntil: b.clock.now() + 1e9 });
+    expect(await ticking).toHaveLength(1);
+  });
+
   it('is there to read while others tick, and reading moves nothing', async () => {
     const b = await seen({ missed: 'all' });
     for (let i = 0; i < 20; i++) {
