@@ -25,7 +25,7 @@ const rows: readonly Row[] = [
   ['jobs lst', 2, 'USAGE', /`longshore jobs lst`\. Did you mean "list"\?/],
   ['dead', 2, 'USAGE', /It has: list, show, retry, discard/],
   ['dead purge', 2, 'USAGE', /no command `longshore dead purge`/],
-  ['schedule', 2, 'USAGE', /It has: list, run/],
+  ['schedule', 2, 'USAGE', /It has: list, show, run/],
   ['keys', 2, 'USAGE', /It has: new, list/],
   ['keys show', 2, 'USAGE', /no command `longshore keys show`/],
   // flags nobody knows

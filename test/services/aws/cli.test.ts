@@ -137,6 +137,7 @@ describe('longshore on SQS', { timeout: 120_000 }, () => {
     await redrive(JSON.stringify({ deadLetterTargetArn, maxReceiveCount: 2 }));
     const { code, data } = await line('health --min-workers 0');
     await redrive('');
+    await line('tick'); // a schedule that nobody checks is unhealthy too
     expect(code).toBe(1);
     expect(data.checks).toContainEqual({
       name: 'settings',
