@@ -144,6 +144,7 @@ describe('longshore on SQS', { timeout: 120_000 }, () => {
       ok: false,
       detail: expect.stringMatching(/^CONFIG: Expected maxReceiveCount of queue "mail" .* or more, got 2/),
     });
+    await line('tick'); // a schedule that nobody checks is unhealthy, too
     const mended = await line('health --min-workers 0');
     expect(mended.code).toBe(0);
     expect(mended.data.checks).toContainEqual({
