@@ -18,7 +18,8 @@ export interface BatchPorts {
   /** Jobs must have ended by then (epoch ms). */
   readonly endAt: number;
   readonly running: Set<Run>;
-  readonly numbers: Collector | null;
+  /** `null` where no numbers are kept. */
+  numbers(): Collector | null;
   failed(during: string, error: unknown): void;
 }
 
@@ -59,9 +60,9 @@ export function createBatch({ client, backend, startedAt, endAt, running, number
       };
       running.add(run);
       try {
-        const bytes = numbers?.sample() ?? null;
+        const bytes = numbers()?.sample() ?? null;
         const result = await attempt(app, { client, by, settler }, run);
-        numbers?.count(lease.queue, result, bytes);
+        numbers()?.count(lease.queue, result, bytes);
         const { settled, outcome } = result;
         return settled && (outcome !== 'requeued' || replaced);
       } catch (error) {

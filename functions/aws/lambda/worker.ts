@@ -9,7 +9,7 @@ import { backendError } from '../../../core/base/failure.ts';
 import { within } from '../../../core/base/within.ts';
 import type { Client } from '../../../core/enqueue/client.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
-import { collectorOf } from '../../../core/metrics/collector.ts';
+import type { Collector } from '../../../core/metrics/collector.ts';
 import { startMaintenance } from '../../../core/serverless/invocation.ts';
 import { addressOfArn } from '../sqs/arns.ts';
 import type { SqsBackend } from '../sqs/index.ts';
@@ -27,7 +27,15 @@ const answerPart = 1 / 4;
 export function createWorker(client: Client, backend: SqsBackend, options: WorkerOptions): Worker {
   const { concurrency = 10, marginMs = 2_000, visibilityMs } = options;
   const { clock, events } = client.app;
-  const numbers = collectorOf(client, { source: client.app.newId(), rssBytes: process.memoryUsage.rss });
+  let numbers: Collector | null = null;
+  let loading: Promise<void> | null = null;
+
+  /** Beside the SDK, which takes longer: it is needed when a job has ended. */
+  async function loadNumbers(): Promise<void> {
+    if (!client.stores.metrics) return;
+    const { collectorOf } = await import('../../../core/metrics/collector.ts');
+    numbers = collectorOf(client, { source: client.app.newId(), rssBytes: process.memoryUsage.rss });
+  }
 
   function failed(during: string, error: unknown): void {
     events.emit({
@@ -50,7 +58,7 @@ export function createWorker(client: Client, backend: SqsBackend, options: Worke
     const answerAt = deadlineAt - marginMs * answerPart;
     const expiresAt = visibilityMs === undefined ? deadlineAt : startedAt + visibilityMs;
     const running = new Set<Run>();
-    const batch = createBatch({ client, backend, startedAt, endAt, running, numbers, failed });
+    const batch = createBatch({ client, backend, startedAt, endAt, running, numbers: () => numbers, failed });
     const maintenance = startMaintenance({
       client,
       settler: backend,
@@ -74,6 +82,7 @@ export function createWorker(client: Client, backend: SqsBackend, options: Worke
     }
 
     async function work(): Promise<void> {
+      if (received.size > 0) loading ??= loadNumbers();
       const groups: Item[][] = [];
       for (const [address, deliveries] of received) {
         const accepted = await backend.accept(address, deliveries, expiresAt);
@@ -81,6 +90,7 @@ export function createWorker(client: Client, backend: SqsBackend, options: Worke
         for (const { error } of accepted.failed) failed('receiving', error);
         groups.push(...groupsOf(accepted.leases, address.fifo));
       }
+      await loading;
       await forEach(
         groups.entries(),
         async ([i, group]) => {
