@@ -7,6 +7,7 @@ import { usage } from '../errors.ts';
 import { canAsk, confirm, yesFlag } from '../output/ask.ts';
 import { withProgress } from '../output/progress.ts';
 import { count } from '../output/ui.ts';
+import { firstOf } from './select-jobs.ts';
 
 const reap = defineCommand({
   path: 'reap',
@@ -118,8 +119,8 @@ async function countEnded(
     if (keepMs === keepAllMs) return 0;
     let sum = 0;
     for (const status of statuses) {
-      const found = await records.list({ status, max: mostCounted });
-      if (found.length === mostCounted) exact = false;
+      const { found, next } = await firstOf(records, { status }, mostCounted);
+      if (next !== null || found.length === mostCounted) exact = false;
       sum += found.filter(({ finishedAt }) => finishedAt !== null && finishedAt + keepMs <= now).length;
     }
     return sum;

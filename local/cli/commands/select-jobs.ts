@@ -52,7 +52,7 @@ export async function firstOf(
   records: RecordStore,
   filter: RecordFilter,
   max: number,
-  after: string | undefined,
+  after?: string,
 ): Promise<{ readonly found: JobRecord[]; readonly next: string | null }> {
   const found: JobRecord[] = [];
   for (let from = after; ; ) {
