@@ -101,7 +101,7 @@ export function createApp(options: AppOptions): App {
   return {
     jobs,
     schedules,
-    pinged: new Map(schedules.flatMap((one) => (one.ping ? [[one.name, one] as const] : []))),
+    pinged: new Map(schedules.filter((one) => one.ping).map((one) => [one.name, one])),
     alerts,
     queues: [...new Set(options.jobs.map((job) => job.queue))],
     accepts: acceptLists(options.accepts ?? {}),

@@ -6,9 +6,8 @@ import type { Step } from './attempt.ts';
 const load = () => import('./ping.ts');
 
 export const pinged = {
-  // The job of another schedule, and one that only looks like it, is found out there.
-  for: ({ app, envelope }) =>
-    app.pinged.size > 0 && envelope?.idempotencyKey?.startsWith('schedule:') === true,
+  // A job that only has the name of the schedule is found out there.
+  for: ({ app, envelope }) => app.pinged.has(envelope?.name ?? ''),
 
   async run(it, next) {
     (await load()).pingStart(it);

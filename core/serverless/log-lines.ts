@@ -17,12 +17,12 @@ export function logLines(write: (line: string, level: LogLevel) => void): EventL
   };
 }
 
-const warning = /\.(warning|skipped|late|unavailable|development)$/;
+const warning = /\.(warning|firing|skipped|late|unavailable|development)$/;
 
 function levelOf(event: LongshoreEvent): LogLevel {
   if (event.type === 'job.started') return 'debug';
   if (event.type.endsWith('.failed')) return 'error';
-  if (event.type === 'alert.firing') return event.severity === 'critical' ? 'error' : 'warn';
+  if (event.type === 'alert.firing' && event.severity === 'critical') return 'error';
   if (warning.test(event.type)) return 'warn';
   if (event.type !== 'job.settled') return 'info';
   if (!event.settled || event.outcome === 'requeued') return 'warn';
