@@ -255,31 +255,31 @@ describe('purge', () => {
     expect((await json(cwd, ['purge', '--dead-older-than', '0', '--yes'])).data).toMatchObject({
       removed: 1,
     });
-  });
 
-  it('counts with --dry-run also what ended before a long backlog', async () => {
-    const cwd = project();
-    for (const name of ['Ada', 'Bob']) await enqueue(cwd, 'greet', { name });
-    await drain(cwd);
-    const backend = sqlite(join(cwd, 'jobs.db'));
-    const waiting = {
-      queue: 'default',
-      job: 'greet',
-      body: '{}',
-      priority: 5,
-      notBefore: null,
-      group: null,
-    };
-    const messages = Array.from({ length: 10_001 }, (_, n) => ({
-      ...waiting,
-      id: `w-${n}`,
-      tenantId: null,
-    }));
-    await backend.enqueue(messages);
-    await backend.close();
-    expect((await json(cwd, ['purge', '--older-than', '0', '--dry-run'])).data).toMatchObject({
-      completed: 2,
-      exact: true,
+    it('counts with --dry-run also what ended before a long backlog', async () => {
+      const cwd = project();
+      for (const name of ['Ada', 'Bob']) await enqueue(cwd, 'greet', { name });
+      await drain(cwd);
+      const backend = sqlite(join(cwd, 'jobs.db'));
+      const waiting = {
+        queue: 'default',
+        job: 'greet',
+        body: '{}',
+        priority: 5,
+        notBefore: null,
+        group: null,
+      };
+      const messages = Array.from({ length: 10_001 }, (_, n) => ({
+        ...waiting,
+        id: `w-${n}`,
+        tenantId: null,
+      }));
+      await backend.enqueue(messages);
+      await backend.close();
+      expect((await json(cwd, ['purge', '--older-than', '0', '--dry-run'])).data).toMatchObject({
+        completed: 2,
+        exact: true,
+      });
     });
   });
 });

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import type { JobRecord, RecordFilter } from '../../../core/contract/store.ts';
 import { postgres } from '../../../local/backends/postgres/index.ts';
+import { from, imports, json, project } from '../../e2e/cli/kit.ts';
 import { message } from '../sqlite/messages.ts';
 import { type Database, freshDatabase } from './schemas.ts';
 
@@ -84,4 +85,31 @@ it('counts are exact up to 10,000 and an estimate above that', async () => {
   const leases = await backend.fetch({ ...look, max: 1_000 });
   const [later] = await backend.admin!.stats('default');
   expect(later!.leased).toBe(leases.length);
+});
+
+it('a purge tells beforehand how much it would remove, also of more than a page', async () => {
+  const own = await freshDatabase();
+  const backend = postgres({ url: own.url, listen: false });
+  await backend.enqueue(Array.from({ length: 10_050 }, (_, n) => message({ id: `done-${n}` })));
+  for (let leases = await backend.fetch(look); leases.length > 0; leases = await backend.fetch(look)) {
+    const at = Date.now();
+    const report = {
+      attempt: 1,
+      startedAt: at,
+      endedAt: at,
+      outcome: 'acked',
+      error: null,
+      output: null,
+    } as const;
+    await backend.ack(leases.map((lease) => ({ lease, report })));
+  }
+  await backend.close();
+  const config = `${imports}
+import { postgres } from ${from('local/backends/postgres/index.ts')};
+export const app = createApp({ jobs: [] });
+export const backend = () => postgres({ url: ${JSON.stringify(own.url)}, listen: false });`;
+  const cwd = project({ 'longshore.config.ts': config });
+  const { data } = await json(cwd, ['purge', '--older-than', '0', '--dry-run']);
+  expect(data).toMatchObject({ completed: 10_050, exact: true });
+  await own.drop();
 });
