@@ -14,10 +14,20 @@ interface QueueInput {
   /** `false`: a job is deleted when it is settled. */
   readonly history?: boolean;
   readonly synchronous?: 'NORMAL' | 'FULL';
+  /** `false`: its store keeps no numbers. */
+  readonly numbers?: boolean;
 }
 
-function openQueue({ path, history = false, synchronous = 'NORMAL' }: QueueInput): QueueBackend {
-  return sqlite({ path, synchronous, ...(history ? {} : { retention: { completedMs: 0 } }) });
+function openQueue({
+  path,
+  history = false,
+  synchronous = 'NORMAL',
+  numbers = true,
+}: QueueInput): QueueBackend {
+  const queue = sqlite({ path, synchronous, ...(history ? {} : { retention: { completedMs: 0 } }) });
+  if (numbers) return queue;
+  const { metrics: _, ...stores } = queue.stores!;
+  return { ...queue, stores };
 }
 
 export async function fill(input: QueueInput & { count: number; delayMs?: number }): Promise<void> {

@@ -5,11 +5,16 @@ import type { DrainInput } from './longshore.ts';
 
 const jobs = 20_000;
 
-async function drainOnce(bench: Bench, concurrency: number, history: boolean): Promise<number> {
+async function drainOnce(
+  bench: Bench,
+  concurrency: number,
+  history: boolean,
+  numbers = true,
+): Promise<number> {
   const folder = bench.folder();
   const queue = { path: join(folder, 'queue.db'), history };
   await bench.run('fill', { ...queue, count: jobs });
-  return bench.run('drain', { ...queue, folder, count: jobs, concurrency });
+  return bench.run('drain', { ...queue, numbers, folder, count: jobs, concurrency });
 }
 
 /** Drains against plainjob as it ships, which has the target, and on the same driver as ours by an adapter. */
@@ -47,6 +52,16 @@ const drainRows = (history: boolean, least: number) => async (bench: Bench) => {
 
 export const drain = drainRows(false, 4);
 export const history = drainRows(true, 3);
+
+/** What counting attempts costs. Each round measures both sides twice, in turns, because they differ by less than a run does. */
+export async function numbers(bench: Bench): Promise<Row[]> {
+  const both = async () => ({
+    ours: await drainOnce(bench, 50, false),
+    theirs: await drainOnce(bench, 50, false, false),
+  });
+  const measured = [...(await pairs(bench, both)), ...(await pairs(bench, both))];
+  return [ratioRow('drain c=50, numbers kept', 'jobs/s', measured, 0.97, 'no numbers')];
+}
 
 /** Two worker processes on one file, compared with one. */
 export async function workers(bench: Bench): Promise<Row[]> {

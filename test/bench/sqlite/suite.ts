@@ -2,11 +2,12 @@ import { bundle, load, rss } from '../footprint.ts';
 import { suite } from '../kit/bench.ts';
 import { latency } from '../kit/latency.ts';
 import { bulk, single } from '../kit/sending.ts';
-import { backlog, core, drain, history, workers } from '../kit/throughput.ts';
+import { backlog, core, drain, history, numbers, workers } from '../kit/throughput.ts';
 
 const groups = {
   drain,
   history,
+  numbers,
   workers,
   bulk,
   single,
