@@ -7,7 +7,7 @@ type Layer<Call, Result> = (call: Call, next: () => Promise<Result>) => unknown;
 /**
  * Resolves with what the outermost layer returned; one that returned `undefined` leaves the result of `next()` as it was.
  * A layer has to call `next()`, once: without that rule a forgotten call would settle jobs that never ran. The work is over
- * before the layer is, also where the layer did not wait for it.
+ * before this ends, also where the layer did not wait for it or has thrown: a retry or a rollback must not run beside it.
  */
 export async function compose<Call, Result>(
   layers: readonly Layer<Call, Result>[],
@@ -40,9 +40,12 @@ export async function compose<Call, Result>(
   let returned: unknown;
   try {
     returned = await layer(call, next);
-  } finally {
+  } catch (error) {
     layerEnded = true;
+    await Promise.allSettled([inner]);
+    throw error;
   }
+  layerEnded = true;
   if (!inner)
     throw config('A middleware ended without calling next(), so nothing was run. Call next(), or throw.');
   if (!innerEnded) result = await (inner as Promise<Result>);

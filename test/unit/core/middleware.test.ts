@@ -9,6 +9,7 @@ import type { Middleware } from '../../../core/app/middleware.ts';
 import { fixed } from '../../../core/app/retry.ts';
 import { PermanentError, RetryAfterError } from '../../../core/base/errors.ts';
 import { readEnvelope } from '../../../core/envelope/envelope.ts';
+import { settle } from '../worker/kit.ts';
 import { bench, job, refusalText, ring, startMs, until } from './kit.ts';
 
 const noted =
@@ -210,6 +211,34 @@ describe('next()', () => {
     await b.once(one);
     expect(late).toThrow(/after it had ended/);
     expect(ran).toBe(0);
+  });
+});
+
+describe('a handler that its middleware has left', () => {
+  it('is over before the attempt is: no retry runs beside it', async () => {
+    let finish: (() => void) | null = null;
+    const one = job({
+      handle: () =>
+        new Promise<void>((resolve) => {
+          finish = resolve;
+        }),
+    });
+    const hasty: Middleware = async (_, next) => {
+      void next();
+      throw new Error('cannot wait');
+    };
+    const b = bench({ jobs: [one], use: [hasty] });
+    await b.client.enqueue(one, {});
+    let result: unknown = null;
+    const attempt = b.run(await b.take()).then((end) => {
+      result = end;
+    });
+    await until(() => finish !== null);
+    await settle();
+    expect(result).toBeNull();
+    finish!();
+    await attempt;
+    expect(result).toMatchObject({ outcome: 'requeued', error: { message: 'cannot wait' } });
   });
 });
 
