@@ -6,6 +6,7 @@
 
 import type { Clock } from '../base/clock.ts';
 import { backendError } from '../base/failure.ts';
+import { within } from '../base/within.ts';
 import type { MetricRow, MetricStore } from '../contract/metrics.ts';
 import type { Client } from '../enqueue/client.ts';
 import { stepOf } from './steps.ts';
@@ -13,6 +14,10 @@ import { type Counted, count, countMemory, newTally, packTally, type Tally } fro
 
 /** Between two flushes. */
 export const flushMs = 10_000;
+/** A write that takes longer has failed; written again, it changes nothing. */
+const longestWriteMs = 30_000;
+/** A function that waits longer keeps messages whose jobs are done. */
+const longestWaitMs = 2_000;
 /** What a store that is away may leave here: an hour of a hundred jobs. Older minutes are given up. */
 const mostEntries = 6_000;
 /** Reading the memory of a process costs as much as a small job. */
@@ -63,6 +68,8 @@ function createCollector(
   let flushedAt = Number.NEGATIVE_INFINITY;
   let isFailing = false;
   let flushing: Promise<void> | null = null;
+  /** The one after that. */
+  let next: Promise<void> | null = null;
 
   function entryOf(queue: string, job: string, now: number): Entry {
     const at = stepOf('minute', now);
@@ -100,11 +107,15 @@ function createCollector(
     isFailing = true;
   }
 
+  const late = (): never => {
+    throw new Error(`The store gave no answer for ${longestWriteMs} ms.`);
+  };
+
   async function write(): Promise<void> {
     const dirty = entries.filter(({ isDirty }) => isDirty);
     for (const entry of dirty) entry.isDirty = false;
     try {
-      if (dirty.length > 0) await store.write(dirty.map(rowOf));
+      if (dirty.length > 0) await within(clock, longestWriteMs, store.write(dirty.map(rowOf)), late);
     } catch (error) {
       for (const entry of dirty) entry.isDirty = true;
       return tell(error);
@@ -123,10 +134,17 @@ function createCollector(
     body: packTally(tally),
   });
 
-  /** Never rejects: what the store did not take is part of the next flush. */
+  /** Writes all that was counted until now. Never rejects: what the store did not take is part of the next flush. */
   function flush(): Promise<void> {
     flushedAt = clock.now();
-    flushing ??= write().finally(() => {
+    if (flushing) {
+      next ??= flushing.then(() => {
+        next = null;
+        return flush();
+      });
+      return next;
+    }
+    flushing = write().finally(() => {
       flushing = null;
     });
     return flushing;
@@ -151,9 +169,10 @@ function createCollector(
       return rssBytes();
     },
     flush,
-    /** For a function, whose timers stand still between its calls: flushes unless it has done so lately. */
-    flushWhenDue: async (): Promise<void> => {
-      if (clock.now() - flushedAt >= flushMs) await flush();
+    /** For a function, whose timers stand still between its calls: flushes unless it has done so lately. Ends after `ms`, and after 2 s. */
+    flushWhenDue: async (ms: number): Promise<void> => {
+      if (clock.now() - flushedAt >= flushMs)
+        await within(clock, Math.min(ms, longestWaitMs), flush(), () => {});
     },
   };
 }

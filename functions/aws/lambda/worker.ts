@@ -6,7 +6,6 @@
 import { hooksEnded } from '../../../core/attempt/failure-hooks.ts';
 import type { Run } from '../../../core/attempt/run.ts';
 import { backendError } from '../../../core/base/failure.ts';
-import { within } from '../../../core/base/within.ts';
 import type { Client } from '../../../core/enqueue/client.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import type { Collector } from '../../../core/metrics/collector.ts';
@@ -128,8 +127,7 @@ export function createWorker(client: Client, backend: SqsBackend, options: Worke
     }
     // Lambda freezes what is under way.
     const leftMs = answerAt - clock.now();
-    const flushing = numbers ? within(clock, leftMs, numbers.flushWhenDue(), () => {}) : null;
-    await Promise.all([flushing, hooksEnded(client.app, leftMs)]);
+    await Promise.all([numbers?.flushWhenDue(leftMs), hooksEnded(client.app, leftMs)]);
     const open = records.filter(({ messageId }) => !done.has(messageId));
     return { batchItemFailures: open.map(({ messageId }) => ({ itemIdentifier: messageId })) };
   };

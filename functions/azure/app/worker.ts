@@ -70,7 +70,7 @@ export function createWorker(running: Running, queue: string, clock: Clock, opti
       result = await attempt(client.app, { client, by, settler: backend.pushed }, run);
       numbers?.count(queue, result, bytes);
       // Not waited for: the host completes the message when this returns, and the process lives on.
-      void numbers?.flushWhenDue();
+      void numbers?.flushWhenDue(Number.POSITIVE_INFINITY);
     } finally {
       maintenance.stop();
       running.jobs.delete(run);

@@ -146,6 +146,26 @@ describe('messages that a function has no time for', () => {
   });
 });
 
+describe('messages whose jobs are done', () => {
+  it.runIf(timeIsOurs)('wait 2 s at most for a store that takes no numbers', async () => {
+    const silent = { write: () => new Promise<never>(() => {}), read: async () => [], purge: async () => 0 };
+    const t = await open({ store: { ...memoryStore(), metrics: silent } });
+    await t.enqueue(1);
+    let failed: number | null = null;
+    const { ended } = await t.call(1, 300_000, 1);
+    void ended.then((answer) => {
+      failed = answer.failed;
+    });
+    for (let i = 0; i < 20; i++) await new Promise(setImmediate);
+    await t.time.advance(1_999);
+    expect(failed).toBeNull();
+    await t.time.advance(1);
+    for (let i = 0; i < 20; i++) await new Promise(setImmediate);
+    expect(failed).toBe(0);
+    await ended;
+  });
+});
+
 describe('a function whose timeout leaves no time beside marginMs', () => {
   it.each([
     [2_000, /more time than marginMs \(2000\), got 2000. Give the function a longer timeout/],

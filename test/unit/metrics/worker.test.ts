@@ -118,6 +118,47 @@ describe('the numbers of a worker', () => {
     expect((await stopping).counts.acked).toBe(30);
   });
 
+  it('of a write that is never answered are told of, and written again', async () => {
+    const bench = benchWith();
+    bench.metrics.set(() => new Promise(() => {}));
+    const worker = bench.start();
+    await bench.enqueue(3, 'quick');
+    await settle();
+    await bench.pass(10_000);
+    await bench.pass(29_999, 1_000);
+    expect(bench.eventsOf('store.failed')).toEqual([]);
+    bench.metrics.set(null);
+    await bench.pass(1);
+    expect(bench.eventsOf('store.failed')).toMatchObject([
+      { during: 'writing numbers', error: { message: expect.stringContaining('no answer for 30000 ms') } },
+    ]);
+    await bench.pass(10_000);
+    expect((await bench.client.metrics()).all.done).toBe(3);
+    await worker.stop();
+  });
+
+  it('are complete when it stops while a write is under way', async () => {
+    const bench = benchWith();
+    let answer = () => {};
+    const slow = () =>
+      new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+    bench.metrics.set(slow);
+    const worker = bench.start();
+    await bench.enqueue(3, 'quick');
+    await settle();
+    await bench.pass(10_000);
+    bench.metrics.set(null);
+    await bench.enqueue(4, 'quick');
+    await settle();
+    const stopping = worker.stop();
+    await settle();
+    answer();
+    await stopping;
+    expect((await bench.client.metrics()).all.done).toBe(7);
+  });
+
   it('are bounded when the store stays away, and the newest are kept', async () => {
     const bench = benchWith();
     bench.metrics.set(() => Promise.reject(new Error('away')));
