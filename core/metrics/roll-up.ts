@@ -11,9 +11,11 @@ import { add, packTally, type Tally, unpackTally } from './tally.ts';
 
 const cursorKey = 'metrics:roll-up';
 const holdMs = 60_000;
+/** After so long a call begins no further step: what it has done must be noted while the hold lasts. The next call goes on. */
+const longestMs = 20_000;
 /** A worker writes the last of a minute this much later, at the latest. Clocks of hosts may differ by as much. */
 export const settledAfterMs = 120_000;
-/** One call rolls up so many steps of a kind at most; the next goes on. More hours than minutes are kept of. */
+/** One call rolls up so many steps of a kind at most. More hours than minutes are kept of. */
 const mostSteps = 100;
 /** Calls of `purge` for a step, each of them bounded by the store. */
 const mostPurges = 100;
@@ -33,19 +35,20 @@ export async function rollUp({ clock, newId }: Pick<App, 'clock' | 'newId'>, sto
   const owner = newId();
   const claim = await keys.claim(cursorKey, owner, now + holdMs);
   if (claim.state !== 'claimed') return;
+  let isNoted = false;
+  const isTime = () => clock.now() - now < longestMs;
   let cursor: Cursor = claim.value === null ? firstCursor(now) : JSON.parse(claim.value);
   try {
-    cursor = { ...cursor, hour: await advance(metrics, 'minute', 'hour', cursor.hour, now) };
+    cursor = { ...cursor, hour: await advance(metrics, 'minute', 'hour', cursor.hour, now, isTime) };
     // A day is made of hours, so only of hours that are done.
-    cursor = {
-      ...cursor,
-      day: await advance(metrics, 'hour', 'day', cursor.day, Math.min(now, cursor.hour + settledAfterMs)),
-    };
-    await removePast(metrics, cursor, now);
+    const until = Math.min(now, cursor.hour + settledAfterMs);
+    cursor = { ...cursor, day: await advance(metrics, 'hour', 'day', cursor.day, until, isTime) };
   } finally {
     const keep = { value: JSON.stringify(cursor), keepUntil: now + keepCursorMs };
-    await keys.release(cursorKey, owner, keep);
+    isNoted = await keys.release(cursorKey, owner, keep);
   }
+  // An hour that is to be rolled up again needs all of its minutes.
+  if (isNoted) await removePast(metrics, cursor, now);
 }
 
 /** Minutes may be there already, of workers that were first. */
@@ -61,11 +64,12 @@ async function advance(
   to: MetricStep,
   doneBefore: number,
   now: number,
+  isTime: () => boolean,
 ): Promise<number> {
   const length = stepMs[to];
   const last = Math.min(stepOf(to, now - settledAfterMs), doneBefore + mostSteps * length);
   let at = doneBefore;
-  for (; at < last; at += length) {
+  for (; at < last && isTime(); at += length) {
     const parts = await metrics.read({ step: from, from: at, to: at + length });
     if (parts.length > 0) await metrics.write(rowsOf(sums(parts), to, at));
   }

@@ -97,6 +97,53 @@ describe('a roll-up', () => {
     expect((await bench.client.metrics({ last: 'day' })).all.done).toBe(10);
   });
 
+  /** Reads for so long. */
+  const slowly = (
+    bench: ReturnType<typeof createBench>,
+    ms: number,
+    read: (at: number) => void = () => {},
+  ) => ({
+    ...bench.store,
+    read: (filter: Parameters<MetricStore['read']>[0]) => {
+      if (filter.step === 'minute') {
+        bench.clock.advance(ms);
+        read(filter.from);
+      }
+      return bench.store.read(filter);
+    },
+  });
+
+  it('that takes long notes what it has done, and the next one goes on', async () => {
+    const bench = createBench();
+    for (let i = 0; i < 40; i++) {
+      await bench.ran('mail', 1);
+      bench.clock.advance(hourMs);
+    }
+    const read: number[] = [];
+    for (let i = 0; i < 12; i++) {
+      const startedAt = bench.clock.now();
+      await bench.rollUp(slowly(bench, 7_000, (at) => read.push(at)));
+      expect(bench.clock.now() - startedAt, 'within its hold').toBeLessThan(60_000);
+    }
+    expect(read.length).toBeGreaterThan(12);
+    expect(new Set(read).size, 'no hour twice').toBe(read.length);
+    await bench.rollUp();
+    expect((await bench.client.metrics({ last: 'month' })).all.done).toBe(40);
+  });
+
+  it('that took longer than its hold removes no minutes: it will be done again', async () => {
+    const bench = createBench();
+    for (let i = 0; i < 5; i++) {
+      await bench.ran('mail', 1);
+      bench.clock.advance(hourMs);
+    }
+    await bench.rollUp(slowly(bench, 61_000));
+    expect(await bench.rowsOf('minute')).toHaveLength(5);
+    bench.clock.advance(30 * minuteMs);
+    await bench.rollUp();
+    expect((await bench.client.metrics({ last: 'day' })).all.done).toBe(5);
+  });
+
   it('is done by one host at a time', async () => {
     const bench = createBench();
     await bench.ran('mail', 1);
