@@ -32,7 +32,7 @@ const jsonOf = (fields: object): string =>
 function clipped(value: unknown, levels: number, left: { members: number }): unknown {
   if (typeof value === 'string') return cut(value);
   if (typeof value !== 'object' || value === null || levels === 0) return value;
-  if (value instanceof Error || 'toJSON' in value) return value;
+  if (value instanceof Error || ArrayBuffer.isView(value) || 'toJSON' in value) return value;
   const within = (member: unknown) => clipped(member, levels - 1, left);
   const some = <T>(members: readonly T[]): readonly T[] => {
     const kept = members.slice(0, left.members);
@@ -40,8 +40,8 @@ function clipped(value: unknown, levels: number, left: { members: number }): unk
     return kept;
   };
   if (Array.isArray(value)) return some(value).map(within);
-  const members = some(Object.entries(value));
-  return Object.fromEntries(members.map(([name, member]) => [name, within(member)]));
+  const names = some(Object.keys(value)) as readonly (keyof typeof value)[];
+  return Object.fromEntries(names.map((name) => [name, within(value[name])]));
 }
 
 const cut = (text: string): string => (text.length > mostChars ? `${text.slice(0, mostChars - 1)}…` : text);

@@ -12,12 +12,14 @@ function jsonOf(value: object): unknown {
   }
 }
 
-/** A copy in which every value under a secret-looking name reads `[masked]`, and what is nested deeper than `levels` reads `[deep]`. */
+/** A copy in which every value under a secret-looking name reads `[masked]`, and what is nested deeper than `levels` reads `[deep]`. Bytes are counted. */
 export function masked(value: unknown, levels = 6): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (levels === 0) return '[deep]';
   if (Array.isArray(value)) return value.map((item) => masked(item, levels - 1));
   if (value instanceof Error) return value.message;
+  // Each byte would be a member, and of a file there are millions.
+  if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
   const own = jsonOf(value);
   if (own !== value) return masked(own, levels - 1);
   return Object.fromEntries(

@@ -60,6 +60,16 @@ for (const ownRecords of [true, false]) {
       assert.equal(log[19]!.text, `${'x'.repeat(499)}…`);
     });
 
+    it('says how many bytes a handler logged, and not which', async () => {
+      const body = new Uint8Array(2_000);
+      const work = job({ handle: (_, { log }) => log('got', { body, file: Buffer.from(body), n: 1 }) });
+      const t = recordingBench({ jobs: [work], ownRecords });
+      await t.client.enqueue(work, {});
+      await t.next();
+      const text = 'got {"body":"[2000 bytes]","file":"[2000 bytes]","n":1}';
+      assert.deepEqual((await t.record()).attempts[0]!.log, [{ at, text }]);
+    });
+
     it('has the lines of an attempt that failed, and none of a handler that logs nothing', async () => {
       const work = job({
         retry: () => 0,
