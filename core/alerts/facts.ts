@@ -20,6 +20,8 @@ export function factsOf(client: AlertHost, where: 'worker' | 'function', now: nu
   const { queues, schedules, clock } = app;
   const inTime = <T>(what: string, ask: () => Promise<T>) =>
     onDemand(() => within(clock, askMs, ask(), () => tooLate(what)));
+  // Heartbeats and numbers have the time of the worker's host. The queue's clock may be off by more than they may be old.
+  const ownNow = clock.now();
   const attempts = new Map<number, ReturnType<AlertFacts['attempts']>>();
   return {
     now,
@@ -32,12 +34,12 @@ export function factsOf(client: AlertHost, where: 'worker' | 'function', now: nu
       return admin.stats();
     }),
     attempts(spanMs) {
-      const asked = attempts.get(spanMs) ?? inTime('its numbers', () => attemptsIn(client, now, spanMs))();
+      const asked = attempts.get(spanMs) ?? inTime('its numbers', () => attemptsIn(client, ownNow, spanMs))();
       attempts.set(spanMs, asked);
       return asked;
     },
     workers: inTime('its workers', async () => {
-      const beats = await stores.workers.list(now - healthyWithinMs);
+      const beats = await stores.workers.list(ownNow - healthyWithinMs);
       return where === 'function' && beats.length === 0 ? null : beats;
     }),
     schedules: inTime('the state of its schedules', () =>

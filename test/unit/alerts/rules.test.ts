@@ -225,6 +225,24 @@ describe('withoutWorker', () => {
     expect(await texts(alert.withoutWorker(), prepare)).toEqual(expected);
   });
 
+  it.each([-60_000, 60_000])(
+    'compares hosts, also where the clock of the queue is off by %d ms',
+    async (ms) => {
+      const prepare = async (w: ReturnType<typeof watched>) => {
+        await beat(w, ['default'], 10_000);
+        const now = async () => w.clock.now() + ms;
+        return instead(w.client, { backend: { now } });
+      };
+      expect(await texts(alert.withoutWorker(), prepare)).toEqual([]);
+      const gone = async (w: ReturnType<typeof watched>) => {
+        await beat(w, ['default'], 20_000);
+        const now = async () => w.clock.now() + ms;
+        return instead(w.client, { backend: { now } });
+      };
+      expect(await texts(alert.withoutWorker(), gone)).toHaveLength(1);
+    },
+  );
+
   it('says nothing where functions run the jobs', async () => {
     expect(await texts(alert.withoutWorker(), ({ client }) => client, 'function')).toEqual([]);
     expect(await texts(alert.withoutWorker(), ({ client }) => client)).toHaveLength(1);
