@@ -32,9 +32,11 @@ export async function pingEnd(it: Attempt, verdict: Verdict): Promise<void> {
   await within(clock, leftMs, sending, () => {});
 }
 
+/** Another job may have such a key, too: whoever enqueues chooses it. */
 const scheduleFor = ({ app, envelope }: Attempt): Schedule | undefined => {
   const name = envelope && scheduleOf(envelope);
-  return name === null ? undefined : app.pinged.get(name);
+  const schedule = name === null ? undefined : app.pinged.get(name);
+  return schedule?.job.name === envelope?.job ? schedule : undefined;
 };
 
 /** Nothing is told of an attempt that will be made again. */

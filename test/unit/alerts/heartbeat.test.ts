@@ -14,8 +14,9 @@ const open = (port: number) => ({ allowPrivate: [`127.0.0.1:${port}`] });
 /** A schedule with this ping, whose job has been enqueued by a tick. */
 async function due(ping: Ping, handle: () => unknown = () => {}, parts: { maxRetries?: number } = {}) {
   const work = job({ handle, maxRetries: 0, ...parts });
+  const other = job({ name: 'other' });
   const schedule = defineSchedule({ name: 'nightly', everyMs: minuteMs, job: work, payload: {}, ping });
-  const b = bench({ jobs: [work], schedules: [schedule] });
+  const b = bench({ jobs: [work, other], schedules: [schedule] });
   await tick(b.app, b.client);
   const fall = async () => {
     b.clock.advance(minuteMs);
@@ -23,7 +24,7 @@ async function due(ping: Ping, handle: () => unknown = () => {}, parts: { maxRet
     return id!;
   };
   await fall();
-  return { ...b, work, fall };
+  return { ...b, work, other, fall };
 }
 
 /** Notes each ping, and what the job does. */
@@ -87,7 +88,7 @@ describe('a run of a schedule', () => {
     expect(order).toEqual(['start']);
   });
 
-  it('is none of a job that was enqueued by hand, or by a key that only looks like a moment', async () => {
+  it('is none of a job that was enqueued by hand, by a key that only looks like a moment, or by that of another job', async () => {
     const { order, ping } = noting();
     const b = await due(ping);
     await b.next();
@@ -95,6 +96,7 @@ describe('a run of a schedule', () => {
     await b.once(b.work, {}, { name: 'nightly' });
     await b.once(b.work, {}, { idempotencyKey: 'schedule:nightly@today' });
     await b.once(b.work, {}, { idempotencyKey: 'schedule:other@2026-01-15T12:00:00.000Z' });
+    await b.once(b.other, {}, { idempotencyKey: 'schedule:nightly@2026-01-15T13:00:00.000Z' });
     expect(order).toEqual([]);
   });
 });
