@@ -184,7 +184,7 @@ const text = { type: 'string' };
 const count = { type: 'integer', minimum: 0 };
 const moment = { type: 'string', format: 'date-time' };
 const orNull = (schema: Json): Json => ({ anyOf: [schema, { type: 'null' }] });
-const keySchema = { type: 'string', pattern: '^[\\x21-\\x7e]{1,256}$' };
+const keySchema = { type: 'string', pattern: '^(?!schedule:)[\\x21-\\x7e]{1,256}$' };
 
 const optionSchemas = {
   delayMs: count,

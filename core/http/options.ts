@@ -132,6 +132,14 @@ const visible = /^[\x21-\x7e]{1,256}$/;
 /** As it is, or in the quotes that a structured header field has. */
 function keyOf(value: unknown, where: string): string {
   const key = typeof value === 'string' ? (/^"([^"\\]*)"$/.exec(value)?.[1] ?? value) : '';
+  // Such a job would take the place of a schedule's own, which is then skipped as a copy, and stand in its history.
+  if (key.startsWith('schedule:')) {
+    throw wrong(
+      `${where} not to begin with "schedule:", as the keys of schedules do`,
+      shown(value),
+      'Send a UUID, for example',
+    );
+  }
   if (visible.test(key)) return key;
   throw wrong(
     `${where} to have 1 to 256 visible ASCII characters and no space`,

@@ -99,6 +99,13 @@ export const items: readonly (readonly [
     /Send a UUID/,
   ],
   [
+    'a key of a schedule',
+    { job: 'invoice.send', payload: good, options: { idempotencyKey: 'schedule:nightly' } },
+    400,
+    'OPTION',
+    /keys of schedules/,
+  ],
+  [
     'a key that is null',
     { job: 'invoice.send', payload: good, options: { idempotencyKey: null } },
     400,

@@ -69,5 +69,7 @@ export const options: Row[] = [
   header('idempotency-key', 'one, two', 400, 'OPTION', /Send a UUID/),
   header('idempotency-key', '""', 400, 'OPTION', /Send a UUID/),
   header('idempotency-key', 'x'.repeat(257), 400, 'OPTION', /1 to 256/),
+  header('idempotency-key', 'schedule:nightly@2026-01-15T12:00:00.000Z', 400, 'OPTION', /keys of schedules/),
+  header('idempotency-key', '"schedule:x"', 400, 'OPTION', /keys of schedules/),
   header('idempotency-key', 'é', 400, 'OPTION', /visible ASCII/),
 ];
