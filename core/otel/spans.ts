@@ -14,7 +14,6 @@ import {
 } from '@opentelemetry/api';
 import { errorText, reportError } from '../base/failure.ts';
 import { readTraceparent, writeTraceparent } from '../base/traceparent.ts';
-import type { AttemptError } from '../contract/outcome.ts';
 import type { JobContext } from '../envelope/envelope.ts';
 import { errorType, type Operation } from './names.ts';
 
@@ -85,7 +84,7 @@ export function fail(span: Span, error: unknown, messages: boolean): void {
   const report = reportError(error);
   const text = errorText(report);
   span.setStatus({ code: SpanStatusCode.ERROR, ...(messages && { message: text }) });
-  const frames = framesOf(report);
+  const frames = report.stack === undefined ? [] : framesOf(error);
   span.addEvent('exception', {
     'exception.type': type,
     ...(messages && { 'exception.message': report.message }),
@@ -93,10 +92,24 @@ export function fail(span: Span, error: unknown, messages: boolean): void {
   });
 }
 
-/** A stack begins with the message, which may have lines of any form. */
-function framesOf({ message, stack = '' }: AttemptError): string[] {
-  const at = stack.indexOf(message);
-  if (at < 0) return [];
-  const lines = stack.slice(at + message.length).split('\n');
-  return lines.filter((line) => /^ +at .+(:\d+:\d+|<anonymous>)\)?$/.test(line));
+const mostFrames = 20;
+const mostFramesOfCause = 6;
+const mostErrors = 6;
+
+/** Of the error and its causes. A stack begins with the message, which may have lines of any form and be of any length. */
+function framesOf(error: unknown): string[] {
+  const frames: string[] = [];
+  try {
+    for (let at = error, n = 0; at instanceof Error && n < mostErrors; at = at.cause, n++) {
+      const { message, stack } = at;
+      const begin = stack?.indexOf(message) ?? -1;
+      if (begin < 0) continue;
+      const lines = stack!.slice(begin + message.length).split('\n');
+      const own = lines.filter((line) => /^ +at .+(:\d+:\d+|<anonymous>)\)?$/.test(line));
+      frames.push(...own.slice(0, n === 0 ? mostFrames : mostFramesOfCause));
+    }
+  } catch {
+    // A getter of the error's own has thrown: what was read until then has to do.
+  }
+  return frames;
 }

@@ -47,6 +47,22 @@ describe('the span of a failed attempt', () => {
     expect(JSON.stringify(exception)).not.toMatch(/4111|hunter2|secret|till/);
   });
 
+  it('has the functions also behind a long message, and of what caused it', async () => {
+    const said = `secret ${'x'.repeat(3_000)}\n    at secret (card 4111:1:1)\n`;
+    const cause = new TypeError(said);
+    cause.stack = `TypeError: ${said}\n    at deep (/app/deep.ts:1:2)`;
+    const one = throwing(new RangeError(said, { cause }));
+    const t = watch({}, { jobs: [one] });
+    await t.once(one);
+    const [exception] = exceptionOf(t.span('process default'));
+    expect(exception).toMatchObject({
+      'exception.stacktrace': expect.stringMatching(
+        /^ +at .*failures\.test\.ts[\s\S]*\n +at deep \(\/app\/deep\.ts:1:2\)$/,
+      ),
+    });
+    expect(JSON.stringify(exception)).not.toMatch(/secret|4111/);
+  });
+
   it('has the message where that is asked for', async () => {
     const one = throwing(new Error('no stock'));
     const t = watch({ errorMessages: true }, { jobs: [one] });
