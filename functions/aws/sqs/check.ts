@@ -9,6 +9,7 @@ import type { QueueAttribute } from './sdk.ts';
 
 /** What SQS allows at most. */
 const mostReceives = 1_000;
+const mostKeptS = 1_209_600;
 /** Deliveries beside those of the attempts: a function that is throttled or killed spends them too. */
 const spareReceives = 5;
 
@@ -97,7 +98,7 @@ function adviceOf(
   // What SQS moves keeps its age, but not on FIFO queues.
   if (!fifo && target !== undefined && keptS <= Number(attributes.MessageRetentionPeriod)) {
     advice.push(
-      `MessageRetentionPeriod of ${deadLetterUrl} is ${keptS} s, no longer than that ${of}. It counts from when the job was sent, so letters may vanish at once: set it to 1209600.`,
+      `MessageRetentionPeriod of ${deadLetterUrl} is ${keptS} s, no longer than that ${of}. It counts from when the job was sent, so letters may vanish at once: ${keptS < mostKeptS ? `set it to ${mostKeptS}` : 'give the queue less, for example 345600'}.`,
     );
   }
   const mostBytes = Number(attributes.MaximumMessageSize);

@@ -61,6 +61,10 @@ describe('a queue of SQS', () => {
     await set(t.deadLetterUrl, { MessageRetentionPeriod: '345600' });
     const text = `MessageRetentionPeriod of ${t.deadLetterUrl} is 345600 s`;
     expect(await adviceOf(t)).toEqual([expect.stringContaining(text)]);
+    // 14 days are the most that SQS keeps anything.
+    await set(t.deadLetterUrl, { MessageRetentionPeriod: '1209600' });
+    await set(t.url, { MessageRetentionPeriod: '1209600' });
+    expect(await adviceOf(t)).toEqual([expect.stringMatching(/is 1209600 s, .*: give the queue less/)]);
   });
 });
 
