@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { LongshoreError } from '../base/errors.ts';
 import { toError } from '../base/failure.ts';
 import { assertJson } from '../base/json.ts';
+import { within } from '../base/within.ts';
 import { keyOf } from '../enqueue/prepare.ts';
 import type { Envelope } from '../envelope/envelope.ts';
 import { writeEnvelope } from '../envelope/write-envelope.ts';
@@ -12,6 +13,8 @@ import type { Job } from './job.ts';
 import { validate } from './schema.ts';
 
 const longestReason = 300;
+/** The messages behind this one wait for its schema, too. */
+const longestMs = 30_000;
 
 export interface ForeignRule<Body, Input> {
   /** The kind of messages, or a function that names the sender of one; `null` = it is of another kind. */
@@ -44,7 +47,7 @@ export type Foreign = (message: ForeignMessage) => Promise<ForeignJob | Longshor
 /** All senders that a message names; none for one of another kind. */
 export type SendersOf = (body: unknown) => readonly unknown[];
 
-/** Rejects when the job's schema has a fault of its own, such as a database that is away. */
+/** Rejects when the job's schema has a fault of its own, such as a database that is away, or takes longer than 30 s. */
 export async function foreignJob<Body, Input>(
   app: App,
   rule: ForeignRule<Body, Input>,
@@ -64,7 +67,7 @@ export async function foreignJob<Body, Input>(
   } catch (cause) {
     return refusalOf(message, job, cause);
   }
-  const value = job.keyOf ? await validOf(job, payload) : null;
+  const value = job.keyOf ? await validOf(app, job, payload) : null;
   try {
     idempotencyKey = value && keyOf(job, value.valid, {});
   } catch (cause) {
@@ -104,9 +107,20 @@ function refusalOf({ queue }: ForeignMessage, { name }: Job, cause: unknown): Lo
 }
 
 /** `null`: the attempt will refuse it. */
-async function validOf(job: Job, payload: unknown): Promise<{ readonly valid: unknown } | null> {
+async function validOf(
+  { clock }: App,
+  job: Job,
+  payload: unknown,
+): Promise<{ readonly valid: unknown } | null> {
+  const late = (): never => {
+    throw new LongshoreError(
+      'BACKEND',
+      `The schema of job "${job.name}" gave no answer for ${longestMs} ms.`,
+    );
+  };
   try {
-    return { valid: await validate(job.schema, payload, job.name) };
+    const valid = validate(job.schema, payload, job.name);
+    return { valid: valid instanceof Promise ? await within(clock, longestMs, valid, late) : valid };
   } catch (error) {
     if (error instanceof LongshoreError && error.code === 'PAYLOAD') return null;
     throw error;

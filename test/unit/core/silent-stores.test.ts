@@ -2,6 +2,9 @@
 
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { foreign } from '../../../core/app/foreign.ts';
+// Loaded here, because the clock of these tests does not wait for a module.
+import '../../../core/app/foreign-job.ts';
 import { defineJob, type Job } from '../../../core/app/job.ts';
 import type { EnqueueOptions } from '../../../core/app/options.ts';
 import type { AttemptResult } from '../../../core/attempt/attempt.ts';
@@ -123,6 +126,31 @@ describe('while a store never answers', () => {
       outcome: 'requeued',
       counted: true,
       error: { message: 'The schema gave no answer for 20000 ms.' },
+    });
+  });
+
+  it('the message of another program is left to its lease whose schema takes longer than 30 s', async () => {
+    const one = defineJob({
+      name: 'work',
+      payload: z.any().refine(silent),
+      idempotencyKey: () => 'key',
+      handle: inVain,
+    });
+    const b = bench({ jobs: [one] });
+    const take = foreign(b.app, { from: () => 'them', senders: ['them'], job: one, map: (body) => body });
+    let error: unknown = null;
+    void take({ queue: 'default', messageId: 'm-1', body: '{}', sentAt: null }).catch((thrown) => {
+      error = thrown;
+    });
+    await settle();
+    b.clock.advance(29_999);
+    await settle();
+    expect(error).toBeNull();
+    b.clock.advance(1);
+    await settle();
+    expect(error).toMatchObject({
+      code: 'BACKEND',
+      message: expect.stringContaining('no answer for 30000 ms'),
     });
   });
 
