@@ -20,6 +20,8 @@ const longestWriteMs = 30_000;
 const longestWaitMs = 2_000;
 /** What a store that is away may leave here: an hour of a hundred jobs. Older minutes are given up. */
 const mostEntries = 6_000;
+/** A clock that is set back by no more goes on in its last minute: an earlier one begun again would be written over what is stored of it. */
+const mostBackMs = 300_000;
 /** Reading the memory of a process costs as much as a small job. */
 const memoryEveryMs = 100;
 
@@ -72,7 +74,9 @@ function createCollector(
   let next: Promise<void> | null = null;
 
   function entryOf(queue: string, job: string, now: number): Entry {
-    const at = stepOf('minute', now);
+    const step = stepOf('minute', now);
+    const isBack = step < minute && minute - step <= mostBackMs;
+    const at = isBack ? minute : step;
     if (at !== minute) {
       minute = at;
       current = new Map();
