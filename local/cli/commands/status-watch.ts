@@ -1,5 +1,6 @@
 /** `longshore status --watch`: looks again and again, as a picture on a terminal and as lines elsewhere. */
 
+import type { Clock } from '../../../core/base/clock.ts';
 import type { QueueStats } from '../../../core/contract/admin.ts';
 import { goneAfterMs, workerStateOf } from '../../../core/kit/worker-state.ts';
 import { createWaiters } from '../../backends/shared/waiters.ts';
@@ -7,7 +8,7 @@ import { within } from '../../waiting.ts';
 import type { Input, Result } from '../definition.ts';
 import { CliError, explain } from '../errors.ts';
 import { openScreen } from '../output/screen.ts';
-import { type Column, count, createUi, type Style, short, span, type Ui } from '../output/ui.ts';
+import { type Column, count, createUi, plain, type Style, short, span, type Ui } from '../output/ui.ts';
 import { differences, type QueueRates, queueRates, type Rates } from './status-rates.ts';
 import { untilStopped } from './stopping.ts';
 
@@ -44,28 +45,28 @@ export async function watchStatus(
 ): Promise<Result> {
   const { io, json, ui } = input;
   const look = await looker(input, names);
-  const first = await look();
+  const first = await inTime(io.clock, look(), null);
   await untilStopped({ io }, async (stopped) => {
     const keys = new AbortController();
     const signal = AbortSignal.any([stopped, keys.signal]);
     const isScreen = io.isTTY.stdout && !json;
     const screen = isScreen ? openScreen(io, () => keys.abort()) : null;
     const waiters = createWaiters(io.clock);
+    function show(picture: Picture | Error): void {
+      if (screen)
+        screen.draw(drawn(picture, createUi({ colour: ui.colour, columns: io.columns }), io, everyMs));
+      else if (picture instanceof Error) {
+        const { code, message } = explain(picture);
+        io.stderr.write(
+          json ? `${JSON.stringify({ error: { code, message } })}\n` : `${code}: ${plain(message)}\n`,
+        );
+      } else io.stdout.write(json ? `${JSON.stringify(picture)}\n` : linesOf(picture));
+    }
     try {
-      for (
-        let picture: Picture | Error = first;
-        !signal.aborted;
-        picture = await look().catch((error: Error) => error)
-      ) {
-        if (screen)
-          screen.draw(drawn(picture, createUi({ colour: ui.colour, columns: io.columns }), io, everyMs));
-        else if (picture instanceof Error) {
-          const { code, message } = explain(picture);
-          io.stderr.write(
-            json ? `${JSON.stringify({ error: { code, message } })}\n` : `${code}: ${message}\n`,
-          );
-        } else io.stdout.write(json ? `${JSON.stringify(picture)}\n` : linesOf(picture));
+      for (let picture: Picture | Error = first; !signal.aborted; ) {
+        show(picture);
         await waiters.wait(everyMs, signal);
+        if (!signal.aborted) picture = await inTime(io.clock, look(), signal).catch((error: Error) => error);
       }
     } finally {
       screen?.end();
@@ -105,10 +106,19 @@ async function looker({ session, io }: Pick<Input, 'io' | 'session'>, names: rea
       rates: known ? totalOf([...known.values()]) : all,
     };
   }
+  return look;
+}
+
+/** A look, if it does not take too long. It rejects as soon as the signal aborts: a server that is silent does not hold up the end. */
+async function inTime<T>(clock: Clock, looking: Promise<T>, signal: AbortSignal | null): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
   const late = (): never => {
     throw new CliError('INTERNAL', 1, `no answer within ${span(longestLookMs)}`);
   };
-  return () => within(io.clock, longestLookMs, look(), late);
+  signal?.addEventListener('abort', reject);
+  return within(clock, longestLookMs, Promise.race([looking, promise]), late).finally(() =>
+    signal?.removeEventListener('abort', reject),
+  );
 }
 
 function totalOf(rates: readonly Rates[]): Rates {
@@ -131,7 +141,7 @@ function drawn(
 ): string[] {
   if (picture instanceof Error) {
     const { code, message } = explain(picture);
-    return [ui.paint('red', `${code}: ${message}`), `Looking again every ${span(everyMs)}; q ends.`];
+    return [ui.paint('red', `${code}: ${plain(message)}`), `Looking again every ${span(everyMs)}; q ends.`];
   }
   const { at, backend, queues, workers } = picture;
   const time = new Date(at).toTimeString().slice(0, 8);

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 import { cli, project, type Surroundings, shopConfig } from './kit.ts';
@@ -129,7 +129,7 @@ describe('status --watch', () => {
         export const backend = async () => {
           const opened = await sqlite(import.meta.dirname + '/jobs.db');
           const stats = async (queue) => {
-            if (queue === 'mail' && ++looks === 2) throw new Error('connection lost');
+            if (queue === 'mail' && ++looks === 2) throw new Error('connection \\u001b[2J\\u202elost\\nnow');
             return opened.admin.stats(queue);
           };
           return { ...opened, admin: { ...opened.admin, stats } };
@@ -139,8 +139,38 @@ describe('status --watch', () => {
     const { code, chunks } = await watched(cwd, { isTTY: true, columns: 80, rows: 12 }, async () => {});
     expect(code).toBe(0);
     const pictures = chunks.filter((chunk) => chunk.startsWith('\u001b[H')).map(stripVTControlCharacters);
-    expect(pictures[1]).toMatch(/^INTERNAL: connection lost\..*\r\nLooking again every 2 s; q ends\.$/);
+    expect(pictures[1]).toMatch(/^INTERNAL: connection +lost now\..*\r\nLooking again every 2 s; q ends\.$/);
     expect(pictures[2]).toMatch(/default +0/);
+  });
+
+  it('ends at once while the backend is silent', async () => {
+    const cwd = project({
+      'longshore.config.ts': shopConfig.replace(
+        /export const backend = .*/,
+        `let looks = 0;
+        export const backend = async () => {
+          const opened = await sqlite(import.meta.dirname + '/jobs.db');
+          const stats = async (queue) => {
+            if (queue !== 'mail' || ++looks < 2) return opened.admin.stats(queue);
+            console.log('silent');
+            return new Promise(() => {});
+          };
+          return { ...opened, admin: { ...opened.admin, stats } };
+        };`,
+      ),
+    });
+    const clock = createVirtualClock(now);
+    const gone = new AbortController();
+    const silent = vi.spyOn(console, 'log').mockImplementation(() => {});
+    onTestFinished(() => silent.mockRestore());
+    const shown = vi.fn();
+    const stdout = new Writable({ write: (_chunk, _, done) => done(shown()) });
+    const ended = cli(cwd, ['status', '--watch'], { clock, hungUp: gone.signal, stdout });
+    await expect.poll(() => shown.mock.calls.length).toBe(1);
+    clock.advance(2_000);
+    await expect.poll(() => silent.mock.calls.length).toBe(1);
+    gone.abort();
+    expect(await ended).toMatchObject({ code: 0, stderr: '' }); // though the clock stands still
   });
 
   it.each([
