@@ -18,7 +18,7 @@ const columnsAt = (now: number): readonly Column<AlertRow>[] => [
   { title: 'severity', value: (row) => row.severity },
   { title: 'state', value: (row) => row.state, style: (row) => styles[row.state] },
   { title: 'for', align: 'right', value: ({ since }) => (since === null ? '' : span(now - since)) },
-  { title: '', value: (row) => row.text },
+  { title: '', value: (row) => row.text, whole: true },
 ];
 
 export const alerts = defineCommand({

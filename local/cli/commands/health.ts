@@ -94,7 +94,7 @@ export const health = defineCommand({
         style: ({ ok }) => (ok === false ? 'red' : 'green'),
       },
       { title: 'check', value: (row) => row.name },
-      { title: '', value: (row) => row.detail },
+      { title: '', value: (row) => row.detail, whole: true },
     ]);
     return {
       data: { healthy, checks },

@@ -107,7 +107,7 @@ function runningLines(rows: readonly Row[], ui: Ui, now: number): string[] {
     ui.table(jobs, [
       { title: 'running for', align: 'right', value: ({ startedAt }) => span(now - startedAt) },
       { title: 'job', value: ({ job }) => job },
-      { title: 'id', value: ({ id }) => id },
+      { title: 'id', value: ({ id }) => id, whole: true },
       { title: 'worker', value: ({ worker }) => worker },
     ]),
   ];

@@ -8,9 +8,15 @@ export interface Column<Row> {
   readonly title: string;
   readonly value: (row: Row) => string;
   readonly align?: 'right';
+  /** Never cut: an id that is copied, or a text that says what to do. */
+  readonly whole?: true;
   /** A style for the whole cell, depending on the row. */
   readonly style?: (row: Row) => Style | null;
 }
+
+/** Of a name of a job or a queue, where a line would be too long. */
+const longestName = 36;
+const leastText = 8;
 
 export type Ui = ReturnType<typeof createUi>;
 
@@ -23,7 +29,7 @@ export function createUi(options: { colour: boolean; columns: number | null }) {
   return {
     colour: options.colour,
     paint,
-    /** Aligned columns under dim titles. On a terminal the last one is cut to what is left of a line. */
+    /** Aligned columns under dim titles. On a terminal the last one is cut to what is left of a line, and so are names that leave nothing. */
     table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
       const cells = rows.map((row) => columns.map(({ value }) => plain(value(row))));
       const widths = columns.map(({ title }, i) =>
@@ -31,8 +37,13 @@ export function createUi(options: { colour: boolean; columns: number | null }) {
       );
       if (width !== null) {
         // The last column holds the long texts.
-        const before = widths.slice(0, -1).reduce((sum, one) => sum + one + 2, 0);
-        widths[widths.length - 1] = Math.max(8, Math.min(widths.at(-1)!, width - before));
+        const last = widths.length - 1;
+        const before = () => widths.slice(0, last).reduce((sum, one) => sum + one + 2, 0);
+        const limit = (i: number, most: number) => {
+          if (!columns[i]!.whole) widths[i] = Math.min(widths[i]!, most);
+        };
+        if (before() + leastText > width) for (let i = 0; i < last; i++) limit(i, longestName);
+        limit(last, Math.max(leastText, width - before()));
       }
       const pad = (text: string, i: number): string => {
         const cut = cutTo(text, widths[i]!);
@@ -64,7 +75,7 @@ export function createUi(options: { colour: boolean; columns: number | null }) {
 /** One line without anything that moves a cursor, changes a colour or turns text round: it may come from outside. */
 export function plain(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about
-  const unsafe = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]+/g;
+  const unsafe = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]+/g;
   return stripVTControlCharacters(text).replace(unsafe, ' ');
 }
 
