@@ -131,6 +131,7 @@ function sentence(command: Commander, error: CommanderError): string {
   }
   const text = error.message
     .replace(/^error: /, '')
+    .replace(/(argument value|argument) '(.{60}).{8,}' is invalid/s, "$1 '$2…' is invalid")
     .replace(/(but got \d+): .*/s, '$1') // the words themselves may be a payload that was not quoted
     .replace(/\n\(Did you mean (?:one of )?(.*)\?\)$/s, '. Did you mean $1?')
     .replace(/([^.?])$/, '$1.');

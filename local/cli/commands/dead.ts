@@ -2,7 +2,6 @@ import { errorText } from '../../../core/base/failure.ts';
 import { reportingFailures } from '../../../core/base/store-failures.ts';
 import type { DeadLetter, DeadLetters, QueueAdmin } from '../../../core/contract/admin.ts';
 import { maxFlag, queueFlag } from '../config/flags.ts';
-import { hint } from '../config/nearest.ts';
 import { id, name } from '../config/values.ts';
 import { type Command, defineCommand, type Input, type Result } from '../definition.ts';
 import { notFound, usage } from '../errors.ts';
@@ -20,6 +19,7 @@ import {
   pagesOf,
   rateFlag,
 } from './select-dead-letters.ts';
+import { unknownJob } from './select-jobs.ts';
 import { untilStopped } from './stopping.ts';
 
 const what = 'list or settle dead letters';
@@ -53,7 +53,7 @@ const list = defineCommand({
 });
 
 const columnsAt = (now: number): readonly Column<DeadLetter>[] => [
-  { title: 'id', value: (row) => row.id },
+  { title: 'id', value: (row) => row.id, whole: true },
   { title: 'job', value: (row) => row.job },
   { title: 'queue', value: (row) => row.queue },
   { title: 'reason', value: (row) => row.reason, style: () => 'red' },
@@ -201,13 +201,9 @@ async function session({ session, flags }: Selection): Promise<QueueAdmin> {
   return admin;
 }
 
-/** A job that the app does not know is probably a typing error. */
 async function noneText(filter: Filter, session: Input['session']): Promise<string> {
   if (!isNarrow(filter)) return 'No dead letters.';
-  const { jobs } = (await session.config()).app;
-  const { job } = filter;
-  if (job === undefined || jobs.has(job)) return 'No such dead letters.';
-  return `No such dead letters. The app has no job "${job}".${hint(job, jobs.keys())}`;
+  return `No such dead letters.${unknownJob((await session.config()).app, filter.job)}`;
 }
 
 /** Where the queue keeps no records, the store beside it has to hear that they wait again. */

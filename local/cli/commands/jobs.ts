@@ -5,7 +5,7 @@ import { id, words } from '../config/values.ts';
 import { type Command, defineCommand } from '../definition.ts';
 import type { ExitCode } from '../errors.ts';
 import { type Column, count, type Style, span } from '../output/ui.ts';
-import { filterFlags, filterOf, firstOf } from './select-jobs.ts';
+import { filterFlags, filterOf, firstOf, unknownNames } from './select-jobs.ts';
 import { progressText, showJob } from './show-job.ts';
 
 export const statusStyles: Readonly<Partial<Record<JobStatus, Style>>> = {
@@ -34,11 +34,15 @@ const list = defineCommand({
   async run({ flags, session, ui, io }) {
     const { stores } = await session.client();
     const now = io.clock.now();
-    const { found, next } = await firstOf(stores.records, filterOf(flags, now), flags.max, flags.after);
+    const filter = filterOf(flags, now);
+    const { found, next } = await firstOf(stores.records, filter, flags.max, flags.after);
     const more = next === null ? '' : `\n\nOlder ones: the same with --after ${next}`;
     return {
       data: { jobs: found.map(brief), next },
-      text: (found.length > 0 ? ui.table(found, columnsAt(now)) : 'No job matches.') + more,
+      text:
+        (found.length > 0
+          ? ui.table(found, columnsAt(now))
+          : `No job matches.${await unknownNames(filter, session)}`) + more,
     };
   },
 });
@@ -52,7 +56,7 @@ const brief = (record: JobRecord) => ({
 });
 
 const columnsAt = (now: number): readonly Column<JobRecord>[] => [
-  { title: 'id', value: (row) => row.id },
+  { title: 'id', value: (row) => row.id, whole: true },
   { title: 'job', value: (row) => row.job },
   { title: 'queue', value: (row) => row.queue },
   { title: 'status', value: (row) => row.status, style: (row) => statusStyles[row.status] ?? null },

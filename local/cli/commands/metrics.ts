@@ -35,7 +35,7 @@ export const metrics = defineCommand({
     'longshore metrics --last day --job invoice.send',
     "longshore metrics --last month --json | jq '.jobs[] | {job, runMs}'",
   ],
-  exits: { 3: 'the app has no such job, and none ran' },
+  exits: { 3: 'there is no such job or queue, and nothing ran' },
   async run({ flags, session, ui, io }) {
     const client = await session.client();
     const { last, job, queue } = flags;
@@ -44,7 +44,9 @@ export const metrics = defineCommand({
       ...(job !== undefined && { job }),
       ...(queue !== undefined && { queue }),
     });
-    if (job !== undefined && report.jobs.length === 0) checkJob(client.app.jobs, job);
+    const isEmpty = report.jobs.length === 0;
+    if (job !== undefined && isEmpty) checkJob(client.app.jobs, job);
+    if (queue !== undefined && isEmpty) await session.queues([queue]);
     const width = io.isTTY.stdout ? io.columns : Number.POSITIVE_INFINITY;
     return { data: { last, ...report }, text: textOf(report, { last, job, width, ui, now: io.clock.now() }) };
   },

@@ -1,10 +1,14 @@
 /** Which jobs a list shows. */
 
+import type { App } from '../../../core/app/app.ts';
 import type { JobRecord, RecordFilter, RecordStore } from '../../../core/contract/store.ts';
 import { statuses } from '../../../core/kit/records/partitions.ts';
 import { queueFlag } from '../config/flags.ts';
+import { hint } from '../config/nearest.ts';
 import { duration, id, idempotencyKey, name, oneOf, words } from '../config/values.ts';
 import type { Values } from '../definition.ts';
+import { CliError } from '../errors.ts';
+import type { Session } from '../session.ts';
 
 export const filterFlags = {
   queue: queueFlag,
@@ -45,6 +49,38 @@ export function filterOf(flags: Values<typeof filterFlags>, now: number): Record
     createdBefore: olderThan === undefined ? undefined : now - olderThan + 1,
   };
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
+}
+
+/** A job that the app does not know is probably a typing error: a sentence for who finds none of it. */
+export function unknownJob({ jobs }: App, job: string | undefined): string {
+  if (job === undefined || jobs.has(job)) return '';
+  return ` The app has no job "${job}".${hint(job, jobs.keys())}`;
+}
+
+/** What the app does not know of a filter that matches nothing. It may match: records outlive their jobs and schedules. */
+export async function unknownNames(
+  { queue, job, schedule }: RecordFilter,
+  session: Session,
+): Promise<string> {
+  const { app } = await session.config();
+  const schedules = app.schedules.map(({ name }) => name);
+  const noSchedule = schedule !== undefined && !schedules.includes(schedule);
+  return [
+    unknownJob(app, job),
+    queue === undefined ? '' : await unknownQueue(queue, session),
+    noSchedule ? ` The app has no schedule "${schedule}".${hint(schedule, schedules)}` : '',
+  ].join('');
+}
+
+/** For who finds nothing in this queue. */
+export async function unknownQueue(queue: string, session: Session): Promise<string> {
+  try {
+    await session.queues([queue]);
+    return '';
+  } catch (error) {
+    if (error instanceof CliError && error.code === 'NOT_FOUND') return ` ${error.message}`;
+    throw error;
+  }
 }
 
 /** As many as wanted: a page may have fewer, and go on. */

@@ -3,7 +3,7 @@
 import { InvalidArgumentError } from 'commander';
 import { priorities, priorityOf } from '../../../core/app/options.ts';
 import { namePattern } from '../../../core/base/checks.ts';
-import { hint } from './nearest.ts';
+import { hint, nearest } from './nearest.ts';
 
 const timeUnits: Readonly<Record<string, number>> = {
   ms: 1,
@@ -51,7 +51,9 @@ export function integer(least: number, most = Number.MAX_SAFE_INTEGER): (text: s
 export function oneOf<const T extends string>(names: readonly T[]): (text: string) => T {
   return (text) => {
     const found = names.find((name) => name === text);
-    if (found === undefined) throw wrong(`one of ${names.join(', ')}`, hint(text, names));
+    const near = nearest(text, names);
+    if (found === undefined)
+      throw wrong(`one of ${names.join(', ')}`, near === null ? '' : ` Did you mean "${near}"?`);
     return found;
   };
 }

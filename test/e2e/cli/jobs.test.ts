@@ -57,6 +57,16 @@ describe('jobs list', () => {
     const wrong = await cli(cwd, ['jobs', 'list', '--after', 'yesterday']);
     expect(wrong).toMatchObject({ code: 2, stderr: /^OPTION: Expected after to be .* got "yesterday"\./ });
   });
+
+  it.each([
+    ['--job mail.sent', ' The app has no job "mail.sent". Did you mean "mail.send"?'],
+    ['--queue mial', ' There is no queue "mial" here. Did you mean "mail"?'],
+    ['--schedule hurly', ' The app has no schedule "hurly". Did you mean "hourly"?'],
+    ['--job mail.send --queue mail --schedule hourly', ''],
+  ])('of %s is empty, and tells of a name that is probably a typing error', async (line, hint) => {
+    const { code, stdout } = await cli(project(), ['jobs', 'list', ...line.split(' ')]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `No job matches.${hint}\n` });
+  });
 });
 
 describe('jobs show', () => {
