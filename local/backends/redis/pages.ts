@@ -232,7 +232,10 @@ const cursorAt = ({ bound, positions }: Progress): string => cursorOf(bound, JSO
 function progressIn(cursor: string): Progress {
   const [bound, text] = positionIn(cursor, 'string', 'string');
   const isPosition = (one: unknown): boolean =>
-    Array.isArray(one) && one.length === 3 && one.every((part) => typeof part === 'string');
+    Array.isArray(one) &&
+    one.length === 3 &&
+    one.every((part) => typeof part === 'string') &&
+    /^-?\d[\d.]*(e[+-]?\d+)?$/.test(String(one[0]));
   try {
     const positions = JSON.parse(text) as Positions;
     if (Object.values(positions).every(isPosition)) return { bound, positions };

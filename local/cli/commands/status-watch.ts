@@ -141,7 +141,13 @@ function drawn(
 ): string[] {
   if (picture instanceof Error) {
     const { code, message } = explain(picture);
-    return [ui.paint('red', `${code}: ${plain(message)}`), `Looking again every ${span(everyMs)}; q ends.`];
+    // In lines that fit: its end says what to do.
+    const most = `.{1,${columns}}`;
+    const lines = plain(`${code}: ${message}`).match(new RegExp(`${most}(?= |$)|${most}`, 'g')) ?? [];
+    return [
+      ...lines.map((line) => ui.paint('red', line.trim())),
+      `Looking again every ${span(everyMs)}; q ends.`,
+    ];
   }
   const { at, backend, queues, workers } = picture;
   const time = new Date(at).toTimeString().slice(0, 8);

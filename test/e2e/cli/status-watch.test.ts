@@ -139,7 +139,9 @@ describe('status --watch', () => {
     const { code, chunks } = await watched(cwd, { isTTY: true, columns: 80, rows: 12 }, async () => {});
     expect(code).toBe(0);
     const pictures = chunks.filter((chunk) => chunk.startsWith('\u001b[H')).map(stripVTControlCharacters);
-    expect(pictures[1]).toMatch(/^INTERNAL: connection +lost now\..*\r\nLooking again every 2 s; q ends\.$/);
+    expect(pictures[1]).toMatch(
+      /^INTERNAL: connection +lost now\. .* where it comes\r\nfrom\.\r\nLooking again every 2 s; q ends\.$/,
+    );
     expect(pictures[2]).toMatch(/default +0/);
   });
 

@@ -3,6 +3,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { OutgoingMessage } from '../../../core/contract/queue.ts';
 import type { JobRecord, RecordFilter } from '../../../core/contract/store.ts';
+import { cursorOf } from '../../../core/kit/records/filter.ts';
 import { message } from '../sqlite/messages.ts';
 import { callsOf, open, server, take } from './kit.ts';
 
@@ -62,6 +63,13 @@ describe('a list of a long backlog', () => {
     expect(await walk({ job: 'rare' })).toEqual(['id-9000', 'id-100']);
     expect(await walk({ tenantId: 'acme' })).toEqual(['id-9000']);
     expect(await walk({ schedule: 'nightly' })).toEqual(['id-100']);
+  });
+
+  it('refuses a cursor that it cannot have given', async () => {
+    const positions = (value: unknown) => cursorOf('~', JSON.stringify(value));
+    const inNoOrder = positions({ 'ready:default': ['soon', 'id', '~'] });
+    for (const after of [inNoOrder, positions(null), positions({ 'ready:default': ['1'] })])
+      await expect(opened().stores!.records.page!({ after })).rejects.toMatchObject({ code: 'OPTION' });
   });
 
   it('has each job that stays once, whatever comes and ends meanwhile', async () => {
