@@ -24,9 +24,7 @@ function textOf({ message, fields }: Logged): string {
 }
 
 const jsonOf = (fields: object): string =>
-  JSON.stringify(masked(clipped(fields, 6, { members: mostMembers })), (_, value) =>
-    typeof value === 'bigint' ? String(value) : value,
-  );
+  JSON.stringify(masked(clipped(fields, 6, { members: mostMembers })));
 
 /** What may fit into a line: a handler that logs whole files must not pay for all of them. */
 function clipped(value: unknown, levels: number, left: { members: number }): unknown {

@@ -12,8 +12,20 @@ function jsonOf(value: object): unknown {
   }
 }
 
+/** A getter may throw, and must not take the line with it in which it stands. */
+function membersOf(value: object): [string, unknown][] {
+  return Object.keys(value).map((name) => {
+    try {
+      return [name, value[name as keyof typeof value]];
+    } catch {
+      return [name, '[unreadable]'];
+    }
+  });
+}
+
 /** A copy in which every value under a secret-looking name reads `[masked]`, and what is nested deeper than `levels` reads `[deep]`. Bytes are counted. */
 export function masked(value: unknown, levels = 6): unknown {
+  if (typeof value === 'bigint') return String(value); // JSON knows none
   if (typeof value !== 'object' || value === null) return value;
   if (levels === 0) return '[deep]';
   if (Array.isArray(value)) return value.map((item) => masked(item, levels - 1));
@@ -23,7 +35,7 @@ export function masked(value: unknown, levels = 6): unknown {
   const own = jsonOf(value);
   if (own !== value) return masked(own, levels - 1);
   return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [
+    membersOf(value).map(([name, member]) => [
       name,
       secretName.test(name) ? '[masked]' : masked(member, levels - 1),
     ]),

@@ -95,6 +95,22 @@ describe('log lines', () => {
     );
   });
 
+  it('are there whatever the fields are', async () => {
+    const hostile = {
+      big: [10n ** 20n],
+      get boom(): never {
+        throw new Error('a getter');
+      },
+    };
+    const lines = await linesOf(async (_payload, ctx) => ctx.log('calling', hostile));
+    const fields = { big: ['100000000000000000000'], boom: '[unreadable]' };
+    expect(lines.find(({ event }) => event === 'job.log')).toMatchObject({ msg: 'calling', fields });
+    const ids = { id: 'a', job: 'pay', queue: 'default', attempt: 1, tenantId: null };
+    const facts = { ...ids, requestId: null, traceparent: null, message: 'calling', fields: hostile };
+    const line = eventLine({ type: 'job.log', ...facts }, createUi({ colour: false, columns: null }), 0);
+    expect(line).toMatch(/pay +calling big=\["100000000000000000000"\] boom=\[unreadable\]$/);
+  });
+
   it('say their text once', async () => {
     const lines = await linesOf(async (_payload, ctx) => ctx.log('calling', { message: 'of a field' }));
     const line = lines.find(({ event }) => event === 'job.log');
