@@ -85,16 +85,20 @@ const fallback = exponential();
 export function endOf(it: Attempt, verdict: Verdict): End {
   const { app, number, startedAt, envelope, ports } = it;
   const isAck = verdict.verb === 'ack';
-  const report: AttemptReport = {
+  // Members that may be missing are added after: to spread them costs more than all that is around it.
+  const report: { -readonly [Name in keyof AttemptReport]: AttemptReport[Name] } = {
     attempt: number,
     startedAt,
     endedAt: app.clock.now(),
     outcome: verdict.outcome,
     error: isAck || verdict.error === null ? null : reportError(verdict.error),
     output: isAck ? verdict.output : null,
-    ...(envelope && { maxAttempts: envelope.maxRetries + 1 }),
-    ...ports.by,
   };
+  if (envelope) report.maxAttempts = envelope.maxRetries + 1;
+  if (ports.by) {
+    report.worker = ports.by.worker;
+    report.host = ports.by.host;
+  }
   return { verdict: withinReach(it, verdict), report };
 }
 
