@@ -2,8 +2,8 @@
 
 import type { AlertHost, AlertNotice, Alerts, AlertTarget } from '../app/alerts.ts';
 import { LongshoreError } from '../base/errors.ts';
-import { toError } from '../base/failure.ts';
 import { within } from '../base/within.ts';
+import { messageWithoutUrls } from '../base/without-urls.ts';
 import { type AlertState, type QueuedNotice, queued, type TargetState } from './state.ts';
 
 export const sendMs = 5_000;
@@ -81,8 +81,6 @@ export async function send(
   await within<unknown>(clock, sendMs, sending, late);
 }
 
-/** Without a cause, and without URLs in its text: those of webhooks are secrets. */
-export function refusal(target: string, error: unknown): LongshoreError {
-  const reason = toError(error).message.replaceAll(/\w+:\/\/\S+/g, '[URL]');
-  return new LongshoreError('BACKEND', `Target "${target}" does not take alerts: ${reason}`);
-}
+/** Without a cause, which could have the URL. */
+export const refusal = (target: string, error: unknown): LongshoreError =>
+  new LongshoreError('BACKEND', `Target "${target}" does not take alerts: ${messageWithoutUrls(error)}`);

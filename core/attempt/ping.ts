@@ -2,8 +2,8 @@
 
 import type { PingKind, Schedule } from '../app/schedule.ts';
 import { LongshoreError } from '../base/errors.ts';
-import { toError } from '../base/failure.ts';
 import { within } from '../base/within.ts';
+import { messageWithoutUrls } from '../base/without-urls.ts';
 import { scheduleOf } from '../envelope/schedule-of.ts';
 import type { Attempt, Verdict } from './attempt.ts';
 import type { Run } from './run.ts';
@@ -62,9 +62,8 @@ async function ping(it: Attempt, kind: PingKind): Promise<void> {
   } catch (error) {
     failures.set(schedule, failed + 1);
     if (failed > 0) return;
-    // Without URLs, and without a cause: whoever knows the URL of a heartbeat can send it.
-    const reason = toError(error).message.replaceAll(/\w+:\/\/\S+/g, '[URL]');
-    const message = `The ping "${kind}" of schedule "${schedule.name}" failed: ${reason}`;
+    // Without a cause, which could have the URL.
+    const message = `The ping "${kind}" of schedule "${schedule.name}" failed: ${messageWithoutUrls(error)}`;
     events.emit({
       type: 'ping.failed',
       schedule: schedule.name,
