@@ -56,12 +56,12 @@ export function adviceOf(settings: Settings, { entity, keeps, needs }: Use): str
     lockMs < leastLockMs,
     `locks a message for ${seconds(lockMs)}: a slow renewal loses a running job. Set --lock-duration PT1M.`,
   );
-  const wanted =
-    keeps === 'dead letters' ? lettersDeliveries : Math.min(usualDeliveries, (needs?.maxRetries ?? 0) + 1);
+  const attempts = (needs?.maxRetries ?? 0) + 1;
+  const wanted = keeps === 'dead letters' ? lettersDeliveries : Math.min(usualDeliveries, attempts);
   tell(
     deliveries < wanted,
     keeps === 'jobs'
-      ? `gives a message up after ${deliveries} deliveries, and its jobs have ${needs!.maxRetries + 1} attempts: one whose process dies has fewer. Set --max-delivery-count ${usualDeliveries}.`
+      ? `gives a message up after ${deliveries} deliveries, and its jobs have ${attempts} attempts: one whose process dies has fewer. Set --max-delivery-count ${usualDeliveries}.`
       : `gives a dead letter up after ${deliveries} deliveries, and each retry of another one may be one. Set --max-delivery-count ${lettersDeliveries}.`,
   );
   tell(

@@ -7,7 +7,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openAdministration, type Prepare } from '../../../functions/azure/service-bus/administration.ts';
-import { adviceFor } from '../../../functions/azure/service-bus/check.ts';
+import { adviceFor, checkQueues } from '../../../functions/azure/service-bus/check.ts';
 import { createConnection } from '../../../functions/azure/service-bus/connection.ts';
 import { openServiceBusBackend } from '../../../functions/azure/service-bus/index.ts';
 import { adviceOf, type Use } from '../../../functions/azure/service-bus/settings.ts';
@@ -204,6 +204,8 @@ describe('serviceBus()', () => {
     answers['mail-failed'] = queueOf({ MaxDeliveryCount: '2000' });
     expect(await adviceFor(told, () => needs)).toEqual([]);
     expect(await adviceFor(told, () => ({ ...needs, maxRetries: 20 }))).toEqual([]);
+    // As `check()` of the backend asks, which knows no jobs.
+    expect(await checkQueues(told, ['mail'])).toEqual({ tier: 'Standard', unknown: [], advice: [] });
     answers.mail = queueOf({ MaxDeliveryCount: '5' });
     const few = expect.stringContaining('"mail" gives a message up after 5 deliveries');
     expect(await adviceFor(told, () => ({ ...needs, maxRetries: 20 }))).toEqual([few]);
