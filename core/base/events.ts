@@ -211,7 +211,8 @@ export function createEvents(): Events {
     emit(event) {
       for (const listener of listeners) {
         try {
-          listener(event);
+          const returned: unknown = listener(event);
+          if (returned instanceof Promise) returned.catch(() => {}); // nor may it end the process
         } catch {
           // A broken log sink must not fail a job: the job's effect has already happened.
         }

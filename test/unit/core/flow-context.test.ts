@@ -1,7 +1,7 @@
 /** What a handler gets beside its payload, and what is told of an attempt. */
 
 import { setImmediate } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import * as z from 'zod';
 import { currentContext, withContext } from '../../../core/app/context.ts';
 import { defineJob, type HandlerContext, type Job } from '../../../core/app/job.ts';
@@ -200,6 +200,21 @@ describe('what is told', () => {
     await b.once(one);
     expect(heard).toEqual(['job.started', 'job.settled']);
     expect(b.kinds()).toHaveLength(4);
+  });
+});
+
+describe('a listener that is async and rejects', () => {
+  it('does not end the process', async () => {
+    const unhandled: unknown[] = [];
+    const note = (error: unknown) => unhandled.push(error);
+    process.on('unhandledRejection', note);
+    onTestFinished(() => void process.off('unhandledRejection', note));
+    const one = job();
+    const b = bench({ jobs: [one] });
+    b.app.events.on(() => Promise.reject(new Error('broken log sink')));
+    expect((await b.once(one)).settled).toBe(true);
+    for (let i = 0; i < 5; i++) await setImmediate();
+    expect(unhandled).toEqual([]);
   });
 });
 
