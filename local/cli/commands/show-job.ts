@@ -1,11 +1,13 @@
 import { errorText } from '../../../core/base/failure.ts';
 import type { AttemptReport } from '../../../core/contract/outcome.ts';
-import type { JobRecord, StoredPayload } from '../../../core/contract/store.ts';
+import type { JobRecord, StoredPayload, WorkerBeat } from '../../../core/contract/store.ts';
+import { forgetWorkerMs, workerStateOf } from '../../../core/kit/worker-state.ts';
 import { id } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';
 import { notFound } from '../errors.ts';
 import { stackLines } from '../output/stack.ts';
 import { type Column, plain, span, type Ui, when } from '../output/ui.ts';
+import { nameOf } from './workers.ts';
 
 export const showJob = defineCommand({
   path: 'jobs show',
@@ -21,13 +23,15 @@ export const showJob = defineCommand({
   exits: { 3: 'no such job, or it is no longer kept' },
   async run({ args, flags, session, ui, io }) {
     const [wanted = ''] = args;
-    const { records } = (await session.client()).stores;
+    const { records, workers: registry } = (await session.client()).stores;
     const job = await records.get(wanted);
     if (!job)
       throw notFound(`There is no job ${wanted} here, or it is no longer kept. See \`longshore jobs list\`.`);
+    const now = io.clock.now();
+    const beats = job.status === 'processing' ? await registry.list(now - forgetWorkerMs) : [];
     const payload = flags.payload ? ((await records.payload?.(wanted)) ?? null) : undefined;
     const parts = [
-      factsOf(job, payload, ui, io.clock.now()),
+      factsOf(job, { payload, running: runningOn(beats, wanted, now) }, ui, now),
       job.attempts.length > 0 ? ui.table(job.attempts, attemptColumns(job)) : '',
       linesOf(job),
       stackOf(job, ui, io.cwd),
@@ -42,7 +46,25 @@ export const showJob = defineCommand({
 export const progressText = ({ done, total, message }: NonNullable<JobRecord['progress']>): string =>
   `${done}${total === null ? '' : `/${total}`}${message === null ? '' : ` ${message}`}`;
 
-function factsOf(job: JobRecord, payload: StoredPayload | null | undefined, ui: Ui, now: number): string {
+/** As the heartbeats tell it; a worker names 20 of its jobs. One that died may still name a job that runs elsewhere by now. */
+function runningOn(beats: readonly WorkerBeat[], id: string, now: number): string | null {
+  const named = beats.flatMap(
+    (beat) => beat.jobs?.flatMap((job) => (job.id === id ? { beat, job } : [])) ?? [],
+  );
+  const [last] = named.sort((a, b) => b.job.startedAt - a.job.startedAt);
+  if (!last) return null;
+  const { beat, job } = last;
+  const state = workerStateOf(beat.seenAt, now);
+  const seen = state === 'healthy' ? '' : `, which is ${state}: seen ${span(now - beat.seenAt)} ago`;
+  return `for ${span(now - job.startedAt)} on ${nameOf(beat)}${seen}`;
+}
+
+interface Beside {
+  readonly payload: StoredPayload | null | undefined;
+  readonly running: string | null;
+}
+
+function factsOf(job: JobRecord, { payload, running }: Beside, ui: Ui, now: number): string {
   return ui.facts([
     ['id', job.id],
     ['job', job.job],
@@ -56,7 +78,7 @@ function factsOf(job: JobRecord, payload: StoredPayload | null | undefined, ui: 
     ['request', job.requestId],
     ['trace', job.traceparent],
     ['created', `${when(job.createdAt)} (${span(now - job.createdAt)} ago)`],
-    ['runs', job.finishedAt === null && job.runAt > now ? `in ${span(job.runAt - now)}` : null],
+    ['runs', job.finishedAt === null && job.runAt > now ? `in ${span(job.runAt - now)}` : running],
     ['finished', job.finishedAt === null ? null : when(job.finishedAt)],
     ['progress', job.progress && progressText(job.progress)],
     ['output', job.output === null ? null : JSON.stringify(job.output)],

@@ -11,7 +11,7 @@ interface Row extends WorkerBeat {
 }
 
 /** Short enough for a line; JSON has the whole name. */
-const nameOf = ({ host, pid }: Row): string => `${host.split('.', 1)[0]}:${pid}`;
+export const nameOf = ({ host, pid }: WorkerBeat): string => `${host.split('.', 1)[0]}:${pid}`;
 
 const columnsAt = (now: number): readonly Column<Row>[] => [
   { title: 'worker', value: nameOf },

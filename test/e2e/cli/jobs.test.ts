@@ -1,4 +1,7 @@
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { sqlite } from '../../../local/backends/sqlite/index.ts';
+import { createVirtualClock } from '../../testing/virtual-clock.ts';
 import { cli, json, project } from './kit.ts';
 
 interface Listed {
@@ -78,6 +81,36 @@ describe('jobs show', () => {
     expect(stdout).toMatch(/^payload +not kept$/m);
     expect(stdout).toMatch(/^run of 4 +started +took +worker +host +outcome +error$/m);
     expect(stdout).toMatch(/^\S+Z {2}run 1 {2}hello \{"to":"Ada"\}$/m);
+  });
+
+  it('shows on which worker a job runs, and that this one is gone', async () => {
+    const cwd = project();
+    const { data } = await json(cwd, ['enqueue', 'greet', '{"name":"Ada"}']);
+    const id = String(data!.id);
+    const backend = await sqlite(join(cwd, 'jobs.db'));
+    await backend.fetch({ queues: ['default'], max: 1, leaseMs: 600_000, waitMs: 0 });
+    const at = Date.now();
+    const counts = { acked: 0, requeued: 0, 'dead-lettered': 0, rejected: 0, 'skipped-idempotent': 0 };
+    const beat = {
+      ...{
+        id: 'w',
+        host: 'app-1.example',
+        pid: 7,
+        queues: ['default'],
+        concurrency: 1,
+        running: 1,
+        memoryBytes: 1,
+      },
+      ...{ counts, startedAt: at, seenAt: at, jobs: [{ id, job: 'greet', startedAt: at - 2_000 }] },
+    };
+    const dead = [{ id, job: 'greet', startedAt: at - 60_000 }];
+    await backend.stores!.workers.heartbeat({ ...beat, id: 'v', pid: 6, seenAt: at - 50_000, jobs: dead });
+    await backend.stores!.workers.heartbeat(beat);
+    await backend.close();
+    const shown = async (ms: number) =>
+      (await cli(cwd, ['jobs', 'show', id], { clock: createVirtualClock(at + ms) })).stdout;
+    expect(await shown(1_000)).toMatch(/^runs +for 3 s on app-1:7$/m);
+    expect(await shown(90_000)).toMatch(/^runs +for 92 s on app-1:7, which is gone: seen 90 s ago$/m);
   });
 
   it('shows where in the code of the user a job failed, and the payload of a dead letter', async () => {
