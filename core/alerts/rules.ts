@@ -56,16 +56,24 @@ const measuring =
     const { unit = shownNumber } = kind;
     return rule(kind, options, kind.summary(unit(above)), async (facts) => {
       const all = await measure(facts);
-      return all
-        .filter((one) => queue === undefined || one.queue === queue)
-        .map(({ queue: subject, value, text }) => {
-          if (value === null) return { subject, value, holds: null, text };
-          const holds = value > above;
-          const compared = holds ? `more than ${unit(above)}` : `at most ${unit(above)}`;
-          return { subject, value, holds, text: `"${subject}": ${unit(value)} ${text}, ${compared}` };
-        });
+      const asked = all.filter((one) => queue === undefined || one.queue === queue);
+      if (queue !== undefined && asked.length === 0 && !(await mayBe(queue, facts)))
+        return [unknown(queue, `there is no queue "${queue}" here`)];
+      return asked.map(({ queue: subject, value, text }) => {
+        if (value === null) return { subject, value, holds: null, text };
+        const holds = value > above;
+        const compared = holds ? `more than ${unit(above)}` : `at most ${unit(above)}`;
+        return { subject, value, holds, text: `"${subject}": ${unit(value)} ${text}, ${compared}` };
+      });
     });
   };
+
+/** A name that was mistyped must not look like a queue in which all is well. */
+async function mayBe(queue: string, { queues, stats }: AlertFacts): Promise<boolean> {
+  if (queues.includes(queue)) return true;
+  const used = await stats().catch(() => null);
+  return used === null || used.some((one) => one.queue === queue);
+}
 
 function rule(
   kind: Pick<Kind, 'name' | 'severity' | 'forMs'>,

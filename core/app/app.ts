@@ -2,7 +2,7 @@
 
 import { checkInteger, checkQueue } from '../base/checks.ts';
 import { type Clock, systemClock, uuidv7 } from '../base/clock.ts';
-import { config } from '../base/errors.ts';
+import { config, shown } from '../base/errors.ts';
 import { createEvents, type EventListener, type Events } from '../base/events.ts';
 import type { JobFailure } from '../contract/outcome.ts';
 import type { KeyRing } from '../envelope/signing.ts';
@@ -94,6 +94,9 @@ export function createApp(options: AppOptions): App {
     }
     names.add(name);
   }
+  for (const hook of [onError, onDeadLetter])
+    if (hook != null && typeof hook !== 'function')
+      throw config(`Expected onError and onDeadLetter to be functions, got ${shown(hook)}.`);
   if (alerts && !alerts.evaluate) throw config('Expected alerts to come from defineAlerts().');
   const events = createEvents();
   if (options.on) events.on(options.on);

@@ -149,6 +149,19 @@ describe('what a backend cannot tell', () => {
     expect(w.told()).toEqual(['resolved QueueJobStuck default']);
   });
 
+  it('is said of a queue that neither the app nor the backend knows', async () => {
+    const rules = ['nope', 'default', 'used'].flatMap((queue) => [
+      alert.backlog({ name: `backlog-${queue}`, queue }),
+      alert.failureRatio({ name: `ratio-${queue}`, queue }),
+    ]);
+    const w = watched({ rules });
+    await look({ alerts: w.alerts, client: saying(w.client, stats({ queue: 'used' })) });
+    expect(w.ofType('alert.unavailable')).toMatchObject([
+      { alert: 'backlog-nope, ratio-nope', message: 'there is no queue "nope" here' },
+    ]);
+    expect(w.told()).toEqual([]);
+  });
+
   it('is said of a backend without administration', async () => {
     const w = watched({ rules: [alert.backlog(), alert.backendDown()] });
     const { admin: _, ...backend } = w.backend;

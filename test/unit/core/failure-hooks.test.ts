@@ -1,6 +1,7 @@
 /** `onError` and `onDeadLetter`: who is called, with what, and that nothing they do is felt by a job. */
 
 import { describe, expect, it } from 'vitest';
+import { createApp } from '../../../core/app/app.ts';
 import type { Job } from '../../../core/app/job.ts';
 import { fixed } from '../../../core/app/retry.ts';
 import '../../../core/attempt/call-hooks.ts'; // loaded on demand, which would take real time
@@ -32,6 +33,12 @@ function listening(one: Job, options: BenchOptions = {}) {
 }
 
 const names = (calls: readonly Call[]): string[] => calls.map(({ hook }) => hook);
+
+it.each([{ onError: 'console' }, { onDeadLetter: {} }])('refuses %j, which nobody could call', (hooks) => {
+  expect(() => createApp({ jobs: [], ...(hooks as object) })).toThrow(
+    /Expected onError and onDeadLetter to be functions, got /,
+  );
+});
 
 describe('onError and onDeadLetter', () => {
   it('hear of each failed attempt, and of the death once', async () => {
