@@ -1,6 +1,7 @@
 import type { QueueStats } from '../../../core/contract/admin.ts';
 import { duration, name } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';
+import { usage } from '../errors.ts';
 import { type Column, span } from '../output/ui.ts';
 
 const columns: readonly Column<QueueStats>[] = [
@@ -30,13 +31,7 @@ export const status = defineCommand({
   args: [{ name: '[queues...]', text: 'only these', parse: name }],
   flags: {
     watch: { flags: '--watch', text: 'go on looking' },
-    every: {
-      flags: '--every <duration>',
-      text: 'how often to look with --watch',
-      parse: duration(200),
-      fallback: 2_000,
-      fallbackText: '2s',
-    },
+    every: { flags: '--every <duration>', text: 'how often to look with --watch (2s)', parse: duration(200) },
   },
   examples: [
     'longshore status',
@@ -46,11 +41,12 @@ export const status = defineCommand({
   exits: { 0: 'done; with --watch ended by q or a signal', 3: 'a queue that was asked for is not there' },
   async run(input) {
     const { args, flags, session, ui } = input;
+    if (flags.every !== undefined && !flags.watch) throw usage('Expected --watch beside --every, got none.');
     const admin = await session.admin('tell the state of its queues');
     const names = await session.queues(args);
     if (flags.watch) {
       const { watchStatus } = await import('./status-watch.ts');
-      return watchStatus(input, names, flags.every);
+      return watchStatus(input, names, flags.every ?? 2_000);
     }
     const queues = (await Promise.all(names.map((queue) => admin.stats(queue)))).flat();
     const { backend } = await session.client();

@@ -79,6 +79,8 @@ const rows: readonly Row[] = [
   ['work --concurrency 2 --concurrency 3', 2, 'USAGE', /--concurrency once, got it twice/],
   [['work', 'no spaces please'], 2, 'USAGE', /Expected 1 to 128 of A-Z a-z 0-9 \. _ -/],
   [['status', 'mail/../etc'], 2, 'USAGE', /Expected 1 to 128 of/],
+  ['status --every 5s', 2, 'USAGE', /Expected --watch beside --every/],
+  ['status --watch --every 100', 2, 'USAGE', /Expected at least 200 ms/],
   ['metrics --queue mial', 3, 'NOT_FOUND', /no queue "mial" here\. Did you mean "mail"\?/],
   ['jobs list --status done', 2, 'USAGE', /Expected one of pending, processing[^:]*expired\. See /],
   [
