@@ -68,7 +68,8 @@ export const health = defineCommand({
     const { flags, session, ui, io } = input;
     const { app } = await session.config();
     const late = (): never => {
-      throw new CliError('INTERNAL', 1, `no answer within ${span(flags.timeout)}`);
+      const limit = span(flags.timeout);
+      throw new CliError('INTERNAL', 1, `no answer within ${limit}. Check the server, or raise --timeout`);
     };
     const inTime = (answer: Promise<Answer>) => within(io.clock, flags.timeout, answer, late);
     const checks = [await check('keys', async () => [true, `signs with ${app.keyRing().kid}`])];
@@ -139,5 +140,7 @@ async function age({ session }: Pick<Input, 'session'>, maxAgeMs: number): Promi
   if (oldest == null || oldest.oldestReadyMs === null) return [true, 'no job is waiting'];
   const ok = oldest.oldestReadyMs <= maxAgeMs;
   const text = `the oldest ready job waits ${span(oldest.oldestReadyMs)} in ${oldest.queue}`;
-  return [ok, ok ? text : `${text}, longer than ${span(maxAgeMs)}`];
+  if (ok) return [true, text];
+  const remedy = 'Start more workers, or see with longshore workers what they run';
+  return [false, `${text}, longer than ${span(maxAgeMs)}. ${remedy}`];
 }

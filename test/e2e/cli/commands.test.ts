@@ -280,7 +280,7 @@ describe('health', () => {
     const cwd = project({ 'longshore.config.ts': silent });
     const { code, stdout } = await cli(cwd, ['health', '--timeout', '20ms']);
     expect(code).toBe(1);
-    expect(stdout).toMatch(/bad +backend +INTERNAL: no answer within 20 ms/);
+    expect(stdout).toMatch(/bad +backend +INTERNAL: no answer within 20 ms\. Check the server/);
   });
 
   it('is bad when the backend cannot be opened', async () => {

@@ -56,6 +56,21 @@ describe('health', () => {
     expect((await health(cwd, ['--min-workers', '0'], later)).checks).not.toHaveProperty('queues'); // functions may serve them
   });
 
+  it('says what to do where jobs wait for too long', async () => {
+    const cwd = project();
+    await cli(cwd, ['tick']);
+    await cli(cwd, ['enqueue', 'greet', '{"name":"Ada"}']);
+    await beat(cwd, ['default']);
+    await expect
+      .poll(async () => (await health(cwd, ['--max-age', '1ms'])).checks.age)
+      .toEqual({
+        ok: false,
+        detail: expect.stringMatching(
+          /^the oldest ready job waits .* in default, longer than 1 ms\. Start more workers/,
+        ),
+      });
+  });
+
   it('counts dead letters, and is bad when there are more than allowed', async () => {
     const cwd = project();
     await cli(cwd, ['tick']);
