@@ -44,7 +44,8 @@ const fewestMembers = 200;
 const mostRead = 1_000;
 const fewestRead = 50;
 const readAtOnce = 200;
-const searchedAtOnce = 500;
+/** A script reads each text whole, with its body, and all other jobs wait for it. */
+const searchedAtOnce = 100;
 /** So often a page goes on with further stretches. */
 const mostRounds = 2;
 
