@@ -22,6 +22,8 @@ export function defineAlerts(definition: AlertsDefinition): Alerts {
   const to = [definition?.to ?? []].flat();
   if (!isName(name))
     throw config(`The name of defineAlerts() must match ${namePattern}, got ${shown(name)}.`);
+  if (!Array.isArray(rules))
+    throw config(`defineAlerts() expects rules to be a list like [alert.backlog()], got ${shown(rules)}.`);
   if (remindMs !== null) checkInteger('remindMs of defineAlerts()', remindMs, 60_000);
   checkNames('rule', 'alert.backlog()', 'read', rules);
   checkNames('target', 'slack(url)', 'send', to);
@@ -46,7 +48,10 @@ function checkNames(
   const names = new Set<string>();
   for (const one of all) {
     if (typeof (one as unknown as Record<string, unknown> | null)?.[verb] !== 'function')
-      throw config(`defineAlerts() expects each ${what} to be one like ${example}, got ${shown(one)}.`);
+      throw config(
+        // A text may be the URL of a webhook, which is a secret.
+        `defineAlerts() expects each ${what} to be one like ${example}, got ${typeof one === 'string' ? 'a text' : shown(one)}.`,
+      );
     if (!isName(one.name))
       throw config(`The name of an alert's ${what} must match ${namePattern}, got ${shown(one.name)}.`);
     if (names.has(one.name))

@@ -61,7 +61,10 @@ export function defineSchedule<Input>(definition: ScheduleDefinition<Input>): Sc
     );
   }
   if (ping && typeof ping !== 'function')
-    throw config(`Schedule "${name}" expects ping to be heartbeat(url), got ${shown(ping)}.`);
+    throw config(
+      // A text may be the URL of a monitor, which is a secret.
+      `Schedule "${name}" expects ping to be heartbeat(url), got ${typeof ping === 'string' ? 'a text' : shown(ping)}.`,
+    );
   const rest = {
     name,
     job: job as Job,

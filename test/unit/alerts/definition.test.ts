@@ -6,8 +6,9 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { alert, defineAlerts } from '../../../core/alerts/index.ts';
 import type { AlertRule } from '../../../core/app/alerts.ts';
+import { defineSchedule } from '../../../core/app/schedule.ts';
 import { bench, refusalText } from '../core/kit.ts';
-import { minuteMs } from './kit.ts';
+import { minuteMs, work } from './kit.ts';
 
 describe('a definition', () => {
   const to: [] = [];
@@ -34,7 +35,17 @@ describe('a definition', () => {
     [
       'a URL as target',
       () => defineAlerts({ to: 'https://x' as never }),
-      'each target to be one like slack(url)',
+      'each target to be one like slack(url), got a text.',
+    ],
+    [
+      'a URL as ping',
+      () => defineSchedule({ name: 's', everyMs: 1_000, job: work, payload: {}, ping: 'https://x' as never }),
+      'ping to be heartbeat(url), got a text.',
+    ],
+    [
+      'a rule without a list',
+      () => defineAlerts({ to, rules: alert.backlog() as never }),
+      'rules to be a list like [alert.backlog()]',
     ],
     ['reminders every second', () => defineAlerts({ to, remindMs: 1_000 }), 'remindMs of defineAlerts()'],
     ['something else in the app', () => bench({ alerts: {} as never }), 'come from defineAlerts()'],
