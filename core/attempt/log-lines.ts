@@ -39,7 +39,14 @@ function clipped(value: unknown, levels: number, left: { members: number }): unk
   };
   if (Array.isArray(value)) return some(value).map(within);
   const names = some(Object.keys(value)) as readonly (keyof typeof value)[];
-  return Object.fromEntries(names.map((name) => [name, within(value[name])]));
+  const memberOf = (name: keyof typeof value): unknown => {
+    try {
+      return within(value[name]);
+    } catch {
+      return '[unreadable]'; // a getter has thrown
+    }
+  };
+  return Object.fromEntries(names.map((name) => [name, memberOf(name)]));
 }
 
 const cut = (text: string): string => (text.length > mostChars ? `${text.slice(0, mostChars - 1)}…` : text);

@@ -135,7 +135,7 @@ describe('what a handler logs', () => {
     assert.equal(texts.length, entries.length);
     assert.ok(texts.every(({ length }) => length <= 500));
     assert.deepEqual(texts.slice(1, 4), [
-      '[unreadable]',
+      'hostile {"boom":"[unreadable]"}',
       '[unreadable]',
       'big {"n":"100000000000000000000","at":"1970-01-01T00:00:00.000Z","error":"inner"}',
     ]);
