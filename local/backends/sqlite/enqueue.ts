@@ -3,6 +3,7 @@
 import type { LongshoreError } from '../../../core/base/errors.ts';
 import type { JobSender, OutgoingMessage, SendResult } from '../../../core/contract/queue.ts';
 import { tooLarge } from '../../../core/kit/body-limit.ts';
+import { factOf } from './schema.ts';
 import type { SqliteState } from './state.ts';
 
 /** A longer write transaction would hold up the event loop and other processes for more than about 10 ms. */
@@ -11,8 +12,9 @@ const chunkSize = 1000;
 export function createEnqueue(state: SqliteState, maxBodyBytes: number): JobSender['enqueue'] {
   const { db, clock, ageingMs } = state;
   const insert = db.prepare(`
-    INSERT INTO jobs (id, queue, job, priority, created_at, ready_at, rank, tenant_id, facts, body)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`);
+    INSERT INTO jobs (id, queue, job, priority, created_at, ready_at, rank, tenant_id, facts, body, idempotency_key, schedule)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?9, ?10, ${factOf('idempotencyKey', '?9')}, ${factOf('schedule', '?9')})
+    ON CONFLICT (id) DO NOTHING`);
   const addQueue = db.prepare('INSERT INTO queues (name) VALUES (?) ON CONFLICT DO NOTHING');
   const knownQueues = new Set<string>();
 

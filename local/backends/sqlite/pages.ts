@@ -25,7 +25,7 @@ export function sqlitePages(db: Database): (query: Query) => RecordPage {
     db.run('listing', () => {
       const [before] = after === undefined ? [Number.MAX_SAFE_INTEGER] : positionIn(after, 'number');
       const from = isLookedFor(filter) ? edgeBefore(before) : null;
-      const columns = whereOf(filter, 'SELECT seq FROM jobs');
+      const columns = whereOf(filter, 'jobs');
       const attempts = maybeAttempts(filter, 'error', 'reports');
       const where = ['seq < ?', 'seq >= ?', ...columns.sql, ...attempts.sql];
       if (filter.status !== undefined) where.push(statusWhere[filter.status]);

@@ -90,7 +90,7 @@ function sqliteTable(db: Database, keys: SqliteKeys): RecordTable {
     const first = asksAttempts(filter)
       ? (edge.get(at, seq) as { at: number; seq: number } | undefined)
       : undefined;
-    const columns = whereOf(filter, 'SELECT seq FROM records');
+    const columns = whereOf(filter, 'records');
     const attempts = maybeAttempts(filter, 'row', 'row');
     const where = [
       '(created_at, seq) < (?, ?)',

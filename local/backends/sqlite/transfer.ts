@@ -8,6 +8,7 @@ import type { MovedJob, QueueTransfer } from '../../move/contract.ts';
 import { JobState, recordOf, reportLine, type StoredRecord } from '../shared/report-lines.ts';
 import type { NarrowRow } from './narrow-rows.ts';
 import { recordColumns } from './rows.ts';
+import { factOf } from './schema.ts';
 import type { SqliteState } from './state.ts';
 
 /** No fetch makes such a nonce. */
@@ -46,8 +47,10 @@ export function sqliteTransfer(state: SqliteState, maxBodyBytes: number): QueueT
   const addQueue = db.prepare('INSERT INTO queues (name) VALUES (?) ON CONFLICT DO NOTHING');
   const insert = db.prepare(`
     INSERT INTO jobs (id, queue, job, tenant_id, priority, created_at, ready_at, rank, ended, finished_at, attempt, reason, error,
-      progress, reports, facts, body)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING seq`);
+      progress, reports, facts, body, idempotency_key, schedule)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?16, ?17,
+      ${factOf('idempotencyKey', '?16')}, ${factOf('schedule', '?16')})
+    ON CONFLICT (id) DO NOTHING RETURNING seq`);
 
   function insertOne(job: MovedJob, now: number): SendResult {
     const { message, createdAt, attempts, death } = job;

@@ -14,10 +14,8 @@ const last = '\u{10ffff}';
 
 /**
  * What columns say. Whoever lists adds the status.
- *
- * @param seqs a query of row numbers by id; without its index SQLite would read the whole table
  */
-export function whereOf(filter: RecordFilter, seqs: string): Where {
+export function whereOf(filter: RecordFilter, table: 'jobs' | 'records'): Where {
   const { queue, job, tenantId, idempotencyKey, schedule, idPrefix, createdFrom, createdBefore } = filter;
   const sql: string[] = [];
   const values: (string | number)[] = [];
@@ -29,11 +27,15 @@ export function whereOf(filter: RecordFilter, seqs: string): Where {
   add('queue = ?', queue);
   add('job = ?', job);
   add('tenant_id = ?', tenantId);
-  add(`${factOf('idempotencyKey')} = ?`, idempotencyKey);
-  add(`${factOf('schedule')} = ?`, schedule);
+  const [keyColumn, scheduleColumn] =
+    table === 'jobs' ? ['idempotency_key', 'schedule'] : [factOf('idempotencyKey'), factOf('schedule')];
+  add(`${keyColumn} = ?`, idempotencyKey);
+  add(`${scheduleColumn} = ?`, schedule);
   add('created_at >= ?', createdFrom);
   add('created_at < ?', createdBefore);
-  if (idPrefix !== undefined) add(`seq IN (${seqs} WHERE id >= ? AND id < ?)`, idPrefix, idPrefix + last);
+  // By row number: without the index of ids SQLite would read the whole table.
+  if (idPrefix !== undefined)
+    add(`seq IN (SELECT seq FROM ${table} WHERE id >= ? AND id < ?)`, idPrefix, idPrefix + last);
   return { sql, values };
 }
 

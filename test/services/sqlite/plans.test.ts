@@ -20,7 +20,7 @@ afterAll(async () => {
 });
 
 function planOf(table: 'jobs' | 'records', filter: RecordFilter, order: string): string {
-  const { sql, values } = whereOf(filter, `SELECT seq FROM ${table}`);
+  const { sql, values } = whereOf(filter, table);
   const rows = db.prepare(`EXPLAIN QUERY PLAN SELECT * FROM ${table} WHERE ${sql.join()} ORDER BY ${order}`);
   return rows
     .all(...values)
