@@ -2,6 +2,7 @@ import type { AlertHost, AttemptNumbers } from '../app/alerts.ts';
 import { config } from '../base/errors.ts';
 import { sums } from '../metrics/roll-up.ts';
 import { stepOf } from '../metrics/steps.ts';
+import { failedOf, ranOf, sumOf } from '../metrics/tally.ts';
 
 /** Attempts that ended in the last whole minutes, per queue. Throws `CONFIG` where no numbers are kept. */
 export async function attemptsIn(
@@ -18,13 +19,7 @@ export async function attemptsIn(
   const to = stepOf('minute', now);
   const all = [...sums(await metrics.read({ step: 'minute', from: to - spanMs, to })).values()];
   return [...Map.groupBy(all, ({ queue }) => queue)].map(([queue, jobs]) => {
-    const sum = (of: (one: (typeof jobs)[number]['tally']) => number): number =>
-      jobs.reduce((total, { tally }) => total + of(tally), 0);
-    return {
-      queue,
-      attempts: sum(({ done, retried, dead }) => done + retried + dead),
-      failed: sum(({ retried, dead }) => retried + dead),
-      dead: sum(({ dead }) => dead),
-    };
+    const tally = sumOf(jobs);
+    return { queue, attempts: ranOf(tally), failed: failedOf(tally), dead: tally.dead };
   });
 }

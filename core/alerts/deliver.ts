@@ -6,7 +6,7 @@ import { within } from '../base/within.ts';
 import { messageWithoutUrls } from '../base/without-urls.ts';
 import { type AlertState, type QueuedNotice, queued, type TargetState } from './state.ts';
 
-export const sendMs = 5_000;
+const sendMs = 5_000;
 const minuteMs = 60_000;
 const longestPauseMs = 60 * minuteMs;
 
@@ -59,7 +59,7 @@ export async function deliver(
     // A target that was removed will not take it either.
     to: notice.to.filter((name) => names.has(name) && !taken.has(name)),
   }));
-  return { ...state, targets, notices: queued(rest, [], now) };
+  return { ...state, targets, notices: queued(rest, now) };
 }
 
 const noticeOf = ({ to: _, ...notice }: QueuedNotice): AlertNotice => notice;

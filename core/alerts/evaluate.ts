@@ -62,13 +62,11 @@ export async function evaluateAlerts(
   }
   const reads = await readAll(alerts.rules, client, facts);
   announceBlind(client, memory, reads);
-  const { state, notices } = nextState(merged(found, memory), reads, now, alerts.remindMs);
+  const next = nextState(merged(found, memory), reads, now, alerts.remindMs);
   // A host that was stopped for longer than its hold must not send what another one has sent.
   if (!(await inTime(client, keys.extend(stateKey(alerts), owner, client.app.clock.now() + holdMs)))) return;
   memory.state = noState;
-  announce(client, notices);
-  const sent = await deliver(alerts, client, withNotices(alerts, state, notices, now), now);
-  await keep({ ...sent, where });
+  await keep({ ...(await tell(alerts, client, next, now)), where });
 }
 
 /** Without the key store there is no other host to agree with: each tells that the backend is down. */
@@ -80,9 +78,8 @@ async function evaluateAlone(
 ): Promise<void> {
   const rules = alerts.rules.filter(({ needsNoStore }) => needsNoStore);
   const reads = await readAll(rules, client, facts);
-  const { state, notices } = nextState(memory.state, reads, facts.now, alerts.remindMs);
-  announce(client, notices);
-  memory.state = await deliver(alerts, client, withNotices(alerts, state, notices, facts.now), facts.now);
+  const next = nextState(memory.state, reads, facts.now, alerts.remindMs);
+  memory.state = await tell(alerts, client, next, facts.now);
 }
 
 /** What this process has seen alone becomes part of the common state, unless others have seen its end already. */
@@ -97,12 +94,17 @@ function merged(found: AlertState, { state }: Memory): AlertState {
   };
 }
 
-const withNotices = (
+/** What is new goes out as events, and to the targets with what they have not taken before. The state after that. */
+function tell(
   alerts: Alerts,
-  state: AlertState,
-  notices: readonly AlertNotice[],
+  client: AlertHost,
+  { state, notices }: ReturnType<typeof nextState>,
   now: number,
-): AlertState => ({ ...state, notices: queued(state.notices, addressed(alerts, notices), now) });
+): Promise<AlertState> {
+  announce(client, notices);
+  const all = queued([...state.notices, ...addressed(alerts, notices)], now);
+  return deliver(alerts, client, { ...state, notices: all }, now);
+}
 
 export function readAll(rules: readonly AlertRule[], client: AlertHost, facts: AlertFacts): Promise<Read[]> {
   return Promise.all(rules.map(async (rule) => ({ rule, readings: await readOne(rule, client, facts) })));

@@ -62,6 +62,7 @@ async function latenessOf(client: AlertHost, schedule: Schedule, now: number): P
   if (known !== undefined && (await lateAt(schedule, known, now)) === 0) return 0;
   const cursor = await readCursor(client, schedule.name);
   if (typeof cursor === 'string') return cursor === 'never' ? null : 0;
+  if (cursor.pausedAt !== undefined) return 0;
   until.set(schedule.name, cursor.at);
   return lateAt(schedule, cursor.at, now);
 }

@@ -1,6 +1,6 @@
 /** The conditions, by the names that infra/monitoring uses for the same ones in Prometheus. */
 
-import type { AlertFacts, AlertReading, AlertRule } from '../app/alerts.ts';
+import type { AlertFacts, AlertReading, AlertRule, AttemptNumbers } from '../app/alerts.ts';
 import { checkInteger, isName, namePattern } from '../base/checks.ts';
 import { config, shown } from '../base/errors.ts';
 import type { AlertSeverity } from '../base/events.ts';
@@ -94,6 +94,11 @@ const ofStats =
   async (facts: AlertFacts): Promise<Measured[]> =>
     (await facts.stats()).map((stats) => ({ queue: stats.queue, value: value(stats), text }));
 
+const ofAttempts =
+  (spanMs: number, text: string, value: (numbers: AttemptNumbers) => number) =>
+  async (facts: AlertFacts): Promise<Measured[]> =>
+    (await facts.attempts(spanMs)).map((numbers) => ({ queue: numbers.queue, value: value(numbers), text }));
+
 const backlog = measuring(
   {
     name: 'QueueBacklogHigh',
@@ -153,12 +158,7 @@ const failures = measuring(
     above: 10,
     summary: (limit) => `more than ${limit} attempts fail in a minute`,
   },
-  async (facts) =>
-    (await facts.attempts(failureSpanMs)).map(({ queue, failed }) => ({
-      queue,
-      value: failed / (failureSpanMs / minuteMs),
-      text: 'attempts fail in a minute',
-    })),
+  ofAttempts(failureSpanMs, 'attempts fail in a minute', ({ failed }) => failed / (failureSpanMs / minuteMs)),
 );
 
 const ratioSpanMs = 15 * minuteMs;
@@ -181,7 +181,6 @@ const failureRatio = measuring(
     })),
 );
 
-const deadLetterSpanMs = 60 * minuteMs;
 const deadLetterRate = measuring(
   {
     name: 'QueueDeadLetterRateHigh',
@@ -190,12 +189,7 @@ const deadLetterRate = measuring(
     above: 10,
     summary: (limit) => `more than ${limit} jobs died within an hour`,
   },
-  async (facts) =>
-    (await facts.attempts(deadLetterSpanMs)).map(({ queue, dead }) => ({
-      queue,
-      value: dead,
-      text: 'jobs died within an hour',
-    })),
+  ofAttempts(60 * minuteMs, 'jobs died within an hour', ({ dead }) => dead),
 );
 
 const withoutWorker = (options: RuleOptions & { readonly queue?: string } = {}): AlertRule =>
@@ -313,9 +307,9 @@ export const unknown = (subject: string, error: unknown): AlertReading => ({
 });
 
 /** It will not answer tomorrow either. */
-export const isUnsupported = (error: unknown): boolean => codeOf(error) === 'CONFIG';
+const isUnsupported = (error: unknown): boolean => codeOf(error) === 'CONFIG';
 
-export function codeOf(error: unknown): string {
+function codeOf(error: unknown): string {
   const code = (error as { readonly code?: unknown } | null)?.code;
   return typeof code === 'string' ? code : 'no reason is known';
 }

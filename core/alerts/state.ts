@@ -124,11 +124,6 @@ function noticeOf(
   return { alert, severity, state, subject, value, text: short, since, at, reminder: false };
 }
 
-/** The queue of notices with new ones at its end. The oldest go when there are too many, or nobody has taken them for a day. */
-export function queued(
-  all: readonly QueuedNotice[],
-  more: readonly QueuedNotice[],
-  now: number,
-): QueuedNotice[] {
-  return [...all, ...more].filter(({ at, to }) => to.length > 0 && now - at < forgetMs).slice(-mostNotices);
-}
+/** Without the oldest when there are too many, and without those that nobody has taken for a day. */
+export const queued = (notices: readonly QueuedNotice[], now: number): QueuedNotice[] =>
+  notices.filter(({ at, to }) => to.length > 0 && now - at < forgetMs).slice(-mostNotices);

@@ -24,6 +24,7 @@ export const errorCodes = [
   'REQUEST',
   'UNAUTHORIZED',
   'FORBIDDEN',
+  'TOKEN',
   'NOT_FOUND',
   'CONFLICT',
   'RATE_LIMIT',

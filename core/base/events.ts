@@ -15,8 +15,10 @@ export interface JobFacts {
   readonly traceparent: string | null;
 }
 
+/** `asked`: an operator wants it to drain. */
 export type StopReason =
   | 'signal'
+  | 'asked'
   | 'stopped'
   | 'once'
   | 'idle'
@@ -75,10 +77,10 @@ export type LongshoreEvent =
     }
   | { readonly type: 'schedule.failed'; readonly schedule: string; readonly error: LongshoreError }
   | {
-      /** Moments for which no job was enqueued: the last job was unfinished (`overlap`), or nothing ticked in time (`missed`). */
+      /** Moments for which no job was enqueued: the last job was unfinished (`overlap`), nothing ticked in time (`missed`), or the schedule was paused. */
       readonly type: 'schedule.skipped';
       readonly schedule: string;
-      readonly reason: 'overlap' | 'missed';
+      readonly reason: 'overlap' | 'missed' | 'paused';
       /** The first and the last of them. */
       readonly dueAt: number;
       readonly lastDueAt: number;

@@ -1,5 +1,7 @@
 /** What the command line and the dashboard ask of a queue. */
 
+import type { Check, DiagnosisRequest, QueueNeeds } from './diagnosis.ts';
+import type { MessageFacts } from './facts.ts';
 import type { AbandonReason } from './outcome.ts';
 
 /** Counts are exact up to 10,000; above that a queue may estimate them, so that a long backlog is never read to be counted. */
@@ -34,22 +36,47 @@ export interface DeadLetter {
   readonly body: string;
 }
 
+/** What lists show of a dead letter: its text may be large, and holds the payload. */
+export interface DeadLetterSummary extends Omit<DeadLetter, 'body'> {
+  /** Of its text. */
+  readonly bytes: number;
+  /** Whose job it was; `null` where its text is not verified and nothing else tells. */
+  readonly tenantId: string | null;
+}
+
+export interface DeadLetterPage {
+  /** Newest first. */
+  readonly letters: readonly DeadLetterSummary[];
+  /** Where the next page begins; `null` = there is nothing older. */
+  readonly next: string | null;
+}
+
+/** A message that was signed anew under its id, for its job and its queue. */
+export interface Replacement {
+  readonly body: string;
+  /** What the new text says of its job; absent = nothing. */
+  readonly facts?: MessageFacts;
+}
+
 export interface DeadLetters {
   /** Newest first. */
   list(filter: { queue?: string; max?: number }): Promise<DeadLetter[]>;
   /**
-   * Makes them ready again with their attempts forgotten; returns how many were found. A store beside the queue does not hear of it, as
-   * it does from `longshore dead retry`: tell it by `stores.records.writer?.retried?.(ids)`, or its records stay `failed` until they run.
+   * Pages of what `list` lists, without the texts. A letter that is there all the time is on one page, whatever comes and goes
+   * meanwhile. `after` is the `next` of an earlier page of the same queue; throws `OPTION` for a text that is none. Absent where a
+   * broker can only be asked from its front: `core/kit/records/dead-letter-pages.ts` then makes pages of `list`.
    */
-  retry(ids: readonly string[]): Promise<number>;
+  page?(filter: { queue?: string; max?: number; after?: string }): Promise<DeadLetterPage>;
+  /** Absent where a broker finds nothing by its id. */
+  get?(id: string): Promise<DeadLetter | null>;
+  /**
+   * Makes them ready again with their attempts forgotten; returns how many were found. A store beside the queue does not hear of it, as
+   * it does from an operator (`longshore/operator`).
+   * @param replaced by id, what becomes ready instead of the letter's own text. The letter and what replaces it are never both gone. Throws
+   * `LIMIT` before anything changes if one is too large for the queue.
+   */
+  retry(ids: readonly string[], replaced?: ReadonlyMap<string, Replacement>): Promise<number>;
   discard(ids: readonly string[]): Promise<number>;
-}
-
-/** What the jobs of one queue ask of it: the most that any of them does. */
-export interface QueueNeeds {
-  readonly maxRetries: number;
-  /** How long one attempt may take. */
-  readonly timeoutMs: number;
 }
 
 /** What the CLI and the dashboard use. */
@@ -62,6 +89,8 @@ export interface QueueAdmin {
    * jobs, or end them before their last retry. Resolves with what may be wrong and what could not be found out, a sentence each.
    */
   check?(needsOf: (queue: string) => QueueNeeds): Promise<readonly string[]>;
+  /** What `longshore doctor` looks at in this service. Asks nothing yet: each check does. */
+  diagnose?(request: DiagnosisRequest): Promise<readonly Check[]>;
   /** All queues ever used, or only the one named. */
   stats(queue?: string): Promise<QueueStats[]>;
   /** The next messages in the order in which they would be fetched, ready before delayed. */

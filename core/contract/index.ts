@@ -1,6 +1,8 @@
 /** All seams, for authors of backends and stores. */
 
 export type * from './admin.ts';
+export type * from './audit.ts';
+export type * from './diagnosis.ts';
 export type * from './facts.ts';
 export type * from './metrics.ts';
 export type * from './outcome.ts';

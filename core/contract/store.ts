@@ -3,6 +3,9 @@
  * Every write that belongs to a run names its owner (the lease's token), and a stale owner changes nothing.
  */
 
+import type { Replacement } from './admin.ts';
+import type { AuditLog } from './audit.ts';
+import type { Check, DiagnosisRequest } from './diagnosis.ts';
 import type { MessageFacts } from './facts.ts';
 import type { MetricStore } from './metrics.ts';
 import type { AbandonReason, AttemptReport, JobStatus, Outcome, Progress } from './outcome.ts';
@@ -118,6 +121,8 @@ export interface RecordStore {
    * `null` = the job is not known, or its payload is not kept.
    */
   payload?(id: string): Promise<StoredPayload | null>;
+  /** The signed text that `payload` shows the payload of. Nothing has verified it. */
+  body?(id: string): Promise<string | null>;
   /** Only the run that holds the lease may report; `false` = it no longer does. */
   progress(id: string, token: string, progress: Progress): Promise<boolean>;
   /** Cancels a waiting job at once. A running one is marked; its worker sees the mark and aborts it. */
@@ -189,8 +194,11 @@ export interface RecordWriter {
   started(job: RecordedJob, start: AttemptStart): Promise<Begun>;
   /** The queue has settled the attempt. */
   settled(job: RecordedJob, owner: string, end: AttemptEnd): Promise<void>;
-  /** Dead letters were made ready again. Jobs that have not died, and those that are not known, stay as they are. */
-  retried?(ids: readonly string[]): Promise<void>;
+  /**
+   * Dead letters were made ready again. Jobs that have not died, and those that are not known, stay as they are.
+   * @param replaced by id, their new texts: a record that keeps the text keeps the new one
+   */
+  retried?(ids: readonly string[], replaced?: ReadonlyMap<string, Replacement>): Promise<void>;
 }
 
 export interface RunningJob {
@@ -216,14 +224,26 @@ export interface WorkerBeat {
   /** What runs now, longest first, 20 at most; `running` counts all. */
   readonly jobs?: readonly RunningJob[];
   readonly memoryBytes: number;
+  /** `true` = it takes no more jobs, and stops when those that run have ended, or after its `drainMs`. */
+  readonly draining?: boolean;
+}
+
+/** What others want of a worker. */
+export interface WorkerOrders {
+  /** `drain` was called for it. */
+  readonly drain: boolean;
 }
 
 /** Forgets workers that were not seen for 5 minutes; core/kit/worker-state.ts says what a heartbeat means. */
 export interface WorkerRegistry {
-  heartbeat(beat: WorkerBeat): Promise<void>;
+  /** Resolves with what others want of this worker, until it is removed; a registry that knows of no such wishes with nothing. */
+  // biome-ignore lint/suspicious/noConfusingVoidType: registries that resolve with nothing are complete
+  heartbeat(beat: WorkerBeat): Promise<WorkerOrders | void>;
   /** Workers seen since then, oldest first. */
   list(seenSince: number): Promise<WorkerBeat[]>;
   remove(id: string): Promise<void>;
+  /** Wants this worker to drain; its next heartbeat tells it. Again is the same. `false` = there is no worker of this id. */
+  drain?(id: string): Promise<boolean>;
 }
 
 /**
@@ -248,8 +268,12 @@ export interface Stores {
   readonly payloads?: PayloadStore;
   /** Without it no numbers are kept. */
   readonly metrics?: MetricStore;
+  /** Without it nothing remembers who did what. */
+  readonly audit?: AuditLog;
   /** Brings its tables to the version this code knows, where opening has not done so. `from` is null for new ones. */
   migrate?(): Promise<{ readonly from: number | null; readonly to: number }>;
+  /** As `QueueAdmin.diagnose`, of a store that stands beside a queue. */
+  diagnose?(request: DiagnosisRequest): Promise<readonly Check[]>;
   /** Ends the store's own connections. May be called again. */
   close?(): Promise<void>;
 }

@@ -9,6 +9,11 @@ import type { Client, ConnectOptions } from './client.ts';
 
 export function connect(app: App, backend: QueueBackend, options: ConnectOptions = {}): Client {
   app.keyRing(); // a missing key must stop the start, not the first job
+  return clientOf(app, backend, options);
+}
+
+/** The same without asking for keys, for those who only look and steer: what needs a key throws when it is asked for. */
+export function clientOf(app: App, backend: QueueBackend, options: ConnectOptions = {}): Client {
   const stores = storesOf(backend, options.store);
   const stopListening = backend.onWarning?.((message) => {
     if (app.events.active) app.events.emit({ type: 'backend.warning', backend: backend.name, message });
@@ -49,10 +54,18 @@ function storesOf(backend: QueueBackend, given: Partial<Stores> = {}): Stores {
   const workers = given.workers ?? backend.stores?.workers;
   const payloads = given.payloads ?? backend.stores?.payloads;
   const metrics = given.metrics ?? backend.stores?.metrics;
+  const audit = given.audit ?? backend.stores?.audit;
   if (!keys || !records || !workers) {
     throw config(
       `Backend "${backend.name}" keeps no state of its own: give connect() a store, for example sqliteStore().`,
     );
   }
-  return { keys, records, workers, ...(payloads && { payloads }), ...(metrics && { metrics }) };
+  return {
+    keys,
+    records,
+    workers,
+    ...(payloads && { payloads }),
+    ...(metrics && { metrics }),
+    ...(audit && { audit }),
+  };
 }

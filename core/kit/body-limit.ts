@@ -1,6 +1,7 @@
 /** Texts by their size in UTF-8: the check that every backend makes before it sends a body, and the cut of an error. */
 
 import { LongshoreError } from '../base/errors.ts';
+import type { Replacement } from '../contract/admin.ts';
 
 /** `LIMIT`, or `null` for a body that fits. One UTF-16 unit is at most three bytes, so a short text needs no counting. */
 export function tooLarge(body: string, maxBodyBytes: number): LongshoreError | null {
@@ -11,6 +12,17 @@ export function tooLarge(body: string, maxBodyBytes: number): LongshoreError | n
     'LIMIT',
     `Expected a body of at most ${maxBodyBytes} bytes, got ${got}. Store the data elsewhere and send its id.`,
   );
+}
+
+/** For what replaces dead letters: throws `LIMIT`, so that nothing changes, if one of them is too large. */
+export function checkReplaced(
+  replaced: ReadonlyMap<string, Replacement> | undefined,
+  maxBodyBytes: number,
+): void {
+  for (const { body } of replaced?.values() ?? []) {
+    const error = tooLarge(body, maxBodyBytes);
+    if (error) throw error;
+  }
 }
 
 /** Cuts a text to so many UTF-8 bytes, never in the middle of a character. */

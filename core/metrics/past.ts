@@ -3,7 +3,7 @@
 import { checkNumber } from '../base/checks.ts';
 import { quantile } from './histogram.ts';
 import type { Flag, PastThresholds } from './report.ts';
-import type { Tally } from './tally.ts';
+import { failedOf, ranOf, type Tally } from './tally.ts';
 
 export function flagsOf(
   now: Tally,
@@ -23,5 +23,4 @@ export function flagsOf(
   return flags;
 }
 
-const ranOf = ({ done, retried, dead }: Tally): number => done + retried + dead;
-const failedShare = (tally: Tally): number => (tally.retried + tally.dead) / ranOf(tally);
+const failedShare = (tally: Tally): number => failedOf(tally) / ranOf(tally);

@@ -8,7 +8,7 @@ import { flagsOf } from './past.ts';
 import type { Durations, JobNumbers, MetricPeriod, MetricReport, MetricRequest } from './report.ts';
 import { type Sums, sums } from './roll-up.ts';
 import { stepMs, stepOf } from './steps.ts';
-import { add, ends, newTally, type Tally } from './tally.ts';
+import { add, ends, newTally, ranOf, sumOf, type Tally } from './tally.ts';
 
 const periods: Readonly<Record<MetricPeriod, { readonly step: MetricStep; readonly steps: number }>> = {
   hour: { step: 'minute', steps: 60 },
@@ -45,21 +45,20 @@ export async function metricsOf(
     ...only,
   });
   const before = total(past);
-  const jobs = [...total(found)].map(([key, { queue, job, tally }]) => {
+  const whole = total(found);
+  const jobs = [...whole].map(([key, { queue, job, tally }]) => {
     const flags = flagsOf(tally, before.get(key)?.tally ?? null, flag);
     return { queue, job, ...numbersOf(tally), flags };
   });
   const series = Array.from({ length: steps }, (_, i) => {
     const at = from + i * stepMs[step];
-    return { at, ...numbersOf(flat(found.get(at))) };
+    return { at, ...numbersOf(sumOf(found.get(at)?.values() ?? [])) };
   });
-  const all = newTally();
-  for (const each of found.values()) add(all, flat(each));
   return {
     step,
     from,
     to: now,
-    all: numbersOf(all),
+    all: numbersOf(sumOf(whole.values())),
     series,
     jobs: jobs.toSorted((a, b) => attemptsOf(b) - attemptsOf(a) || (a.job < b.job ? -1 : 1)),
   };
@@ -105,26 +104,14 @@ function total(found: Found): Sums {
   return all;
 }
 
-function flat(each: Sums | undefined): Tally {
-  const tally = newTally();
-  for (const one of each?.values() ?? []) add(tally, one.tally);
-  return tally;
-}
-
 const attemptsOf = (numbers: JobNumbers): number => ends.reduce((sum, end) => sum + numbers[end], 0);
 
 function numbersOf(tally: Tally): JobNumbers {
-  const { done, skipped, retried, released, dead, cancelled, lost, runMs, waitMs, memory, lastAt } = tally;
-  const ran = done + retried + dead;
+  const { runMs, waitMs, memory, lastAt, ...ended } = tally;
+  const ran = ranOf(tally);
   return {
-    done,
-    skipped,
-    retried,
-    released,
-    dead,
-    cancelled,
-    lost,
-    successRate: ran === 0 ? null : done / ran,
+    ...ended,
+    successRate: ran === 0 ? null : tally.done / ran,
     runMs: durationsOf(runMs),
     waitMs: durationsOf(waitMs),
     memory: memory.count === 0 ? null : { average: memory.sum / memory.count, max: memory.max },

@@ -81,7 +81,9 @@ export function count(tally: Tally, result: Counted, at: number): void {
   if (result.waitMs !== null && ending !== 'released') observe(tally.waitMs, result.waitMs);
 }
 
-function endingOf({ outcome, settled, counted, reason }: Counted): AttemptEnding {
+type Ended = Pick<Counted, 'outcome' | 'settled' | 'counted'> & { readonly reason: string | null };
+
+export function endingOf({ outcome, settled, counted, reason }: Ended): AttemptEnding {
   if (!settled) return 'lost';
   switch (outcome) {
     case 'acked':
@@ -112,6 +114,17 @@ export function add(to: Tally, other: Tally): void {
   to.memory.max = Math.max(to.memory.max, other.memory.max);
   to.lastAt = Math.max(to.lastAt, other.lastAt);
 }
+
+/** Of several jobs as one. */
+export function sumOf(parts: Iterable<{ readonly tally: Tally }>): Tally {
+  const sum = newTally();
+  for (const { tally } of parts) add(sum, tally);
+  return sum;
+}
+
+/** The attempts of which a share fails. */
+export const ranOf = ({ done, retried, dead }: Tally): number => done + retried + dead;
+export const failedOf = ({ retried, dead }: Tally): number => retried + dead;
 
 /** `v` stands first, so that a later version can read what this one wrote. */
 export function packTally(tally: Tally): string {

@@ -1,6 +1,9 @@
 /** Where a schedule stands, kept in the key store between ticks. */
 
 import type { AlertHost } from '../app/alerts.ts';
+import type { App } from '../app/app.ts';
+import type { Schedule } from '../app/schedule.ts';
+import { LongshoreError, shown } from '../base/errors.ts';
 import { peek } from '../kit/records/peek.ts';
 import type { Skipped } from './skipped.ts';
 
@@ -10,15 +13,23 @@ export interface Cursor {
   readonly lastId: string | null;
   /** The last moments without a job, oldest first. */
   readonly skipped?: readonly Skipped[];
+  /** Since then nothing is enqueued; absent = it is not paused. */
+  readonly pausedAt?: number;
 }
 
 export const cursorKey = (schedule: string): string => `schedule:${schedule}`;
 const keepCursorMs = 400 * 86_400_000; // longer than a year: a yearly schedule must find its cursor again
 
-export const stored = (cursor: Cursor, now: number) => ({
-  value: JSON.stringify(cursor),
-  keepUntil: now + keepCursorMs,
-});
+export const stored = (cursor: Cursor, now: number) => storedText(JSON.stringify(cursor), now);
+
+export const storedText = (value: string, now: number) => ({ value, keepUntil: now + keepCursorMs });
+
+/** Throws `OPTION` for a schedule that the app does not have. */
+export function scheduleNamed({ schedules }: Pick<App, 'schedules'>, name: string): Schedule {
+  const schedule = schedules.find((one) => one.name === name);
+  if (schedule) return schedule;
+  throw new LongshoreError('OPTION', `Expected the name of a schedule, got ${shown(name)}.`);
+}
 
 /** `never`: no tick has seen it. `ticking`: a tick is at it, or has died in it a moment ago. */
 export async function readCursor(

@@ -1,12 +1,11 @@
 /** What became of the moments of a schedule: the jobs it enqueued, from their records, and those it left out, from its cursor. */
 
 import type { Schedule } from '../app/schedule.ts';
-import { LongshoreError, shown } from '../base/errors.ts';
 import type { JobStatus } from '../contract/outcome.ts';
 import type { JobRecord } from '../contract/store.ts';
 import type { Client } from '../enqueue/client.ts';
 import { momentOf } from '../envelope/schedule-of.ts';
-import { readCursor } from './cursor.ts';
+import { readCursor, scheduleNamed } from './cursor.ts';
 import type { Skipped } from './skipped.ts';
 
 export interface ScheduleRun {
@@ -42,8 +41,10 @@ export interface ScheduleHistory {
   readonly schedule: string;
   /** Until then all that fell due was enqueued or left out; `null` = no tick has seen it, or one is at it now. */
   readonly checkedAt: number | null;
-  /** The first moment after that; `null` = there is none, or `checkedAt` is not known. */
+  /** The first moment after that; `null` = there is none, it is paused, or `checkedAt` is not known. */
   readonly nextAt: number | null;
+  /** Since then it is paused; `null` = it is not, or `checkedAt` is not known. */
+  readonly pausedAt: number | null;
   /** Newest first. Jobs are listed as long as their records are kept. */
   readonly entries: readonly (ScheduleRun | SkippedMoments)[];
 }
@@ -54,15 +55,16 @@ export async function scheduleHistory(
   name: string,
   { max = 50 }: { readonly max?: number } = {},
 ): Promise<ScheduleHistory> {
-  const schedule = client.app.schedules.find((one) => one.name === name);
-  if (!schedule) throw new LongshoreError('OPTION', `Expected the name of a schedule, got ${shown(name)}.`);
+  const schedule = scheduleNamed(client.app, name);
   const found = await readCursor(client, name);
   const cursor = typeof found === 'string' ? null : found;
   const records = await client.stores.records.list({ schedule: name, max });
   const skipped = (cursor?.skipped ?? []).map(skippedMoments);
   const entries = [...runsOf(records), ...skipped].sort((a, b) => lastOf(b) - lastOf(a)).slice(0, max);
   const checkedAt = cursor?.at ?? null;
-  return { schedule: name, checkedAt, nextAt: await nextOf(schedule, checkedAt), entries };
+  const pausedAt = cursor?.pausedAt ?? null;
+  const nextAt = pausedAt === null ? await nextOf(schedule, checkedAt) : null;
+  return { schedule: name, checkedAt, nextAt, pausedAt, entries };
 }
 
 const nextOf = async (schedule: Schedule, after: number | null): Promise<number | null> =>

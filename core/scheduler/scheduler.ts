@@ -8,7 +8,7 @@ import type { Client } from '../enqueue/client.ts';
 import { scheduleKey } from '../envelope/schedule-of.ts';
 import { claimPastReaders } from '../kit/records/peek.ts';
 import { type Cursor, cursorKey, stored } from './cursor.ts';
-import { announceSkipped, missedIn, type Skipped, withSkipped } from './skipped.ts';
+import { announceSkipped, type Skipped, skippedIn, withSkipped } from './skipped.ts';
 
 /** One tick may be this late before `missed: 'skip'` leaves its moments out. */
 const graceMs = 90_000;
@@ -61,9 +61,12 @@ async function tickOne(app: App, client: Client, schedule: Schedule, now: number
     cursor = { ...cursor, at: one.lastAt, skipped: withSkipped(cursor.skipped ?? [], one) };
   }
   try {
-    await announceLate(app, schedule, cursor.at, now);
-    const { moments, missed } = await momentsSince(schedule, cursor.at, now);
-    if (missed) skip(missed);
+    const isPaused = cursor.pausedAt !== undefined;
+    if (!isPaused) await announceLate(app, schedule, cursor.at, now);
+    const { moments, without } = isPaused
+      ? { moments: [], without: await skippedIn(schedule, cursor.at, now, 'paused') }
+      : await momentsSince(schedule, cursor.at, now);
+    if (without) skip(without);
     for (const dueAt of moments) {
       const at = app.clock.now();
       if (at > heldUntil - holdMs / 2) {
@@ -116,12 +119,12 @@ async function announceLate({ events }: App, schedule: Schedule, since: number, 
   events.emit({ type: 'schedule.late', schedule: schedule.name, dueAt, lateMs: now - dueAt });
 }
 
-/** Those to enqueue, and those before them that were missed and are left out. */
+/** Those to enqueue, and those before them that are left out because they were missed. */
 async function momentsSince(
   schedule: Schedule,
   since: number,
   now: number,
-): Promise<{ readonly moments: number[]; readonly missed: Skipped | null }> {
+): Promise<{ readonly moments: number[]; readonly without: Skipped | null }> {
   const moments: number[] = [];
   // What fell due while a lock kept this host out is not missed: it would have ticked.
   const until = Math.max(keptOut.get(schedule) ?? now, now - graceMs);
@@ -139,5 +142,5 @@ async function momentsSince(
     if (moments.length === maxPerTick) break;
     at = await schedule.nextAfter(at);
   }
-  return { moments, missed: dropped > since ? await missedIn(schedule, since, dropped) : null };
+  return { moments, without: dropped > since ? await skippedIn(schedule, since, dropped, 'missed') : null };
 }

@@ -9,8 +9,8 @@ export interface Skipped {
   readonly lastAt: number;
   /** At most 10,000. */
   readonly count: number;
-  /** The last job was unfinished; or nothing ticked in time. */
-  readonly reason: 'overlap' | 'missed';
+  /** The last job was unfinished; nothing ticked in time; or the schedule was paused. */
+  readonly reason: 'overlap' | 'missed' | 'paused';
   /** Of the unfinished job. */
   readonly id?: string;
 }
@@ -18,10 +18,10 @@ export interface Skipped {
 const mostKept = 50;
 const mostCounted = 10_000;
 
-/** Appended to the others. Moments that the same job was in the way of are one entry, also over many ticks. */
+/** Appended to the others. Moments that the same job was in the way of, or one pause, are one entry, also over many ticks. */
 export function withSkipped(all: readonly Skipped[], one: Skipped): Skipped[] {
   const last = all.at(-1);
-  const isSame = one.reason === 'overlap' && last?.reason === 'overlap' && last.id === one.id;
+  const isSame = one.reason !== 'missed' && last?.reason === one.reason && last.id === one.id;
   if (!isSame) return [...all, one].slice(-mostKept);
   const count = Math.min(mostCounted, last.count + one.count);
   return [...all.slice(0, -1), { ...last, lastAt: one.lastAt, count }];
@@ -33,21 +33,26 @@ export function announceSkipped({ events }: App, schedule: Schedule, one: Skippe
 }
 
 /** The moments after `after` and up to `until`; `null` = there are none. */
-export async function missedIn(schedule: Schedule, after: number, until: number): Promise<Skipped | null> {
+export async function skippedIn(
+  schedule: Schedule,
+  after: number,
+  until: number,
+  reason: 'missed' | 'paused',
+): Promise<Skipped | null> {
   const at = await schedule.nextAfter(after);
   if (at === null || at > until) return null;
   let [lastAt, count] = [at, 1];
   if (schedule.everyMs !== null) {
     count += Math.floor((until - at) / schedule.everyMs);
     lastAt += (count - 1) * schedule.everyMs;
-    return { at, lastAt, count: Math.min(mostCounted, count), reason: 'missed' };
+    return { at, lastAt, count: Math.min(mostCounted, count), reason };
   }
   for (let next = await schedule.nextAfter(at); next !== null && next <= until; count++) {
     lastAt = next;
     // Counting goes on for a quarter of a second at most, and jobs run in between.
-    if (count === mostCounted) return { at, lastAt: until, count, reason: 'missed' };
+    if (count === mostCounted) return { at, lastAt: until, count, reason };
     if (count % 250 === 0) await new Promise(setImmediate);
     next = await schedule.nextAfter(next);
   }
-  return { at, lastAt, count, reason: 'missed' };
+  return { at, lastAt, count, reason };
 }

@@ -52,7 +52,7 @@ export function startMaintenance(state: WorkerState): { stop(): void } {
   async function beat(): Promise<void> {
     const memoryBytes = settings.rssBytes();
     watchMemory(memoryBytes);
-    await workers.heartbeat({
+    const orders = await workers.heartbeat({
       id: state.id,
       host: hostname(),
       pid: process.pid,
@@ -65,7 +65,9 @@ export function startMaintenance(state: WorkerState): { stop(): void } {
       failed: state.failures,
       jobs: longestRunning(),
       memoryBytes,
+      ...(state.draining && { draining: true }),
     });
+    if (orders?.drain) state.stop('asked');
   }
 
   const longestRunning = () =>
@@ -92,37 +94,32 @@ export function startMaintenance(state: WorkerState): { stop(): void } {
   const jittered = (ms: number) => () => ms * (0.5 + app.random() / 2); // many workers must not reap in step
   watch.every('reaping', jittered(Math.min(leaseMs, longestReapMs)), () => reap(state));
   watch.every('purging', jittered(purgeMs), purge);
-  let nextBeatMs = 0;
-  watch.every(
-    'writing a heartbeat',
-    () => nextBeatMs,
-    () => {
-      nextBeatMs = heartbeatMs;
-      return beat();
-    },
-  );
+  watch.every('writing a heartbeat', firstAfter(0, heartbeatMs), beat);
   const { numbers } = state;
   if (numbers) {
     watch.every('writing numbers', () => flushMs, numbers.flush);
     watch.every('rolling up numbers', jittered(rollUpMs), rollUpNumbers);
   }
   const { alerts } = app;
-  if (alerts) {
-    let nextLookMs = firstLookMs;
-    watch.every(
-      'evaluating alerts',
-      () => nextLookMs,
-      () => {
-        nextLookMs = lookMs;
-        return alerts.evaluate(client, 'worker');
-      },
+  if (alerts)
+    watch.every('evaluating alerts', firstAfter(firstLookMs, lookMs), () =>
+      alerts.evaluate(client, 'worker'),
     );
-  }
   if (settings.maxRuntimeMs !== null) watch.once(settings.maxRuntimeMs, () => state.stop('max-runtime'));
   return {
     stop() {
       watch.stop();
       unlisten?.();
     },
+  };
+}
+
+/** Delays: `firstMs`, and then always `ms`. */
+function firstAfter(firstMs: number, ms: number): () => number {
+  let nextMs = firstMs;
+  return () => {
+    const delayMs = nextMs;
+    nextMs = ms;
+    return delayMs;
   };
 }

@@ -26,6 +26,7 @@ export interface WorkerState {
   readonly settings: WorkerSettings;
   readonly client: Client;
   readonly startedAt: number;
+  readonly draining: boolean;
   /** Fetched, not begun. */
   buffer: Run[];
   /** Their handlers are at work: these fill the slots. */

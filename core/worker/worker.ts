@@ -86,6 +86,9 @@ export function startWorker(app: App, options: WorkerOptions): Worker {
     settings,
     client,
     startedAt: clock.now(),
+    get draining() {
+      return reason !== null;
+    },
     buffer: [],
     running: new RunList(),
     ended: new RunList(),

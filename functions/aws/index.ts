@@ -15,6 +15,7 @@ export { type Foreign, type ForeignRule, foreign } from '../../core/app/foreign.
 export type { ScheduleResult } from '../../core/serverless/schedule.ts';
 export { createDynamoTable, dynamoStore, dynamoTable } from './dynamo/index.ts';
 export type * from './lambda/events.ts';
+export { lambdaHttp } from './lambda/lambda-http.ts';
 export { type S3Client, type S3PayloadsOptions, s3Payloads } from './s3/index.ts';
 export { createSqsQueues, type SqsQueuesOptions } from './sqs/create.ts';
 export { type SqsBackend, type SqsOptions, sqs } from './sqs/index.ts';

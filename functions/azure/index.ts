@@ -16,6 +16,7 @@ import { checkEntity, entitiesOf, type QueueOptions } from './service-bus/queues
 import { accessFrom, settingIn } from './settings.ts';
 
 export { type Foreign, type ForeignRule, foreign } from '../../core/app/foreign.ts';
+export { type AzureHttpOptions, azureHttp } from './app/http.ts';
 export { type LeaseTerms, leaseOf, type TriggerMetadata } from './app/trigger.ts';
 export { type BlobPayloadsOptions, blobPayloads } from './blob/index.ts';
 export { type ServiceBusBackend, type ServiceBusOptions, serviceBus } from './service-bus/index.ts';

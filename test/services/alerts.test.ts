@@ -1,20 +1,12 @@
 /** Alerts of hosts that share a real database: one message for all of them, and what one has begun another one ends. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { alert, defineAlerts, sendTo } from '../../core/alerts/index.ts';
 import type { Clock } from '../../core/base/clock.ts';
-import type { QueueBackend } from '../../core/contract/queue.ts';
 import { connect, createApp, defineJob, defineSchedule, keyRing, tick } from '../../core/index.ts';
-import { postgres } from '../../local/backends/postgres/index.ts';
-import { redis } from '../../local/backends/redis/index.ts';
-import { sqlite } from '../../local/backends/sqlite/index.ts';
 import { createVirtualClock } from '../testing/virtual-clock.ts';
-import { freshDatabase } from './postgres/schemas.ts';
-import { freshRedis } from './redis/database.ts';
+import { databasesWith, type Open } from './databases.ts';
 
 const minuteMs = 60_000;
 const after: (() => unknown)[] = [];
@@ -22,24 +14,7 @@ afterAll(async () => {
   for (const undo of after.splice(0)) await undo();
 });
 
-type Open = (clock: Clock) => QueueBackend;
-
-const databases: Readonly<Record<string, () => Promise<Open>>> = {
-  async sqlite() {
-    const folder = mkdtempSync(join(tmpdir(), 'longshore-alerts-'));
-    after.push(() => rmSync(folder, { recursive: true, force: true }));
-    return (clock) => sqlite({ path: join(folder, 'jobs.db'), clock });
-  },
-  async postgres() {
-    const database = await freshDatabase();
-    after.push(() => database.drop());
-    return (clock) => postgres({ url: database.url, clock });
-  },
-  async redis() {
-    const url = await freshRedis();
-    return (clock) => redis({ url, clock });
-  },
-};
+const databases = databasesWith(after);
 
 const work = defineJob({ name: 'work', payload: z.null(), async handle() {} });
 
@@ -60,9 +35,9 @@ function startHost(open: Open, clock: Clock, sent: string[]) {
   return { ...client, look: () => app.alerts!.evaluate(client, 'worker'), tick: () => tick(app, client) };
 }
 
-describe.each(Object.keys(databases))('hosts that share %s', (name) => {
+describe.each(['sqlite', 'postgres', 'redis'] as const)('hosts that share %s', (name) => {
   it('send one message when an alert begins, and one when it ends, also after all were started anew', async () => {
-    const open = await databases[name]!();
+    const open = await databases[name]();
     const clock = createVirtualClock();
     const sent: string[] = [];
     const start = () => Array.from({ length: 3 }, () => startHost(open, clock, sent));

@@ -80,10 +80,10 @@ async function stateOf({ stores }: Contract.QueueBackend, id: string): Promise<s
   return (await stores.records.get(id)) ? 'yes' : 'with a store';
 }
 
-/** What has state of its own and keeps no numbers must be given a store that does. */
-function numbersOf({ stores }: Contract.QueueBackend): string {
+/** What has state of its own and lacks this part of it must be given a store that has it. */
+function partOf({ stores }: Contract.QueueBackend, part: 'metrics' | 'audit'): string {
   if (!stores) return 'no';
-  return stores.metrics ? 'yes' : 'with a store';
+  return stores[part] ? 'yes' : 'with a store';
 }
 
 describe('the capability table', () => {
@@ -118,7 +118,8 @@ describe('the capability table', () => {
       };
       const [, second] = await backend.enqueue([message, message]);
       expect(cell('records, keys, workers')).toBe(await stateOf(backend, message.id));
-      expect(cell('numbers')?.split(',')[0]).toBe(numbersOf(backend));
+      expect(cell('numbers')?.split(',')[0]).toBe(partOf(backend, 'metrics'));
+      expect(cell('audit log')).toBe(partOf(backend, 'audit'));
       expect(cell('second copy of an id')?.includes('dropped')).toBe(second!.ok && second!.duplicate);
       await backend.close();
     },

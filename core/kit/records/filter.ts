@@ -54,6 +54,10 @@ export const asksAttempts = ({ worker, error }: RecordFilter): boolean =>
 export const cursorOf = (...position: readonly (number | string)[]): string =>
   Buffer.from(JSON.stringify(position)).toString('base64url');
 
+/** For a cursor that is none of the store's own. */
+export const wrongCursor = (cursor: string): LongshoreError =>
+  new LongshoreError('OPTION', `Expected after to be the \`next\` of an earlier page, got ${shown(cursor)}.`);
+
 /**
  * The position that a cursor stands for: as many members as `kinds` names, each of that type. Throws `OPTION` for any other text.
  */
@@ -71,8 +75,5 @@ export function positionIn<Kinds extends readonly ('number' | 'string')[]>(
     typeof value === kinds[i] && (typeof value === 'string' || Number.isSafeInteger(value));
   if (Array.isArray(position) && position.length === kinds.length && position.every(fits))
     return position as never;
-  throw new LongshoreError(
-    'OPTION',
-    `Expected after to be the \`next\` of an earlier page, got ${shown(cursor)}.`,
-  );
+  throw wrongCursor(cursor);
 }

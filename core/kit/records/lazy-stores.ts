@@ -1,5 +1,6 @@
 /** Stores whose code, and the SDK it needs, is loaded with the first key, record or heartbeat. */
 
+import type { AuditLog } from '../../contract/audit.ts';
 import type { MetricStore } from '../../contract/metrics.ts';
 import type { RecordWriter, Stores } from '../../contract/store.ts';
 import { verbsOf } from '../lazy.ts';
@@ -8,9 +9,11 @@ export interface OpenStores extends Required<Pick<Stores, 'keys' | 'records' | '
   readonly writer: RecordWriter;
   /** Loads code that only those need who count. */
   metrics(): Promise<MetricStore>;
+  /** Loads code that only operators need. */
+  audit(): Promise<AuditLog>;
 }
 
-type Lazy = Required<Pick<Stores, 'keys' | 'records' | 'workers' | 'metrics' | 'close'>>;
+type Lazy = Required<Pick<Stores, 'keys' | 'records' | 'workers' | 'metrics' | 'audit' | 'close'>>;
 
 export function lazyStores(load: () => Promise<OpenStores>): Lazy {
   let opening: Promise<OpenStores> | null = null;
@@ -18,7 +21,7 @@ export function lazyStores(load: () => Promise<OpenStores>): Lazy {
     opening ??= load();
     return opening;
   };
-  const part = <Name extends Exclude<keyof OpenStores, 'close' | 'metrics'>>(
+  const part = <Name extends Exclude<keyof OpenStores, 'close' | 'metrics' | 'audit'>>(
     name: Name,
     verbs: readonly (keyof OpenStores[Name] & string)[],
   ): OpenStores[Name] => verbsOf(verbs, async () => (await open())[name]);
@@ -30,6 +33,7 @@ export function lazyStores(load: () => Promise<OpenStores>): Lazy {
         'list',
         'page',
         'payload',
+        'body',
         'progress',
         'cancel',
         'cancelRequested',
@@ -37,8 +41,9 @@ export function lazyStores(load: () => Promise<OpenStores>): Lazy {
       ]),
       writer: part('writer', ['enqueued', 'started', 'settled', 'retried']),
     },
-    workers: part('workers', ['heartbeat', 'list', 'remove']),
+    workers: part('workers', ['heartbeat', 'list', 'remove', 'drain']),
     metrics: verbsOf(['write', 'read', 'purge'], async () => (await open()).metrics()),
+    audit: verbsOf(['append', 'page'], async () => (await open()).audit()),
     async close() {
       await (await opening)?.close();
     },

@@ -1,7 +1,7 @@
 /** Pages of tables whose indexes know less than a filter asks: what they list is read, and then compared. */
 
 import type { RecordFilter } from '../../contract/store.ts';
-import { cursorOf, listedOf, matches, positionIn } from './filter.ts';
+import { cursorOf, listedOf, matches, positionIn, wrongCursor } from './filter.ts';
 import type { RecordRow } from './row.ts';
 import type { RecordQuery, RowPage } from './store.ts';
 
@@ -51,8 +51,8 @@ export async function pageIn(index: Index, { after, ...filter }: RecordQuery, ma
 
 function positionFrom(index: Index, cursor: string): string {
   const [position] = positionIn(cursor, 'string');
-  // It goes into a query. What is none of ours is refused like any other text.
-  return index.isPosition(position) ? position : positionIn('', 'string')[0];
+  if (!index.isPosition(position)) throw wrongCursor(cursor); // it would go into a query
+  return position;
 }
 
 /** Those that match. */

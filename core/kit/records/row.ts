@@ -3,6 +3,7 @@
  * change is a function of the row as it is: what a stale owner says only adds the line of its own attempt.
  */
 
+import type { Replacement } from '../../contract/admin.ts';
 import type { MessageFacts } from '../../contract/facts.ts';
 import type { AbandonReason, AttemptReport } from '../../contract/outcome.ts';
 import type {
@@ -132,8 +133,12 @@ export function end(
 }
 
 /** It waits again, with its attempts forgotten, as its queue forgets them. */
-export function retried(row: RecordRow, at: number): RecordRow {
-  return { ...row, ...reopened, status: 'pending', attempt: 0, runAt: at, movedAt: at };
+export function retried(row: RecordRow, at: number, replacement?: Replacement): RecordRow {
+  const waiting: RecordRow = { ...row, ...reopened, status: 'pending', attempt: 0, runAt: at, movedAt: at };
+  if (!replacement) return waiting;
+  const { facts: _, ...others } = waiting;
+  const { body, facts } = replacement;
+  return { ...others, ...(facts && { facts }), ...(row.body !== undefined && { body }) };
 }
 
 export function cancel(row: RecordRow, at: number): Change<CancelResult> {

@@ -61,7 +61,7 @@ export const isShown = ({ status, finishedAt }: RecordRow, { ended, dead }: Past
 export function recordStore(
   table: RecordTable,
   settings: { readonly clock: Clock; readonly retention: Partial<Retention> | undefined },
-): Required<Pick<RecordStore, 'page' | 'payload' | 'writer'>> & RecordStore {
+): Required<Pick<RecordStore, 'page' | 'payload' | 'body' | 'writer'>> & RecordStore {
   const { clock } = settings;
   const retention = { ...defaultRetention, ...settings.retention };
   const past = ({ completedMs, deadMs }: Retention): Past => {
@@ -87,6 +87,11 @@ export function recordStore(
     return { records: rows.map(recordOf), next };
   }
 
+  async function bodyOf(id: string): Promise<string | null> {
+    const [found] = await table.read([id]);
+    return found && isShown(found.row, past(retention)) ? (found.row.body ?? null) : null;
+  }
+
   return {
     async get(id) {
       const [found] = await table.read([id]);
@@ -97,11 +102,11 @@ export function recordStore(
     },
     page,
     async payload(id) {
-      const [found] = await table.read([id]);
-      if (!found || !isShown(found.row, past(retention))) return null;
+      const body = await bodyOf(id);
       const { payloadOf } = await import('./payload.ts'); // only people ask
-      return payloadOf(found.row.body);
+      return payloadOf(body);
     },
+    body: bodyOf,
     progress: (id, token, progress) =>
       update(id, (row) =>
         row && runs(row, token) ? { row: { ...row, progress }, answer: true } : { row: null, answer: false },
@@ -126,9 +131,12 @@ export function recordStore(
       started: (job, start) => update(job.id, (row) => begin(row, job, start)),
       settled: (job, owner, how) =>
         update(job.id, (row) => ({ row: end(row, job, owner, how), answer: undefined })),
-      retried: (ids) =>
+      retried: (ids, replaced) =>
         forEach(ids, (id) =>
-          update(id, (row) => ({ row: row && isDead(row) ? retried(row, clock.now()) : null, answer: null })),
+          update(id, (row) => ({
+            row: row && isDead(row) ? retried(row, clock.now(), replaced?.get(id)) : null,
+            answer: null,
+          })),
         ),
     },
   };

@@ -4,17 +4,22 @@ import type { WorkerBeat, WorkerRegistry } from '../../contract/store.ts';
 import { forgetWorkerMs } from '../worker-state.ts';
 
 export interface BeatTable {
-  /** Writes over what this worker said last. May remove beats that were seen before `goneBefore` (epoch ms). */
-  write(beat: WorkerBeat, text: string, goneBefore: number): Promise<unknown>;
+  /**
+   * Writes over what this worker said last. Resolves with whether it is to drain. May remove beats that were seen before `goneBefore`
+   * (epoch ms).
+   */
+  write(beat: WorkerBeat, text: string, goneBefore: number): Promise<boolean>;
   /** The texts of those seen since then, in any order; others among them do no harm. */
   read(seenSince: number): Promise<readonly string[]>;
   remove(id: string): Promise<unknown>;
+  /** `false` = unknown. */
+  drain(id: string): Promise<boolean>;
 }
 
-export function workerRegistry(table: BeatTable): WorkerRegistry {
+export function workerRegistry(table: BeatTable): Required<WorkerRegistry> {
   return {
     async heartbeat(beat) {
-      await table.write(beat, JSON.stringify(beat), beat.seenAt - forgetWorkerMs);
+      return { drain: await table.write(beat, JSON.stringify(beat), beat.seenAt - forgetWorkerMs) };
     },
     async list(seenSince) {
       const beats = (await table.read(seenSince)).map((text) => JSON.parse(text) as WorkerBeat);
@@ -25,5 +30,6 @@ export function workerRegistry(table: BeatTable): WorkerRegistry {
     async remove(id) {
       await table.remove(id);
     },
+    drain: (id) => table.drain(id),
   };
 }

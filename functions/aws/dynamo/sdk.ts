@@ -2,6 +2,7 @@
 
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { optional } from '../../../core/base/optional.ts';
+import { slices } from '../../../core/base/slices.ts';
 import { endpointFor, openClient } from '../sdk-client.ts';
 import type { DynamoTableOptions } from './options.ts';
 import { type DynamoTable, indexName, partitionKey, sortKey } from './table.ts';
@@ -56,12 +57,13 @@ export async function openApi({ table: TableName, client: given, ...target }: Dy
         const { Item } = await client.send(new sdk.GetItemCommand({ TableName, Key, ConsistentRead: true }));
         return Item ? [itemOf(Item)] : [];
       }
-      const batches = [];
-      for (let i = 0; i < pks.length; i += batchSize) batches.push(readBatch(pks.slice(i, i + batchSize)));
-      return (await Promise.all(batches)).flat();
+      return (await Promise.all([...slices(pks, batchSize)].map(readBatch))).flat();
     },
-    /** `over`: the version that was read, `null` = there is none. @default any. `false`: somebody else was first. */
-    write: (item: Item, over?: string | null): Promise<boolean> =>
+    /**
+     * `over`: the version that was read, `null` = there is none, or an attribute that it must be without. @default any. `false`: it is
+     * another one, and nothing changed.
+     */
+    write: (item: Item, over?: Expected): Promise<boolean> =>
       unlessOvertaken(
         client.send(new sdk.PutItemCommand({ TableName, Item: attributesOf(item), ...expecting(over) })),
       ),
@@ -140,8 +142,18 @@ export async function openApi({ table: TableName, client: given, ...target }: Dy
   };
 }
 
-function expecting(version: string | null | undefined) {
+/** A version, `null`, or an attribute. */
+type Expected = string | null | { readonly without: string };
+
+function expecting(version: Expected | undefined) {
   if (version === undefined) return {};
+  if (typeof version === 'object' && version !== null) {
+    const { without } = version;
+    return {
+      ConditionExpression: 'attribute_not_exists(#without)',
+      ExpressionAttributeNames: { '#without': without },
+    };
+  }
   if (version === null) return { ConditionExpression: 'attribute_not_exists(pk)' };
   return {
     ConditionExpression: '#version = :version',

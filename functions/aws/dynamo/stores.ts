@@ -25,6 +25,7 @@ export function openStores(options: DynamoStoreOptions): OpenStores {
     writer: records.writer,
     workers: workersIn(dynamo),
     metrics: async () => (await import('./metrics.ts')).dynamoMetrics(dynamo),
+    audit: async () => (await import('./audit.ts')).dynamoAudit(dynamo),
     close: dynamo.close,
   };
 }
@@ -49,22 +50,37 @@ function keysIn(dynamo: Dynamo): KeyTable {
 
 /** A list of workers shows no more than these. */
 const mostWorkers = 10_000;
+const mostTries = 5;
 
 function workersIn(dynamo: Dynamo): WorkerRegistry {
   const pkOf = (id: string): string => `worker#${id}`;
   const partition = 'workers';
   return workerRegistry({
     write: ({ id, seenAt }, beat) =>
-      dynamo.call('writing a heartbeat', (api) =>
-        api.write({
+      dynamo.call('writing a heartbeat', async (api) => {
+        const item = {
           pk: pkOf(id),
           version: randomUUID(),
           beat,
           [partitionKey]: partition,
           [sortKey]: sortKeyOf(seenAt, id),
           expiresAt: expiry(seenAt + forgetWorkerMs), // DynamoDB removes it then
-        }),
-      ),
+        };
+        // A put leaves nothing of what was there, so the first one takes no mark away.
+        if (await api.write(item, { without: 'drain' })) return false;
+        return api.write({ ...item, drain: 1 });
+      }),
+    drain: (id) =>
+      dynamo.call('asking a worker to drain', async (api) => {
+        // A heartbeat may come between.
+        for (let tries = 0; tries < mostTries; tries++) {
+          const [item] = await api.read([pkOf(id)]);
+          if (!item) return false;
+          const marked = { ...item, version: randomUUID(), drain: 1 };
+          if (await api.write(marked, item.version as string)) return true;
+        }
+        throw new Error(`lost ${mostTries} races with its heartbeats`);
+      }),
     read: (seenSince) =>
       dynamo.call('listing workers', async (api) => {
         const found = await api.query({ partition, from: sortKeyOf(seenSince), max: mostWorkers });

@@ -6,7 +6,7 @@ import { checkQueue } from './check.ts';
 import type { Connection } from './connection.ts';
 import { deadLettersOf } from './dead-letters.ts';
 
-export type Admin = Required<QueueAdmin>;
+export type Admin = Required<Omit<QueueAdmin, 'diagnose'>>;
 
 export function adminOf(connection: Connection): Admin {
   return {

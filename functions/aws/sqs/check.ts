@@ -1,7 +1,7 @@
 /** Asks SQS whether a queue can do what it has to. */
 
 import { config } from '../../../core/base/errors.ts';
-import type { QueueNeeds } from '../../../core/contract/admin.ts';
+import type { Problem, QueueNeeds } from '../../../core/contract/diagnosis.ts';
 import type { Connection } from './connection.ts';
 import { maxBodyBytes } from './limits.ts';
 import type { QueueAddress } from './queues.ts';
@@ -28,10 +28,21 @@ interface RedrivePolicy {
   readonly deadLetterTargetArn?: string;
 }
 
-interface Lane {
+export interface Lane {
   readonly address: QueueAddress;
   readonly attributes: Attributes;
   readonly redrive: RedrivePolicy;
+}
+
+export interface LookedQueue {
+  readonly lanes: readonly Lane[];
+  /** Of the dead-letter queue. */
+  readonly letters: Attributes;
+}
+
+/** What `longshore doctor` calls it, and what is wrong. */
+export interface Advice extends Problem {
+  readonly id: 'sqs.visibility' | 'sqs.redrive' | 'sqs.retention' | 'sqs.size';
 }
 
 /**
@@ -40,71 +51,95 @@ interface Lane {
  * @returns what may be wrong: SQS cannot tell whether a function or a polling worker takes the jobs
  */
 export async function checkQueue(
-  { queues, addressOf, call }: Connection,
+  connection: Connection,
   queue: string,
   needs: QueueNeeds | null = null,
 ): Promise<string[]> {
+  const looked = await lookAt(connection, queue);
+  for (const lane of looked.lanes) {
+    const problem = receivesOf(lane, needs);
+    if (problem) throw config(`${problem.text} ${problem.remedy}`);
+  }
+  return adviceOf(looked, needs).map(({ text, remedy }) => `${text} ${remedy}`);
+}
+
+/** Throws `CONFIG` for a queue that is not there, or that may not be looked at. */
+export async function lookAt({ queues, addressOf, call }: Connection, queue: string): Promise<LookedQueue> {
   const { deadLetterUrl } = addressOf(queue);
-  const found: Lane[] = [];
+  const lanes: Lane[] = [];
   for (const address of queues.lanesOf(queue)) {
     const attributes = await call(`looking for queue "${queue}" at ${address.url}`, (api) =>
       api.attributes(address.url, names),
     );
     const redrive = JSON.parse(attributes.RedrivePolicy || '{}') as RedrivePolicy;
-    checkReceives(address, redrive, needs);
-    found.push({ address, attributes, redrive });
+    lanes.push({ address, attributes, redrive });
   }
   const letters = await call(`looking for the dead-letter queue of "${queue}" at ${deadLetterUrl}`, (api) =>
     api.attributes(deadLetterUrl, names),
   );
-  return found.flatMap((lane) => adviceOf(lane, letters, needs));
+  return { lanes, letters };
 }
 
 /** On a FIFO queue a message may be delivered, and counted, whenever one before it in its group is: however often that fails. */
-function checkReceives(
-  { name, url, fifo }: QueueAddress,
-  { maxReceiveCount: most = mostReceives }: RedrivePolicy,
-  needs: QueueNeeds | null,
-): void {
+export function receivesOf({ address, redrive }: Lane, needs: QueueNeeds | null): Problem | null {
+  const { name, url, fifo } = address;
+  const { maxReceiveCount: most = mostReceives } = redrive;
   const wanted = needs === null ? 1 : needs.maxRetries + spareReceives;
   const least = fifo ? mostReceives : Math.min(wanted, mostReceives);
-  if (Number(most) >= least) return;
-  throw config(
-    `Expected maxReceiveCount of ${fifo ? 'FIFO ' : ''}queue "${name}" at ${url} to be ${least} or more, got ${most}. SQS would move jobs to the dead letters before their last retry.`,
-  );
+  if (Number(most) >= least) return null;
+  const where = `${fifo ? 'FIFO ' : ''}queue "${name}" at ${url}`;
+  return {
+    where: `queue "${name}"`,
+    text: `Expected maxReceiveCount of ${where} to be ${least} or more, got ${most}. SQS would move jobs to the dead letters before their last retry.`,
+    remedy: `Set it to ${least} or more.`,
+  };
 }
 
-function adviceOf(
+export function adviceOf({ lanes, letters }: LookedQueue, needs: QueueNeeds | null): Advice[] {
+  return lanes.flatMap((lane) => adviceOfLane(lane, letters, needs));
+}
+
+function adviceOfLane(
   { address, attributes, redrive }: Lane,
   letters: Attributes,
   needs: QueueNeeds | null,
-): string[] {
+): Advice[] {
   const { name, url, deadLetterUrl, fifo } = address;
   const { deadLetterTargetArn: target } = redrive;
-  const advice: string[] = [];
+  const advice: Advice[] = [];
+  const tell = (id: Advice['id'], text: string, remedy: string) =>
+    advice.push({ id, where: `queue "${name}"`, text, remedy });
   const of = `of queue "${name}" at ${url}`;
   const hiddenMs = Number(attributes.VisibilityTimeout) * 1_000;
   if (needs && hiddenMs <= needs.timeoutMs) {
-    advice.push(
-      `VisibilityTimeout ${of} is ${hiddenMs} ms, and its jobs may run for ${needs.timeoutMs} ms. Behind a Lambda function they would run twice: set it to 6 times the function's timeout. A polling worker sets its own.`,
+    tell(
+      'sqs.visibility',
+      `VisibilityTimeout ${of} is ${hiddenMs} ms, and its jobs may run for ${needs.timeoutMs} ms. Behind a Lambda function they would run twice.`,
+      "Set it to 6 times the function's timeout. A polling worker sets its own.",
     );
   }
   if (target !== undefined && target !== letters.QueueArn) {
-    advice.push(
-      `The RedrivePolicy ${of} moves jobs to ${target}, where longshore dead does not look. Set it to the queue at ${deadLetterUrl}, or name the other one in deadLetterUrls of sqs().`,
+    tell(
+      'sqs.redrive',
+      `The RedrivePolicy ${of} moves jobs to ${target}, where longshore dead does not look.`,
+      `Set it to the queue at ${deadLetterUrl}, or name the other one in deadLetterUrls of sqs().`,
     );
   }
   const keptS = Number(letters.MessageRetentionPeriod);
   // What SQS moves keeps its age, but not on FIFO queues.
   if (!fifo && target !== undefined && keptS <= Number(attributes.MessageRetentionPeriod)) {
-    advice.push(
-      `MessageRetentionPeriod of ${deadLetterUrl} is ${keptS} s, no longer than that ${of}. It counts from when the job was sent, so letters may vanish at once: ${keptS < mostKeptS ? `set it to ${mostKeptS}` : 'give the queue less, for example 345600'}.`,
+    tell(
+      'sqs.retention',
+      `MessageRetentionPeriod of ${deadLetterUrl} is ${keptS} s, no longer than that ${of}. It counts from when the job was sent, so letters may vanish at once.`,
+      keptS < mostKeptS ? `Set it to ${mostKeptS}.` : 'Give the queue less, for example 345600.',
     );
   }
   const mostBytes = Number(attributes.MaximumMessageSize);
   if (mostBytes < maxBodyBytes) {
-    advice.push(
-      `MaximumMessageSize ${of} is ${mostBytes} bytes, and a job's message may have ${maxBodyBytes}: SQS would refuse larger ones. Set it to 1048576.`,
+    tell(
+      'sqs.size',
+      `MaximumMessageSize ${of} is ${mostBytes} bytes, and a job's message may have ${maxBodyBytes}: SQS would refuse larger ones.`,
+      'Set it to 1048576.',
     );
   }
   return advice;

@@ -3,7 +3,8 @@
  * so a listing leases what it can get and releases it again.
  */
 
-import type { DeadLetter, DeadLetters } from '../../../core/contract/admin.ts';
+import { createHash } from 'node:crypto';
+import type { DeadLetter, DeadLetters, Replacement } from '../../../core/contract/admin.ts';
 import type { AbandonReason } from '../../../core/contract/outcome.ts';
 import { deliveryOf } from './attributes.ts';
 import { inBatches, mostEntries } from './batches.ts';
@@ -11,7 +12,7 @@ import type { Connection } from './connection.ts';
 import { maxBodyBytes } from './limits.ts';
 import { type Delivery, tagsOf } from './message.ts';
 import type { QueueAddress } from './queues.ts';
-import { messageOf, send } from './send.ts';
+import { messageOf, send, unsendable } from './send.ts';
 import { unwrapped } from './undelivered.ts';
 
 /** A listing has so long to look through the queue. */
@@ -84,7 +85,13 @@ export function deadLettersOf(connection: Connection): DeadLetters {
       });
       return listed.sort((a, b) => b.diedAt - a.diedAt).slice(0, max);
     },
-    retry: (ids) => take(ids, (chosen) => resend(connection, chosen)),
+    async retry(ids, replaced = new Map()) {
+      for (const { body } of replaced.values()) {
+        const error = unsendable({ body, notBefore: null, group: null }, false, connection.clock.now());
+        if (error) throw error;
+      }
+      return take(ids, (chosen) => resend(connection, chosen, replaced));
+    },
     discard: (ids) => take(ids, async (chosen) => chosen),
   };
 }
@@ -135,7 +142,12 @@ const noRoom =
 const movedBySqs =
   'CRASH_LOOP: SQS moved the message here, because it was received more often than the queue allows (maxReceiveCount).';
 
-async function resend(connection: Connection, chosen: readonly Found[]): Promise<Found[]> {
+/** Before the letters are deleted: who dies in between leaves a second copy. */
+async function resend(
+  connection: Connection,
+  chosen: readonly Found[],
+  replaced: ReadonlyMap<string, Replacement>,
+): Promise<Found[]> {
   const api = await connection.api();
   const now = connection.clock.now();
   const sent: Found[] = [];
@@ -144,7 +156,10 @@ async function resend(connection: Connection, chosen: readonly Found[]): Promise
       // One that SQS moved itself, or that an earlier version wrote, is in its group still.
       const group = delivery.attributes['longshore.group'] ?? delivery.group;
       const tags = { id, job, group, attempts: 0, notBefore: null };
-      return { ...messageOf(body, tags, now), dedupId: `${delivery.messageId}-retry` };
+      const fresh = replaced.get(id)?.body;
+      // A queue that drops copies takes another text beside an earlier one, as it may be the one that runs.
+      const mark = fresh === undefined ? '' : `-${createHash('sha256').update(fresh).digest('base64url')}`;
+      return { ...messageOf(fresh ?? body, tags, now), dedupId: `${delivery.messageId}-retry${mark}` };
     });
     const failures = await connection.call(`sending dead letters back to queue "${address.name}"`, () =>
       send(api, address.url, address.fifo, messages),

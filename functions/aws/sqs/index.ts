@@ -88,6 +88,7 @@ export function sqs(options: SqsOptions): SqsBackend {
         ['stats', 'check', 'know', 'peek', 'clear', 'pause', 'resume'],
         admin,
       ),
+      diagnose: async (request) => (await import('./diagnose.ts')).sqsDiagnosis(connection, request),
       deadLetters: verbsOf(['list', 'retry', 'discard'], async () => (await admin()).deadLetters),
     },
     async close() {

@@ -1,6 +1,6 @@
 /** Asks Service Bus whether its queues can do what the jobs need: with this key or identity, and with these settings. */
 
-import type { QueueNeeds } from '../../../core/contract/admin.ts';
+import type { QueueNeeds } from '../../../core/contract/diagnosis.ts';
 import type { Tier } from './administration.ts';
 import type { Connection } from './connection.ts';
 import { adviceOf, type Use } from './settings.ts';
@@ -16,23 +16,13 @@ export interface Checked {
 
 /** Throws `CONFIG`. */
 export async function checkQueues(
-  { addressOf, call, administration }: Connection,
+  connection: Connection,
   names: readonly string[],
   needsOf?: (queue: string) => QueueNeeds,
 ): Promise<Checked> {
-  const uses: Use[] = [];
-  for (const { name, entity, failedEntity } of names.map(addressOf)) {
-    for (const one of [entity, failedEntity]) {
-      const during = `looking for "${one}", which queue "${name}" needs`;
-      await call(during, async (api) => {
-        await api.peek({ name: one }, '1', 1);
-        await api.openSender(one);
-      });
-    }
-    uses.push({ entity, keeps: 'jobs', needs: needsOf?.(name) ?? null });
-    uses.push({ entity: failedEntity, keeps: 'dead letters', needs: null });
-  }
-  const namespace = await administration();
+  const uses = usesOf(connection, names, needsOf);
+  for (const use of uses) await lookFor(connection, use);
+  const namespace = await connection.administration();
   const tier = (await namespace?.tier()) ?? null;
   const unknown: string[] = [];
   const advice: string[] = [];
@@ -42,6 +32,26 @@ export async function checkQueues(
     else unknown.push(use.entity);
   }
   return { tier, unknown, advice };
+}
+
+/** The queues of the namespace that these queues of the app need. */
+export function usesOf(
+  { addressOf }: Pick<Connection, 'addressOf'>,
+  names: readonly string[],
+  needsOf?: (queue: string) => QueueNeeds,
+): Use[] {
+  return names.map(addressOf).flatMap(({ name, entity, failedEntity }): Use[] => [
+    { name, entity, keeps: 'jobs', needs: needsOf?.(name) ?? null },
+    { name, entity: failedEntity, keeps: 'dead letters', needs: null },
+  ]);
+}
+
+/** Throws unless it is there, and this key or identity may receive from it and send to it. */
+export function lookFor({ call }: Pick<Connection, 'call'>, { name, entity }: Use): Promise<void> {
+  return call(`looking for "${entity}", which queue "${name}" needs`, async (api) => {
+    await api.peek({ name: entity }, '1', 1);
+    await api.openSender(entity);
+  });
 }
 
 /** What `longshore health` shows. On an emulator there is nobody to ask. */

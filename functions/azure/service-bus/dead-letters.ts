@@ -4,7 +4,9 @@
  * Listing locks nothing. To take one dead letter, all before it are locked too, and then released.
  */
 
+import { createHash } from 'node:crypto';
 import type { DeadLetter, DeadLetters, QueueStats } from '../../../core/contract/admin.ts';
+import { checkReplaced } from '../../../core/kit/body-limit.ts';
 import type { Entity, ReceivedMessage, ServiceBusApi } from './api.ts';
 import type { Connection } from './connection.ts';
 import { deadLetterOf } from './dead-message.ts';
@@ -51,7 +53,10 @@ async function lookThrough(api: ServiceBusApi, entity: Entity): Promise<Received
   return found;
 }
 
-export function deadLettersOf({ clock, queues, addressOf, call }: Connection): DeadLetters {
+export function deadLettersOf(
+  { clock, queues, addressOf, call }: Connection,
+  maxBodyBytes: number,
+): DeadLetters {
   async function find(addresses: readonly QueueAddress[]): Promise<Found[]> {
     const found: Found[] = [];
     for (const address of addresses) {
@@ -112,21 +117,28 @@ export function deadLettersOf({ clock, queues, addressOf, call }: Connection): D
         .sort((a, b) => b.diedAt - a.diedAt)
         .slice(0, max);
     },
-    retry: (ids) =>
-      take(ids, async (api, page) => {
+    // Sent before the letters are completed: who dies in between leaves a second copy.
+    async retry(ids, replaced) {
+      checkReplaced(replaced, maxBodyBytes);
+      return take(ids, async (api, page) => {
         const fresh = page.map(({ deadLetter: { id, body }, message, ...from }) => {
           const { tags } = deliveryOf(message);
-          // With its old id it would be dropped as a duplicate. With this one a second retry of it is dropped.
-          const series = `${id}:retry-${placeOf(from)}${sequenceOf(message)}`;
+          const text = replaced?.get(id)?.body;
+          // With its old id it would be dropped as a duplicate. With this one a second retry of it, with the same text, is dropped.
+          const series = `${id}:retry-${placeOf(from)}${sequenceOf(message)}${text === undefined ? '' : markOf(text)}`;
           const again: Tags = { ...tags, series, attempts: 0, copies: 0, interrupted: false };
-          return busMessage(body, again, null, clock.now());
+          return busMessage(text ?? body, again, null, clock.now());
         });
         const failures = page.length > 0 ? await api.send(page[0]!.address.entity, fresh) : [];
         for (const failure of failures) if (failure) throw failure;
-      }),
+      });
+    },
     discard: (ids) => take(ids, async () => {}),
   };
 }
+
+/** Another text is no copy. */
+const markOf = (text: string): string => `-${createHash('sha256').update(text).digest('base64url')}`;
 
 /** Sequence numbers of different queues are the same. */
 const placeOf = ({ entity: { name, deadLetters }, address }: Pick<Found, 'entity' | 'address'>): string =>

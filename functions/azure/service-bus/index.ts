@@ -82,7 +82,7 @@ export function openServiceBusBackend(
     );
     return polling;
   };
-  const deadLetters = async () => (await import('./dead-letters.ts')).deadLettersOf(connection);
+  const deadLetters = async () => (await import('./dead-letters.ts')).deadLettersOf(connection, maxBodyBytes);
 
   return {
     name: 'servicebus',
@@ -116,6 +116,7 @@ export function openServiceBusBackend(
         if (options.queues === undefined) for (const name of names) addressOf(name);
       },
       check: async (needsOf) => (await import('./check.ts')).adviceFor(connection, needsOf),
+      diagnose: async (request) => (await import('./diagnose.ts')).serviceBusDiagnosis(connection, request),
       stats: async (queue) => (await import('./dead-letters.ts')).statsOf(connection, queue),
       deadLetters: verbsOf(['list', 'retry', 'discard'], deadLetters),
       peek: () => refuse('tell what would be fetched next: it shows running messages like waiting ones'),

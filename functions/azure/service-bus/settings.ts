@@ -2,9 +2,11 @@
 
 import type { QueueProperties } from '@azure/service-bus';
 import { config } from '../../../core/base/errors.ts';
-import type { QueueNeeds } from '../../../core/contract/admin.ts';
+import type { Problem, QueueNeeds } from '../../../core/contract/diagnosis.ts';
 
 export interface Use {
+  /** Of the app's queue. */
+  readonly name: string;
   readonly entity: string;
   readonly keeps: 'jobs' | 'dead letters';
   /** `null` = not known. */
@@ -35,57 +37,91 @@ type Settings = Pick<
   | 'autoDeleteOnIdle'
 >;
 
+/** What `longshore doctor` calls it, and what is wrong. */
+export interface Advice extends Problem {
+  readonly id: `servicebus.${'window' | 'lock' | 'deliveries' | 'expiry' | 'idle' | 'sessions' | 'duplicates'}`;
+}
+
 /** Throws `CONFIG` for settings that lose or double jobs. Returns what may be wrong, a sentence each. */
-export function adviceOf(settings: Settings, { entity, keeps, needs }: Use): string[] {
-  refuse(entity, settings);
+export function adviceOf(settings: Settings, use: Use): string[] {
+  const [refused] = refusalsOf(settings, use);
+  if (refused) throw config(sentence(refused));
+  return warningsOf(settings, use).map(sentence);
+}
+
+const sentence = ({ text, remedy }: Problem): string => `${text} ${remedy}`;
+
+/** What may lose or double jobs. */
+export function warningsOf(settings: Settings, { entity, keeps, needs }: Use): Advice[] {
   const { maxDeliveryCount: deliveries } = settings;
   const { deadLetteringOnMessageExpiration: isKept } = settings;
   const windowMs = msOf(settings.duplicateDetectionHistoryTimeWindow);
   const lockMs = msOf(settings.lockDuration);
   const livesMs = msOf(settings.defaultMessageTimeToLive);
   const idleMs = msOf(settings.autoDeleteOnIdle);
-  const advice: string[] = [];
-  const tell = (isWrong: boolean, text: string) => {
-    if (isWrong) advice.push(`Queue "${entity}" ${text}`);
+  const advice: Advice[] = [];
+  const tell = (id: Advice['id'], isWrong: boolean, text: string, remedy: string) => {
+    if (isWrong) advice.push({ id, where: `queue "${entity}"`, text: `Queue "${entity}" ${text}`, remedy });
   };
   tell(
+    'servicebus.window',
     windowMs < leastWindowMs,
-    `remembers ids for ${seconds(windowMs)}: a job whose process is killed may run twice when its message comes again later. Set --duplicate-detection-history-time-window PT1H.`,
+    `remembers ids for ${seconds(windowMs)}: a job whose process is killed may run twice when its message comes again later.`,
+    'Set --duplicate-detection-history-time-window PT1H.',
   );
   tell(
+    'servicebus.lock',
     lockMs < leastLockMs,
-    `locks a message for ${seconds(lockMs)}: a slow renewal loses a running job. Set --lock-duration PT1M.`,
+    `locks a message for ${seconds(lockMs)}: a slow renewal loses a running job.`,
+    'Set --lock-duration PT1M.',
   );
   const attempts = (needs?.maxRetries ?? 0) + 1;
   const wanted = keeps === 'dead letters' ? lettersDeliveries : Math.min(usualDeliveries, attempts);
   tell(
+    'servicebus.deliveries',
     deliveries < wanted,
     keeps === 'jobs'
-      ? `gives a message up after ${deliveries} deliveries, and its jobs have ${attempts} attempts: one whose process dies has fewer. Set --max-delivery-count ${usualDeliveries}.`
-      : `gives a dead letter up after ${deliveries} deliveries, and each retry of another one may be one. Set --max-delivery-count ${lettersDeliveries}.`,
+      ? `gives a message up after ${deliveries} deliveries, and its jobs have ${attempts} attempts: one whose process dies has fewer.`
+      : `gives a dead letter up after ${deliveries} deliveries, and each retry of another one may be one.`,
+    `Set --max-delivery-count ${keeps === 'jobs' ? usualDeliveries : lettersDeliveries}.`,
   );
   tell(
+    'servicebus.expiry',
     livesMs < neverMs && !isKept,
-    `deletes ${keeps} that are older than ${seconds(livesMs)}, and nobody hears of it. Set --enable-dead-lettering-on-message-expiration true.`,
+    `deletes ${keeps} that are older than ${seconds(livesMs)}, and nobody hears of it.`,
+    'Set --enable-dead-lettering-on-message-expiration true.',
   );
   tell(
+    'servicebus.idle',
     idleMs < neverMs,
-    `is deleted when nobody used it for ${seconds(idleMs)}, with the ${keeps} in it. Make it anew without --auto-delete-on-idle.`,
+    `is deleted when nobody used it for ${seconds(idleMs)}, with the ${keeps} in it.`,
+    'Make it anew without --auto-delete-on-idle.',
   );
   return advice;
 }
 
-function refuse(entity: string, { requiresSession, requiresDuplicateDetection }: Settings): void {
-  if (requiresSession) {
-    throw config(
-      `Queue "${entity}" requires sessions, which Longshore does not use. Make it anew without --enable-session.`,
-    );
-  }
-  if (!requiresDuplicateDetection) {
-    throw config(
-      `Expected queue "${entity}" to detect duplicates: without it a job runs twice when a process is killed at the wrong moment. It can only be set when a queue is made: make it anew with --enable-duplicate-detection true.`,
-    );
-  }
+/** What does lose or double jobs. */
+export function refusalsOf(
+  { requiresSession, requiresDuplicateDetection }: Settings,
+  { entity }: Use,
+): Advice[] {
+  const where = `queue "${entity}"`;
+  const refused: Advice[] = [];
+  if (requiresSession)
+    refused.push({
+      id: 'servicebus.sessions',
+      where,
+      text: `Queue "${entity}" requires sessions, which Longshore does not use.`,
+      remedy: 'Make it anew without --enable-session.',
+    });
+  if (!requiresDuplicateDetection)
+    refused.push({
+      id: 'servicebus.duplicates',
+      where,
+      text: `Expected queue "${entity}" to detect duplicates: without it a job runs twice when a process is killed at the wrong moment.`,
+      remedy: 'It can only be set when a queue is made: make it anew with --enable-duplicate-detection true.',
+    });
+  return refused;
 }
 
 const seconds = (ms: number): string => `${ms / 1_000} s`;

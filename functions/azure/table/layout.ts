@@ -10,7 +10,10 @@
  * | `keys-<0…7>` | `key:<key>`                   | idempotency key                                                  |
  * |              | `look:<moment>:<uuid>`        | when to look whether a key may go                                |
  * | `workers`    | `<id>`                        | a worker's heartbeat                                             |
+ * |              | `<id>!drain`                  | it is to drain                                                   |
  * | `metrics-<step>-<moment>` | `<at>|<queue>|<job>|<source>` | numbers of the steps that began in the days from that moment on |
+ * | `audit`      | `at:<moment>:<id>`            | what an operator did; moment and id count backwards, so the newest comes first |
+ * |              | `id:<id>`                     | so that no entry is kept twice                                   |
  *
  * One partition takes some 2,000 entities a second, so there are eight.
  */
@@ -21,6 +24,7 @@ import { shardOf } from '../../../core/kit/records/partitions.ts';
 const shards = 8;
 
 export const workersPartition = 'workers';
+export const auditPartition = 'audit';
 export const jobPartitions = names('jobs');
 export const keyPartitions = names('keys');
 export const jobPartition = (id: string): string => jobPartitions[shardOf(id, shards)]!;
@@ -29,12 +33,16 @@ export const keyPartition = (key: string): string => keyPartitions[shardOf(key, 
 /** Whether a partition can be one of ours. */
 export const isOurs = (partition: string): boolean =>
   partition === workersPartition ||
+  partition === auditPartition ||
   [...jobPartitions, ...keyPartitions].includes(partition) ||
   /^metrics-(minute|hour|day)-\d{16}$/.test(partition);
 
 function names(kind: string): string[] {
   return Array.from({ length: shards }, (_, shard) => `${kind}-${shard}`);
 }
+
+/** All rows of a partition. */
+export const every = { from: '', to: '\u{fffd}' };
 
 /** A name as a part of a row's key, which must not have / \ # ? or control characters, nor be longer than 1 KB. */
 export function safe(name: string): string {

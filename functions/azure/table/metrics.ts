@@ -1,10 +1,11 @@
 /** Numbers in the table. Loaded with the first of them. */
 
+import { slices } from '../../../core/base/slices.ts';
 import type { MetricRow, MetricStep, MetricStore } from '../../../core/contract/metrics.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { lastOfEach } from '../../../core/kit/records/metric-rows.ts';
 import type { Table } from './api.ts';
-import { momentText, safe, textOf, textProperties } from './layout.ts';
+import { every, momentText, safe, textOf, textProperties } from './layout.ts';
 import type { Entity, Found, Range, TableApi } from './sdk.ts';
 
 const dayMs = 86_400_000;
@@ -24,7 +25,6 @@ const mostTries = 5;
 const startOf = (step: MetricStep, at: number): number => at - (at % partitionMs[step]);
 const partitionOf = (step: MetricStep, at: number): string =>
   `metrics-${step}-${momentText(startOf(step, at))}`;
-const every = { from: '', to: '\u{fffd}' };
 
 function entityOf({ step, at, queue, job, source, body }: MetricRow): Entity {
   return {
@@ -96,13 +96,9 @@ function rangesOf(step: MetricStep, from: number, to: number): Range[] {
 }
 
 /** A transaction is of one partition. */
-function batchesOf<T extends Entity>(all: readonly T[]): T[][] {
+function batchesOf<T extends Entity>(all: readonly T[]): (readonly T[])[] {
   const partitions = [...Map.groupBy(all, ({ partitionKey }) => partitionKey).values()];
-  return partitions.flatMap((rows) =>
-    Array.from({ length: Math.ceil(rows.length / batchSize) }, (_, n) =>
-      rows.slice(n * batchSize, (n + 1) * batchSize),
-    ),
-  );
+  return partitions.flatMap((rows) => [...slices(rows, batchSize)]);
 }
 
 /** Two writers that create the same row at once may both be told that it is there already. */

@@ -1,3 +1,4 @@
+import { slices } from '../../../core/base/slices.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { fitted } from '../../../core/kit/records/fit.ts';
 import { finalStatuses } from '../../../core/kit/records/partitions.ts';
@@ -95,10 +96,9 @@ export function tableRecords(table: Table): RecordTable {
     async add(rows) {
       const known = new Set<string>();
       const fresh = rows.filter(({ id }) => !known.has(id) && known.add(id));
-      const batches: [string, RecordRow[]][] = [];
+      const batches: [string, readonly RecordRow[]][] = [];
       for (const [partition, group] of Map.groupBy(fresh, ({ id }) => jobPartition(id))) {
-        for (let i = 0; i < group.length; i += batchSize)
-          batches.push([partition, group.slice(i, i + batchSize)]);
+        for (const batch of slices(group, batchSize)) batches.push([partition, batch]);
       }
       await forEach(batches, ([partition, group]) => addBatch(partition, group));
     },

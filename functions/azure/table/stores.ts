@@ -10,9 +10,10 @@ import { workerRegistry } from '../../../core/kit/records/worker-registry.ts';
 import { forgetWorkerMs } from '../../../core/kit/worker-state.ts';
 import { openTable, type Table } from './api.ts';
 import { purgeKeys, tableKeys } from './keys.ts';
-import { momentText, workersPartition as partition, safe, textOf, textProperties } from './layout.ts';
+import { every, momentText, workersPartition as partition, safe, textOf, textProperties } from './layout.ts';
 import type { TableStoreOptions } from './options.ts';
 import { tableRecords } from './records.ts';
+import type { TableApi } from './sdk.ts';
 
 export function openStores(options: TableStoreOptions): OpenStores {
   const { clock = systemClock } = options;
@@ -32,34 +33,53 @@ export function openStores(options: TableStoreOptions): OpenStores {
     writer: records.writer,
     workers: workersIn(table),
     metrics: async () => (await import('./metrics.ts')).tableMetrics(table),
+    audit: async () => (await import('./audit.ts')).tableAudit(table),
     close: async () => {}, // there is no connection to close
   };
 }
 
 /** A list of workers shows no more than these. */
 const mostWorkers = 10_000;
-const every = { partition, from: '', to: '\u{fffd}' };
+const everyWorker = { partition, ...every };
+/** Stands beside the heartbeat of a worker that is to drain: a heartbeat is written over. */
+const drainRow = (row: string): string => `${row}!drain`;
+
+async function remove(api: TableApi, row: string, etag?: string): Promise<void> {
+  if (await api.remove(partition, row, etag)) await api.remove(partition, drainRow(row));
+}
 
 function workersIn(table: Table): WorkerRegistry {
   return workerRegistry({
     write: ({ id, seenAt }, beat) =>
-      table.call('writing a heartbeat', (api) => {
+      table.call('writing a heartbeat', async (api) => {
         const row = { partitionKey: partition, rowKey: safe(id), seen: momentText(seenAt) };
-        return api.commit(partition, [{ put: { ...row, ...textProperties(beat) } }]);
+        const [mark] = await Promise.all([
+          api.get(partition, drainRow(row.rowKey)),
+          api.commit(partition, [{ put: { ...row, ...textProperties(beat) } }]),
+        ]);
+        return mark !== null;
+      }),
+    drain: (id) =>
+      table.call('asking a worker to drain', async (api) => {
+        const rowKey = safe(id);
+        if ((await api.get(partition, rowKey)) === null) return false;
+        return api.commit(partition, [
+          { put: { partitionKey: partition, rowKey: drainRow(rowKey), worker: id } },
+        ]);
       }),
     read: (seenSince) =>
       table.call('listing workers', async (api) => {
         const above = ['seen', momentText(seenSince - 1)] as const;
-        return (await api.range({ ...every, above, max: mostWorkers })).map(textOf);
+        return (await api.range({ ...everyWorker, above, max: mostWorkers })).map(textOf);
       }),
-    remove: (id) => table.call('removing a worker', (api) => api.remove(partition, safe(id))),
+    remove: (id) => table.call('removing a worker', (api) => remove(api, safe(id))),
   });
 }
 
 /** Removes some of those that are long gone. */
 function purgeWorkers(table: Table, now: number): Promise<void> {
   return table.call('purging', async (api) => {
-    const range = { ...every, atMost: ['seen', momentText(now - forgetWorkerMs)] as const, max: 100 };
-    await forEach(await api.range(range), ({ rowKey, etag }) => api.remove(partition, rowKey, etag));
+    const range = { ...everyWorker, atMost: ['seen', momentText(now - forgetWorkerMs)] as const, max: 100 };
+    await forEach(await api.range(range), ({ rowKey, etag }) => remove(api, rowKey, etag));
   });
 }

@@ -1,6 +1,7 @@
 /** Dead letters are buried jobs. Their reasons are in dead-letter-pages.ts; the server says which jobs are still buried. */
 
 import type { DeadLetter, DeadLetters } from '../../../core/contract/admin.ts';
+import { checkReplaced } from '../../../core/kit/body-limit.ts';
 import { type DeadLetterEntry, deadLettersOf, removeDeadLetters } from './dead-letter-pages.ts';
 import { refusal, succeeded } from './errors.ts';
 import { infoOf, markOf } from './job-info.ts';
@@ -99,14 +100,35 @@ export function beanstalkdDeadLetters(state: BeanstalkdState): DeadLetters {
     return succeeded(link.send(`kick-job ${jobId}`), 'KICKED', 'kicking a job');
   }
 
-  /** Where metadata is not kept, only a new job begins without attempts. It is put before the old one is deleted: nothing is lost. */
-  async function replace(found: Found): Promise<boolean> {
-    const { tube, bytes, stats, jobId, letter } = found;
-    const rank = rankOf(clock.now(), infoOf(letter.body, jobId).priority, state.ageingMs);
+  /**
+   * A new job, which begins without attempts also where metadata is not kept, and which may have another text. It is put before the old
+   * one is deleted: nothing is lost.
+   */
+  async function putAgain(found: Found, body: string): Promise<boolean> {
+    const { tube, stats, jobId } = found;
+    const bytes = body === found.letter.body ? found.bytes : Buffer.from(body);
+    const rank = rankOf(clock.now(), infoOf(body, jobId).priority, state.ageingMs);
     const line = `put ${rank} 0 ${stats.ttrSeconds} ${bytes.length}`;
     const { word } = await link.send(line, { tube, body: bytes });
     if (word !== 'INSERTED') throw refusal('putting a dead letter back', word);
     return remove(found);
+  }
+
+  /** In every queue, because an id does not say which is its own. Bodies of other letters are not read. */
+  async function get(id: string): Promise<DeadLetter | null> {
+    for (const tube of await tubesWithDead()) {
+      const known = new Set<number>();
+      for await (const page of deadLettersOf(state, tube)) {
+        for (const entry of page) {
+          const found = entry.id === id && !known.has(entry.jobId) ? await check(tube, entry) : null;
+          if (found) return found.letter;
+          known.add(entry.jobId);
+        }
+      }
+      const other = await first(tube, known);
+      if (other?.letter.id === id) return other.letter;
+    }
+    return null;
   }
 
   return {
@@ -121,7 +143,16 @@ export function beanstalkdDeadLetters(state: BeanstalkdState): DeadLetters {
       }
       return letters.sort((a, b) => b.diedAt - a.diedAt).slice(0, max);
     },
-    retry: (ids) => settle(ids, state.keepsMetadata ? kick : replace),
+    get,
+    async retry(ids, replaced) {
+      checkReplaced(replaced, state.maxBodyBytes);
+      return settle(ids, (found) => {
+        const body = replaced?.get(found.letter.id)?.body;
+        return body === undefined && state.keepsMetadata
+          ? kick(found)
+          : putAgain(found, body ?? found.letter.body);
+      });
+    },
     discard: (ids) => settle(ids, remove),
   };
 }

@@ -32,6 +32,7 @@ export function beanstalkd(urlOrOptions: string | BeanstalkdOptions): QueueBacke
   const enqueue = createEnqueue(state);
   const admin: QueueAdmin & MovableAdmin = {
     ...beanstalkdAdmin(state),
+    diagnose: async () => (await import('./diagnose.ts')).beanstalkdDiagnosis(state),
     partialTransfer: beanstalkdTransfer(state, enqueue),
   };
   let hasWarned = store !== undefined;

@@ -1,6 +1,7 @@
 /** Puts messages: all of a batch leave together, and each gets its own answer. */
 
 import { LongshoreError } from '../../../core/base/errors.ts';
+import { slices } from '../../../core/base/slices.ts';
 import type { JobSender, OutgoingMessage, SendResult } from '../../../core/contract/queue.ts';
 import { tooLarge } from '../../../core/kit/body-limit.ts';
 import { refusal } from './errors.ts';
@@ -64,9 +65,7 @@ export function createEnqueue(state: BeanstalkdState): JobSender['enqueue'] {
   return async (messages) => {
     for (const { queue } of messages) state.tubeOf(queue); // a wrong name stops the call before anything is sent
     const results: SendResult[] = [];
-    for (let from = 0; from < messages.length; from += mostAtOnce) {
-      results.push(...(await putAll(messages.slice(from, from + mostAtOnce))));
-    }
+    for (const some of slices(messages, mostAtOnce)) results.push(...(await putAll(some)));
     return results;
   };
 }

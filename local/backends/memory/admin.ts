@@ -1,6 +1,7 @@
 import type { QueueAdmin } from '../../../core/contract/admin.ts';
 import type { MovableAdmin } from '../../move/contract.ts';
-import { deadLetterOf, type Entry, isDead, isReady, peekedOf, waitingOf } from './entry.ts';
+import { memoryDeadLetters } from './dead-letters.ts';
+import { type Entry, isDead, isReady, peekedOf, waitingOf } from './entry.ts';
 import type { MemoryState } from './state.ts';
 import { memoryTransfer } from './transfer.ts';
 
@@ -48,38 +49,6 @@ export function memoryAdmin(state: MemoryState, maxBodyBytes: number): QueueAdmi
       paused.delete(queue);
       state.wake();
     },
-    deadLetters: {
-      async list({ queue, max = 100 }) {
-        return all()
-          .filter((entry) => isDead(entry) && (queue === undefined || entry.message.queue === queue))
-          .sort((a, b) => b.finishedAt! - a.finishedAt! || b.seq - a.seq)
-          .slice(0, max)
-          .map(deadLetterOf);
-      },
-      async retry(ids) {
-        let count = 0;
-        for (const id of ids) {
-          const entry = entries.get(id);
-          if (!entry || !isDead(entry)) continue;
-          entry.attempt = 0;
-          entry.interrupted = false;
-          entry.cancelRequested = false;
-          entry.finishedAt = null;
-          entry.reason = null;
-          entry.error = null;
-          state.queue(entry, clock.now());
-          count++;
-        }
-        return count;
-      },
-      async discard(ids) {
-        let count = 0;
-        for (const id of ids) {
-          const entry = entries.get(id);
-          if (entry && isDead(entry) && entries.delete(id)) count++;
-        }
-        return count;
-      },
-    },
+    deadLetters: memoryDeadLetters(state, maxBodyBytes),
   };
 }

@@ -12,7 +12,8 @@ export type State = 'ready' | 'delayed' | 'leased' | 'completed' | 'failed' | 'c
 export interface Entry {
   /** Order of arrival; breaks ties. */
   readonly seq: number;
-  readonly message: OutgoingMessage;
+  /** Replaced when a dead letter gets another text. */
+  message: OutgoingMessage;
   readonly createdAt: number;
   state: State;
   readyAt: number;

@@ -10,6 +10,7 @@ import { lostAttempt, statusOfEnd } from '../../../core/kit/records/row.ts';
 import { backendDefaults } from '../shared/defaults.ts';
 import { createWaiters } from '../shared/waiters.ts';
 import { memoryAdmin } from './admin.ts';
+import { memoryAudit } from './audit.ts';
 import { addReport, before, type Entry, newEntry } from './entry.ts';
 import { memoryMetrics } from './metrics.ts';
 import { createReadyList, type ReadyList } from './ready-list.ts';
@@ -96,6 +97,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
       records: memoryRecords(state, keys),
       workers: memoryWorkers(),
       metrics: memoryMetrics(),
+      audit: memoryAudit(),
     },
     admin: memoryAdmin(state, maxBodyBytes),
 

@@ -4,6 +4,7 @@ import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import type { Retention, Stores } from '../../../core/contract/store.ts';
 import { cursorOf, listedOf, matches, positionIn } from '../../../core/kit/records/filter.ts';
 import { isShown, type RecordTable, recordStore, type Versioned } from '../../../core/kit/records/store.ts';
+import { memoryAudit } from './audit.ts';
 import { memoryMetrics } from './metrics.ts';
 import { type MemoryKeys, memoryKeys, memoryWorkers } from './stores.ts';
 
@@ -20,6 +21,7 @@ export function memoryStore({ clock = systemClock, retention }: MemoryStoreOptio
     records: recordStore(memoryTable(keys), { clock, retention }),
     workers: memoryWorkers(),
     metrics: memoryMetrics(),
+    audit: memoryAudit(),
   };
 }
 

@@ -70,6 +70,11 @@ export function memoryRecords(state: MemoryState, keys: MemoryKeys): RecordStore
     return { records: found.map(recordOf), next: null };
   }
 
+  function bodyOf(id: string): string | null {
+    const entry = entries.get(id);
+    return entry && (entry.keepsBody || !isOver(entry)) ? entry.message.body : null;
+  }
+
   return {
     async get(id) {
       const entry = entries.get(id);
@@ -79,10 +84,8 @@ export function memoryRecords(state: MemoryState, keys: MemoryKeys): RecordStore
       return [...page(filter).records];
     },
     page: async (query) => page(query),
-    async payload(id) {
-      const entry = entries.get(id);
-      return entry && (entry.keepsBody || !isOver(entry)) ? payloadOf(entry.message.body) : null;
-    },
+    payload: async (id) => payloadOf(bodyOf(id)),
+    body: async (id) => bodyOf(id),
     async progress(id, token, progress) {
       const entry = entries.get(id);
       if (entry?.state !== 'leased' || entry.token !== token || entry.leaseUntil <= clock.now()) return false;
@@ -122,10 +125,19 @@ export function memoryRecords(state: MemoryState, keys: MemoryKeys): RecordStore
 }
 
 export function memoryWorkers(): WorkerRegistry {
-  const beats = new Map<string, string>();
+  const beats = new Map<string, { text: string; drain: boolean }>();
   return workerRegistry({
-    write: async ({ id }, text) => beats.set(id, text),
-    read: async () => [...beats.values()],
+    async write({ id }, text) {
+      const { drain = false } = beats.get(id) ?? {};
+      beats.set(id, { text, drain });
+      return drain;
+    },
+    read: async () => [...beats.values()].map(({ text }) => text),
     remove: async (id) => beats.delete(id),
+    async drain(id) {
+      const known = beats.get(id);
+      if (known) known.drain = true;
+      return known !== undefined;
+    },
   });
 }

@@ -1,12 +1,13 @@
 import type { QueueAdmin, QueueStats } from '../../../core/contract/admin.ts';
 import type { MovableAdmin } from '../../move/contract.ts';
-import { deadColumns, deadLetterOf, peekedOf } from './rows.ts';
+import { postgresDeadLetters } from './dead-letters.ts';
+import { peekedOf } from './rows.ts';
 import { timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
 import { postgresTransfer } from './transfer.ts';
 
 export function postgresAdmin(state: PostgresState, maxBodyBytes: number): QueueAdmin & MovableAdmin {
-  const { db, ageingMs } = state;
+  const { db } = state;
   const s = db.schema;
   const now = timeOf('$1');
 
@@ -65,25 +66,6 @@ export function postgresAdmin(state: PostgresState, maxBodyBytes: number): Queue
       await setPaused(queue, false);
       state.wake();
     },
-    deadLetters: {
-      async list({ queue, max = 100 }) {
-        const where = queue === undefined ? '' : 'WHERE queue = $2';
-        const sql = `SELECT ${deadColumns} FROM ${s}.dead ${where} ORDER BY finished_at DESC, seq DESC LIMIT $1`;
-        const values = queue === undefined ? [max] : [max, queue];
-        return (await db.query('listing', sql, values)).map(deadLetterOf);
-      },
-      async retry(ids) {
-        const sql = `SELECT revived_queue FROM ${s}.revive($1, $2, $3)`;
-        const rows = await db.query('retrying', sql, [state.at(), ageingMs, [...new Set(ids)]]);
-        if (rows.length === 0) return 0;
-        state.wake();
-        await state.notify([...new Set(rows.map(([queue]) => queue as string))]);
-        return rows.length;
-      },
-      async discard(ids) {
-        const sql = `DELETE FROM ${s}.dead WHERE id = ANY ($1) RETURNING 1`;
-        return (await db.query('discarding', sql, [ids])).length;
-      },
-    },
+    deadLetters: postgresDeadLetters(state, maxBodyBytes),
   };
 }

@@ -162,7 +162,10 @@ export function sorted(messages: readonly OutgoingMessage[], maxBodyBytes: numbe
   return { results, good, indexes };
 }
 
-export function refusal({ id, body }: OutgoingMessage, maxBodyBytes: number): LongshoreError | null {
+export function refusal(
+  { id, body }: Pick<OutgoingMessage, 'id' | 'body'>,
+  maxBodyBytes: number,
+): LongshoreError | null {
   const error = tooLarge(body, maxBodyBytes);
   if (error) return error;
   if (body.includes('\0') || id.includes('\0')) {

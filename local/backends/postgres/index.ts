@@ -11,6 +11,7 @@ import { backendDefaults } from '../shared/defaults.ts';
 import { createNotifier, noNotifier } from '../shared/notifier.ts';
 import { createWaiters } from '../shared/waiters.ts';
 import { postgresAdmin } from './admin.ts';
+import { postgresAudit } from './audit.ts';
 import { type DatabaseOptions, openDatabase } from './database.ts';
 import { createEnqueue } from './enqueue.ts';
 import { postgresKeys } from './keys.ts';
@@ -97,8 +98,15 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
       records: postgresRecords(state),
       workers: postgresWorkers(state),
       metrics: postgresMetrics(state),
+      audit: postgresAudit(state),
     },
-    admin: postgresAdmin(state, maxBodyBytes),
+    admin: {
+      ...postgresAdmin(state, maxBodyBytes),
+      async diagnose(request) {
+        const { postgresDiagnosis } = await import('./diagnose.ts');
+        return postgresDiagnosis({ db, caller: 'postgres()', retention, channel: state.channel }, request);
+      },
+    },
     ack,
     nack,
     abandon,

@@ -18,7 +18,7 @@ const usualTimes = {
 };
 
 export function createListener(
-  db: Database,
+  db: Pick<Database, 'pool' | 'query'>,
   channel: string,
   waiters: Waiters,
   timesMs: typeof usualTimes = usualTimes,

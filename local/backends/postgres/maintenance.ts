@@ -63,6 +63,7 @@ const cancel = (s: string): string => `
     END IF;
     RETURN 'cancelled';
   END $$;
+  -- Processes of versions that give dead letters no new texts still call this one.
   CREATE OR REPLACE FUNCTION ${s}.revive(at bigint, ageing bigint, the_ids text[]) RETURNS TABLE (revived_queue text)
   LANGUAGE sql AS $$
     WITH given AS (SELECT ${clock} AS now),

@@ -1,3 +1,4 @@
+import { slices } from '../../../core/base/slices.ts';
 import type { MetricStore } from '../../../core/contract/metrics.ts';
 import { lastOfEach } from '../../../core/kit/records/metric-rows.ts';
 import { bigintArray, textArray } from './arrays.ts';
@@ -15,10 +16,8 @@ export function postgresMetrics({ db }: Pick<PostgresState, 'db'>): MetricStore 
     ON CONFLICT (step, at, queue, job, source) DO UPDATE SET body = excluded.body WHERE m.body <> excluded.body`;
 
   return {
-    async write(given) {
-      const rows = lastOfEach(given);
-      for (let i = 0; i < rows.length; i += stepSize) {
-        const some = rows.slice(i, i + stepSize);
+    async write(rows) {
+      for (const some of slices(lastOfEach(rows), stepSize)) {
         await db.query('writing numbers', upsert, [
           textArray(some.map(({ step }) => step)),
           bigintArray(some.map(({ at }) => at)),

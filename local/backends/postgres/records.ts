@@ -17,6 +17,14 @@ export function postgresRecords(
   const keptSince = (at: string) => `${timeOf(at)} - ${state.retention.completedMs}`;
   const page = createPages(state, keptSince);
 
+  async function bodyOf(id: string): Promise<string | null> {
+    const sql = `
+      SELECT body FROM ${s}.jobs WHERE id = $1 UNION ALL SELECT body FROM ${s}.dead WHERE id = $1
+      UNION ALL SELECT body FROM ${s}.history WHERE id = $1 AND finished_at > ${keptSince('$2')} LIMIT 1`;
+    const [row] = await db.query('reading', sql, [id, state.at()]);
+    return (row?.[0] as string | null | undefined) || null;
+  }
+
   return {
     async get(id) {
       const sql = `SELECT * FROM ${s}.record($1, ${keptSince('$2')})`;
@@ -27,13 +35,8 @@ export function postgresRecords(
     page,
     list: async (filter) => [...(await page(filter)).records],
 
-    async payload(id) {
-      const sql = `
-        SELECT body FROM ${s}.jobs WHERE id = $1 UNION ALL SELECT body FROM ${s}.dead WHERE id = $1
-        UNION ALL SELECT body FROM ${s}.history WHERE id = $1 AND finished_at > ${keptSince('$2')} LIMIT 1`;
-      const [row] = await db.query('reading', sql, [id, state.at()]);
-      return payloadOf(row?.[0] as string | null | undefined);
-    },
+    payload: async (id) => payloadOf(await bodyOf(id)),
+    body: bodyOf,
 
     async progress(id, token, progress) {
       const { batch, version } = ownership({ token });

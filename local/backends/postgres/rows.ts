@@ -102,10 +102,11 @@ function statusOf(state: number, attempts: number): JobStatus {
 
 const stateNames = Object.keys(JobState);
 
-export const deadColumns = 'id, queue, job, reason, error, attempt, finished_at, body';
+export const deadColumns = 'id, queue, job, reason, error, attempt, finished_at';
 
-export function deadLetterOf(row: Row): DeadLetter {
-  const [id, queue, job, reason, error, attempt, diedAt, body] = row as string[];
+/** Of a row that begins with `deadColumns`. */
+export function deadOf(row: Row): Omit<DeadLetter, 'body'> {
+  const [id, queue, job, reason, error, attempt, diedAt] = row as string[];
   return {
     id: id!,
     queue: queue!,
@@ -114,7 +115,6 @@ export function deadLetterOf(row: Row): DeadLetter {
     error: error ?? '',
     attempt: Number(attempt),
     diedAt: Number(diedAt),
-    body: body!,
   };
 }
 

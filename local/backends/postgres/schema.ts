@@ -3,6 +3,7 @@
 import { enqueueFunctions } from './enqueue-sql.ts';
 import { leaseFunctions } from './functions.ts';
 import { daysOfHistory, keyFunctions, rareFunctions } from './maintenance.ts';
+import { statsFunctions } from './stats-sql.ts';
 
 /** What a record needs to know of a job, whatever became of it. */
 const record = `
@@ -137,6 +138,13 @@ const metricsTable = (s: string): string => `
     PRIMARY KEY (step, at, queue, job, source)
   ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 5000);`;
 
+/** What people did, a text per entry: nothing writes over it or removes it. And which workers they want to drain. */
+const operatorTables = (s: string): string => `
+  ALTER TABLE ${s}.workers ADD COLUMN drain boolean NOT NULL DEFAULT false;
+  CREATE TABLE ${s}.audit (
+    at bigint NOT NULL, id text COLLATE "C" NOT NULL UNIQUE, entry text NOT NULL, PRIMARY KEY (at, id)
+  );`;
+
 /** Writes rows of the outbox, with one parameter of text, so that it may be called in the transaction of any driver. */
 const outboxFunctions = (s: string): string => `
   CREATE FUNCTION ${s}.write_outbox(request text) RETURNS int LANGUAGE plpgsql AS $$
@@ -189,4 +197,7 @@ export const migrations: readonly ((s: string) => string)[] = [
   () => '',
   metricsTable,
   (s) => `${recordFacts(s)} ${enqueueFunctions(s)} ${leaseFunctions(s)} ${rareFunctions(s)}`,
+  // One sample for all queues: one for each took too long where many are long.
+  statsFunctions,
+  operatorTables,
 ];

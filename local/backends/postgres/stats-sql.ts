@@ -9,23 +9,31 @@ const sampledPages = 500;
 /** The oldest job is looked for among the first ones: later ones of the same priority are younger. */
 const mostCompared = 1_000;
 
-/** The same pages each time, so that the number of a queue that stands still does too. */
+/** In the order of the queues. One sample serves all: the same pages each time, so that the number of a queue that stands still does too. */
 const count = (s: string): string => `
-  CREATE OR REPLACE FUNCTION ${s}.count_some(the_table regclass, the_queue text) RETURNS bigint LANGUAGE plpgsql ${hot} AS $$
+  CREATE OR REPLACE FUNCTION ${s}.count_queues(the_table regclass, the_queues text[]) RETURNS bigint[] LANGUAGE plpgsql ${hot} AS $$
   DECLARE
+    counts bigint[] := '{}';
     counted bigint;
-    sampled bigint;
-    share float8;
+    the_queue text;
+    sampled jsonb;
+    share float8 := least(100, 100.0 * ${sampledPages} * current_setting('block_size')::int / greatest(1, pg_relation_size(the_table)));
   BEGIN
-    EXECUTE format('SELECT count(*) FROM (SELECT FROM %s WHERE queue = $1 LIMIT ${mostCounted}) counted', the_table)
-      INTO counted USING the_queue;
-    IF counted < ${mostCounted} THEN
-      RETURN counted;
-    END IF;
-    share := least(100, 100.0 * ${sampledPages} * current_setting('block_size')::int / greatest(1, pg_relation_size(the_table)));
-    EXECUTE format('SELECT count(*) FROM %s TABLESAMPLE SYSTEM (%s) REPEATABLE (1) WHERE queue = $1', the_table, share)
-      INTO sampled USING the_queue;
-    RETURN greatest(counted, round(sampled * 100 / share));
+    FOREACH the_queue IN ARRAY the_queues LOOP
+      EXECUTE format('SELECT count(*) FROM (SELECT FROM %s WHERE queue = $1 LIMIT ${mostCounted}) counted', the_table)
+        INTO counted USING the_queue;
+      IF counted = ${mostCounted} THEN
+        IF sampled IS NULL THEN
+          EXECUTE format('SELECT coalesce(jsonb_object_agg(queue, n), ''{}'') FROM (
+            SELECT queue, count(*) AS n FROM %s TABLESAMPLE SYSTEM (%s) REPEATABLE (1)
+            WHERE queue = ANY ($1) GROUP BY queue) sample', the_table, share)
+            INTO sampled USING the_queues;
+        END IF;
+        counted := greatest(counted, round(coalesce((sampled ->> the_queue)::bigint, 0) * 100 / share));
+      END IF;
+      counts := counts || counted;
+    END LOOP;
+    RETURN counts;
   END $$;`;
 
 /** A member of a batch counts as leased while its job has the same `turn` and no renewal of its own. */
@@ -36,10 +44,11 @@ const stats = (s: string): string => `
   #variable_conflict use_column
   DECLARE
     now bigint := ${clock};
+    asked text[] := CASE WHEN only_queue IS NULL THEN ARRAY(SELECT n.name FROM ${s}.queues n) ELSE ARRAY[only_queue] END;
   BEGIN
     RETURN QUERY SELECT q.name,
-      ${s}.count_some('${s}.ready', q.name) + due.count,
-      greatest(${s}.count_some('${s}.delayed', q.name) - due.count, 0),
+      q.ready + due.count,
+      greatest(q.delayed - due.count, 0),
       (SELECT count(*) FROM (
         SELECT FROM ${s}.leases l CROSS JOIN LATERAL unnest(l.ids, l.turns) m (id, turn)
         JOIN ${s}.jobs j ON j.id BETWEEN m.id AND m.id AND j.turn = m.turn
@@ -48,13 +57,13 @@ const stats = (s: string): string => `
       (SELECT count(*) FROM (
         SELECT FROM ${s}.renewals r JOIN ${s}.jobs j ON j.id BETWEEN r.id AND r.id AND j.turn = r.turn
         WHERE r.queue = q.name LIMIT ${mostCounted}) renewed),
-      ${s}.count_some('${s}.dead', q.name),
+      q.dead,
       coalesce((SELECT p.paused FROM ${s}.queues p WHERE p.name = q.name), false),
       now - least(due.oldest, (
         SELECT min(foremost.ready_at) FROM (
           SELECT r.ready_at FROM ${s}.ready r WHERE r.queue = q.name ORDER BY r.queue, r.rank, r.seq LIMIT ${mostCompared}) foremost))
-    FROM (SELECT only_queue AS name WHERE only_queue IS NOT NULL
-      UNION ALL SELECT n.name FROM ${s}.queues n WHERE only_queue IS NULL) q
+    FROM unnest(asked, ${s}.count_queues('${s}.ready', asked), ${s}.count_queues('${s}.delayed', asked), ${s}.count_queues('${s}.dead', asked))
+      AS q (name, ready, delayed, dead)
     CROSS JOIN LATERAL (
       SELECT count(*) AS count, min(promotable.ready_at) AS oldest FROM (
         SELECT d.ready_at FROM ${s}.delayed d WHERE d.queue = q.name AND d.ready_at <= now

@@ -3,6 +3,8 @@
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import type { Retention, Stores } from '../../../core/contract/store.ts';
 import { recordStore } from '../../../core/kit/records/store.ts';
+import { backendDefaults } from '../shared/defaults.ts';
+import { postgresAudit } from './audit.ts';
 import { type DatabaseOptions, openDatabase } from './database.ts';
 import { postgresKeys } from './keys.ts';
 import { postgresMetrics } from './metrics.ts';
@@ -18,7 +20,7 @@ export interface PostgresStoreOptions extends DatabaseOptions {
 
 export function postgresStore(
   urlOrOptions: string | PostgresStoreOptions,
-): Stores & Required<Pick<Stores, 'migrate' | 'close'>> {
+): Stores & Required<Pick<Stores, 'migrate' | 'diagnose' | 'close'>> {
   const options = typeof urlOrOptions === 'string' ? { url: urlOrOptions } : urlOrOptions;
   const { clock = systemClock, retention } = options;
   const db = openDatabase(options, 'postgresStore()');
@@ -29,7 +31,13 @@ export function postgresStore(
     records: recordStore(storedRecords(state), { clock, retention }),
     workers: postgresWorkers(state),
     metrics: postgresMetrics(state),
+    audit: postgresAudit(state),
     migrate: () => db.migrate(),
+    async diagnose(request) {
+      const { postgresDiagnosis } = await import('./diagnose.ts');
+      const kept = { ...backendDefaults.retention, ...retention };
+      return postgresDiagnosis({ db, caller: 'postgresStore()', retention: kept, channel: null }, request);
+    },
     async close() {
       if (open) await db.close();
       open = false;

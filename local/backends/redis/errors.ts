@@ -41,3 +41,6 @@ export const isUnknownScript = (error: unknown): boolean => /^NOSCRIPT\b/.test(t
 
 /** The server has become a replica: only a new connection finds the primary. */
 export const isReadOnly = (error: unknown): boolean => /\bREADONLY\b/.test(textOf(error));
+
+/** The user lacks the right to this command, or a hosted server does not have it. */
+export const isRefused = (error: unknown): boolean => /\bNOPERM\b|unknown command/i.test(textOf(error));

@@ -2,6 +2,7 @@
 
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import { redisAdmin } from './admin.ts';
+import { redisAudit } from './audit.ts';
 import { createEnqueue } from './enqueue.ts';
 import { createFetch } from './fetch.ts';
 import { redisKeys } from './keys.ts';
@@ -32,6 +33,7 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
       records: redisRecords(state),
       workers: redisWorkers(state),
       metrics: redisMetrics(state),
+      audit: redisAudit(state),
     },
     admin: redisAdmin(state),
     async now() {

@@ -27,6 +27,7 @@ type LeaseAnswer = [
 ];
 type HeadsAnswer = [nextDelayedMs: number | null, membersAndRanks: string[]];
 
+/** A script may not run for long, and Lua unpacks some 8,000 values at most. */
 export const mostPerCall = 1_000;
 
 export function createLeases(state: RedisState) {

@@ -137,14 +137,15 @@ local function deadText(id)
   return redis.call('ZSCORE', base .. ':dead', id) and redis.call('HGET', ended, id)
 end
 
--- [9] channel, then ids of dead letters
+-- [9] channel, then of each dead letter: id, and the second line and the body of its new text ('', '' = it keeps its own)
 function actions.retry()
   local count = 0
-  for i = 10, #ARGV do
-    local id = ARGV[i]
+  for i = 10, #ARGV, 3 do
+    local id, line, body = ARGV[i], ARGV[i + 1], ARGV[i + 2]
     local progress, reports, text =
       string.match(deadText(id) or '', '^[^\n]*\n[^\n]*\n([^\n]*)\n([^\n]*)\n(.*)$')
     if text then
+      if line ~= '' then text = string.match(text, '^[^\n]*\n') .. line .. '\n' .. body end
       forget('dead', { id })
       redis.call('HSET', jobs, id, text)
       local state = { attempt = 0, interrupted = '0', cancelRequested = '0', progress = progress, reports = reports }
@@ -166,6 +167,23 @@ function actions.discard()
     end
   end
   return count
+end
+
+-- [9] at most so many   [10] time of death and [11] id of the letter before the first one; '', '' = from the newest   [12] '1' = the
+-- letter of this id comes too. Ids and times, newest first.
+function actions.dead()
+  local index, from = base .. ':dead', 0
+  if ARGV[10] ~= '' then
+    -- Those that died at this time are in the order of their ids.
+    from = redis.call('ZCOUNT', index, '(' .. ARGV[10], '+inf')
+    local to = from + redis.call('ZCOUNT', index, ARGV[10], ARGV[10])
+    while from < to do
+      local middle = math.floor((from + to) / 2)
+      local id = redis.call('ZRANGE', index, middle, middle, 'REV')[1]
+      if id > ARGV[11] or (id == ARGV[11] and ARGV[12] ~= '1') then from = middle + 1 else to = middle end
+    end
+  end
+  return redis.call('ZRANGE', index, from, from + ARGV[9] - 1, 'REV', 'WITHSCORES')
 end
 
 -- One step: call it until it answers 0.
@@ -268,13 +286,14 @@ local function read(textLines, endedLines)
       found[#found + 1] = { false, shown, redis.call('HGET', states, ARGV[i]), where, score or false }
     else
       text = redis.call('HGET', ended, ARGV[i])
-      found[#found + 1] = { endedLines and cut(text, endedLines) or text }
+      local shown = endedLines and cut(text, endedLines) or text
+      found[#found + 1] = { shown, false, false, false, false, text and #text - #shown }
     end
   end
   return found
 end
 
--- [9]... ids. Each: { text of an ended job }, or { false, text, state, where it is, score }.
+-- [9]... ids. Each: { text of an ended job, then false four times, bytes left out }, or { false, text, state, where it is, score }.
 function actions.whole() return read() end
 
 -- The same without the bodies.

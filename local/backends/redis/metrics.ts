@@ -1,3 +1,4 @@
+import { slices } from '../../../core/base/slices.ts';
 import type { MetricRow, MetricStep, MetricStore } from '../../../core/contract/metrics.ts';
 import { scripts } from './scripts.ts';
 import type { RedisState } from './state.ts';
@@ -15,9 +16,8 @@ export function redisMetrics({ link, prefix }: Pick<RedisState, 'link' | 'prefix
   return {
     async write(rows) {
       for (const [step, all] of Map.groupBy(rows, ({ step }) => step)) {
-        for (let i = 0; i < all.length; i += stepSize) {
-          await call('writing numbers', 'write', step, all.slice(i, i + stepSize).flatMap(argsOf));
-        }
+        for (const some of slices(all, stepSize))
+          await call('writing numbers', 'write', step, some.flatMap(argsOf));
       }
     },
     async read({ step, from, to, queue = '', job }) {

@@ -5,13 +5,12 @@
  * longer ones a job of another priority, or one that waits again, comes a little late.
  */
 
-import { LongshoreError, shown } from '../../../core/base/errors.ts';
+import { slices } from '../../../core/base/slices.ts';
 import type { JobStatus } from '../../../core/contract/outcome.ts';
 import type { JobRecord, RecordFilter, RecordPage } from '../../../core/contract/store.ts';
-import { cursorOf, matches, positionIn } from '../../../core/kit/records/filter.ts';
+import { cursorOf, matches, positionIn, wrongCursor } from '../../../core/kit/records/filter.ts';
 import { readJobs } from './read-jobs.ts';
 import { leasedId, publicRecord, type Whole } from './rows.ts';
-import { slices } from './slices.ts';
 import { arrivalOf, idOf } from './sort-key.ts';
 import type { RedisState } from './state.ts';
 
@@ -241,8 +240,5 @@ function progressIn(cursor: string): Progress {
     const positions = JSON.parse(text) as Positions;
     if (Object.values(positions).every(isPosition)) return { bound, positions };
   } catch {} // refused below
-  throw new LongshoreError(
-    'OPTION',
-    `Expected after to be the \`next\` of an earlier page, got ${shown(cursor)}.`,
-  );
+  throw wrongCursor(cursor);
 }

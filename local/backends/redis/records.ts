@@ -22,6 +22,8 @@ export function redisRecords(state: RedisState): RecordStore {
     return null;
   }
 
+  const bodyOf = async (id: string) => (await find(id, 'whole'))?.body || null;
+
   return {
     async get(id) {
       const whole = await find(id, 'facts');
@@ -29,7 +31,8 @@ export function redisRecords(state: RedisState): RecordStore {
     },
     page,
     list: async (filter) => [...(await page(filter)).records],
-    payload: async (id) => payloadOf((await find(id, 'whole'))?.body),
+    payload: async (id) => payloadOf(await bodyOf(id)),
+    body: bodyOf,
     async progress(id, token, progress) {
       const answers = await everywhere('writing progress', 'progress', [id, token, JSON.stringify(progress)]);
       return answers.includes(1);

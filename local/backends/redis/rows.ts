@@ -2,7 +2,7 @@
 
 import { LongshoreError } from '../../../core/base/errors.ts';
 import { quoted } from '../../../core/base/quoted.ts';
-import type { DeadLetter, PeekedMessage } from '../../../core/contract/admin.ts';
+import type { DeadLetter, DeadLetterSummary, PeekedMessage } from '../../../core/contract/admin.ts';
 import type { MessageFacts } from '../../../core/contract/facts.ts';
 import type { AbandonReason, AttemptReport, JobStatus } from '../../../core/contract/outcome.ts';
 import type { Ack, OutgoingMessage } from '../../../core/contract/queue.ts';
@@ -12,18 +12,19 @@ import type { MovedJob } from '../../move/contract.ts';
 import { arrivalOf, priorityOf } from './sort-key.ts';
 
 export function jobText(
-  { job, tenantId, body, facts: messageFacts }: OutgoingMessage,
+  { job, tenantId, body, facts }: OutgoingMessage,
   sortKey: string,
   createdAt: number,
   readyAt: number,
 ): string {
-  const facts = messageFacts
-    ? JSON.stringify([job, tenantId, messageFacts])
-    : tenantId === null
-      ? `[${quoted(job)}]`
-      : JSON.stringify([job, tenantId]);
   const times = readyAt === createdAt ? createdAt : `${createdAt} ${readyAt}`;
-  return `${sortKey} ${times}\n${facts}\n${body}`;
+  return `${sortKey} ${times}\n${storedFactsOf(job, tenantId, facts)}\n${body}`;
+}
+
+/** The second line of the text of a job. */
+export function storedFactsOf(job: string, tenantId: string | null, facts: MessageFacts | undefined): string {
+  if (facts) return JSON.stringify([job, tenantId, facts]);
+  return tenantId === null ? `[${quoted(job)}]` : JSON.stringify([job, tenantId]);
 }
 
 /** The id of the job that a token belongs to. */
@@ -47,19 +48,22 @@ export const reportText = (report: AttemptReport | undefined): string =>
 export const ackedText = ({ report, keepBody }: Ack): string =>
   keepBody ? `+${reportText(report)}` : reportText(report);
 
-/** The answer of `facts` and `whole`. All but the first are of a job that has not ended. */
+/** The answer of `facts` and `whole`. All but the first and the last are of a job that has not ended. */
 export type Found = readonly [
   ended: string | null,
   text?: string | null,
   state?: string | null,
-  where?: 'ready' | 'delayed' | 'leased',
+  where?: 'ready' | 'delayed' | 'leased' | null,
   score?: string | null,
+  bytesLeftOut?: number | null,
 ];
 
 export interface Whole extends JobRecord {
   readonly arrival: string;
   readonly messageFacts: MessageFacts | undefined;
   readonly body: string;
+  /** Of the body of an ended job, also where it was not read. */
+  readonly bytes: number;
   readonly attempt: number;
 }
 
@@ -67,7 +71,7 @@ export function wholeOf(queue: string, id: string, found: Found): Whole | null {
   const [ended, text] = found;
   try {
     if (text != null) return livingOf(queue, id, text, found);
-    return ended == null ? null : endedOf(queue, id, ended);
+    return ended == null ? null : endedOf(queue, id, ended, found[5] ?? 0);
   } catch (cause) {
     throw new LongshoreError(
       'CORRUPT',
@@ -92,11 +96,12 @@ function livingOf(queue: string, id: string, text: string, [, , state, where, sc
     output: null,
     reason: null,
     error: null,
+    bytes: 0,
     attempt: before + (leased ? 1 : 0),
   };
 }
 
-function endedOf(queue: string, id: string, ended: string): Whole {
+function endedOf(queue: string, id: string, ended: string, bytesLeftOut: number): Whole {
   const [head, error, progress, reports, text] = lines(ended, 5);
   const [code, finishedAt, attempt, readyAt, reason] = head!.split(' ');
   const facts = factsOf(text!);
@@ -110,6 +115,7 @@ function endedOf(queue: string, id: string, ended: string): Whole {
     output: output == null ? null : JSON.parse(output),
     reason: (reason || null) as AbandonReason | null,
     error: error === '' ? null : JSON.parse(error!),
+    bytes: Buffer.byteLength(facts.body) + bytesLeftOut,
     attempt: Number(attempt),
   };
 }
@@ -163,7 +169,8 @@ export function publicRecord({
   arrival: _,
   messageFacts: __,
   body: ___,
-  attempt: ____,
+  bytes: ____,
+  attempt: _____,
   ...record
 }: Whole): JobRecord {
   return record;
@@ -199,9 +206,15 @@ export function heldOf(queue: string, id: string, found: Found): MovedJob | null
   };
 }
 
-export function deadLetterOf(whole: Whole): DeadLetter {
-  const { id, queue, job, reason, error, attempt, finishedAt, body } = whole;
-  return { id, queue, job, reason: reason!, error: error ?? '', attempt, diedAt: finishedAt!, body };
+function deadOf({ id, queue, job, reason, error, attempt, finishedAt }: Whole) {
+  return { id, queue, job, reason: reason!, error: error ?? '', attempt, diedAt: finishedAt! };
+}
+
+export const deadLetterOf = (whole: Whole): DeadLetter => ({ ...deadOf(whole), body: whole.body });
+
+export function summaryOf(whole: Whole): DeadLetterSummary {
+  const { bytes, tenantId } = whole;
+  return { ...deadOf(whole), bytes, tenantId };
 }
 
 export function peekedOf({ id, queue, job, priority, runAt, attempt }: Whole): PeekedMessage {

@@ -24,4 +24,5 @@ export const scripts = {
   transfer: load(jobs, new URL('./transfer.lua', import.meta.url)),
   keys: load(new URL('./keys.lua', import.meta.url)),
   metrics: load(new URL('./metrics.lua', import.meta.url)),
+  audit: load(new URL('./audit.lua', import.meta.url)),
 };

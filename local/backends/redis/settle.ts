@@ -1,5 +1,6 @@
 /** How leases end: by an ack, a nack, an abandon, or by their time. */
 
+import { slices } from '../../../core/base/slices.ts';
 import type {
   Ack,
   BackendHints,
@@ -11,7 +12,6 @@ import type {
 import { lostFormat } from '../shared/defaults.ts';
 import { type Leases, mostPerCall } from './leases.ts';
 import { reportText } from './rows.ts';
-import { slices } from './slices.ts';
 import type { RedisState } from './state.ts';
 
 const mostReaped = 200;

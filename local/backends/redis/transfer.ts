@@ -1,13 +1,13 @@
 /** Moves waiting jobs to and from another backend; transfer.lua says how they are held. */
 
 import { LongshoreError } from '../../../core/base/errors.ts';
+import { slices } from '../../../core/base/slices.ts';
 import type { SendResult } from '../../../core/contract/queue.ts';
 import { tooLarge } from '../../../core/kit/body-limit.ts';
 import type { MovedJob, QueueTransfer } from '../../move/contract.ts';
 import { knownElsewhere } from './known.ts';
 import { type Found, heldOf, jobText } from './rows.ts';
 import { scripts } from './scripts.ts';
-import { slices } from './slices.ts';
 import { nextSortKey } from './sort-key.ts';
 import type { RedisState } from './state.ts';
 

@@ -1,13 +1,16 @@
-import type { DeadLetter, PeekedMessage, QueueAdmin, QueueStats } from '../../../core/contract/admin.ts';
+import type { PeekedMessage, QueueAdmin, QueueStats } from '../../../core/contract/admin.ts';
 import type { MovableAdmin } from '../../move/contract.ts';
-import { JobState } from '../shared/report-lines.ts';
-import { deadColumns, peekColumns } from './rows.ts';
+import { sqliteDeadLetters } from './dead-letters.ts';
+import { peekColumns } from './rows.ts';
+import { isDead, stepSize } from './schema.ts';
 import type { SqliteState } from './state.ts';
 import { sqliteTransfer } from './transfer.ts';
 
+/** The oldest job is looked for among the first ones: later ones of the same priority are younger. */
+const mostCompared = 1_000;
+
 export function sqliteAdmin(state: SqliteState, maxBodyBytes: number): QueueAdmin & MovableAdmin {
   const { db, clock } = state;
-  const dead = `ended IN (${JobState.failed}, ${JobState.expired})`;
   const names = db.prepare('SELECT name FROM queues ORDER BY name');
   const counts = db.prepare(`
     WITH asked (queue, now) AS (SELECT ?, ?)
@@ -16,18 +19,23 @@ export function sqliteAdmin(state: SqliteState, maxBodyBytes: number): QueueAdmi
       (SELECT count(*) FROM delayed WHERE queue = asked.queue AND ready_at <= now) AS due,
       (SELECT count(*) FROM delayed WHERE queue = asked.queue AND ready_at > now) AS delayed,
       (SELECT count(*) FROM leases WHERE queue = asked.queue) AS leased,
-      (SELECT count(*) FROM jobs WHERE ${dead} AND queue = asked.queue) AS dead,
-      (SELECT min(ready_at) FROM ready WHERE queue = asked.queue) AS oldest_ready,
+      (SELECT count(*) FROM jobs WHERE ${isDead} AND queue = asked.queue) AS dead,
+      (SELECT min(ready_at) FROM (
+        SELECT ready_at FROM ready WHERE queue = asked.queue ORDER BY rank LIMIT ${mostCompared})) AS oldest_ready,
       (SELECT min(ready_at) FROM delayed WHERE queue = asked.queue) AS oldest_delayed,
       coalesce((SELECT paused FROM queues WHERE name = asked.queue), 0) AS paused
     FROM asked`);
-  const waiting = (order: string, due: string) => `
+  // Of each table as many as may be shown, so that no long queue is sorted.
+  const peekReady = db.prepare(`
     SELECT ${peekColumns} FROM job_states WHERE seq IN (
-      SELECT seq FROM ready WHERE queue = ? AND ready_at ${due} ?
-      UNION ALL SELECT seq FROM delayed WHERE queue = ? AND ready_at ${due} ?)
-    ORDER BY ${order}, seq LIMIT ?`;
-  const peekReady = db.prepare(waiting('rank', '<='));
-  const peekDelayed = db.prepare(waiting('ready_at', '>'));
+      SELECT seq FROM (SELECT seq FROM ready WHERE queue = :queue ORDER BY rank, seq LIMIT :max)
+      UNION ALL SELECT seq FROM (
+        SELECT seq FROM delayed WHERE queue = :queue AND ready_at <= :now ORDER BY ready_at, seq LIMIT :max + ${stepSize}))
+    ORDER BY rank, seq LIMIT :max`);
+  const peekDelayed = db.prepare(`
+    SELECT ${peekColumns} FROM job_states
+    WHERE seq IN (SELECT seq FROM delayed WHERE queue = :queue AND ready_at > :now ORDER BY ready_at, seq LIMIT :max)
+    ORDER BY ready_at, seq`);
   const clearJobs = db.prepare(`
     DELETE FROM jobs WHERE seq IN (
       SELECT seq FROM ready WHERE queue = ? UNION ALL SELECT seq FROM delayed WHERE queue = ?)`);
@@ -35,11 +43,6 @@ export function sqliteAdmin(state: SqliteState, maxBodyBytes: number): QueueAdmi
   const clearDelayed = db.prepare('DELETE FROM delayed WHERE queue = ?');
   const setPaused = db.prepare(`
     INSERT INTO queues (name, paused) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET paused = excluded.paused`);
-  const revive = db.prepare(`
-    UPDATE jobs SET ended = NULL, cancel_requested = 0, finished_at = NULL, attempt = 0, reason = NULL, error = NULL,
-      ready_at = ?, rank = ? + priority * ${state.ageingMs}
-    WHERE id = ? AND ${dead} RETURNING seq, queue, rank`);
-  const discard = db.prepare(`DELETE FROM jobs WHERE id = ? AND ${dead}`);
 
   function statsOf(queue: string): QueueStats {
     const now = clock.now();
@@ -65,8 +68,8 @@ export function sqliteAdmin(state: SqliteState, maxBodyBytes: number): QueueAdmi
     async peek(queue, max) {
       const now = clock.now();
       return db.run('peeking', () => {
-        const ready = peekReady.all(queue, now, queue, now, max);
-        const delayed = peekDelayed.all(queue, now, queue, now, max - ready.length);
+        const ready = peekReady.all({ queue, now, max });
+        const delayed = peekDelayed.all({ queue, now, max: max - ready.length });
         return [...ready, ...delayed].map((row) => ({ ...row }) as unknown as PeekedMessage);
       });
     },
@@ -85,29 +88,6 @@ export function sqliteAdmin(state: SqliteState, maxBodyBytes: number): QueueAdmi
       db.run('resuming', () => setPaused.run(queue, 0));
       state.wake();
     },
-    deadLetters: {
-      async list({ queue, max = 100 }) {
-        const where = queue === undefined ? '' : 'AND queue = ?';
-        const sql = `SELECT ${deadColumns} FROM job_states WHERE ${dead} ${where}
-          ORDER BY finished_at DESC, seq DESC LIMIT ?`;
-        const values = queue === undefined ? [max] : [queue, max];
-        const rows = db.run('listing', () => db.prepare(sql).all(...values));
-        return rows.map((row) => ({ ...row }) as unknown as DeadLetter);
-      },
-      async retry(ids) {
-        const now = clock.now();
-        const reviveOne = (id: string): boolean => {
-          const job = revive.get(now, now, id) as { seq: number; queue: string; rank: number } | undefined;
-          if (job) state.narrowRows.insert({ ...job, readyAt: now, attempt: 0, interrupted: 0 }, now);
-          return job !== undefined;
-        };
-        const count = db.transaction('retrying', () => ids.filter(reviveOne).length);
-        if (count > 0) state.wake();
-        return count;
-      },
-      async discard(ids) {
-        return db.transaction('discarding', () => ids.filter((id) => discard.run(id).changes === 1).length);
-      },
-    },
+    deadLetters: sqliteDeadLetters(state, maxBodyBytes),
   };
 }

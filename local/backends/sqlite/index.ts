@@ -11,6 +11,7 @@ import type { Retention } from '../../../core/contract/store.ts';
 import { backendDefaults } from '../shared/defaults.ts';
 import { createWaiters } from '../shared/waiters.ts';
 import { sqliteAdmin } from './admin.ts';
+import { sqliteAudit } from './audit.ts';
 import { openDatabase, type SqliteFileOptions } from './database.ts';
 import { createEnqueue } from './enqueue.ts';
 import { sqliteKeys } from './keys.ts';
@@ -65,8 +66,15 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
       records: sqliteRecords(state, keys),
       workers: sqliteWorkers(state),
       metrics: sqliteMetrics(state),
+      audit: sqliteAudit(state),
     },
-    admin: sqliteAdmin(state, maxBodyBytes),
+    admin: {
+      ...sqliteAdmin(state, maxBodyBytes),
+      async diagnose(request) {
+        const { sqliteDiagnosis } = await import('./diagnose.ts');
+        return sqliteDiagnosis({ db, path: options.path, caller: 'sqlite()', retention }, request);
+      },
+    },
     ...createSettler(state, keys, leases),
     enqueue: createEnqueue(state, maxBodyBytes),
     migrate: async () => db.version, // done when the file was opened

@@ -28,6 +28,7 @@ export function sqliteRecords(state: SqliteState, keys: SqliteKeys): RecordStore
       SELECT seq FROM jobs WHERE ended IN (SELECT value FROM json_each(?)) AND finished_at <= ? LIMIT ${stepSize})`);
 
   const body = db.prepare('SELECT body FROM jobs WHERE id = ?'); // empty when it is not kept
+  const bodyOf = (id: string) => (db.run('reading', () => body.get(id))?.body as string | undefined) || null;
   const page = sqlitePages(db);
 
   return {
@@ -39,9 +40,8 @@ export function sqliteRecords(state: SqliteState, keys: SqliteKeys): RecordStore
       return [...page(filter).records];
     },
     page: async (query) => page(query),
-    async payload(id) {
-      return payloadOf(db.run('reading', () => body.get(id))?.body as string | undefined);
-    },
+    payload: async (id) => payloadOf(bodyOf(id)),
+    body: async (id) => bodyOf(id),
     async progress(id, token, progress) {
       const { seq, nonce } = ownership({ token });
       const text = JSON.stringify(progress);

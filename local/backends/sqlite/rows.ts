@@ -26,6 +26,6 @@ export const recordColumns = `id, queue, job, tenant_id AS tenantId, CASE ${case
 /** A `PeekedMessage`. */
 export const peekColumns = 'id, queue, job, priority, attempts AS attempt, ready_at AS readyAt';
 
-/** A `DeadLetter`. */
+/** A `DeadLetter` without its text, of the table `jobs`. */
 export const deadColumns =
-  "id, queue, job, attempts AS attempt, body, reason, coalesce(error, '') AS error, finished_at AS diedAt";
+  "id, queue, job, attempt, reason, coalesce(error, '') AS error, finished_at AS diedAt";

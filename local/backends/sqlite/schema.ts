@@ -9,6 +9,9 @@ export const applicationId = 0x4c475348;
 /** A write transaction of rare steps changes at most so many rows of a kind, so that others do not wait for long. */
 export const stepSize = 1000;
 
+/** A dead letter, as a condition. An index is used only where a query has these very words. */
+export const isDead = `ended IN (${JobState.failed}, ${JobState.expired})`;
+
 /** One of a message's facts. An index is used only where a query has these very characters. */
 export const factOf = (name: keyof MessageFacts, facts = 'facts'): string => `${facts} ->> '${name}'`;
 
@@ -147,5 +150,14 @@ export const migrations: readonly string[] = [
   CREATE INDEX records_tenant ON records (tenant_id, created_at, seq) WHERE tenant_id IS NOT NULL;
   CREATE INDEX records_key ON records (${factOf('idempotencyKey')}) WHERE ${factOf('idempotencyKey')} IS NOT NULL;
   CREATE INDEX records_schedule ON records (${factOf('schedule')}, created_at, seq) WHERE ${factOf('schedule')} IS NOT NULL;
+  `,
+  // Dead letters of one queue. Only jobs that die are in this index: it costs the others nothing.
+  `
+  CREATE INDEX jobs_dead ON jobs (queue, finished_at) WHERE ${isDead};
+  `,
+  // What people did, a text per entry: nothing writes over it or removes it. And which workers they want to drain.
+  `
+  ALTER TABLE workers ADD COLUMN drain INTEGER NOT NULL DEFAULT 0;
+  CREATE TABLE audit (at INTEGER NOT NULL, id TEXT NOT NULL UNIQUE, entry TEXT NOT NULL, PRIMARY KEY (at, id)) STRICT, WITHOUT ROWID;
   `,
 ];

@@ -3,26 +3,22 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import type { Retention, Stores } from '../../../core/contract/store.ts';
-import {
-  asksAttempts,
-  cursorOf,
-  matchesAttempts,
-  mostLooked,
-  positionIn,
-} from '../../../core/kit/records/filter.ts';
+import { cursorOf, matchesAttempts, mostLooked, positionIn } from '../../../core/kit/records/filter.ts';
 import type { RecordRow } from '../../../core/kit/records/row.ts';
 import {
+  defaultRetention,
   type Past,
   type RecordQuery,
   type RecordTable,
   type RowPage,
   recordStore,
 } from '../../../core/kit/records/store.ts';
+import { sqliteAudit } from './audit.ts';
 import { type Database, openDatabase, type SqliteFileOptions } from './database.ts';
 import { type SqliteKeys, sqliteKeys } from './keys.ts';
 import { sqliteMetrics } from './metrics.ts';
 import { stepSize } from './schema.ts';
-import { maybeAttempts, whereOf } from './where.ts';
+import { maybeAttempts, pathOf, whereOf } from './where.ts';
 import { sqliteWorkers } from './workers.ts';
 
 export interface SqliteStoreOptions extends SqliteFileOptions {
@@ -33,7 +29,7 @@ export interface SqliteStoreOptions extends SqliteFileOptions {
 
 export function sqliteStore(
   pathOrOptions: string | SqliteStoreOptions,
-): Stores & Required<Pick<Stores, 'migrate' | 'close'>> {
+): Stores & Required<Pick<Stores, 'migrate' | 'diagnose' | 'close'>> {
   const options = typeof pathOrOptions === 'string' ? { path: pathOrOptions } : pathOrOptions;
   const { clock = systemClock, retention } = options;
   const db = openDatabase('sqliteStore()', options);
@@ -44,7 +40,13 @@ export function sqliteStore(
     records: recordStore(sqliteTable(db, keys), { clock, retention }),
     workers: sqliteWorkers({ db }),
     metrics: sqliteMetrics({ db }),
+    audit: sqliteAudit({ db }),
     migrate: async () => db.version, // opening the file has done it
+    async diagnose(request) {
+      const { sqliteDiagnosis } = await import('./diagnose.ts');
+      const of = { db, path: options.path, caller: 'sqliteStore()' };
+      return sqliteDiagnosis({ ...of, retention: { ...defaultRetention, ...retention } }, request);
+    },
     async close() {
       if (open) db.close();
       open = false;
@@ -79,38 +81,35 @@ function sqliteTable(db: Database, keys: SqliteKeys): RecordTable {
   }
   const rowOf = (text: unknown): RecordRow => JSON.parse(text as string) as RecordRow;
 
-  const edge = db.prepare(`
-    SELECT created_at AS at, seq FROM records WHERE (created_at, seq) < (?, ?)
-    ORDER BY created_at DESC, seq DESC LIMIT 1 OFFSET ${mostLooked - 1}`);
-
   function page({ after, ...filter }: RecordQuery, max: number, past: Past): RowPage {
     const [at, seq] =
       after === undefined ? [Number.MAX_SAFE_INTEGER, 0] : positionIn(after, 'number', 'number');
+    const path = pathOf(db, filter, 'records');
+    const edge = db.prepare(`
+      SELECT created_at AS at, seq FROM records WHERE (created_at, seq) < (?, ?) AND ${path.sql}
+      ORDER BY created_at DESC, seq DESC LIMIT 1 OFFSET ${mostLooked - 1}`);
     /** The last row to look at; undefined = all. */
-    const first = asksAttempts(filter)
-      ? (edge.get(at, seq) as { at: number; seq: number } | undefined)
-      : undefined;
+    const first = path.isAll
+      ? undefined
+      : (edge.get(at, seq, ...path.values) as { at: number; seq: number } | undefined);
     const columns = whereOf(filter, 'records');
     const attempts = maybeAttempts(filter, 'row', 'row');
     const where = [
       '(created_at, seq) < (?, ?)',
       '(created_at, seq) >= (?, ?)',
+      path.sql,
       `(finished_at IS NULL OR finished_at > iif(${dead}, ?, ?))`,
       ...columns.sql,
       ...attempts.sql,
     ];
-    const values = [at, seq, first?.at ?? 0, first?.seq ?? 0, past.dead, past.ended];
-    if (filter.status !== undefined) where.push('status = ?');
+    const values = [at, seq, first?.at ?? 0, first?.seq ?? 0, ...path.values, past.dead, past.ended];
+    const { status } = filter;
+    if (status !== undefined) where.push('+status = ?');
     const found = db
       .prepare(
         `SELECT created_at AS at, seq, row FROM records WHERE ${where.join(' AND ')} ORDER BY created_at DESC, seq DESC`,
       )
-      .iterate(
-        ...values,
-        ...columns.values,
-        ...attempts.values,
-        ...(filter.status === undefined ? [] : [filter.status]),
-      );
+      .iterate(...values, ...columns.values, ...attempts.values, ...(status === undefined ? [] : [status]));
     const rows: RecordRow[] = [];
     let last: readonly [number, number] = [0, 0];
     for (const one of found as Iterable<{ at: number; seq: number; row: string }>) {

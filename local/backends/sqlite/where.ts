@@ -1,21 +1,86 @@
-/** The conditions of a list, for both tables that keep records. */
+/** The conditions of a list, for both tables that keep records: how its rows are found, and what is then compared. */
 
 import type { RecordFilter } from '../../../core/contract/store.ts';
-import { asksAttempts } from '../../../core/kit/records/filter.ts';
-import { factOf } from './schema.ts';
+import { JobState } from '../shared/report-lines.ts';
+import type { Database } from './database.ts';
+import { factOf, isDead } from './schema.ts';
 
 export interface Where {
   readonly sql: string[];
   readonly values: (string | number)[];
 }
 
+/** How rows are found. */
+export interface Path {
+  readonly sql: string;
+  readonly values: readonly (string | number)[];
+  /** It is all that the filter asks, so that no row is looked at in vain. */
+  readonly isAll: boolean;
+}
+
+type Table = 'jobs' | 'records';
+
 /** After every id that begins alike. */
 const last = '\u{10ffff}';
+/** Rows that are found in another order than that of the list, if there are at most so many. */
+const mostFound = 2_000;
+
+const columnsOf = {
+  jobs: { idempotencyKey: 'idempotency_key', schedule: 'schedule' },
+  records: { idempotencyKey: factOf('idempotencyKey'), schedule: factOf('schedule') },
+} as const;
+
+/** Only its index finds rows in the order of the list, or finds few: the newest 10,000 of them are looked at, whatever else is asked. */
+export function pathOf(db: Database, filter: RecordFilter, table: Table): Path {
+  const { idempotencyKey, schedule, tenantId, status } = filter;
+  const asked = Object.keys(filter).length;
+  const path = (sql: string, ...values: (string | number)[]): Path => ({ sql, values, isAll: asked === 1 });
+  const columns = columnsOf[table];
+  if (idempotencyKey !== undefined) return path(`${columns.idempotencyKey} = ?`, idempotencyKey);
+  const narrow = [prefixOf(filter, table), table === 'jobs' ? statusSourceOf(filter) : null];
+  for (const source of narrow)
+    if (source && findsFew(db, source)) return path(`seq IN (${source.sql})`, ...source.values);
+  if (schedule !== undefined) return path(`${columns.schedule} = ?`, schedule);
+  if (tenantId !== undefined) return path('tenant_id = ?', tenantId);
+  if (status !== undefined && table === 'records') return path('status = ?', status);
+  return { sql: 'true', values: [], isAll: asked === 0 };
+}
+
+type Source = Pick<Path, 'sql' | 'values'>;
+
+function prefixOf({ idPrefix }: RecordFilter, table: Table): Source | null {
+  if (idPrefix === undefined) return null;
+  return { sql: `SELECT seq FROM ${table} WHERE id >= ? AND id < ?`, values: [idPrefix, idPrefix + last] };
+}
+
+/** Where the jobs of a status are, which may be few; `null` = among all the others. */
+function statusSourceOf({ status, queue }: RecordFilter): Source | null {
+  const from = (tables: readonly string[], where: string): Source => ({
+    sql: tables
+      .map((table) => `SELECT seq FROM ${table} WHERE ${where}${queue === undefined ? '' : ' AND queue = ?'}`)
+      .join(' UNION ALL '),
+    values: queue === undefined ? [] : tables.map(() => queue),
+  });
+  const waiting = ['ready', 'delayed'];
+  if (status === 'processing') return from(['leases'], 'true');
+  if (status === 'retrying') return from(waiting, 'attempt > 0');
+  if (status === 'pending') return queue === undefined ? null : from(waiting, 'true');
+  if (status === 'failed' || status === 'expired')
+    return from(['jobs'], queue === undefined ? `ended = ${JobState[status]}` : isDead);
+  if (status === 'cancelled')
+    return { sql: `SELECT seq FROM jobs WHERE ended = ${JobState.cancelled}`, values: [] };
+  return null;
+}
+
+function findsFew(db: Database, { sql, values }: Source): boolean {
+  const counting = db.prepare(`SELECT count(*) AS count FROM (${sql} LIMIT ${mostFound + 1})`);
+  return (counting.get(...values)?.count as number) <= mostFound;
+}
 
 /**
- * What columns say. Whoever lists adds the status.
+ * What columns say, of rows that a path has found: `+` keeps SQLite from another index. Whoever lists adds the status.
  */
-export function whereOf(filter: RecordFilter, table: 'jobs' | 'records'): Where {
+export function whereOf(filter: RecordFilter, table: Table): Where {
   const { queue, job, tenantId, idempotencyKey, schedule, idPrefix, createdFrom, createdBefore } = filter;
   const sql: string[] = [];
   const values: (string | number)[] = [];
@@ -24,18 +89,14 @@ export function whereOf(filter: RecordFilter, table: 'jobs' | 'records'): Where 
     sql.push(condition);
     values.push(...(given as (string | number)[]));
   };
-  add('queue = ?', queue);
-  add('job = ?', job);
-  add('tenant_id = ?', tenantId);
-  const [keyColumn, scheduleColumn] =
-    table === 'jobs' ? ['idempotency_key', 'schedule'] : [factOf('idempotencyKey'), factOf('schedule')];
-  add(`${keyColumn} = ?`, idempotencyKey);
-  add(`${scheduleColumn} = ?`, schedule);
-  add('created_at >= ?', createdFrom);
-  add('created_at < ?', createdBefore);
-  // By row number: without the index of ids SQLite would read the whole table.
-  if (idPrefix !== undefined)
-    add(`seq IN (SELECT seq FROM ${table} WHERE id >= ? AND id < ?)`, idPrefix, idPrefix + last);
+  add('+queue = ?', queue);
+  add('+job = ?', job);
+  add('+tenant_id = ?', tenantId);
+  add(`+(${columnsOf[table].idempotencyKey}) = ?`, idempotencyKey);
+  add(`+(${columnsOf[table].schedule}) = ?`, schedule);
+  add('+created_at >= ?', createdFrom);
+  add('+created_at < ?', createdBefore);
+  if (idPrefix !== undefined) add('+id >= ? AND +id < ?', idPrefix, idPrefix + last);
   return { sql, values };
 }
 
@@ -57,7 +118,3 @@ export function maybeAttempts(filter: RecordFilter, error: string, reports: stri
   }
   return { sql, values };
 }
-
-/** Whether rows must be read to know if they match, so that a page ends after so many that were looked at. */
-export const isLookedFor = (filter: RecordFilter): boolean =>
-  asksAttempts(filter) || filter.createdFrom !== undefined || filter.createdBefore !== undefined;

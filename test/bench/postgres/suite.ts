@@ -1,10 +1,22 @@
-import { suite } from '../kit/bench.ts';
+import { postgres as backendAt } from '../../../local/backends/postgres/index.ts';
+import { type Bench, suite } from '../kit/bench.ts';
+import { million } from '../kit/million.ts';
+import type { BenchServer } from '../kit/network.ts';
 import { backlog } from './backlog.ts';
 import { bulk, latency, single } from './sending.ts';
 import { startServer } from './server.ts';
 import { drain, history, memory, workers } from './throughput.ts';
 
 export const postgres = suite(
-  { drain, history, workers, bulk, single, latency, backlog, rss: memory },
+  { drain, history, workers, bulk, single, latency, backlog, million: lists, rss: memory },
   startServer,
 );
+
+function lists(bench: Bench, server: BenchServer) {
+  return server.at(async ({ url, schema }) => {
+    const backend = backendAt({ url, schema });
+    const rows = await million(bench, backend);
+    await backend.close();
+    return rows;
+  });
+}

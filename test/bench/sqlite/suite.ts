@@ -1,6 +1,9 @@
+import { join } from 'node:path';
+import { sqlite as backendAt } from '../../../local/backends/sqlite/index.ts';
 import { bundle, load, rss } from '../footprint.ts';
-import { suite } from '../kit/bench.ts';
+import { type Bench, suite } from '../kit/bench.ts';
 import { latency } from '../kit/latency.ts';
+import { million } from '../kit/million.ts';
 import { bulk, single } from '../kit/sending.ts';
 import { backlog, core, drain, history, numbers, workers } from '../kit/throughput.ts';
 
@@ -13,6 +16,12 @@ const groups = {
   single,
   latency,
   backlog,
+  million: async (bench: Bench) => {
+    const backend = backendAt(join(bench.folder(), 'queue.db'));
+    const rows = await million(bench, backend);
+    await backend.close();
+    return rows;
+  },
   rss,
   core,
   import: load,

@@ -2,6 +2,7 @@
 
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { findChromium } from '../../e2e/dashboard/programs.ts';
 import { findFaketime } from '../../services/beanstalkd/programs.ts';
 import { newestOfMachine } from '../../services/postgres/programs.ts';
 import { findPrometheus } from '../../services/prometheus/programs.ts';
@@ -10,6 +11,7 @@ import { findProgram } from './programs.ts';
 /** By the name of the Debian package. */
 const needs: Readonly<Record<string, () => unknown>> = {
   beanstalkd: () => findProgram('beanstalkd'),
+  chromium: findChromium,
   libfaketime: findFaketime,
   pgbouncer: () => findProgram('pgbouncer'),
   postgresql: newestOfMachine,

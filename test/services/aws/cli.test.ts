@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { SendMessageCommand, SetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createSqsQueues } from '../../../functions/aws/index.ts';
-import { makeProject, root, shopConfig } from '../../e2e/cli/kit.ts';
+import { makeProject, root, shopOn } from '../../e2e/cli/kit.ts';
 import { type DynamoServer, startDynamo } from '../../kit/servers/dynamo-server.ts';
 import { freshDatabase } from '../postgres/schemas.ts';
 import { type Endpoint, openEndpoint } from './endpoint.ts';
@@ -21,14 +21,14 @@ const table = `cli-${process.pid}`;
 const prefix = `cli${process.pid}-`;
 
 /** By prefix: then the backend does not know its queues until the app names them. */
-const backendLine = (url: string) =>
-  `export const backend = () => sqs({ endpoint: '${url}', queueUrl: '${url}/000000000000/${prefix}', longPollMs: 1_000 });`;
+const backendOf = (url: string) =>
+  `() => sqs({ endpoint: '${url}', queueUrl: '${url}/000000000000/${prefix}', longPollMs: 1_000 })`;
 
 function configWith(store: string): string {
   return `import { dynamoStore, sqs } from ${JSON.stringify(join(root, 'functions/aws/index.ts'))};
     import { sqliteStore } from ${JSON.stringify(join(root, 'local/backends/sqlite/index.ts'))};
     import { postgresStore } from ${JSON.stringify(join(root, 'local/backends/postgres/index.ts'))};
-    ${shopConfig.replace(/export const backend = .*/, backendLine(endpoint.url))}
+    ${shopOn(backendOf(endpoint.url))}
     export const store = ${store};`;
 }
 
@@ -161,9 +161,17 @@ describe('longshore on SQS', { timeout: 120_000 }, () => {
     const [first, second] = letters.filter(({ reason }) => reason === 'permanent');
     const shown = await line(`dead show ${first!.id}`);
     expect(shown.data.deadLetter).toMatchObject({ job: 'mail.send', queue: 'mail' });
-    expect((await line(`dead retry ${first!.id}`)).data).toEqual({ retried: 1, missing: [] });
+    expect((await line(`dead retry ${first!.id}`)).data).toMatchObject({
+      retried: 1,
+      missing: [],
+      refused: [],
+    });
     expect((await line('status mail')).data.queues).toMatchObject([{ ready: 1, dead: 2 }]);
-    expect((await line(`dead discard ${second!.id} --yes`)).data).toEqual({ discarded: 1, missing: [] });
+    expect((await line(`dead discard ${second!.id} --yes`)).data).toMatchObject({
+      discarded: 1,
+      missing: [],
+      refused: [],
+    });
     expect(await line(`dead retry ${second!.id}`)).toMatchObject({
       code: 3,
       data: { retried: 0, missing: [second!.id] },
@@ -180,7 +188,7 @@ describe('longshore on SQS', { timeout: 120_000 }, () => {
     const { code, data } = await line(
       'dead retry --all --queue mail --job mail.send --reason permanent --rate 2',
     );
-    expect({ code, data }).toEqual({ code: 0, data: { retried: 2, missing: [] } });
+    expect({ code, data }).toMatchObject({ code: 0, data: { retried: 2, missing: [], refused: [] } });
     expect((await line('status mail')).data.queues).toMatchObject([{ ready: 2, dead: 0 }]);
   });
 

@@ -8,6 +8,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { lanes } from '../../../examples/aws/lanes.ts';
 import { dynamoTable } from '../../../functions/aws/index.ts';
+import { deploymentChecks } from '../../../local/cli/doctor/deployment.ts';
+import { shared } from '../../kit/shared/shared.ts';
+import { lookedAt } from '../diagnoses.ts';
 import { app, idOf, prefix, type Resource, readTemplate, root, type Template } from './template-kit.ts';
 
 const written = parse(readFileSync(join(root, 'serverless.yml'), 'utf8'), { logLevel: 'silent' });
@@ -263,5 +266,14 @@ describe('the template of serverless.yml', () => {
       const differ = new Set(jobs.map(({ priority }) => priority)).size > 1;
       expect(Object.hasOwn(lanes, queue), queue).toBe(differ);
     }
+  });
+});
+
+describe('longshore doctor', () => {
+  it('finds nothing in it', async () => {
+    const { folder } = await shared('aws');
+    const file = join(folder, 'cloudformation-template-update-stack.json');
+    const diagnose = async () => deploymentChecks(app, folder, file);
+    expect(await lookedAt({ diagnose })).toEqual({ found: {}, notChecked: {} });
   });
 });

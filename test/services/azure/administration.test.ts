@@ -6,12 +6,15 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { DiagnosisRequest } from '../../../core/contract/diagnosis.ts';
 import { openAdministration, type Prepare } from '../../../functions/azure/service-bus/administration.ts';
 import { adviceFor, checkQueues } from '../../../functions/azure/service-bus/check.ts';
 import { createConnection } from '../../../functions/azure/service-bus/connection.ts';
+import { serviceBusDiagnosis } from '../../../functions/azure/service-bus/diagnose.ts';
 import { openServiceBusBackend } from '../../../functions/azure/service-bus/index.ts';
 import { adviceOf, type Use } from '../../../functions/azure/service-bus/settings.ts';
 import { startServiceBus } from '../../../local/simulate/service-bus/server.ts';
+import { lookedAt, request } from '../diagnoses.ts';
 
 const connectionString = `Endpoint=sb://shop.servicebus.windows.net;SharedAccessKeyName=root;SharedAccessKey=${Buffer.alloc(32).toString('base64')}`;
 
@@ -121,6 +124,7 @@ describe('a queue', () => {
     answers[name] = queueOf(properties);
     const settings = await (await open()).queue(name);
     return adviceOf(settings!, {
+      name,
       entity: name,
       keeps: 'jobs',
       needs: { maxRetries: 3, timeoutMs: 60_000 },
@@ -216,6 +220,72 @@ describe('serviceBus()', () => {
     expect(await adviceFor(told, () => needs)).toEqual([unknown]);
     await connection.close();
     await bus.stop();
+  });
+
+  describe('asked by the doctor', () => {
+    async function diagnosed(queues: Record<string, Answer>, missing: readonly string[] = []) {
+      answers = { ...answers, 'mail-failed': queueOf({ MaxDeliveryCount: '2000' }), ...queues };
+      const bus = await startServiceBus();
+      for (const name of ['mail', 'mail-failed'].filter((one) => !missing.includes(one)))
+        bus.createQueue(name);
+      const connection = createConnection({ queues: ['mail'], maxRetries: 0 }, () => bus);
+      const diagnose = async (request: DiagnosisRequest) =>
+        serviceBusDiagnosis({ ...connection, administration: open }, request);
+      const looked = await lookedAt({ diagnose }, request({ needs }));
+      await connection.close();
+      await bus.stop();
+      return looked;
+    }
+
+    it('finds nothing in queues that are right, and every check is made', async () => {
+      expect(await diagnosed({})).toEqual({ found: {}, notChecked: {} });
+    });
+
+    it.each([
+      ['servicebus.window', 'warning', { DuplicateDetectionHistoryTimeWindow: 'PT1M' }],
+      ['servicebus.lock', 'warning', { LockDuration: 'PT5S' }],
+      ['servicebus.deliveries', 'warning', { MaxDeliveryCount: '3' }],
+      ['servicebus.expiry', 'warning', { DeadLetteringOnMessageExpiration: 'false' }],
+      ['servicebus.idle', 'warning', { AutoDeleteOnIdle: 'PT1H' }],
+      ['servicebus.sessions', 'error', { RequiresSession: 'true' }],
+      ['servicebus.duplicates', 'error', { RequiresDuplicateDetection: 'false' }],
+    ])('finds %s, %s, where a queue has %o', async (id, severity, properties) => {
+      const { found } = await diagnosed({ mail: queueOf(properties as unknown as Record<string, string>) });
+      expect(found).toEqual({ [id]: [expect.objectContaining({ where: 'queue "mail"', severity })] });
+    });
+
+    it('finds a queue that is not there', async () => {
+      const { found } = await diagnosed({}, ['mail-failed']);
+      expect(found).toEqual({
+        'servicebus.queues': [expect.objectContaining({ where: 'queue "mail-failed"', severity: 'error' })],
+      });
+    });
+
+    it('finds an identity that may not manage, and says what is not checked for that', async () => {
+      const { found, notChecked } = await diagnosed({
+        $namespaceinfo: forbidden,
+        mail: forbidden,
+        'mail-failed': forbidden,
+      });
+      expect(Object.keys(found)).toEqual(['servicebus.rights']);
+      expect(Object.keys(notChecked)).toHaveLength(8);
+      expect(notChecked['servicebus.lock']).toMatch(/that takes the role Azure Service Bus Data Owner/);
+    });
+
+    it('of the Basic tier fails with what it lacks', async () => {
+      await expect(diagnosed({ $namespaceinfo: namespaceOf('Basic') })).rejects.toThrow(/got Basic/);
+    });
+
+    it('on an emulator says that nobody can be asked for settings', async () => {
+      const bus = await startServiceBus();
+      for (const name of ['mail', 'mail-failed']) bus.createQueue(name);
+      const backend = openServiceBusBackend({ queues: ['mail'], maxRetries: 0 }, () => bus);
+      const { found, notChecked } = await lookedAt(backend.admin!);
+      expect(found).toEqual({});
+      expect(new Set(Object.values(notChecked))).toEqual(new Set(['an emulator has no administration']));
+      await backend.close();
+      await bus.stop();
+    });
   });
 
   it('says of which queues it knows nothing, as on an emulator', async () => {

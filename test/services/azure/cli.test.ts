@@ -5,7 +5,7 @@ import { ServiceBusClient } from '@azure/service-bus';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAppQueues } from '../../../local/simulate/service-bus/app-queues.ts';
 import { type ServiceBusServer, startServiceBus } from '../../../local/simulate/service-bus/server.ts';
-import { from, json, makeProject, shopConfig } from '../../e2e/cli/kit.ts';
+import { from, json, makeProject, shopOn } from '../../e2e/cli/kit.ts';
 
 let server: ServiceBusServer;
 let cwd: string;
@@ -13,11 +13,11 @@ beforeAll(async () => {
   server = await startServiceBus();
   createAppQueues(server, ['default', 'mail']);
   // Without queues: then the backend does not know them until the app names them.
-  const backend = `export const backend = () => serviceBus({ connectionString: '${server.connectionString}', longPollMs: 1_000 });`;
+  const backend = `() => serviceBus({ connectionString: '${server.connectionString}', longPollMs: 1_000 })`;
   cwd = makeProject({
     'longshore.config.ts': `import { serviceBus } from ${from('functions/azure/index.ts')};
       import { sqliteStore } from ${from('local/backends/sqlite/index.ts')};
-      ${shopConfig.replace(/export const backend = .*/, backend)}
+      ${shopOn(backend)}
       export const store = () => sqliteStore(import.meta.dirname + '/state.db');`,
   });
 });
@@ -93,14 +93,18 @@ describe('longshore on Service Bus', () => {
     const { code, data } = await longshore(
       'dead retry --all --queue mail --job mail.send --older-than 1h --rate 2',
     );
-    expect({ code, data }).toEqual({ code: 0, data: { retried: 3, missing: [] } });
+    expect({ code, data }).toMatchObject({ code: 0, data: { retried: 3, missing: [], refused: [] } });
     expect(await counts()).toEqual({ ready: 3, delayed: 1, dead: 2 });
   });
 
   it('runs one of each queue again by its id, and finds nothing where there is nothing', async () => {
     const { data } = await longshore('dead list');
     for (const { id } of data.deadLetters)
-      expect((await longshore(`dead retry ${id}`)).data).toEqual({ retried: 1, missing: [] });
+      expect((await longshore(`dead retry ${id}`)).data).toMatchObject({
+        retried: 1,
+        missing: [],
+        refused: [],
+      });
     expect(await counts()).toMatchObject({ ready: 5, dead: 0 });
     expect(await longshore('dead retry --all --reason permanent')).toMatchObject({
       code: 3,
@@ -112,7 +116,7 @@ describe('longshore on Service Bus', () => {
     await failInAFunction(['h1', 'h2'], 'mail.send', 2 * hour);
     await failInAFunction(['h3'], 'mail.send', 0);
     const { data } = await longshore('dead discard --all --older-than 1h --yes');
-    expect(data).toEqual({ discarded: 2, missing: [] });
+    expect(data).toMatchObject({ discarded: 2, missing: [], refused: [] });
     expect((await longshore('dead list')).data.deadLetters).toMatchObject([
       { id: 'h3', reason: 'exhausted' },
     ]);

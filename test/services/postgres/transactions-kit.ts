@@ -16,6 +16,7 @@ import {
   type WorkerOptions,
 } from '../../../core/index.ts';
 import { type PostgresOptions, postgres } from '../../../local/backends/postgres/index.ts';
+import { eventsIn } from '../../kit/events.ts';
 import { createSchemas } from './schemas.ts';
 
 export const anything = z.any();
@@ -83,8 +84,7 @@ export async function createStage() {
         backend,
         client,
         events,
-        eventsOf: <T extends LongshoreEvent['type']>(type: T) =>
-          events.filter((event) => event.type === type) as Extract<LongshoreEvent, { type: T }>[],
+        eventsOf: eventsIn(events),
         start(how: Partial<WorkerOptions> = {}): Worker {
           const worker = startWorker(app, { backend, drainMs: 100, ...how });
           workers.push(worker);

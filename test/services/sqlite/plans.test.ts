@@ -5,25 +5,31 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, describe, it } from 'vitest';
 import type { RecordFilter } from '../../../core/contract/store.ts';
+import { openDatabase } from '../../../local/backends/sqlite/database.ts';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
-import { whereOf } from '../../../local/backends/sqlite/where.ts';
+import { pathOf, whereOf } from '../../../local/backends/sqlite/where.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'longshore-'));
 const path = join(folder, 'jobs.db');
 const backend = sqlite(path);
 const db = new DatabaseSync(path);
+const opened = openDatabase('sqlite()', { path });
 
 afterAll(async () => {
   db.close();
+  opened.close();
   await backend.close();
   rmSync(folder, { recursive: true });
 });
 
+/** Of a list without an end, as the backend asks for one. */
 function planOf(table: 'jobs' | 'records', filter: RecordFilter, order: string): string {
-  const { sql, values } = whereOf(filter, table);
-  const rows = db.prepare(`EXPLAIN QUERY PLAN SELECT * FROM ${table} WHERE ${sql.join()} ORDER BY ${order}`);
+  const path = pathOf(opened, filter, table);
+  const where = whereOf(filter, table);
+  const sql = [path.sql, ...where.sql].join(' AND ');
+  const rows = db.prepare(`EXPLAIN QUERY PLAN SELECT * FROM ${table} WHERE ${sql} ORDER BY ${order}`);
   return rows
-    .all(...values)
+    .all(...path.values, ...where.values)
     .map(({ detail }) => detail)
     .join('\n');
 }

@@ -1,17 +1,15 @@
 import assert from 'node:assert/strict';
 import type { AbandonReason } from '../../../core/contract/outcome.ts';
-import { bodiesOf, type Kit, mail, minute, reports, second } from './kit.ts';
+import { bodiesOf, idsOf, type Kit, mail, minute, reports, second } from './kit.ts';
 import type { Law } from './law.ts';
 
 /** Puts one message and lets it die. */
-async function die(t: Kit, queue: string = mail, reason: AbandonReason = 'exhausted') {
+export async function die(t: Kit, queue: string = mail, reason: AbandonReason = 'exhausted') {
   const message = await t.put({ queue });
   const lease = await t.take({ queues: [queue] });
   assert.equal(await t.backend.abandon(lease, { reason, error: `HANDLER: ${reason}` }), true);
   return message;
 }
-
-const idsOf = (items: readonly { readonly id: string }[]): string[] => items.map(({ id }) => id);
 
 export function deadLetterLaws(law: Law): void {
   law('an abandoned message is listed with its reason, error, attempt, time and body', async (t) => {

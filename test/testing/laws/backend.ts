@@ -1,6 +1,8 @@
 /** The laws of a queue: a backend that keeps them all can carry Longshore's jobs. */
 
 import { administrationLaws } from './backend-administration.ts';
+import { deadLetterEditLaws } from './backend-dead-letter-edits.ts';
+import { deadLetterPageLaws } from './backend-dead-letter-pages.ts';
 import { deadLetterLaws } from './backend-dead-letters.ts';
 import { deliveryLaws } from './backend-delivery.ts';
 import { endingLaws } from './backend-ending.ts';
@@ -23,6 +25,8 @@ const topics: readonly (readonly [topic: string, define: (law: Law) => void])[] 
   ['order', orderLaws],
   ['duplicates', duplicateLaws],
   ['dead letters', deadLetterLaws],
+  ['dead letters', deadLetterPageLaws],
+  ['dead letters', deadLetterEditLaws],
   ['administration', administrationLaws],
   ['transfer', transferLaws],
 ];

@@ -50,6 +50,10 @@ export type Lack =
   | 'delays'
   /** A dead letter that is retried takes the place it had when it died. */
   | 'place of the retried'
+  /** Its registry does not tell a worker that it is to drain. */
+  | 'draining'
+  /** Its stores keep no audit log. */
+  | 'audit log'
   /** Its stores keep no numbers. */
   | 'numbers'
   /** It removes numbers by itself when they are old, and a purge answers 0. */

@@ -127,3 +127,5 @@ export function reportOf(
 }
 
 export const bodiesOf = (items: readonly { readonly body: string }[]): string[] => items.map((i) => i.body);
+
+export const idsOf = (items: readonly { readonly id: string }[]): string[] => items.map(({ id }) => id);

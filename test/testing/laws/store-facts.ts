@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import type { MessageFacts } from '../../../core/contract/facts.ts';
 import type { AttemptReport } from '../../../core/contract/outcome.ts';
 import type { JobLease, OutgoingMessage } from '../../../core/contract/queue.ts';
-import type { JobRecord, StoredPayload } from '../../../core/contract/store.ts';
-import { type Kit, reportOf, second } from './kit.ts';
+import type { JobRecord, RecordFilter, StoredPayload } from '../../../core/contract/store.ts';
+import { idsOf, type Kit, reportOf, second } from './kit.ts';
 import type { Law } from './law.ts';
 
 export const allFacts: MessageFacts = {
@@ -58,6 +58,32 @@ export function factLaws(law: Law): void {
     await t.ack(await t.take());
     assert.deepEqual(factsIn(await recordOf(t, id)), allFacts);
   });
+
+  law(
+    'a dead letter with a new text has what the new text tells',
+    async (t) => {
+      const { id } = await t.put({ facts: allFacts });
+      const retry = async (facts?: MessageFacts) => {
+        await t.backend.abandon(await t.take(), { reason: 'permanent', error: 'HANDLER: no' });
+        const { body } = t.message({ id });
+        await t.admin.deadLetters.retry([id], new Map([[id, { body, ...(facts && { facts }) }]]));
+      };
+      const found = async (filter: RecordFilter) => idsOf(await t.stores.records.list(filter));
+      await retry({ ...allFacts, schedule: 'weekly', idempotencyKey: 'order:2' });
+      assert.deepEqual(factsIn(await recordOf(t, id)), {
+        ...allFacts,
+        schedule: 'weekly',
+        idempotencyKey: 'order:2',
+      });
+      assert.deepEqual(await found({ schedule: 'weekly' }), [id]);
+      assert.deepEqual(await found({ idempotencyKey: 'order:2' }), [id]);
+      assert.deepEqual(await found({ schedule: 'nightly' }), []);
+      await retry();
+      assert.deepEqual(factsIn(await recordOf(t, id)), nothing);
+      assert.deepEqual(await found({ schedule: 'weekly' }), []);
+    },
+    { knownByQueue: true },
+  );
 
   law('what a message says nothing of is null', async (t) => {
     const { id } = await t.put();

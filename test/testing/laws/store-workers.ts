@@ -84,4 +84,84 @@ export function workerLaws(law: Law): void {
       ['w2'],
     );
   });
+
+  law(
+    'a worker hears with its heartbeats that it is to drain, from any opening of the storage',
+    async (t) => {
+      const openings = t.openings.map(({ stores }) => stores!.workers);
+      const { workers } = t.stores;
+      const beat = beatOf(t, 'w1');
+      assert.ok(!(await workers.heartbeat(beat))?.drain);
+      assert.ok(!(await workers.heartbeat(beatOf(t, 'w2')))?.drain);
+      for (const opening of openings) {
+        assert.ok(opening.drain, 'the registry passes nothing on, and declares no lack of it');
+        assert.equal(await opening.drain('w1'), true, 'again is the same');
+      }
+      for (let i = 0; i < 3; i++) {
+        await t.advance(5 * second);
+        const next = beatOf(t, 'w1', { startedAt: beat.startedAt, draining: true });
+        assert.deepEqual(await workers.heartbeat(next), { drain: true });
+        assert.deepEqual(await workers.list(t.now() - second), [next], 'the heartbeat is listed as it came');
+        assert.ok(
+          !(await openings.at(-1)!.heartbeat(beatOf(t, 'w2', { startedAt: beat.startedAt - 1 })))?.drain,
+        );
+        await workers.remove('w2');
+      }
+    },
+    { needs: 'draining' },
+  );
+
+  law(
+    'a worker that is unknown cannot be asked to drain, and its id stays as good as new',
+    async (t) => {
+      const { workers } = t.stores;
+      assert.equal(await workers.drain!('w1'), false);
+      assert.deepEqual(await workers.list(0), []);
+      assert.ok(!(await workers.heartbeat(beatOf(t, 'w1')))?.drain);
+      await workers.drain!('w1');
+      await workers.remove('w1');
+      assert.equal(await workers.drain!('w1'), false);
+      assert.ok(
+        !(await workers.heartbeat(beatOf(t, 'w1')))?.drain,
+        'who says goodbye was the last one asked',
+      );
+    },
+    { needs: 'draining' },
+  );
+
+  law(
+    'many that ask while heartbeats come in are all heard',
+    async (t) => {
+      const openings = t.openings.map(({ stores }) => stores!.workers);
+      const [workers] = openings;
+      const ids = Array.from({ length: 6 }, (_, n) => `w${n}`);
+      for (const id of ids) await workers!.heartbeat(beatOf(t, id));
+      const asked = await Promise.all(
+        ids.flatMap((id, n) => [
+          openings[n % openings.length]!.drain!(id),
+          openings[(n + 1) % openings.length]!.heartbeat(beatOf(t, id)).then(() => true),
+        ]),
+      );
+      assert.ok(asked.every(Boolean));
+      for (const id of ids) assert.deepEqual(await workers!.heartbeat(beatOf(t, id)), { drain: true });
+      assert.equal((await workers!.list(0)).length, ids.length);
+    },
+    { needs: 'draining' },
+  );
+
+  law(
+    'a worker that was asked to drain and is silent is forgotten as any other',
+    async (t) => {
+      const { workers } = t.stores;
+      await workers.heartbeat(beatOf(t, 'silent'));
+      await workers.drain!('silent');
+      await t.advance(5 * minute + second);
+      await workers.heartbeat(beatOf(t, 'other'));
+      assert.deepEqual(
+        (await workers.list(0)).map(({ id }) => id),
+        ['other'],
+      );
+    },
+    { needs: 'draining' },
+  );
 }

@@ -1,8 +1,9 @@
-/** The laws of what is remembered beside the queue: keys, records of jobs, workers, numbers. */
+/** The laws of what is remembered beside the queue: keys, records of jobs, workers, numbers, the audit log. */
 
 import type { Harness, Runner } from './harness.ts';
 import { lawsOf } from './law.ts';
 import { besideAQueue, type StoreHarness } from './store-alone.ts';
+import { auditLaws } from './store-audit.ts';
 import { factLaws, payloadLaws } from './store-facts.ts';
 import { ackedKeyLaws, keyLaws } from './store-keys.ts';
 import { metricLaws } from './store-metrics.ts';
@@ -31,6 +32,7 @@ export function describeStore(name: string, harness: Harness, runner: Runner): v
     runner.describe('cancelling', () => cancelLaws(law));
     runner.describe('retention', () => retentionLaws(law));
     runner.describe('workers', () => workerLaws(law));
+    auditLogLaws(harness, runner);
     numberLaws(harness, runner);
   });
 }
@@ -52,8 +54,14 @@ export function describeStoreAlone(name: string, stores: StoreHarness, runner: R
     runner.describe('facts that were written', () => writtenFactLaws(law));
     runner.describe('cancelling what somebody else runs', () => writtenCancelLaws(law));
     runner.describe('retention of what was written', () => writtenRetentionLaws(law));
+    auditLogLaws(harness, runner);
     numberLaws(harness, runner);
   });
+}
+
+function auditLogLaws(harness: Harness, runner: Runner): void {
+  if (harness.lacks?.includes('audit log')) return;
+  runner.describe('audit log', () => auditLaws(lawsOf(harness, runner)));
 }
 
 function numberLaws(harness: Harness, runner: Runner): void {

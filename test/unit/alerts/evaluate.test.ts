@@ -22,7 +22,7 @@ describe('an alert', () => {
     expect(w.told()).toEqual([fired]);
     await w.minutes(30);
     expect(w.told()).toEqual([]);
-    expect(w.ofType('alert.firing')).toEqual([
+    expect(w.eventsOf('alert.firing')).toEqual([
       {
         type: 'alert.firing',
         alert: 'QueueBacklogHigh',
@@ -45,7 +45,7 @@ describe('an alert', () => {
     expect(w.sent).toMatchObject([
       { state: 'resolved', value: 0, since: startMs, at: startMs + 11 * minuteMs, reminder: false },
     ]);
-    expect(w.ofType('alert.resolved')).toMatchObject([{ subject: 'default', afterMs: 11 * minuteMs }]);
+    expect(w.eventsOf('alert.resolved')).toMatchObject([{ subject: 'default', afterMs: 11 * minuteMs }]);
   });
 
   it('says nothing of a condition that ended before its time, and begins anew', async () => {
@@ -174,7 +174,7 @@ describe('several hosts', () => {
     expect(w.told()).toEqual([]);
     await w.minutes(2);
     expect(w.told()).toEqual([fired]);
-    expect(w.ofType('alert.firing')).toHaveLength(1);
+    expect(w.eventsOf('alert.firing')).toHaveLength(1);
   });
 
   it('of which one was stopped for longer than its hold: what it saw is not sent a second time', async () => {
@@ -197,7 +197,7 @@ describe('several hosts', () => {
       app: { ...w.app, clock: createVirtualClock(startMs) },
     };
     await look({ alerts: w.alerts, client: frozen });
-    expect(w.ofType('alert.firing')).toHaveLength(1);
+    expect(w.eventsOf('alert.firing')).toHaveLength(1);
     expect(w.told()).toEqual([fired]);
   });
 });

@@ -151,7 +151,7 @@ describe('a monitor', () => {
     expect(await running).toMatchObject({ outcome: 'acked', settled: true });
     // The end is sent when the start was given up, and is given up itself.
     await until(() => aborted.includes('start'));
-    expect(b.events.filter(({ type }) => type === 'ping.failed')).toHaveLength(1);
+    expect(b.eventsOf('ping.failed')).toHaveLength(1);
   });
 
   it('is not waited for beyond the lease: a function that answers late is taken for one that failed', async () => {
@@ -206,7 +206,7 @@ describe('heartbeat()', () => {
     const server = await httpServer(respond as never);
     const b = await due(heartbeat(`http://127.0.0.1:${server.port}/secret-uuid`, open(server.port)));
     expect((await b.next()).outcome).toBe('acked');
-    const [failed] = b.events.flatMap((event) => (event.type === 'ping.failed' ? [event] : []));
+    const [failed] = b.eventsOf('ping.failed');
     expect(failed!.error.message).toContain(message);
     expect(failed!.error.stack).not.toContain('secret-uuid');
   });

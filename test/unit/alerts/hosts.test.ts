@@ -46,11 +46,11 @@ describe('a worker', () => {
     await settle();
     w.clock.advance(1_000);
     await settle();
-    expect(w.ofType('alert.firing')).toHaveLength(1);
+    expect(w.eventsOf('alert.firing')).toHaveLength(1);
     await w.backend.admin!.resume('default');
     w.clock.advance(2_000);
     await settle();
-    expect(w.ofType('job.settled')).toHaveLength(2);
+    expect(w.eventsOf('job.settled')).toHaveLength(2);
     const stopping = worker.stop();
     for (let i = 0; i < 20; i++) {
       w.clock.advance(1_000);

@@ -60,7 +60,6 @@ export function watched(definition: Partial<AlertsDefinition> = {}, options: Par
       );
     },
     clear: () => b.backend.admin!.clear('default'),
-    ofType: (type: string) => b.events.filter((event) => event.type === type),
   };
 }
 

@@ -7,6 +7,7 @@ import { defineSchedule } from '../../../core/app/schedule.ts';
 import type { QueueStats } from '../../../core/contract/admin.ts';
 import type { Client } from '../../../core/enqueue/client.ts';
 import { newTally, packTally } from '../../../core/metrics/tally.ts';
+import { pauseSchedule, resumeSchedule } from '../../../core/scheduler/pause.ts';
 import { tick } from '../../../core/scheduler/tick.ts';
 import { instead, look, minuteMs, saying, stats, watched, work } from './kit.ts';
 
@@ -119,7 +120,7 @@ describe('the conditions of attempts', () => {
       await look({ alerts: w.alerts, client });
       w.clock.advance(minuteMs);
     }
-    expect(w.ofType('alert.unavailable')).toEqual([
+    expect(w.eventsOf('alert.unavailable')).toEqual([
       {
         type: 'alert.unavailable',
         alert: 'QueueHighFailureRate, QueueFailureRatioHigh',
@@ -141,7 +142,7 @@ describe('what a backend cannot tell', () => {
       await look({ alerts: w.alerts, client: saying(w.client, stats({ ready: 1 })) });
     }
     expect(w.told()).toEqual([]);
-    expect(w.ofType('alert.unavailable')).toMatchObject([
+    expect(w.eventsOf('alert.unavailable')).toMatchObject([
       { alert: 'QueueJobStuck', message: 'memory does not tell how long jobs wait' },
     ]);
     w.clock.advance(minuteMs);
@@ -156,7 +157,7 @@ describe('what a backend cannot tell', () => {
     ]);
     const w = watched({ rules });
     await look({ alerts: w.alerts, client: saying(w.client, stats({ queue: 'used' })) });
-    expect(w.ofType('alert.unavailable')).toMatchObject([
+    expect(w.eventsOf('alert.unavailable')).toMatchObject([
       { alert: 'backlog-nope, ratio-nope', message: 'there is no queue "nope" here' },
     ]);
     expect(w.told()).toEqual([]);
@@ -166,7 +167,7 @@ describe('what a backend cannot tell', () => {
     const w = watched({ rules: [alert.backlog(), alert.backendDown()] });
     const { admin: _, ...backend } = w.backend;
     await look({ alerts: w.alerts, client: { ...w.client, backend } });
-    expect(w.ofType('alert.unavailable')).toMatchObject([
+    expect(w.eventsOf('alert.unavailable')).toMatchObject([
       {
         alert: 'QueueBacklogHigh, BackendDown',
         message: expect.stringContaining('does not tell what is in'),
@@ -293,6 +294,19 @@ describe('scheduleMissed', () => {
     expect(w.told()).toEqual([]);
   });
 
+  it('says nothing of a schedule that is paused, and the rest as soon as it is resumed', async () => {
+    const w = watched({ rules }, { schedules: [schedules[0]!] });
+    await tick(w.app, w.client);
+    await pauseSchedule(w.client, 'hourly');
+    await w.minutes(200);
+    expect(w.told()).toEqual([]);
+    await resumeSchedule(w.client, 'hourly');
+    await w.minutes(30);
+    expect(w.told()).toEqual([]);
+    await w.minutes(20);
+    expect(w.told()).toEqual(['firing ScheduleMissed hourly']);
+  });
+
   it('is a schedule that nothing has ever ticked', async () => {
     const w = watched({ rules }, { schedules });
     await w.look();
@@ -375,6 +389,6 @@ describe('a condition of your own', () => {
     await w.look();
     await w.minutes(3);
     expect(w.told()).toEqual(['firing QueueBacklogHigh default']);
-    expect(w.ofType('alert.unavailable')).toMatchObject([{ alert: 'Broken', message: 'no such table' }]);
+    expect(w.eventsOf('alert.unavailable')).toMatchObject([{ alert: 'Broken', message: 'no such table' }]);
   });
 });

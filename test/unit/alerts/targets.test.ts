@@ -53,12 +53,12 @@ describe('a webhook', () => {
     const server = await httpServer((_, response) => response.writeHead(status).end());
     const w = await firing(webhook({ url: at(server.port), ...open(server.port) }));
     await w.look();
-    expect(w.ofType('alert.failed')).toHaveLength(1);
+    expect(w.eventsOf('alert.failed')).toHaveLength(1);
     await w.clear();
     await w.minutes(16);
     // After 1, 2, 4 and 8 minutes.
     expect(server.seen).toHaveLength(5);
-    expect(w.ofType('alert.failed')).toHaveLength(1);
+    expect(w.eventsOf('alert.failed')).toHaveLength(1);
     status = 204;
     await w.minutes(16);
     expect(server.seen).toHaveLength(6);
@@ -76,7 +76,7 @@ describe('a webhook', () => {
     status = 500;
     await w.clear();
     await w.minutes(1);
-    expect(w.ofType('alert.failed')).toHaveLength(2);
+    expect(w.eventsOf('alert.failed')).toHaveLength(2);
   });
 
   it.each([
@@ -103,7 +103,7 @@ describe('a webhook', () => {
     expect(other).toEqual(['firing']);
     w.clock.advance(5_000);
     await looking;
-    const [event] = w.events.flatMap((one) => (one.type === 'alert.failed' ? [one] : []));
+    const [event] = w.eventsOf('alert.failed');
     expect(event).toMatchObject({ target: 'webhook', error: { code: 'BACKEND' } });
     expect(event!.error.message).toContain(message);
   });
@@ -121,7 +121,9 @@ describe('a webhook', () => {
     );
     await w.look();
     expect(elsewhere.seen).toEqual([]);
-    expect(w.ofType('alert.failed')).toMatchObject([{ error: { message: expect.stringContaining('307') } }]);
+    expect(w.eventsOf('alert.failed')).toMatchObject([
+      { error: { message: expect.stringContaining('307') } },
+    ]);
   });
 
   it.each([
@@ -143,7 +145,7 @@ describe('a webhook', () => {
     const lookup = async () => [{ address: '10.1.2.3', family: 4 }];
     const w = await firing(webhook({ url: 'https://hooks.example.com/T0/secret', testing: { lookup } }));
     await w.look();
-    const [event] = w.events.flatMap((one) => (one.type === 'alert.failed' ? [one] : []));
+    const [event] = w.eventsOf('alert.failed');
     expect(event!.error.message).toContain('"10.1.2.3" (private)');
     expect(JSON.stringify(event!.error.message)).not.toContain('secret');
   });
@@ -191,7 +193,7 @@ describe('slack', () => {
     const to = slack(url(server.port), { allowPrivate: [`127.0.0.1:${server.port}`, '127.0.0.1:1'] });
     const w = await firing(to);
     await w.look();
-    const [event] = w.events.flatMap((one) => (one.type === 'alert.failed' ? [one] : []));
+    const [event] = w.eventsOf('alert.failed');
     expect(event!.error.message).toMatch(
       /^Target "slack" does not take alerts: Target "slack" (answered 404|failed)/,
     );
@@ -216,7 +218,7 @@ describe('a function', () => {
     await w.look();
     await w.minutes(2);
     expect(calls).toEqual([1, 1]);
-    const [event] = w.events.flatMap((one) => (one.type === 'alert.failed' ? [one] : []));
+    const [event] = w.eventsOf('alert.failed');
     expect(event!.error.message).toContain('Failed to parse URL from [URL]');
   });
 
@@ -238,7 +240,7 @@ describe('a function', () => {
     w.clock.advance(5_000);
     await looking;
     expect(signal?.aborted).toBe(true);
-    expect(w.ofType('alert.failed')).toHaveLength(1);
+    expect(w.eventsOf('alert.failed')).toHaveLength(1);
   });
 });
 

@@ -157,9 +157,9 @@ describe('a hook that is broken', () => {
       expect(await t.once(failing)).toMatchObject({ outcome: 'dead-lettered', settled: true });
     }
     await hooksEnded(t.app);
-    const events = t.events.filter(({ type }) => type === 'hook.failed');
+    const events = t.eventsOf('hook.failed');
     expect(events).toMatchObject([{ hook: 'onError', error: { code: 'HANDLER' } }]);
-    expect((events[0] as { error: Error }).error.message).toMatch(/^The app's onError failed: no network\./);
+    expect(events[0]!.error.message).toMatch(/^The app's onError failed: no network\./);
   });
 
   it('does not hold a job, and is waited for 2 seconds at most at the end', async () => {
@@ -178,8 +178,8 @@ describe('a hook that is broken', () => {
     t.clock.advance(8_000);
     await hooksEnded(t.app); // it was left to itself
     expect(t.app.failureHooks!.open.size).toBe(0);
-    const events = t.events.filter(({ type }) => type === 'hook.failed');
-    expect((events[0] as { error: Error }).error.message).toMatch(/did not end within 10 s/);
+    const events = t.eventsOf('hook.failed');
+    expect(events[0]!.error.message).toMatch(/did not end within 10 s/);
   });
 
   it('is not called beyond a hundred failures that are under way', async () => {
@@ -194,9 +194,9 @@ describe('a hook that is broken', () => {
     for (let i = 0; i < 130; i++) await t.once(failing);
     for (let i = 0; i < 20; i++) await new Promise(setImmediate);
     expect(called).toBe(100);
-    const events = t.events.filter(({ type }) => type === 'hook.failed');
+    const events = t.eventsOf('hook.failed');
     expect(events).toHaveLength(1);
-    expect((events[0] as { error: Error }).error.message).toMatch(/not called while 100 failures/);
+    expect(events[0]!.error.message).toMatch(/not called while 100 failures/);
     t.clock.advance(10_000);
     await hooksEnded(t.app);
     await t.once(failing);

@@ -70,7 +70,7 @@ describe('a handler that returns', () => {
       const b = bench({ jobs: [job({ handle: () => returned })] });
       expect(await b.once(b.app.jobs.get('work')!)).toMatchObject({ outcome: 'acked', settled: true });
       expect((await b.client.status('id-1'))?.output).toBeNull();
-      const [warning] = b.events.flatMap((event) => (event.type === 'job.warning' ? [event.message] : []));
+      const [{ message: warning } = {}] = b.eventsOf('job.warning');
       expect(warning).toMatch(/^The job succeeded, but its output is not kept: /);
       expect(warning).toMatch(why);
     },

@@ -16,6 +16,7 @@ import { keyRing } from '../../../core/envelope/signing.ts';
 import { writeEnvelope } from '../../../core/envelope/write-envelope.ts';
 import { attempt } from '../../../core/flow.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
+import { eventsIn } from '../../kit/events.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 
 export const startMs = Date.UTC(2026, 0, 15, 12);
@@ -86,6 +87,7 @@ export function bench(options: BenchOptions) {
     },
     deadLetters: () => backend.admin!.deadLetters.list({}),
     kinds: () => events.map(({ type }) => type),
+    eventsOf: eventsIn(events),
   };
 }
 

@@ -132,6 +132,7 @@ describe('the history of a schedule', () => {
       schedule: 'report',
       checkedAt: null,
       nextAt: null,
+      pausedAt: null,
       entries: [],
     });
     expect(await refusalText(() => scheduleHistory(b.client, 'repotr'))).toBe(

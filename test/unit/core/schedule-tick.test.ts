@@ -51,7 +51,7 @@ describe('a tick', () => {
       idempotencyKey: key(minuteMs),
       schedule: null,
     });
-    expect(b.events.filter(({ type }) => type === 'schedule.enqueued')).toEqual([
+    expect(b.eventsOf('schedule.enqueued')).toEqual([
       { type: 'schedule.enqueued', schedule: 'every-minute', dueAt: startMs + minuteMs, id },
     ]);
   });
@@ -203,7 +203,7 @@ describe('when something fails', () => {
     await tick(b.app, b.client);
     b.clock.advance(minuteMs);
     expect(await tick(b.app, b.client)).toHaveLength(1);
-    const failed = b.events.flatMap((event) => (event.type === 'schedule.failed' ? [event] : []));
+    const failed = b.eventsOf('schedule.failed');
     expect(failed.map(({ schedule, error }) => [schedule, error.code])).toEqual([['bad', 'PAYLOAD']]);
     await tick(b.app, b.client);
     expect(b.kinds().filter((kind) => kind === 'schedule.failed')).toHaveLength(2);
@@ -219,7 +219,7 @@ describe('when something fails', () => {
     } as typeof b.client;
     b.clock.advance(2 * minuteMs);
     expect(await tick(b.app, shaky)).toEqual([]);
-    const [failed] = b.events.flatMap((event) => (event.type === 'schedule.failed' ? [event.error] : []));
+    const [{ error: failed } = {}] = b.eventsOf('schedule.failed');
     expect(failed).toBeInstanceOf(LongshoreError);
     expect(failed?.code).toBe('BACKEND');
     expect(failed?.message).toContain('connection refused');

@@ -15,6 +15,7 @@ import {
 import { poolOf } from '../../../core/sandbox/host.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { heldTimers } from '../../kit/clocks.ts';
+import { eventsIn } from '../../kit/events.ts';
 import { until } from '../../kit/until.ts';
 
 export function createBench(
@@ -68,8 +69,7 @@ export function createBench(
     timeOut: clock.fire,
     isolates: () => poolOf(app).all(),
     idle: () => poolOf(app).idle(),
-    eventsOf: <T extends LongshoreEvent['type']>(type: T) =>
-      events.filter((event) => event.type === type) as Extract<LongshoreEvent, { type: T }>[],
+    eventsOf: eventsIn(events),
     /** Enqueues, waits for the end and returns the record. */
     async run(job: Job, payload: unknown, how: object = {}): Promise<JobRecord> {
       const { id } = await client.enqueue(job, payload, how);

@@ -14,6 +14,7 @@ import {
   type WorkerOptions,
 } from '../../../core/index.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
+import { eventsIn } from '../../kit/events.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 
 export interface Running {
@@ -72,8 +73,7 @@ export function createBench(
     running,
     events,
     peak: () => peak,
-    eventsOf: <T extends LongshoreEvent['type']>(type: T) =>
-      events.filter((event) => event.type === type) as Extract<LongshoreEvent, { type: T }>[],
+    eventsOf: eventsIn(events),
     enqueue: async (count: number, which: 'held' | 'quick' = 'held') => {
       const payloads = Array.from({ length: count }, (_, n) => ({ n }));
       const results = await client.enqueueMany(which === 'held' ? held : quick, payloads);

@@ -1,0 +1,41 @@
+/** The name that was most likely meant; `null` when none is close. */
+export function nearest(given: string, names: Iterable<string>): string | null {
+  const mostSteps = Math.max(1, Math.floor(given.length / 3));
+  const close = [...names]
+    .map((name) => ({ name, steps: stepsTo(name.toLowerCase(), given.toLowerCase()) }))
+    .filter(({ steps }) => steps <= mostSteps)
+    .sort((a, b) => a.steps - b.steps);
+  return close[0]?.name ?? null;
+}
+
+/** ` Did you mean "mail"?` or, when nothing is close, ` Known: a, b, c.` */
+export function hint(given: string, names: Iterable<string>): string {
+  const known = [...names];
+  const near = nearest(given, known);
+  if (near !== null) return ` Did you mean "${near}"?`;
+  if (known.length === 0) return '';
+  return ` Known: ${known.slice(0, 10).join(', ')}${known.length > 10 ? ', ...' : ''}.`;
+}
+
+/** Also to the beginning of a name or to one of its words: `nigthly` is meant to be `nightly-report`. Whole names come first. */
+function stepsTo(name: string, given: string): number {
+  const parts = given.length < 4 ? [] : [name.slice(0, given.length), ...name.split(/[._-]/)];
+  return Math.min(distance(given, name), ...parts.map((part) => distance(given, part) + 0.5));
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours. */
+function distance(a: string, b: string): number {
+  const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)];
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1];
+      let steps = Math.min(rows[i - 1]![j]! + 1, row[j - 1]! + 1, rows[i - 1]![j - 1]! + (same ? 0 : 1));
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      if (swapped) steps = Math.min(steps, rows[i - 2]![j - 2]! + 1);
+      row.push(steps);
+    }
+    rows.push(row);
+  }
+  return rows[a.length]![b.length]!;
+}

@@ -1,0 +1,85 @@
+/** What `longshore doctor` looks at in a beanstalkd server. */
+
+import type { Check, Problem } from '../../../core/contract/diagnosis.ts';
+import { checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
+import { onDemand } from '../../../core/kit/lazy.ts';
+import { refusal } from './errors.ts';
+import type { BeanstalkdState } from './state.ts';
+
+interface BeanstalkdFacts {
+  readonly state: BeanstalkdState;
+  /** A number or word that `stats` shows. */
+  shown(name: string): Promise<string>;
+}
+
+export function beanstalkdDiagnosis(state: BeanstalkdState): Check[] {
+  const stats = onDemand(async () => {
+    const { word, data } = await state.link.send('stats');
+    if (word !== 'OK') throw refusal('asking for numbers', word);
+    return data!;
+  });
+  const shown = async (name: string) =>
+    new RegExp(`^${name}: "?([^"\\n]*)"?$`, 'm').exec(await stats())?.[1] ?? '';
+  return checksOf(beanstalkdChecks, { state, shown });
+}
+
+const server = 'the beanstalkd server';
+const found = (text: string, remedy: string): Problem[] => [{ where: server, text, remedy }];
+
+export const beanstalkdChecks: readonly Check<BeanstalkdFacts>[] = [
+  {
+    id: 'beanstalkd.binlog',
+    severity: 'error',
+    async look({ shown }) {
+      if (Number(await shown('binlog-current-index')) > 0) return [];
+      return found(
+        'It has no binlog: a restart loses all jobs.',
+        'Start it with -b /var/lib/beanstalkd, and with -f 0 to lose nothing in a power cut.',
+      );
+    },
+  },
+  {
+    id: 'beanstalkd.size',
+    severity: 'error',
+    async look({ state, shown }) {
+      const most = Number(await shown('max-job-size'));
+      if (most === state.maxBodyBytes) return [];
+      const text = `max-job-size is ${most} bytes, and maxBodyBytes of beanstalkd() is ${state.maxBodyBytes}`;
+      if (most < state.maxBodyBytes)
+        return found(
+          `${text}: the server refuses larger jobs when they are sent.`,
+          `Start it with -z ${state.maxBodyBytes}, or lower maxBodyBytes.`,
+        );
+      const [problem] = found(
+        `${text}: jobs are refused, or their payload is kept elsewhere, that the server would take.`,
+        `Give beanstalkd() maxBodyBytes: ${most}.`,
+      );
+      return [{ ...problem!, severity: 'note' }];
+    },
+  },
+  {
+    id: 'beanstalkd.draining',
+    severity: 'error',
+    async look({ shown }) {
+      if ((await shown('draining')) !== 'true') return [];
+      return found(
+        'It is in drain mode: it takes no new jobs until it is restarted.',
+        'Restart it when it is empty, or at once where it has a binlog.',
+      );
+    },
+  },
+  {
+    id: 'beanstalkd.store',
+    severity: 'warning',
+    look({ state }) {
+      if (state.keepsMetadata) return [];
+      return [
+        {
+          where: 'beanstalkd()',
+          text: 'It has no store: there are no records, and idempotency keys, schedules and the list of workers hold within one process only.',
+          remedy: 'Give it one: beanstalkd({ url, store: sqliteStore("jobs.db") }).',
+        },
+      ];
+    },
+  },
+];

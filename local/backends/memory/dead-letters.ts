@@ -1,0 +1,67 @@
+import type { DeadLetters } from '../../../core/contract/admin.ts';
+import { checkReplaced } from '../../../core/kit/body-limit.ts';
+import { summaryOf } from '../../../core/kit/records/dead-letter-pages.ts';
+import { cursorOf, positionIn } from '../../../core/kit/records/filter.ts';
+import { deadLetterOf, type Entry, isDead } from './entry.ts';
+import type { MemoryState } from './state.ts';
+
+export function memoryDeadLetters(state: MemoryState, maxBodyBytes: number): DeadLetters {
+  const { entries, clock } = state;
+
+  /** Newest first. */
+  const dead = (queue: string | undefined): Entry[] =>
+    [...entries.values()]
+      .filter((entry) => isDead(entry) && (queue === undefined || entry.message.queue === queue))
+      .sort((a, b) => b.finishedAt! - a.finishedAt! || b.seq - a.seq);
+
+  function deadOne(id: string): Entry | null {
+    const entry = entries.get(id);
+    return entry && isDead(entry) ? entry : null;
+  }
+
+  return {
+    async list({ queue, max = 100 }) {
+      return dead(queue).slice(0, max).map(deadLetterOf);
+    },
+    async page({ queue, max = 100, after }) {
+      const [at, seq] = after === undefined ? [Infinity, 0] : positionIn(after, 'number', 'number');
+      if (max < 1) return { letters: [], next: null };
+      const isAfter = (entry: Entry) =>
+        entry.finishedAt! < at || (entry.finishedAt === at && entry.seq < seq);
+      const found = dead(queue).filter(isAfter);
+      const page = found.slice(0, max);
+      const last = found.length > max ? page.at(-1)! : null;
+      return {
+        letters: page.map((entry) => summaryOf(deadLetterOf(entry), entry.message.tenantId)),
+        next: last && cursorOf(last.finishedAt!, last.seq),
+      };
+    },
+    async get(id) {
+      const entry = deadOne(id);
+      return entry && deadLetterOf(entry);
+    },
+    async retry(ids, replaced) {
+      checkReplaced(replaced, maxBodyBytes);
+      let count = 0;
+      for (const id of ids) {
+        const entry = deadOne(id);
+        if (!entry) continue;
+        const { facts: _, ...message } = entry.message;
+        const replacement = replaced?.get(id);
+        if (replacement) entry.message = { ...message, ...replacement };
+        entry.attempt = 0;
+        entry.interrupted = false;
+        entry.cancelRequested = false;
+        entry.finishedAt = null;
+        entry.reason = null;
+        entry.error = null;
+        state.queue(entry, clock.now());
+        count++;
+      }
+      return count;
+    },
+    async discard(ids) {
+      return ids.filter((id) => deadOne(id) && entries.delete(id)).length;
+    },
+  };
+}

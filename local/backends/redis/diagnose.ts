@@ -1,0 +1,213 @@
+/** What `longshore doctor` looks at in a Redis server. */
+
+import type { Check, DiagnosisRequest, Problem } from '../../../core/contract/diagnosis.ts';
+import { checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
+import { keptTooShort } from '../../../core/kit/diagnosis/kept-too-short.ts';
+import { onDemand } from '../../../core/kit/lazy.ts';
+import { isRefused } from './errors.ts';
+import type { RedisState } from './state.ts';
+
+interface RedisFacts {
+  readonly state: RedisState;
+  readonly request: DiagnosisRequest;
+  /** A line of INFO; undefined = the server does not have it. `null` = the user may not ask. */
+  info(): Promise<((name: string) => string | undefined) | null>;
+  /** A setting; `null` = the user may not ask. */
+  setting(name: string): Promise<string | null>;
+}
+
+const fullShare = 0.8;
+const veryFullShare = 0.95;
+const noInfo = { because: 'this user may not run INFO: give it +info' };
+const noConfig = { because: 'this user may not run CONFIG GET: give it +config|get' };
+
+export const redisDiagnosis = (state: RedisState, request: DiagnosisRequest): Check[] =>
+  checksOf(redisChecks, {
+    state,
+    request,
+    info: onDemand(async () => {
+      const text = await orForbidden(state.link.send('asking for INFO', ['INFO']));
+      if (text === null) return null;
+      const lines = String(text)
+        .split('\r\n')
+        .map((line) => line.split(':'));
+      const values = new Map(lines.map(([name, ...rest]) => [name!, rest.join(':')]));
+      return (name: string) => values.get(name);
+    }),
+    async setting(name) {
+      const answer = await orForbidden(state.link.send('asking for its settings', ['CONFIG', 'GET', name]));
+      return answer === null ? null : String((answer as string[])[1] ?? '');
+    },
+  });
+
+/** `null`: the user lacks the right, or a hosted server does not have the command. */
+async function orForbidden<T>(answer: Promise<T>): Promise<T | null> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (isRefused(error)) return null;
+    throw error;
+  }
+}
+
+const where = 'the Redis server';
+const found = (text: string, remedy: string, severity?: Problem['severity']): Problem[] => [
+  { where, text, remedy, ...(severity && { severity }) },
+];
+
+export const redisChecks: readonly Check<RedisFacts>[] = [
+  {
+    id: 'redis.eviction',
+    severity: 'error',
+    async look({ info }) {
+      const value = await info();
+      if (!value) return noInfo;
+      const policy = value('maxmemory_policy') ?? 'noeviction';
+      if (policy === 'noeviction') return [];
+      return found(
+        `maxmemory-policy is ${policy}: when its memory is full it throws jobs away without a word.`,
+        'Set maxmemory-policy noeviction on the server that holds the queues.',
+      );
+    },
+  },
+  {
+    id: 'redis.evicted',
+    severity: 'warning',
+    async look({ info }) {
+      const value = await info();
+      if (!value) return noInfo;
+      const keys = Number(value('evicted_keys') ?? 0);
+      if (keys === 0) return [];
+      return found(
+        `It has thrown away ${keys} keys since it started, and jobs may be among them.`,
+        'Set maxmemory-policy noeviction, give it more memory, and compare its jobs with what was enqueued.',
+      );
+    },
+  },
+  {
+    id: 'redis.memory',
+    severity: 'warning',
+    async look({ info }) {
+      const value = await info();
+      if (!value) return noInfo;
+      const most = Number(value('maxmemory') ?? 0);
+      const used = Number(value('used_memory') ?? 0);
+      if (most === 0 || used < most * fullShare) return [];
+      return found(
+        `${Math.round((used / most) * 100)} % of its maxmemory of ${most} bytes is used: when it is full, jobs are refused.`,
+        'Raise maxmemory, or keep less: retention, completedBudget and deadBudget of redis().',
+        used >= most * veryFullShare ? 'error' : 'warning',
+      );
+    },
+  },
+  {
+    id: 'redis.persistence',
+    severity: 'error',
+    async look({ info, setting }) {
+      const value = await info();
+      if (!value) return noInfo;
+      if (value('aof_enabled') === '1') return [];
+      const save = await setting('save');
+      if (save === null) return noConfig;
+      const remedy = 'Set appendonly yes and appendfsync everysec.';
+      if (save === '') return found('It writes nothing to disk: a restart loses all jobs.', remedy);
+      const since = `appendonly is no, and a snapshot is made by "save ${save}"`;
+      return found(`${since}: a crash loses all jobs since the last one.`, remedy, 'warning');
+    },
+  },
+  {
+    id: 'redis.fsync',
+    severity: 'warning',
+    async look({ info, setting }) {
+      const value = await info();
+      if (!value) return noInfo;
+      if (value('aof_enabled') !== '1') return []; // redis.persistence tells of it
+      const fsync = await setting('appendfsync');
+      if (fsync === null) return noConfig;
+      if (fsync !== 'no') return [];
+      return found(
+        'appendfsync is no: a power cut loses what the operating system has not written yet, half a minute or more.',
+        'Set appendfsync everysec, or always.',
+      );
+    },
+  },
+  {
+    id: 'redis.disk',
+    severity: 'error',
+    async look({ info }) {
+      const value = await info();
+      if (!value) return noInfo;
+      const failed = ['aof_last_write_status', 'aof_last_bgrewrite_status', 'rdb_last_bgsave_status'].filter(
+        (name) => (value(name) ?? 'ok') !== 'ok',
+      );
+      if (failed.length === 0) return [];
+      return found(
+        `Its last write to disk failed (${failed.join(', ')}): by default it then refuses jobs, and a restart loses some.`,
+        "Look at the server's log, and at the space and the owner of its folder.",
+      );
+    },
+  },
+  {
+    id: 'redis.role',
+    severity: 'error',
+    async look({ info }) {
+      const value = await info();
+      if (!value) return noInfo;
+      if (value('role') !== 'slave') return [];
+      const from = `${value('master_host')}:${value('master_port')}`;
+      return found(
+        `It is a replica of ${from}: it takes no jobs.`,
+        'Name the primary in the URL of redis().',
+      );
+    },
+  },
+  {
+    id: 'redis.failover',
+    severity: 'note',
+    async look({ info, setting }) {
+      const value = await info();
+      if (!value) return noInfo;
+      if (value('role') === 'slave' || Number(value('connected_slaves') ?? 0) === 0) return [];
+      const least = await setting('min-replicas-to-write');
+      if (least === null) return noConfig;
+      if (Number(least) > 0) return [];
+      return found(
+        `It has ${value('connected_slaves')} replicas and waits for none: a failover loses the jobs that they have not received yet.`,
+        'Set min-replicas-to-write 1 and min-replicas-max-lag 10, so that a cut-off primary soon takes no more.',
+      );
+    },
+  },
+  {
+    id: 'redis.cluster',
+    severity: 'error',
+    async look({ info }) {
+      const value = await info();
+      if (!value) return noInfo;
+      if (value('cluster_enabled') !== '1') return [];
+      return found(
+        'It is a Redis Cluster, which redis() does not support: what belongs together is on several servers.',
+        'Use one server with replicas.',
+      );
+    },
+  },
+  {
+    id: 'redis.connections',
+    severity: 'warning',
+    async look({ info }) {
+      const value = await info();
+      if (!value) return noInfo;
+      const most = Number(value('maxclients') ?? Infinity);
+      const used = Number(value('connected_clients') ?? 0);
+      if (used < most * fullShare) return [];
+      return found(
+        `${used} of its ${most} connections are in use: the next workers cannot connect.`,
+        'Raise maxclients, or look with CLIENT LIST who holds them.',
+      );
+    },
+  },
+  {
+    id: 'redis.retention',
+    severity: 'note',
+    look: ({ state, request }) => keptTooShort('redis()', state.retention.completedMs, request),
+  },
+];

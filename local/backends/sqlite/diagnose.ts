@@ -1,0 +1,160 @@
+/** What `longshore doctor` looks at in a SQLite file and the disk that it is on. */
+
+import { execFile } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Check, DiagnosisRequest, Looked, Problem } from '../../../core/contract/diagnosis.ts';
+import type { Retention } from '../../../core/contract/store.ts';
+import { checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
+import { keptTooShort } from '../../../core/kit/diagnosis/kept-too-short.ts';
+import type { Database } from './database.ts';
+
+export interface DiagnosedFile {
+  readonly db: Database;
+  /** Of the file, or `:memory:`. */
+  readonly path: string;
+  /** Whose options are meant, like `sqlite()`. */
+  readonly caller: string;
+  readonly retention: Retention;
+}
+
+interface SqliteFacts extends DiagnosedFile {
+  readonly request: DiagnosisRequest;
+}
+
+export const sqliteDiagnosis = (of: DiagnosedFile, request: DiagnosisRequest): Check[] =>
+  checksOf(sqliteChecks, { ...of, request });
+
+const mebibyte = 1024 ** 2;
+const fewBytes = 1024 * mebibyte;
+const veryFewBytes = 100 * mebibyte;
+/** A checkpoint normally begins anew at 4 MB. */
+const longWalBytes = 64 * mebibyte;
+const quickCheckMs = 10_000;
+const inMemory = ':memory:';
+
+/** What `statfs` says of file systems whose locks do not hold between hosts, or only sometimes. */
+const networkTypes: ReadonlyMap<number, string> = new Map([
+  [0x6969, 'NFS'],
+  [0x517b, 'SMB'],
+  [0xff534d42, 'CIFS'],
+  [0xfe534d42, 'SMB 2'],
+  [0x01021997, '9p'],
+  [0x00c36400, 'Ceph'],
+  [0x65735546, 'FUSE'],
+]);
+
+export const networkFileSystem = (type: number): string | null => networkTypes.get(type >>> 0) ?? null;
+
+export const sqliteChecks: readonly Check<SqliteFacts>[] = [
+  {
+    id: 'sqlite.journal',
+    severity: 'error',
+    look({ db, path, caller }) {
+      const mode = String(pragma(db, 'journal_mode'));
+      if (mode === 'wal') return [];
+      const text =
+        mode === 'memory'
+          ? 'It is in memory: all jobs end with this process.'
+          : `journal_mode is ${mode} and not wal: writers and readers wait for one another.`;
+      return found(path, text, `Give ${caller} the path of a file on a disk of this machine.`);
+    },
+  },
+  {
+    id: 'sqlite.synchronous',
+    severity: 'note',
+    look({ db, path, caller }) {
+      if (path === inMemory || Number(pragma(db, 'synchronous')) >= 2) return [];
+      return found(
+        path,
+        'synchronous is NORMAL: a power cut or a crash of the machine may lose the last moments, damage nothing. A killed process loses nothing.',
+        `Where that is too much, ${caller} takes { synchronous: 'FULL' }, at the price of a disk flush per transaction.`,
+      );
+    },
+  },
+  {
+    id: 'sqlite.wal',
+    severity: 'warning',
+    look({ path }) {
+      const bytes = path === inMemory ? 0 : (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0);
+      if (bytes < longWalBytes) return [];
+      return found(
+        `${path}-wal`,
+        `It has ${megabytes(bytes)}: a process reads for so long that the file cannot be folded in, and everything becomes slower.`,
+        'Look for a transaction that is left open: a backup, a shell of sqlite3, a stuck process (fuser on the file).',
+      );
+    },
+  },
+  {
+    id: 'sqlite.disk',
+    severity: 'warning',
+    async look({ path }) {
+      if (path === inMemory) return [];
+      const { bavail, bsize } = await statfs(dirname(path));
+      const free = bavail * bsize;
+      if (free >= fewBytes) return [];
+      return [
+        {
+          where: dirname(path),
+          text: `${megabytes(free)} are free: when the disk is full, jobs are refused, and what runs cannot be settled.`,
+          remedy: 'Free space, or move the file to a larger disk.',
+          severity: free < veryFewBytes ? 'error' : 'warning',
+        },
+      ];
+    },
+  },
+  {
+    id: 'sqlite.filesystem',
+    severity: 'error',
+    async look({ path }) {
+      if (path === inMemory) return [];
+      if (process.platform !== 'linux') return { because: 'only Linux tells the kind of a file system' };
+      const kind = networkFileSystem((await statfs(dirname(path))).type);
+      if (kind === null) return [];
+      return found(
+        dirname(path),
+        `It is on ${kind}: locks there do not hold between hosts, and the file will be damaged.`,
+        'Put it on a disk of this machine, or take postgres() for several hosts.',
+      );
+    },
+  },
+  {
+    id: 'sqlite.integrity',
+    severity: 'error',
+    look: ({ path }) => (path === inMemory ? [] : quickCheck(path)),
+  },
+  {
+    id: 'sqlite.retention',
+    severity: 'note',
+    look: ({ caller, retention, request }) => keptTooShort(caller, retention.completedMs, request),
+  },
+];
+
+const found = (where: string, text: string, remedy: string): Problem[] => [{ where, text, remedy }];
+const megabytes = (bytes: number): string => `${Math.round(bytes / mebibyte)} MB`;
+const pragma = (db: Database, name: string): unknown =>
+  db.run('diagnosing', () => Object.values(db.prepare(`PRAGMA ${name}`).get()!)[0]);
+
+const quickCheckProgram = `
+  const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
+  const db = new DatabaseSync(process.argv[1], { readOnly: true });
+  const rows = db.prepare('PRAGMA quick_check(3)').all();
+  process.stdout.write(rows.map((row) => Object.values(row)[0]).join('; '));`;
+
+/** In a process of its own: nothing else can end it before it has read the whole file. */
+export function quickCheck(path: string, limitMs = quickCheckMs): Promise<Looked> {
+  const remedy = 'Stop all workers, keep a copy of the file, and restore it, or try: sqlite3 FILE .recover';
+  const args = ['--no-warnings', '--eval', quickCheckProgram, path];
+  return new Promise((resolve) => {
+    execFile(process.execPath, args, { timeout: limitMs, killSignal: 'SIGKILL' }, (error, stdout, stderr) => {
+      if (error?.killed) {
+        const because = `quick_check takes longer than ${limitMs / 1_000} s. Run it by hand: sqlite3 ${path} "PRAGMA quick_check"`;
+        resolve({ because });
+      } else if (error) {
+        const [line] = /^Error: .*$/m.exec(stderr) ?? ['quick_check could not be run'];
+        resolve(found(path, `${line}.`, remedy));
+      } else resolve(stdout === 'ok' ? [] : found(path, `quick_check found: ${stdout}.`, remedy));
+    });
+  });
+}
