@@ -1,0 +1,66 @@
+/** An action between the two entries that tell of it: without the first one nothing is done. */
+
+import { LongshoreError } from '../base/errors.ts';
+import { toError } from '../base/failure.ts';
+import { reportingFailures } from '../base/store-failures.ts';
+import type { AuditEntry } from '../contract/audit.ts';
+import type { OperatorHost } from './host.ts';
+import type { OperatorAction } from './types.ts';
+
+const longestText = 500;
+
+/** Tells how many were changed until now, and what else there is to say. */
+export type Tell = (count: number | null, note?: string) => void;
+
+/** Where the stores keep no audit log, it is done without. Throws `BACKEND` when the first entry could not be written. */
+export async function audited<T>(
+  { client, identity }: OperatorHost,
+  action: OperatorAction,
+  target: string,
+  work: (tell: Tell) => Promise<T>,
+): Promise<T> {
+  const { app, stores } = client;
+  const { audit } = stores;
+  const operation = app.newId();
+  let count: number | null = null;
+  let note: string | null = null;
+  const tell: Tell = (number, text) => {
+    count = number;
+    note = text ?? note;
+  };
+  const entry = (phase: AuditEntry['phase'], id: string): AuditEntry => {
+    const { actor, from } = identity;
+    const said = { target: cut(target), count, note: note && cut(note) };
+    return { id, at: app.clock.now(), operation, phase, actor, from, action, ...said };
+  };
+  if (!audit) return work(tell);
+  try {
+    await audit.append(entry('begun', operation));
+  } catch (cause) {
+    throw new LongshoreError(
+      'BACKEND',
+      `The audit log could not be written, so nothing was done: ${toError(cause).message}`,
+      { cause },
+    );
+  }
+  const end = (phase: 'done' | 'failed') =>
+    reportingFailures(
+      app.events,
+      `noting the end of ${action}`,
+      [],
+      () => audit.append(entry(phase, app.newId())),
+      'audit',
+    );
+  try {
+    const result = await work(tell);
+    await end('done');
+    return result;
+  } catch (error) {
+    tell(count, toError(error).message);
+    await end('failed');
+    throw error;
+  }
+}
+
+const cut = (text: string): string =>
+  text.length > longestText ? `${text.slice(0, longestText - 1).toWellFormed()}…` : text;

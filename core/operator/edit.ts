@@ -1,0 +1,86 @@
+/** A dead letter with another payload, under its own id. */
+
+import type { Job } from '../app/job.ts';
+import { validate } from '../app/schema.ts';
+import { LongshoreError } from '../base/errors.ts';
+import { assertJson } from '../base/json.ts';
+import type { DeadLetter } from '../contract/admin.ts';
+import type { Client } from '../enqueue/client.ts';
+import { loadPayload, storePayloads } from '../enqueue/offload.ts';
+import { keyOf } from '../enqueue/prepare.ts';
+import type { Envelope } from '../envelope/envelope.ts';
+import { getDeadLetter } from '../kit/records/dead-letter-pages.ts';
+import { audited } from './audited.ts';
+import { checkExpiry } from './bulk.ts';
+import { deadLettersOf, noDeadLetter, nowOf, type OperatorHost } from './host.ts';
+import { expiredText, isExpired, type SignedAnew, signedAnew, signedEnvelope } from './replacement.ts';
+import { retryDeadLetters } from './retry-dead-letters.ts';
+import type { EditOptions } from './types.ts';
+import { unmasked } from './unmasked.ts';
+
+export async function edit(host: OperatorHost, id: string, options: EditOptions): Promise<void> {
+  const { client } = host;
+  const mended = await signedEdit(client, id, options);
+  if (options.dryRun) return;
+  const { replacement, upload } = mended;
+  await audited(host, 'dead.edit', id, async (tell) => {
+    if (upload) {
+      const failed = await storePayloads(client.stores.payloads!, [upload]);
+      for (const error of failed.values()) throw error;
+    }
+    const count = await retryDeadLetters(client, [id], new Map([[id, replacement]]));
+    tell(count);
+    if (count === 0) throw noDeadLetter(id);
+  });
+}
+
+/** Its envelope and its job. Throws why its payload cannot be edited here. */
+export function editableOf(
+  client: Client,
+  letter: DeadLetter,
+): { readonly envelope: Envelope; readonly job: Job } {
+  const envelope = signedEnvelope(client, letter);
+  const job = client.app.jobs.get(envelope.job);
+  if (job) return { envelope, job };
+  throw new LongshoreError(
+    'UNKNOWN_JOB',
+    `No job "${envelope.job}" is defined here, so its payload cannot be checked. Edit it with an app that has the job.`,
+  );
+}
+
+async function signedEdit(
+  client: Client,
+  id: string,
+  { payload, expiresInMs }: EditOptions,
+): Promise<SignedAnew> {
+  checkExpiry(expiresInMs);
+  const letter = await getDeadLetter(deadLettersOf(client), id);
+  if (!letter) throw noDeadLetter(id);
+  const { envelope, job } = editableOf(client, letter);
+  const now = await nowOf(client);
+  if (isExpired(envelope, now) && expiresInMs === undefined) throw new LongshoreError('OPTION', expiredText);
+  if (payload !== undefined) assertJson(payload, 'payload');
+  const old = envelope.claim ? await loadPayload(client.stores, { ...envelope }) : envelope.payload;
+  const mended = unmasked(payload, typeof old === 'symbol' ? undefined : old);
+  const valid = await validate(job.schema, mended, job.name);
+  const idempotencyKey = await keyAfter(job, envelope, old, valid);
+  const expiresAt = expiresInMs === undefined ? envelope.expiresAt : now + expiresInMs;
+  return signedAnew(client, { ...envelope, payload: mended, claim: null, idempotencyKey, expiresAt });
+}
+
+/** A key that the job made of the old payload is made of the new one; any other was given, and stays. */
+async function keyAfter(
+  job: Job,
+  { idempotencyKey }: Envelope,
+  old: unknown,
+  valid: unknown,
+): Promise<string | null> {
+  if (!job.keyOf) return idempotencyKey;
+  let before: string | null;
+  try {
+    before = keyOf(job, await validate(job.schema, old, job.name), {});
+  } catch {
+    return idempotencyKey; // of a payload that does not fit any more
+  }
+  return before === (idempotencyKey ?? null) ? keyOf(job, valid, {}) : idempotencyKey;
+}

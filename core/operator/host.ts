@@ -1,0 +1,33 @@
+/** What every verb of an operator stands on. */
+
+import { config, LongshoreError } from '../base/errors.ts';
+import type { DeadLetters, QueueAdmin } from '../contract/admin.ts';
+import type { Client } from '../enqueue/client.ts';
+import type { OperatorIdentity } from './types.ts';
+
+export interface OperatorHost {
+  readonly client: Client;
+  readonly identity: OperatorIdentity;
+}
+
+/** Throws `CONFIG` where the broker has to be asked with its own tools. */
+export function adminOf({ backend }: Client): QueueAdmin {
+  if (backend.admin) return backend.admin;
+  throw config(`Backend "${backend.name}" offers no administration. Use the broker's own tools.`);
+}
+
+export const deadLettersOf = (client: Client): DeadLetters => adminOf(client).deadLetters;
+
+/** By the queue's clock, where it has one. */
+export const nowOf = async ({ app, backend }: Client): Promise<number> =>
+  (await backend.now?.()) ?? app.clock.now();
+
+export const noDeadLetter = (id: string): LongshoreError =>
+  new LongshoreError(
+    'NOT_FOUND',
+    `There is no dead letter ${JSON.stringify(id.slice(0, 128))} here. It may run again, or have been discarded.`,
+  );
+
+export function wrongOption(expected: string): LongshoreError {
+  return new LongshoreError('OPTION', `Expected ${expected}.`);
+}

@@ -1,0 +1,90 @@
+/** What people who run jobs do, in one place: the page, the command line and programs call the same verbs. */
+
+import { checkQueue } from '../base/checks.ts';
+import { config, shown } from '../base/errors.ts';
+import type { Client } from '../enqueue/client.ts';
+import { scheduleNamed } from '../scheduler/cursor.ts';
+import { pauseSchedule, resumeSchedule } from '../scheduler/pause.ts';
+import { drainWorker } from '../worker/drain.ts';
+import { audited } from './audited.ts';
+import { edit } from './edit.ts';
+import { groupsOf } from './groups.ts';
+import { adminOf, deadLettersOf, type OperatorHost } from './host.ts';
+import { cancel, runAgain } from './jobs.ts';
+import { pageOfItems } from './select.ts';
+import { discard, retry } from './settle.ts';
+import { show } from './show.ts';
+import type { Operator, OperatorAction, OperatorIdentity } from './types.ts';
+
+/** Throws `CONFIG` unless `identity` says who acts and from where. */
+export function createOperator(client: Client, identity: OperatorIdentity): Operator {
+  const { actor, from } = identity;
+  for (const [name, text] of Object.entries({ actor, from }))
+    if (typeof text !== 'string' || text.length < 1 || text.length > 256)
+      throw config(
+        `createOperator() expects ${name} to be a text of 1 to 256 characters, got ${shown(text)}.`,
+      );
+  const host: OperatorHost = { client, identity: { actor, from } };
+  const selected = () => ({ app: client.app, deadLetters: deadLettersOf(client) });
+
+  async function atQueue<T>(action: OperatorAction, queue: string, work: () => Promise<T>): Promise<T> {
+    checkQueue(queue);
+    adminOf(client);
+    return audited(host, action, queue, async (tell) => {
+      const result = await work();
+      if (typeof result === 'number') tell(result);
+      return result;
+    });
+  }
+
+  async function onSchedule(
+    action: OperatorAction,
+    name: string,
+    change: typeof pauseSchedule,
+    unchanged: string,
+  ): Promise<void> {
+    scheduleNamed(client.app, name);
+    await audited(host, action, name, async (tell) => {
+      if (await change(client, name)) tell(1);
+      else tell(0, unchanged);
+    });
+  }
+
+  return {
+    identity: host.identity,
+    deadLetters: {
+      page: async (filter, page) => pageOfItems(selected(), filter, page),
+      groups: async (filter, max) => groupsOf(selected(), filter, max),
+      show: (id) => show(client, id),
+      retry: (selection, options) => retry(host, selection, options),
+      edit: (id, options) => edit(host, id, options),
+      discard: async (selection, options) => discard(host, selection, options),
+    },
+    jobs: { cancel: (ids) => cancel(host, ids), runAgain: (id) => runAgain(host, id) },
+    queues: {
+      pause: (queue) => atQueue('queue.pause', queue, () => adminOf(client).pause(queue)),
+      resume: (queue) => atQueue('queue.resume', queue, () => adminOf(client).resume(queue)),
+      clear: (queue) => atQueue('queue.clear', queue, () => adminOf(client).clear(queue)),
+    },
+    schedules: {
+      async run(name) {
+        const { job, payload } = scheduleNamed(client.app, name);
+        return audited(host, 'schedule.run', name, async (tell) => {
+          // No moment's key: its own moment stays to be enqueued.
+          const idempotencyKey = `schedule-run:${name}@${client.app.newId()}`;
+          const { id } = await client.enqueue(job, payload, { idempotencyKey, name });
+          tell(1, `enqueued as ${id}`);
+          return id;
+        });
+      },
+      pause: (name) => onSchedule('schedule.pause', name, pauseSchedule, 'It was paused already.'),
+      resume: (name) => onSchedule('schedule.resume', name, resumeSchedule, 'It was not paused.'),
+    },
+    workers: { drain: (id) => audited(host, 'worker.drain', id, () => drainWorker(client, id)) },
+    async audit(page = {}) {
+      const { audit } = client.stores;
+      if (audit) return audit.page(page);
+      throw config(`Backend "${client.backend.name}" keeps no audit log. Give it a store that does.`);
+    },
+  };
+}

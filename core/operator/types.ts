@@ -1,0 +1,188 @@
+/** What people who run jobs ask for, as plain data: the page, the command line and programs share it. */
+
+import type { DeadLetterSummary } from '../contract/admin.ts';
+import type { AuditPage } from '../contract/audit.ts';
+import type { AbandonReason, AttemptReport } from '../contract/outcome.ts';
+import type { CancelResult, StoredPayload } from '../contract/store.ts';
+import type { JobContext } from '../envelope/envelope.ts';
+
+/** Who acts, for the audit log. */
+export interface OperatorIdentity {
+  /** 1 to 256 characters. */
+  readonly actor: string;
+  /** `cli build-1`, `dashboard 10.0.0.7`. 1 to 256 characters. */
+  readonly from: string;
+}
+
+export type OperatorAction =
+  | 'dead.retry'
+  | 'dead.edit'
+  | 'dead.discard'
+  | 'job.cancel'
+  | 'job.run-again'
+  | 'queue.pause'
+  | 'queue.resume'
+  | 'queue.clear'
+  | 'schedule.run'
+  | 'schedule.pause'
+  | 'schedule.resume'
+  | 'worker.drain';
+
+/** All that is given must hold. Texts are compared as they are: case counts. */
+export interface DeadLetterFilter {
+  readonly queue?: string;
+  readonly job?: string;
+  readonly reason?: AbandonReason;
+  readonly tenantId?: string;
+  /** A piece of the error. */
+  readonly error?: string;
+  /** Of a group. */
+  readonly fingerprint?: string;
+  /** Died at this moment or later. */
+  readonly diedFrom?: number;
+  /** Died before this moment. */
+  readonly diedBefore?: number;
+}
+
+export interface DeadLetterItem extends DeadLetterSummary {
+  /** The same for letters of one job that died of the same error, numbers and ids in its text left out. */
+  readonly fingerprint: string;
+}
+
+export interface DeadLetterItems {
+  readonly letters: readonly DeadLetterItem[];
+  /** Where the next page begins; `null` = there is nothing older. A page may have fewer letters than wanted, even none, and go on. */
+  readonly next: string | null;
+}
+
+export interface DeadLetterGroup {
+  readonly fingerprint: string;
+  readonly job: string;
+  readonly reason: AbandonReason;
+  /** Of the newest one. */
+  readonly error: string;
+  readonly queues: readonly string[];
+  readonly count: number;
+  readonly newestId: string;
+  readonly newestAt: number;
+  readonly oldestAt: number;
+}
+
+export interface DeadLetterGroups {
+  /** Most letters first. */
+  readonly groups: readonly DeadLetterGroup[];
+  /** How many of the newest letters were looked at. */
+  readonly looked: number;
+  /** `false`: there are older ones, which no group counts. */
+  readonly complete: boolean;
+}
+
+export interface DeadLetterDetail {
+  readonly letter: DeadLetterItem;
+  /** What its text says; `null` where its signature does not verify here, so that nothing in it is true. */
+  readonly envelope: {
+    readonly priority: number;
+    readonly maxRetries: number;
+    readonly idempotencyKey: string | null;
+    readonly issuedAt: number;
+    readonly expiresAt: number | null;
+    readonly context: JobContext | null;
+    readonly kid: string | null;
+  } | null;
+  /** With `[masked]` under names that look like secrets; `null` where it could not be verified or loaded. */
+  readonly payload: StoredPayload | null;
+  /** As far as records are kept. */
+  readonly attempts: readonly AttemptReport[];
+  /** Whether its payload can be edited here; otherwise why not. */
+  readonly editable: true | string;
+  /** Retried as it is, it would expire at once: give it a new expiry. */
+  readonly expired: boolean;
+}
+
+/** Either ids, or a filter; an empty filter means all. */
+export type DeadLetterSelection = { readonly ids: readonly string[] } | { readonly filter: DeadLetterFilter };
+
+export interface BulkProgress {
+  /** Retried or discarded. */
+  readonly done: number;
+  /** How many there are to do, as far as that can be told. */
+  readonly total: number | null;
+  /** With `stopAbovePercent`: how many have run again, and how many of them failed again. */
+  readonly ran: number;
+  readonly failedAgain: number;
+}
+
+export interface BulkOptions {
+  /** Changes nothing: tells how many match. */
+  readonly dryRun?: boolean;
+  /** At most so many. */
+  readonly limit?: number;
+  /** Ends between two groups of letters. */
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: BulkProgress) => void;
+}
+
+export interface RetryOptions extends BulkOptions {
+  /** About so many per second, evenly. @default all at once */
+  readonly perSecond?: number;
+  /** Stops when more than so many percent of those that have run again failed again. Needs records. */
+  readonly stopAbovePercent?: number;
+  /** A new expiry for those that have one, or that expired: so long after now. They are signed anew. */
+  readonly expiresInMs?: number;
+}
+
+export interface BulkResult extends BulkProgress {
+  /** Ids that are no dead letters. */
+  readonly missing: readonly string[];
+  /** Letters that stay as they are, and why; the first 1,000. */
+  readonly refused: readonly { readonly id: string; readonly why: string }[];
+  /** Why it ended: `failing` = `stopAbovePercent`, `stopped` = the signal. */
+  readonly ended: 'all' | 'limit' | 'stopped' | 'failing';
+}
+
+export interface EditOptions {
+  /** The whole new payload. A member that reads `[masked]` where the old one was masked keeps its old value. */
+  readonly payload: unknown;
+  readonly expiresInMs?: number;
+  /** Checks it, and changes nothing. */
+  readonly dryRun?: boolean;
+}
+
+export interface Operator {
+  readonly identity: OperatorIdentity;
+  readonly deadLetters: {
+    page(filter: DeadLetterFilter, page?: { max?: number; after?: string }): Promise<DeadLetterItems>;
+    /** @param max letters to look at, newest first; 5,000 without it */
+    groups(filter: DeadLetterFilter, max?: number): Promise<DeadLetterGroups>;
+    /** `null` = there is no such dead letter. */
+    show(id: string): Promise<DeadLetterDetail | null>;
+    retry(selection: DeadLetterSelection, options?: RetryOptions): Promise<BulkResult>;
+    /** Checks the payload against the job's schema, signs it anew and makes the job ready. Throws `PAYLOAD` or `OPTION` and its kin. */
+    edit(id: string, options: EditOptions): Promise<void>;
+    discard(selection: DeadLetterSelection, options?: BulkOptions): Promise<BulkResult>;
+  };
+  readonly jobs: {
+    cancel(ids: readonly string[]): Promise<Readonly<Record<string, CancelResult>>>;
+    /** Enqueues a new job with the same payload; resolves with its id. Throws `OPTION` where the payload is not kept. */
+    runAgain(id: string): Promise<string>;
+  };
+  readonly queues: {
+    pause(queue: string): Promise<void>;
+    resume(queue: string): Promise<void>;
+    /** Removes what waits; resolves with how many. */
+    clear(queue: string): Promise<number>;
+  };
+  readonly schedules: {
+    /** Enqueues its job now, beside its moments; resolves with the id. */
+    run(name: string): Promise<string>;
+    /** Moments that fall due while it is paused are left out. */
+    pause(name: string): Promise<void>;
+    resume(name: string): Promise<void>;
+  };
+  readonly workers: {
+    /** Asks a worker to take no more jobs and to stop as after a signal. It hears of it with its next heartbeat. */
+    drain(id: string): Promise<void>;
+  };
+  /** Newest first. */
+  audit(page?: { max?: number; after?: string }): Promise<AuditPage>;
+}
