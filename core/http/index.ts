@@ -19,6 +19,7 @@ import {
   newDevelopmentToken,
 } from './auth.ts';
 import type { Answer, Endpoint, MetricsText } from './call.ts';
+import { securityHeaders } from './headers.ts';
 import { refuseOtherHosts, refuseOtherSites, requestIdOf, traceparentOf } from './origin.ts';
 import { problemOf, Refusal, refusalOf } from './problem.ts';
 import { burstOf, type RateLimit, tokenBuckets } from './rate.ts';
@@ -175,15 +176,6 @@ function credentialsOf(
   const developmentToken = newToken();
   return { authenticate: byKeys([{ id: 'development', key: developmentToken }], app), developmentToken };
 }
-
-/** For a browser that is led here all the same: nothing is sniffed, kept, framed or run. */
-const securityHeaders = {
-  'cache-control': 'no-store',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-  'cross-origin-resource-policy': 'same-origin',
-  'referrer-policy': 'no-referrer',
-  'x-content-type-options': 'nosniff',
-};
 
 function responseOf(answer: Answer, type: string, requestId: string, bare: boolean): Response {
   const headers: Record<string, string> = {

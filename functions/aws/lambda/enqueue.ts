@@ -1,9 +1,9 @@
 /** Jobs over HTTP, as Lambda passes it to a function with a URL or an HTTP API. */
 
-import { config, shown } from '../../../core/base/errors.ts';
 import type { Client } from '../../../core/enqueue/client.ts';
 import { createHttpHandler, type HttpOptions } from '../../../core/http/index.ts';
-import type { HttpEvent, HttpResult } from './events.ts';
+import type { HttpResult } from './events.ts';
+import { answerHttp } from './http.ts';
 
 export function createEnqueueHandler(
   client: Client,
@@ -11,45 +11,9 @@ export function createEnqueueHandler(
 ): (event: unknown) => Promise<HttpResult> {
   // Created with the first request: a function that only runs jobs need not configure who may call.
   let handle: ReturnType<typeof createHttpHandler> | null = null;
-  return async (event) => {
-    const request = requestOf(event);
-    handle ??= createHttpHandler(client, options);
-    return request ? resultOf(await handle(request)) : notAllowed;
-  };
-}
-
-/** A `Request` cannot have these methods. */
-const forbidden = /^(CONNECT|TRACE|TRACK)$/i;
-const notAllowed: HttpResult = { statusCode: 405, headers: {}, body: '', isBase64Encoded: false };
-
-/** `null` for a method that is never allowed. Throws `CONFIG` for what is not an event of format 2.0. */
-function requestOf(event: unknown): Request | null {
-  const { version, rawPath, rawQueryString, headers, cookies, body, isBase64Encoded, requestContext } =
-    (event ?? {}) as Partial<HttpEvent>;
-  if (version !== '2.0' || typeof rawPath !== 'string' || typeof requestContext?.http?.method !== 'string') {
-    throw config(
-      `Expected an event of a function URL or an HTTP API (payload format 2.0), got ${shown(event)}. A REST API has another format: use an HTTP API.`,
-    );
-  }
-  const { domainName, http } = requestContext;
-  if (forbidden.test(http.method)) return null;
-  const given = new Headers();
-  for (const [name, value] of Object.entries(headers ?? {})) if (value !== undefined) given.set(name, value);
-  if (cookies) given.set('cookie', cookies.join('; '));
-  const query = rawQueryString ? `?${rawQueryString}` : '';
-  const hasBody = body !== undefined && body !== '' && !/^(GET|HEAD)$/i.test(http.method);
-  return new Request(`https://${domainName}${rawPath}${query}`, {
-    method: http.method,
-    headers: given,
-    ...(hasBody && { body: isBase64Encoded ? Buffer.from(body, 'base64') : body }),
-  });
-}
-
-async function resultOf(response: Response): Promise<HttpResult> {
-  return {
-    statusCode: response.status,
-    headers: Object.fromEntries(response.headers),
-    body: await response.text(),
-    isBase64Encoded: false,
-  };
+  return (event) =>
+    answerHttp(event, (request) => {
+      handle ??= createHttpHandler(client, options);
+      return handle(request);
+    });
 }

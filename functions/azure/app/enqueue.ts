@@ -3,6 +3,7 @@
 import type { HttpOptions } from '../../../core/http/index.ts';
 import { onDemand } from '../../../core/kit/lazy.ts';
 import type { HostContext, HttpRequestLike, HttpResponseInit } from './host.ts';
+import { requestOf, resultOf } from './http.ts';
 import type { Running } from './running.ts';
 
 export function createEnqueueHandler(
@@ -16,19 +17,4 @@ export function createEnqueueHandler(
   });
   return (request, context) =>
     running.within(context, async () => resultOf(await (await handler())(await requestOf(request))));
-}
-
-async function requestOf(request: HttpRequestLike): Promise<Request> {
-  const { method, url, headers } = request;
-  const body = /^(GET|HEAD)$/i.test(method) ? null : await request.arrayBuffer();
-  return new Request(url, { method, headers, ...(body && body.byteLength > 0 && { body }) });
-}
-
-async function resultOf(response: Response): Promise<HttpResponseInit> {
-  const body = await response.text();
-  return {
-    status: response.status,
-    headers: Object.fromEntries(response.headers),
-    ...(body !== '' && { body }),
-  };
 }

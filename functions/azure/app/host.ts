@@ -23,7 +23,7 @@ export interface HttpRequestLike {
 export interface HttpResponseInit {
   readonly status: number;
   readonly headers: Record<string, string>;
-  readonly body?: string;
+  readonly body?: string | Uint8Array;
 }
 
 /** The registering half of `@azure/functions`. */

@@ -1,0 +1,195 @@
+/**
+ * What the page asks of the server, and what it is answered: JSON under `api/` beside the page. The page and its server are of one
+ * package, so these shapes may change with any release; programs use `longshore/operator`.
+ *
+ * GET  api/session                         Session
+ * GET  api/overview?last=live|hour|day|month   Overview
+ * GET  api/queues                          QueueView[]
+ * GET  api/jobs?…                          JobList         filter members of RecordFilter by their names, `max`, `after`
+ * GET  api/jobs/:id?whole=true             JobDetail       `whole`: also a payload that is very large
+ * GET  api/dead/groups?…                   DeadLetterGroups  filter members of DeadLetterFilter by their names
+ * GET  api/dead?…                          DeadLetterItems   the same, `max`, `after`
+ * GET  api/dead/:id                        DeadLetterDetail
+ * GET  api/schedules                       ScheduleView[]
+ * GET  api/schedules/:name                 ScheduleDetail
+ * GET  api/workers                         WorkerView[]
+ * GET  api/alerts                          AlertView[]
+ * GET  api/audit?max&after                 AuditPage
+ * GET  api/capabilities                    Capability[]
+ * GET  api/events                          text/event-stream: `event: live`, `data:` a Live, every 2 s; `retry: 2000`
+ * GET  api/live                            Live, for who cannot hold a stream
+ * POST api/queues/:name/{pause,resume,clear}     Done
+ * POST api/jobs/:id/{cancel,run-again}           Done
+ * POST api/dead/{retry,discard}            body: BulkRequest; NDJSON: a BulkProgress per line, then a BulkResult with `ended`
+ * POST api/dead/:id/edit                   body: EditOptions; Done
+ * POST api/schedules/:name/{run,pause,resume}    Done
+ * POST api/workers/:id/drain                     Done
+ * POST api/faults/:name                    body: {}; FaultResult   in development only
+ *
+ * What a backend cannot tell is answered with 200 and an Unavailable. Errors are problem+json as in core/http. Every POST needs
+ * `content-type: application/json` and the header `x-longshore-token` with the token of the session.
+ */
+
+import type { QueueStats } from '../contract/admin.ts';
+import type { JobRecord, RunningJob, StoredPayload, WorkerBeat } from '../contract/store.ts';
+import type { WorkerHealth } from '../kit/worker-state.ts';
+import type { JobNumbers, JobReport, MetricPoint } from '../metrics/report.ts';
+import type { BulkOptions, DeadLetterSelection, RetryOptions } from '../operator/types.ts';
+import type { ScheduleHistory } from '../scheduler/history.ts';
+
+/** Instead of what was asked for. */
+export interface Unavailable {
+  /** Why, in words, and what to do about it. */
+  readonly unavailable: string;
+  /** Of a payload that is sent with `whole=true` only: how large it is. */
+  readonly characters?: number;
+}
+
+export interface Session {
+  readonly actor: string;
+  /** A reader changes nothing. */
+  readonly role: 'operator' | 'reader';
+  /** For the header `x-longshore-token`. Good for this session and some hours; a 403 with code TOKEN says to ask for another. */
+  readonly token: string;
+  readonly backend: string;
+  readonly app: {
+    readonly jobs: readonly string[];
+    readonly queues: readonly string[];
+    readonly schedules: readonly string[];
+  };
+  /** Names of the faults that can be caused; empty outside development. */
+  readonly faults: readonly FaultInfo[];
+  /** Whether `api/events` streams here. */
+  readonly streams: boolean;
+}
+
+export interface FaultInfo {
+  readonly name: string;
+  readonly label: string;
+  /** What to watch after it. */
+  readonly text: string;
+}
+
+export interface FaultResult {
+  readonly message: string;
+}
+
+/** The state of this moment, cheap enough for every two seconds. */
+export interface Live {
+  readonly at: number;
+  readonly queues: readonly LiveQueue[];
+  readonly workers: {
+    readonly healthy: number;
+    readonly unhealthy: number;
+    readonly running: number;
+    readonly concurrency: number;
+  };
+  /** Of all queues, by the numbers of the last minute; `null` where none are kept. */
+  readonly rates: LiveRates | null;
+  /** The backend did not answer: what was known last is shown. */
+  readonly error: string | null;
+}
+
+export interface LiveRates {
+  readonly donePerMinute: number;
+  readonly failedPerMinute: number;
+  readonly retriedPerMinute: number;
+}
+
+export interface LiveQueue extends QueueStats {
+  readonly rates: (LiveRates & { readonly waitP95Ms: number | null }) | null;
+}
+
+export interface Overview {
+  readonly live: Live;
+  /** `last=live` is answered with the last hour. */
+  readonly numbers:
+    | {
+        readonly all: JobNumbers;
+        readonly series: readonly MetricPoint[];
+        readonly jobs: readonly JobReport[];
+      }
+    | Unavailable;
+}
+
+export interface QueueView extends LiveQueue {
+  /** Names of the jobs of the app that are enqueued here by default. */
+  readonly jobs: readonly string[];
+  /** `null` where workers are not known. */
+  readonly workers: number | null;
+}
+
+/** Without stacks, logs and outputs. */
+export type JobItem = Omit<JobRecord, 'attempts' | 'output'> & {
+  readonly runs: number;
+  readonly worker: string | null;
+};
+
+export interface JobList {
+  readonly jobs: readonly JobItem[];
+  readonly next: string | null;
+}
+
+export interface JobDetail {
+  readonly record: JobRecord;
+  readonly payload: StoredPayload | Unavailable;
+  /** Where it runs now, as far as heartbeats say. */
+  readonly runningOn: string | null;
+  /** It is a dead letter: see `api/dead/:id`. */
+  readonly dead: boolean;
+}
+
+export interface ScheduleView {
+  readonly name: string;
+  readonly job: string;
+  /** Its pattern or its interval, as it was given. */
+  readonly when: string;
+  readonly timezone: string | null;
+  readonly overlap: string;
+  readonly missed: string;
+  readonly paused: boolean;
+  readonly nextAt: number | null;
+  readonly last: {
+    readonly id: string;
+    readonly dueAt: number;
+    readonly status: string;
+    readonly slow: boolean;
+  } | null;
+}
+
+export interface ScheduleDetail extends ScheduleView {
+  /** The next ten. */
+  readonly next: readonly number[];
+  readonly history: ScheduleHistory | Unavailable;
+}
+
+export interface WorkerView extends WorkerBeat {
+  readonly state: WorkerHealth;
+  readonly jobs: readonly RunningJob[];
+  /** It was asked to stop, and has jobs that still run. */
+  readonly draining: boolean;
+}
+
+export interface AlertView {
+  readonly alert: string;
+  readonly severity: string;
+  readonly subject: string;
+  readonly firing: boolean;
+  readonly since: number;
+  readonly text: string;
+}
+
+export interface Capability {
+  readonly name: string;
+  readonly value: string;
+}
+
+export type BulkRequest = DeadLetterSelection &
+  Omit<RetryOptions, 'signal' | 'onProgress'> &
+  Omit<BulkOptions, 'signal' | 'onProgress'>;
+
+export interface Done {
+  readonly message: string;
+  /** Of the job that was enqueued. */
+  readonly id?: string;
+}

@@ -1,0 +1,140 @@
+/** The state of this moment: the backend is asked once for all who look, and not at all while nobody does. */
+
+import { shown } from '../../base/errors.ts';
+import { within } from '../../base/within.ts';
+import type { QueueStats } from '../../contract/admin.ts';
+import type { Client } from '../../enqueue/client.ts';
+import { onDemand } from '../../kit/lazy.ts';
+import { goneAfterMs, workerStateOf } from '../../kit/worker-state.ts';
+import { queueRates, totalRates } from '../../metrics/rates.ts';
+import type { Live } from '../api.ts';
+
+export interface LiveFeed {
+  /** Not older than a second. Never rejects. */
+  current(): Promise<Live>;
+  /** Calls `listener` now and every 2 s, with `null` while an answer is awaited for longer. Returns how to stop that. */
+  listen(listener: (live: Live | null) => void): () => void;
+}
+
+const everyMs = 2_000;
+const freshMs = 1_000;
+const longestLookMs = 5_000;
+
+export function liveFeed(client: Client): LiveFeed {
+  const { clock } = client.app;
+  const look = looker(client);
+  let last: Live = nothing(clock.now());
+  let askedAt = Number.NEGATIVE_INFINITY;
+  let looking: Promise<Live> | null = null;
+  /** A look that was given up and may hang for ever: another one beside it would hang too. */
+  let left: Promise<unknown> | null = null;
+
+  async function again(): Promise<Live> {
+    if (left) return { ...last, error: 'The backend does not answer.' };
+    const work = look();
+    try {
+      return await within(clock, longestLookMs, work, () => {
+        left = work.then(
+          () => {},
+          () => {},
+        );
+        void left.then(() => {
+          left = null;
+        });
+        throw new Error(`The backend gave no answer for ${longestLookMs / 1000} s.`);
+      });
+    } catch (error) {
+      return { ...last, error: textOf(error) };
+    }
+  }
+
+  function current(): Promise<Live> {
+    if (looking) return looking;
+    if (clock.now() - askedAt < freshMs && last.error === null) return Promise.resolve(last);
+    looking = again().then((live) => {
+      last = live;
+      askedAt = clock.now();
+      looking = null;
+      return live;
+    });
+    return looking;
+  }
+
+  const listeners = new Set<(live: Live | null) => void>();
+  let cancel = () => {};
+  function tell(live: Live | null): void {
+    for (const listener of listeners) listener(live);
+  }
+  function turn(): void {
+    cancel = clock.after(everyMs, turn);
+    if (looking) tell(null);
+    else void current().then(tell);
+  }
+  return {
+    current,
+    listen(listener) {
+      if (listeners.size === 0) cancel = clock.after(everyMs, turn);
+      listeners.add(listener);
+      void current().then((live) => listeners.has(listener) && listener(live));
+      return () => {
+        listeners.delete(listener);
+        if (listeners.size === 0) cancel();
+      };
+    },
+  };
+}
+
+const nothing = (at: number): Live => ({
+  at,
+  queues: [],
+  workers: { healthy: 0, unhealthy: 0, running: 0, concurrency: 0 },
+  rates: null,
+  error: null,
+});
+
+function looker(client: Client): () => Promise<Live> {
+  const { app, backend, stores } = client;
+  const rates = queueRates(client);
+  // A broker that cannot list its queues is told of those of the app once.
+  const know = onDemand(async () => backend.admin?.know?.(app.queues));
+  return async () => {
+    const now = app.clock.now();
+    const [stats, beats] = await Promise.all([
+      know().then(() => backend.admin?.stats() ?? []),
+      stores.workers.list(now - goneAfterMs),
+    ]);
+    const all = withoutGaps(stats, backend.admin ? app.queues : []);
+    const numbers = await rates(
+      all.map(({ queue }) => queue),
+      now,
+    );
+    const healthy = beats.filter(({ seenAt }) => workerStateOf(seenAt, now) === 'healthy').length;
+    const sum = (of: 'running' | 'concurrency') => beats.reduce((total, beat) => total + beat[of], 0);
+    return {
+      at: now,
+      queues: all.map((one) => ({ ...one, rates: numbers?.get(one.queue) ?? null })),
+      workers: {
+        healthy,
+        unhealthy: beats.length - healthy,
+        running: sum('running'),
+        concurrency: sum('concurrency'),
+      },
+      rates: numbers ? totalRates([...numbers.values()]) : null,
+      error: null,
+    };
+  };
+}
+
+/** A queue that no job has been in yet is one of the app all the same. */
+function withoutGaps(stats: readonly QueueStats[], names: readonly string[]): QueueStats[] {
+  const missing = names.filter((name) => !stats.some(({ queue }) => queue === name));
+  const none = { ready: 0, delayed: 0, leased: 0, dead: 0, paused: false, oldestReadyMs: null };
+  return [...stats, ...missing.map((queue) => ({ queue, ...none }))];
+}
+
+const longestText = 300;
+
+function textOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : shown(error);
+  return text.length > longestText ? `${text.slice(0, longestText - 1)}…` : text;
+}

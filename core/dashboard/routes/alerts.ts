@@ -1,0 +1,23 @@
+import type { AlertView } from '../api.ts';
+import type { Run } from '../call.ts';
+import { unavailable } from './find.ts';
+import { noQuery } from './query.ts';
+
+export const listAlerts: Run = async ({ client }, { url }) => {
+  noQuery(url);
+  const { app } = client;
+  if (!app.alerts)
+    return unavailable('The app has no alerts: give createApp() some of defineAlerts() of longshore/alerts.');
+  const { alertStates } = await import('../../alerts/show.ts');
+  const { evaluatedAt, alerts } = await alertStates(app.alerts, client);
+  return alerts.map(
+    ({ alert, severity, subject, state, since, text }): AlertView => ({
+      alert,
+      severity,
+      subject,
+      firing: state === 'firing',
+      since: since ?? evaluatedAt ?? app.clock.now(),
+      text,
+    }),
+  );
+};

@@ -1,0 +1,54 @@
+/** What a change was sent, checked. All throw `OPTION`. */
+
+import { shown } from '../../base/errors.ts';
+import { isStorable } from '../../base/json.ts';
+import { hint } from '../../base/nearest.ts';
+import { wrong } from './query.ts';
+
+type Check<T> = (value: unknown, name: string) => T;
+type Checked<Spec> = { readonly [Name in keyof Spec]?: Spec[Name] extends Check<infer T> ? T : never };
+
+export function membersOf<const Spec extends Readonly<Record<string, Check<unknown>>>>(
+  value: unknown,
+  what: string,
+  spec: Spec,
+): Checked<Spec> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw wrong(`${what} to be an object, got ${shown(value)}.`);
+  const found: Record<string, unknown> = {};
+  for (const [name, member] of Object.entries(value)) {
+    const check = Object.hasOwn(spec, name) ? spec[name] : undefined;
+    if (!check)
+      throw wrong(`${what} to have known members, got ${shown(name)}.${hint(name, Object.keys(spec))}`);
+    found[name] = check(member, name);
+  }
+  return found as Checked<Spec>;
+}
+
+export const anything: Check<unknown> = (value) => value;
+
+export const flag: Check<boolean> = (value, name) => {
+  if (typeof value === 'boolean') return value;
+  throw wrong(`${name} to be true or false, got ${shown(value)}.`);
+};
+
+export const textMember: Check<string> = (value, name) => {
+  if (typeof value === 'string' && value.length > 0 && value.length <= 500 && isStorable(value)) return value;
+  throw wrong(`${name} to be a text of 1 to 500 characters without U+0000, got ${shown(value)}.`);
+};
+
+export const numberMember =
+  (least: number, most: number): Check<number> =>
+  (value, name) => {
+    if (Number.isFinite(value) && (value as number) >= least && (value as number) <= most)
+      return value as number;
+    throw wrong(`${name} to be a number from ${least} to ${most}, got ${shown(value)}.`);
+  };
+
+export const integerMember =
+  (least: number, most: number): Check<number> =>
+  (value, name) => {
+    if (Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most)
+      return value as number;
+    throw wrong(`${name} to be an integer from ${least} to ${most}, got ${shown(value)}.`);
+  };

@@ -1,0 +1,146 @@
+import { masked } from '../../base/masked.ts';
+import type { JobStatus } from '../../contract/outcome.ts';
+import type { JobRecord, RecordFilter, RecordPage, StoredPayload } from '../../contract/store.ts';
+import type { Client } from '../../enqueue/client.ts';
+import { Refusal } from '../../http/problem.ts';
+import { goneAfterMs } from '../../kit/worker-state.ts';
+import type { Done, JobDetail, JobItem, JobList, Unavailable } from '../api.ts';
+import type { Run } from '../call.ts';
+import { missing, unavailable } from './find.ts';
+import { integer, moment, noQuery, oneOf, queryOf, text } from './query.ts';
+
+const statuses: readonly JobStatus[] = [
+  ...(['pending', 'processing', 'retrying', 'completed', 'failed', 'cancelled', 'expired'] as const),
+];
+
+const filter = {
+  queue: text,
+  job: text,
+  status: oneOf(statuses),
+  tenantId: text,
+  idempotencyKey: text,
+  schedule: text,
+  idPrefix: text,
+  createdFrom: moment,
+  createdBefore: moment,
+  worker: text,
+  error: text,
+  max: integer(1, 500),
+  after: (given: string) => given,
+};
+
+export const listJobs: Run = async ({ client }, { url }) => {
+  const asked = queryOf(url, filter);
+  if (client.stores.records.keepsNothing) return noRecords(client);
+  const { records, next } = await pageOf(client, { max: 50, ...asked });
+  return { jobs: records.map(itemOf), next } satisfies JobList;
+};
+
+async function pageOf({ stores }: Client, asked: RecordFilter & { after?: string }): Promise<RecordPage> {
+  const { records } = stores;
+  if (records.page) return records.page(asked);
+  return { records: await records.list(asked), next: null };
+}
+
+function itemOf({ attempts, output: _, ...record }: JobRecord): JobItem {
+  const last = attempts.at(-1);
+  return { ...record, runs: last?.attempt ?? 0, worker: last?.worker ?? null };
+}
+
+/** Larger ones are sent when they are asked for. */
+const longestShown = 262_144;
+
+export const showJob: Run = async ({ client }, { url, parameter: id }) => {
+  const { whole = 'false' } = queryOf(url, { whole: oneOf(['true', 'false']) });
+  const most = whole === 'true' ? Number.POSITIVE_INFINITY : longestShown;
+  const { stores } = client;
+  if (stores.records.keepsNothing) return noRecords(client);
+  const record = await stores.records.get(id);
+  if (!record) throw missing('job', id);
+  const [payload, runningOn, dead] = await Promise.all([
+    payloadOf(client, id, most),
+    workerOf(client, record),
+    isDead(client, record),
+  ]);
+  return { record: withoutSecrets(record), payload, runningOn, dead } satisfies JobDetail;
+};
+
+/** Stores mask payloads and log lines; what handlers returned they keep as it was, also with each attempt. */
+function withoutSecrets(record: JobRecord): JobRecord {
+  const attempts = record.attempts.map((report) => ({
+    ...report,
+    output: report.output && JSON.stringify(masked(parsed(report.output))),
+  }));
+  return { ...record, attempts, output: masked(record.output) };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return '[unreadable]';
+  }
+}
+
+async function payloadOf(
+  { stores, backend }: Client,
+  id: string,
+  most: number,
+): Promise<StoredPayload | Unavailable> {
+  const { records } = stores;
+  if (!records.payload) return unavailable(`The records of backend "${backend.name}" keep no payloads.`);
+  const payload = await records.payload(id);
+  if (!payload)
+    return unavailable(
+      'The payload of this job is not kept. Define it with keepPayload: true to see those of the next ones.',
+    );
+  const length = lengthOf(payload.value);
+  if (length <= most) return payload;
+  return {
+    ...unavailable(`The payload has ${length} characters. Load the whole job to see it.`),
+    characters: length,
+  };
+}
+
+const lengthOf = (value: unknown): number => JSON.stringify(value ?? null).length;
+
+async function workerOf({ app, stores }: Client, { id, status }: JobRecord): Promise<string | null> {
+  if (status !== 'processing') return null;
+  const beats = await stores.workers.list(app.clock.now() - goneAfterMs);
+  return beats.find(({ jobs = [] }) => jobs.some((job) => job.id === id))?.id ?? null;
+}
+
+/** Where letters are not found by their id, the record is believed. */
+async function isDead({ backend }: Client, { id, status }: JobRecord): Promise<boolean> {
+  if (!['failed', 'expired'].includes(status) || !backend.admin) return false;
+  const { deadLetters } = backend.admin;
+  return deadLetters.get ? (await deadLetters.get(id)) !== null : true;
+}
+
+const noRecords = ({ backend }: Client): Unavailable =>
+  unavailable(
+    `Backend "${backend.name}" keeps no records of jobs: give the dashboard and the workers a store, for example sqliteStore().`,
+  );
+
+export const cancelJob: Run = async (endpoint, { url, visitor, parameter: id }) => {
+  noQuery(url);
+  const operator = await endpoint.operatorFor(visitor);
+  const { [id]: result = 'unknown' } = await operator.jobs.cancel([id]);
+  switch (result) {
+    case 'cancelled':
+      return { message: 'Cancelled.' } satisfies Done;
+    case 'cancelling':
+      return { message: 'Its worker is told to abort it, and may finish first.' } satisfies Done;
+    case 'finished':
+      throw new Refusal(409, 'CONFLICT', 'The job has ended: there is nothing to cancel any more.');
+    default:
+      throw missing('job', id);
+  }
+};
+
+export const runJobAgain: Run = async (endpoint, { url, visitor, parameter }) => {
+  noQuery(url);
+  const operator = await endpoint.operatorFor(visitor);
+  const id = await operator.jobs.runAgain(parameter);
+  return { message: 'Enqueued again, as a new job.', id } satisfies Done;
+};

@@ -1,0 +1,27 @@
+import type { Client } from '../../enqueue/client.ts';
+import type { MetricPeriod } from '../../metrics/report.ts';
+import type { Overview } from '../api.ts';
+import type { Run } from '../call.ts';
+import { unavailable } from './find.ts';
+import { noQuery, oneOf, queryOf } from './query.ts';
+
+export const showLive: Run = ({ live }, { url }) => {
+  noQuery(url);
+  return live.current();
+};
+
+export const showOverview: Run = async ({ client, live }, { url }) => {
+  const { last = 'live' } = queryOf(url, { last: oneOf(['live', 'hour', 'day', 'month']) });
+  const numbers = await numbersOf(client, last === 'live' ? 'hour' : last);
+  return { live: await live.current(), numbers } satisfies Overview;
+};
+
+async function numbersOf(client: Client, last: MetricPeriod): Promise<Overview['numbers']> {
+  if (!client.stores.metrics) {
+    return unavailable(
+      `Backend "${client.backend.name}" keeps no numbers: give the dashboard and the workers a store that does, for example sqliteStore().`,
+    );
+  }
+  const { all, series, jobs } = await client.metrics({ last });
+  return { all, series, jobs };
+}

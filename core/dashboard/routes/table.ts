@@ -1,0 +1,75 @@
+/** Which page of data is asked for at which path. A new page is a file beside this one and its entries here. */
+
+import { shown } from '../../base/errors.ts';
+import { Refusal } from '../../http/problem.ts';
+import { decoded } from '../../http/routes.ts';
+import type { Route } from '../call.ts';
+import { listAlerts } from './alerts.ts';
+import { listAudit } from './audit.ts';
+import { listCapabilities } from './capabilities.ts';
+import * as dead from './dead-letters.ts';
+import { openEvents } from './events.ts';
+import { causeFault } from './faults.ts';
+import * as jobs from './jobs.ts';
+import { showLive, showOverview } from './overview.ts';
+import * as queues from './queues.ts';
+import * as schedules from './schedules.ts';
+import { showSession } from './session.ts';
+import * as workers from './workers.ts';
+
+const get = (path: string, run: Route['run']): Route => ({ path, method: 'GET', run });
+const post = (path: string, run: Route['run']): Route => ({ path, method: 'POST', run });
+const lasting = (route: Route): Route => ({ ...route, lasts: true });
+
+const routes: readonly Route[] = [
+  get('session', showSession),
+  get('live', showLive),
+  lasting(get('events', openEvents)),
+  get('overview', showOverview),
+  get('queues', queues.listQueues),
+  post('queues/:name/pause', queues.pauseQueue),
+  post('queues/:name/resume', queues.resumeQueue),
+  post('queues/:name/clear', queues.clearQueue),
+  get('jobs', jobs.listJobs),
+  get('jobs/:id', jobs.showJob),
+  post('jobs/:id/cancel', jobs.cancelJob),
+  post('jobs/:id/run-again', jobs.runJobAgain),
+  get('dead', dead.listDeadLetters),
+  get('dead/groups', dead.groupDeadLetters),
+  lasting(post('dead/retry', dead.retryDeadLetters)),
+  lasting(post('dead/discard', dead.discardDeadLetters)),
+  get('dead/:id', dead.showDeadLetter),
+  post('dead/:id/edit', dead.editDeadLetter),
+  get('schedules', schedules.listSchedules),
+  get('schedules/:name', schedules.showSchedule),
+  post('schedules/:name/run', schedules.runSchedule),
+  post('schedules/:name/pause', schedules.pauseSchedule),
+  post('schedules/:name/resume', schedules.resumeSchedule),
+  get('workers', workers.listWorkers),
+  post('workers/:id/drain', workers.drainWorker),
+  get('alerts', listAlerts),
+  get('audit', listAudit),
+  get('capabilities', listCapabilities),
+  post('faults/:name', causeFault),
+];
+
+const table = routes.map((route) => ({
+  route,
+  pattern: new RegExp(`^${route.path.replace(/:\w+/, '([^/]+)')}$`),
+}));
+
+/** Throws 404 for a path that is none, and 405 for another method. @param path below `api/` */
+export function routeFor(
+  path: string,
+  method: string,
+): { readonly route: Route; readonly parameter: string } {
+  const found = table.filter(({ pattern }) => pattern.test(path));
+  if (found.length === 0)
+    throw new Refusal(404, 'NOT_FOUND', `Expected a path of the dashboard, got ${shown(`api/${path}`)}.`);
+  const match = found.find(({ route }) => route.method === method);
+  if (match) return { route: match.route, parameter: decoded(match.pattern.exec(path)?.[1] ?? '') };
+  const allow = [...new Set(found.map(({ route }) => route.method))].join(', ');
+  throw new Refusal(405, 'REQUEST', `Expected the method ${allow} for this path, got ${shown(method)}.`, {
+    headers: { allow },
+  });
+}

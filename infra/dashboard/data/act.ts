@@ -1,0 +1,49 @@
+/** Changes that people ask for, and what they hear of them. */
+
+import { useState } from 'preact/hooks';
+import type { Done } from '../../../core/dashboard/api.ts';
+import { send, session, wordsOf } from './client.ts';
+import { createStore, useStore } from './store.ts';
+
+export interface Notice {
+  readonly key: number;
+  readonly text: string;
+  readonly failed: boolean;
+  /** Of the job that it is about. */
+  readonly jobId: string | null;
+}
+
+export const notices = createStore<readonly Notice[]>([]);
+let lastKey = 0;
+
+export function notify(text: string, { failed = false, jobId = null as string | null } = {}): void {
+  lastKey += 1;
+  const key = lastKey;
+  notices.set([...notices.get().slice(-3), { key, text, failed, jobId }]);
+  // An error stays until it is closed: somebody has to do something about it.
+  if (!failed) setTimeout(() => dismiss(key), 8_000);
+}
+
+export function dismiss(key: number): void {
+  notices.set(notices.get().filter((one) => one.key !== key));
+}
+
+export const useMayAct = (): boolean => useStore(session)?.role === 'operator';
+
+/** @returns whether one is under way, and what starts one; it resolves when it has ended, either way */
+export function useAct(after?: () => void): [boolean, (path: string, body?: unknown) => Promise<void>] {
+  const [busy, setBusy] = useState(false);
+  async function act(path: string, body: unknown = {}): Promise<void> {
+    setBusy(true);
+    try {
+      const { message, id } = await send<Done>(path, body);
+      notify(message, { jobId: id ?? null });
+      after?.();
+    } catch (error) {
+      notify(wordsOf(error), { failed: true });
+    } finally {
+      setBusy(false);
+    }
+  }
+  return [busy, act];
+}

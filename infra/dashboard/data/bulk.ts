@@ -1,0 +1,43 @@
+/** Retries or discards many dead letters, and hears how far that is. */
+
+import type { BulkRequest } from '../../../core/dashboard/api.ts';
+import type { BulkProgress, BulkResult } from '../../../core/operator/types.ts';
+import { Problem, post } from './client.ts';
+
+type ReportLine = BulkProgress | BulkResult | { readonly code?: string; readonly detail: string };
+
+/** Throws a `Problem`. Leaving off by `signal` ends it on the server too, between two groups of letters. */
+export async function runBulk(
+  action: 'retry' | 'discard',
+  request: BulkRequest,
+  onProgress: (progress: BulkProgress) => void,
+  signal: AbortSignal,
+): Promise<BulkResult> {
+  const response = await post(`dead/${action}`, request, signal);
+  let rest = '';
+  let result: BulkResult | null = null;
+  function take(text: string): void {
+    if (text.trim() === '') return;
+    const found = JSON.parse(text) as ReportLine;
+    if ('detail' in found) throw new Problem(500, found.code ?? '', found.detail);
+    if ('ended' in found) result = found;
+    onProgress(found);
+  }
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    const lines = (rest + value).split('\n');
+    rest = lines.pop()!;
+    for (const text of lines) take(text);
+  }
+  take(rest);
+  if (result === null) {
+    throw new Problem(
+      0,
+      'NETWORK',
+      'The connection ended before the last report. The audit log tells how far it came.',
+    );
+  }
+  return result;
+}

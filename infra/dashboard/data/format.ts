@@ -1,0 +1,81 @@
+/** Numbers and times as people read them. */
+
+const counts = new Intl.NumberFormat('en-US');
+const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
+
+export const count = (n: number): string => counts.format(n);
+/** `12.3K`, for axes. */
+export const shortCount = (n: number): string => short.format(n);
+export const plural = (n: number, one: string, many = `${one}s`): string =>
+  `${count(n)} ${n === 1 ? one : many}`;
+export const percent = (share: number): string =>
+  `${(share * 100).toFixed(share > 0.999 || share < 0.001 ? 2 : 1)}%`;
+export const rate = (n: number): string =>
+  n < 10 && !Number.isInteger(n) ? n.toFixed(1) : count(Math.round(n));
+
+const units: readonly [string, number][] = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1_000],
+];
+
+/** `420 ms`, `1.4 s`, `3 m 20 s`. */
+export function duration(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 59_950) return `${(ms / 1_000).toFixed(ms < 9_950 ? 1 : 0)} s`;
+  const at = units.findIndex(([, unit]) => ms >= unit);
+  const [name, unit] = units[at]!;
+  const whole = Math.floor(ms / unit);
+  const [nextName, nextUnit] = units[at + 1]!;
+  const rest = Math.floor((ms - whole * unit) / nextUnit);
+  return rest === 0 ? `${whole} ${name}` : `${whole} ${name} ${rest} ${nextName}`;
+}
+
+export function bytes(n: number): string {
+  if (n < 1_024) return `${count(n)} B`;
+  if (n < 1_048_576) return `${(n / 1_024).toFixed(1)} KB`;
+  return n < 1_073_741_824 ? `${(n / 1_048_576).toFixed(1)} MB` : `${(n / 1_073_741_824).toFixed(1)} GB`;
+}
+
+/** `5 s ago`, `in 3 m`, `2 h 5 m ago`. */
+export function ago(at: number, now: number): string {
+  const ms = Math.abs(now - at);
+  if (ms < 1_000) return 'now';
+  const unit = ms < 60_000 ? 1_000 : 60_000;
+  const words = ms < 3_600_000 ? `${Math.floor(ms / unit)} ${unit === 1_000 ? 's' : 'm'}` : duration(ms);
+  return now > at ? `${words} ago` : `in ${words}`;
+}
+
+/** `2026-11-23 09:48:12`, here or in another zone. */
+export function moment(at: number, zone?: string): string {
+  const parts = {
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+  } as const;
+  // Swedish dates are those of ISO 8601.
+  return new Intl.DateTimeFormat('sv-SE', { ...parts, ...(zone !== undefined && { timeZone: zone }) }).format(
+    at,
+  );
+}
+
+export const clockTime = (at: number): string => moment(at).slice(11);
+/** Of this machine. */
+export const ownZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+/** What shows nothing, and what turns the direction of the text around it. */
+const unseen = /[\p{Cc}\p{Bidi_Control}\u200b\u2028\u2029\u2060-\u2064\ufeff]/gu;
+
+/** In numbers: few fonts have signs for them. */
+const symbolOf = (character: string): string =>
+  `\u27e8${character.codePointAt(0)!.toString(16).padStart(2, '0')}\u27e9`;
+
+/** Every character of a line can be seen: control characters as `⟨1b⟩`, halves of characters as `\ufffd`. */
+export const visibleLine = (text: string): string => text.toWellFormed().replace(unseen, symbolOf);
+/** The same of a text with lines, which stay. */
+export const visible = (text: string): string =>
+  text.toWellFormed().replace(unseen, (one) => (one === '\n' || one === '\t' ? one : symbolOf(one)));

@@ -1,0 +1,21 @@
+/** Whether what is shown is of now. */
+
+import { visibleLine } from '../data/format.ts';
+import { live } from '../data/live.ts';
+import { useStore } from '../data/store.ts';
+
+export function ConnectionState() {
+  const { connection, reason } = useStore(live);
+  const words = {
+    connecting: 'connecting',
+    live: 'live',
+    reconnecting: reason === null ? 'reconnecting' : `reconnecting: ${reason}`,
+    silent: `backend does not answer: ${reason}`,
+  }[connection];
+  return (
+    <span class={`connection ${connection}`} role="status" title={visibleLine(words)}>
+      <span class="dot" aria-hidden="true" />
+      <span class="words">{visibleLine(words)}</span>
+    </span>
+  );
+}

@@ -1,0 +1,21 @@
+/** Starts the page. */
+
+import { render } from 'preact';
+import 'uplot/dist/uPlot.min.css';
+import '../look/base.css';
+import '../look/frame.css';
+import '../look/parts.css';
+import '../look/forms.css';
+import '../look/tables.css';
+import { signIn } from '../data/client.ts';
+import { listenForKeys } from '../data/keys.ts';
+import { connect } from '../data/live.ts';
+import { followAddress } from '../data/route.ts';
+import { followTheme } from '../data/theme.ts';
+import { Frame } from './frame.tsx';
+
+followTheme();
+followAddress();
+listenForKeys();
+signIn().then(connect, () => {}); // why not is shown instead of the pages
+render(<Frame />, document.querySelector('#page')!);

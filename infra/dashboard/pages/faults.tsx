@@ -1,0 +1,53 @@
+/** Shows the guarantees on real work: each button breaks something, and says what to watch. */
+
+import { useState } from 'preact/hooks';
+import type { FaultInfo, FaultResult } from '../../../core/dashboard/api.ts';
+import { notify } from '../data/act.ts';
+import { segment, send, session, wordsOf } from '../data/client.ts';
+import { linkTo } from '../data/route.ts';
+import { Head } from '../parts/frame.tsx';
+
+export function Faults() {
+  return (
+    <>
+      <Head title="Faults" note="For development: break something, and watch the job recover." />
+      <ul class="faults">
+        {session.get()!.faults.map((fault) => (
+          <li key={fault.name} class="panel">
+            <Fault fault={fault} />
+          </li>
+        ))}
+      </ul>
+      <p class="note">
+        Watch it under <a href={linkTo(['jobs'])}>jobs</a> and <a href={linkTo(['workers'])}>workers</a>.
+      </p>
+    </>
+  );
+}
+
+function Fault({ fault: { name, label, text } }: { fault: FaultInfo }) {
+  const [busy, setBusy] = useState(false);
+  const [said, setSaid] = useState('');
+  async function cause(): Promise<void> {
+    setBusy(true);
+    try {
+      setSaid((await send<FaultResult>(`faults/${segment(name)}`)).message);
+    } catch (error) {
+      setSaid('');
+      notify(wordsOf(error), { failed: true });
+    }
+    setBusy(false);
+  }
+  return (
+    <>
+      <h2>{label}</h2>
+      <p>{text}</p>
+      <button type="button" disabled={busy} aria-describedby={`fault-${name}`} onClick={() => void cause()}>
+        {label}
+      </button>
+      <p id={`fault-${name}`} class="soft" aria-live="polite">
+        {said}
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,169 @@
+import { useEffect, useRef } from 'preact/hooks';
+import type { JobItem, JobList, Session, Unavailable } from '../../../core/dashboard/api.ts';
+import { ask, isUnavailable, Problem, queryOf, session } from '../data/client.ts';
+import { count, moment } from '../data/format.ts';
+import { onKeys } from '../data/keys.ts';
+import { usePages } from '../data/load.ts';
+import { linkTo, replaceWith } from '../data/route.ts';
+import type { Filter, SearchField } from '../data/search.ts';
+import { Head, Trouble } from '../parts/frame.tsx';
+import { type RowColumn, Rows } from '../parts/rows.tsx';
+import { SearchBox } from '../parts/search.tsx';
+import { Badge } from '../parts/status.tsx';
+import { Text } from '../parts/text.tsx';
+import { Job } from './job.tsx';
+import type { ViewProps } from './page.ts';
+
+const statuses = ['pending', 'processing', 'retrying', 'completed', 'failed', 'cancelled', 'expired'];
+
+const fieldsOf = ({ app }: Session): readonly SearchField[] => [
+  { word: 'status', member: 'status', label: 'Status', choices: statuses },
+  { word: 'job', member: 'job', label: 'Job', choices: app.jobs },
+  { word: 'queue', member: 'queue', label: 'Queue', choices: app.queues },
+  { word: 'tenant', member: 'tenantId', label: 'Tenant' },
+  { word: 'key', member: 'idempotencyKey', label: 'Idempotency key' },
+  { word: 'schedule', member: 'schedule', label: 'Schedule', choices: app.schedules },
+  { word: 'error', member: 'error', label: 'Piece of the error' },
+  { word: 'worker', member: 'worker', label: 'Worker or host' },
+  { word: 'from', member: 'createdFrom', label: 'Enqueued from', isMoment: true },
+  { word: 'to', member: 'createdBefore', label: 'Enqueued before', isMoment: true },
+];
+
+const pageSize = 100;
+const refreshMs = 5_000;
+
+export function Jobs({ path, query }: ViewProps) {
+  return path[0] === undefined ? <JobSearch query={query} /> : <Job id={path[0]} />;
+}
+
+function JobSearch({ query }: { query: URLSearchParams }) {
+  const fields = fieldsOf(session.get()!);
+  const members = new Set(['idPrefix', ...fields.map(({ member }) => member)]);
+  const filter = Object.fromEntries([...query].filter(([name]) => members.has(name)));
+  const path = (after: string | null): string => `jobs${queryOf({ ...filter, max: pageSize, after })}`;
+  const loaded = usePages<JobItem>(path(null), async (after, signal) => {
+    const page = await ask<JobList | Unavailable>(path(after), signal);
+    if (isUnavailable(page)) throw new Problem(200, 'UNAVAILABLE', page.unavailable);
+    return { items: page.jobs, next: page.next };
+  });
+  useEffect(() => onKeys({ r: loaded.reload }), [path(null)]);
+  useRefreshAtTop(loaded.refresh, loaded.items.length <= pageSize);
+  useEffect(() => {
+    if (query.has('search')) document.querySelector<HTMLInputElement>('main input[type=search]')?.focus();
+  }, []);
+  const { items, more, problem, loading } = loaded;
+  return (
+    <div class="fills">
+      <Head title="Jobs">
+        <button type="button" disabled={loading} onClick={loaded.reload}>
+          Load again
+        </button>
+      </Head>
+      <SearchBox
+        label="Search jobs: the beginning of an id, or filters like status:failed"
+        hint="Beginning of an id, status:failed, tenant:…, error:&quot;…&quot;"
+        fields={fields}
+        alone="idPrefix"
+        filter={filter}
+        onFilter={(next: Filter) => replaceWith(linkTo(['jobs'], next))}
+      />
+      {problem !== null && <Trouble>{problem}</Trouble>}
+      <p class="hidden" aria-live="polite">
+        {loading ? '' : `${count(items.length)} jobs are listed${more ? ', and there are more' : ''}.`}
+      </p>
+      <Rows
+        caption="Jobs, newest first"
+        columns={columns}
+        rows={items}
+        keyOf={({ id }) => id}
+        more={more === true && problem === null}
+        loading={loading}
+        onNearEnd={loaded.loadMore}
+        end={endOf(items.length, more, loading, Object.keys(filter).length > 0, loaded.loadMore)}
+      />
+    </div>
+  );
+}
+
+/** New jobs come in by themselves, unless somebody reads further down or has chosen a row. */
+function useRefreshAtTop(refresh: () => void, isFirstPage: boolean): void {
+  const latest = useRef(refresh);
+  latest.current = refresh;
+  useEffect(() => {
+    if (!isFirstPage) return;
+    const timer = setInterval(() => {
+      const rows = document.querySelector('.rows');
+      if (!document.hidden && rows?.scrollTop === 0 && !rows.contains(document.activeElement))
+        latest.current();
+    }, refreshMs);
+    return () => clearInterval(timer);
+  }, [isFirstPage]);
+}
+
+function endOf(
+  shown: number,
+  more: boolean | null,
+  loading: boolean,
+  isFiltered: boolean,
+  loadMore: () => void,
+) {
+  if (loading) return 'Loading…';
+  if (more) {
+    return (
+      <>
+        {count(shown)} are listed.{' '}
+        <button type="button" class="quiet" onClick={loadMore}>
+          Look further back
+        </button>
+      </>
+    );
+  }
+  if (shown > 0) return `${count(shown)} are listed: that is all there is.`;
+  return isFiltered ? 'No job is like this.' : 'There is no job yet. Enqueue one, and it is listed here.';
+}
+
+const columns: readonly RowColumn<JobItem>[] = [
+  { name: 'Status', width: '6.5rem', of: ({ status }) => <Badge word={status} /> },
+  {
+    name: 'Job',
+    width: 'minmax(8rem, 1.4fr)',
+    main: true,
+    of: ({ id, job, name }) => (
+      <a href={linkTo(['jobs', id])}>
+        <Text value={name === null ? job : `${job}: ${name}`} />
+      </a>
+    ),
+  },
+  { name: 'Id', width: 'minmax(6rem, 1.1fr)', of: ({ id }) => <Text value={id} mono /> },
+  { name: 'Queue', width: 'minmax(4rem, .6fr)', of: ({ queue }) => <Text value={queue} /> },
+  {
+    name: 'Tenant',
+    width: 'minmax(4rem, .6fr)',
+    of: ({ tenantId }) => tenantId !== null && <Text value={tenantId} />,
+  },
+  {
+    name: 'Runs',
+    width: '4rem',
+    of: ({ runs, maxAttempts }) => (maxAttempts === null ? count(runs) : `${runs} of ${maxAttempts}`),
+  },
+  { name: 'Enqueued', width: '11.5rem', of: ({ createdAt }) => moment(createdAt) },
+  {
+    name: 'Error',
+    width: 'minmax(6rem, 2fr)',
+    of: ({ error, progress }) =>
+      error !== null ? <Text value={error} /> : progress !== null && <ProgressWords {...progress} />,
+  },
+];
+
+function ProgressWords({
+  done,
+  total,
+  message,
+}: {
+  done: number;
+  total: number | null;
+  message: string | null;
+}) {
+  const words = total === null ? count(done) : `${count(done)} of ${count(total)}`;
+  return <Text value={message === null ? words : `${words}, ${message}`} />;
+}

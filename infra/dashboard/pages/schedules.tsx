@@ -1,0 +1,212 @@
+import type { ScheduleDetail, ScheduleView } from '../../../core/dashboard/api.ts';
+import type { ScheduleRun, SkippedMoments } from '../../../core/scheduler/history.ts';
+import { useAct, useMayAct } from '../data/act.ts';
+import { isUnavailable, segment } from '../data/client.ts';
+import { duration, ownZone, plural } from '../data/format.ts';
+import { useLoad } from '../data/load.ts';
+import { linkTo } from '../data/route.ts';
+import type { Unavailable } from '../data/shapes.ts';
+import { Empty, Facts, Head, Panel, Shown } from '../parts/frame.tsx';
+import { Badge } from '../parts/status.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+import { Text } from '../parts/text.tsx';
+import { Ago, Moment } from '../parts/time.tsx';
+import type { ViewProps } from './page.ts';
+
+export function Schedules({ path }: ViewProps) {
+  return path[0] === undefined ? <ScheduleTable /> : <OneSchedule name={path[0]} />;
+}
+
+function ScheduleTable() {
+  const loaded = useLoad<readonly ScheduleView[] | Unavailable>('schedules', 10_000);
+  const mayAct = useMayAct();
+  const actions: Column<ScheduleView> = {
+    name: 'Actions',
+    of: (schedule) => <Actions schedule={schedule} onDone={loaded.reload} />,
+  };
+  return (
+    <>
+      <Head title="Schedules" note={`Times are of ${ownZone}; a schedule's own zone is beside it.`} />
+      <Shown loaded={loaded}>
+        {(schedules) => (
+          <Table
+            caption="Schedules"
+            rows={schedules}
+            keyOf={({ name }) => name}
+            empty="This app has no schedule. defineSchedule() makes one."
+            columns={mayAct ? [...columns, actions] : columns}
+          />
+        )}
+      </Shown>
+    </>
+  );
+}
+
+const columns: readonly Column<ScheduleView>[] = [
+  {
+    name: 'Schedule',
+    of: ({ name, paused }) => (
+      <>
+        <a href={linkTo(['schedules', name])}>
+          <Text value={name} />
+        </a>{' '}
+        {paused && <Badge word="paused" tone="warn" />}
+      </>
+    ),
+  },
+  { name: 'Job', of: ({ job }) => <Text value={job} /> },
+  {
+    name: 'When',
+    of: ({ when, timezone }) => <Text value={timezone === null ? when : `${when} (${timezone})`} mono />,
+  },
+  {
+    name: 'Next',
+    of: ({ nextAt, timezone, paused }) => (paused ? '–' : <Zoned at={nextAt} zone={timezone} />),
+  },
+  { name: 'In', of: ({ nextAt, paused }) => (nextAt === null || paused ? '–' : <Ago at={nextAt} />) },
+  {
+    name: 'Last',
+    of: ({ last }) =>
+      last === null ? (
+        'never yet'
+      ) : (
+        <>
+          <a href={linkTo(['jobs', last.id])}>
+            <Moment at={last.dueAt} />
+          </a>{' '}
+          <Badge word={last.status} /> {last.slow && <Badge word="slow" tone="warn" />}
+        </>
+      ),
+  },
+];
+
+/** Here, and where the schedule lives if that is elsewhere. */
+function Zoned({ at, zone }: { at: number | null; zone: string | null }) {
+  if (at === null || zone === null || zone === ownZone) return <Moment at={at} />;
+  return (
+    <span class="zoned">
+      <Moment at={at} />{' '}
+      <span class="soft">
+        <Moment at={at} zone={zone} /> {zone}
+      </span>
+    </span>
+  );
+}
+
+function Actions({ schedule: { name, paused }, onDone }: { schedule: ScheduleView; onDone: () => void }) {
+  const [busy, act] = useAct(onDone);
+  const path = `schedules/${segment(name)}`;
+  return (
+    <div class="actions">
+      <button type="button" disabled={busy} onClick={() => void act(`${path}/run`)}>
+        Run now
+      </button>
+      <button
+        type="button"
+        disabled={busy}
+        onClick={() => void act(`${path}/${paused ? 'resume' : 'pause'}`)}
+      >
+        {paused ? 'Resume' : 'Pause'}
+      </button>
+    </div>
+  );
+}
+
+function OneSchedule({ name }: { name: string }) {
+  const loaded = useLoad<ScheduleDetail | Unavailable>(`schedules/${segment(name)}`, 10_000);
+  const mayAct = useMayAct();
+  return (
+    <Shown loaded={loaded}>
+      {(schedule) => (
+        <>
+          <Head
+            title={<Text value={schedule.name} />}
+            note={schedule.paused ? <Badge word="paused" tone="warn" /> : undefined}
+          >
+            {mayAct && <Actions schedule={schedule} onDone={loaded.reload} />}
+          </Head>
+          <Panel title="Facts">
+            <Facts
+              facts={[
+                [
+                  'Job',
+                  <a href={linkTo(['jobs'], { schedule: schedule.name })}>
+                    <Text value={schedule.job} />
+                  </a>,
+                ],
+                ['When', <Text value={schedule.when} mono />],
+                ['Zone', schedule.timezone ?? 'UTC'],
+                ['Overlap', schedule.overlap],
+                ['Missed', schedule.missed],
+              ]}
+            />
+          </Panel>
+          <Panel title="Next">
+            {schedule.next.length === 0 ? (
+              <Empty>There is no further moment.</Empty>
+            ) : (
+              <ol class="moments">
+                {schedule.next.map((at) => (
+                  <li key={at}>
+                    <Zoned at={at} zone={schedule.timezone} /> <Ago at={at} />
+                  </li>
+                ))}
+              </ol>
+            )}
+          </Panel>
+          <Panel title="History">
+            {isUnavailable(schedule.history) ? (
+              <Empty>{schedule.history.unavailable}</Empty>
+            ) : (
+              <Table
+                caption="What became of its moments, newest first"
+                rows={schedule.history.entries}
+                keyOf={(one) => `${one.kind} ${one.dueAt} ${one.id}`}
+                empty="No moment has passed yet, or no record of one is kept."
+                columns={historyColumns}
+              />
+            )}
+          </Panel>
+        </>
+      )}
+    </Shown>
+  );
+}
+
+type Entry = ScheduleRun | SkippedMoments;
+
+const historyColumns: readonly Column<Entry>[] = [
+  {
+    name: 'Moment',
+    of: (one) =>
+      one.id === null ? (
+        <Moment at={one.dueAt} />
+      ) : (
+        <a href={linkTo(['jobs', one.id])}>
+          <Moment at={one.dueAt} />
+        </a>
+      ),
+  },
+  {
+    name: 'What became of it',
+    of: (one) =>
+      one.kind === 'run' ? (
+        <>
+          <Badge word={one.status} /> {one.slow && <Badge word="slow" tone="warn" />}
+        </>
+      ) : (
+        <Badge word={`${plural(one.count, 'moment')} left out: ${one.reason}`} tone="warn" />
+      ),
+  },
+  { name: 'Late', numeric: true, of: (one) => (one.kind === 'run' ? duration(one.lateMs) : '–') },
+  { name: 'Attempts', numeric: true, of: (one) => (one.kind === 'run' ? String(one.attempts) : '–') },
+  {
+    name: 'Took',
+    numeric: true,
+    of: (one) => (one.kind === 'run' && one.durationMs !== null ? duration(one.durationMs) : '–'),
+  },
+  {
+    name: 'Error',
+    of: (one) => (one.kind === 'run' && one.error !== null ? <Text value={one.error} /> : '–'),
+  },
+];

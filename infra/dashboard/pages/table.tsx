@@ -1,0 +1,33 @@
+/**
+ * Every page, in the order of the navigation. A further one (limits, batches, steps) is a file here and a line in this table; its data
+ * is a route of the server, loaded with `useLoad`.
+ */
+
+import { Alerts } from './alerts.tsx';
+import { Audit } from './audit.tsx';
+import { Capabilities } from './capabilities.tsx';
+import { DeadGroups } from './dead-groups.tsx';
+import { DeadLetterPage } from './dead-letter.tsx';
+import { DeadLetterList } from './dead-list.tsx';
+import { Faults } from './faults.tsx';
+import { Jobs } from './jobs.tsx';
+import { Overview } from './overview.tsx';
+import type { PageEntry } from './page.ts';
+import { Queues } from './queues.tsx';
+import { Schedules } from './schedules.tsx';
+import { Workers } from './workers.tsx';
+
+export const pages: readonly PageEntry[] = [
+  { path: '', title: 'Overview', key: 'o', View: Overview },
+  { path: 'queues', title: 'Queues', key: 'q', View: Queues },
+  { path: 'jobs', title: 'Jobs', key: 'j', View: Jobs },
+  { path: 'dead', title: 'Dead letters', key: 'd', covers: ['letters', 'letter'], View: DeadGroups },
+  { path: 'letters', title: null, name: 'Dead letters', View: DeadLetterList },
+  { path: 'letter', title: null, name: 'Dead letter', View: DeadLetterPage },
+  { path: 'schedules', title: 'Schedules', key: 's', View: Schedules },
+  { path: 'workers', title: 'Workers', key: 'w', View: Workers },
+  { path: 'alerts', title: 'Alerts', key: 'a', View: Alerts },
+  { path: 'audit', title: 'Audit log', key: 'l', View: Audit },
+  { path: 'capabilities', title: 'Capabilities', key: 'c', View: Capabilities },
+  { path: 'faults', title: 'Faults', key: 'f', shown: ({ faults }) => faults.length > 0, View: Faults },
+];

@@ -1,0 +1,76 @@
+/** Dialogs: the browser's own, which keep the focus and close with Escape. */
+
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef } from 'preact/hooks';
+
+interface DialogProps {
+  readonly title: string;
+  /** Escape does not close it: something is under way. */
+  readonly locked?: boolean;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}
+
+export function Dialog({ title, locked = false, onClose, children }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const before = document.activeElement;
+    dialog.current?.showModal();
+    return () => {
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      aria-labelledby={id}
+      onCancel={(event) => locked && event.preventDefault()}
+      onClose={onClose}
+    >
+      <h2 id={id}>{title}</h2>
+      {children}
+    </dialog>
+  );
+}
+
+interface ConfirmProps {
+  readonly title: string;
+  readonly action: string;
+  readonly dangerous?: boolean;
+  readonly busy?: boolean;
+  readonly onConfirm: () => void;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}
+
+export function Confirm({
+  title,
+  action,
+  dangerous = false,
+  busy = false,
+  onConfirm,
+  onClose,
+  children,
+}: ConfirmProps) {
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          onConfirm();
+        }}
+      >
+        <div class="dialog-text">{children}</div>
+        <footer>
+          <button type="button" onClick={onClose}>
+            Keep everything as it is
+          </button>
+          <button type="submit" class={dangerous ? 'danger' : 'primary'} disabled={busy}>
+            {action}
+          </button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,99 @@
+/** What pages are made of: heads, panels, facts, and what is shown while there is nothing else to show. */
+
+import type { ComponentChildren } from 'preact';
+import type { Unavailable } from '../../../core/dashboard/api.ts';
+import { isUnavailable } from '../data/client.ts';
+import type { Loaded } from '../data/load.ts';
+
+interface HeadProps {
+  readonly title: ComponentChildren;
+  readonly note?: ComponentChildren;
+  readonly children?: ComponentChildren;
+}
+
+/** Of a page; its children are what can be done there. */
+export function Head({ title, note, children }: HeadProps) {
+  return (
+    <header class="head">
+      <h1 tabIndex={-1}>{title}</h1>
+      {note !== undefined && <p class="note">{note}</p>}
+      {children !== undefined && <div class="actions">{children}</div>}
+    </header>
+  );
+}
+
+export function Panel({
+  title,
+  children,
+  actions,
+}: {
+  title: string;
+  children: ComponentChildren;
+  actions?: ComponentChildren;
+}) {
+  return (
+    <section class="panel">
+      <header>
+        <h2>{title}</h2>
+        {actions !== undefined && <div class="actions">{actions}</div>}
+      </header>
+      {children}
+    </section>
+  );
+}
+
+export type Fact = readonly [name: string, value: ComponentChildren];
+
+/** Facts without a value are left out. */
+export function Facts({ facts }: { facts: readonly Fact[] }) {
+  return (
+    <dl class="facts">
+      {facts
+        .filter(([, value]) => value !== null && value !== undefined)
+        .map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}
+
+export function Empty({ children }: { children: ComponentChildren }) {
+  return <p class="empty">{children}</p>;
+}
+
+/** An error that stays as long as it is so. */
+export function Trouble({ children }: { children: ComponentChildren }) {
+  return (
+    <p class="trouble" role="alert">
+      {children}
+    </p>
+  );
+}
+
+export const Waiting = () => <p class="waiting">Loading…</p>;
+
+interface ShownProps<T> {
+  readonly loaded: Loaded<T | Unavailable>;
+  readonly children: (value: T) => ComponentChildren;
+}
+
+/** What was loaded; else why not. What is shown stays when it cannot be loaded again. */
+export function Shown<T>({ loaded: { value, problem, loading, reload }, children }: ShownProps<T>) {
+  return (
+    <>
+      {problem !== null && (
+        <Trouble>
+          {problem}{' '}
+          <button type="button" class="quiet" disabled={loading} onClick={reload}>
+            Try again
+          </button>
+        </Trouble>
+      )}
+      {value === null && problem === null && <Waiting />}
+      {value !== null && (isUnavailable(value) ? <Empty>{value.unavailable}</Empty> : children(value as T))}
+    </>
+  );
+}

@@ -1,0 +1,31 @@
+/** Small words in a colour; the word alone says it too. */
+
+const tones: Readonly<Record<string, string>> = {
+  pending: 'plain',
+  processing: 'busy',
+  retrying: 'warn',
+  completed: 'good',
+  failed: 'bad',
+  cancelled: 'plain',
+  expired: 'warn',
+  acked: 'good',
+  requeued: 'warn',
+  'dead-lettered': 'bad',
+  rejected: 'bad',
+  'skipped-idempotent': 'plain',
+  interrupted: 'warn',
+  healthy: 'good',
+  unhealthy: 'warn',
+  gone: 'bad',
+  critical: 'bad',
+  warning: 'warn',
+  info: 'plain',
+  begun: 'busy',
+  done: 'good',
+};
+
+export type Tone = 'plain' | 'busy' | 'warn' | 'good' | 'bad';
+
+export function Badge({ word, tone }: { word: string; tone?: Tone }) {
+  return <span class={`badge ${tone ?? tones[word] ?? 'plain'}`}>{word}</span>;
+}

@@ -1,0 +1,52 @@
+/** A table of some rows. On a narrow screen each row is a card, and each cell says what it is. */
+
+import type { ComponentChildren } from 'preact';
+import { Empty } from './frame.tsx';
+
+export interface Column<T> {
+  readonly name: string;
+  /** Numbers stand at the right. */
+  readonly numeric?: boolean;
+  readonly of: (row: T) => ComponentChildren;
+}
+
+interface TableProps<T> {
+  readonly caption: string;
+  readonly columns: readonly Column<T>[];
+  readonly rows: readonly T[];
+  readonly keyOf: (row: T) => string;
+  /** What to say when there are none. */
+  readonly empty: ComponentChildren;
+}
+
+export function Table<T>({ caption, columns, rows, keyOf, empty }: TableProps<T>) {
+  if (rows.length === 0) return <Empty>{empty}</Empty>;
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+    <section class="table-box" aria-label={caption} tabIndex={0}>
+      <table class="table">
+        <caption class="hidden">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map(({ name, numeric }) => (
+              <th key={name} scope="col" class={numeric ? 'numeric' : undefined}>
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={keyOf(row)}>
+              {columns.map(({ name, numeric, of }) => (
+                <td key={name} data-name={name} class={numeric ? 'numeric' : undefined}>
+                  {of(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
