@@ -1,0 +1,49 @@
+/** What the checks of the command line look at. What several of them ask is asked once. */
+
+import { dirname } from 'node:path';
+import type { App } from '../../../core/app/app.ts';
+import type { DiagnosisRequest } from '../../../core/contract/diagnosis.ts';
+import { onDemand } from '../../../core/kit/lazy.ts';
+import { goneAfterMs } from '../../../core/kit/worker-state.ts';
+import { needsOfQueues } from '../../settings.ts';
+import { healthFacts } from '../commands/health-checks.ts';
+import type { Input } from '../definition.ts';
+
+export type DoctorFacts = Awaited<ReturnType<typeof doctorFacts>>;
+
+export interface DoctorLimits {
+  /** More dead letters are a finding. */
+  readonly maxDead: number;
+}
+
+export async function doctorFacts(input: Pick<Input, 'session' | 'io'>, limits: DoctorLimits) {
+  const { session, io } = input;
+  const { app, path } = await session.config();
+  const health = healthFacts(input);
+  return {
+    app,
+    session,
+    io,
+    limits,
+    health,
+    stats: health.stats,
+    /** Where the config is, and with it the files that describe a deployment. */
+    folder: dirname(path),
+    /** By the queue's own clock, where it has one. */
+    now: onDemand(async () => (await (await session.backend()).now?.()) ?? io.clock.now()),
+    /** Heartbeats of workers that are not gone. */
+    beats: onDemand(async () => {
+      const { stores } = await session.client();
+      return stores.workers.list(io.clock.now() - goneAfterMs);
+    }),
+  };
+}
+
+export function requestOf(app: App): DiagnosisRequest {
+  const keyed = [...app.jobs.values()].filter(({ keyOf }) => keyOf !== null);
+  return {
+    queues: app.queues,
+    needsOf: needsOfQueues(app),
+    keysKeptMs: Math.max(0, ...keyed.map(({ idempotencyKeepMs }) => idempotencyKeepMs)),
+  };
+}

@@ -1,0 +1,135 @@
+/** The faults that a worker of `longshore dev` causes itself, on a job that it runs or on the next one. */
+
+import type { App } from '../../core/app/app.ts';
+import type { AttemptMiddleware } from '../../core/app/job.ts';
+import type { QueueBackend } from '../../core/contract/queue.ts';
+import type { FaultResult } from '../../core/dashboard/api.ts';
+import type { SupervisorCalls, WorkerCalls } from './calls.ts';
+import { deliverTwice } from './deliver-twice.ts';
+import { diskFullMs, type FaultName, faultInfos } from './fault-names.ts';
+import { again, faulty } from './faulty.ts';
+import type { Peer } from './peer.ts';
+import { type AttemptEvent, createRunning, type RunningAttempt, type SettledEvent } from './running.ts';
+
+/** `message`: what is done. `over`: it was done. */
+interface Deed extends FaultResult {
+  readonly over: Promise<void>;
+}
+
+export interface FaultyWorker {
+  /** The same app, with a middleware that causes faults. */
+  readonly app: App;
+  readonly backend: QueueBackend;
+  readonly calls: Pick<WorkerCalls, 'cause' | 'hold' | 'free' | 'begins' | 'ends'>;
+}
+
+const longestHoldMs = 10_000;
+const lookMs = 20;
+
+/** @param report for what was done later than it was asked for */
+export function faultyWorker(
+  app: App,
+  inner: QueueBackend,
+  supervisor: Peer<SupervisorCalls>,
+  report: (message: string) => void,
+): FaultyWorker {
+  const running = createRunning();
+  const queue = faulty(inner, app.clock, running);
+  const names = faultInfos(app, inner).map(({ name }) => name);
+  /** What happens to the next attempt. */
+  let armed: FaultName | null = null;
+  app.events.on(running.event);
+
+  /** The supervisor hears of it first: afterwards nobody could say why this process has ended, or stands still. */
+  async function signalled(fault: FaultName, { id, job, attempt }: RunningAttempt, signal: NodeJS.Signals) {
+    await supervisor.ask('caught', { fault, id, job, attempt });
+    process.kill(process.pid, signal);
+  }
+
+  const deeds: Partial<Record<FaultName, (run: RunningAttempt) => Promise<Deed>>> = {
+    kill: async (run) => ({
+      message: `The worker is killed while it runs ${named(run)}. When its lease is over, attempt ${run.attempt + 1} begins.`,
+      over: signalled('kill', run, 'SIGKILL'),
+    }),
+    // By itself, so that it never stands still in a transaction, which the others would wait for.
+    freeze: async (run) => ({
+      message: `The worker stands still while it runs ${named(run)}. When its lease is over, a second worker begins attempt ${run.attempt + 1}; then the first one goes on.`,
+      over: signalled('freeze', run, 'SIGSTOP'),
+    }),
+    'deliver-twice': async (run) => ({ message: await deliverTwice(app, queue, run), over: none }),
+    'lose-lock': async (run) => {
+      const lost = await inner.nack(run.lease, again);
+      const message = lost
+        ? `The lease of ${named(run)} was taken away. Attempt ${run.attempt + 1} may begin at once, and the end of this one changes nothing.`
+        : `${named(run)} had lost its lease already.`;
+      return { message, over: none };
+    },
+    'fail-next': async (run) => {
+      const message = `${named(run)} fails.`;
+      return {
+        message,
+        over: Promise.reject(new Error('This attempt fails because you have asked for it.')),
+      };
+    },
+  };
+
+  const aroundAttempt: AttemptMiddleware = async (ctx, next) => {
+    const run = armed === null ? null : running.of(ctx);
+    if (run) {
+      const deed = deeds[armed!]!;
+      armed = null;
+      const { message, over } = await deed(run);
+      report(message);
+      await over;
+    }
+    return next();
+  };
+
+  async function cause({ name }: { name: string }): Promise<FaultResult> {
+    if (!names.includes(name)) throw new Error(`There is no fault "${name}" here.`);
+    if (name === 'full-disk') {
+      queue.fillDisk(diskFullMs);
+      return { message: `The worker finds the disk full for ${diskFullMs / 1000} seconds.` };
+    }
+    const run = name === 'fail-next' ? null : running.first();
+    if (!run) {
+      armed = name as FaultName;
+      const message =
+        name === 'fail-next' ? 'The next attempt fails.' : 'No job is running: it happens to the next one.';
+      return { message: `${message} Enqueue one if none waits.` };
+    }
+    const { message, over } = await deeds[name as FaultName]!(run);
+    void over.catch(() => {}); // a supervisor that is gone takes this process with it
+    report(message);
+    return { message };
+  }
+
+  return {
+    app: { ...app, middleware: { ...app.middleware, attempt: [aroundAttempt, ...app.middleware.attempt] } },
+    backend: queue.backend,
+    calls: {
+      cause,
+      async hold() {
+        queue.hold();
+        for (let waitedMs = 0; queue.isBusy && waitedMs < longestHoldMs; waitedMs += lookMs)
+          await new Promise<void>((resolve) => void app.clock.after(lookMs, resolve));
+        return running.size;
+      },
+      free: () => queue.free(),
+      async begins({ id, attempt }) {
+        await running.find((event): event is AttemptEvent => event.id === id && event.attempt > attempt);
+      },
+      async ends({ id, attempt }) {
+        const { settled } = await running.find(
+          (event): event is SettledEvent =>
+            event.type === 'job.settled' && event.id === id && event.attempt === attempt,
+        );
+        return { settled };
+      },
+    },
+  };
+}
+
+const none = Promise.resolve();
+
+const named = ({ job, id, attempt }: RunningAttempt): string => `${job} ${id} (attempt ${attempt})`;

@@ -1,0 +1,47 @@
+/** However `longshore dev` ends, it leaves no process behind. */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { until } from '../../kit/until.ts';
+import { project, root } from '../cli/kit.ts';
+import { faultConfig } from './kit.ts';
+
+async function started() {
+  const cwd = project({ 'longshore.config.ts': faultConfig });
+  const argv = [join(root, 'local/cli/main.ts'), 'dev', '--no-schedules', '--log', 'none'];
+  const dev = spawn(process.execPath, argv, { cwd, stdio: 'ignore' });
+  onTestFinished(() => void dev.kill('SIGKILL'));
+  const path = join(cwd, 'events');
+  const worker = await until(() => {
+    const line = existsSync(path) ? /^.*"worker\.started".*$/m.exec(readFileSync(path, 'utf8')) : null;
+    return line && (JSON.parse(line[0]).pid as number);
+  });
+  expect(worker).not.toBe(dev.pid);
+  return { dev, worker };
+}
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+describe('`longshore dev`', () => {
+  it.for(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('ends with its worker at %s', async (signal) => {
+    const { dev, worker } = await started();
+    dev.kill(signal);
+    expect(await once(dev, 'exit')).toEqual([0, null]);
+    expect(isAlive(worker)).toBe(false);
+  });
+
+  it('takes its worker with it when it is killed', async () => {
+    const { dev, worker } = await started();
+    dev.kill('SIGKILL');
+    await until(() => !isAlive(worker));
+  });
+});

@@ -1,0 +1,116 @@
+/** Workers as `longshore dev` starts them, on a queue in a file, with their faults and what they report. */
+
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { SupervisorCalls, WorkerCalls } from '../../../local/dev/calls.ts';
+import { type Child, startChild } from '../../../local/dev/child.ts';
+import { createFaults } from '../../../local/dev/faults.ts';
+import { until } from '../../kit/until.ts';
+import { imports, json, project, root } from '../cli/kit.ts';
+
+/**
+ * `wait` runs until there is a file of its payload's name; `once` is the same with an idempotency key; `child` enqueues another job. Every
+ * event goes to `events`, with the id of its process.
+ */
+export const faultConfig = `${imports}
+import { appendFileSync, existsSync } from 'node:fs';
+const here = (name) => import.meta.dirname + '/' + name;
+const waiting = async ({ file }, ctx) => {
+  while (!existsSync(here(file)) && !ctx.signal.aborted) await new Promise((resolve) => setTimeout(resolve, 5));
+  ctx.log('interrupted ' + ctx.signal.aborted);
+};
+const payload = z.object({ file: z.string() });
+const wait = defineJob({ name: 'wait', payload, retry: fixed(20), handle: waiting });
+const once = defineJob({ name: 'once', payload, idempotencyKey: ({ file }) => file, handle: waiting });
+const quick = defineJob({ name: 'quick', payload: z.object({}), retry: fixed(20), async handle() {} });
+const parent = defineJob({ name: 'parent', payload, retry: fixed(20), async handle(given, ctx) {
+  await waiting(given, ctx);
+  await ctx.enqueue(quick, {});
+} });
+export const app = createApp({
+  jobs: [wait, once, quick, parent],
+  schedules: [defineSchedule({ name: 'hourly', cron: '0 * * * *', job: quick, payload: {} })],
+  on: (event) => appendFileSync(here('events'), JSON.stringify({ pid: process.pid, ...event, cause: undefined }) + '\\n'),
+});
+export const backend = () => sqlite(here('jobs.db'));
+`;
+
+// biome-ignore lint/suspicious/noExplicitAny: any event
+type AnyEvent = any;
+
+/** Short, so that nobody waits long for what a dead worker has left. */
+const leaseMs = 1_500;
+
+export function startDev(flags: readonly string[] = ['--no-schedules']) {
+  const cwd = project({ 'longshore.config.ts': faultConfig });
+  const children: Child<WorkerCalls>[] = [];
+  const notes: string[] = [];
+  const entry = join(root, 'local/cli/main.ts');
+  const config = ['--config', join(cwd, 'longshore.config.ts')];
+  const argv = [entry, 'dev', '--log', 'none', '--lease', `${leaseMs}ms`, ...flags, ...config];
+  let worker: Child<WorkerCalls>;
+
+  const faults = createFaults({
+    note: (text) => notes.push(text),
+    worker: () => worker,
+    startWorker: start,
+  });
+
+  function start(ready: () => Promise<void> = async () => {}): Child<WorkerCalls> {
+    const child = startChild<WorkerCalls>(argv, (mine) => {
+      const calls: SupervisorCalls = {
+        begin: () => ({ aheadMs: faults.aheadMs(), hasFaults: true }),
+        ready,
+        caught: (attempt) => faults.caught(mine, attempt),
+      };
+      return calls;
+    });
+    children.push(child);
+    return child;
+  }
+
+  async function begin(): Promise<Child<WorkerCalls>> {
+    await new Promise<void>((resolve) => {
+      worker = start(async () => resolve());
+    });
+    return worker;
+  }
+
+  onTestFinished(async () => {
+    faults.thaw();
+    await Promise.all(children.map((child) => (child.hasEnded() ? null : child.stop())));
+  });
+
+  const events = (): AnyEvent[] => {
+    const path = join(cwd, 'events');
+    const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(0, -1) : [];
+    return lines.map((line) => JSON.parse(line));
+  };
+  return {
+    cwd,
+    notes,
+    children,
+    begin,
+    events,
+    cause: async (name: string) => (await faults.cause(name)).message,
+    faults,
+    /** Lets the jobs that wait for this file end. */
+    allow: (file: string) => appendFileSync(join(cwd, file), ''),
+    async enqueue(job: string, payload: object, ...rest: string[]): Promise<string> {
+      const { data } = await json(cwd, ['enqueue', job, JSON.stringify(payload), ...rest]);
+      return data!.id as string;
+    },
+    /** Its record, once it `matches`. */
+    record: (id: string, matches: (record: AnyEvent) => boolean): Promise<AnyEvent> =>
+      until(async () => {
+        const { data } = await json(cwd, ['jobs', 'show', id]);
+        const record = data?.job as AnyEvent;
+        return record && matches(record) ? record : null;
+      }),
+    event: (matches: (event: AnyEvent) => boolean): Promise<AnyEvent> =>
+      until(() => events().find(matches) ?? null),
+  };
+}
+
+export const isCompleted = ({ status }: AnyEvent): boolean => status === 'completed';
