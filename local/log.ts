@@ -26,12 +26,13 @@ function levelOf(event: LongshoreEvent): 'debug' | 'info' | 'warn' | 'error' {
       if (!event.settled) return 'warn';
       if (event.outcome === 'acked' || event.outcome === 'skipped-idempotent') return 'info';
       return event.outcome === 'requeued' ? 'warn' : 'error';
+    case 'schedule.skipped':
+      return event.reason === 'paused' ? 'info' : 'warn';
     case 'job.warning':
     case 'backend.warning':
     case 'worker.memory':
     case 'worker.reaped':
     case 'key.development':
-    case 'schedule.skipped':
     case 'schedule.late':
     case 'ping.failed':
     case 'alert.unavailable':

@@ -26,6 +26,7 @@ async function checked(): Promise<boolean> {
   const codes = await Promise.all([
     run(['node_modules/@biomejs/biome/bin/biome', 'ci', '--colors=off', '--error-on-warnings', '.']),
     run(['node_modules/typescript/bin/tsc']),
+    run(['node_modules/typescript/bin/tsc', '-p', 'infra/dashboard']),
   ]);
   return codes.every((code) => code === 0);
 }

@@ -1,6 +1,7 @@
 /** `npm run dev`: runs dev-worker.ts, and runs it again when a source changes. */
 
 import { join } from 'node:path';
-import { runWatched } from '../../local/cli/watch/restart.ts';
+import { supervise } from '../../local/dev/supervisor.ts';
 
-process.exitCode = await runWatched([join(import.meta.dirname, 'dev-worker.ts')]);
+const note = (text: string) => console.error(text);
+process.exitCode = await supervise([join(import.meta.dirname, 'dev-worker.ts')], note);

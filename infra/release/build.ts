@@ -6,6 +6,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { writePage } from '../dashboard/build.ts';
 import { bundleCore } from './bundle.ts';
 import { stage } from './stage.ts';
 
@@ -26,6 +27,7 @@ const options = ['-p', join(root, 'tsconfig.build.json'), '--outDir', folder];
 const compiled = spawnSync(process.execPath, [compiler, ...options], { stdio: 'inherit' });
 if (compiled.status !== 0) process.exit(compiled.status ?? 1);
 
+await writePage();
 const manifest = stage(root, folder);
 await bundleCore(folder);
 console.log(`${manifest.name} ${manifest.version} is in ${folder}`);

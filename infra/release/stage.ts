@@ -21,12 +21,15 @@ export interface Manifest {
 }
 
 const shipped = ['core', 'functions', 'local'];
+const builtFolder = 'core/dashboard/built';
 const papers = ['README.md', 'LICENSE', 'CHANGELOG.md'];
 
 export function stage(root: string, folder: string): Manifest {
   for (const part of shipped.filter((name) => existsSync(join(root, name)))) {
     cpSync(join(root, part), join(folder, part), { recursive: true, filter: isAsset });
   }
+  // Made by a bundler, so the compiler leaves it out.
+  cpSync(join(root, builtFolder), join(folder, builtFolder), { recursive: true });
   for (const paper of papers) copyFileSync(join(root, paper), join(folder, paper));
   for (const path of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
     if (path.endsWith('.js.map')) nameSources(join(folder, path));

@@ -36,7 +36,8 @@ export function explain(error: unknown): { code: string; message: string; exit: 
   }
   const code = longshoreCode(error);
   const message = withoutCredentials(messageOf(error));
-  if (code !== null) return { code, message, exit: wrongValues.includes(code) ? 2 : 1 };
+  if (code !== null)
+    return { code, message, exit: code === 'NOT_FOUND' ? 3 : wrongValues.includes(code) ? 2 : 1 };
   const next = 'Set LONGSHORE_DEBUG=1 to see where it comes from.';
   return { code: 'INTERNAL', message: `${message.replace(/\.?$/, '.')} ${next}`, exit: 1 };
 }

@@ -1,6 +1,7 @@
 /** What a command knows of the world around it. `process.ts` makes one of the process, tests make their own. */
 
 import type { Clock } from '../../core/base/clock.ts';
+import type { ChannelEnd } from '../dev/peer.ts';
 
 export interface Io {
   readonly cwd: string;
@@ -19,6 +20,8 @@ export interface Io {
   readonly signals: readonly NodeJS.Signals[];
   /** Aborts when the reader of stdout has gone. */
   readonly hungUp: AbortSignal;
-  /** Runs this program again and restarts it at every save; resolves with its last exit code. `null`: it cannot. */
-  readonly watched: ((argv: readonly string[]) => Promise<number>) | null;
+  /** Runs this program as children of this process, for `dev`; resolves with its last exit code. `null`: it cannot. */
+  readonly supervised: ((argv: readonly string[], note: (text: string) => void) => Promise<number>) | null;
+  /** `null`: this process is no child of `dev`. */
+  readonly supervisor: ChannelEnd | null;
 }

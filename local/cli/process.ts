@@ -3,9 +3,8 @@
 import { systemClock } from '../../core/base/clock.ts';
 import type { Io } from './io.ts';
 import { run } from './run.ts';
-import { runWatched } from './watch/restart.ts';
 
-/** `entry`: the file that was started, which `dev` runs again at every save. */
+/** `entry`: the file that was started, which `dev` runs as its children. */
 export async function runProcess(entry: string): Promise<void> {
   quietWarnings();
   const gone = new AbortController();
@@ -44,7 +43,11 @@ export async function runProcess(entry: string): Promise<void> {
     clock: systemClock,
     signals: ['SIGINT', 'SIGTERM'],
     hungUp: gone.signal,
-    watched: (argv) => runWatched([entry, ...argv]),
+    async supervised(argv, note) {
+      const { supervise } = await import('../dev/supervisor.ts');
+      return supervise([entry, ...argv], note);
+    },
+    supervisor: process.env.LONGSHORE_WATCHER === String(process.ppid) && process.connected ? process : null,
   } satisfies Io);
   ended = true;
   // The config may have opened connections that keep the process alive; what was written must still get out.

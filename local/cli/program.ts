@@ -16,9 +16,9 @@ export interface Parsed {
 
 /** What the groups of commands are about. */
 const groups: Readonly<Record<string, string>> = {
-  jobs: 'list, show and cancel jobs',
-  dead: 'look at dead letters, run them again or discard them',
-  schedule: 'list schedules, or run one now',
+  jobs: 'list, show, cancel and repeat jobs',
+  dead: 'look at dead letters, mend them, run them again or discard them',
+  schedule: 'list schedules, run one now, pause and resume them',
   simulate: 'run functions on this machine as their cloud would',
   emulate: 'run a service of a cloud on this machine, for development',
   keys: 'make a signing key, or list the ids of those in use',
@@ -52,7 +52,7 @@ function emptyProgram(io: Io): Commander {
     .version(version(), '-V, --version', 'print the version')
     .option(
       '--config <path>',
-      'the config to load instead of longshore.config.ts (.mts, .js, .mjs) in this folder',
+      'the config to load instead of LONGSHORE_CONFIG, or longshore.config.ts (.mts, .js, .mjs) in this folder',
     )
     .option('--json', 'print exactly one JSON object on stdout; an error is one on stderr')
     .option('--no-color', 'no colours (they are also off without a terminal and with NO_COLOR)')

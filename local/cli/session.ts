@@ -1,9 +1,10 @@
 /** The config, the backend and the client of one command: loaded when first asked for, closed at its end. */
 
 import type { QueueAdmin } from '../../core/contract/admin.ts';
-import { connect } from '../../core/enqueue/connect.ts';
+import { clientOf, connect } from '../../core/enqueue/connect.ts';
 import { onDemand } from '../../core/kit/lazy.ts';
 import { within } from '../waiting.ts';
+import { actorOf } from './config/actor.ts';
 import { findConfig, loadConfig } from './config/config.ts';
 import { hint } from './config/nearest.ts';
 import { notFound, unsupported } from './errors.ts';
@@ -25,14 +26,22 @@ export function createSession(io: Io, configPath: string | undefined) {
     const [opened, beside] = [await backend(), await store()];
     return connect(app, opened, beside ? { store: beside } : {});
   });
+  const operator = onDemand(async () => {
+    const { app } = await config();
+    const [opened, beside] = [await backend(), await store()];
+    const { createOperator } = await import('../../core/operator/operator.ts');
+    return createOperator(clientOf(app, opened, beside ? { store: beside } : {}), actorOf(io.env));
+  });
   return {
     /** Where the config is, without loading it. */
-    configPath: () => findConfig(io.cwd, configPath),
+    configPath: () => findConfig(io, configPath),
     config,
     backend,
     /** What stands beside the backend; `undefined` = it keeps its state itself. */
     store,
     client,
+    /** Who acts is the user of this machine. Works without a signing key as far as nothing is signed. */
+    operator,
     /** Throws `UNSUPPORTED` on a backend that cannot be administered. */
     async admin(what: string): Promise<QueueAdmin> {
       const { admin, name } = await backend();

@@ -3,6 +3,7 @@
 import type { App } from '../../core/app/app.ts';
 import type { EventListener, LongshoreEvent } from '../../core/base/events.ts';
 import type { AbandonReason, Outcome } from '../../core/contract/outcome.ts';
+import { endingOf } from '../../core/metrics/tally.ts';
 import type { LabelSets } from './label-sets.ts';
 import type { MetricsSettings } from './options.ts';
 import type { Registrar } from './registrar.ts';
@@ -53,16 +54,16 @@ export function countEvents(
     const { queue, outcome, reason, durationMs, waitMs } = event;
     const job = event.job || unknownJob;
     const own = labels.of(queue, job);
-    if (!event.settled) {
+    const ending = endingOf(event);
+    if (ending === 'lost') {
       lost.inc(own, 1);
       return;
     }
     if (!event.counted) return; // released as if it had never begun
     const attempt = maxTenants === 0 ? own : labels.withTenant(queue, job, event.tenantId);
     processed.inc({ ...attempt, outcome }, 1);
-    const isDead = (outcome === 'dead-lettered' || outcome === 'rejected') && reason !== 'cancelled';
-    if (isDead) deadLettered.inc({ ...attempt, reason: reason ?? '' }, 1);
-    if (isDead || outcome === 'requeued') {
+    if (ending === 'dead') deadLettered.inc({ ...attempt, reason: reason ?? '' }, 1);
+    if (ending === 'dead' || ending === 'retried') {
       failed.inc(attempt, 1);
       countFailure(own.queue);
     }

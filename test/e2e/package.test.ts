@@ -154,6 +154,20 @@ describe('an installed package', () => {
     expect(printed.trim().split('\n').at(-1)).toBe('completed: Hello, Ada');
   });
 
+  it('brings the page of the dashboard', async () => {
+    const printed = await runModule(`
+      import { createApp } from 'longshore';
+      import { dashboard } from 'longshore/dashboard';
+      import { memory } from 'longshore/local/memory';
+      const authorize = () => ({ actor: 'ada', role: 'reader' });
+      const handler = dashboard(createApp({ jobs: [] }), memory(), { authorize });
+      const page = await (await handler(new Request('http://localhost/'))).text();
+      const script = /src="\\.(\\/assets\\/[^"]+\\.js)"/.exec(page)[1];
+      const { status, headers } = await handler(new Request('http://localhost' + script));
+      console.log(status, headers.get('content-type'));`);
+    expect(printed.trim()).toMatch(/^200 text\/javascript/);
+  });
+
   it('says what a simulation needs that is not installed', async () => {
     writeFileSync(
       join(consumer, 'longshore.config.js'),

@@ -4,7 +4,7 @@ import { hint } from '../config/nearest.ts';
 import { name } from '../config/values.ts';
 import { defineCommand, type Input } from '../definition.ts';
 import { notFound } from '../errors.ts';
-import { type Column, type Style, span } from '../output/ui.ts';
+import { type Column, type Style, span, type Under } from '../output/ui.ts';
 
 const styles: Readonly<Record<AlertRow['state'], Style | null>> = {
   ok: 'green',
@@ -18,8 +18,9 @@ const columnsAt = (now: number): readonly Column<AlertRow>[] => [
   { title: 'severity', value: (row) => row.severity },
   { title: 'state', value: (row) => row.state, style: (row) => styles[row.state] },
   { title: 'for', align: 'right', value: ({ since }) => (since === null ? '' : span(now - since)) },
-  { title: '', value: (row) => row.text, whole: true },
 ];
+
+const under: Under<AlertRow> = { text: (row) => row.text, whole: true };
 
 export const alerts = defineCommand({
   path: 'alerts',
@@ -46,7 +47,8 @@ export const alerts = defineCommand({
     const found = await alertStates(app.alerts, await session.client());
     const { evaluatedAt, alerts } = found;
     const now = io.clock.now();
-    const table = alerts.length > 0 ? ui.table(alerts, columnsAt(now)) : 'The alerts look at nothing here.';
+    const table =
+      alerts.length > 0 ? ui.table(alerts, columnsAt(now), under) : 'The alerts look at nothing here.';
     const last = evaluatedAt === null ? 'Not evaluated yet.' : `Evaluated ${span(now - evaluatedAt)} ago.`;
     return { data: { ...found }, text: `${table}\n${last}` };
   },

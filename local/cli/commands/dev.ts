@@ -10,6 +10,12 @@ export const dev = defineCommand({
   args: [{ name: '[queues...]', text: 'by default every queue that a job of the app names', parse: name }],
   flags: {
     concurrency: { ...workFlags.concurrency, fallback: 4 },
+    lease: {
+      ...workFlags.lease,
+      text: 'when the jobs of a dead worker are run again; longer where you stop at breakpoints',
+      fallback: 5_000,
+      fallbackText: '5s',
+    },
     anyQueue: workFlags.anyQueue,
     schedules: workFlags.schedules,
     watch: { flags: '--no-watch', text: 'do not restart on change' },
@@ -20,11 +26,14 @@ export const dev = defineCommand({
   async run(input) {
     const { io, flags, json, args } = input;
     input.session.configPath(); // without one there is nothing to wait for; a broken one waits to be saved
-    if (flags.watch !== false && !json && io.watched) {
-      const code = await io.watched([...input.argv, '--no-watch']);
+    if (flags.watch !== false && !json && io.supervised && !io.supervisor) {
+      const code = await io.supervised(input.argv, (text) => input.note(text));
       return { data: {}, text: '', exit: code === 0 ? 0 : 1 };
     }
-    const { concurrency, anyQueue, schedules, log = json ? 'none' : 'pretty' } = flags;
-    return runWorker(input, { concurrency, anyQueue, schedules, log }, args);
+    const { concurrency, anyQueue, schedules, lease, log = json ? 'none' : 'pretty' } = flags;
+    const work = { concurrency, anyQueue, schedules, lease, log };
+    if (!io.supervisor) return runWorker(input, work, args);
+    const { runPart } = await import('../../dev/part.ts');
+    return runPart(input, io.supervisor, (session) => runWorker({ ...input, session }, work, args));
   },
 });

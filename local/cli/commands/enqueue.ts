@@ -1,11 +1,10 @@
-import { text as textOf } from 'node:stream/consumers';
 import type { EnqueueOptions } from '../../../core/app/options.ts';
 import { LongshoreError } from '../../../core/base/errors.ts';
 import { hint } from '../config/nearest.ts';
 import { duration, idempotencyKey, integer, moment, name, priority } from '../config/values.ts';
-import { defineCommand, type Input } from '../definition.ts';
-import { usage } from '../errors.ts';
+import { defineCommand } from '../definition.ts';
 import { when } from '../output/ui.ts';
+import { parsedPayload, payloadFromStdin } from './payload-argument.ts';
 
 export const enqueue = defineCommand({
   path: 'enqueue',
@@ -56,7 +55,7 @@ export const enqueue = defineCommand({
       const known = hint(jobName, app.jobs.keys());
       throw new LongshoreError('UNKNOWN_JOB', `The app has no job "${jobName}".${known}`);
     }
-    const payload = parsed(json === '-' ? await fromStdin(input) : json, json === '-');
+    const payload = parsedPayload(json === '-' ? await payloadFromStdin(input) : json, json === '-');
     const client = await session.client();
     // As a moment, so that the printed time is the one that was sent.
     const now = app.clock.now();
@@ -81,21 +80,3 @@ export const enqueue = defineCommand({
     };
   },
 });
-
-async function fromStdin({ io: { stdin, isTTY, stderr } }: Pick<Input, 'io'>): Promise<string> {
-  if (isTTY.stdin) stderr.write('Reading the payload as JSON from the terminal; end it with Ctrl-D.\n');
-  return textOf(stdin);
-}
-
-/** The text stays out of the message: it may be personal data. */
-function parsed(text: string, piped: boolean): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    const at = /at position (\d+)/.exec((cause as Error).message)?.[1];
-    const place = at === undefined ? '' : ` at character ${Number(at) + 1}`;
-    const how = piped ? 'Send one JSON value on stdin.' : `Quote it for the shell, like '{"name":"Ada"}'.`;
-    const got = text.trim() === '' ? 'nothing' : `${text.length} characters that are not JSON${place}`;
-    throw usage(`Expected the payload as JSON, got ${got}. ${how}`);
-  }
-}

@@ -1,52 +1,68 @@
 /** What `longshore health` asks about those who run jobs. Each answer that is bad says what to do. */
 
+import { onDemand } from '../../../core/kit/lazy.ts';
 import { healthyWithinMs, workerStateOf } from '../../../core/kit/worker-state.ts';
 import { readCursor } from '../../../core/scheduler/cursor.ts';
 import type { Input } from '../definition.ts';
 import { count, span } from '../output/ui.ts';
 
-/** `null`: could not be asked. */
-export type Answer = readonly [ok: boolean | null, detail: string];
-type Asked = Pick<Input, 'session' | 'io'>;
+/** `null`: could not be asked. What is bad has a remedy. */
+export type Answer = readonly [ok: boolean | null, detail: string, remedy?: string];
 
-async function healthyWorkers({ session, io }: Asked) {
-  const { stores } = await session.client();
-  const now = io.clock.now();
-  const beats = await stores.workers.list(now - healthyWithinMs);
-  return beats.filter(({ seenAt }) => workerStateOf(seenAt, now) === 'healthy');
+/** What several checks want to know is asked once. */
+export function healthFacts({ session, io }: Pick<Input, 'session' | 'io'>) {
+  return {
+    session,
+    io,
+    /** Of all queues; `null` on a backend that does not tell. */
+    stats: onDemand(async () => (await (await session.backend()).admin?.stats()) ?? null),
+    healthyWorkers: onDemand(async () => {
+      const { stores } = await session.client();
+      const now = io.clock.now();
+      const beats = await stores.workers.list(now - healthyWithinMs);
+      return beats.filter(({ seenAt }) => workerStateOf(seenAt, now) === 'healthy');
+    }),
+  };
 }
+export type HealthFacts = ReturnType<typeof healthFacts>;
 
-export async function workersSeen(asked: Asked, least: number): Promise<Answer> {
-  const found = (await healthyWorkers(asked)).length;
+export async function workersSeen({ healthyWorkers }: HealthFacts, least: number): Promise<Answer> {
+  const found = (await healthyWorkers()).length;
   const text = `${count(found, 'worker')} seen within ${span(healthyWithinMs)}`;
-  return found >= least ? [true, text] : [false, `${text}, expected ${least}. Start one with longshore work`];
+  return found >= least
+    ? [true, text]
+    : [false, `${text}, expected ${least}`, 'Start one with longshore work'];
 }
 
-export async function queuesServed(asked: Asked): Promise<Answer> {
-  const { admin, name } = await asked.session.backend();
-  if (!admin) return [null, `${name} does not tell what waits`];
-  const waiting = (await admin.stats()).filter(({ ready, paused }) => ready > 0 && !paused);
-  const served = new Set((await healthyWorkers(asked)).flatMap(({ queues }) => queues));
+export async function queuesServed({ session, stats, healthyWorkers }: HealthFacts): Promise<Answer> {
+  const queues = await stats();
+  if (!queues) return [null, `${(await session.backend()).name} does not tell what waits`];
+  const waiting = queues.filter(({ ready, paused }) => ready > 0 && !paused);
+  const served = new Set((await healthyWorkers()).flatMap(({ queues }) => queues));
   const left = waiting.filter(({ queue }) => !served.has(queue)).map(({ queue }) => queue);
   if (left.length === 0) return [true, 'every queue with waiting jobs has a worker'];
-  return [false, `no worker serves ${left.join(', ')}. Start one with longshore work ${left.join(' ')}`];
+  return [false, `no worker serves ${left.join(', ')}`, `Start one with longshore work ${left.join(' ')}`];
 }
 
-export async function deadLettersWithin({ session }: Asked, most: number | undefined): Promise<Answer> {
-  const { admin, name } = await session.backend();
-  if (!admin) return [null, `${name} does not tell how many dead letters there are`];
-  const stats = await admin.stats();
-  const sum = stats.reduce((all, { dead }) => all + dead, 0);
+export async function deadLettersWithin(
+  { session, stats }: HealthFacts,
+  most: number | undefined,
+): Promise<Answer> {
+  const queues = await stats();
+  if (!queues)
+    return [null, `${(await session.backend()).name} does not tell how many dead letters there are`];
+  const sum = queues.reduce((all, { dead }) => all + dead, 0);
   const text = count(sum, 'dead letter');
   if (most === undefined || sum <= most) return [true, text];
-  const worst = stats.toSorted((a, b) => b.dead - a.dead)[0]!;
+  const worst = queues.toSorted((a, b) => b.dead - a.dead)[0]!;
   return [
     false,
-    `${text}, at most ${most} expected, most of them in ${worst.queue}. See longshore dead list --queue ${worst.queue}`,
+    `${text}, at most ${most} expected, most of them in ${worst.queue}`,
+    `See longshore dead list --queue ${worst.queue}`,
   ];
 }
 
-export async function schedulesTicked({ session, io }: Asked, mostLateMs: number): Promise<Answer> {
+export async function schedulesTicked({ session, io }: HealthFacts, mostLateMs: number): Promise<Answer> {
   const client = await session.client();
   const { app, backend, stores } = client;
   if (stores.records.keepsNothing) return [null, `${backend.name} does not tell when schedules were checked`];
@@ -55,6 +71,7 @@ export async function schedulesTicked({ session, io }: Asked, mostLateMs: number
   for (const schedule of app.schedules) {
     const cursor = await readCursor(client, schedule.name);
     if (cursor === 'ticking') continue;
+    if (cursor !== 'never' && cursor.pausedAt !== undefined) continue;
     if (cursor === 'never') late.push(`${schedule.name} was never checked`);
     else {
       const overdueAt = await schedule.nextAfter(cursor.at);
@@ -65,6 +82,7 @@ export async function schedulesTicked({ session, io }: Asked, mostLateMs: number
   if (late.length === 0) return [true, 'every schedule is checked in time'];
   return [
     false,
-    `${late.join(', ')}. A worker checks schedules unless it runs with --no-schedules; without one run longshore tick every minute`,
+    late.join(', '),
+    'A worker checks schedules unless it runs with --no-schedules; without one run longshore tick every minute',
   ];
 }

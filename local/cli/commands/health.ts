@@ -1,12 +1,14 @@
 import { checkSettings } from '../../settings.ts';
 import { within } from '../../waiting.ts';
 import { duration, integer } from '../config/values.ts';
-import { defineCommand, type Input } from '../definition.ts';
+import { defineCommand } from '../definition.ts';
 import { CliError, explain } from '../errors.ts';
 import { span } from '../output/ui.ts';
 import {
   type Answer,
   deadLettersWithin,
+  type HealthFacts,
+  healthFacts,
   queuesServed,
   schedulesTicked,
   workersSeen,
@@ -66,6 +68,7 @@ export const health = defineCommand({
   exits: { 0: 'healthy', 1: 'unhealthy, or it could not be found out' },
   async run(input) {
     const { flags, session, ui, io } = input;
+    const facts = healthFacts(input);
     const { app } = await session.config();
     const late = (): never => {
       const limit = span(flags.timeout);
@@ -73,18 +76,18 @@ export const health = defineCommand({
     };
     const inTime = (answer: Promise<Answer>) => within(io.clock, flags.timeout, answer, late);
     const checks = [await check('keys', async () => [true, `signs with ${app.keyRing().kid}`])];
-    const reached = await check('backend', () => inTime(reach(input)));
+    const reached = await check('backend', () => inTime(reach(facts)));
     checks.push(reached);
     if (reached.ok) {
       if ((await session.backend()).admin?.check) {
-        checks.push(await check('settings', () => inTime(settings(input))));
+        checks.push(await check('settings', () => inTime(settings(facts))));
       }
-      checks.push(await check('age', () => inTime(age(input, flags.maxAge))));
-      checks.push(await check('workers', () => inTime(workersSeen(input, flags.minWorkers))));
-      if (flags.minWorkers > 0) checks.push(await check('queues', () => inTime(queuesServed(input))));
-      checks.push(await check('dead', () => inTime(deadLettersWithin(input, flags.maxDead))));
+      checks.push(await check('age', () => inTime(age(facts, flags.maxAge))));
+      checks.push(await check('workers', () => inTime(workersSeen(facts, flags.minWorkers))));
+      if (flags.minWorkers > 0) checks.push(await check('queues', () => inTime(queuesServed(facts))));
+      checks.push(await check('dead', () => inTime(deadLettersWithin(facts, flags.maxDead))));
       if (app.schedules.length > 0) {
-        checks.push(await check('schedules', () => inTime(schedulesTicked(input, flags.maxLate))));
+        checks.push(await check('schedules', () => inTime(schedulesTicked(facts, flags.maxLate))));
       }
     }
     const healthy = checks.every(({ ok }) => ok !== false);
@@ -107,34 +110,31 @@ export const health = defineCommand({
 
 async function check(name: Check['name'], ask: () => Promise<Answer>): Promise<Check> {
   try {
-    const [ok, detail] = await ask();
-    return { name, ok, detail };
+    const [ok, found, remedy] = await ask();
+    return { name, ok, detail: remedy === undefined ? found : `${found}. ${remedy}` };
   } catch (error) {
     const { code, message } = explain(error);
     return { name, ok: false, detail: `${code}: ${message}` };
   }
 }
 
-async function reach({ session }: Pick<Input, 'session'>): Promise<Answer> {
+async function reach({ session, stats }: HealthFacts): Promise<Answer> {
   const { backend, stores } = await session.client();
-  if (backend.admin) await backend.admin.stats();
-  else await stores.records.get('health');
+  if ((await stats()) === null) await stores.records.get('health');
   return [true, `${backend.name} answers`];
 }
 
 /** Advice is neither good nor bad: a setting may be meant so. */
-async function settings({ session }: Pick<Input, 'session'>): Promise<Answer> {
+async function settings({ session }: HealthFacts): Promise<Answer> {
   const { app, backend } = await session.client();
   const advice = await checkSettings(app, backend);
   return advice?.length ? [null, advice.join(' ')] : [true, 'the queues are set up as the jobs need them'];
 }
 
-async function age({ session }: Pick<Input, 'session'>, maxAgeMs: number): Promise<Answer> {
-  const { admin, name } = await session.backend();
-  if (!admin) return [null, `${name} does not tell how long jobs wait`];
-  const open = (await admin.stats()).filter(({ paused }) => !paused);
-  if (open.some(({ ready, oldestReadyMs }) => ready > 0 && oldestReadyMs === null)) {
-    return [null, `${name} does not tell how long jobs wait`];
+async function age({ session, stats }: HealthFacts, maxAgeMs: number): Promise<Answer> {
+  const open = (await stats())?.filter(({ paused }) => !paused);
+  if (!open || open.some(({ ready, oldestReadyMs }) => ready > 0 && oldestReadyMs === null)) {
+    return [null, `${(await session.backend()).name} does not tell how long jobs wait`];
   }
   const oldest = open.toSorted((a, b) => (b.oldestReadyMs ?? -1) - (a.oldestReadyMs ?? -1))[0];
   if (oldest == null || oldest.oldestReadyMs === null) return [true, 'no job is waiting'];
@@ -142,5 +142,5 @@ async function age({ session }: Pick<Input, 'session'>, maxAgeMs: number): Promi
   const text = `the oldest ready job waits ${span(oldest.oldestReadyMs)} in ${oldest.queue}`;
   if (ok) return [true, text];
   const remedy = 'Start more workers, or see with longshore workers what they run';
-  return [false, `${text}, longer than ${span(maxAgeMs)}. ${remedy}`];
+  return [false, `${text}, longer than ${span(maxAgeMs)}`, remedy];
 }

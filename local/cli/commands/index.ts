@@ -2,8 +2,12 @@
 
 import type { Command } from '../definition.ts';
 import { alerts } from './alerts.ts';
+import { audit } from './audit.ts';
+import { dashboard } from './dashboard.ts';
 import { deadCommands } from './dead.ts';
 import { dev } from './dev.ts';
+import { doctor } from './doctor.ts';
+import { drainWorkerCommand } from './drain-worker.ts';
 import { emulateServiceBus } from './emulate-servicebus.ts';
 import { enqueue } from './enqueue.ts';
 import { health } from './health.ts';
@@ -17,14 +21,17 @@ import { scheduleCommands } from './schedule.ts';
 import { simulateFunctions } from './simulate-functions.ts';
 import { simulateLambda } from './simulate-lambda.ts';
 import { status } from './status.ts';
+import { top } from './top.ts';
 import { work } from './work.ts';
 import { workers } from './workers.ts';
 
 export const commands: readonly Command[] = [
   dev,
   work,
+  dashboard,
   enqueue,
   status,
+  top,
   metrics,
   ...jobsCommands,
   ...deadCommands,
@@ -32,10 +39,13 @@ export const commands: readonly Command[] = [
   move,
   ...maintenanceCommands,
   workers,
+  drainWorkerCommand,
   ...scheduleCommands,
   ...keysCommands,
   health,
+  doctor,
   alerts,
+  audit,
   simulateLambda,
   simulateFunctions,
   emulateServiceBus,

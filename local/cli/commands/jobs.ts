@@ -1,12 +1,19 @@
+import { errorText } from '../../../core/base/failure.ts';
+import type { QueueStats } from '../../../core/contract/admin.ts';
 import type { JobStatus } from '../../../core/contract/outcome.ts';
-import type { CancelResult, JobRecord } from '../../../core/contract/store.ts';
-import { maxFlag } from '../config/flags.ts';
+import type { CancelResult, JobRecord, RecordFilter } from '../../../core/contract/store.ts';
+import { maxFlag, watchEveryMs, watchFlags } from '../config/flags.ts';
 import { id, words } from '../config/values.ts';
-import { type Command, defineCommand } from '../definition.ts';
+import { type Command, defineCommand, type Result } from '../definition.ts';
 import type { ExitCode } from '../errors.ts';
-import { type Column, count, type Style, span } from '../output/ui.ts';
+import { lateness } from '../output/late.ts';
+import { type Column, count, number, type Style, span, type Ui, type Under } from '../output/ui.ts';
+import type { Session } from '../session.ts';
+import { shortIds, wholeId, wholeIds } from './job-ids.ts';
+import { progressText } from './running.ts';
 import { filterFlags, filterOf, firstOf, unknownNames } from './select-jobs.ts';
-import { progressText, showJob } from './show-job.ts';
+import { showJob } from './show-job.ts';
+import { watchList } from './watch.ts';
 
 export const statusStyles: Readonly<Partial<Record<JobStatus, Style>>> = {
   completed: 'green',
@@ -25,25 +32,32 @@ const list = defineCommand({
     ...filterFlags,
     max: maxFlag,
     after: { flags: '--after <cursor>', text: 'go on where an earlier list has ended', parse: words },
+    ...watchFlags,
   },
   examples: [
     'longshore jobs list',
     'longshore jobs list --job invoice.send --status retrying --max 100',
     'longshore jobs list --tenant acme --error "421 busy" --newer-than 1d',
   ],
-  async run({ flags, session, ui, io }) {
+  async run(input) {
+    const { flags, session, io } = input;
+    const everyMs = watchEveryMs(flags);
     const { stores } = await session.client();
-    const now = io.clock.now();
-    const filter = filterOf(flags, now);
-    const { found, next } = await firstOf(stores.records, filter, flags.max, flags.after);
-    const more = next === null ? '' : `\n\nOlder ones: the same with --after ${next}`;
-    return {
-      data: { jobs: found.map(brief), next },
-      text:
-        (found.length > 0
-          ? ui.table(found, columnsAt(now))
-          : `No job matches.${await unknownNames(filter, session)}`) + more,
+    const look = async (ui: Ui): Promise<Result> => {
+      const now = io.clock.now();
+      const filter = filterOf(flags, now);
+      const { found, next } = await firstOf(stores.records, filter, flags.max, flags.after);
+      const columns = columnsAt(now, shortIds(found.map(({ id }) => id)));
+      const total = next === null ? '' : await totalText(filter, session);
+      return {
+        data: { jobs: found.map(brief), next },
+        text:
+          found.length > 0
+            ? `${ui.table(found, columns, under)}\n\n${shownText(found.length, total, flags.after, next)}`
+            : `No job matches.${await unknownNames(filter, session)}`,
+      };
     };
+    return everyMs === null ? look(input.ui) : watchList(input, everyMs, look);
   },
 });
 
@@ -55,36 +69,78 @@ const brief = (record: JobRecord) => ({
   }),
 });
 
-const columnsAt = (now: number): readonly Column<JobRecord>[] => [
-  { title: 'id', value: (row) => row.id, whole: true },
+function shownText(shown: number, total: string, after: string | undefined, next: string | null): string {
+  const jobs = `${count(shown, 'job')}${after === undefined ? '' : ' more'}${total}`;
+  return next === null ? `${jobs}.` : `${jobs}. Older ones: the same with --after ${next}`;
+}
+
+/** How many there are, as far as the counts of the queues tell. To count records would take longer the more there are. */
+async function totalText({ queue, status, ...others }: RecordFilter, session: Session): Promise<string> {
+  const { admin } = await session.backend();
+  if (!admin || status === undefined || Object.keys(others).length > 0) return '';
+  const stats = await admin.stats(queue);
+  const sum = (of: (row: QueueStats) => number) => number(stats.reduce((all, row) => all + of(row), 0));
+  switch (status) {
+    case 'processing':
+      return ` of ${sum((row) => row.leased)}`;
+    case 'pending':
+    case 'retrying':
+      return ` of ${sum((row) => row.ready + row.delayed)} that wait, pending or retrying`;
+    case 'failed':
+    case 'expired':
+      return ` of ${sum((row) => row.dead)} dead letters`;
+    default:
+      return '';
+  }
+}
+
+const columnsAt = (now: number, short: (id: string) => string): readonly Column<JobRecord>[] => [
+  { title: 'id', value: (row) => short(row.id), whole: true },
   { title: 'job', value: (row) => row.job },
   { title: 'queue', value: (row) => row.queue },
   { title: 'status', value: (row) => row.status, style: (row) => statusStyles[row.status] ?? null },
-  { title: 'runs', align: 'right', value: (row) => String(row.attempts.length) },
+  { title: 'runs', align: 'right', value: (row) => number(row.attempts.length) },
   { title: 'age', align: 'right', value: (row) => span(now - row.createdAt) },
-  { title: '', value: (row) => remark(row, now) },
+  { title: 'next', value: (row) => nextRun(row, now), style: (row) => nextStyle(row, now), whole: true },
 ];
 
-function remark(row: JobRecord, now: number): string {
-  if (row.error !== null) return row.error;
-  if (row.progress !== null && row.finishedAt === null) return progressText(row.progress);
-  return row.finishedAt === null && row.runAt > now ? `in ${span(row.runAt - now)}` : '';
+/** Of a job that waits. */
+const waits = ({ status }: JobRecord): boolean => status === 'pending' || status === 'retrying';
+
+function nextRun(row: JobRecord, now: number): string {
+  if (!waits(row)) return '';
+  if (row.runAt > now) return `in ${span(row.runAt - now)}`;
+  return lateness(now - row.runAt) === null ? 'now' : `${span(now - row.runAt)} late`;
 }
+
+const nextStyle = (row: JobRecord, now: number): Style | null =>
+  waits(row) ? lateness(now - row.runAt) : null;
+
+/** The progress of what runs, or else what went wrong last: also when the job will come again. */
+const under: Under<JobRecord> = {
+  text: (row) =>
+    row.progress !== null && row.finishedAt === null
+      ? progressText(row.progress)
+      : (row.error ?? lastError(row)),
+  style: (row) => (row.progress !== null && row.finishedAt === null ? 'cyan' : 'dim'),
+};
+
+const lastError = ({ status, attempts }: JobRecord): string | null =>
+  status === 'completed' ? null : errorText(attempts.findLast(({ error }) => error !== null)?.error ?? null);
 
 const cancel = defineCommand({
   path: 'jobs cancel',
   summary: 'cancel jobs that wait or run',
   about: 'A waiting job is cancelled at once. The signal of a running one aborts within about a second.',
-  args: [{ name: '<id...>', text: 'ids of jobs', parse: id }],
-  examples: ['longshore jobs cancel 0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b'],
+  args: [{ name: '<id...>', text: 'ids of jobs, or how they begin', parse: id }],
+  examples: ['longshore jobs cancel 0199a1b2-c3d4-7e5f'],
   exits: {
     1: 'failed, or some of the jobs had ended or are not known',
     3: 'none of the jobs could be cancelled',
   },
   async run({ args, session }) {
-    const client = await session.client();
-    const results: Record<string, CancelResult> = {};
-    for (const one of new Set(args)) results[one] = await client.cancel(one);
+    const { jobs } = await session.operator();
+    const results = await jobs.cancel(await wholeIds(session, args));
     const values = Object.values(results);
     const done = values.filter((result) => result === 'cancelled' || result === 'cancelling').length;
     return {
@@ -105,7 +161,23 @@ const saying: Readonly<Record<CancelResult, string>> = {
   unknown: 'is not known, or no longer kept',
 };
 
+const runAgain = defineCommand({
+  path: 'jobs run-again',
+  summary: 'enqueue a new job with the payload of another one',
+  about:
+    'The payload has to be kept: that of a job that waits, runs or is a dead letter is, and with keepPayload: true that of one that is done. The new job has an idempotency key of its own, so that it runs though the first one is done.',
+  args: [{ name: '<id>', text: 'id of the job, or how it begins', parse: id }],
+  examples: ['longshore jobs run-again 0199a1b2-c3d4-7e5f'],
+  exits: { 2: 'the command line is wrong or the payload is not kept, and nothing was done' },
+  async run({ args, session }) {
+    const { jobs } = await session.operator();
+    const of = await wholeId(session, args[0] ?? '');
+    const id = await jobs.runAgain(of);
+    return { data: { id, of }, text: `${id}  runs what ${of} was given` };
+  },
+});
+
 /** All, some or none of what was named. */
 export const exitFor = (done: number, asked: number): ExitCode => (done === asked ? 0 : done === 0 ? 3 : 1);
 
-export const jobsCommands: readonly Command[] = [list, showJob, cancel];
+export const jobsCommands: readonly Command[] = [list, showJob, cancel, runAgain];

@@ -9,7 +9,7 @@ import { hint } from '../config/nearest.ts';
 import { name, oneOf } from '../config/values.ts';
 import { defineCommand, type Input } from '../definition.ts';
 import { notFound } from '../errors.ts';
-import { bytes, type Column, short, span, type Ui, when } from '../output/ui.ts';
+import { bytes, type Column, number, short, span, type Ui, when } from '../output/ui.ts';
 
 const periods = ['hour', 'day', 'month'] as const satisfies readonly MetricPeriod[];
 
@@ -47,8 +47,7 @@ export const metrics = defineCommand({
     const isEmpty = report.jobs.length === 0;
     if (job !== undefined && isEmpty) checkJob(client.app.jobs, job);
     if (queue !== undefined && isEmpty) await session.queues([queue]);
-    const width = io.isTTY.stdout ? io.columns : Number.POSITIVE_INFINITY;
-    return { data: { last, ...report }, text: textOf(report, { last, job, width, ui, now: io.clock.now() }) };
+    return { data: { last, ...report }, text: textOf(report, { last, job, ui, now: io.clock.now() }) };
   },
 });
 
@@ -59,13 +58,12 @@ function checkJob(jobs: ReadonlyMap<string, unknown>, job: string): void {
 interface View {
   readonly last: MetricPeriod;
   readonly job: string | undefined;
-  readonly width: number;
   readonly ui: Input['ui'];
   readonly now: number;
 }
 
 function textOf(report: MetricReport, view: View): string {
-  const { ui, now, width, job } = view;
+  const { ui, now, job } = view;
   if (report.jobs.length === 0) return `Nothing ran in the last ${view.last}.`;
   const bars = `${ui.paint('dim', `done per ${report.step}`)}  ${barsOf(report)}`;
   const remarks = report.jobs.flatMap((one) =>
@@ -73,7 +71,7 @@ function textOf(report: MetricReport, view: View): string {
   );
   const parts =
     job === undefined
-      ? [ui.table(report.jobs, columnsFor(width, now)), bars]
+      ? [ui.table(report.jobs, columnsAt(now)), bars]
       : report.jobs.map((one) => factsOf(one, ui, now)).concat(bars);
   return [...parts, ...(remarks.length > 0 ? [remarks.join('\n')] : [])].join('\n\n');
 }
@@ -83,16 +81,13 @@ const runsOf = ({ done, retried, dead }: JobReport): number => done + retried + 
 const percent = (share: number): string => `${Math.round(share * 1_000) / 10} %`;
 const time = (ms: number | undefined): string => (ms === undefined ? '-' : span(ms));
 
-function columnsFor(width: number, now: number): Column<JobReport>[] {
+function columnsAt(now: number): Column<JobReport>[] {
   const column = (
     title: string,
     value: (row: JobReport) => string,
     least = 0,
     style?: Column<JobReport>['style'],
-  ) => ({
-    least,
-    column: { title, value, align: 'right', ...(style && { style }) } satisfies Column<JobReport>,
-  });
+  ): Column<JobReport> => ({ title, value, align: 'right', least, ...(style && { style }) });
   const numbers = [
     column('runs', (row) => short(runsOf(row))),
     column('ok', ({ successRate }) => (successRate === null ? '-' : percent(successRate))),
@@ -114,13 +109,8 @@ function columnsFor(width: number, now: number): Column<JobReport>[] {
     column('p99', ({ runMs }) => time(runMs?.p99)),
     column('memory', ({ memory }) => (memory === null ? '-' : bytes(memory.average)), 120),
     column('last', ({ lastAt }) => (lastAt === null ? '-' : `${span(now - lastAt)} ago`)),
-  ].filter(({ least }) => width >= least);
-  const room = Math.max(10, width - numbers.length * 10);
-  const job = (row: JobReport): string => {
-    const title = titleOf(row);
-    return title.length > room ? `${title.slice(0, room - 1)}…` : title;
-  };
-  return [{ title: 'job', value: job }, ...numbers.map(({ column }) => column)];
+  ];
+  return [{ title: 'job', value: titleOf }, ...numbers];
 }
 
 function factsOf(one: JobReport, ui: Ui, now: number): string {
@@ -132,12 +122,15 @@ function factsOf(one: JobReport, ui: Ui, now: number): string {
   return ui.facts([
     ['job', titleOf(one)],
     ['queue', one.queue],
-    ['runs', `${runsOf(one)}: ${one.done} done, ${one.retried} retried, ${one.dead} dead`],
+    [
+      'runs',
+      `${number(runsOf(one))}: ${number(one.done)} done, ${number(one.retried)} retried, ${number(one.dead)} dead`,
+    ],
     ['success', successRate === null ? null : percent(successRate)],
     ['ran', durations(runMs)],
     ['waited', durations(waitMs)],
     ['memory', memory && `average ${bytes(memory.average)}, most ${bytes(memory.max)}`],
-    ['other ends', others.length > 0 ? others.map((end) => `${one[end]} ${end}`).join(', ') : null],
+    ['other ends', others.length > 0 ? others.map((end) => `${number(one[end])} ${end}`).join(', ') : null],
     ['last', lastAt === null ? null : `${when(lastAt)} (${span(now - lastAt)} ago)`],
   ]);
 }

@@ -16,9 +16,9 @@ const pause = defineCommand({
   examples: ['longshore pause mail'],
   exits,
   async run({ args, session }) {
-    const admin = await session.admin('pause a queue');
+    await session.admin('pause a queue');
     const [one = ''] = await session.queues(args);
-    await admin.pause(one);
+    await (await session.operator()).queues.pause(one);
     return {
       data: { queue: one, paused: true },
       text: `${one} is paused. Go on with: longshore resume ${one}`,
@@ -34,9 +34,9 @@ const resume = defineCommand({
   examples: ['longshore resume mail'],
   exits,
   async run({ args, session }) {
-    const admin = await session.admin('resume a queue');
+    await session.admin('resume a queue');
     const [one = ''] = await session.queues(args);
-    await admin.resume(one);
+    await (await session.operator()).queues.resume(one);
     return { data: { queue: one, paused: false }, text: `${one} gives out jobs.` };
   },
 });
@@ -63,9 +63,10 @@ const clear = defineCommand({
     const where = queues.join(', ');
     await confirm(input, flags.yes, `Remove ${count(total, 'waiting job')} of ${where} for good?`);
     const removed: Record<string, number> = {};
+    const { queues: steer } = await session.operator();
     await withProgress(input, 'clearing', total, async (bar) => {
       for (const one of queues) {
-        removed[one] = await admin.clear(one);
+        removed[one] = await steer.clear(one);
         bar.add(removed[one]);
       }
     });

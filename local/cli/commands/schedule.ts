@@ -11,10 +11,16 @@ async function rowAt(now: number, schedule: Schedule) {
   const { name, job, timing, overlap, missed } = schedule;
   return { name, timing, job: job.name, overlap, missed, nextAt: await schedule.nextAfter(now) };
 }
-type Row = Awaited<ReturnType<typeof rowAt>> & { readonly last?: Entry | null };
+type Row = Awaited<ReturnType<typeof rowAt>> & {
+  readonly last?: Entry | null;
+  readonly pausedAt?: number | null;
+};
 
-const lastOf = async (client: Client, schedule: string): Promise<Entry | null> =>
-  (await scheduleHistory(client, schedule)).entries[0] ?? null;
+/** What the backend says of it. */
+async function told(client: Client, schedule: string) {
+  const { entries, pausedAt } = await scheduleHistory(client, schedule);
+  return { last: entries[0] ?? null, pausedAt };
+}
 
 const lastColumn: Column<Row> = {
   title: 'last',
@@ -30,11 +36,15 @@ const columnsAt = (now: number): readonly Column<Row>[] => [
   { title: 'schedule', value: (row) => row.name },
   { title: 'timing', value: (row) => row.timing },
   { title: 'job', value: (row) => row.job },
-  { title: 'overlap', value: (row) => row.overlap },
-  { title: 'missed', value: (row) => row.missed },
+  { title: 'overlap', value: (row) => row.overlap, least: 100 },
+  { title: 'missed', value: (row) => row.missed, least: 100 },
   {
     title: 'next',
-    value: ({ nextAt }) => (nextAt === null ? 'never' : `${when(nextAt)} (in ${span(nextAt - now)})`),
+    value: ({ nextAt, pausedAt = null }) => {
+      if (pausedAt !== null) return `paused for ${span(Math.max(0, now - pausedAt))}`;
+      return nextAt === null ? 'never' : `${when(nextAt).slice(0, 16)}Z, in ${span(nextAt - now)}`;
+    },
+    whole: true,
   },
 ];
 
@@ -42,7 +52,12 @@ const list = defineCommand({
   path: 'schedule list',
   summary: "list the app's schedules and when they are due next",
   about: 'Read from the config; no backend is opened without --last.',
-  flags: { last: { flags: '--last', text: 'ask the backend how the last moment of each went' } },
+  flags: {
+    last: {
+      flags: '--last',
+      text: 'ask the backend how the last moment of each went, and whether it is paused',
+    },
+  },
   examples: ['longshore schedule list', 'longshore schedule list --last'],
   async run({ flags, session, ui, io }) {
     const { app } = await session.config();
@@ -51,7 +66,7 @@ const list = defineCommand({
     const schedules = await Promise.all(
       app.schedules.map(async (schedule) => {
         const row = await rowAt(now, schedule);
-        return client ? { ...row, last: await lastOf(client, schedule.name) } : row;
+        return client ? { ...row, ...(await told(client, schedule.name)) } : row;
       }),
     );
     const columns = [...columnsAt(now), ...(client ? [lastColumn] : [])];
@@ -73,12 +88,47 @@ const runNow = defineCommand({
     const [wanted = ''] = args;
     const { app } = await session.config();
     const schedule = scheduleIn(app, wanted);
-    const client = await session.client();
-    const { id, queue } = await client.enqueue(schedule.job, schedule.payload, { name: schedule.name });
+    const id = await (await session.operator()).schedules.run(wanted);
+    const { name: job, queue } = schedule.job;
     return {
-      data: { schedule: wanted, id, job: schedule.job.name, queue },
-      text: `${id}  ${schedule.job.name} in queue ${queue}`,
+      data: { schedule: wanted, id, job, queue },
+      text: `${id}  ${job} in queue ${queue}`,
     };
+  },
+});
+
+const nameArgs = [{ name: '<name>', text: 'name of a schedule', parse: name }] as const;
+const noSchedule = { 3: 'the app has no such schedule' };
+
+const pause = defineCommand({
+  path: 'schedule pause',
+  summary: 'stop a schedule on all hosts',
+  about:
+    'Its job is not enqueued until `longshore schedule resume`. What falls due meanwhile is left out for good, whatever its missed says; jobs that are enqueued already run.',
+  args: nameArgs,
+  examples: ['longshore schedule pause nightly-report'],
+  exits: noSchedule,
+  async run({ args: [wanted = ''], session }) {
+    scheduleIn((await session.config()).app, wanted);
+    await (await session.operator()).schedules.pause(wanted);
+    return {
+      data: { schedule: wanted, paused: true },
+      text: `${wanted} is paused. Go on with: longshore schedule resume ${wanted}`,
+    };
+  },
+});
+
+const resume = defineCommand({
+  path: 'schedule resume',
+  summary: 'let a paused schedule go on',
+  about: 'Its next planned time is the first after now. Does nothing to a schedule that is not paused.',
+  args: nameArgs,
+  examples: ['longshore schedule resume nightly-report'],
+  exits: noSchedule,
+  async run({ args: [wanted = ''], session }) {
+    scheduleIn((await session.config()).app, wanted);
+    await (await session.operator()).schedules.resume(wanted);
+    return { data: { schedule: wanted, paused: false }, text: `${wanted} goes on.` };
   },
 });
 
@@ -108,4 +158,4 @@ const tick = defineCommand({
   },
 });
 
-export const scheduleCommands: readonly Command[] = [list, showSchedule, runNow, tick];
+export const scheduleCommands: readonly Command[] = [list, showSchedule, runNow, pause, resume, tick];

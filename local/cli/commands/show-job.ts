@@ -1,12 +1,14 @@
 import { errorText } from '../../../core/base/failure.ts';
-import type { AttemptReport } from '../../../core/contract/outcome.ts';
+import type { AttemptReport, Progress } from '../../../core/contract/outcome.ts';
 import type { JobRecord, StoredPayload, WorkerBeat } from '../../../core/contract/store.ts';
 import { forgetWorkerMs, workerStateOf } from '../../../core/kit/worker-state.ts';
 import { id } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';
 import { notFound } from '../errors.ts';
 import { stackLines } from '../output/stack.ts';
-import { type Column, plain, span, type Ui, when } from '../output/ui.ts';
+import { type Column, number, plain, span, type Ui, type Under, when } from '../output/ui.ts';
+import { wholeId } from './job-ids.ts';
+import { progressText } from './running.ts';
 import { nameOf } from './workers.ts';
 
 export const showJob = defineCommand({
@@ -14,15 +16,15 @@ export const showJob = defineCommand({
   summary: 'show one job with all its attempts',
   about:
     'Who asked for it, every attempt with its worker, what its handler logged, and where in your code it failed. With --payload it prints what the job was given, as far as that is kept; values under names that look like secrets are masked. Payloads of jobs that are done are kept with keepPayload: true.',
-  args: [{ name: '<id>', text: 'id of the job', parse: id }],
+  args: [{ name: '<id>', text: 'id of the job, or how it begins', parse: id }],
   flags: { payload: { flags: '--payload', text: 'print what the job was given, masked' } },
   examples: [
-    'longshore jobs show 0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',
+    'longshore jobs show 0199a1b2-c3d4-7e5f',
     'longshore jobs show 0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b --payload --json',
   ],
   exits: { 3: 'no such job, or it is no longer kept' },
   async run({ args, flags, session, ui, io }) {
-    const [wanted = ''] = args;
+    const wanted = await wholeId(session, args[0] ?? '');
     const { records, workers: registry } = (await session.client()).stores;
     const job = await records.get(wanted);
     if (!job)
@@ -32,7 +34,7 @@ export const showJob = defineCommand({
     const payload = flags.payload ? ((await records.payload?.(wanted)) ?? null) : undefined;
     const parts = [
       factsOf(job, { payload, running: runningOn(beats, wanted, now) }, ui, now),
-      job.attempts.length > 0 ? ui.table(job.attempts, attemptColumns(job)) : '',
+      job.attempts.length > 0 ? ui.table(job.attempts, attemptColumns(job), errorUnder) : '',
       linesOf(job),
       stackOf(job, ui, io.cwd),
     ];
@@ -42,9 +44,6 @@ export const showJob = defineCommand({
     };
   },
 });
-
-export const progressText = ({ done, total, message }: NonNullable<JobRecord['progress']>): string =>
-  `${done}${total === null ? '' : `/${total}`}${message === null ? '' : ` ${message}`}`;
 
 /** As the heartbeats tell it; a worker names 20 of its jobs. One that died may still name a job that runs elsewhere by now. */
 function runningOn(beats: readonly WorkerBeat[], id: string, now: number): string | null {
@@ -80,11 +79,17 @@ function factsOf(job: JobRecord, { payload, running }: Beside, ui: Ui, now: numb
     ['created', `${when(job.createdAt)} (${span(now - job.createdAt)} ago)`],
     ['runs', job.finishedAt === null && job.runAt > now ? `in ${span(job.runAt - now)}` : running],
     ['finished', job.finishedAt === null ? null : when(job.finishedAt)],
-    ['progress', job.progress && progressText(job.progress)],
+    ['progress', job.progress && progressOf(job.progress)],
     ['output', job.output === null ? null : JSON.stringify(job.output)],
     ['error', job.error],
     ['payload', payload === undefined ? null : payloadText(payload)],
   ]);
+}
+
+function progressOf(progress: Progress): string {
+  const { done, total } = progress;
+  const counts = total === null ? '' : ` (${number(done)} of ${number(total)})`;
+  return progressText(progress) + counts;
 }
 
 function payloadText(payload: StoredPayload | null): string {
@@ -101,16 +106,21 @@ function attemptColumns({ attempts, maxAttempts }: JobRecord): readonly Column<A
     { title: 'started', value: (row) => when(row.startedAt) },
     { title: 'took', align: 'right', value: (row) => span(row.endedAt - row.startedAt) },
     { title: 'worker', value: (row) => row.worker ?? '' },
-    { title: 'host', value: (row) => row.host ?? '' },
+    { title: 'host', value: (row) => row.host ?? '', least: 100 },
     {
       title: 'outcome',
       value: (row) => row.outcome,
       style: (row) => (row.outcome === 'acked' ? 'green' : 'yellow'),
     },
-    { title: 'error', value: (row) => errorText(row.error) },
   ];
-  return columns.filter(({ title, value }) => title === 'error' || attempts.some((row) => value(row) !== ''));
+  return columns.filter(({ value }) => attempts.some((row) => value(row) !== ''));
 }
+
+const errorUnder: Under<AttemptReport> = {
+  text: ({ error }) => errorText(error),
+  style: () => 'red',
+  whole: true,
+};
 
 const runOf = ({ attempt }: AttemptReport): string => String(attempt);
 

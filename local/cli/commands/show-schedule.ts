@@ -35,7 +35,7 @@ export const showSchedule = defineCommand({
       ['timing', schedule.timing],
       ['job', schedule.job.name],
       ['ticked', checkedAt === null ? 'never, or right now' : at(checkedAt)],
-      ['next', at(found.nextAt)],
+      ['next', found.pausedAt === null ? at(found.nextAt) : `paused since ${at(found.pausedAt)}`],
     ]);
     const table = entries.length > 0 ? ui.table(entries, entryColumns) : 'Nothing has fallen due yet.';
     return { data: { ...found }, text: `${facts}\n\n${table}` };
@@ -58,9 +58,11 @@ const entryColumns: readonly Column<Entry>[] = [
 export const tookText = ({ durationMs }: ScheduleRun): string =>
   durationMs === null ? '' : span(durationMs);
 
+const reasons = { missed: 'nothing ticked in time', paused: 'the schedule was paused' };
+
 function entryText(row: Entry): string {
   if (row.kind === 'skipped') {
-    const why = row.reason === 'overlap' ? `job ${row.id} had not ended` : 'nothing ticked in time';
+    const why = row.reason === 'overlap' ? `job ${row.id} had not ended` : reasons[row.reason];
     return row.count === 1 ? why : `${count(row.count, 'moment')} until ${when(row.lastDueAt)}: ${why}`;
   }
   const remarks = [

@@ -1,66 +1,12 @@
-/** How fast queues move: from the numbers that workers keep, and where there are none from what two looks differ by. */
+/** How fast queues move where no numbers are kept: from what two looks differ by. */
 
 import type { QueueStats } from '../../../core/contract/admin.ts';
-import type { MetricRow } from '../../../core/contract/metrics.ts';
 import type { WorkerBeat } from '../../../core/contract/store.ts';
-import type { Client } from '../../../core/enqueue/client.ts';
-import { quantile } from '../../../core/metrics/histogram.ts';
-import { sums } from '../../../core/metrics/roll-up.ts';
-import { stepMs, stepOf } from '../../../core/metrics/steps.ts';
-import { add, newTally, type Tally } from '../../../core/metrics/tally.ts';
-
-export interface Rates {
-  readonly donePerMinute: number;
-  /** Jobs that died. */
-  readonly failedPerMinute: number;
-  readonly retriedPerMinute: number;
-}
-
-export interface QueueRates extends Rates {
-  /** How long 95 % of the jobs were ready before they began; `null` = none has begun. */
-  readonly waitP95Ms: number | null;
-}
+import type { Rates } from '../../../core/metrics/rates.ts';
+import { stepMs } from '../../../core/metrics/steps.ts';
 
 const minuteMs = stepMs.minute;
 const rounded = (value: number): number => Math.round(value * 10) / 10;
-/** Workers write their numbers that often. */
-const freshMs = 10_000;
-
-/** Of each queue, in the last minute and the one under way. `null` where no numbers are kept. */
-export function queueRates({ stores: { metrics } }: Pick<Client, 'stores'>) {
-  let askedAt = Number.NEGATIVE_INFINITY;
-  let known: ReadonlyMap<string, QueueRates> = new Map();
-  return async (queues: readonly string[], now: number): Promise<typeof known | null> => {
-    if (!metrics) return null;
-    if (now - askedAt < freshMs) return known;
-    const current = stepOf('minute', now);
-    // All queues at once: it is the rows of two minutes, however many queues there are.
-    const rows = await metrics.read({ step: 'minute', from: current - minuteMs, to: now + 1 });
-    const byQueue = Map.groupBy(rows, ({ queue }) => queue);
-    known = new Map(queues.map((queue) => [queue, ratesIn(byQueue.get(queue) ?? [], current, now)]));
-    askedAt = now;
-    return known;
-  };
-}
-
-function ratesIn(rows: readonly MetricRow[], current: number, now: number): QueueRates {
-  const before = tallyOf(rows.filter(({ at }) => at < current));
-  const under = tallyOf(rows.filter(({ at }) => at >= current));
-  const minutes = 1 + (now - current) / minuteMs;
-  const rate = (of: 'done' | 'dead' | 'retried') => rounded((before[of] + under[of]) / minutes);
-  return {
-    donePerMinute: rate('done'),
-    failedPerMinute: rate('dead'),
-    retriedPerMinute: rate('retried'),
-    waitP95Ms: quantile(before.waitMs, 0.95) ?? quantile(under.waitMs, 0.95),
-  };
-}
-
-function tallyOf(rows: readonly MetricRow[]): Tally {
-  const all = newTally();
-  for (const { tally } of sums(rows).values()) add(all, tally);
-  return all;
-}
 
 interface Look {
   readonly at: number;

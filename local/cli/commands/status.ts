@@ -1,24 +1,39 @@
 import type { QueueStats } from '../../../core/contract/admin.ts';
-import { duration, name } from '../config/values.ts';
+import { watchEveryMs, watchFlags } from '../config/flags.ts';
+import { name, oneOf } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';
-import { usage } from '../errors.ts';
-import { type Column, span } from '../output/ui.ts';
+import { lateness } from '../output/late.ts';
+import { type Column, number, span } from '../output/ui.ts';
+import { watchQueues } from './queue-picture.ts';
+
+const orders = ['ready', 'delayed', 'running', 'dead', 'oldest'] as const;
+const order = oneOf(orders);
+const values: Readonly<Record<(typeof orders)[number], (row: QueueStats) => number>> = {
+  ready: (row) => row.ready,
+  delayed: (row) => row.delayed,
+  running: (row) => row.leased,
+  dead: (row) => row.dead,
+  oldest: (row) => row.oldestReadyMs ?? -1,
+};
+const sorted = (rows: readonly QueueStats[], by: keyof typeof values): QueueStats[] =>
+  rows.toSorted((a, b) => values[by](b) - values[by](a));
 
 const columns: readonly Column<QueueStats>[] = [
   { title: 'queue', value: (row) => row.queue },
-  { title: 'ready', align: 'right', value: (row) => String(row.ready) },
-  { title: 'delayed', align: 'right', value: (row) => String(row.delayed) },
-  { title: 'running', align: 'right', value: (row) => String(row.leased) },
+  { title: 'ready', align: 'right', value: (row) => number(row.ready) },
+  { title: 'delayed', align: 'right', value: (row) => number(row.delayed) },
+  { title: 'running', align: 'right', value: (row) => number(row.leased) },
   {
     title: 'dead',
     align: 'right',
-    value: (row) => String(row.dead),
+    value: (row) => number(row.dead),
     style: (row) => (row.dead > 0 ? 'red' : null),
   },
   {
     title: 'oldest ready',
     align: 'right',
     value: (row) => (row.oldestReadyMs === null ? '-' : span(row.oldestReadyMs)),
+    style: (row) => lateness(row.oldestReadyMs),
   },
   { title: '', value: (row) => (row.paused ? 'paused' : ''), style: () => 'yellow' },
 ];
@@ -27,11 +42,15 @@ export const status = defineCommand({
   path: 'status',
   summary: 'show every queue with its counts',
   about:
-    'Lists every queue that a job of the app names, used or not. `oldest ready` shows how late the workers are. With --watch it looks again and again until q or Ctrl-C: with rates per minute and the wait of 95 % of the jobs (p95) where numbers are kept, else with the change of `ready`. Without a terminal it prints a line for each queue, and with --json an object for each look.',
+    'Lists every queue that a job of the app names, used or not. `oldest ready` shows how late the workers are. With --watch it is `longshore top`.',
   args: [{ name: '[queues...]', text: 'only these', parse: name }],
   flags: {
-    watch: { flags: '--watch', text: 'go on looking' },
-    every: { flags: '--every <duration>', text: 'how often to look with --watch (2s)', parse: duration(200) },
+    ...watchFlags,
+    sort: {
+      flags: '--sort <column>',
+      text: `most first by ${orders.join(', ')}; by default as the app has them`,
+      parse: order,
+    },
   },
   examples: [
     'longshore status',
@@ -41,14 +60,12 @@ export const status = defineCommand({
   exits: { 0: 'done; with --watch ended by q or a signal', 3: 'a queue that was asked for is not there' },
   async run(input) {
     const { args, flags, session, ui } = input;
-    if (flags.every !== undefined && !flags.watch) throw usage('Expected --watch beside --every, got none.');
+    const everyMs = watchEveryMs(flags);
     const admin = await session.admin('tell the state of its queues');
     const names = await session.queues(args);
-    if (flags.watch) {
-      const { watchStatus } = await import('./status-watch.ts');
-      return watchStatus(input, names, flags.every ?? 2_000);
-    }
-    const queues = (await Promise.all(names.map((queue) => admin.stats(queue)))).flat();
+    if (everyMs !== null) return watchQueues(input, names, everyMs);
+    const found = (await Promise.all(names.map((queue) => admin.stats(queue)))).flat();
+    const queues = flags.sort === undefined ? found : sorted(found, flags.sort);
     const { backend } = await session.client();
     return {
       data: { backend: backend.name, queues },

@@ -1,6 +1,6 @@
 import type { App } from '../../../core/app/app.ts';
-import type { LongshoreEvent } from '../../../core/base/events.ts';
 import { reportError } from '../../../core/base/failure.ts';
+import { endingOf } from '../../../core/metrics/tally.ts';
 import { tick } from '../../../core/scheduler/tick.ts';
 import type { WorkerSummary } from '../../../core/worker/options.ts';
 import { logTo } from '../../log.ts';
@@ -12,7 +12,8 @@ import { type ExitCode, usage } from '../errors.ts';
 import { eventLine } from '../output/lines.ts';
 import { startProgress } from '../output/progress.ts';
 import { stackLines } from '../output/stack.ts';
-import { count, span } from '../output/ui.ts';
+import { count, number, span } from '../output/ui.ts';
+import { showRunning } from './show-running.ts';
 
 const logForms = ['pretty', 'json', 'none'] as const;
 type LogForm = (typeof logForms)[number];
@@ -73,7 +74,7 @@ export const work = defineCommand({
   path: 'work',
   summary: 'run a worker until it is stopped',
   about:
-    'Takes jobs from the queues and enqueues the jobs of schedules. The first Ctrl-C or SIGTERM drains: running jobs may end, and the rest is released. A second one ends the worker at once.',
+    'Takes jobs from the queues and enqueues the jobs of schedules. The first Ctrl-C or SIGTERM drains: running jobs may end, and the rest is released. A second one ends the worker at once. On a terminal the last line says what runs for longer than a second, and how far it is; not with --log json.',
   args: [{ name: '[queues...]', text: 'by default every queue that a job of the app names', parse: name }],
   flags: workFlags,
   examples: [
@@ -119,7 +120,7 @@ export async function runWorker(
     if (event.type === 'job.settled') {
       settled++;
       bar.add(1);
-      if (isDead(event)) deadLetters++;
+      if (endingOf(event) === 'dead') deadLetters++;
     }
     // A worker that stays outlives an outage. One that was started for a task must not hang in it.
     if (event.type === 'backend.failed' && batch && failure === null) {
@@ -129,6 +130,8 @@ export async function runWorker(
   });
   const form = flags.log ?? (input.json || bar.visible ? 'none' : io.isTTY.stdout ? 'pretty' : 'json');
   const unlog = await startLog(app, input, form);
+  const showsRunning = form === 'pretty' && io.isTTY.stdout && !input.json;
+  const unshow = showsRunning ? showRunning(app, await session.client(), input) : () => {};
   const schedules = flags.schedules !== false;
   let summary: WorkerSummary;
   try {
@@ -160,6 +163,7 @@ export async function runWorker(
     bar.stop();
     unlisten();
     unlog();
+    unshow();
   }
   if (failure !== null) throw failure;
   const { reason, counts, released, durationMs } = summary;
@@ -181,18 +185,11 @@ function metricsOf(
   return { metrics: { port, ...(host && { host }), ...(key && { apiKeys: [{ id: 'metrics', key }] }) } };
 }
 
-/** A cancelled job is rejected too, but it is not a dead letter. */
-function isDead(event: Extract<LongshoreEvent, { type: 'job.settled' }>): boolean {
-  return (
-    event.settled && ['dead-lettered', 'rejected'].includes(event.outcome) && event.reason !== 'cancelled'
-  );
-}
-
 function summaryText({ durationMs, released }: WorkerSummary, settled: number, dead: number): string {
   if (settled === 0) return 'No job was ready.';
   const parts = [`${count(settled, 'run')} in ${span(durationMs)}`];
   if (dead > 0) parts.push(`${count(dead, 'dead letter')} (longshore dead list)`);
-  if (released > 0) parts.push(`${released} released`);
+  if (released > 0) parts.push(`${number(released)} released`);
   return `${parts.join(', ')}.`;
 }
 

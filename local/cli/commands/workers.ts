@@ -1,8 +1,11 @@
 import type { WorkerBeat } from '../../../core/contract/store.ts';
 import { forgetWorkerMs, type WorkerHealth, workerStateOf } from '../../../core/kit/worker-state.ts';
-import { duration } from '../config/values.ts';
-import { defineCommand } from '../definition.ts';
-import { type Column, count, megabytes, type Style, span, type Ui } from '../output/ui.ts';
+import { watchEveryMs, watchFlags } from '../config/flags.ts';
+import { duration, oneOf } from '../config/values.ts';
+import { defineCommand, type Result } from '../definition.ts';
+import { type Column, count, megabytes, number, type Style, span, type Ui } from '../output/ui.ts';
+import { shortIds } from './job-ids.ts';
+import { watchList } from './watch.ts';
 
 const states: Readonly<Record<WorkerHealth, Style>> = { healthy: 'green', unhealthy: 'yellow', gone: 'red' };
 
@@ -10,25 +13,38 @@ interface Row extends WorkerBeat {
   readonly state: WorkerHealth;
 }
 
+const stateText = ({ state, draining }: Row): string =>
+  draining && state === 'healthy' ? 'draining' : state;
+
 /** Short enough for a line; JSON has the whole name. */
 export const nameOf = ({ host, pid }: WorkerBeat): string => `${host.split('.', 1)[0]}:${pid}`;
 
 const columnsAt = (now: number): readonly Column<Row>[] => [
   { title: 'worker', value: nameOf },
-  { title: 'state', value: (row) => row.state, style: (row) => states[row.state] },
+  { title: 'state', value: stateText, style: (row) => (row.draining ? 'yellow' : states[row.state]) },
   { title: 'running', align: 'right', value: (row) => `${row.running}/${row.concurrency}` },
-  { title: 'done', align: 'right', value: (row) => String(row.counts.acked) },
-  { title: 'failed', align: 'right', value: (row) => String(row.failed ?? '?') },
+  { title: 'done', align: 'right', value: (row) => number(row.counts.acked) },
+  { title: 'failed', align: 'right', value: (row) => (row.failed === undefined ? '?' : number(row.failed)) },
   { title: 'memory', align: 'right', value: (row) => megabytes(row.memoryBytes) },
-  { title: 'up', align: 'right', value: (row) => span(now - row.startedAt) },
+  { title: 'up', align: 'right', value: (row) => span(now - row.startedAt), least: 90 },
   { title: 'seen', align: 'right', value: (row) => `${span(now - row.seenAt)} ago` },
   { title: 'queues', value: (row) => row.queues.join(', ') },
 ];
 
+const orders = ['running', 'done', 'failed', 'memory', 'seen'] as const;
+const order = oneOf(orders);
+const values: Readonly<Record<(typeof orders)[number], (row: WorkerBeat) => number>> = {
+  running: (row) => row.running,
+  done: (row) => row.counts.acked,
+  failed: (row) => row.failed ?? -1,
+  memory: (row) => row.memoryBytes,
+  seen: (row) => row.seenAt,
+};
+
 export const workers = defineCommand({
   path: 'workers',
   summary: 'list the workers with what they run',
-  about: `A worker writes a heartbeat when it starts and every 5 seconds, and takes itself off the list when it stops. It is healthy when it was seen within 15 seconds, unhealthy within a minute, and gone after that; after 5 minutes it is forgotten. Each tells of 20 running jobs at most, longest first: id, job and startedAt. Functions of Lambda and Azure write none.`,
+  about: `A worker writes a heartbeat when it starts and every 5 seconds, and takes itself off the list when it stops. It is healthy when it was seen within 15 seconds, unhealthy within a minute, and gone after that; after 5 minutes it is forgotten. Each tells of 20 running jobs at most, longest first: id, job and startedAt. One that takes no more jobs, because it is stopping, is draining. Functions of Lambda and Azure write none.`,
   flags: {
     since: {
       flags: '--since <duration>',
@@ -37,25 +53,40 @@ export const workers = defineCommand({
       fallback: forgetWorkerMs,
       fallbackText: '5m',
     },
+    sort: {
+      flags: '--sort <column>',
+      text: `most first by ${orders.join(', ')}; by default oldest first`,
+      parse: order,
+    },
+    ...watchFlags,
   },
   examples: [
     'longshore workers',
     'longshore workers --json | jq \'.workers[] | select(.state != "healthy")\'',
   ],
-  async run({ flags, session, ui, io }) {
+  async run(input) {
+    const { flags, session, io } = input;
+    const everyMs = watchEveryMs(flags);
     const { stores } = await session.client();
-    const now = io.clock.now();
-    const beats = await stores.workers.list(now - flags.since);
-    const rows = beats.map((beat) => ({ ...beat, state: workerStateOf(beat.seenAt, now) }));
-    if (rows.length === 0) {
-      const text = `No worker was seen within ${span(flags.since)}.`;
-      return { data: { workers: [], totals: totalsOf([]) }, text };
-    }
-    const totals = totalsOf(rows);
-    return {
-      data: { workers: rows, totals },
-      text: [ui.table(rows, columnsAt(now)), ...runningLines(rows, ui, now), totalText(totals)].join('\n\n'),
+    const look = async (ui: Ui): Promise<Result> => {
+      const now = io.clock.now();
+      const beats = await stores.workers.list(now - flags.since);
+      const found = beats.map((beat) => ({ ...beat, state: workerStateOf(beat.seenAt, now) }));
+      const by = flags.sort && values[flags.sort];
+      const rows = by ? found.toSorted((a, b) => by(b) - by(a)) : found;
+      if (rows.length === 0) {
+        const text = `No worker was seen within ${span(flags.since)}.`;
+        return { data: { workers: [], totals: totalsOf([]) }, text };
+      }
+      const totals = totalsOf(rows);
+      return {
+        data: { workers: rows, totals },
+        text: [ui.table(rows, columnsAt(now)), ...runningLines(rows, ui, now), totalText(totals)].join(
+          '\n\n',
+        ),
+      };
     };
+    return everyMs === null ? look(input.ui) : watchList(input, everyMs, look);
   },
 });
 
@@ -93,7 +124,7 @@ function totalText({
     ...(unhealthy > 0 ? [`${unhealthy} unhealthy`] : []),
     ...(gone > 0 ? [`${gone} gone`] : []),
   ];
-  return `${states.join(', ')}. ${running} of ${concurrency} slots busy, ${done} done, ${failed} failed, ${megabytes(memoryBytes)}.`;
+  return `${states.join(', ')}. ${number(running)} of ${number(concurrency)} slots busy, ${number(done)} done, ${number(failed)} failed, ${megabytes(memoryBytes)}.`;
 }
 
 /** One table of all current jobs, longest first; a worker tells 20 of its own. */
@@ -103,11 +134,12 @@ function runningLines(rows: readonly Row[], ui: Ui, now: number): string[] {
     .flatMap((row) => (row.jobs ?? []).map((job) => ({ ...job, worker: nameOf(row) })))
     .sort((a, b) => a.startedAt - b.startedAt);
   if (jobs.length === 0) return [];
+  const short = shortIds(jobs.map(({ id }) => id));
   return [
     ui.table(jobs, [
       { title: 'running for', align: 'right', value: ({ startedAt }) => span(now - startedAt) },
       { title: 'job', value: ({ job }) => job },
-      { title: 'id', value: ({ id }) => id, whole: true },
+      { title: 'id', value: ({ id }) => short(id), whole: true },
       { title: 'worker', value: ({ worker }) => worker },
     ]),
   ];

@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url';
 import type { App } from '../../../core/app/app.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import type { Stores } from '../../../core/contract/store.ts';
+import type { DashboardAuthorize } from '../../../core/dashboard/index.ts';
 import type { FunctionsSimulationConfig } from '../../simulate/functions/options.ts';
 import type { SimulationConfig } from '../../simulate/lambda/options.ts';
 import { CliError, longshoreCode, messageOf, wrongConfig } from '../errors.ts';
@@ -21,6 +22,14 @@ export interface Config {
   readonly store: () => Promise<Partial<Stores> | undefined>;
   /** What `longshore simulate` runs when the command line names no file. */
   readonly simulation: Simulations | undefined;
+  /** Who may use the dashboard on an address that others reach. */
+  readonly dashboard: DashboardConfig | undefined;
+}
+
+interface DashboardConfig {
+  readonly authorize: DashboardAuthorize;
+  readonly basePath?: string;
+  readonly origin?: string;
 }
 
 /** The Lambda functions, an Azure function app beside them, or one of the two. */
@@ -34,8 +43,8 @@ export const configNames = ['ts', 'mts', 'js', 'mjs'].map((ending) => `longshore
 const shape =
   "`export const app = createApp(...)` and `export const backend = sqlite('jobs.db')` (or a function that returns one)";
 
-export async function loadConfig(io: Pick<Io, 'cwd'>, given: string | undefined): Promise<Config> {
-  const path = findConfig(io.cwd, given);
+export async function loadConfig(io: Pick<Io, 'cwd' | 'env'>, given: string | undefined): Promise<Config> {
+  const path = findConfig(io, given);
   const shown = relative(io.cwd, path) || path;
   let module: Record<string, unknown>;
   const loads = watchLoads();
@@ -49,7 +58,7 @@ export async function loadConfig(io: Pick<Io, 'cwd'>, given: string | undefined)
   } finally {
     loads.end();
   }
-  const { app, backend, store, simulation } = module;
+  const { app, backend, store, simulation, dashboard } = module;
   const names = Object.keys(module).join(', ') || 'nothing';
   if (!isApp(app)) {
     throw wrong(
@@ -63,12 +72,21 @@ export async function loadConfig(io: Pick<Io, 'cwd'>, given: string | undefined)
   }
   if (store !== undefined && typeof store !== 'function') checkStore(shown, store);
   if (simulation !== undefined) checkSimulation(shown, simulation);
+  if (
+    dashboard !== undefined &&
+    typeof (dashboard as Partial<DashboardConfig> | null)?.authorize !== 'function'
+  ) {
+    throw wrong(
+      `Expected the dashboard of ${shown} to be { authorize: (request) => ({ actor, role }) or null }, got ${kindOf(dashboard)}.`,
+    );
+  }
   return {
     path,
     app,
     backend: () => openBackend(shown, backend, app.queues),
     store: () => openStore(shown, store),
     simulation: simulation as Simulations | undefined,
+    dashboard: dashboard as DashboardConfig | undefined,
   };
 }
 
@@ -83,19 +101,21 @@ function checkSimulation(shown: string, simulation: unknown): void {
   );
 }
 
-/** Throws `CONFIG` when there is none. */
-export function findConfig(cwd: string, given: string | undefined): string {
+/** @param flag comes before LONGSHORE_CONFIG. Throws `CONFIG` when there is none. */
+export function findConfig({ cwd, env }: Pick<Io, 'cwd' | 'env'>, flag: string | undefined): string {
+  const [given, named] =
+    flag === undefined ? [env.LONGSHORE_CONFIG || undefined, 'LONGSHORE_CONFIG'] : [flag, '--config'];
   if (given === undefined) {
     const found = configNames.map((name) => join(cwd, name)).find((path) => existsSync(path));
     if (found !== undefined) return found;
     throw wrongConfig(
-      `No longshore.config.ts (.mts, .js, .mjs) in ${cwd}. Go to its folder, name it with --config, or write one with ${shape}.`,
+      `No longshore.config.ts (.mts, .js, .mjs) in ${cwd}. Go to its folder, name it with --config or LONGSHORE_CONFIG, or write one with ${shape}.`,
     );
   }
   const path = resolve(cwd, given);
-  if (!existsSync(path)) throw wrongConfig(`There is no file ${path}. Correct --config.`);
+  if (!existsSync(path)) throw wrongConfig(`There is no file ${path}. Correct ${named}.`);
   if (!statSync(path).isFile() || !/^\.[mc]?[jt]s$/.test(extname(path))) {
-    throw wrongConfig(`Expected --config to name a .ts, .mts, .js or .mjs file, got ${path}.`);
+    throw wrongConfig(`Expected ${named} to name a .ts, .mts, .js or .mjs file, got ${path}.`);
   }
   return path;
 }

@@ -3,14 +3,19 @@
 import type { LongshoreEvent } from '../../../core/base/events.ts';
 import { masked } from '../../../core/base/masked.ts';
 import { count, plain, type Style, span, type Ui } from './ui.ts';
+import { columnsOf, cutTo, padTo, wrapped } from './width.ts';
 
 export type EventLine = readonly [sign: string, style: Style, what: string, detail: string];
 
 export function eventLine(event: LongshoreEvent, ui: Ui, now: number): string | null {
   const line = partsOf(event);
   if (!line) return null;
-  const cause = 'traceparent' in event ? causeOf(event) : '';
-  return eventLineText(line, ui, now) + (cause === '' ? '' : ` ${ui.paint('dim', plain(cause))}`);
+  const cause = 'traceparent' in event ? plain(causeOf(event)) : '';
+  const text = eventLineText(line, ui, now);
+  if (cause === '') return text;
+  if (ui.columns === null) return `${text} ${ui.paint('dim', cause)}`;
+  const under = wrapped(cause, ui.columns - underAt.length).map((one) => underAt + ui.paint('dim', one));
+  return [text, ...under].join('\n');
 }
 
 /** What a job has in common with the lines of other programs that the same request went through. */
@@ -25,9 +30,26 @@ function causeOf({
   return traceparent === null ? request : `${request} traceparent=${traceparent}`.trim();
 }
 
+/** The time, the sign and what it is about. */
+const headWidth = 12;
+const nameWidth = 20;
+/** In a smaller window there is no room for text beside the names. */
+const leastWidth = 70;
+const underAt = ' '.repeat(headWidth);
+
+/** On a terminal a long text goes on under itself, and a long name has a line of its own. */
 export function eventLineText([sign, style, what, detail]: EventLine, ui: Ui, now: number): string {
   const time = new Date(now).toTimeString().slice(0, 8);
-  return `${ui.paint('dim', time)}  ${ui.paint(style, sign)} ${plain(what).padEnd(20)} ${plain(detail)}`.trimEnd();
+  const head = `${ui.paint('dim', time)}  ${ui.paint(style, sign)} `;
+  const [name, text] = [plain(what), plain(detail).trim()];
+  if (ui.columns === null) return `${head}${name.padEnd(nameWidth)} ${text}`.trimEnd();
+  const isLong = columnsOf(name) > nameWidth || ui.columns < leastWidth;
+  const indent = headWidth + (isLong ? 2 : nameWidth + 1);
+  const lines = wrapped(text, Math.max(20, ui.columns - indent));
+  const rest = lines.join(`\n${' '.repeat(indent)}`);
+  if (!isLong) return `${head}${padTo(name, nameWidth, 'right')} ${rest}`.trimEnd();
+  if (columnsOf(name) + 1 + columnsOf(text) <= ui.columns - headWidth) return `${head}${name} ${text}`;
+  return `${head}${cutTo(name, ui.columns - headWidth)}\n${' '.repeat(indent)}${rest}`.trimEnd();
 }
 
 function partsOf(event: LongshoreEvent): EventLine | null {
@@ -43,8 +65,13 @@ function partsOf(event: LongshoreEvent): EventLine | null {
     case 'schedule.failed':
       return ['✗', 'red', event.schedule, `${event.error.code}: ${event.error.message}`];
     case 'schedule.skipped': {
-      const why = event.reason === 'overlap' ? 'its last job has not ended' : 'nothing ticked in time';
-      return ['!', 'yellow', event.schedule, `${count(event.count, 'moment')} skipped: ${why}`];
+      const why = skippedWhy[event.reason];
+      return [
+        event.reason === 'paused' ? '·' : '!',
+        event.reason === 'paused' ? 'dim' : 'yellow',
+        event.schedule,
+        `${count(event.count, 'moment')} skipped: ${why}`,
+      ];
     }
     case 'schedule.late':
       return ['!', 'yellow', event.schedule, `ticked ${span(event.lateMs)} late`];
@@ -72,6 +99,8 @@ function partsOf(event: LongshoreEvent): EventLine | null {
         `on ${event.backend}, queues ${event.queues.join(', ')}, ${event.concurrency} at a time`,
       ];
     case 'worker.draining':
+      if (event.reason === 'asked')
+        return ['▸', 'bold', 'worker', `asked to drain: ${count(event.running, 'job')} may end`];
       return event.reason === 'signal'
         ? [
             '▸',
@@ -130,3 +159,9 @@ function fields(all: unknown): string {
     .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join(' ');
 }
+
+const skippedWhy = {
+  overlap: 'its last job has not ended',
+  missed: 'nothing ticked in time',
+  paused: 'it is paused',
+};

@@ -1,16 +1,15 @@
-/** A screen that is drawn again and again in place, and the keys that end it. */
+/** A screen that is drawn again and again in place, and what is typed on it. */
 
 import type { ReadStream } from 'node:tty';
 import { stripVTControlCharacters } from 'node:util';
 import type { Io } from '../io.ts';
+import { columnsOf, cutTo } from './width.ts';
 
 const enter = '\u001b[?1049h\u001b[?25l';
 const leave = '\u001b[?25h\u001b[?1049l';
 const home = '\u001b[H';
 const clearLine = '\u001b[K';
 const clearBelow = '\u001b[J';
-/** A terminal that passes every key on sends Ctrl-C as a character. */
-const ends = ['q', 'Q', '\u0003'];
 
 export interface Screen {
   /** One write without clearing first, so nothing flickers. Lines that do not fit are cut, and so are those below the last row. */
@@ -19,17 +18,22 @@ export interface Screen {
   end(): void;
 }
 
-/** @param stop is called for q and Ctrl-C */
+export interface ScreenListeners {
+  /** What one or several keys send. */
+  readonly onKeys: (keys: string) => void;
+  /** The window has another size. */
+  readonly onResize: () => void;
+}
+
 export function openScreen(
   io: Pick<Io, 'stdin' | 'stdout' | 'isTTY' | 'columns' | 'rows'>,
-  stop: () => void,
+  { onKeys, onResize }: ScreenListeners,
 ): Screen {
   const keys = io.isTTY.stdin ? (io.stdin as ReadStream) : null;
-  const onKey = (key: Buffer | string) => {
-    if (ends.some((one) => String(key).includes(one))) stop();
-  };
+  const onData = (typed: Buffer | string) => onKeys(String(typed));
   keys?.setRawMode?.(true);
-  keys?.on('data', onKey);
+  keys?.on('data', onData);
+  io.stdout.on('resize', onResize);
   io.stdout.write(enter);
   let last: readonly string[] = [];
   return {
@@ -38,7 +42,8 @@ export function openScreen(
       io.stdout.write(`${home}${last.map((line) => line + clearLine).join('\r\n')}${clearBelow}`);
     },
     end() {
-      keys?.off('data', onKey);
+      io.stdout.off('resize', onResize);
+      keys?.off('data', onData);
       keys?.setRawMode?.(false);
       keys?.pause();
       io.stdout.write(`${leave}${last.join('\n')}\n`);
@@ -49,5 +54,5 @@ export function openScreen(
 /** A line that would wrap loses its colours with its end. */
 function fitting(line: string, columns: number): string {
   const text = stripVTControlCharacters(line);
-  return text.length <= columns ? line : `${text.slice(0, columns - 1)}…`;
+  return columnsOf(text) <= columns ? line : cutTo(text, columns);
 }

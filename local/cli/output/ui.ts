@@ -1,6 +1,7 @@
 /** Tables, colours and units for people. Nothing here is used with `--json`. */
 
 import { stripVTControlCharacters, styleText } from 'node:util';
+import { columnsOf, cutTo, padTo, wrapped } from './width.ts';
 
 export type Style = Parameters<typeof styleText>[0];
 
@@ -8,15 +9,25 @@ export interface Column<Row> {
   readonly title: string;
   readonly value: (row: Row) => string;
   readonly align?: 'right';
-  /** Never cut: an id that is copied, or a text that says what to do. */
+  /** Never cut: an id that is copied. */
   readonly whole?: true;
+  /** Left out on a terminal with fewer columns. */
+  readonly least?: number;
   /** A style for the whole cell, depending on the row. */
   readonly style?: (row: Row) => Style | null;
 }
 
-/** Of a name of a job or a queue, where a line would be too long. */
-const longestName = 36;
-const leastText = 8;
+/** What stands on a line of its own under a row. */
+export interface Under<Row> {
+  /** `null` = nothing. */
+  readonly text: (row: Row) => string | null;
+  readonly style?: (row: Row) => Style | null;
+  /** Never cut: it says what to do. It goes on in further lines. */
+  readonly whole?: true;
+}
+
+/** What is left of a name where a line would be too long. */
+const leastName = 8;
 
 export type Ui = ReturnType<typeof createUi>;
 
@@ -24,58 +35,81 @@ export function createUi(options: { colour: boolean; columns: number | null }) {
   const { columns: width } = options;
   const paint = (style: Style, text: string): string =>
     options.colour ? styleText(style, text, { validateStream: false }) : text;
-  const cutTo = (text: string, room: number): string =>
-    text.length > room ? `${text.slice(0, Math.max(0, room - 1))}…` : text;
-  return {
-    colour: options.colour,
-    paint,
-    /** Aligned columns under dim titles. On a terminal the last one is cut to what is left of a line, and so are names that leave nothing. */
-    table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
-      const cells = rows.map((row) => columns.map(({ value }) => plain(value(row))));
-      const widths = columns.map(({ title }, i) =>
-        Math.max(title.length, ...cells.map((line) => line[i]!.length)),
-      );
-      if (width !== null) {
-        // The last column holds the long texts.
-        const last = widths.length - 1;
-        const before = () => widths.slice(0, last).reduce((sum, one) => sum + one + 2, 0);
-        const limit = (i: number, most: number) => {
-          if (!columns[i]!.whole) widths[i] = Math.min(widths[i]!, most);
-        };
-        if (before() + leastText > width) for (let i = 0; i < last; i++) limit(i, longestName);
-        limit(last, Math.max(leastText, width - before()));
-      }
-      const pad = (text: string, i: number): string => {
-        const cut = cutTo(text, widths[i]!);
-        if (columns[i]!.align === 'right') return cut.padStart(widths[i]!);
-        return i === columns.length - 1 ? cut : cut.padEnd(widths[i]!);
-      };
-      const head = columns.map(({ title }, i) => paint('dim', pad(title, i))).join('  ');
-      const body = cells.map((line, row) =>
-        line
-          .map((text, i) => {
-            const style = columns[i]!.style?.(rows[row]!) ?? null;
-            return style === null ? pad(text, i) : paint(style, pad(text, i));
-          })
-          .join('  '),
-      );
-      return [head, ...body].map((line) => line.trimEnd()).join('\n');
-    },
-    /** `name   value` lines; a `null` value leaves its line out. */
-    facts(pairs: readonly (readonly [string, string | null])[]): string {
-      const shown = pairs.filter((pair): pair is readonly [string, string] => pair[1] !== null);
-      const longest = Math.max(0, ...shown.map(([name]) => name.length));
-      return shown
-        .map(([name, value]) => `${paint('dim', name.padEnd(longest))}  ${plain(value)}`)
-        .join('\n');
-    },
-  };
+
+  /** One line for each row, under dim titles. On a terminal the longest names are cut until a line fits. */
+  function table<Row>(rows: readonly Row[], given: readonly Column<Row>[], under?: Under<Row>): string {
+    const columns = given.filter(({ least = 0 }) => width === null || width >= least);
+    const cells = rows.map((row) => columns.map(({ value }) => plain(value(row)).trim()));
+    const widths = columns.map(({ title }, i) =>
+      Math.max(columnsOf(title), ...cells.map((line) => columnsOf(line[i]!))),
+    );
+    if (width !== null) shrink(columns, widths, width);
+    const last = columns.length - 1;
+    const pad = (text: string, i: number): string => {
+      const cut = columns[i]!.whole ? text : cutTo(text, widths[i]!);
+      if (columns[i]!.align === 'right') return padTo(cut, widths[i]!, 'left');
+      return i === last ? cut : padTo(cut, widths[i]!, 'right');
+    };
+    const lines = [
+      columns
+        .map(({ title }, i) => paint('dim', pad(title, i)))
+        .join('  ')
+        .trimEnd(),
+    ];
+    for (const [at, row] of rows.entries()) {
+      const painted = cells[at]!.map((text, i) => {
+        const style = columns[i]!.style?.(row) ?? null;
+        return style === null ? pad(text, i) : paint(style, pad(text, i));
+      });
+      lines.push(painted.join('  ').trimEnd(), ...linesUnder(row, under));
+    }
+    return lines.join('\n');
+  }
+
+  function linesUnder<Row>(row: Row, under: Under<Row> | undefined): string[] {
+    const text = under?.text(row) ?? null;
+    if (text === null || text === '') return [];
+    const shown = plain(text).trim();
+    const room = width === null ? Number.POSITIVE_INFINITY : width - 4;
+    const lines = under!.whole ? wrapped(shown, room) : [cutTo(shown, room)];
+    const style = under!.style?.(row) ?? null;
+    return lines.map((line) => `    ${style === null ? line : paint(style, line)}`);
+  }
+
+  /** `name   value` lines; a `null` value leaves its line out. On a terminal a long value goes on under itself. */
+  function facts(pairs: readonly (readonly [string, string | null])[]): string {
+    const shown = pairs.filter((pair): pair is readonly [string, string] => pair[1] !== null);
+    const longest = Math.max(0, ...shown.map(([name]) => name.length));
+    const room = width === null ? Number.POSITIVE_INFINITY : Math.max(20, width - longest - 2);
+    return shown
+      .map(([name, value]) => {
+        const lines = wrapped(plain(value), room);
+        return `${paint('dim', name.padEnd(longest))}  ${lines.join(`\n${' '.repeat(longest + 2)}`)}`;
+      })
+      .join('\n');
+  }
+
+  return { colour: options.colour, columns: width, paint, table, facts };
+}
+
+/** Takes from the last column, which holds the long texts, and then from the longest ones, until a line fits. */
+function shrink(columns: readonly Column<never>[], widths: number[], width: number): void {
+  const last = columns.length - 1;
+  const least = (i: number) =>
+    columns[i]!.whole ? widths[i]! : Math.max(leastName, columnsOf(columns[i]!.title));
+  let over = widths.reduce((sum, one) => sum + one + 2, -2) - width;
+  for (; over > 0; over--) {
+    const takeable = widths.flatMap((size, i) => (size > least(i) ? [i] : []));
+    if (takeable.length === 0) return;
+    const longest = takeable.reduce((a, b) => (widths[b]! > widths[a]! ? b : a));
+    widths[takeable.includes(last) ? last : longest]!--;
+  }
 }
 
 /** One line without anything that moves a cursor, changes a colour or turns text round: it may come from outside. */
 export function plain(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about
-  const unsafe = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]+/g;
+  const unsafe = /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]+/g;
   return stripVTControlCharacters(text).replace(unsafe, ' ');
 }
 
@@ -97,17 +131,22 @@ export function span(ms: number): string {
 const shortened = (value: number): string =>
   value < 10 ? value.toFixed(1).replace('.0', '') : value.toFixed(0);
 
-/** A number in five characters at most: `12.5`, `9400`, `130k`, `2.1M`. */
+const thousands = new Intl.NumberFormat('en-US');
+
+/** `5,000` */
+export const number = (value: number): string => thousands.format(Math.round(value));
+
+/** A number in five characters at most: `12.5`, `9,400`, `130k`, `2.1M`. */
 export function short(value: number): string {
   const size = Math.abs(value);
   if (size < 10) return String(Math.round(value * 10) / 10);
-  if (size < 10_000) return String(Math.round(value));
+  if (size < 9_999.5) return number(value);
   return size < 999_500 ? `${Math.round(value / 1_000)}k` : `${Math.round(value / 100_000) / 10}M`;
 }
 
 /** Of less than a megabyte it tells kilobytes. */
 export const bytes = (size: number): string =>
   size < 1024 ** 2 ? `${Math.round(size / 1024)} KB` : megabytes(size);
-export const megabytes = (bytes: number): string => `${Math.round(bytes / 1024 ** 2)} MB`;
+export const megabytes = (bytes: number): string => `${number(bytes / 1024 ** 2)} MB`;
 export const when = (at: number): string => new Date(at).toISOString();
-export const count = (n: number, word: string): string => `${n} ${word}${n === 1 ? '' : 's'}`;
+export const count = (n: number, word: string): string => `${number(n)} ${word}${n === 1 ? '' : 's'}`;

@@ -1,4 +1,4 @@
-/** The settings of host.json that the simulation uses. */
+/** The settings of host.json that concern jobs. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -12,6 +12,10 @@ export interface HostSettings {
   readonly maxConcurrentCalls: number;
   /** How long a lock is renewed. */
   readonly maxLockRenewalMs: number;
+  /** Whether a function that returns has completed its message. */
+  readonly completes: boolean;
+  /** Messages that are locked before a function is free for them. */
+  readonly prefetchCount: number;
   readonly routePrefix: string;
 }
 
@@ -21,6 +25,8 @@ interface HostJson {
     readonly serviceBus?: {
       readonly maxConcurrentCalls?: unknown;
       readonly maxAutoLockRenewalDuration?: unknown;
+      readonly autoCompleteMessages?: unknown;
+      readonly prefetchCount?: unknown;
     };
     readonly http?: { readonly routePrefix?: unknown };
   };
@@ -43,6 +49,8 @@ export function hostSettings(folder: string): HostSettings {
       serviceBus.maxAutoLockRenewalDuration,
       300_000,
     ),
+    completes: serviceBus.autoCompleteMessages !== false,
+    prefetchCount: Number(serviceBus.prefetchCount ?? 0) || 0,
     routePrefix: String(http.routePrefix ?? 'api'),
   };
 }

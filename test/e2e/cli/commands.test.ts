@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
-import { cli, from, imports, json, project, shopConfig } from './kit.ts';
+import { cli, from, imports, json, project, shopConfig, shopOn } from './kit.ts';
 
 /** Enqueues one job and returns its id. */
 async function enqueue(cwd: string, job: string, payload: unknown, ...flags: string[]): Promise<string> {
@@ -114,10 +114,7 @@ describe('work', () => {
   });
 
   it('does not hang in a queue that fails', async () => {
-    const broken = shopConfig.replace(
-      /export const backend = .*/,
-      `export const backend = { ...memory(), fetch: async () => { throw new Error('connection refused'); } };`,
-    );
+    const broken = shopOn("{ ...memory(), fetch: async () => { throw new Error('connection refused'); } }");
     const cwd = project({ 'longshore.config.ts': broken });
     const { code, stderr } = await cli(cwd, ['work', '--drain', '--no-schedules', '--json']);
     expect({ code, ...JSON.parse(stderr).error }).toMatchObject({
@@ -273,11 +270,7 @@ describe('health', () => {
   });
 
   it('is bad when the backend does not answer, and says so in time', async () => {
-    const silent = shopConfig.replace(
-      /export const backend = .*/,
-      'export const backend = () => new Promise(() => {});',
-    );
-    const cwd = project({ 'longshore.config.ts': silent });
+    const cwd = project({ 'longshore.config.ts': shopOn('() => new Promise(() => {})') });
     const { code, stdout } = await cli(cwd, ['health', '--timeout', '20ms']);
     expect(code).toBe(1);
     expect(stdout).toMatch(/bad +backend +INTERNAL: no answer within 20 ms\. Check the server/);
@@ -326,16 +319,12 @@ describe('migrate', () => {
   });
 
   it('has nothing to do on a backend without tables', async () => {
-    const plain = shopConfig.replace(/export const backend = .*/, 'export const backend = memory();');
-    const { data } = await json(project({ 'longshore.config.ts': plain }), ['migrate']);
+    const { data } = await json(project({ 'longshore.config.ts': shopOn('memory()') }), ['migrate']);
     expect(data).toEqual({ backend: 'memory', how: 'none', from: null, to: null, store: null });
   });
 
   it('calls a backend that offers it', async () => {
-    const offering = shopConfig.replace(
-      /export const backend = .*/,
-      'export const backend = { ...memory(), migrate: async () => ({ from: 1, to: 3 }) };',
-    );
+    const offering = shopOn('{ ...memory(), migrate: async () => ({ from: 1, to: 3 }) }');
     const cwd = project({ 'longshore.config.ts': offering });
     expect((await cli(cwd, ['migrate'])).stdout).toBe('memory went from version 1 to 3.\n');
   });

@@ -236,6 +236,24 @@ describe('the config', () => {
     expect(await name('--config', join(folder, 'etc/ours.ts'))).toMatchObject([{ name: 'other' }]);
   });
 
+  it('is the one that LONGSHORE_CONFIG names, unless --config names another', async () => {
+    const folder = project({
+      'longshore.config.ts': shopConfig,
+      'etc/ours.ts': shopConfig.replace('hourly', 'ours'),
+    });
+    const named = async (path: string, ...more: string[]) =>
+      json(folder, ['schedule', 'list', ...more], { env: { LONGSHORE_CONFIG: path } });
+    for (const path of ['etc/ours.ts', join(folder, 'etc/ours.ts')])
+      expect(await named(path)).toMatchObject({ data: { schedules: [{ name: 'ours' }] } });
+    for (const [path, ...more] of [[''], ['etc/ours.ts', '--config', 'longshore.config.ts']] as const)
+      expect(await named(path, ...more)).toMatchObject({ data: { schedules: [{ name: 'hourly' }] } });
+    expect(await named('gone.ts')).toMatchObject({
+      code: 2,
+      stderr: /There is no file .*gone\.ts\. Correct LONGSHORE_CONFIG\./,
+    });
+    expect(await named('etc')).toMatchObject({ code: 2, stderr: /Expected LONGSHORE_CONFIG to name a \.ts/ });
+  });
+
   it('is missed with a sentence that shows one', async () => {
     const { code, stderr } = await cli(project({}), ['status']);
     expect(code).toBe(2);

@@ -75,6 +75,7 @@ describe('--json', () => {
       'work --drain --no-schedules: 1',
       'work --once --no-schedules: 3',
       'work --drain --no-schedules: 1',
+      'doctor: 1',
     ]);
   });
 

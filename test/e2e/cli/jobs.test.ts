@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
+import { columnsOf } from '../../../local/cli/output/width.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 import { cli, json, project } from './kit.ts';
 
@@ -56,9 +57,26 @@ describe('jobs list', () => {
     const second = await list(`--max|3|--after|${first.next}`);
     expect([...first.jobs, ...second.jobs]).toEqual(all.jobs);
     const { stdout } = await cli(cwd, ['jobs', 'list', '--max', '3']);
-    expect(stdout).toContain(`Older ones: the same with --after ${first.next}\n`);
+    expect(stdout).toContain(`\n\n3 jobs. Older ones: the same with --after ${first.next}\n`);
     const wrong = await cli(cwd, ['jobs', 'list', '--after', 'yesterday']);
     expect(wrong).toMatchObject({ code: 2, stderr: /^OPTION: Expected after to be .* got "yesterday"\./ });
+  });
+
+  it.each([
+    ['pending', '1 job of 1,200 that wait, pending or retrying\\.'],
+    ['completed', '1 job\\.'],
+  ])('says of how many %s jobs it shows some, where counts tell', async (status, text) => {
+    const cwd = project();
+    if (status === 'pending') {
+      const backend = await sqlite(join(cwd, 'jobs.db'));
+      await backend.enqueue(Array.from({ length: 1_200 }, (_, i) => messageOf(`id-${i}`)));
+      await backend.close();
+    } else {
+      for (let i = 0; i < 2; i++) await cli(cwd, ['enqueue', 'greet', '{"name":"Ada"}']);
+      await cli(cwd, ['work', '--drain', '--no-schedules']);
+    }
+    const { stdout } = await cli(cwd, ['jobs', 'list', '--status', status, '--max', '1']);
+    expect(stdout).toMatch(new RegExp(`\n${text} Older ones: the same with --after \\S+\n$`));
   });
 
   it.each([
@@ -72,6 +90,92 @@ describe('jobs list', () => {
   });
 });
 
+/** At the same millisecond: ids that begin alike. */
+const twins = ['01990000-0000-7abc-8000-000000000001', '01990000-0000-7abc-8000-000000000002'] as const;
+
+const messageOf = (id: string) => ({
+  id,
+  queue: 'default',
+  job: 'greet',
+  body: '{}',
+  priority: 4,
+  notBefore: null,
+  group: null,
+  tenantId: null,
+});
+
+it('fits 80 columns, with the last error of a job that is retried, and when it comes again', async () => {
+  const cwd = project();
+  await cli(cwd, ['enqueue', 'mail.send', '{"to":"later"}']);
+  await cli(cwd, ['work', '--drain', '--no-schedules']);
+  const backend = await sqlite(join(cwd, 'jobs.db'));
+  await backend.enqueue(
+    ['发送邮件', 'j', 'שלום'].map((text, i) => ({ ...messageOf(`wide-${i}`), job: text.repeat(500) })),
+  );
+  await backend.close();
+  const { stdout } = await cli(cwd, ['jobs', 'list', '--no-color'], { isTTY: true, columns: 80 });
+  for (const line of stdout.split('\n')) expect(columnsOf(line)).toBeLessThanOrEqual(80);
+  expect(stdout).toMatch(
+    /^\S{18} {2}mail\.send +mail +retrying +1 .* in \d+ s\n {4}HANDLER: down for maintenance$/m,
+  );
+  expect(stdout).toMatch(/^wide-0 +发送/m);
+});
+
+it('marks what is late', async () => {
+  const cwd = project();
+  await cli(cwd, ['enqueue', 'greet', '{"name":"Ada"}']);
+  for (const [minutes, style] of [
+    [0, null],
+    [5, '\u001b[33m'],
+    [20, '\u001b[31m'],
+  ] as const) {
+    const clock = createVirtualClock(Date.now() + minutes * 60_000);
+    const { stdout } = await cli(cwd, ['jobs', 'list'], { isTTY: true, columns: 80, clock });
+    if (style === null) expect(stdout).not.toContain('late');
+    else expect(stdout).toContain(`${style}${minutes} min late`);
+  }
+});
+
+describe('a short id', () => {
+  it('is what lists show, and what commands take', async () => {
+    const { cwd, list } = await ran();
+    const { id } = (await list('--key|order 1')).jobs[0]!;
+    const listed = await cli(cwd, ['jobs', 'list', '--key', 'order 1']);
+    const short = id.slice(0, 18);
+    expect(listed.stdout).toMatch(new RegExp(`^${short}  greet`, 'm'));
+    expect((await json(cwd, ['jobs', 'show', short])).data).toMatchObject({ job: { id } });
+    expect((await json(cwd, ['jobs', 'cancel', short])).data).toEqual({
+      cancelled: 0,
+      results: { [id]: 'finished' },
+    });
+  });
+
+  it('is as long as a list needs, and refused with its candidates where several jobs begin so', async () => {
+    const cwd = project();
+    const backend = await sqlite(join(cwd, 'jobs.db'));
+    await backend.enqueue(twins.map((id) => messageOf(id)));
+    await backend.close();
+    const { stdout } = await cli(cwd, ['jobs', 'list']);
+    for (const id of twins) expect(stdout).toMatch(new RegExp(`^${id}  greet`, 'm'));
+    for (const command of ['show', 'cancel']) {
+      const { code, stderr } = await cli(cwd, ['jobs', command, twins[0].slice(0, 30)]);
+      expect(code).toBe(2);
+      expect(stderr).toMatch(/^USAGE: Expected an id that only one job has, got "01990000-/);
+      for (const id of twins) expect(stderr).toContain(`${id} (greet)`);
+    }
+    expect((await cli(cwd, ['jobs', 'show', twins[1]])).code).toBe(0);
+  });
+
+  it('has at least 8 characters, so that a typing error finds nothing', async () => {
+    const { cwd, list } = await ran();
+    const { id } = (await list('--key|order 1')).jobs[0]!;
+    expect(await cli(cwd, ['jobs', 'show', id.slice(0, 7)])).toMatchObject({
+      code: 3,
+      stderr: /^NOT_FOUND: There is no job /,
+    });
+  });
+});
+
 describe('jobs show', () => {
   it('shows who ran a job, what it logged and what it was given', async () => {
     const { cwd, list } = await ran();
@@ -79,7 +183,7 @@ describe('jobs show', () => {
     const { stdout } = await cli(cwd, ['jobs', 'show', id, '--payload']);
     expect(stdout).toMatch(/^key +order 1$/m);
     expect(stdout).toMatch(/^payload +not kept$/m);
-    expect(stdout).toMatch(/^run of 4 +started +took +worker +host +outcome +error$/m);
+    expect(stdout).toMatch(/^run of 4 +started +took +worker +host +outcome$/m);
     expect(stdout).toMatch(/^\S+Z {2}run 1 {2}hello \{"to":"Ada"\}$/m);
   });
 

@@ -59,6 +59,10 @@ export const app = createApp({
 export const backend = () => sqlite(import.meta.dirname + '/jobs.db');
 `;
 
+/** The same shop on another backend: an expression. */
+export const shopOn = (backend: string): string =>
+  shopConfig.replace(/export const backend = .*/, () => `export const backend = ${backend};`);
+
 /** A folder with these files, removed after the test. */
 export function project(
   files: Readonly<Record<string, string>> = { 'longshore.config.ts': shopConfig },
@@ -86,6 +90,8 @@ export interface Ended {
 
 export interface Surroundings extends Partial<Omit<Io, 'isTTY' | 'stdin'>> {
   readonly stdin?: string;
+  /** Where a test types instead. */
+  readonly terminal?: PassThrough;
   /** All three streams at once. */
   readonly isTTY?: boolean;
 }
@@ -93,12 +99,12 @@ export interface Surroundings extends Partial<Omit<Io, 'isTTY' | 'stdin'>> {
 export async function cli(cwd: string, argv: readonly string[], around: Surroundings = {}): Promise<Ended> {
   const stdout = collector();
   const stderr = collector();
-  const { stdin = '', isTTY = false, ...rest } = around;
+  const { stdin = '', terminal = new PassThrough(), isTTY = false, ...rest } = around;
   const code = await run(argv, {
     cwd,
     env: { LONGSHORE_SIGNING_KEYS: process.env.LONGSHORE_SIGNING_KEYS },
     // A terminal does not end by itself.
-    stdin: isTTY ? new PassThrough() : Readable.from([stdin]),
+    stdin: isTTY ? terminal : Readable.from([stdin]),
     stdout: stdout.stream,
     stderr: stderr.stream,
     isTTY: { stdin: isTTY, stdout: isTTY, stderr: isTTY },
@@ -107,7 +113,8 @@ export async function cli(cwd: string, argv: readonly string[], around: Surround
     clock: systemClock,
     signals: [],
     hungUp: new AbortController().signal,
-    watched: null,
+    supervised: null,
+    supervisor: null,
     ...rest,
   });
   return { code, stdout: stdout.text(), stderr: stderr.text() };

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { stepMs, stepOf } from '../../../core/metrics/steps.ts';
 import { type Counted, count, countMemory, newTally, packTally } from '../../../core/metrics/tally.ts';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
-import { cli, project, shopConfig } from './kit.ts';
+import { cli, project, shopOn } from './kit.ts';
 
 const acked = {
   ...({ job: null, outcome: 'acked', settled: true, counted: true, reason: null } as const),
@@ -92,9 +92,8 @@ describe('metrics', () => {
   });
 
   it('says where no numbers are kept, and which jobs there are', async () => {
-    const plain = shopConfig.replace(
-      /export const backend = .*/,
-      'export const backend = () => { const { stores: { metrics, ...stores }, ...rest } = memory(); return { ...rest, stores }; };',
+    const plain = shopOn(
+      '() => { const { stores: { metrics, ...stores }, ...rest } = memory(); return { ...rest, stores }; }',
     );
     const { code, stderr } = await cli(project({ 'longshore.config.ts': plain }), ['metrics']);
     expect(code).toBe(1);

@@ -38,6 +38,29 @@ describe('schedule show', () => {
     expect((await cli(cwd, ['schedule', 'list', '--last'])).stdout).toMatch(/completed [\d.]+ m?s/);
   });
 
+  it('says that a schedule is paused, and that it is neither late nor due', async () => {
+    const cwd = project();
+    const backend = sqlite(join(cwd, 'jobs.db'));
+    const { keys } = backend.stores!;
+    await keys.claim('schedule:hourly', 'test', Date.now() + 1_000);
+    const at = Date.parse('2026-01-15T12:00:00.000Z');
+    const skipped = [{ at, lastAt: at, count: 1, reason: 'paused' }];
+    const value = JSON.stringify({ at, lastId: null, skipped, pausedAt: at - 1_800_000 });
+    await keys.release('schedule:hourly', 'test', { value, keepUntil: Date.now() + 86_400_000 });
+    await backend.close();
+    const { stdout } = await cli(cwd, ['schedule', 'show', 'hourly']);
+    expect(stdout).toMatch(/^next +paused since 2026-01-15T11:30:00.000Z \(.+ ago\)$/m);
+    expect(stdout).toMatch(/^2026-01-15T12:00:00.000Z +skipped +the schedule was paused$/m);
+    expect((await cli(cwd, ['schedule', 'list', '--last'])).stdout).toMatch(
+      / paused for \S+.* skipped \(paused\)$/m,
+    );
+    const shown = await json(cwd, ['schedule', 'show', 'hourly']);
+    expect(shown.data).toMatchObject({ pausedAt: at - 1_800_000, nextAt: null });
+    expect((await cli(cwd, ['health', '--max-late', '1m'])).stdout).toContain(
+      'every schedule is checked in time',
+    );
+  });
+
   it('shows a schedule that nothing has ticked', async () => {
     const { code, stdout } = await cli(project(), ['schedule', 'show', 'hourly']);
     expect(code).toBe(0);

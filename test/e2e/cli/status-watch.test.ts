@@ -1,26 +1,41 @@
 /** `longshore status --watch`: a picture on a terminal, lines elsewhere, and an end. */
 
 import { join } from 'node:path';
-import { Writable } from 'node:stream';
+import { PassThrough, Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
+import { columnsOf } from '../../../local/cli/output/width.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
-import { cli, project, type Surroundings, shopConfig } from './kit.ts';
+import { cli, json, project, type Surroundings, shopOn } from './kit.ts';
 import { runCli } from './spawned.ts';
 
 const now = Math.floor(Date.now() / 60_000) * 60_000;
-const withoutNumbers = shopConfig.replace(
-  /export const backend = .*/,
-  `export const backend = async () => {
+const withoutNumbers = shopOn(`async () => {
+  const opened = await sqlite(import.meta.dirname + '/jobs.db');
+  const { metrics, ...stores } = opened.stores;
+  return { ...opened, stores };
+}`);
+
+/** A shop where looking at the queue "mail" for the second time does this. */
+const atSecondLook = (statements: string): string =>
+  shopOn(`async () => {
     const opened = await sqlite(import.meta.dirname + '/jobs.db');
-    const { metrics, ...stores } = opened.stores;
-    return { ...opened, stores };
-  };`,
-);
+    let looks = 0;
+    const stats = async (queue) => {
+      if (queue === 'mail' && ++looks === 2) ${statements}
+      return opened.admin.stats(queue);
+    };
+    return { ...opened, admin: { ...opened.admin, stats } };
+  }`);
 
 /** Looks at 0, 2, 4 and 6 seconds; `between` is called before each look but the first. */
-async function watched(cwd: string, around: Surroundings, between: (look: number) => Promise<unknown>) {
+async function watched(
+  cwd: string,
+  around: Surroundings,
+  between: (look: number) => Promise<unknown>,
+  line = 'status --watch',
+) {
   const clock = createVirtualClock(now);
   const gone = new AbortController();
   let looks = 0;
@@ -31,7 +46,7 @@ async function watched(cwd: string, around: Surroundings, between: (look: number
       done();
     },
   });
-  const ended = cli(cwd, ['status', '--watch'], { clock, hungUp: gone.signal, stdout, ...around });
+  const ended = cli(cwd, line.split(' '), { clock, hungUp: gone.signal, stdout, ...around });
   const isDrawn = () => chunks.filter((chunk) => /\[H|ready/.test(chunk)).length > looks;
   for (; looks < 4; looks++) {
     await expect.poll(isDrawn).toBe(true);
@@ -41,6 +56,23 @@ async function watched(cwd: string, around: Surroundings, between: (look: number
   gone.abort();
   const { code, stderr } = await ended;
   return { code, stderr, chunks };
+}
+
+const messageIn = (queue: string, id: string) => ({
+  ...{ id, queue, job: 'greet', body: '{}', priority: 4, notBefore: null, group: null, tenantId: null },
+});
+
+/** A worker that runs this job for 90 seconds, and reports how far it is. */
+async function runsAt(cwd: string, id: string, progress: { done: number; total: number; message: string }) {
+  const backend = await sqlite(join(cwd, 'jobs.db'));
+  const [lease] = await backend.fetch({ queues: ['default'], max: 1, leaseMs: 600_000, waitMs: 0 });
+  await backend.stores!.records.progress(id, lease!.token, { ...progress, at: now });
+  const counts = { acked: 0, requeued: 0, 'dead-lettered': 0, rejected: 0, 'skipped-idempotent': 0 };
+  await backend.stores!.workers.heartbeat({
+    ...{ id: 'w', host: 'hafen-1', pid: 7, queues: ['default'], concurrency: 4, running: 1, memoryBytes: 1 },
+    ...{ startedAt: now, seenAt: now, counts, jobs: [{ id, job: 'greet', startedAt: now - 90_000 }] },
+  });
+  await backend.close();
 }
 
 /** A heartbeat as it would come every 5 seconds. */
@@ -86,9 +118,9 @@ describe('status --watch', () => {
         expect(line.length).toBeLessThanOrEqual(80);
     }
     const last = stripVTControlCharacters(pictures[3]!).split('\r\n');
-    expect(last[1]).toBe('1 worker, 3 of 4 slots busy; per minute 200 done, 0 failed, 100 retried');
-    expect(last[3]).toMatch(/^queue +ready {2}run {2}dead {2}oldest {2}ready \+\/m$/);
-    expect(last.find((line) => line.startsWith('default'))).toMatch(/^default +1 +0 +0 .* 10$/);
+    expect(last[1]).toBe('sqlite: 1 worker, 3 of 4 slots busy; per minute 200 done, 0 failed, 100 retried');
+    expect(last[3]).toMatch(/^queue +ready {2}delayed {2}run {2}dead {2}oldest {2}ready \+\/m$/);
+    expect(last.find((line) => line.startsWith('default'))).toMatch(/^default +1 +0 +0 +0 .* 10$/);
     expect(last.find((line) => line.startsWith('a-queue'))).toMatch(/^a-queue.*… +1 /);
   });
 
@@ -121,45 +153,123 @@ describe('status --watch', () => {
     expect(lines[1]).toMatch(/Z mail ready=0 /);
   });
 
+  it.each(['status --watch', 'top'])(
+    'shows with %s what runs, how far it is and for how long',
+    async (line) => {
+      const cwd = project();
+      const { data } = await json(cwd, ['enqueue', 'greet', '{"name":"Ada"}']);
+      const id = String(data!.id);
+      await runsAt(cwd, id, { done: 4_500, total: 10_000, message: 'rows of 邮件\u202e' });
+      const around = { isTTY: true, columns: 80, rows: 24 };
+      const { chunks } = await watched(cwd, around, async () => {}, line);
+      const last = stripVTControlCharacters(chunks.findLast((chunk) => chunk.startsWith('\u001b[H'))!);
+      expect(last).toMatch(/^running for +job +id +worker +progress\r$/m);
+      expect(last).toMatch(
+        new RegExp(`^ +96 s +greet +${id.slice(0, 18)} +hafen-1:7 +45 %\r?\n {4}rows of 邮件\r?$`, 'm'),
+      );
+      for (const row of last.split('\r\n')) expect(columnsOf(row)).toBeLessThanOrEqual(80);
+    },
+  );
+
+  it('scrolls and sorts, and says so', async () => {
+    const queues = Array.from({ length: 30 }, (_, i) => `q-${String(i).padStart(2, '0')}`);
+    const cwd = project();
+    const backend = await sqlite(join(cwd, 'jobs.db'));
+    for (const [i, queue] of queues.entries())
+      await backend.enqueue(Array.from({ length: i % 7 }, (_, n) => messageIn(queue, `${queue}-job-${n}`)));
+    await backend.close();
+    const stdin = new PassThrough();
+    const pictures: string[] = [];
+    const stdout = new Writable({
+      write(chunk, _, done) {
+        pictures.push(stripVTControlCharacters(String(chunk)));
+        done();
+      },
+    });
+    const names = queues.filter((_, i) => i % 7 > 0);
+    const io = {
+      stdout,
+      terminal: stdin,
+      isTTY: true,
+      columns: 80,
+      rows: 12,
+      clock: createVirtualClock(now),
+    };
+    const ended = cli(cwd, ['top', ...names], io);
+    const shown = (part: RegExp) => expect.poll(() => pictures.at(-1)).toMatch(part);
+    await shown(/s sorts \(name\), ↓ goes on\r\n.*q-01 .*lines 1 to 7 of 26$/s);
+    stdin.write('\u001b[B');
+    await shown(/lines 2 to 8 of 26$/s);
+    stdin.write('\u001b[6~');
+    await shown(/lines 6 to 12 of 26$/s);
+    stdin.write('G');
+    await shown(/↑ goes back\r\n.*q-29 .*lines 20 to 26 of 26$/s);
+    stdin.write('g');
+    stdin.write('s');
+    stdin.write('s');
+    await shown(/s sorts \(ready\).*\nq-06 +6 /s);
+    stdin.write('q');
+    expect((await ended).code).toBe(0);
+  });
+
+  it.each([
+    ['jobs list', 'greet', { jobs: [{ job: 'greet' }] }],
+    ['workers', 'No worker', { workers: [] }],
+  ])('watches %s too, as a picture, lines or objects', async (line, part, data) => {
+    const cwd = project();
+    await cli(cwd, ['enqueue', 'greet', '{"name":"Ada"}']);
+    for (const [more, shown] of [
+      [[], part],
+      [['--json'], '{'],
+    ] as const) {
+      const chunks: string[] = [];
+      const gone = new AbortController();
+      const clock = createVirtualClock(now);
+      const stdout = new Writable({ write: (chunk, _, done) => done(void chunks.push(String(chunk))) });
+      const isTTY = more.length === 0;
+      const argv = [...line.split(' '), '--watch', ...more];
+      const ended = cli(cwd, argv, { clock, hungUp: gone.signal, stdout, isTTY });
+      const looks = () => chunks.filter((chunk) => chunk.includes(shown)).length;
+      await expect.poll(looks).toBe(1);
+      clock.advance(2_000);
+      await expect.poll(looks).toBe(2);
+      gone.abort();
+      expect((await ended).code).toBe(0);
+      if (!isTTY) for (const chunk of chunks) expect(JSON.parse(chunk)).toMatchObject(data);
+      else expect(chunks.at(-1)).toMatch(/every 2 s, q ends/);
+    }
+    expect(await cli(cwd, [...line.split(' '), '--every', '3s'])).toMatchObject({
+      code: 2,
+      stderr: /--watch/,
+    });
+  });
+
+  it('sorts status once, most first', async () => {
+    const cwd = project();
+    await cli(cwd, ['enqueue', 'mail.send', '{"to":"Ada"}']);
+    const order = async (...more: string[]) =>
+      ((await json(cwd, ['status', ...more])).data!.queues as { queue: string }[]).map(({ queue }) => queue);
+    expect(await order()).toEqual(['default', 'mail']);
+    for (const column of ['ready', 'oldest'])
+      expect(await order('--sort', column)).toEqual(['mail', 'default']);
+  });
+
   it('goes on when a look fails, and says why', async () => {
     const cwd = project({
-      'longshore.config.ts': shopConfig.replace(
-        /export const backend = .*/,
-        `let looks = 0;
-        export const backend = async () => {
-          const opened = await sqlite(import.meta.dirname + '/jobs.db');
-          const stats = async (queue) => {
-            if (queue === 'mail' && ++looks === 2) throw new Error('connection \\u001b[2J\\u202elost\\nnow');
-            return opened.admin.stats(queue);
-          };
-          return { ...opened, admin: { ...opened.admin, stats } };
-        };`,
-      ),
+      'longshore.config.ts': atSecondLook("throw new Error('connection \\u001b[2J\\u202elost\\nnow');"),
     });
     const { code, chunks } = await watched(cwd, { isTTY: true, columns: 80, rows: 12 }, async () => {});
     expect(code).toBe(0);
     const pictures = chunks.filter((chunk) => chunk.startsWith('\u001b[H')).map(stripVTControlCharacters);
     expect(pictures[1]).toMatch(
-      /^INTERNAL: connection +lost now\. .* where it comes\r\nfrom\.\r\nLooking again every 2 s; q ends\.$/,
+      /^INTERNAL: connection lost now\. .* where it comes\s+from\.\r\nLooking again every 2 s; q ends\.$/,
     );
     expect(pictures[2]).toMatch(/default +0/);
   });
 
   it('ends at once while the backend is silent', async () => {
     const cwd = project({
-      'longshore.config.ts': shopConfig.replace(
-        /export const backend = .*/,
-        `let looks = 0;
-        export const backend = async () => {
-          const opened = await sqlite(import.meta.dirname + '/jobs.db');
-          const stats = async (queue) => {
-            if (queue !== 'mail' || ++looks < 2) return opened.admin.stats(queue);
-            console.log('silent');
-            return new Promise(() => {});
-          };
-          return { ...opened, admin: { ...opened.admin, stats } };
-        };`,
-      ),
+      'longshore.config.ts': atSecondLook("{ console.log('silent'); return new Promise(() => {}); }"),
     });
     const clock = createVirtualClock(now);
     const gone = new AbortController();

@@ -54,9 +54,9 @@ export async function tellStory(): Promise<{ folder: string; told: readonly Told
   async function tell(line: string, ...more: string[]): Promise<Record<string, never>> {
     const argv = [...line.split(' '), ...more];
     // Those that stay until somebody ends them are ended at once.
-    const around = line.startsWith('emulate') ? { hungUp: AbortSignal.abort() } : {};
+    const around = /^(emulate|dashboard|top)/.test(line) ? { hungUp: AbortSignal.abort() } : {};
     const { code, stdout, stderr } = await cli(folder, [...argv, '--json'], around);
-    const path = commands.map((one) => one.path).find((one) => `${line} `.startsWith(`${one} `))!;
+    const path = commands.map((one) => one.path).findLast((one) => `${line} `.startsWith(`${one} `))!;
     const data = JSON.parse(stdout) as Record<string, never>;
     told.push({ path, argv, code, stderr, data });
     return data;
@@ -75,6 +75,7 @@ export async function tellStory(): Promise<{ folder: string; told: readonly Told
   await tell('enqueue greet', '{"name":"hour"}', '--key', `schedule:hourly@${moment}`);
   await leaveOut(join(folder, 'jobs.db'), Date.parse(moment) + 3_600_000);
   await tell('status');
+  await tell('top');
   await tell('alerts');
   await tell('alerts --test function');
   await tell('work --drain --no-schedules');
@@ -84,15 +85,20 @@ export async function tellStory(): Promise<{ folder: string; told: readonly Told
   await tell('dead list');
   await tell('dead show', dead!, '--body');
   await tell('dead show', dead!);
+  await tell('dead groups');
+  await tell('dead edit', dead!, '--payload', '{"to":"somebody"}', '--dry-run');
+  await tell('dead retry --all --dry-run');
   await tell('dead retry', dead!);
   await tell('dead discard', gone!, '--yes');
   await tell('jobs list --queue default');
   await tell('jobs show', gone === late ? '' : dead!);
   await tell('work --drain --no-schedules');
   await tell('jobs show', dead!, '--payload');
+  await tell('jobs run-again', dead!);
   await tell('metrics');
   await tell('jobs cancel', late!);
   await tell('dead retry --all');
+  await tell('audit');
   await tell('pause mail');
   await tell('resume mail');
   await tell('clear mail --yes');
@@ -100,19 +106,26 @@ export async function tellStory(): Promise<{ folder: string; told: readonly Told
   await tell('purge --older-than 0 --dry-run');
   await tell('purge --older-than 0 --yes');
   await tell('schedule run hourly');
+  await tell('schedule pause hourly');
+  await tell('schedule resume hourly');
   await tell('workers');
   await tell('health --min-workers 0');
+  await tell('doctor');
   await tell('simulate lambda functions.ts --exit-when-idle');
   await tell('move --from config --to sqlite:moved.db');
   await tell('simulate functions main.ts --exit-when-idle --port 0');
   await tell('emulate servicebus --port 0');
+  await tell('dashboard --port 0');
   const hangUp = new AbortController();
   const running = cli(folder, ['dev', '--no-schedules', '--json'], { hungUp: hangUp.signal });
   const seen = await waitFor(async () => {
     const { stdout } = await cli(folder, ['workers', '--json']);
     return JSON.parse(stdout).workers.length > 0;
   });
-  if (seen) await tell('workers');
+  if (seen) {
+    const { workers } = await tell('workers');
+    await tell('workers drain', (workers as unknown as readonly { id: string }[])[0]!.id);
+  }
   hangUp.abort();
   const { code, stdout, stderr } = await running;
   told.push({ path: 'dev', argv: ['dev'], code, stderr, data: JSON.parse(stdout) });

@@ -46,10 +46,10 @@ it('shows states, current jobs and totals on 80 columns', async () => {
   ]);
   const { stdout, code } = await cli(cwd, ['workers', '--no-color'], { clock, isTTY: true, columns: 80 });
   expect(code).toBe(0);
-  expect(stdout).toBe(`worker       state      running  done  failed  memory      up      seen  queues
-hafen-1:100  gone           3/4    40       0   60 MB  60 min  70 s ago  mail, d…
-hafen-1:101  unhealthy      0/4    40       2   60 MB  60 min  20 s ago  mail, d…
-hafen-1:102  healthy        2/4    40       1   60 MB  60 min   2 s ago  mail, d…
+  expect(stdout).toBe(`worker       state      running  done  failed  memory      seen  queues
+hafen-1:100  gone           3/4    40       0   60 MB  70 s ago  mail, default
+hafen-1:101  unhealthy      0/4    40       2   60 MB  20 s ago  mail, default
+hafen-1:102  healthy        2/4    40       1   60 MB   2 s ago  mail, default
 
 running for  job        id     worker
        90 s  slow       job-2  hafen-1:102
@@ -70,6 +70,18 @@ it('gives the same to programs, also of a worker of an older version', async () 
     totals: { healthy: 1, unhealthy: 0, gone: 1, running: 1, concurrency: 4, done: 80, failed: 0 },
   });
   expect((await cli(cwd, ['workers'], { clock })).stdout).toMatch(/hafen-1:100 .* \? /);
+});
+
+it('shows which one drains, as long as it is healthy', async () => {
+  const cwd = await withBeats([
+    { agoMs: 0, draining: true, running: 1 },
+    { agoMs: 20_000, draining: true },
+  ]);
+  const { stdout } = await cli(cwd, ['workers', '--no-color'], { clock });
+  expect(stdout).toMatch(/^hafen-1:100 +draining +1\/4 /m);
+  expect(stdout).toMatch(/^hafen-1:101 +unhealthy +0\/4 /m);
+  const { workers } = JSON.parse((await cli(cwd, ['workers', '--json'], { clock })).stdout);
+  expect(workers[0]).toMatchObject({ state: 'healthy', draining: true });
 });
 
 it('says that there is none', async () => {

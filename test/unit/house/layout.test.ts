@@ -145,8 +145,10 @@ describe('package.json', () => {
       /^(core|local|functions\/[\w-]+)\/index\.ts$/.test(path) ||
       [
         'core/alerts/index.ts',
+        'core/dashboard/index.ts',
         'core/http/index.ts',
         'core/jobs/index.ts',
+        'core/operator/index.ts',
         'core/otel/index.ts',
         'local/prometheus/index.ts',
         'test/testing/index.ts',

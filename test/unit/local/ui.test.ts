@@ -1,38 +1,118 @@
 import { describe, expect, it } from 'vitest';
-import { createUi, plain } from '../../../local/cli/output/ui.ts';
+import { createUi, number, plain, short } from '../../../local/cli/output/ui.ts';
+import { columnsOf } from '../../../local/cli/output/width.ts';
 
-const id = '0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b-and-more';
+const id = '0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b';
 const row = { id, job: 'j'.repeat(128), error: `no such address, ${'and so on '.repeat(30)}` };
 const columns = [
   { title: 'id', value: (one: typeof row) => one.id, whole: true },
   { title: 'job', value: (one: typeof row) => one.job },
   { title: 'error', value: (one: typeof row) => one.error },
 ] as const;
-const lineOf = (width: number | null, chosen: Parameters<ReturnType<typeof createUi>['table']>[1]): string =>
-  createUi({ colour: false, columns: width })
-    .table([row] as never[], chosen)
-    .split('\n')[1]!;
+const at = (width: number | null) => createUi({ colour: false, columns: width });
+const lineOf = (width: number | null): string => at(width).table([row], columns).split('\n')[1]!;
 
 describe('a table on a terminal', () => {
   it('cuts the last column to what is left of a line', () => {
-    expect(lineOf(200, columns as never)).toHaveLength(200);
-    expect(lineOf(200, columns as never)).toContain(row.job);
+    expect(columnsOf(lineOf(200))).toBeLessThanOrEqual(200);
+    expect(lineOf(200)).toContain(row.job);
   });
 
   it('cuts long names where they would leave nothing of a line, but no id', () => {
-    const line = lineOf(80, columns as never);
-    expect(line).toBe(`${id}  ${'j'.repeat(35)}…  no such…`);
-    expect(lineOf(null, columns as never)).toContain(row.error.trim());
+    expect(lineOf(80)).toBe(`${id}  ${'j'.repeat(31)}…  no such…`);
+    expect(lineOf(null)).toContain(row.error.trim());
   });
 
-  it('never cuts what says what to do', () => {
-    const advice = { title: '', value: (one: typeof row) => one.error, whole: true } as const;
-    expect(lineOf(80, [columns[1], advice] as never)).toContain(row.error.trim());
+  it.each([
+    ['long', 'x'.repeat(500), ['x'.repeat(500)]],
+    ['Chinese', '发送邮件'.repeat(100), ['发']],
+    ['Hebrew', 'שלח דואר '.repeat(60), ['ש']],
+    ['marked', `e\u0301${'o\u0308'.repeat(500)}`, ['e\u0301']],
+    ['joined', '👩‍👩‍👧'.repeat(200), ['👩‍👩‍👧']],
+    ['hostile', `\u001b[31m\u202e\u0000${'y\r\n'.repeat(200)}`, ['y']],
+  ])('fits into 40, 80 and 200 columns with %s names', (_, text, [begins]) => {
+    for (const width of [40, 80, 200]) {
+      const under = { text: () => text };
+      const table = at(width).table(
+        [{ text }],
+        [{ title: 'a', value: (one) => one.text }, ...twoNames],
+        under,
+      );
+      const lines = table.split('\n');
+      expect(lines).toHaveLength(3);
+      for (const line of lines) expect(columnsOf(line)).toBeLessThanOrEqual(width);
+      expect(lines[1]).toContain(begins!.slice(0, 6));
+      for (const mark of ['\u001b', '\u202e', '\u0000', '\r']) expect(table).not.toContain(mark);
+      expect(table.isWellFormed()).toBe(true);
+    }
+  });
+
+  it('puts columns under each other, however wide their letters are', () => {
+    const rows = ['ab', '邮件', '👍', 'e\u0301'].map((text) => ({ text }));
+    const [, ...lines] = at(80)
+      .table(rows, [
+        { title: 'a', value: (one) => one.text },
+        { title: 'b', value: () => '|' },
+      ])
+      .split('\n');
+    expect(lines.map((line) => columnsOf(line.slice(0, line.indexOf('|'))))).toEqual([6, 6, 6, 6]);
+  });
+
+  it('leaves a column out that needs more room', () => {
+    const table = (width: number | null) =>
+      at(width).table([row], [columns[0], { title: 'seldom', value: () => 'x', least: 100 }]);
+    expect(table(99)).not.toContain('seldom');
+    for (const width of [100, null]) expect(table(width)).toContain('seldom');
+  });
+
+  it('goes on in further lines under a row with what says what to do', () => {
+    const advice = { text: () => 'Correct the handler and retry. '.repeat(5), whole: true } as const;
+    const [, , ...lines] = at(40).table([row], [columns[0]], advice).split('\n');
+    expect(lines.map((line) => line.trim()).join(' ')).toBe(
+      'Correct the handler and retry. '.repeat(5).trim(),
+    );
+    for (const line of lines) expect(line).toMatch(/^ {4}\S.{0,35}$/);
   });
 });
 
+const twoNames = ['b', 'c'].map((title) => ({ title, value: ({ text }: { text: string }) => text }));
+
+describe('facts on a terminal', () => {
+  it('go on under themselves, and keep what is copied whole', () => {
+    const lines = at(40)
+      .facts([
+        ['error', 'no such address, and so on and so on'],
+        ['id', `${id}${id}`],
+      ])
+      .split('\n');
+    expect(lines).toEqual(['error  no such address, and so on and so', '       on', `id     ${id}${id}`]);
+  });
+});
+
+it.each([
+  [999, '999', '999'],
+  [5_000, '5,000', '5,000'],
+  [9_999.7, '10,000', '10k'],
+  [1_234_567, '1,234,567', '1.2M'],
+])('writes %s with separators, or in five characters', (value, whole, brief) => {
+  expect(number(value)).toBe(whole);
+  expect(short(value)).toBe(brief);
+});
+
 it('leaves nothing of a text that moves a cursor, changes a colour or turns text round', () => {
-  const marks = ['\u061c', '\u200e', '\u200f', '\u202a', '\u202e', '\u2066', '\u2069', '\u2028', '\u0085'];
+  const marks = [
+    '\u061c',
+    '\u200b',
+    '\u200e',
+    '\u200f',
+    '\u202a',
+    '\u202e',
+    '\u2066',
+    '\u2069',
+    '\ufeff',
+    '\u2028',
+    '\u0085',
+  ];
   for (const mark of ['\u001b[2J', '\u001b]0;title\u0007', '\u009b31m', '\r\n', '\u0000', ...marks])
     expect(plain(`a${mark}b`), JSON.stringify(mark)).toMatch(/^a ?b$/);
 });

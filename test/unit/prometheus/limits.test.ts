@@ -8,9 +8,6 @@ import { type MetricsOptions, metrics } from '../../../local/prometheus/index.ts
 import { bench, job, refusalText, ring } from '../core/kit.ts';
 import { counted, meteredBench, named } from './kit.ts';
 
-const warningsOf = (b: Pick<ReturnType<typeof bench>, 'events'>) =>
-  b.events.flatMap((event) => (event.type === 'backend.warning' ? [event] : []));
-
 describe('a flood of names', () => {
   it('of jobs ends in job="other" after 500, counted and told once, and every job has run', async () => {
     let runs = 0;
@@ -26,7 +23,7 @@ describe('a flood of names', () => {
     expect(values['queue_jobs_processed_total{queue="default",job="job-499",outcome="acked"}']).toBe(1);
     expect(values['queue_jobs_processed_total{queue="default",job="other",outcome="acked"}']).toBe(9_500);
     expect(values.queue_metrics_overflow_total).toBe(9_500);
-    expect(warningsOf(b)).toEqual([
+    expect(b.eventsOf('backend.warning')).toEqual([
       {
         type: 'backend.warning',
         backend: 'prometheus',
@@ -48,7 +45,7 @@ describe('a flood of names', () => {
       processed['queue_jobs_processed_total{queue="default",job="other",tenant="other",outcome="acked"}'],
     ).toBe(9_950);
     expect(Object.values(processed).reduce((a, c) => a + c, 0)).toBe(10_000);
-    expect(warningsOf(b)).toHaveLength(1);
+    expect(b.eventsOf('backend.warning')).toHaveLength(1);
   });
 
   it('of queues ends in queue="other"', async () => {
@@ -90,7 +87,7 @@ describe('the registry', () => {
     expect(values.queue_jobs_failed_total).toBe(41);
     expect(values['queue_jobs_processed_total{queue="default",job="work",outcome="requeued"}']).toBe(1);
     expect(values['queue_failed_jobs_hourly{queue="default"}']).toBe(1);
-    expect(warningsOf(b).map(({ message }) => message)).toEqual([
+    expect(b.eventsOf('backend.warning').map(({ message }) => message)).toEqual([
       "The registry has metrics of these names already, so Longshore's are left out: queue_jobs_failed_total, workers. Give metrics() a prefix or a registry of its own.",
     ]);
     b.metered.close();
@@ -112,7 +109,7 @@ describe('the registry', () => {
     const values = await first.scrape();
     expect(values['b_queue_jobs_processed_total{queue="default",job="work",outcome="acked"}']).toBe(1);
     expect(values).toMatchObject({ 'a_queue_up{backend="memory"}': 1, 'b_queue_up{backend="memory"}': 1 });
-    expect([...warningsOf(first), ...warningsOf(second)]).toEqual([]);
+    expect([...first.eventsOf('backend.warning'), ...second.eventsOf('backend.warning')]).toEqual([]);
   });
 
   it('that clashes is told to the process where nobody listens to the app', () => {

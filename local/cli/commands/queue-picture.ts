@@ -1,16 +1,14 @@
-/** `longshore status --watch`: looks again and again, as a picture on a terminal and as lines elsewhere. */
+/** The picture of `longshore top` and `longshore status --watch`: queues with their rates, and what runs. */
 
-import type { Clock } from '../../../core/base/clock.ts';
 import type { QueueStats } from '../../../core/contract/admin.ts';
 import { goneAfterMs, workerStateOf } from '../../../core/kit/worker-state.ts';
-import { createWaiters } from '../../backends/shared/waiters.ts';
-import { within } from '../../waiting.ts';
+import { type QueueRates, queueRates, type Rates, totalRates } from '../../../core/metrics/rates.ts';
 import type { Input, Result } from '../definition.ts';
-import { CliError, explain } from '../errors.ts';
-import { openScreen } from '../output/screen.ts';
-import { type Column, count, createUi, plain, type Style, short, span, type Ui } from '../output/ui.ts';
-import { differences, type QueueRates, queueRates, type Rates } from './status-rates.ts';
-import { untilStopped } from './stopping.ts';
+import { lateness } from '../output/late.ts';
+import { type Column, count, number, type Style, short, span, type Ui } from '../output/ui.ts';
+import { type Running, runningJobs, runningTable } from './running.ts';
+import { differences } from './status-rates.ts';
+import { watch } from './watch.ts';
 
 interface Row extends QueueStats {
   /** `null` where no numbers are kept. */
@@ -31,48 +29,24 @@ interface Picture {
   };
   /** Of all queues; `null` = not known yet. */
   readonly rates: Rates | null;
+  readonly running: readonly Running[];
 }
 
-const longestLookMs = 10_000;
-/** A job that waits longer is late, and then very late. */
-const lateMs = 60_000;
-const veryLateMs = 900_000;
+const orders = ['name', 'oldest', 'ready', 'done', 'failed'] as const;
+type Order = (typeof orders)[number];
 
-export async function watchStatus(
+export async function watchQueues(
   input: Pick<Input, 'io' | 'session' | 'json' | 'ui'>,
   names: readonly string[],
   everyMs: number,
 ): Promise<Result> {
-  const { io, json, ui } = input;
-  const look = await looker(input, names);
-  const first = await inTime(io.clock, look(), null);
-  await untilStopped({ io }, async (stopped) => {
-    const keys = new AbortController();
-    const signal = AbortSignal.any([stopped, keys.signal]);
-    const isScreen = io.isTTY.stdout && !json;
-    const screen = isScreen ? openScreen(io, () => keys.abort()) : null;
-    const waiters = createWaiters(io.clock);
-    function show(picture: Picture | Error): void {
-      if (screen)
-        screen.draw(drawn(picture, createUi({ colour: ui.colour, columns: io.columns }), io, everyMs));
-      else if (picture instanceof Error) {
-        const { code, message } = explain(picture);
-        io.stderr.write(
-          json ? `${JSON.stringify({ error: { code, message } })}\n` : `${code}: ${plain(message)}\n`,
-        );
-      } else io.stdout.write(json ? `${JSON.stringify(picture)}\n` : linesOf(picture));
-    }
-    try {
-      for (let picture: Picture | Error = first; !signal.aborted; ) {
-        show(picture);
-        await waiters.wait(everyMs, signal);
-        if (!signal.aborted) picture = await inTime(io.clock, look(), signal).catch((error: Error) => error);
-      }
-    } finally {
-      screen?.end();
-    }
+  return watch(input, everyMs, {
+    look: await looker(input, names),
+    drawn: (picture, ui, order) => drawn(picture, ui, order as Order),
+    text: linesOf,
+    data: (picture) => picture,
+    orders,
   });
-  return { data: null, text: '' };
 }
 
 async function looker({ session, io }: Pick<Input, 'io' | 'session'>, names: readonly string[]) {
@@ -87,6 +61,7 @@ async function looker({ session, io }: Pick<Input, 'io' | 'session'>, names: rea
     const beats = await client.stores.workers.list(now - goneAfterMs);
     const known = await rates(names, client.app.clock.now());
     const { readyPerMinute, all } = since(stats, beats, now);
+    const running = await runningJobs(client, beats, names, now);
     const healthy = beats.filter(({ seenAt }) => workerStateOf(seenAt, now) === 'healthy').length;
     const sum = (of: 'running' | 'concurrency') => beats.reduce((total, beat) => total + beat[of], 0);
     return {
@@ -103,67 +78,37 @@ async function looker({ session, io }: Pick<Input, 'io' | 'session'>, names: rea
         running: sum('running'),
         concurrency: sum('concurrency'),
       },
-      rates: known ? totalOf([...known.values()]) : all,
+      rates: known ? totalRates([...known.values()]) : all,
+      running,
     };
   }
   return look;
 }
 
-/** A look, if it does not take too long. It rejects as soon as the signal aborts: a server that is silent does not hold up the end. */
-async function inTime<T>(clock: Clock, looking: Promise<T>, signal: AbortSignal | null): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const late = (): never => {
-    throw new CliError('INTERNAL', 1, `no answer within ${span(longestLookMs)}`);
-  };
-  signal?.addEventListener('abort', reject);
-  return within(clock, longestLookMs, Promise.race([looking, promise]), late).finally(() =>
-    signal?.removeEventListener('abort', reject),
-  );
+const values: Readonly<Record<Exclude<Order, 'name'>, (row: Row) => number>> = {
+  oldest: (row) => row.oldestReadyMs ?? -1,
+  ready: (row) => row.ready,
+  done: (row) => row.rates?.donePerMinute ?? -row.readyPerMinute!,
+  failed: (row) => row.rates?.failedPerMinute ?? row.dead,
+};
+
+/** Most first; where that is equal, and by name, as the app has them. */
+function sorted(queues: readonly Row[], order: Order): readonly Row[] {
+  if (order === 'name') return queues;
+  const value = values[order];
+  return queues.toSorted((a, b) => value(b) - value(a));
 }
 
-function totalOf(rates: readonly Rates[]): Rates {
-  const sum = (of: keyof Rates) => rates.reduce((total, one) => total + one[of], 0);
-  return {
-    donePerMinute: sum('donePerMinute'),
-    failedPerMinute: sum('failedPerMinute'),
-    retriedPerMinute: sum('retriedPerMinute'),
-  };
-}
-
-const lateness = (ms: number | null | undefined): Style | null =>
-  ms == null || ms <= lateMs ? null : ms <= veryLateMs ? 'yellow' : 'red';
-
-function drawn(
-  picture: Picture | Error,
-  ui: Ui,
-  { columns, rows }: { readonly columns: number; readonly rows: number },
-  everyMs: number,
-): string[] {
-  if (picture instanceof Error) {
-    const { code, message } = explain(picture);
-    // In lines that fit: its end says what to do.
-    const most = `.{1,${columns}}`;
-    const lines = plain(`${code}: ${message}`).match(new RegExp(`${most}(?= |$)|${most}`, 'g')) ?? [];
-    return [
-      ...lines.map((line) => ui.paint('red', line.trim())),
-      `Looking again every ${span(everyMs)}; q ends.`,
-    ];
-  }
-  const { at, backend, queues, workers } = picture;
-  const time = new Date(at).toTimeString().slice(0, 8);
-  const most = Math.max(1, rows - 6);
-  const table = ui.table(queues.slice(0, most), tableColumns(queues, columns)).split('\n');
-  const more =
-    queues.length > most ? [ui.paint('dim', `… ${count(queues.length - most, 'more queue')}`)] : [];
+function drawn({ at, backend, queues, workers, rates, running }: Picture, ui: Ui, order: Order) {
   const unhealthy = workers.unhealthy > 0 ? ui.paint('yellow', ` (${workers.unhealthy} unhealthy)`) : '';
-  const slots = `, ${workers.running} of ${workers.concurrency} slots busy`;
-  return [
-    ui.paint('dim', `${time}  ${backend}, every ${span(everyMs)}, q ends`),
-    `${count(workers.healthy + workers.unhealthy, 'worker')}${unhealthy}${slots}${rateText(picture.rates)}`,
-    '',
-    ...table,
-    ...more,
-  ];
+  const slots = `, ${number(workers.running)} of ${number(workers.concurrency)} slots busy`;
+  const all = count(workers.healthy + workers.unhealthy, 'worker');
+  const tables = [ui.table(sorted(queues, order), tableColumns(queues, ui.columns ?? 80))];
+  if (running.length > 0) tables.push(runningTable(running, ui, at));
+  return {
+    head: [`${backend}: ${all}${unhealthy}${slots}${rateText(rates)}`, ''],
+    body: tables.join('\n\n'),
+  };
 }
 
 const rateText = (rates: Rates | null): string =>
@@ -187,7 +132,7 @@ function tableColumns(queues: readonly Row[], width: number): Column<Row>[] {
   const hasRates = queues.some(({ rates }) => rates !== null);
   const numbers: Column<Row>[] = [
     right('ready', (row) => short(row.ready)),
-    ...(width >= 92 ? [right('delayed', (row) => short(row.delayed))] : []),
+    ...(width >= 92 || !hasRates ? [right('delayed', (row) => short(row.delayed))] : []),
     right('run', (row) => short(row.leased)),
     right(
       'dead',
@@ -212,13 +157,7 @@ function tableColumns(queues: readonly Row[], width: number): Column<Row>[] {
         ]
       : [right('ready +/m', (row) => (row.readyPerMinute === null ? '-' : short(row.readyPerMinute)))]),
   ];
-  // What is left of a line: 8 for a number and the space before it, and a column for `paused`.
-  const room = Math.max(8, width - numbers.length * 9);
-  const name = ({ queue, paused }: Row): string => {
-    const mark = paused ? ' ⏸' : '';
-    const most = room - mark.length;
-    return (queue.length > most ? `${queue.slice(0, most - 1)}…` : queue) + mark;
-  };
+  const name = ({ queue, paused }: Row): string => (paused ? `⏸ ${queue}` : queue);
   return [{ title: 'queue', value: name, style: ({ paused }) => (paused ? 'yellow' : null) }, ...numbers];
 }
 
@@ -246,5 +185,6 @@ function linesOf({ at, queues }: Picture): string {
       const texts = Object.entries(facts).map(([name, value]) => (value === null ? '' : ` ${name}=${value}`));
       return `${time} ${queue}${texts.join('')}\n`;
     })
-    .join('');
+    .join('')
+    .trimEnd();
 }

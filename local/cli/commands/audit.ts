@@ -1,0 +1,46 @@
+import type { AuditEntry } from '../../../core/contract/audit.ts';
+import { maxFlag } from '../config/flags.ts';
+import { words } from '../config/values.ts';
+import { defineCommand } from '../definition.ts';
+import { type Column, count, number, type Style, type Under, when } from '../output/ui.ts';
+
+export const audit = defineCommand({
+  path: 'audit',
+  summary: 'list what people did to jobs, queues, schedules and workers',
+  about:
+    'Newest first. Each action has an entry that it has begun, written before anything is done, and one that it is done or has failed. Who: the user of this machine, or LONGSHORE_ACTOR.',
+  flags: {
+    max: maxFlag,
+    after: { flags: '--after <cursor>', text: 'go on where an earlier list has ended', parse: words },
+  },
+  examples: ['longshore audit', 'longshore audit --max 200 --json'],
+  async run({ flags, session, ui }) {
+    const operator = await session.operator();
+    const { max, after } = flags;
+    const { entries, next } = await operator.audit({ max, ...(after !== undefined && { after }) });
+    const more = next === null ? '.' : `, and older ones: the same with --after ${next}`;
+    return {
+      data: { entries, next },
+      text:
+        entries.length > 0
+          ? `${ui.table(entries, columns, under)}\n\n${count(entries.length, 'line')}${more}`
+          : 'Nobody has done anything yet.',
+    };
+  },
+});
+
+const styles: Readonly<Partial<Record<AuditEntry['phase'], Style>>> = { failed: 'red', done: 'green' };
+
+const columns: readonly Column<AuditEntry>[] = [
+  { title: 'when', value: (row) => when(row.at), whole: true },
+  { title: 'who', value: (row) => row.actor },
+  { title: 'from', value: (row) => row.from },
+  { title: 'action', value: (row) => row.action },
+  { title: 'state', value: (row) => row.phase, style: (row) => styles[row.phase] ?? null },
+  { title: 'changed', align: 'right', value: (row) => (row.count === null ? '' : number(row.count)) },
+];
+
+const under: Under<AuditEntry> = {
+  text: ({ target, note }) => (note === null ? target : `${target}: ${note}`),
+  style: () => 'dim',
+};

@@ -1,0 +1,118 @@
+/** Which dead letters a command means. */
+
+import type { AbandonReason } from '../../../core/contract/outcome.ts';
+import type { DeadLetterFilter, DeadLetterSelection } from '../../../core/operator/types.ts';
+import { duration, id, integer, name, oneOf, words } from '../config/values.ts';
+import type { Input, Values } from '../definition.ts';
+import { usage } from '../errors.ts';
+import type { Session } from '../session.ts';
+import { theOne, wholeIds } from './job-ids.ts';
+import { unknownJob } from './select-jobs.ts';
+
+export const what = 'list or settle dead letters';
+
+const reasons: readonly AbandonReason[] = [
+  'permanent',
+  'exhausted',
+  'crash-loop',
+  'rejected',
+  'expired',
+  'cancelled',
+];
+
+export const filterFlags = {
+  job: { flags: '--job <name>', text: 'only of this job', parse: name },
+  reason: {
+    flags: '--reason <reason>',
+    text: `only those with this reason: ${reasons.join(', ')}`,
+    parse: oneOf(reasons),
+  },
+  tenant: { flags: '--tenant <id>', text: 'only of this tenant', parse: words },
+  error: { flags: '--error <text>', text: 'only with this text in the error; case counts', parse: words },
+  group: { flags: '--group <group>', text: 'only of this group of `longshore dead groups`', parse: name },
+  olderThan: {
+    flags: '--older-than <duration>',
+    text: 'only those that died at least this long ago',
+    parse: duration(),
+  },
+  newerThan: {
+    flags: '--newer-than <duration>',
+    text: 'only those that died within this time',
+    parse: duration(),
+  },
+} as const;
+
+export type FilterValues = Partial<Values<typeof filterFlags>> & { readonly queue?: string | undefined };
+
+export const selectionFlags = {
+  all: { flags: '--all', text: 'all dead letters, of all queues or of --queue' },
+  queue: { flags: '--queue <name>', text: 'with --all: only of this queue', parse: name },
+  ...filterFlags,
+  dryRun: { flags: '--dry-run', text: 'say how many would be, and change nothing' },
+  limit: { flags: '--limit <n>', text: 'no more than so many, the newest', parse: integer(1) },
+} as const;
+
+export const selectedArgs = [
+  { name: '[id...]', text: 'ids of dead letters, or how they begin', parse: id },
+] as const;
+
+const uuidLength = 36;
+
+type Selecting = Pick<Input, 'args' | 'io' | 'session'> & {
+  readonly flags: FilterValues & { readonly all: boolean | undefined };
+};
+
+export function filterOf(flags: FilterValues, now: number): DeadLetterFilter {
+  const { queue, job, reason, tenant, error, group, olderThan, newerThan } = flags;
+  const filter = {
+    ...{ queue, job, reason, tenantId: tenant, error, fingerprint: group },
+    diedFrom: newerThan === undefined ? undefined : now - newerThan,
+    diedBefore: olderThan === undefined ? undefined : now - olderThan + 1,
+  };
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
+}
+
+/** Whether more than the queue is asked for, which counts cannot tell. */
+export const isNarrow = ({ queue: _, ...flags }: FilterValues): boolean =>
+  Object.keys(filterFlags).some((one) => flags[one as keyof typeof filterFlags] !== undefined);
+
+export function checkSelection({ args, flags }: Selecting): void {
+  if (flags.all && args.length > 0)
+    throw usage('Expected either ids or --all, got both. Leave one of them out.');
+  if (!flags.all && args.length === 0)
+    throw usage('Expected the ids of dead letters, or --all. `longshore dead list` shows them.');
+  if (flags.queue !== undefined && !flags.all)
+    throw usage('--queue narrows --all; ids need no queue. Add --all or leave --queue out.');
+  if (isNarrow(flags) && !flags.all)
+    throw usage(
+      '--job, --reason, --tenant, --error, --group, --older-than and --newer-than narrow --all; ids need none. Add --all or leave them out.',
+    );
+}
+
+export async function selectionOf({ args, flags, io, session }: Selecting): Promise<DeadLetterSelection> {
+  if (flags.all) return { filter: filterOf(flags, io.clock.now()) };
+  return { ids: await deadIds(session, args) };
+}
+
+/** Where the queue keeps no records, its dead letters say which ids begin so. */
+export async function deadIds(session: Session, given: readonly string[]): Promise<readonly string[]> {
+  const ids = await wholeIds(session, given);
+  // Whole ids need neither records nor keys.
+  if (ids.every((one) => one.length >= uuidLength)) return ids;
+  const { records } = (await session.client()).stores;
+  if (!records.keepsNothing) return ids;
+  const { deadLetters } = await session.operator();
+  const { letters } = await deadLetters.page({}, { max: 10_000 });
+  return ids.map(
+    (one) =>
+      theOne(
+        one,
+        letters.filter(({ id }) => id.startsWith(one)),
+      ) ?? one,
+  );
+}
+
+export async function noneText(flags: FilterValues, session: Session): Promise<string> {
+  if (!isNarrow(flags)) return 'No dead letters.';
+  return `No such dead letters.${unknownJob((await session.config()).app, flags.job)}`;
+}

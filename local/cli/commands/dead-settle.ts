@@ -1,0 +1,190 @@
+import type { BulkOptions, BulkResult, DeadLetterSelection } from '../../../core/operator/types.ts';
+import { integer } from '../config/values.ts';
+import { defineCommand, type Input, type Result } from '../definition.ts';
+import { canAsk, confirm, yesFlag } from '../output/ask.ts';
+import { withProgress } from '../output/progress.ts';
+import { count, number } from '../output/ui.ts';
+import { expiresInFlag } from './dead-edit.ts';
+import {
+  checkSelection,
+  type FilterValues,
+  isNarrow,
+  noneText,
+  selectedArgs,
+  selectionFlags,
+  selectionOf,
+  what,
+} from './dead-filter.ts';
+import { exitFor } from './jobs.ts';
+import { untilStopped } from './stopping.ts';
+
+export const retryDead = defineCommand({
+  path: 'dead retry',
+  summary: 'run dead letters again',
+  about:
+    'They become ready at once and count their attempts from 1. Correct the cause first. With --rate they go out over time; with --stop-above in small groups at first, and each group is waited for. Those that have expired need --expires-in. Ctrl-C stops between two groups.',
+  args: selectedArgs,
+  flags: {
+    ...selectionFlags,
+    rate: {
+      flags: '--rate <n>',
+      text: 'about so many per second, evenly; by default all at once',
+      parse: integer(1, 10_000),
+    },
+    stopAbove: {
+      flags: '--stop-above <percent>',
+      text: 'stop when more than so many percent of those that ran again failed again',
+      parse: integer(0, 100),
+    },
+    expiresIn: expiresInFlag,
+  },
+  examples: [
+    'longshore dead retry 0199a1b2-c3d4-7e5f',
+    'longshore dead retry --all --queue mail --dry-run',
+    'longshore dead retry --all --job invoice.mail --reason exhausted --newer-than 1d --rate 20 --stop-above 10',
+  ],
+  exits: {
+    1: 'failed, ended by Ctrl-C or --stop-above, or some letters were not there or could not be retried',
+    3: 'there was no such dead letter',
+  },
+  async run(input) {
+    checkSelection(input);
+    const { rate, stopAbove, expiresIn } = input.flags;
+    const { deadLetters } = await ready(input);
+    const more = {
+      ...(rate !== undefined && { perSecond: rate }),
+      ...(stopAbove !== undefined && { stopAbovePercent: stopAbove }),
+      ...(expiresIn !== undefined && { expiresInMs: expiresIn }),
+    };
+    const act = (selection: DeadLetterSelection, options: BulkOptions) =>
+      deadLetters.retry(selection, { ...options, ...more });
+    return settle(input, 'retried', await selectionOf(input), act);
+  },
+});
+
+export const discardDead = defineCommand({
+  path: 'dead discard',
+  summary: 'remove dead letters for good',
+  about: 'The jobs and their records are gone afterwards.',
+  args: selectedArgs,
+  flags: { ...selectionFlags, yes: yesFlag },
+  examples: [
+    'longshore dead discard 0199a1b2-c3d4-7e5f --yes',
+    'longshore dead discard --all --queue mail --yes',
+    'longshore dead discard --all --reason rejected --older-than 30d --dry-run',
+  ],
+  exits: {
+    1: 'failed, not confirmed, or some of the ids are no dead letters',
+    2: 'the command line is wrong or --yes is missing, and nothing was done',
+    3: 'there was no such dead letter',
+  },
+  async run(input) {
+    checkSelection(input);
+    const { yes, dryRun } = input.flags;
+    const isSure = yes || dryRun;
+    canAsk(input, isSure, 'remove dead letters');
+    const { deadLetters } = await ready(input);
+    const selection = await selectionOf(input);
+    const total = isSure ? 0 : await totalOf(input, selection);
+    if (total > 0) await confirm(input, isSure, `Remove ${count(total, 'dead letter')} for good?`);
+    return settle(input, 'discarded', selection, (...call) => deadLetters.discard(...call));
+  },
+});
+
+interface Settling extends Pick<Input, 'io' | 'json' | 'session'> {
+  readonly flags: FilterValues & {
+    readonly all: boolean | undefined;
+    readonly dryRun: boolean | undefined;
+    readonly limit: number | undefined;
+  };
+}
+
+async function ready({ session, flags }: Settling) {
+  await session.admin(what);
+  if (flags.queue !== undefined) await session.queues([flags.queue]);
+  return session.operator();
+}
+
+/** How many are meant, for a question or a bar. */
+async function totalOf({ flags, session }: Settling, selection: DeadLetterSelection): Promise<number> {
+  const { limit = Infinity } = flags;
+  if ('ids' in selection) return Math.min(limit, selection.ids.length);
+  if (!isNarrow(flags)) {
+    const stats = await (await session.admin(what)).stats(flags.queue);
+    return Math.min(
+      limit,
+      stats.reduce((sum, { dead }) => sum + dead, 0),
+    );
+  }
+  const { deadLetters } = await session.operator();
+  const options = { dryRun: true, ...(flags.limit !== undefined && { limit: flags.limit }) };
+  return (await deadLetters.discard(selection, options)).total ?? 0;
+}
+
+async function settle(
+  input: Settling,
+  verb: 'retried' | 'discarded',
+  selection: DeadLetterSelection,
+  act: (selection: DeadLetterSelection, options: BulkOptions) => Promise<BulkResult>,
+): Promise<Result> {
+  const { flags, io, json, session } = input;
+  const { dryRun = false, limit } = flags;
+  const hasBar = io.isTTY.stderr && !json && !dryRun && flags.all === true;
+  const total = hasBar ? await totalOf(input, selection) : 0;
+  const result = await untilStopped(input, (signal) =>
+    withProgress(input, verb, total, async (bar) => {
+      let shown = 0;
+      const onProgress = ({ done }: { readonly done: number }): void => {
+        bar.add(done - shown);
+        shown = done;
+      };
+      return act(selection, { dryRun, signal, onProgress, ...(limit !== undefined && { limit }) });
+    }),
+  );
+  const { done, missing, refused, ended, ran, failedAgain } = result;
+  const found = dryRun ? (result.total ?? 0) : done;
+  const exit = exitOf(result, found, selection);
+  const isNone = flags.all && found === 0 && refused.length === 0 && ended === 'all';
+  return {
+    data: {
+      [verb]: done,
+      missing,
+      refused,
+      ended,
+      ...(dryRun && { dryRun, would: found }),
+      ...(ran > 0 && { ran, failedAgain }),
+    },
+    text: isNone ? await noneText(flags, session) : textOf(result, verb, dryRun, found),
+    exit,
+  };
+}
+
+/** So many are named one by one. */
+const mostNamed = 20;
+
+function textOf(result: BulkResult, verb: string, dryRun: boolean, found: number): string {
+  const { missing, refused, ended, ran, failedAgain } = result;
+  const named = [
+    ...missing.map((one) => `${one}  is no dead letter here`),
+    ...refused.map(({ id, why }) => `${id}  ${why}`),
+  ];
+  const more = named.length > mostNamed ? [`and ${number(named.length - mostNamed)} more`] : [];
+  const end = {
+    all: '',
+    limit: ' There are more of them.',
+    stopped: ' Ended before all were.',
+    failing: ` Stopped: ${number(failedAgain)} of ${number(ran)} that ran again failed again.`,
+  }[ended];
+  const sentence = dryRun
+    ? `${count(found, 'dead letter')} would be ${verb}. Nothing was changed.`
+    : `${count(found, 'dead letter')} ${verb}.${end}`;
+  return [...named.slice(0, mostNamed), ...more, sentence].join('\n');
+}
+
+function exitOf({ ended, refused }: BulkResult, found: number, selection: DeadLetterSelection): 0 | 1 | 3 {
+  if (ended === 'stopped' || ended === 'failing') return 1;
+  if ('ids' in selection && refused.length === 0)
+    return ended === 'limit' ? 0 : (exitFor(found, selection.ids.length) as 0 | 1 | 3);
+  if (refused.length > 0) return 1;
+  return found === 0 ? 3 : 0;
+}

@@ -1,0 +1,104 @@
+import type { Check } from '../../../core/contract/diagnosis.ts';
+import { checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
+import { duration, integer } from '../config/values.ts';
+import { defineCommand } from '../definition.ts';
+import { deploymentChecks } from '../doctor/deployment.ts';
+import { type DoctorFacts, doctorFacts, requestOf } from '../doctor/facts.ts';
+import { keyRingOf, liveKeyChecks, noKeyRing, staticKeyChecks } from '../doctor/keys.ts';
+import { jobChecks, queueChecks } from '../doctor/queues.ts';
+import { type Diagnosis, runChecks, skipped, together } from '../doctor/run-checks.ts';
+import { showDiagnosis } from '../doctor/show.ts';
+
+export const doctor = defineCommand({
+  path: 'doctor',
+  summary: 'look for what would lose, double or stop jobs, and say what to do',
+  about:
+    'Looks at the app, its keys, the files of a deployment, the backend and its server, queues, workers and schedules. Changes nothing. Every finding has an id that docs/doctor.md explains, and its remedy; what could not be looked at is said. For a probe that is asked every few seconds take longshore health.',
+  flags: {
+    strict: { flags: '--strict', text: 'also exit with 1 for warnings' },
+    maxDead: {
+      flags: '--max-dead <n>',
+      text: 'more dead letters are a warning',
+      parse: integer(0),
+      fallback: 1_000,
+    },
+    template: {
+      flags: '--template <file>',
+      text: 'the CloudFormation template in JSON to look at, instead of the one in .serverless',
+      parse: (text: string) => text,
+    },
+    timeout: {
+      flags: '--timeout <duration>',
+      text: 'a check that takes longer is given up, and is a finding',
+      parse: duration(1),
+      fallback: 15_000,
+      fallbackText: '15s',
+    },
+  },
+  examples: ['longshore doctor', 'longshore doctor --strict --json', 'longshore doctor --max-dead 0'],
+  exits: {
+    0: 'nothing worse than notes; with no --strict than warnings',
+    1: 'something is wrong, or failed',
+  },
+  async run(input) {
+    const { flags, ui, io } = input;
+    const facts = await doctorFacts(input, { maxDead: flags.maxDead });
+    const run: Run = (checks, because) => runChecks(checks, io.clock, flags.timeout, because);
+    const before = run([
+      ...checksOf(staticKeyChecks, facts),
+      ...deploymentChecks(facts.app, facts.folder, flags.template),
+    ]);
+    const reached = await run(checksOf([answers], facts));
+    const found = together([await before, reached, await live(facts, reached, run)]);
+    const counted = (severity: string) => found.findings.filter((one) => one.severity === severity).length;
+    const [errors, warnings, notes] = ['error', 'warning', 'note'].map(counted);
+    const isBad = errors! > 0 || (flags.strict === true && warnings! > 0);
+    return {
+      data: { ...found, errors, warnings, notes },
+      text: showDiagnosis(found, ui, io.isTTY.stdout ? io.columns : null),
+      exit: isBad ? 1 : 0,
+    };
+  },
+});
+
+/** The others ask nothing of a backend that does not answer. */
+export const answers: Check<DoctorFacts> = {
+  id: 'backend.answers',
+  severity: 'error',
+  async look({ app, session, stats }) {
+    await session.backend();
+    const stores = keyRingOf(app) && (await session.client()).stores;
+    if ((await stats()) === null) await stores?.records.get('doctor');
+    return [];
+  },
+};
+
+type Run = (checks: readonly Check[], because?: string) => Promise<Diagnosis>;
+
+async function live(facts: DoctorFacts, reached: Diagnosis, run: Run): Promise<Diagnosis> {
+  const { session, app } = facts;
+  const own = checksOf([...jobChecks, ...liveKeyChecks, ...queueChecks], facts);
+  const silent = 'the backend does not answer';
+  const isSilent = reached.findings.length > 0;
+  const opened = await Promise.all([session.backend(), session.store()]).catch(() => null);
+  if (opened === null) return skipped(own, silent);
+  const [backend, beside] = opened;
+  const asked: (readonly [id: string, of: string, has: Diagnosing | undefined])[] = [
+    ['backend.settings', `the backend "${backend.name}"`, backend.admin],
+    ...(backend.stores?.diagnose ? [['store.settings', 'its store', backend.stores] as const] : []),
+    ...(beside ? [['store.settings', 'the store beside it', beside] as const] : []),
+  ];
+  const theirs = asked.map(async ([id, of, has]) => {
+    if (!has?.diagnose) return skipped([{ id, severity: 'note', look: () => [] }], `${of} offers no checks`);
+    // What they find may be why it does not answer.
+    return run(await has.diagnose(requestOf(app)), isSilent ? silent : undefined);
+  });
+  // A client needs a key, and these need a client.
+  const because = isSilent ? silent : keyRingOf(app) ? null : noKeyRing.because;
+  const ours = because === null ? run(own) : skipped(own, because);
+  return together(await Promise.all([ours, ...theirs]));
+}
+
+interface Diagnosing {
+  diagnose?(request: ReturnType<typeof requestOf>): Promise<readonly Check[]>;
+}

@@ -1,0 +1,60 @@
+/** Ids of jobs as people copy them: lists show how an id begins, and every command takes that for the whole id. */
+
+import { usage } from '../errors.ts';
+import type { Session } from '../session.ts';
+import { firstOf } from './select-jobs.ts';
+
+/**
+ * Our ids begin with the millisecond in which they were made. These are its digits and three random ones, so that a prefix stands for
+ * the same job in every list, and hardly ever for two.
+ */
+const shownLength = 18;
+/** Fewer characters are the same for all jobs of hours. */
+const leastLength = 8;
+const mostCandidates = 5;
+
+/** How each of these ids is shown in one list: long enough to tell them apart. */
+export function shortIds(ids: readonly string[]): (id: string) => string {
+  const all = [...new Set(ids)];
+  let length = shownLength;
+  while (new Set(all.map((id) => id.slice(0, length))).size < all.length) length++;
+  return (id) => id.slice(0, length);
+}
+
+/** One of the jobs that an id may stand for. */
+interface Candidate {
+  readonly id: string;
+  readonly job: string;
+}
+
+/** The whole id; `null` = none begins so. Throws `USAGE` when several do. */
+export function theOne(given: string, candidates: readonly Candidate[]): string | null {
+  const exact = candidates.find(({ id }) => id === given);
+  if (exact || candidates.length < 2) return (exact ?? candidates[0])?.id ?? null;
+  const named = candidates.slice(0, mostCandidates).map(({ id, job }) => `${id} (${job})`);
+  const more = candidates.length > mostCandidates ? ', and more' : '';
+  throw usage(
+    `Expected an id that only one job has, got "${given}": ${named.join(', ')}${more}. Add characters to it.`,
+  );
+}
+
+/**
+ * The id of the job that is meant, whole or at least 8 characters of its beginning. One that no record has comes back as it is: whether
+ * there is such a job is for the command to say. Throws `USAGE` when several jobs begin so.
+ */
+export async function wholeId(session: Session, given: string): Promise<string> {
+  if (isUuid(given)) return given;
+  const { records } = (await session.client()).stores;
+  if ((await records.get(given)) !== null || given.length < leastLength) return given;
+  const { found } = await firstOf(records, { idPrefix: given }, mostCandidates + 1);
+  return theOne(given, found) ?? given;
+}
+
+/** Of each, in the same order and each once. */
+export async function wholeIds(session: Session, given: readonly string[]): Promise<readonly string[]> {
+  const ids: string[] = [];
+  for (const one of given) ids.push(await wholeId(session, one));
+  return [...new Set(ids)];
+}
+
+const isUuid = (text: string): boolean => /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(text);

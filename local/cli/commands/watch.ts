@@ -1,0 +1,153 @@
+/** What `--watch` and `top` have in common: to look again and again, as a picture on a terminal and as lines elsewhere. */
+
+import type { Clock } from '../../../core/base/clock.ts';
+import { createWaiters } from '../../backends/shared/waiters.ts';
+import { within } from '../../waiting.ts';
+import type { Input, Result } from '../definition.ts';
+import { CliError, explain } from '../errors.ts';
+import type { Io } from '../io.ts';
+import { openScreen } from '../output/screen.ts';
+import { createScroller, type Scroller } from '../output/scroller.ts';
+import { createUi, number, plain, span, type Ui } from '../output/ui.ts';
+import { wrapped } from '../output/width.ts';
+import { untilStopped } from './stopping.ts';
+
+export interface Watched<Picture extends object> {
+  look(): Promise<Picture>;
+  /** Lines that stay at the top, and lines that scroll under them. `order` is one of `orders`. */
+  drawn(picture: Picture, ui: Ui, order: string): { readonly head: readonly string[]; readonly body: string };
+  /** Without a terminal. */
+  text(picture: Picture): string;
+  /** With `--json`. */
+  data(picture: Picture): object | null;
+  /** What the key `s` goes through. */
+  readonly orders?: readonly [string, ...string[]];
+}
+
+type Watching = Pick<Input, 'io' | 'json' | 'ui'>;
+
+/** A terminal that passes every key on sends Ctrl-C as a character. */
+const ends = ['q', 'Q', '\u0003'];
+const longestLookMs = 10_000;
+/** Of the head: how to go on. */
+const ownLines = 1;
+
+/** Ends at q, Ctrl-C and signals. The first look has to succeed; later ones that fail are shown, and tried again. */
+export async function watch<Picture extends object>(
+  { io, json, ui }: Watching,
+  everyMs: number,
+  watched: Watched<Picture>,
+): Promise<Result> {
+  let picture: Picture | Error = await inTime(io.clock, watched.look(), null);
+  await untilStopped({ io }, async (stopped) => {
+    const quit = new AbortController();
+    const signal = AbortSignal.any([stopped, quit.signal]);
+    const view = createScroller(watched.orders ?? ['']);
+    const screen =
+      io.isTTY.stdout && !json
+        ? openScreen(io, {
+            onKeys(keys) {
+              if (ends.some((one) => keys.includes(one))) quit.abort();
+              else if (view.takes(keys, io.rows)) show();
+            },
+            onResize: show,
+          })
+        : null;
+    function show(): void {
+      if (screen) screen.draw(linesOf(picture, watched, view, { io, ui, everyMs }));
+      else if (picture instanceof Error) {
+        const { code, message } = explain(picture);
+        const error = json ? JSON.stringify({ error: { code, message } }) : `${code}: ${plain(message)}`;
+        io.stderr.write(`${error}\n`);
+      } else io.stdout.write(`${json ? JSON.stringify(watched.data(picture)) : watched.text(picture)}\n`);
+    }
+    const waiters = createWaiters(io.clock);
+    try {
+      for (show(); !signal.aborted; ) {
+        await waiters.wait(everyMs, signal);
+        if (signal.aborted) break;
+        picture = await inTime(io.clock, watched.look(), signal).catch((error: Error) => error);
+        if (!signal.aborted) show();
+      }
+    } finally {
+      screen?.end();
+    }
+  });
+  return { data: null, text: '' };
+}
+
+/** A list, as its command prints it once. */
+export const watchList = (
+  input: Pick<Input, 'io' | 'json' | 'ui' | 'argv'>,
+  everyMs: number,
+  list: (ui: Ui) => Promise<Result>,
+): Promise<Result> =>
+  watch(input, everyMs, {
+    look: () => list(uiNow(input)),
+    drawn: ({ text }) => ({ head: [], body: text }),
+    text: ({ text }) => `${text}\n`,
+    data: ({ data }) => data,
+  });
+
+/** As wide as the window is now. */
+const uiNow = ({ io, ui, json }: Watching): Ui =>
+  createUi({ colour: ui.colour, columns: io.isTTY.stdout && !json ? io.columns : null });
+
+/** A look, if it does not take too long. It rejects as soon as the signal aborts: a server that is silent does not hold up the end. */
+async function inTime<T>(clock: Clock, looking: Promise<T>, signal: AbortSignal | null): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const late = (): never => {
+    throw new CliError('INTERNAL', 1, `no answer within ${span(longestLookMs)}`);
+  };
+  signal?.addEventListener('abort', reject);
+  return within(clock, longestLookMs, Promise.race([looking, promise]), late).finally(() =>
+    signal?.removeEventListener('abort', reject),
+  );
+}
+
+interface Around {
+  readonly io: Pick<Io, 'rows' | 'columns' | 'clock'>;
+  readonly ui: Ui;
+  readonly everyMs: number;
+}
+
+function linesOf<Picture extends object>(
+  picture: Picture | Error,
+  watched: Watched<Picture>,
+  view: Scroller,
+  { io, ui, everyMs }: Around,
+): string[] {
+  if (picture instanceof Error) {
+    const { code, message } = explain(picture);
+    // In lines that fit: its end says what to do.
+    const lines = wrapped(plain(`${code}: ${message}`), io.columns);
+    return [...lines.map((line) => ui.paint('red', line)), `Looking again every ${span(everyMs)}; q ends.`];
+  }
+  const { head, body } = watched.drawn(
+    picture,
+    createUi({ colour: ui.colour, columns: io.columns }),
+    view.order,
+  );
+  const lines = body.split('\n');
+  const room = Math.max(1, io.rows - 1 - ownLines - head.length);
+  const isLong = lines.length > room;
+  const shown = isLong ? Math.max(1, room - 1) : room; // one line says that there are more
+  view.keepWithin(lines.length - shown);
+  const { first } = view;
+  const below = lines.length - first - shown;
+  const more = isLong
+    ? [ui.paint('dim', `lines ${number(first + 1)} to ${number(first + shown)} of ${number(lines.length)}`)]
+    : [];
+  const keys = [
+    'q ends',
+    ...(view.isOrdered ? [`s sorts (${view.order})`] : []),
+    ...(isLong ? [below > 0 ? '↓ goes on' : '↑ goes back'] : []),
+  ];
+  const time = new Date(io.clock.now()).toTimeString().slice(0, 8);
+  return [
+    ui.paint('dim', `${time}  every ${span(everyMs)}, ${keys.join(', ')}`),
+    ...head,
+    ...lines.slice(first, first + shown),
+    ...more,
+  ];
+}

@@ -1,0 +1,131 @@
+/** From an empty queue to a mended dead letter, in a real browser, on a SQLite file with a real worker. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
+import { createDashboard } from '../../../core/dashboard/index.ts';
+import { connect, createApp, defineJob, keyRing, startWorker } from '../../../core/index.ts';
+import { sqlite } from '../../../local/backends/sqlite/index.ts';
+import { serveHttp } from '../../../local/serve.ts';
+import { openPage, scrollsSideways, startBrowser, violationsOf } from './browser.ts';
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await startBrowser();
+});
+afterAll(() => browser.close());
+
+/** Markup, a change of the writing direction, and what a terminal would obey. */
+const hostile = `<img src=x onerror="alert(1)">\u202E\u0007 ${'long'.repeat(125)}`;
+
+async function openShop() {
+  const mail = defineJob({
+    name: 'mail',
+    queue: 'mail',
+    payload: z.object({ to: z.string(), token: z.string() }),
+    maxRetries: 0,
+    async handle({ to, token }) {
+      if (!to.includes('@') || token !== 's3cret') throw new Error(`no such address: ${to}`);
+      return 'sent';
+    },
+  });
+  const app = createApp({ jobs: [mail], signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]) });
+  const folder = mkdtempSync(join(tmpdir(), 'longshore-dashboard-'));
+  const backend = sqlite(join(folder, 'jobs.db'));
+  const client = connect(app, backend);
+  const handler = createDashboard(client, { development: { actor: 'anna' } });
+  const server = await serveHttp(handler, { port: 0 });
+  onTestFinished(async () => {
+    handler.close();
+    await server.close();
+    await client.close();
+    rmSync(folder, { recursive: true });
+  });
+  return {
+    client,
+    link: () => handler.link(server.url),
+    enqueue: (to: string) => client.enqueue(mail, { to, token: 's3cret' }),
+    work: () => startWorker(app, { backend, untilIdle: true }).done,
+  };
+}
+
+const goTo = async (page: Page, name: string) => page.getByRole('link', { name, exact: true }).click();
+
+it('leads from an empty queue to a mended dead letter, and remembers who did it', async () => {
+  const shop = await openShop();
+  const { page, offences } = await openPage(browser, shop.link());
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  expect(page.url()).not.toContain('token');
+  await goTo(page, 'Dead letters');
+  await page.getByRole('heading', { name: 'Dead letters' }).waitFor();
+
+  const { id } = await shop.enqueue(hostile);
+  await shop.work();
+  await page.reload();
+  await page.getByText('no such address').first().waitFor();
+  expect(await scrollsSideways(page)).toBe(false);
+  expect(await violationsOf(page)).toEqual([]);
+
+  await page.goto(`${page.url().split('#')[0]}#/letter/${id}`);
+  await page.getByRole('button', { name: 'Edit' }).click();
+  const field = page.getByRole('textbox', { name: 'Payload, as JSON' });
+  expect(await field.inputValue()).not.toContain('s3cret');
+  await field.fill('{"to": 7, "token": "[masked]"}');
+  await page.getByRole('button', { name: 'Check' }).click();
+  await page.locator('.finding.bad').getByText('to', { exact: true }).waitFor();
+  await field.fill('{"to": "anna@b.example", "token": "[masked]"}');
+  await page.getByRole('button', { name: 'Save and retry' }).click();
+  await page.waitForURL(/#\/jobs\//);
+  await shop.work();
+  expect(await shop.client.status(id)).toMatchObject({ status: 'completed', output: 'sent' });
+
+  await goTo(page, 'Audit log');
+  await page.getByText('dead.edit').first().waitFor();
+  await page.getByText('anna').first().waitFor();
+  expect(offences).toEqual([]);
+});
+
+it('is readable on a narrow screen, with nothing that axe finds, on each page', async () => {
+  const shop = await openShop();
+  const { id } = await shop.enqueue(hostile);
+  await shop.work();
+  const { page, offences } = await openPage(browser, shop.link(), {
+    colorScheme: 'dark',
+    viewport: { width: 400, height: 800 },
+  });
+  const found: Record<string, unknown> = {};
+  const start = page.url().split('#')[0];
+  for (const path of [
+    '',
+    'queues',
+    'jobs',
+    'dead',
+    'schedules',
+    'workers',
+    'alerts',
+    'audit',
+    'capabilities',
+    'letters',
+    `letter/${id}`,
+    `jobs/${id}`,
+  ]) {
+    await page.goto(`${start}#/${path}`);
+    await page.locator('main h1').waitFor();
+    const wrong = await violationsOf(page);
+    if (wrong.length > 0 || (await scrollsSideways(page))) found[path] = wrong;
+  }
+  expect(found).toEqual({});
+  expect(offences).toEqual([]);
+});
+
+it('refuses a link that was used, in words', async () => {
+  const shop = await openShop();
+  const link = shop.link();
+  await openPage(browser, link);
+  const { page } = await openPage(browser, link);
+  await page.getByText(/used/).first().waitFor();
+  expect(await page.getByRole('link', { name: 'Dead letters' }).count()).toBe(0);
+});

@@ -1,0 +1,30 @@
+/** docs/doctor.md against the checks that there are. */
+
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { expect, it } from 'vitest';
+import { sqsChecks } from '../../../functions/aws/sqs/diagnose.ts';
+import { serviceBusChecks } from '../../../functions/azure/service-bus/diagnose.ts';
+import { beanstalkdChecks } from '../../../local/backends/beanstalkd/diagnose.ts';
+import { serverChecks } from '../../../local/backends/postgres/diagnose.ts';
+import { tableChecks } from '../../../local/backends/postgres/table-checks.ts';
+import { redisChecks } from '../../../local/backends/redis/diagnose.ts';
+import { sqliteChecks } from '../../../local/backends/sqlite/diagnose.ts';
+import { answers } from '../../../local/cli/commands/doctor.ts';
+import { hostChecks } from '../../../local/cli/doctor/deployment.ts';
+import { liveKeyChecks, staticKeyChecks } from '../../../local/cli/doctor/keys.ts';
+import { jobChecks, queueChecks } from '../../../local/cli/doctor/queues.ts';
+import { templateChecks } from '../../../local/cli/doctor/template.ts';
+
+const page = readFileSync(resolve(import.meta.dirname, '../../../docs/doctor.md'), 'utf8');
+
+const checks = [
+  ...[[answers], staticKeyChecks, liveKeyChecks, jobChecks, queueChecks, hostChecks, templateChecks],
+  ...[redisChecks, serverChecks, tableChecks, sqliteChecks, beanstalkdChecks, sqsChecks, serviceBusChecks],
+].flat();
+
+it('docs/doctor.md lists every check with its severity, in the order of their ids', () => {
+  const listed = [...page.matchAll(/^\| `([a-z-]+\.[a-z-]+)` \| (error|warning|note) \|/gm)];
+  const there = checks.map(({ id, severity }) => `${id} ${severity}`).toSorted();
+  expect(listed.map(([, id, severity]) => `${id} ${severity}`)).toEqual(there);
+});
