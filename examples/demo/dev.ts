@@ -3,5 +3,7 @@
 import { join } from 'node:path';
 import { supervise } from '../../local/dev/supervisor.ts';
 
-const note = (text: string) => console.error(text);
-process.exitCode = await supervise([join(import.meta.dirname, 'dev-worker.ts')], note);
+process.exitCode = await supervise([join(import.meta.dirname, 'dev-worker.ts')], {
+  note: (text) => console.error(text),
+  keyboard: null, // Enter is for orders
+});

@@ -2,6 +2,7 @@
 
 import type { Clock } from '../../core/base/clock.ts';
 import type { ChannelEnd } from '../dev/peer.ts';
+import type { SuperviseOptions } from '../dev/supervisor.ts';
 
 export interface Io {
   readonly cwd: string;
@@ -20,8 +21,8 @@ export interface Io {
   readonly signals: readonly NodeJS.Signals[];
   /** Aborts when the reader of stdout has gone. */
   readonly hungUp: AbortSignal;
-  /** Runs this program as children of this process, for `dev`; resolves with its last exit code. `null`: it cannot. */
-  readonly supervised: ((argv: readonly string[], note: (text: string) => void) => Promise<number>) | null;
+  /** Runs this program as children of this process, for `dev`; resolves with the worker's last exit code. `null`: it cannot. */
+  readonly supervised: ((argv: readonly string[], options: SuperviseOptions) => Promise<number>) | null;
   /** `null`: this process is no child of `dev`. */
   readonly supervisor: ChannelEnd | null;
 }

@@ -3,6 +3,7 @@
 import { systemClock } from '../../core/base/clock.ts';
 import type { Io } from './io.ts';
 import { run } from './run.ts';
+import { isWatched } from './watch/report-imports.ts';
 
 /** `entry`: the file that was started, which `dev` runs as its children. */
 export async function runProcess(entry: string): Promise<void> {
@@ -43,11 +44,11 @@ export async function runProcess(entry: string): Promise<void> {
     clock: systemClock,
     signals: ['SIGINT', 'SIGTERM'],
     hungUp: gone.signal,
-    async supervised(argv, note) {
+    async supervised(argv, options) {
       const { supervise } = await import('../dev/supervisor.ts');
-      return supervise([entry, ...argv], note);
+      return supervise([entry, ...argv], options);
     },
-    supervisor: process.env.LONGSHORE_WATCHER === String(process.ppid) && process.connected ? process : null,
+    supervisor: isWatched ? process : null,
   } satisfies Io);
   ended = true;
   // The config may have opened connections that keep the process alive; what was written must still get out.

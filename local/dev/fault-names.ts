@@ -6,7 +6,7 @@ import type { QueueBackend } from '../../core/contract/queue.ts';
 import type { FaultInfo } from '../../core/dashboard/api.ts';
 
 export const devLeaseMs = 5_000;
-export const diskFullMs = 30_000;
+export const diskFullMs = 10_000;
 export const skipMs = 3_600_000;
 
 const infos = {
@@ -32,7 +32,7 @@ const infos = {
   },
   'full-disk': {
     label: 'Fill the disk',
-    text: 'For 30 seconds the worker can store nothing: it leases and settles no jobs, and what its jobs enqueue is refused. Then it goes on. Jobs that it could not settle are run again.',
+    text: 'For 10 seconds the worker can store nothing: it leases and settles no jobs, and what its jobs enqueue is refused. Then it goes on. Jobs that it could not settle are run again.',
   },
   'skip-hour': {
     label: 'Skip an hour',

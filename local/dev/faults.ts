@@ -11,16 +11,18 @@ type WorkerChild = Child<WorkerCalls>;
 
 export interface FaultPorts {
   note(text: string): void;
+  /** Moves the time of what is no worker. */
+  skip(ms: number): Promise<void>;
   /** `null` = it does not run. */
   worker(): WorkerChild | null;
   /** Beside the other one. `ready` is called when it runs. */
-  startWorker(ready: () => Promise<void>): WorkerChild;
+  startWorker(ready: () => void): WorkerChild;
 }
 
 /** A worker that stands still goes on then, whatever became of its job. */
 const longestFreezeMs = 60_000;
 
-export function createFaults({ note, worker, startWorker }: FaultPorts) {
+export function createFaults({ note, skip: skipOthers, worker, startWorker }: FaultPorts) {
   const killed = new WeakSet<object>();
   let frozen: Child<unknown> | null = null;
   let second: WorkerChild | null = null;
@@ -30,19 +32,16 @@ export function createFaults({ note, worker, startWorker }: FaultPorts) {
     if (frozen === null) return;
     frozen.signal('SIGCONT');
     frozen = null;
-    second?.peer.ask('guard', { pid: null }).catch(ignore);
+    second?.peer.ask('thawed', null).catch(ignore);
   }
 
   /** Until a second worker has begun the job anew. */
   async function freeze(child: WorkerChild, attempt: AttemptName): Promise<void> {
     frozen = child;
     const ready = Promise.withResolvers<void>();
-    const other = startWorker(async () => ready.resolve());
+    const other = startWorker(ready.resolve);
     second = other;
-    const taken = ready.promise.then(async () => {
-      await other.peer.ask('guard', { pid: frozen ? child.pid : null });
-      await other.peer.ask('begins', attempt);
-    });
+    const taken = ready.promise.then(() => other.peer.ask('begins', attempt));
     const over = Promise.race([taken.catch(ignore), child.ended, other.ended]);
     await within<unknown>(systemClock, longestFreezeMs, over, ignore);
     thaw();
@@ -69,8 +68,8 @@ export function createFaults({ note, worker, startWorker }: FaultPorts) {
         return { message: `${jobs}, and an hour would end every lease. Ask again when nothing runs.` };
       }
       aheadMs += skipMs;
-      await first.peer.ask('skip', { ms: skipMs });
-      return { message: 'An hour has passed for the worker.' };
+      await Promise.all([first.peer.ask('skip', { ms: skipMs }), skipOthers(skipMs)]);
+      return { message: 'An hour has passed.' };
     } finally {
       await first.peer.ask('free', null).catch(ignore);
     }
@@ -78,6 +77,7 @@ export function createFaults({ note, worker, startWorker }: FaultPorts) {
 
   return {
     aheadMs: () => aheadMs,
+    frozenPid: () => frozen?.pid ?? null,
     /** The worker that stands in for one that is frozen. */
     second: () => second,
     hasKilled: (child: object) => killed.has(child),

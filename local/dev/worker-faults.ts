@@ -23,7 +23,7 @@ export interface FaultyWorker {
   readonly calls: Pick<WorkerCalls, 'cause' | 'hold' | 'free' | 'begins' | 'ends'>;
 }
 
-const longestHoldMs = 10_000;
+const longestHoldMs = 5_000;
 const lookMs = 20;
 
 /** @param report for what was done later than it was asked for */

@@ -50,7 +50,7 @@ const routes: readonly Route[] = [
   get('alerts', listAlerts),
   get('audit', listAudit),
   get('capabilities', listCapabilities),
-  post('faults/:name', causeFault),
+  lasting(post('faults/:name', causeFault)), // an hour that is skipped would end it
 ];
 
 const table = routes.map((route) => ({

@@ -1,8 +1,10 @@
-import { userInfo } from 'node:os';
+import type { DashboardOptions } from '../../../core/dashboard/index.ts';
+import type { HttpServer } from '../../serve.ts';
 import { aborted } from '../../waiting.ts';
 import { integer } from '../config/values.ts';
-import { defineCommand, type Input } from '../definition.ts';
+import { defineCommand, type Input, type Values } from '../definition.ts';
 import { usage } from '../errors.ts';
+import { onEnter, serveDashboard, serveDevelopment } from './serve-dashboard.ts';
 import { untilStopped } from './stopping.ts';
 
 const flags = {
@@ -36,44 +38,33 @@ export const dashboard = defineCommand({
   exits: { 0: 'ended by Ctrl-C or SIGTERM' },
   async run(input) {
     const { flags, session, io, json, note } = input;
-    await session.admin('be shown in a dashboard');
     const { dashboard: configured } = await session.config();
-    const isPublic = flags.host !== undefined && !loopback.includes(flags.host);
+    const { port, host } = flags;
+    const isPublic = host !== undefined && !loopback.includes(host);
     if ((isPublic || flags.authorize) && !configured) {
       throw usage(
-        `Expected \`export const dashboard = { authorize }\` in the config for ${isPublic ? `--host ${flags.host}` : '--authorize'}, got none. Without it everybody who reaches the port could see and discard jobs.`,
+        `Expected \`export const dashboard = { authorize }\` in the config for ${isPublic ? `--host ${host}` : '--authorize'}, got none. Without it everybody who reaches the port could see and discard jobs.`,
       );
     }
-    const client = await session.client();
-    const { createDashboard } = await import('../../../core/dashboard/index.ts');
-    const { serveDashboard } = await import('./serve-dashboard.ts');
-    const asks = isPublic || flags.authorize;
-    const handler = createDashboard(
-      client,
-      asks && configured
-        ? configured
-        : {
-            development: {
-              actor: actorOf(io.env),
-              anotherLink: 'Press Enter where the dashboard runs, or start it again: it prints another one.',
-            },
-          },
-    );
-    const { port, host } = flags;
-    const server = await serveDashboard(handler, {
-      ...(port !== undefined && { port }),
-      ...(host !== undefined && { host }),
-    });
-    const base = `${server.url}${(asks && configured?.basePath) || ''}/`;
-    const link = asks ? null : handler.link(server.url);
-    io.stdout.write(json ? `${JSON.stringify({ url: base, link })}\n` : `${link ?? base}\n`);
+    const server =
+      configured && (isPublic || flags.authorize)
+        ? await serveConfigured(input, configured)
+        : await serveDevelopment(input, {
+            port,
+            host,
+            anotherLink: 'Press Enter where the dashboard runs, or start it again: it prints another one.',
+          });
+    const { link = null } = server;
+    const url = `${server.url}${(!link && configured?.basePath) || ''}/`;
+    const first = link?.() ?? null;
+    io.stdout.write(json ? `${JSON.stringify({ url, link: first })}\n` : `${first ?? url}\n`);
     if (link) note('The link works once, for 15 minutes. Enter prints another one, Ctrl-C ends.');
-    if (['memory', 'sync'].includes(client.backend.name))
+    const { name } = await session.backend();
+    if (['memory', 'sync'].includes(name))
       note(
         'The queue of this config is in the memory of a process: nothing of another process is seen here.',
       );
-    const silence =
-      link === null ? () => {} : onEnter(io, () => io.stdout.write(`${handler.link(server.url)}\n`));
+    const silence = link ? onEnter(io, () => io.stdout.write(`${link()}\n`)) : () => {};
     try {
       await untilStopped({ io }, aborted);
     } finally {
@@ -84,26 +75,17 @@ export const dashboard = defineCommand({
   },
 });
 
+/** For whom the config lets in. */
+async function serveConfigured(
+  { session, flags: { port, host } }: Pick<Input, 'session'> & { readonly flags: Values<typeof flags> },
+  configured: DashboardOptions,
+): Promise<HttpServer & { link?: undefined }> {
+  await session.admin('be shown in a dashboard');
+  const { createDashboard } = await import('../../../core/dashboard/index.ts');
+  return serveDashboard(createDashboard(await session.client(), configured), {
+    ...(port !== undefined && { port }),
+    ...(host !== undefined && { host }),
+  });
+}
+
 const loopback = ['127.0.0.1', '::1', 'localhost'];
-
-/** For the audit log. A user of a container may have no name. */
-function actorOf(env: Input['io']['env']): string {
-  try {
-    return userInfo().username || 'unknown';
-  } catch {
-    return env.USER || env.USERNAME || 'unknown';
-  }
-}
-
-/** Where somebody types. Returns how to stop listening. */
-function onEnter({ stdin, isTTY }: Input['io'], act: () => void): () => void {
-  if (!isTTY.stdin) return () => {};
-  const onData = (typed: unknown): void => {
-    if (/[\r\n]/.test(String(typed))) act();
-  };
-  stdin.on('data', onData);
-  return () => {
-    stdin.off('data', onData);
-    stdin.pause();
-  };
-}

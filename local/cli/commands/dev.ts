@@ -1,12 +1,13 @@
-import { name } from '../config/values.ts';
+import { integer, name } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';
+import { onEnter } from './serve-dashboard.ts';
 import { runWorker, workFlags } from './work.ts';
 
 export const dev = defineCommand({
   path: 'dev',
-  summary: 'run a worker for development: readable logs, restarts on change',
+  summary: 'run a worker for development: readable logs, a dashboard, restarts on change',
   about:
-    'The worker runs the schedules too. When you save a file that the config imports, it drains and starts again with the new code, also for a file of another package of a monorepo, one that is replaced, and a new one beside it. With --json it runs once, without watching.',
+    'The worker runs the schedules too. When you save a file that the config imports, it drains and starts again with the new code, also for a file of another package of a monorepo, one that is replaced, and a new one beside it. Beside it runs the dashboard, with buttons that kill the worker, freeze it or deliver a job twice: its link is printed at the start. With --no-watch or --json the worker runs once and alone in this process, for a debugger or a script.',
   args: [{ name: '[queues...]', text: 'by default every queue that a job of the app names', parse: name }],
   flags: {
     concurrency: { ...workFlags.concurrency, fallback: 4 },
@@ -18,22 +19,35 @@ export const dev = defineCommand({
     },
     anyQueue: workFlags.anyQueue,
     schedules: workFlags.schedules,
-    watch: { flags: '--no-watch', text: 'do not restart on change' },
+    dashboard: { flags: '--no-dashboard', text: 'the worker only' },
+    port: {
+      flags: '--port <port>',
+      text: 'of the dashboard, 0 for any free one (4020, or the next one that is free)',
+      parse: integer(0, 65_535),
+    },
+    watch: { flags: '--no-watch', text: 'one process, without restarts and dashboard' },
     log: { ...workFlags.log, text: 'pretty, json or none; by default pretty, none with --json' },
   },
-  examples: ['longshore dev', 'longshore dev mail --concurrency 1 --no-schedules'],
+  examples: ['longshore dev', 'longshore dev mail --concurrency 1 --no-schedules --no-dashboard'],
   exits: { 0: 'stopped by Ctrl-C or SIGTERM, drained' },
   async run(input) {
     const { io, flags, json, args } = input;
     input.session.configPath(); // without one there is nothing to wait for; a broken one waits to be saved
     if (flags.watch !== false && !json && io.supervised && !io.supervisor) {
-      const code = await io.supervised(input.argv, (text) => input.note(text));
+      const code = await io.supervised(input.argv, {
+        note: (text) => input.note(text),
+        keyboard: flags.dashboard === false ? null : { onEnter: (act) => onEnter(io, act) },
+      });
       return { data: {}, text: '', exit: code === 0 ? 0 : 1 };
     }
     const { concurrency, anyQueue, schedules, lease, log = json ? 'none' : 'pretty' } = flags;
     const work = { concurrency, anyQueue, schedules, lease, log };
     if (!io.supervisor) return runWorker(input, work, args);
     const { runPart } = await import('../../dev/part.ts');
-    return runPart(input, io.supervisor, (session) => runWorker({ ...input, session }, work, args));
+    return runPart(input, {
+      channel: io.supervisor,
+      port: flags.port,
+      work: (session) => runWorker({ ...input, session }, work, args),
+    });
   },
 });

@@ -1,12 +1,57 @@
 /** The dashboard on a port of this machine. */
 
 import { LongshoreError } from '../../../core/base/errors.ts';
-import type { DashboardHandler } from '../../../core/dashboard/index.ts';
+import type {
+  DashboardDevelopment,
+  DashboardHandler,
+  DashboardOptions,
+} from '../../../core/dashboard/index.ts';
 import { type HttpServer, type ServeOptions, serveHttp } from '../../serve.ts';
+import { actorOf } from '../config/actor.ts';
+import type { Input } from '../definition.ts';
 
 /** The usual one, so that a page can be kept as a bookmark. */
 export const dashboardPort = 4020;
 const triedPorts = 20;
+
+export interface DevelopmentOptions
+  extends Pick<DashboardDevelopment, 'secret' | 'anotherLink'>,
+    Pick<DashboardOptions, 'faults'> {
+  readonly port: number | undefined;
+  readonly host?: string | undefined;
+}
+
+/** For who has the links that it gives out. Throws `UNSUPPORTED` on a backend that cannot be administered. */
+export async function serveDevelopment(
+  { io, session }: Pick<Input, 'io' | 'session'>,
+  { port, host, faults, ...development }: DevelopmentOptions,
+): Promise<HttpServer & { link(): string }> {
+  await session.admin('be shown in a dashboard');
+  const { createDashboard } = await import('../../../core/dashboard/index.ts');
+  const { actor } = actorOf(io.env);
+  const handler = createDashboard(await session.client(), {
+    development: { actor, ...development },
+    ...(faults && { faults }),
+  });
+  const server = await serveDashboard(handler, {
+    ...(port !== undefined && { port }),
+    ...(host !== undefined && { host }),
+  });
+  return { ...server, link: () => handler.link(server.url) };
+}
+
+/** Calls `act` whenever somebody types Enter, where somebody types. Returns how to stop listening. */
+export function onEnter({ stdin, isTTY }: Input['io'], act: () => void): () => void {
+  if (!isTTY.stdin) return () => {};
+  const onData = (typed: unknown): void => {
+    if (/[\r\n]/.test(String(typed))) act();
+  };
+  stdin.on('data', onData);
+  return () => {
+    stdin.off('data', onData);
+    stdin.pause();
+  };
+}
 
 /** @param options without a port the usual one, or the next that is free */
 export async function serveDashboard(

@@ -15,8 +15,14 @@ function report(url: unknown): void {
   }
 }
 
-// Isolates and other programs that this one starts inherit the option, and their channel is not the watcher's.
-if (isMainThread && process.env.LONGSHORE_WATCHER === String(process.ppid)) {
+const { LONGSHORE_WATCHER: watcher } = process.env;
+delete process.env.LONGSHORE_WATCHER; // isolates and programs that this one starts have other parents
+
+/** Whether a watcher has started this process. */
+export const isWatched = isMainThread && watcher !== undefined;
+
+if (isWatched) {
+  if (watcher !== String(process.ppid)) process.exit(); // it has died meanwhile
   registerHooks({
     resolve(specifier, context, next) {
       try {

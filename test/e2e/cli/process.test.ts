@@ -185,7 +185,7 @@ describe.concurrent('longshore', { timeout: 120_000 }, () => {
       setImmediate(() => process.stderr.write('loaded ' + word + '\\n'));`,
       'word.ts': `export const word = 'old';`,
     });
-    const dev = longshore(cwd, 'dev', '--no-schedules');
+    const dev = longshore(cwd, 'dev', '--no-schedules', '--no-dashboard');
     await dev.until(/worker +on sqlite/);
     writeFileSync(join(cwd, 'word.ts'), `export const word = 'new';`);
     await dev.until(/stopped \(signal\)(.|\n)*worker +on sqlite/);

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { until } from '../../kit/until.ts';
 import { project, root } from '../cli/kit.ts';
-import { faultConfig } from './kit.ts';
+import { faultConfig, isAlive } from './kit.ts';
 
 async function started() {
   const cwd = project({ 'longshore.config.ts': faultConfig });
@@ -22,14 +22,6 @@ async function started() {
   expect(worker).not.toBe(dev.pid);
   return { dev, worker };
 }
-
-const isAlive = (pid: number): boolean => {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-};
 
 describe('`longshore dev`', () => {
   it.for(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('ends with its worker at %s', async (signal) => {

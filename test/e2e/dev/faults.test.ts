@@ -116,7 +116,7 @@ describe('a fault of `longshore dev`', () => {
     await dev.begin();
     const running = await dev.enqueue('parent', { file: 'go' });
     await dev.event(({ type }) => type === 'job.started');
-    expect(await dev.cause('full-disk')).toMatch(/finds the disk full for 30 seconds/);
+    expect(await dev.cause('full-disk')).toMatch(/finds the disk full for 10 seconds/);
     const waiting = await dev.enqueue('quick', {});
     dev.allow('go');
     const failed = await dev.event(({ type }) => type === 'backend.failed');

@@ -53,15 +53,24 @@ export function startDev(flags: readonly string[] = ['--no-schedules']) {
 
   const faults = createFaults({
     note: (text) => notes.push(text),
+    skip: async () => {},
     worker: () => worker,
     startWorker: start,
   });
 
-  function start(ready: () => Promise<void> = async () => {}): Child<WorkerCalls> {
+  function start(ready: () => void = () => {}): Child<WorkerCalls> {
     const child = startChild<WorkerCalls>(argv, (mine) => {
-      const calls: SupervisorCalls = {
-        begin: () => ({ aheadMs: faults.aheadMs(), hasFaults: true }),
-        ready,
+      const calls: Partial<SupervisorCalls> = {
+        begin: () => ({
+          dashboard: null,
+          aheadMs: faults.aheadMs(),
+          frozenPid: faults.frozenPid(),
+          hasFaults: true,
+        }),
+        async ready() {
+          ready();
+          return null;
+        },
         caught: (attempt) => faults.caught(mine, attempt),
       };
       return calls;
@@ -72,7 +81,7 @@ export function startDev(flags: readonly string[] = ['--no-schedules']) {
 
   async function begin(): Promise<Child<WorkerCalls>> {
     await new Promise<void>((resolve) => {
-      worker = start(async () => resolve());
+      worker = start(resolve);
     });
     return worker;
   }
@@ -114,3 +123,11 @@ export function startDev(flags: readonly string[] = ['--no-schedules']) {
 }
 
 export const isCompleted = ({ status }: AnyEvent): boolean => status === 'completed';
+
+export const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
