@@ -5,7 +5,7 @@ import { useEffect, useId, useRef } from 'preact/hooks';
 
 interface DialogProps {
   readonly title: string;
-  /** Escape does not close it: something is under way. */
+  /** Only its buttons close it: something is under way. */
   readonly locked?: boolean;
   readonly onClose: () => void;
   readonly children: ComponentChildren;
@@ -26,7 +26,8 @@ export function Dialog({ title, locked = false, onClose, children }: DialogProps
       ref={dialog}
       aria-labelledby={id}
       onCancel={(event) => locked && event.preventDefault()}
-      onClose={onClose}
+      // A browser lets nobody be held: it does not ask before the second Escape closes a dialog.
+      onClose={() => (locked ? dialog.current?.showModal() : onClose())}
     >
       <h2 id={id}>{title}</h2>
       {children}

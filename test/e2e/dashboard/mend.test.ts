@@ -88,6 +88,25 @@ it('leads from an empty queue to a mended dead letter, and remembers who did it'
   expect(offences).toEqual([]);
 });
 
+it('keeps the dialog of a bulk action that runs, however often Escape is pressed', async () => {
+  const shop = await openShop();
+  await shop.enqueue('nobody');
+  await shop.enqueue('no one');
+  await shop.work();
+  const { page } = await openPage(browser, shop.link());
+  await page.goto(`${page.url().split('#')[0]}#/letters`);
+  await page.getByRole('button', { name: 'Retry all…' }).click();
+  await page.getByRole('spinbutton', { name: 'Per second' }).fill('0.01');
+  await page.getByRole('button', { name: 'Retry', exact: true }).click();
+  const stop = page.getByRole('button', { name: 'Stop' });
+  await stop.waitFor();
+  for (let i = 0; i < 3; i++) await page.keyboard.press('Escape');
+  await stop.click();
+  await page.getByRole('alert').getByText('Stopped.').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+});
+
 it('is readable on a narrow screen, with nothing that axe finds, on each page', async () => {
   const shop = await openShop();
   const { id } = await shop.enqueue(hostile);
