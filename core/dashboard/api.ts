@@ -9,7 +9,7 @@
  * GET  api/jobs/:id?whole=true             JobDetail       `whole`: also a payload that is very large
  * GET  api/dead/groups?…                   DeadLetterGroups  filter members of DeadLetterFilter by their names
  * GET  api/dead?…                          DeadLetterItems   the same, `max`, `after`
- * GET  api/dead/:id                        DeadLetterDetail
+ * GET  api/dead/:id?whole=true             DeadLetterView  `whole` as above
  * GET  api/schedules                       ScheduleView[]
  * GET  api/schedules/:name                 ScheduleDetail
  * GET  api/workers                         WorkerView[]
@@ -34,7 +34,7 @@ import type { QueueStats } from '../contract/admin.ts';
 import type { JobRecord, RunningJob, StoredPayload, WorkerBeat } from '../contract/store.ts';
 import type { WorkerHealth } from '../kit/worker-state.ts';
 import type { JobNumbers, JobReport, MetricPoint } from '../metrics/report.ts';
-import type { BulkOptions, DeadLetterSelection, RetryOptions } from '../operator/types.ts';
+import type { BulkOptions, DeadLetterDetail, DeadLetterSelection, RetryOptions } from '../operator/types.ts';
 import type { ScheduleHistory } from '../scheduler/history.ts';
 
 /** Instead of what was asked for. */
@@ -138,6 +138,10 @@ export interface JobDetail {
   /** It is a dead letter: see `api/dead/:id`. */
   readonly dead: boolean;
 }
+
+export type DeadLetterView = Omit<DeadLetterDetail, 'payload'> & {
+  readonly payload: StoredPayload | Unavailable;
+};
 
 export interface ScheduleView {
   readonly name: string;

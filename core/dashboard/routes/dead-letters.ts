@@ -1,11 +1,12 @@
 import { latestMs } from '../../base/clock.ts';
 import type { DeadLetterSelection, EditOptions, Operator, RetryOptions } from '../../operator/types.ts';
 import { ndjson } from '../answer/lines.ts';
-import type { Done } from '../api.ts';
+import type { DeadLetterView, Done } from '../api.ts';
 import type { Call, Endpoint, Run } from '../call.ts';
 import { anything, flag, integerMember, membersOf, numberMember } from './body.ts';
 import { filterIn, filterQuery, idsIn } from './dead-filter.ts';
-import { missing, noAdmin } from './find.ts';
+import { missing, noAdmin, unavailable } from './find.ts';
+import { sentPayload, wholeQuery } from './payload.ts';
 import { integer, noQuery, queryOf, wrong } from './query.ts';
 
 const look =
@@ -35,10 +36,13 @@ export const groupDeadLetters: Run = look(({ deadLetters }, { url }) => {
 });
 
 export const showDeadLetter: Run = look(async ({ deadLetters }, { url, parameter }) => {
-  noQuery(url);
+  const asked = queryOf(url, wholeQuery);
   const found = await deadLetters.show(parameter);
   if (!found) throw missing('dead letter', parameter);
-  return found;
+  const payload = found.payload
+    ? sentPayload(found.payload, asked)
+    : unavailable('It could not be verified or loaded, so it is not shown.');
+  return { ...found, payload } satisfies DeadLetterView;
 });
 
 const expiresInMs = integerMember(1, latestMs);

@@ -7,6 +7,7 @@ import { goneAfterMs } from '../../kit/worker-state.ts';
 import type { Done, JobDetail, JobItem, JobList, Unavailable } from '../api.ts';
 import type { Run } from '../call.ts';
 import { missing, unavailable } from './find.ts';
+import { sentPayload, type Whole, wholeQuery } from './payload.ts';
 import { integer, moment, noQuery, oneOf, queryOf, text } from './query.ts';
 
 const statuses: readonly JobStatus[] = [
@@ -47,18 +48,14 @@ function itemOf({ attempts, output: _, ...record }: JobRecord): JobItem {
   return { ...record, runs: last?.attempt ?? 0, worker: last?.worker ?? null };
 }
 
-/** Larger ones are sent when they are asked for. */
-const longestShown = 262_144;
-
 export const showJob: Run = async ({ client }, { url, parameter: id }) => {
-  const { whole = 'false' } = queryOf(url, { whole: oneOf(['true', 'false']) });
-  const most = whole === 'true' ? Number.POSITIVE_INFINITY : longestShown;
+  const asked = queryOf(url, wholeQuery);
   const { stores } = client;
   if (stores.records.keepsNothing) return noRecords(client);
   const record = await stores.records.get(id);
   if (!record) throw missing('job', id);
   const [payload, runningOn, dead] = await Promise.all([
-    payloadOf(client, id, most),
+    payloadOf(client, id, asked),
     workerOf(client, record),
     isDead(client, record),
   ]);
@@ -85,7 +82,7 @@ function parsed(text: string): unknown {
 async function payloadOf(
   { stores, backend }: Client,
   id: string,
-  most: number,
+  asked: Whole,
 ): Promise<StoredPayload | Unavailable> {
   const { records } = stores;
   if (!records.payload) return unavailable(`The records of backend "${backend.name}" keep no payloads.`);
@@ -94,15 +91,8 @@ async function payloadOf(
     return unavailable(
       'The payload of this job is not kept. Define it with keepPayload: true to see those of the next ones.',
     );
-  const length = lengthOf(payload.value);
-  if (length <= most) return payload;
-  return {
-    ...unavailable(`The payload has ${length} characters. Load the whole job to see it.`),
-    characters: length,
-  };
+  return sentPayload(payload, asked);
 }
-
-const lengthOf = (value: unknown): number => JSON.stringify(value ?? null).length;
 
 async function workerOf({ app, stores }: Client, { id, status }: JobRecord): Promise<string | null> {
   if (status !== 'processing') return null;

@@ -30,20 +30,29 @@ export function dismiss(key: number): void {
 
 export const useMayAct = (): boolean => useStore(session)?.role === 'operator';
 
-/** @returns whether one is under way, and what starts one; it resolves when it has ended, either way */
-export function useAct(after?: () => void): [boolean, (path: string, body?: unknown) => Promise<void>] {
+/** @returns whether something is under way, and what starts it; that resolves when it has ended, and tells of a failure itself */
+export function useBusy(): [boolean, (work: () => Promise<void>) => Promise<void>] {
   const [busy, setBusy] = useState(false);
-  async function act(path: string, body: unknown = {}): Promise<void> {
+  async function run(work: () => Promise<void>): Promise<void> {
     setBusy(true);
     try {
-      const { message, id } = await send<Done>(path, body);
-      notify(message, { jobId: id ?? null });
-      after?.();
+      await work();
     } catch (error) {
       notify(wordsOf(error), { failed: true });
-    } finally {
-      setBusy(false);
     }
+    setBusy(false);
   }
+  return [busy, run];
+}
+
+/** The same for a change, which the server tells of. */
+export function useAct(after: () => void): [boolean, (path: string) => Promise<void>] {
+  const [busy, run] = useBusy();
+  const act = (path: string): Promise<void> =>
+    run(async () => {
+      const { message, id } = await send<Done>(path);
+      notify(message, { jobId: id ?? null });
+      after();
+    });
   return [busy, act];
 }

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { DeadLetterDetail } from '../../../core/operator/types.ts';
+import type { DeadLetterView } from '../../../core/dashboard/api.ts';
 import { useMayAct } from '../data/act.ts';
 import { segment } from '../data/client.ts';
 import { bytes } from '../data/format.ts';
@@ -9,18 +9,17 @@ import type { Unavailable } from '../data/shapes.ts';
 import { Attempts } from '../parts/attempts.tsx';
 import { BulkDialog } from '../parts/bulk-dialog.tsx';
 import { Empty, type Fact, Facts, Head, Panel, Shown } from '../parts/frame.tsx';
+import { PayloadPanel } from '../parts/payload.tsx';
 import { Badge } from '../parts/status.tsx';
 import { Copy, Message, Text } from '../parts/text.tsx';
 import { Ago, Moment } from '../parts/time.tsx';
 import { Editor } from './dead-editor.tsx';
-import { Payload } from './job.tsx';
 import type { ViewProps } from './page.ts';
 
-export function DeadLetterPage({ path }: ViewProps) {
-  const id = path[0] ?? '';
-  const loaded = useLoad<DeadLetterDetail | Unavailable>(`dead/${segment(id)}`);
+export function DeadLetterPage({ path: [id = ''] }: ViewProps) {
+  const path = `dead/${segment(id)}`;
+  const loaded = useLoad<DeadLetterView | Unavailable>(path);
   const [action, setAction] = useState<'retry' | 'discard' | null>(null);
-  const [editing, edit] = useState(false);
   const [done, setDone] = useState(false);
   const mayAct = useMayAct();
   function close(): void {
@@ -61,32 +60,19 @@ export function DeadLetterPage({ path }: ViewProps) {
           <Panel title="Facts">
             <Facts facts={factsOf(detail)} />
           </Panel>
-          <Panel
-            title="Payload"
-            actions={
-              mayAct && detail.editable === true && !editing ? (
-                <button type="button" onClick={() => edit(true)}>
-                  Edit
-                </button>
-              ) : undefined
+          <PayloadPanel
+            path={path}
+            payload={detail.payload}
+            editor={
+              mayAct && detail.editable === true
+                ? (value, close) => (
+                    <Editor id={id} payload={value} expired={detail.expired} onClose={close} />
+                  )
+                : undefined
             }
           >
-            {editing && detail.payload !== null ? (
-              <Editor
-                id={id}
-                payload={detail.payload.value}
-                expired={detail.expired}
-                onClose={() => edit(false)}
-              />
-            ) : (
-              <Payload
-                payload={
-                  detail.payload ?? { unavailable: 'It could not be verified or loaded, so it is not shown.' }
-                }
-              />
-            )}
             {detail.editable !== true && <Empty>It cannot be edited here: {detail.editable}</Empty>}
-          </Panel>
+          </PayloadPanel>
           <Panel title="Attempts">
             <Attempts attempts={detail.attempts} />
           </Panel>
@@ -105,7 +91,7 @@ export function DeadLetterPage({ path }: ViewProps) {
   );
 }
 
-function factsOf({ letter, envelope }: DeadLetterDetail): readonly Fact[] {
+function factsOf({ letter, envelope }: DeadLetterView): readonly Fact[] {
   const facts: readonly Fact[] = [
     [
       'Id',

@@ -2,8 +2,8 @@
 
 import { useState } from 'preact/hooks';
 import type { FaultInfo, FaultResult } from '../../../core/dashboard/api.ts';
-import { notify } from '../data/act.ts';
-import { segment, send, session, wordsOf } from '../data/client.ts';
+import { useBusy } from '../data/act.ts';
+import { segment, send, session } from '../data/client.ts';
 import { linkTo } from '../data/route.ts';
 import { Head } from '../parts/frame.tsx';
 
@@ -26,23 +26,22 @@ export function Faults() {
 }
 
 function Fault({ fault: { name, label, text } }: { fault: FaultInfo }) {
-  const [busy, setBusy] = useState(false);
+  const [busy, run] = useBusy();
   const [said, setSaid] = useState('');
   async function cause(): Promise<void> {
-    setBusy(true);
-    try {
-      setSaid((await send<FaultResult>(`faults/${segment(name)}`)).message);
-    } catch (error) {
-      setSaid('');
-      notify(wordsOf(error), { failed: true });
-    }
-    setBusy(false);
+    setSaid('');
+    setSaid((await send<FaultResult>(`faults/${segment(name)}`)).message);
   }
   return (
     <>
       <h2>{label}</h2>
       <p>{text}</p>
-      <button type="button" disabled={busy} aria-describedby={`fault-${name}`} onClick={() => void cause()}>
+      <button
+        type="button"
+        disabled={busy}
+        aria-describedby={`fault-${name}`}
+        onClick={() => void run(cause)}
+      >
         {label}
       </button>
       <p id={`fault-${name}`} class="soft" aria-live="polite">

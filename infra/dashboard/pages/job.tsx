@@ -2,13 +2,14 @@ import { useEffect, useState } from 'preact/hooks';
 import type { JobDetail } from '../../../core/dashboard/api.ts';
 import { useAct, useMayAct } from '../data/act.ts';
 import { isUnavailable, segment } from '../data/client.ts';
-import { bytes, count, percent } from '../data/format.ts';
+import { count, percent } from '../data/format.ts';
 import { useLoad } from '../data/load.ts';
 import { linkTo } from '../data/route.ts';
-import type { JobRecord, Progress, StoredPayload, Unavailable } from '../data/shapes.ts';
+import type { JobRecord, Progress, Unavailable } from '../data/shapes.ts';
 import { Attempts } from '../parts/attempts.tsx';
 import { Confirm } from '../parts/dialog.tsx';
-import { Empty, type Fact, Facts, Head, Panel, Shown } from '../parts/frame.tsx';
+import { type Fact, Facts, Head, Panel, Shown } from '../parts/frame.tsx';
+import { PayloadPanel } from '../parts/payload.tsx';
 import { Badge } from '../parts/status.tsx';
 import { Copy, Json, Message, Text } from '../parts/text.tsx';
 import { Ago, Moment } from '../parts/time.tsx';
@@ -19,7 +20,8 @@ const isEnded = ({ status }: JobRecord): boolean =>
 export function Job({ id }: { id: string }) {
   const [ended, setEnded] = useState(false);
   // A payload may be large, and of a job that has ended there is hardly any news.
-  const loaded = useLoad<JobDetail | Unavailable>(`jobs/${segment(id)}`, ended ? 30_000 : 3_000);
+  const path = `jobs/${segment(id)}`;
+  const loaded = useLoad<JobDetail | Unavailable>(path, ended ? 30_000 : 3_000);
   const { value } = loaded;
   useEffect(() => setEnded(value !== null && !isUnavailable(value) && isEnded(value.record)), [value]);
   return (
@@ -41,9 +43,7 @@ export function Job({ id }: { id: string }) {
           <Panel title="Attempts">
             <Attempts attempts={detail.record.attempts} />
           </Panel>
-          <Panel title="Payload">
-            <Payload payload={detail.payload} />
-          </Panel>
+          <PayloadPanel path={path} payload={detail.payload} />
           {detail.record.output !== null && detail.record.output !== undefined && (
             <Panel title="Output">
               <Json value={detail.record.output} label="Output" />
@@ -185,17 +185,4 @@ function ProgressBar({ done, total, message, at }: Progress) {
       </span>
     </div>
   );
-}
-
-export function Payload({ payload }: { payload: StoredPayload | Unavailable }) {
-  if (isUnavailable(payload)) return <Empty>{payload.unavailable}</Empty>;
-  if (payload.offloaded !== null) {
-    return (
-      <Empty>
-        It was too large for the queue ({bytes(payload.offloaded.bytes)}): the payload store has it as{' '}
-        <Text value={payload.offloaded.key} mono />.
-      </Empty>
-    );
-  }
-  return <Json value={payload.value} label="Payload" />;
 }

@@ -26,6 +26,7 @@ async function openShop() {
     name: 'mail',
     queue: 'mail',
     payload: z.object({ to: z.string(), token: z.string() }),
+    keepPayload: true,
     maxRetries: 0,
     async handle({ to, token }) {
       if (!to.includes('@') || token !== 's3cret') throw new Error(`no such address: ${to}`);
@@ -105,6 +106,26 @@ it('keeps the dialog of a bulk action that runs, however often Escape is pressed
   await page.getByRole('alert').getByText('Stopped.').waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'detached' });
+});
+
+it('loads a large payload whole when it is asked to, and edits only that', async () => {
+  const shop = await openShop();
+  const { id } = await shop.enqueue('x'.repeat(300_000));
+  await shop.work();
+  const { page } = await openPage(browser, shop.link());
+  const start = page.url().split('#')[0];
+  for (const path of ['jobs', 'letter']) {
+    await page.goto(`${start}#/${path}/${id}`);
+    const load = page.getByRole('button', { name: 'Load it whole' });
+    await load.waitFor();
+    expect(await page.getByRole('button', { name: 'Edit' }).count()).toBe(0);
+    await load.click();
+    await page.getByRole('region', { name: 'Payload' }).getByText('"to": "xxx').waitFor();
+    expect(await load.count()).toBe(0);
+  }
+  await page.getByRole('button', { name: 'Edit' }).click();
+  const field = page.getByRole('textbox', { name: 'Payload, as JSON' });
+  expect((await field.inputValue()).length).toBeGreaterThan(300_000);
 });
 
 it('is readable on a narrow screen, with nothing that axe finds, on each page', async () => {

@@ -88,7 +88,7 @@ describe('jobs', () => {
     const cut = await get(`/api/jobs/${id}`);
     expect(cut.text.length).toBeLessThan(10_000);
     expect(cut.body.payload).toEqual({
-      unavailable: 'The payload has 300009 characters. Load the whole job to see it.',
+      unavailable: 'The payload has 300009 characters. Load it whole to see it.',
       characters: 300_009,
     });
     const whole = await get(`/api/jobs/${id}?whole=true`);

@@ -37,10 +37,10 @@ async function createPage() {
       .split('\n')
       .map((line) => JSON.parse(line));
   const run = () => startWorker(app, { backend: client.backend, untilIdle: true }).done;
-  async function die(count: number): Promise<string[]> {
+  async function die(count: number, note = ''): Promise<string[]> {
     const results = await client.enqueueMany(
       mend,
-      Array.from({ length: count }, (_, i) => ({ fits: false, note: `${i}`, password: 'secret' })),
+      Array.from({ length: count }, (_, i) => ({ fits: false, note: `${i}${note}`, password: 'secret' })),
     );
     await run();
     return results.map(({ id }) => id);
@@ -74,6 +74,17 @@ describe('dead letters', () => {
     expect((await get(`jobs/${ids[0]}`)).body).toMatchObject({ dead: true });
     expect((await get('dead/nobody')).body).toMatchObject({ status: 404 });
     expect((await get('dead?reason=exhausetd')).body).toMatchObject({ status: 400, code: 'OPTION' });
+    await client.close();
+  });
+
+  it('have a large payload only when it is asked for', async () => {
+    const { client, get, die } = await createPage();
+    const [id] = await die(1, 'x'.repeat(300_000));
+    const cut = await get(`dead/${id}`);
+    expect(cut.text.length).toBeLessThan(10_000);
+    expect(cut.body).toMatchObject({ payload: { characters: expect.any(Number) }, editable: true });
+    const whole = await get(`dead/${id}?whole=true`);
+    expect(whole.body.payload.value.note).toHaveLength(300_001);
     await client.close();
   });
 
