@@ -32,10 +32,10 @@ export const isUnavailable = (value: unknown): value is Unavailable =>
 
 export const addressOf = (path: string): string => new URL(`api/${path}`, document.baseURI).href;
 
-export const segment = (text: string): string => encodeURIComponent(text);
+export type Query = Readonly<Record<string, string | number | null | undefined>>;
 
 /** Members without a value are left out. */
-export function queryOf(members: Readonly<Record<string, string | number | null | undefined>>): string {
+export function queryOf(members: Query): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(members))
     if (value !== undefined && value !== null && value !== '') query.set(name, String(value));

@@ -13,6 +13,9 @@ export const percent = (share: number): string =>
 export const rate = (n: number): string =>
   n < 10 && !Number.isInteger(n) ? n.toFixed(1) : count(Math.round(n));
 
+export const orNone = (value: number | null | undefined, format: (n: number) => string): string =>
+  value === null || value === undefined ? '–' : format(value);
+
 const units: readonly [string, number][] = [
   ['d', 86_400_000],
   ['h', 3_600_000],
@@ -62,6 +65,9 @@ export function moment(at: number, zone?: string): string {
     at,
   );
 }
+
+/** The id of the trace in `00-<trace id>-<span id>-01`. */
+export const traceOf = (traceparent: string): string => traceparent.split('-')[1] ?? traceparent;
 
 export const clockTime = (at: number): string => moment(at).slice(11);
 /** Of this machine. */

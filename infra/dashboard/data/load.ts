@@ -1,143 +1,143 @@
 /** Loads what a page shows, and loads it again. */
 
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { ask, wordsOf } from './client.ts';
+import type { Unavailable } from '../../../core/dashboard/api.ts';
+import { ask, isUnavailable, type Query, queryOf, wordsOf } from './client.ts';
+import { onKeys } from './keys.ts';
 
-export interface Loaded<T> {
-  /** What was loaded last from this path; it stays when a later load fails. */
+interface State<T> {
+  /** What was loaded last from this address; it stays when a later load fails. */
   readonly value: T | null;
+  /** Why there is nothing to load. */
+  readonly unavailable: string | null;
   /** Why the last load failed. */
   readonly problem: string | null;
   readonly loading: boolean;
+}
+
+type Load<T> = (old: T | null, signal: AbortSignal) => Promise<T | Unavailable>;
+
+const nothing = { value: null, unavailable: null, problem: null, loading: true };
+
+/** One request at a time: a later one, another address and leaving give up the one before. */
+function useRequest<T>(address: string) {
+  const [kept, keep] = useState<State<T> & { readonly address: string }>({ address, ...nothing });
+  const state = kept.address === address ? kept : { address, ...nothing };
+  const latest = useRef(state);
+  latest.current = state;
+  const running = useRef<AbortController | null>(null);
+  /** @param quiet shows no sign of it, and leaves the one that runs alone */
+  const request = useCallback(
+    async (load: Load<T>, quiet: boolean): Promise<void> => {
+      if (quiet && running.current !== null) return;
+      running.current?.abort();
+      const own = new AbortController();
+      running.current = own;
+      const old = latest.current;
+      if (!quiet) keep({ ...old, loading: true });
+      let next: State<T>;
+      try {
+        const found = await load(old.value, own.signal);
+        next = { ...nothing, ...(isUnavailable(found) ? found : { value: found }) };
+      } catch (error) {
+        next = { ...old, problem: wordsOf(error) };
+      }
+      if (own.signal.aborted) return;
+      running.current = null;
+      keep({ ...next, address, loading: false });
+    },
+    [address],
+  );
+  useEffect(
+    () => () => {
+      running.current?.abort();
+      running.current = null;
+    },
+    [address],
+  );
+  return { state, request };
+}
+
+/** At first, and when somebody presses the key for it. */
+function useStart(reload: () => void, address: string): void {
+  useEffect(() => {
+    reload();
+    return onKeys({ r: reload });
+  }, [address]);
+}
+
+export interface Loaded<T> extends State<T> {
   readonly reload: () => void;
 }
 
 /** @param everyMs while the page is seen; never without it */
 export function useLoad<T>(path: string, everyMs?: number): Loaded<T> {
-  const [state, setState] = useState<{
-    path: string;
-    value: T | null;
-    problem: string | null;
-    loading: boolean;
-  }>({
-    path,
-    value: null,
-    problem: null,
-    loading: true,
-  });
-  const running = useRef<AbortController | null>(null);
-  const load = useCallback(async () => {
-    running.current?.abort();
-    const own = new AbortController();
-    running.current = own;
-    setState((old) =>
-      old.path === path ? { ...old, loading: true } : { path, value: null, problem: null, loading: true },
-    );
-    try {
-      const value = await ask<T>(path, own.signal);
-      if (!own.signal.aborted) setState({ path, value, problem: null, loading: false });
-    } catch (error) {
-      if (!own.signal.aborted) setState((old) => ({ ...old, problem: wordsOf(error), loading: false }));
-    }
-  }, [path]);
-  useEffect(() => {
-    void load();
-    return () => running.current?.abort();
-  }, [load]);
+  const { state, request } = useRequest<T>(path);
+  const load = (quiet: boolean): void =>
+    void request((_, signal) => ask<T | Unavailable>(path, signal), quiet);
+  const reload = (): void => load(false);
+  useStart(reload, path);
   useEffect(() => {
     if (everyMs === undefined) return;
-    const timer = setInterval(() => !document.hidden && void load(), everyMs);
+    const timer = setInterval(() => !document.hidden && load(true), everyMs);
     return () => clearInterval(timer);
-  }, [load, everyMs]);
-  const { value, problem, loading } =
-    state.path === path ? state : { value: null, problem: null, loading: true };
-  return { value, problem, loading, reload: () => void load() };
+  }, [path, everyMs]);
+  return { ...state, reload };
 }
 
-export interface Page<T> {
+export interface LoadedPages<T> extends Omit<State<unknown>, 'value'> {
   readonly items: readonly T[];
-  readonly next: string | null;
-}
-
-export interface LoadedPages<T> {
-  readonly items: readonly T[];
-  /** There is more; `null` = the first page is still loaded. */
-  readonly more: boolean | null;
-  readonly problem: string | null;
-  readonly loading: boolean;
+  readonly more: boolean;
   readonly loadMore: () => void;
   readonly reload: () => void;
   /** The first page again, without a sign of it. */
   readonly refresh: () => void;
 }
 
+export const pageSize = 100;
+const mostLooks = 5;
+const noPage = { items: [], next: null };
+
 /**
  * Loads page after page of one list. A page may be empty and go on, so that it asks on until there is something to show, or it has
  * asked as often as one look may cost.
  */
-export function usePages<T>(
-  key: string,
-  load: (after: string | null, signal: AbortSignal) => Promise<Page<T>>,
+export function usePages<Page extends { readonly next: string | null }, T>(
+  path: string,
+  filter: Query,
+  itemsOf: (page: Page) => readonly T[],
 ): LoadedPages<T> {
-  const [state, setState] = useState<{
-    key: string;
-    items: readonly T[];
-    next: string | null | undefined;
-    problem: string | null;
-    loading: boolean;
-  }>({ key, items: [], next: undefined, problem: null, loading: true });
-  const now = useRef(state);
-  now.current = state;
-  const running = useRef<AbortController | null>(null);
-  const loadRef = useRef(load);
-  loadRef.current = load;
-
-  const start = useCallback(
-    async (fresh: boolean, quiet = false) => {
-      if (quiet && now.current.loading) return;
-      running.current?.abort();
-      const own = new AbortController();
-      running.current = own;
-      const old =
-        now.current.key === key
-          ? now.current
-          : { key, items: [], next: undefined, problem: null, loading: true };
-      if (!quiet) setState({ ...old, loading: true });
-      try {
-        let after = fresh ? null : (old.next ?? null);
-        let found: readonly T[] = [];
-        for (let looks = 0; looks < mostLooks; looks += 1) {
-          const page = await loadRef.current(after, own.signal);
-          found = [...found, ...page.items];
-          after = page.next;
-          if (found.length > 0 || after === null) break;
-        }
-        if (own.signal.aborted) return;
-        const items = fresh ? found : [...old.items, ...found];
-        setState({ key, items, next: after, problem: null, loading: false });
-      } catch (error) {
-        if (!own.signal.aborted) setState({ ...old, key, problem: wordsOf(error), loading: false });
-      }
-    },
-    [key],
+  const addressOf = (after: string | null): string =>
+    `${path}${queryOf({ ...filter, max: pageSize, after })}`;
+  const address = addressOf(null);
+  const { state, request } = useRequest<{ readonly items: readonly T[]; readonly next: string | null }>(
+    address,
   );
-  useEffect(() => {
-    void start(true);
-    return () => running.current?.abort();
-  }, [start]);
-  const isOwn = state.key === key;
+  const load = (isFresh: boolean, quiet = false): void =>
+    void request(async (old, signal) => {
+      let { items, next } = (!isFresh && old) || noPage;
+      const before = items.length;
+      for (let looks = 0; looks < mostLooks; looks += 1) {
+        const page = await ask<Page | Unavailable>(addressOf(next), signal);
+        if (isUnavailable(page)) return page;
+        items = [...items, ...itemsOf(page)];
+        next = page.next;
+        if (items.length > before || next === null) break;
+      }
+      return { items, next };
+    }, quiet);
+  const reload = (): void => load(true);
+  useStart(reload, address);
+  const { value, ...rest } = state;
+  const { items, next } = value ?? noPage;
   return {
-    items: isOwn ? state.items : [],
-    more: isOwn && state.next !== undefined ? state.next !== null : null,
-    problem: isOwn ? state.problem : null,
-    loading: !isOwn || state.loading,
+    ...rest,
+    items,
+    more: next !== null,
     loadMore: () => {
-      const { loading, next, problem } = now.current;
-      if (!loading && typeof next === 'string' && problem === null) void start(false);
+      if (!rest.loading && next !== null && rest.problem === null) load(false);
     },
-    reload: () => void start(true),
-    refresh: () => void start(true, true),
+    reload,
+    refresh: () => load(true, true),
   };
 }
-
-const mostLooks = 5;

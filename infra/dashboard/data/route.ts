@@ -1,14 +1,15 @@
 /** Where the page is: `#/jobs/01J…?status=failed`. After the `#`, so that it works under any path and needs nothing of the server. */
 
+import { type Query, queryOf } from './client.ts';
 import { createStore, useStore } from './store.ts';
 
-export interface Route {
+interface Route {
   /** Decoded pieces: `['jobs', '01J…']`. */
   readonly path: readonly string[];
   readonly query: URLSearchParams;
 }
 
-export function readRoute(hash: string): Route {
+function readRoute(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split(/\?(.*)/s);
   return { path: path.split('/').filter(Boolean).map(decoded), query: new URLSearchParams(query) };
 }
@@ -22,16 +23,8 @@ function decoded(text: string): string {
 }
 
 /** An address inside the page. */
-export function linkTo(
-  path: readonly string[],
-  query: Readonly<Record<string, string | number | null | undefined>> = {},
-): string {
-  const members = Object.entries(query).filter(
-    ([, value]) => value !== undefined && value !== null && value !== '',
-  );
-  const text = new URLSearchParams(members.map(([name, value]) => [name, String(value)])).toString();
-  return `#/${path.map(encodeURIComponent).join('/')}${text === '' ? '' : `?${text}`}`;
-}
+export const linkTo = (path: readonly string[], query: Query = {}): string =>
+  `#/${path.map(encodeURIComponent).join('/')}${queryOf(query)}`;
 
 const route = createStore<Route>({ path: [], query: new URLSearchParams() });
 

@@ -32,23 +32,24 @@ export function readMoment(text: string, now: number): number | null {
   return Number.isNaN(at) ? null : at;
 }
 
-/** @param alone the member that a word without a colon is for; `null` = such a word is a problem */
-export function readSearch(
-  text: string,
-  fields: readonly SearchField[],
-  alone: string | null,
-  now: number,
-): Search {
+/** What an address says of these members. */
+export function filterIn(query: URLSearchParams, fields: readonly SearchField[], alone: string): Filter {
+  const members = new Set([alone, ...fields.map(({ member }) => member)]);
+  return Object.fromEntries([...query].filter(([name]) => members.has(name)));
+}
+
+/** @param alone the member that a word without a colon is for */
+export function readSearch(text: string, fields: readonly SearchField[], alone: string, now: number): Search {
   const filter: Record<string, string> = {};
   const problems: string[] = [];
   for (const { groups } of text.matchAll(token)) {
     const word = groups!.word?.toLowerCase();
     const value = groups!.quoted?.replaceAll(/\\(.)/g, '$1') ?? groups!.plain!;
     const field = fields.find((one) => one.word === word);
-    if (word === undefined && alone !== null) filter[alone] = value;
+    if (word === undefined) filter[alone] = value;
     else if (field === undefined) {
       const known = fields.map((one) => `${one.word}:`).join(' ');
-      problems.push(`"${word === undefined ? value : `${word}:`}" is no filter. There are ${known}`);
+      problems.push(`"${word}:" is no filter. There are ${known}`);
     } else if (field.isMoment) {
       const at = readMoment(value, now);
       if (at === null)
@@ -62,13 +63,13 @@ export function readSearch(
 }
 
 /** The text that is read as this filter. */
-export function writeSearch(filter: Filter, fields: readonly SearchField[], alone: string | null): string {
+export function writeSearch(filter: Filter, fields: readonly SearchField[], alone: string): string {
   const parts = fields.flatMap(({ word, member, isMoment }) => {
     const value = filter[member];
     if (value === undefined || value === '') return [];
     return [`${word}:${quoted(isMoment ? new Date(Number(value)).toISOString() : value)}`];
   });
-  const bare = alone === null ? undefined : filter[alone];
+  const bare = fields.some(({ member }) => member === alone) ? undefined : filter[alone];
   return [...parts, ...(bare ? [quoted(bare)] : [])].join(' ');
 }
 

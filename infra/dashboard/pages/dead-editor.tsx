@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 import type { Done } from '../../../core/dashboard/api.ts';
 import { notify } from '../data/act.ts';
-import { Problem, segment, send, wordsOf } from '../data/client.ts';
+import { Problem, send, wordsOf } from '../data/client.ts';
 import { go, linkTo } from '../data/route.ts';
 import { Text } from '../parts/text.tsx';
 
@@ -32,7 +32,7 @@ export function Editor({ id, payload, expired, onClose }: EditorProps) {
     }
     setBusy(true);
     try {
-      const { message } = await send<Done>(`dead/${segment(id)}/edit`, {
+      const { message } = await send<Done>(`dead/${encodeURIComponent(id)}/edit`, {
         payload: value,
         ...(hours !== '' && { expiresInMs: Math.round(Number(hours) * 3_600_000) }),
         ...(dryRun && { dryRun }),

@@ -1,83 +1,44 @@
-import { useEffect, useState } from 'preact/hooks';
-import type { DeadLetterGroup, DeadLetterGroups, DeadLetterSelection } from '../../../core/operator/types.ts';
-import { useMayAct } from '../data/act.ts';
-import { queryOf, session } from '../data/client.ts';
-import { count } from '../data/format.ts';
-import { onKeys } from '../data/keys.ts';
+import { useState } from 'preact/hooks';
+import type { DeadLetterGroup, DeadLetterGroups } from '../../../core/operator/types.ts';
+import { queryOf } from '../data/client.ts';
+import { count, plural } from '../data/format.ts';
 import { useLoad } from '../data/load.ts';
-import { linkTo, replaceWith } from '../data/route.ts';
-import { writeSearch } from '../data/search.ts';
-import type { Unavailable } from '../data/shapes.ts';
-import { BulkDialog } from '../parts/bulk-dialog.tsx';
-import { Head, Shown } from '../parts/frame.tsx';
-import { SearchBox } from '../parts/search.tsx';
+import { linkTo } from '../data/route.ts';
+import { type Bulk, BulkButtons, BulkDialog } from '../parts/bulk-dialog.tsx';
+import { Empty, Head, Shown } from '../parts/frame.tsx';
 import { Badge } from '../parts/status.tsx';
-import { Text } from '../parts/text.tsx';
+import { Text, TextLink } from '../parts/text.tsx';
 import { Ago } from '../parts/time.tsx';
-import { deadFields, deadFilterOf, typedFilter } from './dead-fields.ts';
+import { DeadSearchBox, readDeadSearch } from './dead-search.tsx';
 import type { ViewProps } from './page.ts';
 
-interface Bulk {
-  readonly action: 'retry' | 'discard';
-  readonly selection: DeadLetterSelection;
-  readonly words: string;
-}
-
 export function DeadGroups({ query }: ViewProps) {
-  const fields = deadFields(session.get()!);
-  const filter = deadFilterOf(query, fields);
-  const loaded = useLoad<DeadLetterGroups | Unavailable>(`dead/groups${queryOf(filter)}`, 30_000);
+  const search = readDeadSearch(query);
+  const { filter, typed, words } = search;
+  const loaded = useLoad<DeadLetterGroups>(`dead/groups${queryOf(filter)}`, 30_000);
   const [bulk, setBulk] = useState<Bulk | null>(null);
-  const mayAct = useMayAct();
-  const written = writeSearch(filter, fields, null);
-  const allOf = (action: Bulk['action']): Bulk => ({
-    action,
-    selection: { filter: typedFilter(filter) },
-    words: written === '' ? 'all there are' : `all with ${written}`,
-  });
-  const ofGroup = (action: Bulk['action'], { fingerprint, job, error }: DeadLetterGroup): Bulk => ({
-    action,
-    selection: { filter: { ...typedFilter(filter), fingerprint } },
-    words: `those of ${job || 'no known job'} with “${error}”`,
-  });
-  useEffect(() => onKeys({ r: loaded.reload }), [loaded.reload]);
   return (
     <>
       <Head title="Dead letters" note="Jobs that will not run again by themselves, by what they died of.">
         <a class="button" href={linkTo(['letters'], filter)}>
           One by one
         </a>
-        {mayAct && (
-          <>
-            <button type="button" onClick={() => setBulk(allOf('retry'))}>
-              Retry all…
-            </button>
-            <button type="button" onClick={() => setBulk(allOf('discard'))}>
-              Discard all…
-            </button>
-          </>
-        )}
+        <BulkButtons what=" all" selection={{ filter: typed }} words={words} onAsk={setBulk} />
       </Head>
-      <SearchBox
-        label="Search dead letters with filters like job:, reason:, error:"
-        hint="job:…, reason:exhausted, tenant:…, error:&quot;…&quot;, from:2h"
-        fields={fields}
-        alone="error"
-        filter={filter}
-        onFilter={(next) => replaceWith(linkTo(['dead'], next))}
-      />
+      <DeadSearchBox search={search} path="dead" />
       <Shown loaded={loaded}>
         {({ groups, looked, complete }) => (
           <>
             <p class="note" aria-live="polite">
-              {count(groups.length)} {groups.length === 1 ? 'group' : 'groups'} in {count(looked)} dead
-              letters.
+              {plural(groups.length, 'group')} in {count(looked)} dead letters.
               {!complete && ' There are older ones, which are not counted here.'}
             </p>
             {groups.length === 0 ? (
-              <p class="empty">
-                {written === '' ? 'Nothing has died. Long may it last.' : 'No dead letter is like this.'}
-              </p>
+              <Empty>
+                {Object.keys(filter).length === 0
+                  ? 'Nothing has died. Long may it last.'
+                  : 'No dead letter is like this.'}
+              </Empty>
             ) : (
               <ul class="groups">
                 {groups.map((group) => (
@@ -85,8 +46,14 @@ export function DeadGroups({ query }: ViewProps) {
                     <Group
                       group={group}
                       link={linkTo(['letters'], { ...filter, fingerprint: group.fingerprint })}
-                      onBulk={mayAct ? (action) => setBulk(ofGroup(action, group)) : null}
                     />
+                    <div class="actions">
+                      <BulkButtons
+                        selection={{ filter: { ...typed, fingerprint: group.fingerprint } }}
+                        words={`those of ${nameOf(group)} with “${group.error}”`}
+                        onAsk={setBulk}
+                      />
+                    </div>
                   </li>
                 ))}
               </ul>
@@ -99,31 +66,21 @@ export function DeadGroups({ query }: ViewProps) {
   );
 }
 
-interface GroupProps {
-  readonly group: DeadLetterGroup;
-  readonly link: string;
-  readonly onBulk: ((action: 'retry' | 'discard') => void) | null;
-}
+const nameOf = ({ job }: DeadLetterGroup): string => job || 'no known job';
 
-function Group({ group, link, onBulk }: GroupProps) {
-  const { job, reason, error, queues, count: letters, newestId, newestAt, oldestAt } = group;
+function Group({ group, link }: { group: DeadLetterGroup; link: string }) {
+  const { reason, error, queues, count: letters, newestId, newestAt, oldestAt } = group;
   return (
     <>
-      <a
-        class="group-count"
-        href={link}
-        aria-label={`${count(letters)} dead letters of ${job || 'no known job'}`}
-      >
+      <a class="group-count" href={link} aria-label={`${count(letters)} dead letters of ${nameOf(group)}`}>
         {count(letters)}
       </a>
       <div class="group-text">
         <p class="error-text">
-          <a href={link}>
-            <Text value={error || 'no error text'} />
-          </a>
+          <TextLink href={link} value={error || 'no error text'} />
         </p>
         <p class="soft">
-          <Badge word={reason} tone="bad" /> <Text value={job || 'no known job'} /> in{' '}
+          <Badge word={reason} tone="bad" /> <Text value={nameOf(group)} /> in{' '}
           <Text value={queues.join(', ')} /> · newest{' '}
           <a href={linkTo(['letter', newestId])}>
             <Ago at={newestAt} />
@@ -131,16 +88,6 @@ function Group({ group, link, onBulk }: GroupProps) {
           , oldest <Ago at={oldestAt} />
         </p>
       </div>
-      {onBulk !== null && (
-        <div class="actions">
-          <button type="button" onClick={() => onBulk('retry')}>
-            Retry…
-          </button>
-          <button type="button" onClick={() => onBulk('discard')}>
-            Discard…
-          </button>
-        </div>
-      )}
     </>
   );
 }

@@ -1,29 +1,27 @@
 import { useState } from 'preact/hooks';
 import type { DeadLetterView } from '../../../core/dashboard/api.ts';
 import { useMayAct } from '../data/act.ts';
-import { segment } from '../data/client.ts';
-import { bytes } from '../data/format.ts';
+import { bytes, traceOf } from '../data/format.ts';
 import { useLoad } from '../data/load.ts';
 import { go, linkTo } from '../data/route.ts';
-import type { Unavailable } from '../data/shapes.ts';
 import { Attempts } from '../parts/attempts.tsx';
-import { BulkDialog } from '../parts/bulk-dialog.tsx';
+import { type Bulk, BulkButtons, BulkDialog } from '../parts/bulk-dialog.tsx';
 import { Empty, type Fact, Facts, Head, Panel, Shown } from '../parts/frame.tsx';
 import { PayloadPanel } from '../parts/payload.tsx';
 import { Badge } from '../parts/status.tsx';
-import { Copy, Message, Text } from '../parts/text.tsx';
-import { Ago, Moment } from '../parts/time.tsx';
+import { Id, Message, Text, TextLink } from '../parts/text.tsx';
+import { Moment, MomentAgo } from '../parts/time.tsx';
 import { Editor } from './dead-editor.tsx';
 import type { ViewProps } from './page.ts';
 
 export function DeadLetterPage({ path: [id = ''] }: ViewProps) {
-  const path = `dead/${segment(id)}`;
-  const loaded = useLoad<DeadLetterView | Unavailable>(path);
-  const [action, setAction] = useState<'retry' | 'discard' | null>(null);
+  const path = `dead/${encodeURIComponent(id)}`;
+  const loaded = useLoad<DeadLetterView>(path);
+  const [bulk, setBulk] = useState<Bulk | null>(null);
   const [done, setDone] = useState(false);
   const mayAct = useMayAct();
   function close(): void {
-    setAction(null);
+    setBulk(null);
     if (done) go(linkTo(['jobs', id]));
   }
   return (
@@ -37,16 +35,11 @@ export function DeadLetterPage({ path: [id = ''] }: ViewProps) {
             <a class="button" href={linkTo(['jobs', id])}>
               The job
             </a>
-            {mayAct && (
-              <>
-                <button type="button" onClick={() => setAction('retry')}>
-                  Retry…
-                </button>
-                <button type="button" onClick={() => setAction('discard')}>
-                  Discard…
-                </button>
-              </>
-            )}
+            <BulkButtons
+              selection={{ ids: [id] }}
+              words={`${detail.letter.job || 'no known job'} ${id}`}
+              onAsk={setBulk}
+            />
           </Head>
           <div class="error-text wrapped">
             <Message value={detail.letter.error} label="Error" />
@@ -76,15 +69,7 @@ export function DeadLetterPage({ path: [id = ''] }: ViewProps) {
           <Panel title="Attempts">
             <Attempts attempts={detail.attempts} />
           </Panel>
-          {action !== null && (
-            <BulkDialog
-              action={action}
-              selection={{ ids: [id] }}
-              words={`${detail.letter.job || 'no known job'} ${id}`}
-              onClose={close}
-              onDone={() => setDone(true)}
-            />
-          )}
+          {bulk !== null && <BulkDialog {...bulk} onClose={close} onDone={() => setDone(true)} />}
         </>
       )}
     </Shown>
@@ -92,65 +77,39 @@ export function DeadLetterPage({ path: [id = ''] }: ViewProps) {
 }
 
 function factsOf({ letter, envelope }: DeadLetterView): readonly Fact[] {
-  const facts: readonly Fact[] = [
-    [
-      'Id',
-      <>
-        <Text value={letter.id} mono /> <Copy value={letter.id} label="Copy the id" />
-      </>,
-    ],
+  const { actorId, requestId, traceparent } = envelope?.context ?? {};
+  return [
+    ['Id', <Id value={letter.id} />],
     ['Queue', <Text value={letter.queue} />],
-    [
-      'Died',
-      <>
-        <Moment at={letter.diedAt} /> (<Ago at={letter.diedAt} />)
-      </>,
-    ],
+    ['Died', <MomentAgo at={letter.diedAt} />],
     ['Attempts', String(letter.attempt)],
     ['Size', bytes(letter.bytes)],
     [
       'Group',
-      <a href={linkTo(['letters'], { fingerprint: letter.fingerprint })}>
-        <Text value={letter.fingerprint} mono />
-      </a>,
+      <TextLink
+        href={linkTo(['letters'], { fingerprint: letter.fingerprint })}
+        value={letter.fingerprint}
+        mono
+      />,
     ],
-    ['Tenant', letter.tenantId !== null && <Text value={letter.tenantId} />],
+    ['Tenant', letter.tenantId && <Text value={letter.tenantId} />],
     [
       'Signature',
       envelope === null
         ? 'does not verify here: nothing of its text is shown'
         : `verifies${envelope.kid === null ? '' : `, key ${envelope.kid}`}`,
     ],
-  ];
-  const signed: readonly Fact[] =
-    envelope === null
+    ...(envelope === null
       ? []
-      : [
+      : ([
           ['Enqueued', <Moment at={envelope.issuedAt} />],
-          [
-            'Expires',
-            envelope.expiresAt === null ? (
-              'never'
-            ) : (
-              <>
-                <Moment at={envelope.expiresAt} /> (<Ago at={envelope.expiresAt} />)
-              </>
-            ),
-          ],
+          ['Expires', envelope.expiresAt === null ? 'never' : <MomentAgo at={envelope.expiresAt} />],
           ['Priority', String(envelope.priority)],
           ['Retries', `at most ${envelope.maxRetries}`],
-          ['Idempotency key', envelope.idempotencyKey !== null && <Text value={envelope.idempotencyKey} />],
-          ['Actor', envelope.context?.actorId !== undefined && <Text value={envelope.context.actorId} />],
-          [
-            'Request',
-            envelope.context?.requestId !== undefined && <Text value={envelope.context.requestId} mono />,
-          ],
-          [
-            'Trace',
-            envelope.context?.traceparent !== undefined && (
-              <Text value={envelope.context.traceparent.split('-')[1] ?? ''} mono />
-            ),
-          ],
-        ];
-  return [...facts, ...signed].filter(([, value]) => value !== false);
+          ['Idempotency key', envelope.idempotencyKey && <Text value={envelope.idempotencyKey} />],
+          ['Actor', actorId && <Text value={actorId} />],
+          ['Request', requestId && <Text value={requestId} mono />],
+          ['Trace', traceparent && <Text value={traceOf(traceparent)} mono />],
+        ] as const)),
+  ];
 }

@@ -1,40 +1,27 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { DeadLetterItem, DeadLetterItems } from '../../../core/operator/types.ts';
 import { useMayAct } from '../data/act.ts';
-import { ask, isUnavailable, Problem, queryOf, session } from '../data/client.ts';
 import { bytes, count, moment, plural } from '../data/format.ts';
-import { onKeys } from '../data/keys.ts';
 import { usePages } from '../data/load.ts';
-import { linkTo, replaceWith } from '../data/route.ts';
-import { writeSearch } from '../data/search.ts';
-import type { Unavailable } from '../data/shapes.ts';
-import { BulkDialog } from '../parts/bulk-dialog.tsx';
-import { Head, Trouble } from '../parts/frame.tsx';
-import { type RowColumn, Rows } from '../parts/rows.tsx';
-import { SearchBox } from '../parts/search.tsx';
+import { linkTo } from '../data/route.ts';
+import { type Bulk, BulkButtons, BulkDialog } from '../parts/bulk-dialog.tsx';
+import { Head } from '../parts/frame.tsx';
+import { PagedRows } from '../parts/paged-rows.tsx';
+import type { RowColumn } from '../parts/rows.tsx';
 import { Badge } from '../parts/status.tsx';
-import { Text } from '../parts/text.tsx';
-import { deadFields, deadFilterOf, typedFilter } from './dead-fields.ts';
+import { Text, TextLink } from '../parts/text.tsx';
+import { DeadSearchBox, readDeadSearch } from './dead-search.tsx';
 import type { ViewProps } from './page.ts';
 
-const pageSize = 100;
-
 export function DeadLetterList({ query }: ViewProps) {
-  const fields = deadFields(session.get()!);
-  const filter = deadFilterOf(query, fields);
-  const path = (after: string | null): string => `dead${queryOf({ ...filter, max: pageSize, after })}`;
-  const loaded = usePages<DeadLetterItem>(path(null), async (after, signal) => {
-    const page = await ask<DeadLetterItems | Unavailable>(path(after), signal);
-    if (isUnavailable(page)) throw new Problem(200, 'UNAVAILABLE', page.unavailable);
-    return { items: page.letters, next: page.next };
-  });
+  const search = readDeadSearch(query);
+  const { filter, typed, words } = search;
+  const loaded = usePages('dead', filter, ({ letters }: DeadLetterItems) => letters);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const [action, setAction] = useState<'retry' | 'discard' | null>(null);
+  const [bulk, setBulk] = useState<Bulk | null>(null);
   const mayAct = useMayAct();
-  useEffect(() => onKeys({ r: loaded.reload }), [path(null)]);
-  useEffect(() => setChosen(new Set()), [path(null)]);
-  const { items, more, problem, loading } = loaded;
-  const written = writeSearch(filter, fields, null);
+  const unchoose = (): void => setChosen(new Set());
+  useEffect(unchoose, [words]);
 
   function choose(id: string, isChosen: boolean): void {
     const next = new Set(chosen);
@@ -54,73 +41,33 @@ export function DeadLetterList({ query }: ViewProps) {
       />
     ),
   };
-  const words =
+  const some = plural(chosen.size, 'chosen one');
+  const asked =
     chosen.size > 0
-      ? plural(chosen.size, 'chosen one')
-      : written === ''
-        ? 'all there are'
-        : `all with ${written}`;
+      ? { what: ` ${some}`, selection: { ids: [...chosen] }, words: some }
+      : { what: ' all', selection: { filter: typed }, words };
   return (
     <div class="fills">
       <Head title="Dead letters" note="One by one, newest first.">
         <a class="button" href={linkTo(['dead'], filter)}>
           In groups
         </a>
-        {mayAct && (
-          <>
-            <button type="button" onClick={() => setAction('retry')}>
-              Retry {chosen.size > 0 ? plural(chosen.size, 'chosen one') : 'all'}…
-            </button>
-            <button type="button" onClick={() => setAction('discard')}>
-              Discard {chosen.size > 0 ? plural(chosen.size, 'chosen one') : 'all'}…
-            </button>
-          </>
-        )}
+        <BulkButtons {...asked} onAsk={setBulk} />
       </Head>
-      <SearchBox
-        label="Search dead letters with filters like job:, reason:, error:"
-        hint="job:…, reason:exhausted, tenant:…, error:&quot;…&quot;, from:2h"
-        fields={fields}
-        alone="error"
-        filter={filter}
-        onFilter={(next) => replaceWith(linkTo(['letters'], next))}
-      />
-      {problem !== null && <Trouble>{problem}</Trouble>}
-      <p class="hidden" aria-live="polite">
-        {loading
-          ? ''
-          : `${count(items.length)} dead letters are listed${more ? ', and there are more' : ''}.`}
-      </p>
-      <Rows
-        caption="Dead letters, newest first"
+      <DeadSearchBox search={search} path="letters" />
+      <PagedRows
+        loaded={loaded}
+        what="dead letters"
         columns={mayAct ? [choice, ...columns] : columns}
-        rows={items}
         keyOf={({ id }) => id}
-        more={more === true && problem === null}
-        loading={loading}
-        onNearEnd={loaded.loadMore}
-        end={
-          loading ? (
-            'Loading…'
-          ) : more ? (
-            <button type="button" class="quiet" onClick={loaded.loadMore}>
-              Look further back
-            </button>
-          ) : items.length > 0 ? (
-            `${count(items.length)} are listed: that is all there is.`
-          ) : (
-            'No dead letter is like this.'
-          )
-        }
+        empty="No dead letter is like this."
       />
-      {action !== null && (
+      {bulk !== null && (
         <BulkDialog
-          action={action}
-          selection={chosen.size > 0 ? { ids: [...chosen] } : { filter: typedFilter(filter) }}
-          words={words}
-          onClose={() => setAction(null)}
+          {...bulk}
+          onClose={() => setBulk(null)}
           onDone={() => {
-            setChosen(new Set());
+            unchoose();
             loaded.reload();
           }}
         />
@@ -135,11 +82,7 @@ const columns: readonly RowColumn<DeadLetterItem>[] = [
     name: 'Job',
     width: 'minmax(7rem, 1fr)',
     main: true,
-    of: ({ id, job }) => (
-      <a href={linkTo(['letter', id])}>
-        <Text value={job || 'no known job'} />
-      </a>
-    ),
+    of: ({ id, job }) => <TextLink href={linkTo(['letter', id])} value={job || 'no known job'} />,
   },
   { name: 'Id', width: 'minmax(6rem, 1fr)', of: ({ id }) => <Text value={id} mono /> },
   { name: 'Queue', width: 'minmax(4rem, .6fr)', of: ({ queue }) => <Text value={queue} /> },

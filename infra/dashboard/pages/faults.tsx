@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 import type { FaultInfo, FaultResult } from '../../../core/dashboard/api.ts';
 import { useBusy } from '../data/act.ts';
-import { segment, send, session } from '../data/client.ts';
+import { send, session } from '../data/client.ts';
 import { linkTo } from '../data/route.ts';
 import { Head } from '../parts/frame.tsx';
 
@@ -30,7 +30,7 @@ function Fault({ fault: { name, label, text } }: { fault: FaultInfo }) {
   const [said, setSaid] = useState('');
   async function cause(): Promise<void> {
     setSaid('');
-    setSaid((await send<FaultResult>(`faults/${segment(name)}`)).message);
+    setSaid((await send<FaultResult>(`faults/${encodeURIComponent(name)}`)).message);
   }
   return (
     <>

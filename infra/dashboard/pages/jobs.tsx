@@ -1,16 +1,16 @@
 import { useEffect, useRef } from 'preact/hooks';
-import type { JobItem, JobList, Session, Unavailable } from '../../../core/dashboard/api.ts';
-import { ask, isUnavailable, Problem, queryOf, session } from '../data/client.ts';
+import type { JobItem, JobList, Session } from '../../../core/dashboard/api.ts';
+import { session } from '../data/client.ts';
 import { count, moment } from '../data/format.ts';
-import { onKeys } from '../data/keys.ts';
-import { usePages } from '../data/load.ts';
-import { linkTo, replaceWith } from '../data/route.ts';
-import type { Filter, SearchField } from '../data/search.ts';
-import { Head, Trouble } from '../parts/frame.tsx';
-import { type RowColumn, Rows } from '../parts/rows.tsx';
+import { pageSize, usePages } from '../data/load.ts';
+import { linkTo } from '../data/route.ts';
+import { filterIn, type SearchField } from '../data/search.ts';
+import { Head } from '../parts/frame.tsx';
+import { PagedRows } from '../parts/paged-rows.tsx';
+import type { RowColumn } from '../parts/rows.tsx';
 import { SearchBox } from '../parts/search.tsx';
 import { Badge } from '../parts/status.tsx';
-import { Text } from '../parts/text.tsx';
+import { Text, TextLink } from '../parts/text.tsx';
 import { Job } from './job.tsx';
 import type { ViewProps } from './page.ts';
 
@@ -29,7 +29,6 @@ const fieldsOf = ({ app }: Session): readonly SearchField[] => [
   { word: 'to', member: 'createdBefore', label: 'Enqueued before', isMoment: true },
 ];
 
-const pageSize = 100;
 const refreshMs = 5_000;
 
 export function Jobs({ path, query }: ViewProps) {
@@ -38,24 +37,16 @@ export function Jobs({ path, query }: ViewProps) {
 
 function JobSearch({ query }: { query: URLSearchParams }) {
   const fields = fieldsOf(session.get()!);
-  const members = new Set(['idPrefix', ...fields.map(({ member }) => member)]);
-  const filter = Object.fromEntries([...query].filter(([name]) => members.has(name)));
-  const path = (after: string | null): string => `jobs${queryOf({ ...filter, max: pageSize, after })}`;
-  const loaded = usePages<JobItem>(path(null), async (after, signal) => {
-    const page = await ask<JobList | Unavailable>(path(after), signal);
-    if (isUnavailable(page)) throw new Problem(200, 'UNAVAILABLE', page.unavailable);
-    return { items: page.jobs, next: page.next };
-  });
-  useEffect(() => onKeys({ r: loaded.reload }), [path(null)]);
+  const filter = filterIn(query, fields, 'idPrefix');
+  const loaded = usePages('jobs', filter, ({ jobs }: JobList) => jobs);
   useRefreshAtTop(loaded.refresh, loaded.items.length <= pageSize);
   useEffect(() => {
     if (query.has('search')) document.querySelector<HTMLInputElement>('main input[type=search]')?.focus();
   }, []);
-  const { items, more, problem, loading } = loaded;
   return (
     <div class="fills">
       <Head title="Jobs">
-        <button type="button" disabled={loading} onClick={loaded.reload}>
+        <button type="button" disabled={loaded.loading} onClick={loaded.reload}>
           Load again
         </button>
       </Head>
@@ -65,21 +56,18 @@ function JobSearch({ query }: { query: URLSearchParams }) {
         fields={fields}
         alone="idPrefix"
         filter={filter}
-        onFilter={(next: Filter) => replaceWith(linkTo(['jobs'], next))}
+        path="jobs"
       />
-      {problem !== null && <Trouble>{problem}</Trouble>}
-      <p class="hidden" aria-live="polite">
-        {loading ? '' : `${count(items.length)} jobs are listed${more ? ', and there are more' : ''}.`}
-      </p>
-      <Rows
-        caption="Jobs, newest first"
+      <PagedRows
+        loaded={loaded}
+        what="jobs"
         columns={columns}
-        rows={items}
         keyOf={({ id }) => id}
-        more={more === true && problem === null}
-        loading={loading}
-        onNearEnd={loaded.loadMore}
-        end={endOf(items.length, more, loading, Object.keys(filter).length > 0, loaded.loadMore)}
+        empty={
+          Object.keys(filter).length > 0
+            ? 'No job is like this.'
+            : 'There is no job yet. Enqueue one, and it is listed here.'
+        }
       />
     </div>
   );
@@ -100,28 +88,6 @@ function useRefreshAtTop(refresh: () => void, isFirstPage: boolean): void {
   }, [isFirstPage]);
 }
 
-function endOf(
-  shown: number,
-  more: boolean | null,
-  loading: boolean,
-  isFiltered: boolean,
-  loadMore: () => void,
-) {
-  if (loading) return 'Loading…';
-  if (more) {
-    return (
-      <>
-        {count(shown)} are listed.{' '}
-        <button type="button" class="quiet" onClick={loadMore}>
-          Look further back
-        </button>
-      </>
-    );
-  }
-  if (shown > 0) return `${count(shown)} are listed: that is all there is.`;
-  return isFiltered ? 'No job is like this.' : 'There is no job yet. Enqueue one, and it is listed here.';
-}
-
 const columns: readonly RowColumn<JobItem>[] = [
   { name: 'Status', width: '6.5rem', of: ({ status }) => <Badge word={status} /> },
   {
@@ -129,9 +95,7 @@ const columns: readonly RowColumn<JobItem>[] = [
     width: 'minmax(8rem, 1.4fr)',
     main: true,
     of: ({ id, job, name }) => (
-      <a href={linkTo(['jobs', id])}>
-        <Text value={name === null ? job : `${job}: ${name}`} />
-      </a>
+      <TextLink href={linkTo(['jobs', id])} value={name === null ? job : `${job}: ${name}`} />
     ),
   },
   { name: 'Id', width: 'minmax(6rem, 1.1fr)', of: ({ id }) => <Text value={id} mono /> },

@@ -1,46 +1,32 @@
-import { useState } from 'preact/hooks';
-import type { QueueView, Unavailable } from '../../../core/dashboard/api.ts';
-import { useAct, useMayAct } from '../data/act.ts';
-import { segment } from '../data/client.ts';
-import { count, duration, plural, rate } from '../data/format.ts';
+import type { QueueView } from '../../../core/dashboard/api.ts';
+import { count, duration, orNone, plural, rate } from '../data/format.ts';
 import { live } from '../data/live.ts';
-import { useLoad } from '../data/load.ts';
 import { linkTo } from '../data/route.ts';
 import { useStore } from '../data/store.ts';
-import { Confirm } from '../parts/dialog.tsx';
-import { Head, Shown } from '../parts/frame.tsx';
+import { AskedAction, Pause } from '../parts/action.tsx';
 import { Badge } from '../parts/status.tsx';
-import { type Column, Table } from '../parts/table.tsx';
-import { Text } from '../parts/text.tsx';
+import type { Column } from '../parts/table.tsx';
+import { TablePage } from '../parts/table-page.tsx';
+import { Text, TextLink } from '../parts/text.tsx';
 
 export function Queues() {
-  const loaded = useLoad<readonly QueueView[] | Unavailable>('queues', 10_000);
   const now = useStore(live).live;
-  const mayAct = useMayAct();
   /** The counts of the last event are newer than those that were loaded. */
   const fresh = (queue: QueueView): QueueView => ({
     ...queue,
     ...now?.queues.find((one) => one.queue === queue.queue),
   });
-  const actions: Column<QueueView> = {
-    name: 'Actions',
-    of: (queue) => <Actions queue={queue} onDone={loaded.reload} />,
-  };
   return (
-    <>
-      <Head title="Queues" />
-      <Shown loaded={loaded}>
-        {(queues) => (
-          <Table
-            caption="Queues"
-            rows={queues.map(fresh)}
-            keyOf={({ queue }) => queue}
-            empty="There is no queue yet. One is made when the first job is enqueued."
-            columns={mayAct ? [...columns, actions] : columns}
-          />
-        )}
-      </Shown>
-    </>
+    <TablePage<QueueView>
+      title="Queues"
+      path="queues"
+      everyMs={10_000}
+      rowsOf={(queues) => queues.map(fresh)}
+      keyOf={({ queue }) => queue}
+      empty="There is no queue yet. One is made when the first job is enqueued."
+      columns={columns}
+      actions={(queue, reload) => <Actions queue={queue} onDone={reload} />}
+    />
   );
 }
 
@@ -49,9 +35,7 @@ const columns: readonly Column<QueueView>[] = [
     name: 'Queue',
     of: ({ queue, paused }) => (
       <>
-        <a href={linkTo(['jobs'], { queue })}>
-          <Text value={queue} />
-        </a>{' '}
+        <TextLink href={linkTo(['jobs'], { queue })} value={queue} />{' '}
         {paused && <Badge word="paused" tone="warn" />}
       </>
     ),
@@ -71,18 +55,10 @@ const columns: readonly Column<QueueView>[] = [
         </a>
       ),
   },
-  { name: 'Oldest', numeric: true, of: ({ oldestReadyMs: ms }) => (ms === null ? '–' : duration(ms)) },
-  { name: 'Done/min', numeric: true, of: ({ rates }) => (rates === null ? '–' : rate(rates.donePerMinute)) },
-  {
-    name: 'Failed/min',
-    numeric: true,
-    of: ({ rates }) => (rates === null ? '–' : rate(rates.failedPerMinute)),
-  },
-  {
-    name: 'Waits p95',
-    numeric: true,
-    of: ({ rates }) => (rates === null || rates.waitP95Ms === null ? '–' : duration(rates.waitP95Ms)),
-  },
+  { name: 'Oldest', numeric: true, of: ({ oldestReadyMs }) => orNone(oldestReadyMs, duration) },
+  { name: 'Done/min', numeric: true, of: ({ rates }) => orNone(rates?.donePerMinute, rate) },
+  { name: 'Failed/min', numeric: true, of: ({ rates }) => orNone(rates?.failedPerMinute, rate) },
+  { name: 'Waits p95', numeric: true, of: ({ rates }) => orNone(rates?.waitP95Ms, duration) },
   {
     name: 'Workers',
     numeric: true,
@@ -99,36 +75,24 @@ function Actions({
   queue: QueueView;
   onDone: () => void;
 }) {
-  const [clearing, setClearing] = useState(false);
-  const [busy, act] = useAct(onDone);
-  const path = `queues/${segment(queue)}`;
+  const path = `queues/${encodeURIComponent(queue)}`;
   return (
-    <div class="actions">
-      <button
-        type="button"
-        disabled={busy}
-        onClick={() => void act(`${path}/${paused ? 'resume' : 'pause'}`)}
+    <>
+      <Pause path={path} paused={paused} onDone={onDone} />
+      <AskedAction
+        label="Clear"
+        path={`${path}/clear`}
+        disabled={ready + delayed === 0}
+        question="Clear this queue?"
+        answer={`Remove ${plural(ready + delayed, 'job')}`}
+        dangerous
+        onDone={onDone}
       >
-        {paused ? 'Resume' : 'Pause'}
-      </button>
-      <button type="button" disabled={busy || ready + delayed === 0} onClick={() => setClearing(true)}>
-        Clear…
-      </button>
-      {clearing && (
-        <Confirm
-          title="Clear this queue?"
-          action={`Remove ${plural(ready + delayed, 'job')}`}
-          dangerous
-          busy={busy}
-          onClose={() => setClearing(false)}
-          onConfirm={() => void act(`${path}/clear`).then(() => setClearing(false))}
-        >
-          <p>
-            All that waits in <Text value={queue} /> is removed for good: {plural(ready, 'job')} ready,{' '}
-            {plural(delayed, 'job')} for later. What runs ends normally, and dead letters stay.
-          </p>
-        </Confirm>
-      )}
-    </div>
+        <p>
+          All that waits in <Text value={queue} /> is removed for good: {plural(ready, 'job')} ready,{' '}
+          {plural(delayed, 'job')} for later. What runs ends normally, and dead letters stay.
+        </p>
+      </AskedAction>
+    </>
   );
 }

@@ -1,15 +1,16 @@
 import type { ScheduleDetail, ScheduleView } from '../../../core/dashboard/api.ts';
 import type { ScheduleRun, SkippedMoments } from '../../../core/scheduler/history.ts';
-import { useAct, useMayAct } from '../data/act.ts';
-import { isUnavailable, segment } from '../data/client.ts';
+import { useMayAct } from '../data/act.ts';
+import { isUnavailable } from '../data/client.ts';
 import { duration, ownZone, plural } from '../data/format.ts';
 import { useLoad } from '../data/load.ts';
 import { linkTo } from '../data/route.ts';
-import type { Unavailable } from '../data/shapes.ts';
+import { Action, Pause } from '../parts/action.tsx';
 import { Empty, Facts, Head, Panel, Shown } from '../parts/frame.tsx';
 import { Badge } from '../parts/status.tsx';
 import { type Column, Table } from '../parts/table.tsx';
-import { Text } from '../parts/text.tsx';
+import { TablePage } from '../parts/table-page.tsx';
+import { Text, TextLink } from '../parts/text.tsx';
 import { Ago, Moment } from '../parts/time.tsx';
 import type { ViewProps } from './page.ts';
 
@@ -17,39 +18,25 @@ export function Schedules({ path }: ViewProps) {
   return path[0] === undefined ? <ScheduleTable /> : <OneSchedule name={path[0]} />;
 }
 
-function ScheduleTable() {
-  const loaded = useLoad<readonly ScheduleView[] | Unavailable>('schedules', 10_000);
-  const mayAct = useMayAct();
-  const actions: Column<ScheduleView> = {
-    name: 'Actions',
-    of: (schedule) => <Actions schedule={schedule} onDone={loaded.reload} />,
-  };
-  return (
-    <>
-      <Head title="Schedules" note={`Times are of ${ownZone}; a schedule's own zone is beside it.`} />
-      <Shown loaded={loaded}>
-        {(schedules) => (
-          <Table
-            caption="Schedules"
-            rows={schedules}
-            keyOf={({ name }) => name}
-            empty="This app has no schedule. defineSchedule() makes one."
-            columns={mayAct ? [...columns, actions] : columns}
-          />
-        )}
-      </Shown>
-    </>
-  );
-}
+const ScheduleTable = () => (
+  <TablePage<ScheduleView>
+    title="Schedules"
+    note={`Times are of ${ownZone}; a schedule's own zone is beside it.`}
+    path="schedules"
+    everyMs={10_000}
+    keyOf={({ name }) => name}
+    empty="This app has no schedule. defineSchedule() makes one."
+    columns={columns}
+    actions={(schedule, reload) => <Actions schedule={schedule} onDone={reload} />}
+  />
+);
 
 const columns: readonly Column<ScheduleView>[] = [
   {
     name: 'Schedule',
     of: ({ name, paused }) => (
       <>
-        <a href={linkTo(['schedules', name])}>
-          <Text value={name} />
-        </a>{' '}
+        <TextLink href={linkTo(['schedules', name])} value={name} />{' '}
         {paused && <Badge word="paused" tone="warn" />}
       </>
     ),
@@ -61,7 +48,8 @@ const columns: readonly Column<ScheduleView>[] = [
   },
   {
     name: 'Next',
-    of: ({ nextAt, timezone, paused }) => (paused ? '–' : <Zoned at={nextAt} zone={timezone} />),
+    of: ({ nextAt, timezone, paused }) =>
+      nextAt === null || paused ? '–' : <Zoned at={nextAt} zone={timezone} />,
   },
   { name: 'In', of: ({ nextAt, paused }) => (nextAt === null || paused ? '–' : <Ago at={nextAt} />) },
   {
@@ -81,8 +69,8 @@ const columns: readonly Column<ScheduleView>[] = [
 ];
 
 /** Here, and where the schedule lives if that is elsewhere. */
-function Zoned({ at, zone }: { at: number | null; zone: string | null }) {
-  if (at === null || zone === null || zone === ownZone) return <Moment at={at} />;
+function Zoned({ at, zone }: { at: number; zone: string | null }) {
+  if (zone === null || zone === ownZone) return <Moment at={at} />;
   return (
     <span class="zoned">
       <Moment at={at} />{' '}
@@ -94,26 +82,17 @@ function Zoned({ at, zone }: { at: number | null; zone: string | null }) {
 }
 
 function Actions({ schedule: { name, paused }, onDone }: { schedule: ScheduleView; onDone: () => void }) {
-  const [busy, act] = useAct(onDone);
-  const path = `schedules/${segment(name)}`;
+  const path = `schedules/${encodeURIComponent(name)}`;
   return (
-    <div class="actions">
-      <button type="button" disabled={busy} onClick={() => void act(`${path}/run`)}>
-        Run now
-      </button>
-      <button
-        type="button"
-        disabled={busy}
-        onClick={() => void act(`${path}/${paused ? 'resume' : 'pause'}`)}
-      >
-        {paused ? 'Resume' : 'Pause'}
-      </button>
-    </div>
+    <>
+      <Action label="Run now" path={`${path}/run`} onDone={onDone} />
+      <Pause path={path} paused={paused} onDone={onDone} />
+    </>
   );
 }
 
 function OneSchedule({ name }: { name: string }) {
-  const loaded = useLoad<ScheduleDetail | Unavailable>(`schedules/${segment(name)}`, 10_000);
+  const loaded = useLoad<ScheduleDetail>(`schedules/${encodeURIComponent(name)}`, 10_000);
   const mayAct = useMayAct();
   return (
     <Shown loaded={loaded}>
@@ -130,9 +109,7 @@ function OneSchedule({ name }: { name: string }) {
               facts={[
                 [
                   'Job',
-                  <a href={linkTo(['jobs'], { schedule: schedule.name })}>
-                    <Text value={schedule.job} />
-                  </a>,
+                  <TextLink href={linkTo(['jobs'], { schedule: schedule.name })} value={schedule.job} />,
                 ],
                 ['When', <Text value={schedule.when} mono />],
                 ['Zone', schedule.timezone ?? 'UTC'],

@@ -1,42 +1,38 @@
-import { useState } from 'preact/hooks';
 import type { WorkerView } from '../../../core/dashboard/api.ts';
-import { useAct, useMayAct } from '../data/act.ts';
-import { segment } from '../data/client.ts';
 import { bytes, count } from '../data/format.ts';
-import { useLoad } from '../data/load.ts';
 import { linkTo } from '../data/route.ts';
-import type { Unavailable } from '../data/shapes.ts';
-import { Confirm } from '../parts/dialog.tsx';
-import { Head, Shown } from '../parts/frame.tsx';
+import { AskedAction } from '../parts/action.tsx';
 import { Badge } from '../parts/status.tsx';
-import { type Column, Table } from '../parts/table.tsx';
-import { Text } from '../parts/text.tsx';
+import type { Column } from '../parts/table.tsx';
+import { TablePage } from '../parts/table-page.tsx';
+import { Text, TextLink } from '../parts/text.tsx';
 import { Ago } from '../parts/time.tsx';
 
-export function Workers() {
-  const loaded = useLoad<readonly WorkerView[] | Unavailable>('workers', 3_000);
-  const mayAct = useMayAct();
-  const actions: Column<WorkerView> = {
-    name: 'Actions',
-    of: (worker) => <Drain worker={worker} onDone={loaded.reload} />,
-  };
-  return (
-    <>
-      <Head title="Workers" />
-      <Shown loaded={loaded}>
-        {(workers) => (
-          <Table
-            caption="Workers"
-            rows={workers}
-            keyOf={({ id }) => id}
-            empty="No worker was seen lately. Start one: longshore work."
-            columns={mayAct ? [...columns, actions] : columns}
-          />
-        )}
-      </Shown>
-    </>
-  );
-}
+export const Workers = () => (
+  <TablePage<WorkerView>
+    title="Workers"
+    path="workers"
+    everyMs={3_000}
+    keyOf={({ id }) => id}
+    empty="No worker was seen lately. Start one: longshore work."
+    columns={columns}
+    actions={({ id, running, draining, state }, reload) => (
+      <AskedAction
+        label="Drain"
+        path={`workers/${encodeURIComponent(id)}/drain`}
+        disabled={draining || state === 'gone'}
+        question="Drain this worker?"
+        answer="Drain it"
+        onDone={reload}
+      >
+        <p>
+          <Text value={id} mono /> takes no more jobs, and its process ends when the {count(running)} that run
+          now have ended. Whatever started it may start it anew.
+        </p>
+      </AskedAction>
+    )}
+  />
+);
 
 const columns: readonly Column<WorkerView>[] = [
   {
@@ -44,9 +40,7 @@ const columns: readonly Column<WorkerView>[] = [
     of: ({ id, state, draining }) => (
       <>
         <Badge word={state} /> {draining && <Badge word="draining" tone="busy" />}{' '}
-        <a href={linkTo(['jobs'], { worker: id })}>
-          <Text value={id} mono />
-        </a>
+        <TextLink href={linkTo(['jobs'], { worker: id })} value={id} mono />
       </>
     ),
   },
@@ -71,9 +65,7 @@ const columns: readonly Column<WorkerView>[] = [
         <ul class="running">
           {jobs.map(({ id, job, startedAt }) => (
             <li key={id}>
-              <a href={linkTo(['jobs', id])}>
-                <Text value={job} />
-              </a>{' '}
+              <TextLink href={linkTo(['jobs', id])} value={job} />{' '}
               <span class="soft">
                 <Ago at={startedAt} />
               </span>
@@ -84,35 +76,3 @@ const columns: readonly Column<WorkerView>[] = [
       ),
   },
 ];
-
-function Drain({
-  worker: { id, running, draining, state },
-  onDone,
-}: {
-  worker: WorkerView;
-  onDone: () => void;
-}) {
-  const [asked, ask] = useState(false);
-  const [busy, act] = useAct(onDone);
-  return (
-    <div class="actions">
-      <button type="button" disabled={busy || draining || state === 'gone'} onClick={() => ask(true)}>
-        Drain…
-      </button>
-      {asked && (
-        <Confirm
-          title="Drain this worker?"
-          action="Drain it"
-          busy={busy}
-          onClose={() => ask(false)}
-          onConfirm={() => void act(`workers/${segment(id)}/drain`).then(() => ask(false))}
-        >
-          <p>
-            <Text value={id} mono /> takes no more jobs, and its process ends when the {count(running)} that
-            run now have ended. Whatever started it may start it anew.
-          </p>
-        </Confirm>
-      )}
-    </div>
-  );
-}

@@ -5,7 +5,7 @@ import { clockTime, duration } from '../data/format.ts';
 import { linkTo } from '../data/route.ts';
 import { Empty } from './frame.tsx';
 import { Badge } from './status.tsx';
-import { Json, LongText, Message, Text } from './text.tsx';
+import { Json, LongText, Message, TextLink, Wrapped } from './text.tsx';
 import { Moment } from './time.tsx';
 
 export function Attempts({ attempts }: { attempts: readonly AttemptReport[] }) {
@@ -46,15 +46,12 @@ function Attempt({
         </span>
         <span>{duration(ms)}</span>
         {one.worker !== undefined && (
-          <a href={linkTo(['jobs'], { worker: one.worker })}>
-            <Text
-              value={
-                one.host === undefined || one.host === one.worker
-                  ? one.worker
-                  : `${one.worker} on ${one.host}`
-              }
-            />
-          </a>
+          <TextLink
+            href={linkTo(['jobs'], { worker: one.worker })}
+            value={
+              one.host === undefined || one.host === one.worker ? one.worker : `${one.worker} on ${one.host}`
+            }
+          />
         )}
       </div>
       {one.error !== null && (
@@ -90,12 +87,6 @@ function Attempt({
     </>
   );
 }
-
-const Wrapped = ({ value }: { value: string }) => (
-  <span class="wrapped">
-    <Text value={value} />
-  </span>
-);
 
 function parsed(text: string): unknown {
   try {

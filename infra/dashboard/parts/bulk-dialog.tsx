@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { BulkProgress, BulkResult, DeadLetterSelection } from '../../../core/operator/types.ts';
+import { useMayAct } from '../data/act.ts';
 import { runBulk } from '../data/bulk.ts';
 import { wordsOf } from '../data/client.ts';
 import { count, percent, plural } from '../data/format.ts';
@@ -9,11 +10,38 @@ import { Dialog } from './dialog.tsx';
 import { Trouble } from './frame.tsx';
 import { Text } from './text.tsx';
 
-interface BulkProps {
-  readonly action: 'retry' | 'discard';
+type BulkAction = 'retry' | 'discard';
+
+/** What is asked for, as it was when somebody asked. */
+export interface Bulk {
+  readonly action: BulkAction;
   readonly selection: DeadLetterSelection;
   /** What is selected. */
   readonly words: string;
+}
+
+interface BulkButtonsProps extends Omit<Bulk, 'action'> {
+  /** After the verb: ` all`. */
+  readonly what?: string;
+  readonly onAsk: (bulk: Bulk) => void;
+}
+
+/** For people who may change something. */
+export function BulkButtons({ what = '', onAsk, ...asked }: BulkButtonsProps) {
+  if (!useMayAct()) return null;
+  return (
+    <>
+      <button type="button" onClick={() => onAsk({ action: 'retry', ...asked })}>
+        Retry{what}…
+      </button>
+      <button type="button" onClick={() => onAsk({ action: 'discard', ...asked })}>
+        Discard{what}…
+      </button>
+    </>
+  );
+}
+
+interface BulkProps extends Bulk {
   readonly onClose: () => void;
   /** Something may have changed. */
   readonly onDone: () => void;

@@ -1,8 +1,6 @@
 /** What pages are made of: heads, panels, facts, and what is shown while there is nothing else to show. */
 
 import type { ComponentChildren } from 'preact';
-import type { Unavailable } from '../../../core/dashboard/api.ts';
-import { isUnavailable } from '../data/client.ts';
 import type { Loaded } from '../data/load.ts';
 
 interface HeadProps {
@@ -49,7 +47,7 @@ export function Facts({ facts }: { facts: readonly Fact[] }) {
   return (
     <dl class="facts">
       {facts
-        .filter(([, value]) => value !== null && value !== undefined)
+        .filter(([, value]) => value !== null && value !== undefined && value !== false && value !== '')
         .map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>
@@ -73,15 +71,14 @@ export function Trouble({ children }: { children: ComponentChildren }) {
   );
 }
 
-export const Waiting = () => <p class="waiting">Loading…</p>;
-
 interface ShownProps<T> {
-  readonly loaded: Loaded<T | Unavailable>;
+  readonly loaded: Loaded<T>;
   readonly children: (value: T) => ComponentChildren;
 }
 
 /** What was loaded; else why not. What is shown stays when it cannot be loaded again. */
-export function Shown<T>({ loaded: { value, problem, loading, reload }, children }: ShownProps<T>) {
+export function Shown<T>({ loaded, children }: ShownProps<T>) {
+  const { value, unavailable, problem, loading, reload } = loaded;
   return (
     <>
       {problem !== null && (
@@ -92,8 +89,9 @@ export function Shown<T>({ loaded: { value, problem, loading, reload }, children
           </button>
         </Trouble>
       )}
-      {value === null && problem === null && <Waiting />}
-      {value !== null && (isUnavailable(value) ? <Empty>{value.unavailable}</Empty> : children(value as T))}
+      {value === null && unavailable === null && problem === null && <p class="waiting">Loading…</p>}
+      {unavailable !== null && <Empty>{unavailable}</Empty>}
+      {value !== null && children(value)}
     </>
   );
 }

@@ -3,22 +3,16 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { onKeys } from '../data/keys.ts';
+import type { NamedColumn, Tabular } from './table.tsx';
 
-export interface RowColumn<T> {
-  readonly name: string;
+export interface RowColumn<T> extends NamedColumn<T> {
   /** A part of the width, as in `grid-template-columns`. */
   readonly width: string;
   /** What names the row: on a narrow screen it has most of the first line. */
   readonly main?: true;
-  /** `null` = nothing to tell. */
-  readonly of: (row: T) => ComponentChildren;
 }
 
-interface RowsProps<T> {
-  readonly caption: string;
-  readonly columns: readonly RowColumn<T>[];
-  readonly rows: readonly T[];
-  readonly keyOf: (row: T) => string;
+export interface RowsProps<T> extends Tabular<T, RowColumn<T>> {
   readonly more: boolean;
   readonly loading: boolean;
   readonly onNearEnd: () => void;

@@ -3,20 +3,23 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { moment } from '../data/format.ts';
 import { serverNow } from '../data/live.ts';
+import { linkTo, replaceWith } from '../data/route.ts';
 import { type Filter, readSearch, type SearchField, writeSearch } from '../data/search.ts';
 
 interface SearchProps {
   readonly label: string;
   readonly hint: string;
   readonly fields: readonly SearchField[];
-  readonly alone: string | null;
+  /** The member that a word without a colon is for. */
+  readonly alone: string;
   readonly filter: Filter;
-  readonly onFilter: (filter: Filter) => void;
+  /** Of the page. */
+  readonly path: string;
 }
 
 const typingMs = 250;
 
-export function SearchBox({ label, hint, fields, alone, filter, onFilter }: SearchProps) {
+export function SearchBox({ label, hint, fields, alone, filter, path }: SearchProps) {
   const written = writeSearch(filter, fields, alone);
   const [text, setText] = useState(written);
   const [problems, setProblems] = useState<readonly string[]>([]);
@@ -28,6 +31,7 @@ export function SearchBox({ label, hint, fields, alone, filter, onFilter }: Sear
     if (document.activeElement !== field.current) setText(written);
   }, [written]);
 
+  const onFilter = (next: Filter): void => replaceWith(linkTo([path], next));
   function search(next: string): void {
     const found = readSearch(next, fields, alone, serverNow());
     setProblems(found.problems);
@@ -82,7 +86,11 @@ export function SearchBox({ label, hint, fields, alone, filter, onFilter }: Sear
   );
 }
 
-function FilterFields({ fields, filter, onFilter }: Pick<SearchProps, 'fields' | 'filter' | 'onFilter'>) {
+interface FieldsProps extends Pick<SearchProps, 'fields' | 'filter'> {
+  readonly onFilter: (filter: Filter) => void;
+}
+
+function FilterFields({ fields, filter, onFilter }: FieldsProps) {
   function set(member: string, value: string): void {
     const { [member]: _, ...rest } = filter;
     onFilter(value === '' ? rest : { ...rest, [member]: value });

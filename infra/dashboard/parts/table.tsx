@@ -3,18 +3,25 @@
 import type { ComponentChildren } from 'preact';
 import { Empty } from './frame.tsx';
 
-export interface Column<T> {
+export interface NamedColumn<T> {
   readonly name: string;
-  /** Numbers stand at the right. */
-  readonly numeric?: boolean;
   readonly of: (row: T) => ComponentChildren;
 }
 
-interface TableProps<T> {
+export interface Column<T> extends NamedColumn<T> {
+  /** Numbers stand at the right. */
+  readonly numeric?: boolean;
+}
+
+/** What every kind of table is given. */
+export interface Tabular<T, OneColumn extends NamedColumn<T>> {
   readonly caption: string;
-  readonly columns: readonly Column<T>[];
+  readonly columns: readonly OneColumn[];
   readonly rows: readonly T[];
   readonly keyOf: (row: T) => string;
+}
+
+export interface TableProps<T> extends Tabular<T, Column<T>> {
   /** What to say when there are none. */
   readonly empty: ComponentChildren;
 }

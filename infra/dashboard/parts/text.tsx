@@ -14,6 +14,21 @@ export function Text({ value, mono = false }: { value: string; mono?: boolean })
   );
 }
 
+export function TextLink({ href, value, mono }: { href: string; value: string; mono?: boolean }) {
+  return (
+    <a href={href}>
+      <Text value={value} mono={mono ?? false} />
+    </a>
+  );
+}
+
+/** In full, on as many lines as it takes. */
+export const Wrapped = ({ value }: { value: string }) => (
+  <span class="wrapped">
+    <Text value={value} />
+  </span>
+);
+
 /** A text of a few lines, in full: one that is longer gets a box of its own. */
 export function Message({ value, label }: { value: string; label: string }) {
   return value.length > mostOfLine ? <LongText value={value} label={label} /> : <Text value={value} />;
@@ -58,7 +73,8 @@ export function Json({ value, label }: { value: unknown; label: string }) {
   return <LongText value={JSON.stringify(value, null, 2) ?? 'undefined'} label={label} />;
 }
 
-export function Copy({ value, label }: { value: string; label: string }) {
+/** An id, and a button that copies it. */
+export function Id({ value }: { value: string }) {
   const [done, setDone] = useState(false);
   async function copy(): Promise<void> {
     await navigator.clipboard.writeText(value);
@@ -66,8 +82,16 @@ export function Copy({ value, label }: { value: string; label: string }) {
     setTimeout(() => setDone(false), 1_500);
   }
   return (
-    <button type="button" class="quiet copy" aria-label={label} onClick={() => void copy().catch(() => {})}>
-      {done ? 'Copied' : 'Copy'}
-    </button>
+    <>
+      <Text value={value} mono />{' '}
+      <button
+        type="button"
+        class="quiet copy"
+        aria-label="Copy the id"
+        onClick={() => void copy().catch(() => {})}
+      >
+        {done ? 'Copied' : 'Copy'}
+      </button>
+    </>
   );
 }

@@ -1,32 +1,36 @@
 /** Moments and how long ago they were. */
 
+import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { ago, moment } from '../data/format.ts';
 import { serverNow } from '../data/live.ts';
 
-const titleOf = (at: number): string => `${moment(at)} here, ${moment(at, 'UTC')} UTC`;
-
-export function Moment({ at, zone }: { at: number | null; zone?: string }) {
-  if (at === null) return <span class="none">none</span>;
+function Time({ at, children }: { at: number; children: ComponentChildren }) {
   return (
-    <time dateTime={new Date(at).toISOString()} title={titleOf(at)}>
-      {moment(at, zone)}
+    <time dateTime={new Date(at).toISOString()} title={`${moment(at)} here, ${moment(at, 'UTC')} UTC`}>
+      {children}
     </time>
   );
 }
 
+export const Moment = ({ at, zone }: { at: number; zone?: string }) => (
+  <Time at={at}>{moment(at, zone)}</Time>
+);
+
 /** Counts on as long as it is shown. */
-export function Ago({ at }: { at: number | null }) {
+export function Ago({ at }: { at: number }) {
   const [now, setNow] = useState(serverNow);
   useEffect(() => {
     setNow(serverNow());
     const timer = setInterval(() => setNow(serverNow()), 1_000);
     return () => clearInterval(timer);
   }, [at]);
-  if (at === null) return <span class="none">none</span>;
-  return (
-    <time dateTime={new Date(at).toISOString()} title={titleOf(at)}>
-      {ago(at, now)}
-    </time>
-  );
+  return <Time at={at}>{ago(at, now)}</Time>;
 }
+
+/** When, and how long ago. */
+export const MomentAgo = ({ at }: { at: number }) => (
+  <>
+    <Moment at={at} /> (<Ago at={at} />)
+  </>
+);

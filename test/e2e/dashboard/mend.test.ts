@@ -89,6 +89,48 @@ it('leads from an empty queue to a mended dead letter, and remembers who did it'
   expect(offences).toEqual([]);
 });
 
+it('changes what its buttons say, after a question where it cannot be undone', async () => {
+  const shop = await openShop();
+  await shop.enqueue('nobody');
+  const second = await shop.enqueue('no one');
+  await shop.work();
+  await shop.enqueue('anna@b.example');
+  const { page, offences } = await openPage(browser, shop.link());
+  const button = (name: string) => page.getByRole('button', { name, exact: true });
+  const ready = async () => (await shop.client.backend.admin!.stats('mail'))[0]!.ready;
+
+  await goTo(page, 'Queues');
+  await button('Pause').click();
+  await button('Resume').click();
+  await button('Pause').waitFor();
+  await button('Clear…').click();
+  await button('Keep everything as it is').click();
+  expect(await ready()).toBe(1);
+  await button('Clear…').click();
+  await button('Remove 1 job').click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  expect(await ready()).toBe(0);
+
+  await page.goto(`${page.url().split('#')[0]}#/letters`);
+  await page.getByRole('checkbox', { name: `Choose ${second.id}` }).check();
+  await button('Retry 1 chosen one…').click();
+  await button('Retry').click();
+  await page.getByText('1 dead letter retried.').waitFor();
+  await page.getByText('1 dead letters are listed: that is all there is.').waitFor();
+  // What was chosen is chosen no longer; the dialog is still about it, and not about all there are.
+  await button('Dry run').click();
+  await page.getByText('0 dead letters would be retried.').waitFor();
+  expect(await ready()).toBe(1);
+  await button('Close').click();
+  await page.getByRole('link', { name: 'In groups' }).click();
+  await page.getByText('1 group in 1 dead letters.').waitFor();
+  await button('Discard…').click();
+  await button('Discard').click();
+  await page.getByText('1 dead letter discarded.').waitFor();
+  await page.getByText('Nothing has died.').waitFor();
+  expect(offences).toEqual([]);
+});
+
 it('keeps the dialog of a bulk action that runs, however often Escape is pressed', async () => {
   const shop = await openShop();
   await shop.enqueue('nobody');

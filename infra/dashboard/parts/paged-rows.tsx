@@ -1,0 +1,53 @@
+/** A list that is loaded page by page, with what is said of it. */
+
+import { count } from '../data/format.ts';
+import type { LoadedPages } from '../data/load.ts';
+import { Empty, Trouble } from './frame.tsx';
+import { Rows, type RowsProps } from './rows.tsx';
+
+interface PagedRowsProps<T> extends Pick<RowsProps<T>, 'columns' | 'keyOf'> {
+  readonly loaded: LoadedPages<T>;
+  /** What they are: `jobs`. */
+  readonly what: string;
+  /** What to say when there are none. */
+  readonly empty: string;
+}
+
+export function PagedRows<T>({ loaded, what, empty, columns, keyOf }: PagedRowsProps<T>) {
+  const { items, more, unavailable, problem, loading, loadMore } = loaded;
+  const listed = `${count(items.length)} ${what} are listed`;
+  if (unavailable !== null) return <Empty>{unavailable}</Empty>;
+  return (
+    <>
+      {problem !== null && <Trouble>{problem}</Trouble>}
+      <p class="hidden" aria-live="polite">
+        {loading ? '' : `${listed}${more ? ', and there are more' : ''}.`}
+      </p>
+      <Rows
+        caption={`${what}, newest first`}
+        columns={columns}
+        rows={items}
+        keyOf={keyOf}
+        more={more && problem === null}
+        loading={loading}
+        onNearEnd={loadMore}
+        end={
+          loading ? (
+            'Loading…'
+          ) : more ? (
+            <>
+              {listed}.{' '}
+              <button type="button" class="quiet" onClick={loadMore}>
+                Look further back
+              </button>
+            </>
+          ) : items.length > 0 ? (
+            `${listed}: that is all there is.`
+          ) : (
+            empty
+          )
+        }
+      />
+    </>
+  );
+}

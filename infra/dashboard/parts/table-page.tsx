@@ -1,0 +1,44 @@
+/** A page that is one table: its head, what it loads, and what can be done with each row. */
+
+import type { ComponentChildren } from 'preact';
+import { useMayAct } from '../data/act.ts';
+import { useLoad } from '../data/load.ts';
+import { Head, Shown } from './frame.tsx';
+import { type Column, Table, type TableProps } from './table.tsx';
+
+interface TablePageProps<T> extends Pick<TableProps<T>, 'columns' | 'keyOf' | 'empty'> {
+  readonly title: string;
+  readonly note?: ComponentChildren;
+  readonly path: string;
+  readonly everyMs?: number;
+  /** From what was loaded to what is shown. */
+  readonly rowsOf?: (loaded: readonly T[]) => readonly T[];
+  /** For people who may change something. */
+  readonly actions?: (row: T, reload: () => void) => ComponentChildren;
+}
+
+export function TablePage<T>(props: TablePageProps<T>) {
+  const { title, note, path, everyMs, rowsOf, actions, columns, keyOf, empty } = props;
+  const loaded = useLoad<readonly T[]>(path, everyMs);
+  const withActions = useMayAct() && actions !== undefined;
+  const last: Column<T> = {
+    name: 'Actions',
+    of: (row) => <div class="actions">{actions?.(row, loaded.reload)}</div>,
+  };
+  return (
+    <>
+      <Head title={title} note={note} />
+      <Shown loaded={loaded}>
+        {(rows) => (
+          <Table
+            caption={title}
+            rows={rowsOf?.(rows) ?? rows}
+            keyOf={keyOf}
+            empty={empty}
+            columns={withActions ? [...columns, last] : columns}
+          />
+        )}
+      </Shown>
+    </>
+  );
+}
