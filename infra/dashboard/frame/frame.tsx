@@ -6,7 +6,7 @@ import { onKeys } from '../data/keys.ts';
 import { go, linkTo, useRoute } from '../data/route.ts';
 import { useStore } from '../data/store.ts';
 import { switchTheme, theme } from '../data/theme.ts';
-import { pages } from '../pages/table.tsx';
+import { navigationOf, pages } from '../pages/table.tsx';
 import { ConnectionState } from './connection.tsx';
 import { Keys } from './keys.tsx';
 import { NoSession } from './no-session.tsx';
@@ -28,7 +28,7 @@ function Signed() {
   const first = useRef(true);
   const own = useStore(session)!;
   const found = pages.find((page) => page.path === (path[0] ?? '')) ?? null;
-  const nav = pages.filter(({ title, shown }) => title !== null && (shown?.(own) ?? true));
+  const nav = navigationOf(own);
   const address = path.join('/');
 
   useEffect(
@@ -48,7 +48,7 @@ function Signed() {
   );
   useEffect(() => {
     openMenu(false);
-    document.title = `${found?.title ?? found?.name ?? 'Nothing here'} · Longshore`;
+    document.title = `${found?.title ?? 'Nothing here'} · Longshore`;
     // A screen reader reads where it is now; at the start the page is read anyway.
     if (!first.current) (main.current?.querySelector('h1') ?? main.current)?.focus();
     first.current = false;
@@ -93,16 +93,13 @@ function Signed() {
       </header>
       <nav id="navigation" class={menuOpen ? 'nav open' : 'nav'} aria-label="Pages">
         <ul>
-          {nav.map(({ path: to, title, covers }) => {
-            const isHere = to === (path[0] ?? '') || covers?.includes(path[0] ?? '');
-            return (
-              <li key={to}>
-                <a href={linkTo(to === '' ? [] : [to])} aria-current={isHere ? 'page' : undefined}>
-                  {title}
-                </a>
-              </li>
-            );
-          })}
+          {nav.map(({ path: to, title }) => (
+            <li key={to}>
+              <a href={linkTo([to])} aria-current={to === (found?.from ?? found?.path) ? 'page' : undefined}>
+                {title}
+              </a>
+            </li>
+          ))}
         </ul>
       </nav>
       <main ref={main} tabIndex={-1} key={address}>

@@ -1,7 +1,7 @@
 /** Which keys there are. */
 
 import { session } from '../data/client.ts';
-import { pages } from '../pages/table.tsx';
+import { navigationOf } from '../pages/table.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 
 const everywhere: readonly (readonly [string, string])[] = [
@@ -15,9 +15,8 @@ const everywhere: readonly (readonly [string, string])[] = [
 ];
 
 export function Keys({ onClose }: { onClose: () => void }) {
-  const own = session.get()!;
-  const ways = pages.flatMap(({ key, title, shown }) =>
-    key && title !== null && (shown?.(own) ?? true) ? [[`g ${key}`, title] as const] : [],
+  const ways = navigationOf(session.get()!).flatMap(({ key, title }) =>
+    key ? [[`g ${key}`, title] as const] : [],
   );
   return (
     <Dialog title="Keys" onClose={onClose}>

@@ -1,16 +1,16 @@
 import type { Live, Overview as OverviewData } from '../../../core/dashboard/api.ts';
 import type { JobReport, MetricPoint } from '../../../core/metrics/report.ts';
 import { isUnavailable } from '../data/client.ts';
-import { bytes, count, duration, percent, rate, shortCount } from '../data/format.ts';
+import { bytes, count, duration, orNone, percent, rate, shortCount } from '../data/format.ts';
 import { keptMs, live } from '../data/live.ts';
 import { useLoad } from '../data/load.ts';
 import { linkTo } from '../data/route.ts';
 import { useStore } from '../data/store.ts';
-import { Chart } from '../parts/chart.tsx';
+import { Chart, type Series } from '../parts/chart.tsx';
 import { Empty, Head, Panel, Shown } from '../parts/frame.tsx';
 import { Badge } from '../parts/status.tsx';
 import { Table } from '../parts/table.tsx';
-import { Text } from '../parts/text.tsx';
+import { Text, TextLink } from '../parts/text.tsx';
 import type { ViewProps } from './page.ts';
 
 const periods = { live: 'Live', hour: 'Last hour', day: 'Last day', month: 'Last month' } as const;
@@ -55,46 +55,44 @@ export function Overview({ query }: ViewProps) {
   );
 }
 
-function Tiles({ now: { queues, workers, rates } }: { now: Live }) {
-  const sum = (of: 'ready' | 'delayed' | 'leased' | 'dead'): number =>
-    queues.reduce((all, queue) => all + queue[of], 0);
-  const oldest = queues.reduce<number | null>(
+const sumOf = ({ queues }: Live, of: 'ready' | 'delayed' | 'leased' | 'dead'): number =>
+  queues.reduce((sum, queue) => sum + queue[of], 0);
+
+const oldestOf = ({ queues }: Live): number | null =>
+  queues.reduce<number | null>(
     (most, { oldestReadyMs: ms }) => (ms === null ? most : Math.max(ms, most ?? 0)),
     null,
   );
-  const dead = sum('dead');
-  const tiles: readonly (readonly [name: string, value: string, link: string, tone?: string | undefined])[] =
+
+type Tile = readonly [name: string, value: string, link: string, tone?: string | false];
+
+function Tiles({ now }: { now: Live }) {
+  const { workers, rates } = now;
+  const { healthy, unhealthy } = workers;
+  const dead = sumOf(now, 'dead');
+  const jobs = (status: string): string => linkTo(['jobs'], { status });
+  const queues = linkTo(['queues']);
+  const tiles: readonly Tile[] = [
+    ['Done / min', orNone(rates?.donePerMinute, rate), jobs('completed')],
     [
-      [
-        'Done / min',
-        rates === null ? '–' : rate(rates.donePerMinute),
-        linkTo(['jobs'], { status: 'completed' }),
-      ],
-      [
-        'Failed / min',
-        rates === null ? '–' : rate(rates.failedPerMinute),
-        linkTo(['jobs'], { status: 'failed' }),
-        rates !== null && rates.failedPerMinute > 0 ? 'bad' : undefined,
-      ],
-      [
-        'Retried / min',
-        rates === null ? '–' : rate(rates.retriedPerMinute),
-        linkTo(['jobs'], { status: 'retrying' }),
-      ],
-      ['Waiting', count(sum('ready')), linkTo(['queues'])],
-      ['For later', count(sum('delayed')), linkTo(['queues'])],
-      ['Running', `${count(workers.running)} of ${count(workers.concurrency)}`, linkTo(['workers'])],
-      ['Oldest waits', oldest === null ? '–' : duration(oldest), linkTo(['queues'])],
-      ['Dead letters', count(dead), linkTo(['dead']), dead > 0 ? 'bad' : undefined],
-      [
-        'Workers up',
-        workers.unhealthy === 0
-          ? count(workers.healthy)
-          : `${count(workers.healthy)} of ${count(workers.healthy + workers.unhealthy)}`,
-        linkTo(['workers']),
-        workers.unhealthy > 0 ? 'warn' : undefined,
-      ],
-    ];
+      'Failed / min',
+      orNone(rates?.failedPerMinute, rate),
+      jobs('failed'),
+      rates !== null && rates.failedPerMinute > 0 && 'bad',
+    ],
+    ['Retried / min', orNone(rates?.retriedPerMinute, rate), jobs('retrying')],
+    ['Waiting', count(sumOf(now, 'ready')), queues],
+    ['For later', count(sumOf(now, 'delayed')), queues],
+    ['Running', `${count(workers.running)} of ${count(workers.concurrency)}`, linkTo(['workers'])],
+    ['Oldest waits', orNone(oldestOf(now), duration), queues],
+    ['Dead letters', count(dead), linkTo(['dead']), dead > 0 && 'bad'],
+    [
+      'Workers up',
+      unhealthy === 0 ? count(healthy) : `${count(healthy)} of ${count(healthy + unhealthy)}`,
+      linkTo(['workers']),
+      unhealthy > 0 && 'warn',
+    ],
+  ];
   return (
     <ul class="tiles">
       {tiles.map(([name, value, link, tone]) => (
@@ -109,74 +107,68 @@ function Tiles({ now: { queues, workers, rates } }: { now: Live }) {
   );
 }
 
-const total = (tick: Live, of: 'ready' | 'delayed' | 'leased'): number =>
-  tick.queues.reduce((all, queue) => all + queue[of], 0);
+/** A line of a chart over moments, each of which has a value or none. */
+const lines =
+  <Moment,>(moments: readonly Moment[]) =>
+  (label: string, color: string, of: (moment: Moment) => number | null | undefined): Series => ({
+    label,
+    color,
+    values: moments.map((moment) => of(moment) ?? null),
+  });
+
+const filled = (line: Series): Series => ({ ...line, filled: true });
 
 function LiveCharts({ recent }: { recent: readonly Live[] }) {
-  const times = recent.map(({ at }) => at);
-  const hasRates = recent.some(({ rates }) => rates !== null);
-  const oldest = (tick: Live): number | null =>
-    tick.queues.reduce<number>((most, { oldestReadyMs }) => Math.max(most, oldestReadyMs ?? 0), 0);
+  const over = { times: recent.map(({ at }) => at), windowMs: keptMs };
+  const line = lines(recent);
   return (
     <div class="charts">
-      {hasRates && (
+      {recent.some(({ rates }) => rates !== null) && (
         <Chart
           title="Per minute"
-          times={times}
-          windowMs={keptMs}
-          format={rateOf}
+          {...over}
+          format={(n) => (n >= 1_000 ? shortCount(n) : rate(n))}
           series={[
-            {
-              label: 'done',
-              color: '--good',
-              values: recent.map(({ rates }) => rates?.donePerMinute ?? null),
-              filled: true,
-            },
-            {
-              label: 'failed',
-              color: '--bad',
-              values: recent.map(({ rates }) => rates?.failedPerMinute ?? null),
-            },
-            {
-              label: 'retried',
-              color: '--warn',
-              values: recent.map(({ rates }) => rates?.retriedPerMinute ?? null),
-            },
+            filled(line('done', '--good', ({ rates }) => rates?.donePerMinute)),
+            line('failed', '--bad', ({ rates }) => rates?.failedPerMinute),
+            line('retried', '--warn', ({ rates }) => rates?.retriedPerMinute),
           ]}
         />
       )}
       <Chart
         title="Depth"
-        times={times}
-        windowMs={keptMs}
+        {...over}
         format={shortCount}
         series={[
-          {
-            label: 'waiting',
-            color: '--accent',
-            values: recent.map((tick) => total(tick, 'ready')),
-            filled: true,
-          },
-          { label: 'for later', color: '--violet', values: recent.map((tick) => total(tick, 'delayed')) },
-          { label: 'running', color: '--good', values: recent.map((tick) => total(tick, 'leased')) },
+          filled(line('waiting', '--accent', (one) => sumOf(one, 'ready'))),
+          line('for later', '--violet', (one) => sumOf(one, 'delayed')),
+          line('running', '--good', (one) => sumOf(one, 'leased')),
         ]}
       />
       <Chart
         title="How long the oldest waits"
-        times={times}
-        windowMs={keptMs}
+        {...over}
         format={duration}
-        series={[{ label: 'oldest', color: '--warn', values: recent.map(oldest), filled: true }]}
+        series={[filled(line('oldest', '--warn', (one) => oldestOf(one) ?? 0))]}
       />
     </div>
   );
 }
 
-const rateOf = (n: number): string => (n >= 1_000 ? shortCount(n) : rate(n));
-
 function PeriodCharts({ series }: { series: readonly MetricPoint[] }) {
   const times = series.map(({ at }) => at);
-  const of = (read: (point: MetricPoint) => number | null): (number | null)[] => series.map(read);
+  const line = lines(series);
+  const spans = (title: string, of: 'runMs' | 'waitMs') => (
+    <Chart
+      title={title}
+      times={times}
+      format={duration}
+      series={[
+        line('p50', '--accent', (point) => point[of]?.p50),
+        line('p95', '--violet', (point) => point[of]?.p95),
+      ]}
+    />
+  );
   return (
     <div class="charts">
       <Chart
@@ -184,35 +176,16 @@ function PeriodCharts({ series }: { series: readonly MetricPoint[] }) {
         times={times}
         format={shortCount}
         series={[
-          { label: 'done', color: '--good', values: of(({ done }) => done), filled: true },
-          { label: 'retried', color: '--warn', values: of(({ retried }) => retried) },
-          { label: 'dead', color: '--bad', values: of(({ dead }) => dead) },
+          filled(line('done', '--good', ({ done }) => done)),
+          line('retried', '--warn', ({ retried }) => retried),
+          line('dead', '--bad', ({ dead }) => dead),
         ]}
       />
-      <Chart
-        title="How long they run"
-        times={times}
-        format={duration}
-        series={[
-          { label: 'p50', color: '--accent', values: of(({ runMs }) => runMs?.p50 ?? null) },
-          { label: 'p95', color: '--violet', values: of(({ runMs }) => runMs?.p95 ?? null) },
-        ]}
-      />
-      <Chart
-        title="How long they wait"
-        times={times}
-        format={duration}
-        series={[
-          { label: 'p50', color: '--accent', values: of(({ waitMs }) => waitMs?.p50 ?? null) },
-          { label: 'p95', color: '--violet', values: of(({ waitMs }) => waitMs?.p95 ?? null) },
-        ]}
-      />
+      {spans('How long they run', 'runMs')}
+      {spans('How long they wait', 'waitMs')}
     </div>
   );
 }
-
-const orNone = (value: number | null | undefined, format: (n: number) => string): string =>
-  value === null || value === undefined ? '–' : format(value);
 
 function JobTable({ jobs }: { jobs: readonly JobReport[] }) {
   return (
@@ -225,13 +198,7 @@ function JobTable({ jobs }: { jobs: readonly JobReport[] }) {
         {
           name: 'Job',
           of: ({ job }) =>
-            job === '' ? (
-              'not known here'
-            ) : (
-              <a href={linkTo(['jobs'], { job })}>
-                <Text value={job} />
-              </a>
-            ),
+            job === '' ? 'not known here' : <TextLink href={linkTo(['jobs'], { job })} value={job} />,
         },
         { name: 'Queue', of: ({ queue }) => <Text value={queue} /> },
         { name: 'Done', numeric: true, of: ({ done }) => count(done) },

@@ -12,14 +12,11 @@ export interface ViewProps {
 export interface PageEntry {
   /** The first piece of its address. */
   readonly path: string;
-  /** In the navigation; `null` = it is reached from another page. */
-  readonly title: string | null;
-  /** Of a page without a title. */
-  readonly name?: string;
+  readonly title: string;
+  /** The path of the page from which it is reached; without it, the page is in the navigation. */
+  readonly from?: string;
   /** After `g`. */
   readonly key?: string;
-  /** Paths that belong to this one in the navigation. */
-  readonly covers?: readonly string[];
   /** Whether it is for this session; always without it. */
   readonly shown?: (session: Session) => boolean;
   readonly View: ComponentType<ViewProps>;

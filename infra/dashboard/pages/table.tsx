@@ -3,6 +3,7 @@
  * is a route of the server, loaded with `useLoad`.
  */
 
+import type { Session } from '../../../core/dashboard/api.ts';
 import { Alerts } from './alerts.tsx';
 import { Audit } from './audit.tsx';
 import { Capabilities } from './capabilities.tsx';
@@ -21,9 +22,9 @@ export const pages: readonly PageEntry[] = [
   { path: '', title: 'Overview', key: 'o', View: Overview },
   { path: 'queues', title: 'Queues', key: 'q', View: Queues },
   { path: 'jobs', title: 'Jobs', key: 'j', View: Jobs },
-  { path: 'dead', title: 'Dead letters', key: 'd', covers: ['letters', 'letter'], View: DeadGroups },
-  { path: 'letters', title: null, name: 'Dead letters', View: DeadLetterList },
-  { path: 'letter', title: null, name: 'Dead letter', View: DeadLetterPage },
+  { path: 'dead', title: 'Dead letters', key: 'd', View: DeadGroups },
+  { path: 'letters', title: 'Dead letters', from: 'dead', View: DeadLetterList },
+  { path: 'letter', title: 'Dead letter', from: 'dead', View: DeadLetterPage },
   { path: 'schedules', title: 'Schedules', key: 's', View: Schedules },
   { path: 'workers', title: 'Workers', key: 'w', View: Workers },
   { path: 'alerts', title: 'Alerts', key: 'a', View: Alerts },
@@ -31,3 +32,7 @@ export const pages: readonly PageEntry[] = [
   { path: 'capabilities', title: 'Capabilities', key: 'c', View: Capabilities },
   { path: 'faults', title: 'Faults', key: 'f', shown: ({ faults }) => faults.length > 0, View: Faults },
 ];
+
+/** Those in the navigation of this session. */
+export const navigationOf = (session: Session): readonly PageEntry[] =>
+  pages.filter(({ from, shown }) => from === undefined && (shown?.(session) ?? true));

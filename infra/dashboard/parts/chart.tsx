@@ -20,17 +20,17 @@ interface ChartProps {
   readonly times: readonly number[];
   readonly series: readonly Series[];
   readonly format: (value: number) => string;
-  readonly height?: number;
   /** Shows so much time until the last value, even while there are only few; all of it without it. */
   readonly windowMs?: number;
 }
+
+const height = 168;
 
 const cssColor = (name: string): string =>
   getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 function optionsOf(
   width: number,
-  height: number,
   { series, format, windowMs }: Pick<ChartProps, 'series' | 'format' | 'windowMs'>,
 ): uPlot.Options {
   const grid = { stroke: cssColor('--line'), width: 1 };
@@ -71,7 +71,7 @@ const timeFormats: uPlot.Axis.Values = [
   [1, '{HH}:{mm}:{ss}', null, null, null, null, null, null, 1],
 ];
 
-export function Chart({ title, times, series, format, windowMs, height = 168 }: ChartProps) {
+export function Chart({ title, times, series, format, windowMs }: ChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const [hovered, setHovered] = useState<number | null>(null);
@@ -84,7 +84,7 @@ export function Chart({ title, times, series, format, windowMs, height = 168 }: 
   useEffect(() => {
     const { current } = box;
     if (current === null) return;
-    const options = optionsOf(current.clientWidth, height, {
+    const options = optionsOf(current.clientWidth, {
       series,
       format,
       ...(windowMs !== undefined && { windowMs }),
@@ -102,7 +102,7 @@ export function Chart({ title, times, series, format, windowMs, height = 168 }: 
       made.destroy();
       plot.current = null;
     };
-  }, [shape, dark, height]);
+  }, [shape, dark]);
   useEffect(() => plot.current?.setData(data), [times, series]);
 
   const at = hovered !== null && hovered < times.length ? hovered : times.length - 1;
