@@ -56,11 +56,6 @@ export function connect(): void {
   current = session.get()?.streams === false ? poll() : stream();
 }
 
-export function disconnect(): void {
-  current?.stop();
-  current = null;
-}
-
 function stream(): { stop(): void } {
   let source: EventSource | null = null;
   let timer = 0;

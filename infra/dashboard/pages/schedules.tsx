@@ -72,12 +72,12 @@ const columns: readonly Column<ScheduleView>[] = [
 function Zoned({ at, zone }: { at: number; zone: string | null }) {
   if (zone === null || zone === ownZone) return <Moment at={at} />;
   return (
-    <span class="zoned">
+    <>
       <Moment at={at} />{' '}
       <span class="soft">
         <Moment at={at} zone={zone} /> {zone}
       </span>
-    </span>
+    </>
   );
 }
 
