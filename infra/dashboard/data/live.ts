@@ -50,8 +50,13 @@ function lose(reason: string | null): void {
 
 let current: { stop(): void } | null = null;
 
-/** Ends the connection before and makes one that suits the session. */
-export function connect(): void {
+/** Ends the connection before, and makes one that suits the new session. Why there is none is shown instead of the pages. */
+export async function connect(): Promise<void> {
+  try {
+    await signIn();
+  } catch {
+    return;
+  }
   current?.stop();
   current = session.get()?.streams === false ? poll() : stream();
 }

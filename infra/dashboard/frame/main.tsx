@@ -7,7 +7,6 @@ import '../look/frame.css';
 import '../look/parts.css';
 import '../look/forms.css';
 import '../look/tables.css';
-import { signIn } from '../data/client.ts';
 import { listenForKeys } from '../data/keys.ts';
 import { connect } from '../data/live.ts';
 import { followAddress } from '../data/route.ts';
@@ -17,5 +16,5 @@ import { Frame } from './frame.tsx';
 followTheme();
 followAddress();
 listenForKeys();
-signIn().then(connect, () => {}); // why not is shown instead of the pages
+void connect();
 render(<Frame />, document.querySelector('#page')!);

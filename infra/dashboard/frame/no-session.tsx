@@ -1,7 +1,7 @@
 /** Instead of every page, where the server does not know this browser, or no longer. */
 
 import { useState } from 'preact/hooks';
-import { type Problem, signIn } from '../data/client.ts';
+import type { Problem } from '../data/client.ts';
 import { connect } from '../data/live.ts';
 
 export function NoSession({ problem }: { problem: Problem }) {
@@ -9,7 +9,7 @@ export function NoSession({ problem }: { problem: Problem }) {
   const isOver = problem.status === 401;
   async function again(): Promise<void> {
     setBusy(true);
-    await signIn().then(connect, () => {});
+    await connect();
     setBusy(false);
   }
   return (

@@ -5,6 +5,7 @@ import type { Done } from '../../../core/dashboard/api.ts';
 import { notify } from '../data/act.ts';
 import { Problem, send, wordsOf } from '../data/client.ts';
 import { go, linkTo } from '../data/route.ts';
+import { expiry, expiryIn, NumberField } from '../parts/number-field.tsx';
 import { Text } from '../parts/text.tsx';
 
 interface EditorProps {
@@ -34,7 +35,7 @@ export function Editor({ id, payload, expired, onClose }: EditorProps) {
     try {
       const { message } = await send<Done>(`dead/${encodeURIComponent(id)}/edit`, {
         payload: value,
-        ...(hours !== '' && { expiresInMs: Math.round(Number(hours) * 3_600_000) }),
+        ...expiryIn(hours),
         ...(dryRun && { dryRun }),
       });
       if (dryRun) setFinding({ text: message, issues: [], good: true });
@@ -84,17 +85,7 @@ export function Editor({ id, payload, expired, onClose }: EditorProps) {
         )}
       </div>
       <footer class="actions">
-        <label>
-          <span>New expiry, hours from now</span>
-          <input
-            type="number"
-            min={0.01}
-            step="any"
-            placeholder="as it is"
-            value={hours}
-            onInput={({ currentTarget }) => setHours(currentTarget.value)}
-          />
-        </label>
+        <NumberField {...expiry} value={hours} disabled={busy} onValue={setHours} />
         <button type="button" disabled={busy} onClick={onClose}>
           Leave it
         </button>

@@ -8,6 +8,7 @@ import { wordsOf } from '../data/client.ts';
 import { count, percent, plural } from '../data/format.ts';
 import { Dialog } from './dialog.tsx';
 import { Trouble } from './frame.tsx';
+import { expiry, expiryIn, NumberField } from './number-field.tsx';
 import { Text } from './text.tsx';
 
 type BulkAction = 'retry' | 'discard';
@@ -47,67 +48,54 @@ interface BulkProps extends Bulk {
   readonly onDone: () => void;
 }
 
-interface Limits {
-  readonly limit: string;
-  readonly perSecond: string;
-  readonly stopAbovePercent: string;
-  readonly expiresInHours: string;
+interface Run {
+  readonly busy: boolean;
+  readonly progress: BulkProgress | null;
+  readonly result: (BulkResult & { readonly dryRun: boolean }) | null;
+  readonly problem: string | null;
 }
 
-const none: Limits = { limit: '', perSecond: '', stopAbovePercent: '', expiresInHours: '' };
+const noLimits = { limit: '', perSecond: '', stopAbovePercent: '', hours: '' };
+const noRun: Run = { busy: false, progress: null, result: null, problem: null };
 
-const numbersOf = ({ limit, perSecond, stopAbovePercent, expiresInHours }: Limits) => ({
-  ...(limit !== '' && { limit: Number(limit) }),
-  ...(perSecond !== '' && { perSecond: Number(perSecond) }),
-  ...(stopAbovePercent !== '' && { stopAbovePercent: Number(stopAbovePercent) }),
-  ...(expiresInHours !== '' && { expiresInMs: Math.round(Number(expiresInHours) * 3_600_000) }),
-});
+const numberIn = (name: string, text: string) => text !== '' && { [name]: Number(text) };
 
 export function BulkDialog({ action, selection, words, onClose, onDone }: BulkProps) {
-  const [limits, setLimits] = useState(none);
-  const [progress, setProgress] = useState<BulkProgress | null>(null);
-  const [result, setResult] = useState<(BulkResult & { dryRun: boolean }) | null>(null);
-  const [problem, setProblem] = useState<string | null>(null);
+  const [limits, setLimits] = useState(noLimits);
+  const [{ busy, progress, result, problem }, setRun] = useState(noRun);
   const running = useRef<AbortController | null>(null);
-  const [busy, setBusy] = useState(false);
   useEffect(() => () => running.current?.abort(), []);
   const isRetry = action === 'retry';
 
   async function start(dryRun: boolean): Promise<void> {
     const own = new AbortController();
     running.current = own;
-    setBusy(true);
-    setProblem(null);
-    setResult(null);
-    setProgress(null);
+    const tell = (progress: BulkProgress | null): void => setRun({ ...noRun, busy: true, progress });
+    tell(null);
     try {
-      const request = { ...selection, ...numbersOf(limits), ...(dryRun && { dryRun }) };
-      setResult({ ...(await runBulk(action, request, setProgress, own.signal)), dryRun });
+      const request = {
+        ...selection,
+        ...numberIn('limit', limits.limit),
+        ...numberIn('perSecond', limits.perSecond),
+        ...numberIn('stopAbovePercent', limits.stopAbovePercent),
+        ...expiryIn(limits.hours),
+        ...(dryRun && { dryRun }),
+      };
+      const result = await runBulk(action, request, tell, own.signal);
+      setRun({ ...noRun, result: { ...result, dryRun } });
     } catch (error) {
-      setProblem(
-        own.signal.aborted
-          ? 'Stopped. What was done until then stays done; the audit log has the count.'
-          : wordsOf(error),
-      );
+      const problem = own.signal.aborted
+        ? 'Stopped. What was done until then stays done; the audit log has the count.'
+        : wordsOf(error);
+      setRun({ ...noRun, problem });
     }
-    setBusy(false);
     if (!dryRun) onDone();
   }
-  const field = (name: keyof Limits, label: string, hint: string, min: number, step: number | 'any' = 1) => (
-    <label>
-      <span>{label}</span>
-      <input
-        type="number"
-        min={min}
-        step={step}
-        inputMode="decimal"
-        placeholder={hint}
-        value={limits[name]}
-        disabled={busy}
-        onInput={({ currentTarget }) => setLimits({ ...limits, [name]: currentTarget.value })}
-      />
-    </label>
-  );
+  const field = (name: keyof typeof noLimits) => ({
+    value: limits[name],
+    disabled: busy,
+    onValue: (value: string) => setLimits({ ...limits, [name]: value }),
+  });
   return (
     <Dialog title={isRetry ? 'Retry dead letters' : 'Discard dead letters'} locked={busy} onClose={onClose}>
       <form
@@ -123,10 +111,19 @@ export function BulkDialog({ action, selection, words, onClose, onDone }: BulkPr
           <Text value={words} />
         </p>
         <div class="filter-fields">
-          {field('limit', 'At most', 'all', 1)}
-          {isRetry && field('perSecond', 'Per second', 'all at once', 0.01, 'any')}
-          {isRetry && field('stopAbovePercent', 'Stop when more than … % fail again', 'never', 0, 'any')}
-          {isRetry && field('expiresInHours', 'New expiry, hours from now', 'as it is', 0.01, 'any')}
+          <NumberField label="At most" hint="all" min={1} step={1} {...field('limit')} />
+          {isRetry && (
+            <>
+              <NumberField label="Per second" hint="all at once" min={0.01} {...field('perSecond')} />
+              <NumberField
+                label="Stop when more than … % fail again"
+                hint="never"
+                min={0}
+                {...field('stopAbovePercent')}
+              />
+              <NumberField {...expiry} {...field('hours')} />
+            </>
+          )}
         </div>
         {busy && <BulkState progress={progress} isRetry={isRetry} />}
         <div aria-live="polite" class="dialog-text">
@@ -178,7 +175,7 @@ const endings = {
   failing: 'Too many failed again, so it stopped.',
 } as const;
 
-function BulkEnd({ result, isRetry }: { result: BulkResult & { dryRun: boolean }; isRetry: boolean }) {
+function BulkEnd({ result, isRetry }: { result: NonNullable<Run['result']>; isRetry: boolean }) {
   const { done, total, dryRun, missing, refused, ended, ran, failedAgain } = result;
   const letters = plural(dryRun ? (total ?? done) : done, 'dead letter');
   return (

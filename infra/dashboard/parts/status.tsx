@@ -24,7 +24,7 @@ const tones: Readonly<Record<string, string>> = {
   done: 'good',
 };
 
-export type Tone = 'plain' | 'busy' | 'warn' | 'good' | 'bad';
+type Tone = 'plain' | 'busy' | 'warn' | 'good' | 'bad';
 
 export function Badge({ word, tone }: { word: string; tone?: Tone }) {
   return <span class={`badge ${tone ?? tones[word] ?? 'plain'}`}>{word}</span>;

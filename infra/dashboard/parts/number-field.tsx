@@ -1,0 +1,37 @@
+/** A number that may be left out. */
+
+interface NumberFieldProps {
+  readonly label: string;
+  /** What holds without it. */
+  readonly hint: string;
+  readonly min: number;
+  readonly step?: number | 'any';
+  /** As it was typed. */
+  readonly value: string;
+  readonly disabled: boolean;
+  readonly onValue: (value: string) => void;
+}
+
+export function NumberField(props: NumberFieldProps) {
+  const { label, hint, min, step = 'any', value, disabled, onValue } = props;
+  return (
+    <label>
+      <span>{label}</span>
+      <input
+        type="number"
+        min={min}
+        step={step}
+        inputMode="decimal"
+        placeholder={hint}
+        value={value}
+        disabled={disabled}
+        onInput={({ currentTarget }) => onValue(currentTarget.value)}
+      />
+    </label>
+  );
+}
+
+/** Of a new expiry, in hours: the member that the server takes. */
+export const expiry = { label: 'New expiry, hours from now', hint: 'as it is', min: 0.01 };
+export const expiryIn = (hours: string): { readonly expiresInMs?: number } =>
+  hours === '' ? {} : { expiresInMs: Math.round(Number(hours) * 3_600_000) };
