@@ -34,7 +34,7 @@ import type { QueueStats } from '../contract/admin.ts';
 import type { JobRecord, RunningJob, StoredPayload, WorkerBeat } from '../contract/store.ts';
 import type { WorkerHealth } from '../kit/worker-state.ts';
 import type { JobNumbers, JobReport, MetricPoint } from '../metrics/report.ts';
-import type { BulkOptions, DeadLetterDetail, DeadLetterSelection, RetryOptions } from '../operator/types.ts';
+import type { DeadLetterDetail, DeadLetterSelection, RetryOptions } from '../operator/types.ts';
 import type { ScheduleHistory } from '../scheduler/history.ts';
 
 /** Instead of what was asked for. */
@@ -98,6 +98,8 @@ export interface LiveRates {
 
 export interface LiveQueue extends QueueStats {
   readonly rates: (LiveRates & { readonly waitP95Ms: number | null }) | null;
+  /** How many take jobs of it; `null` where workers are not known. */
+  readonly workers: number | null;
 }
 
 export interface Overview {
@@ -115,8 +117,6 @@ export interface Overview {
 export interface QueueView extends LiveQueue {
   /** Names of the jobs of the app that are enqueued here by default. */
   readonly jobs: readonly string[];
-  /** `null` where workers are not known. */
-  readonly workers: number | null;
 }
 
 /** Without stacks, logs and outputs. */
@@ -188,9 +188,7 @@ export interface Capability {
   readonly value: string;
 }
 
-export type BulkRequest = DeadLetterSelection &
-  Omit<RetryOptions, 'signal' | 'onProgress'> &
-  Omit<BulkOptions, 'signal' | 'onProgress'>;
+export type BulkRequest = DeadLetterSelection & Omit<RetryOptions, 'signal' | 'onProgress'>;
 
 export interface Done {
   readonly message: string;

@@ -1,5 +1,7 @@
 /** What a heartbeat says of its worker, for everybody who shows or counts workers. */
 
+import type { WorkerBeat } from '../contract/store.ts';
+
 export type WorkerHealth = 'healthy' | 'unhealthy' | 'gone';
 
 /** Workers write every 5 seconds: two heartbeats may be late. */
@@ -12,4 +14,16 @@ export const forgetWorkerMs = 300_000;
 export function workerStateOf(seenAt: number, now: number): WorkerHealth {
   const agoMs = now - seenAt;
   return agoMs <= healthyWithinMs ? 'healthy' : agoMs <= goneAfterMs ? 'unhealthy' : 'gone';
+}
+
+/** @param beats of workers that are not gone */
+export function workerTotals(beats: readonly WorkerBeat[], now: number) {
+  const healthy = beats.filter(({ seenAt }) => workerStateOf(seenAt, now) === 'healthy').length;
+  const sum = (of: 'running' | 'concurrency') => beats.reduce((total, beat) => total + beat[of], 0);
+  return {
+    healthy,
+    unhealthy: beats.length - healthy,
+    running: sum('running'),
+    concurrency: sum('concurrency'),
+  };
 }

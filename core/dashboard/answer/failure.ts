@@ -3,26 +3,28 @@
 import { type ErrorCode, LongshoreError } from '../../base/errors.ts';
 import { Refusal, refusalOf } from '../../http/problem.ts';
 
-/** What cannot be done to this job as it is; the message says why. */
-const conflicts: readonly ErrorCode[] = [
-  ...([
-    'ENVELOPE',
-    'PAYLOAD_STORE',
-    'SIGNATURE',
-    'UNKNOWN_KEY',
-    'WRONG_QUEUE',
-    'EXPIRED',
-    'CONFLICT',
-  ] as const),
-];
+/** Those whose message says what keeps this job from being changed as it is, and what to mend. */
+const statuses: Partial<Readonly<Record<ErrorCode, number>>> = {
+  ENVELOPE: 409,
+  PAYLOAD_STORE: 409,
+  SIGNATURE: 409,
+  UNKNOWN_KEY: 409,
+  WRONG_QUEUE: 409,
+  EXPIRED: 409,
+  CONFLICT: 409,
+  NOT_FOUND: 404,
+  CONFIG: 500,
+};
 
 export function refusalFor(error: unknown): Refusal {
   const refusal = refusalOf(error);
   if (error instanceof Refusal || !(error instanceof LongshoreError)) return refusal;
   const { code, message, issues } = error;
-  const details = { headers: refusal.headers, cause: error, ...(issues && { issues }) };
-  if (conflicts.includes(code)) return new Refusal(409, code, message, details);
-  if (code === 'NOT_FOUND') return new Refusal(404, code, message, details);
-  if (code === 'CONFIG') return new Refusal(500, code, message, details);
-  return refusal.code === code ? new Refusal(refusal.status, code, message, details) : refusal;
+  const status = statuses[code] ?? (refusal.code === code ? refusal.status : null);
+  if (status === null) return refusal;
+  return new Refusal(status, code, message, {
+    headers: refusal.headers,
+    cause: error,
+    ...(issues && { issues }),
+  });
 }

@@ -5,7 +5,7 @@ import { within } from '../../base/within.ts';
 import type { QueueStats } from '../../contract/admin.ts';
 import type { Client } from '../../enqueue/client.ts';
 import { onDemand } from '../../kit/lazy.ts';
-import { goneAfterMs, workerStateOf } from '../../kit/worker-state.ts';
+import { goneAfterMs, workerTotals } from '../../kit/worker-state.ts';
 import { queueRates, totalRates } from '../../metrics/rates.ts';
 import type { Live } from '../api.ts';
 
@@ -87,7 +87,7 @@ export function liveFeed(client: Client): LiveFeed {
 const nothing = (at: number): Live => ({
   at,
   queues: [],
-  workers: { healthy: 0, unhealthy: 0, running: 0, concurrency: 0 },
+  workers: workerTotals([], at),
   rates: null,
   error: null,
 });
@@ -108,17 +108,17 @@ function looker(client: Client): () => Promise<Live> {
       all.map(({ queue }) => queue),
       now,
     );
-    const healthy = beats.filter(({ seenAt }) => workerStateOf(seenAt, now) === 'healthy').length;
-    const sum = (of: 'running' | 'concurrency') => beats.reduce((total, beat) => total + beat[of], 0);
+    // Functions keep no heartbeats: where nobody is seen at all, nobody can be counted.
+    const workersOf = (queue: string) =>
+      beats.length === 0 ? null : beats.filter(({ queues }) => queues.includes(queue)).length;
     return {
       at: now,
-      queues: all.map((one) => ({ ...one, rates: numbers?.get(one.queue) ?? null })),
-      workers: {
-        healthy,
-        unhealthy: beats.length - healthy,
-        running: sum('running'),
-        concurrency: sum('concurrency'),
-      },
+      queues: all.map((one) => ({
+        ...one,
+        rates: numbers?.get(one.queue) ?? null,
+        workers: workersOf(one.queue),
+      })),
+      workers: workerTotals(beats, now),
       rates: numbers ? totalRates([...numbers.values()]) : null,
       error: null,
     };

@@ -1,10 +1,8 @@
 import type { AlertView } from '../api.ts';
 import type { Run } from '../call.ts';
 import { unavailable } from './find.ts';
-import { noQuery } from './query.ts';
 
-export const listAlerts: Run = async ({ client }, { url }) => {
-  noQuery(url);
+export const listAlerts: Run = async ({ client }) => {
   const { app } = client;
   if (!app.alerts)
     return unavailable('The app has no alerts: give createApp() some of defineAlerts() of longshore/alerts.');

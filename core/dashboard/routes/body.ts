@@ -37,18 +37,12 @@ export const textMember: Check<string> = (value, name) => {
   throw wrong(`${name} to be a text of 1 to 500 characters without U+0000, got ${shown(value)}.`);
 };
 
-export const numberMember =
+const numbers =
+  (kind: string, fits: (value: unknown) => boolean) =>
   (least: number, most: number): Check<number> =>
   (value, name) => {
-    if (Number.isFinite(value) && (value as number) >= least && (value as number) <= most)
-      return value as number;
-    throw wrong(`${name} to be a number from ${least} to ${most}, got ${shown(value)}.`);
+    if (fits(value) && (value as number) >= least && (value as number) <= most) return value as number;
+    throw wrong(`${name} to be ${kind} from ${least} to ${most}, got ${shown(value)}.`);
   };
-
-export const integerMember =
-  (least: number, most: number): Check<number> =>
-  (value, name) => {
-    if (Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most)
-      return value as number;
-    throw wrong(`${name} to be an integer from ${least} to ${most}, got ${shown(value)}.`);
-  };
+export const numberMember = numbers('a number', Number.isFinite);
+export const integerMember = numbers('an integer', Number.isSafeInteger);

@@ -1,15 +1,11 @@
 import type { Client } from '../../enqueue/client.ts';
 import type { Capability } from '../api.ts';
 import type { Run } from '../call.ts';
-import { noQuery } from './query.ts';
 
-export const listCapabilities: Run = async ({ client }, { url }) => {
-  noQuery(url);
-  return capabilitiesOf(client);
-};
+export const listCapabilities: Run = async ({ client }) => capabilitiesOf(client);
 
 /** What the code of the backend and of its stores declares. Nothing is asked of a service. */
-export function capabilitiesOf({ app, backend, stores }: Client): Capability[] {
+function capabilitiesOf({ app, backend, stores }: Client): Capability[] {
   const { limits, admin, hints } = backend;
   const { records } = stores;
   const all: Readonly<Record<string, string | boolean>> = {

@@ -2,40 +2,33 @@
 
 import { latestMs } from '../../base/clock.ts';
 import { shown } from '../../base/errors.ts';
-import type { AbandonReason } from '../../contract/outcome.ts';
+import { reasons } from '../../kit/records/partitions.ts';
 import type { DeadLetterFilter } from '../../operator/types.ts';
 import { integerMember, membersOf, textMember } from './body.ts';
 import { moment, oneOf, text, wrong } from './query.ts';
 
-const reasons: readonly AbandonReason[] = [
-  ...(['permanent', 'exhausted', 'crash-loop', 'rejected', 'expired', 'cancelled'] as const),
-];
 const reason = oneOf(reasons);
 
-export const filterQuery = {
-  queue: text,
-  job: text,
-  reason,
-  tenantId: text,
-  error: text,
-  fingerprint: text,
-  diedFrom: moment,
-  diedBefore: moment,
-};
+const members = <Text, Reason, Moment>(asText: Text, asReason: Reason, asMoment: Moment) => ({
+  queue: asText,
+  job: asText,
+  reason: asReason,
+  tenantId: asText,
+  error: asText,
+  fingerprint: asText,
+  diedFrom: asMoment,
+  diedBefore: asMoment,
+});
 
-const at = integerMember(0, latestMs);
+export const filterQuery = members(text, reason, moment);
 
-export const filterIn = (value: unknown): DeadLetterFilter =>
-  membersOf(value, 'filter', {
-    queue: textMember,
-    job: textMember,
-    reason: (given: unknown, name: string) => reason(textMember(given, name), name),
-    tenantId: textMember,
-    error: textMember,
-    fingerprint: textMember,
-    diedFrom: at,
-    diedBefore: at,
-  });
+const filterMembers = members(
+  textMember,
+  (given: unknown, name: string) => reason(textMember(given, name), name),
+  integerMember(0, latestMs),
+);
+
+export const filterIn = (value: unknown): DeadLetterFilter => membersOf(value, 'filter', filterMembers);
 
 const mostIds = 10_000;
 

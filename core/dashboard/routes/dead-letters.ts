@@ -7,7 +7,7 @@ import { anything, flag, integerMember, membersOf, numberMember } from './body.t
 import { filterIn, filterQuery, idsIn } from './dead-filter.ts';
 import { missing, noAdmin, unavailable } from './find.ts';
 import { sentPayload, wholeQuery } from './payload.ts';
-import { integer, noQuery, queryOf, wrong } from './query.ts';
+import { integer, queryOf, wrong } from './query.ts';
 
 const look =
   (act: (operator: Operator, call: Call) => Promise<object>): Run =>
@@ -76,11 +76,10 @@ type Given = RetryOptions & { readonly [Name in 'ids' | 'filter']?: unknown };
 
 async function bulk(
   endpoint: Endpoint,
-  { url, request, visitor }: Call,
+  { request, visitor }: Call,
   { ids, filter, ...options }: Given,
   act: (operator: Operator, selection: DeadLetterSelection, options: RetryOptions) => Promise<object>,
 ): Promise<Response> {
-  noQuery(url);
   if ((ids === undefined) === (filter === undefined))
     throw wrong(
       `either ids or a filter, got ${ids === undefined ? 'neither' : 'both'}. An empty filter means all.`,
@@ -92,8 +91,7 @@ async function bulk(
   );
 }
 
-export const editDeadLetter: Run = async (endpoint, { url, body, visitor, parameter }) => {
-  noQuery(url);
+export const editDeadLetter: Run = async (endpoint, { body, visitor, parameter }) => {
   const given = membersOf(body, 'the body', { payload: anything, expiresInMs, dryRun: flag });
   if (!('payload' in given)) throw wrong('the whole new payload, got none.');
   const { deadLetters } = await endpoint.operatorFor(visitor);

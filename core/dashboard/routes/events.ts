@@ -1,10 +1,8 @@
 import { Refusal } from '../../http/problem.ts';
 import { apiHeaders } from '../answer/headers.ts';
 import type { Run } from '../call.ts';
-import { noQuery } from './query.ts';
 
-export const openEvents: Run = async ({ streams }, { url }) => {
-  noQuery(url);
+export const openEvents: Run = async ({ streams }) => {
   if (!streams)
     throw new Refusal(404, 'NOT_FOUND', 'Nothing streams here: ask for api/live every few seconds.');
   return new Response(streams.open(), {

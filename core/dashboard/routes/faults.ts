@@ -2,10 +2,8 @@ import { toError } from '../../base/failure.ts';
 import { Refusal } from '../../http/problem.ts';
 import type { Run } from '../call.ts';
 import { knownName } from './find.ts';
-import { noQuery } from './query.ts';
 
-export const causeFault: Run = async ({ faults }, { url, parameter }) => {
-  noQuery(url);
+export const causeFault: Run = async ({ faults }, { parameter }) => {
   if (!faults) {
     throw new Refusal(
       404,

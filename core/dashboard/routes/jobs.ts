@@ -1,18 +1,15 @@
 import { masked } from '../../base/masked.ts';
-import type { JobStatus } from '../../contract/outcome.ts';
 import type { JobRecord, RecordFilter, RecordPage, StoredPayload } from '../../contract/store.ts';
 import type { Client } from '../../enqueue/client.ts';
 import { Refusal } from '../../http/problem.ts';
+import { statuses } from '../../kit/records/partitions.ts';
 import { goneAfterMs } from '../../kit/worker-state.ts';
-import type { Done, JobDetail, JobItem, JobList, Unavailable } from '../api.ts';
-import type { Run } from '../call.ts';
+import type { JobDetail, JobItem, JobList, Unavailable } from '../api.ts';
+import type { Endpoint, Run } from '../call.ts';
+import { change } from './change.ts';
 import { missing, unavailable } from './find.ts';
 import { sentPayload, type Whole, wholeQuery } from './payload.ts';
-import { integer, moment, noQuery, oneOf, queryOf, text } from './query.ts';
-
-const statuses: readonly JobStatus[] = [
-  ...(['pending', 'processing', 'retrying', 'completed', 'failed', 'cancelled', 'expired'] as const),
-];
+import { integer, moment, oneOf, queryOf, text } from './query.ts';
 
 const filter = {
   queue: text,
@@ -112,25 +109,23 @@ const noRecords = ({ backend }: Client): Unavailable =>
     `Backend "${backend.name}" keeps no records of jobs: give the dashboard and the workers a store, for example sqliteStore().`,
   );
 
-export const cancelJob: Run = async (endpoint, { url, visitor, parameter: id }) => {
-  noQuery(url);
-  const operator = await endpoint.operatorFor(visitor);
-  const { [id]: result = 'unknown' } = await operator.jobs.cancel([id]);
+const anyId = (_: Endpoint, id: string): string => id;
+
+export const cancelJob: Run = change(anyId, async ({ jobs }, id) => {
+  const { [id]: result = 'unknown' } = await jobs.cancel([id]);
   switch (result) {
     case 'cancelled':
-      return { message: 'Cancelled.' } satisfies Done;
+      return { message: 'Cancelled.' };
     case 'cancelling':
-      return { message: 'Its worker is told to abort it, and may finish first.' } satisfies Done;
+      return { message: 'Its worker is told to abort it, and may finish first.' };
     case 'finished':
       throw new Refusal(409, 'CONFLICT', 'The job has ended: there is nothing to cancel any more.');
     default:
       throw missing('job', id);
   }
-};
+});
 
-export const runJobAgain: Run = async (endpoint, { url, visitor, parameter }) => {
-  noQuery(url);
-  const operator = await endpoint.operatorFor(visitor);
-  const id = await operator.jobs.runAgain(parameter);
-  return { message: 'Enqueued again, as a new job.', id } satisfies Done;
-};
+export const runJobAgain: Run = change(anyId, async ({ jobs }, given) => {
+  const id = await jobs.runAgain(given);
+  return { message: 'Enqueued again, as a new job.', id };
+});

@@ -3,12 +3,9 @@ import type { MetricPeriod } from '../../metrics/report.ts';
 import type { Overview } from '../api.ts';
 import type { Run } from '../call.ts';
 import { unavailable } from './find.ts';
-import { noQuery, oneOf, queryOf } from './query.ts';
+import { oneOf, queryOf } from './query.ts';
 
-export const showLive: Run = ({ live }, { url }) => {
-  noQuery(url);
-  return live.current();
-};
+export const showLive: Run = ({ live }) => live.current();
 
 export const showOverview: Run = async ({ client, live }, { url }) => {
   const { last = 'live' } = queryOf(url, { last: oneOf(['live', 'hour', 'day', 'month']) });

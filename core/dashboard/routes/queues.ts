@@ -1,48 +1,34 @@
 import { Refusal } from '../../http/problem.ts';
-import { goneAfterMs } from '../../kit/worker-state.ts';
-import type { Done, QueueView } from '../api.ts';
-import type { Call, Endpoint, Run } from '../call.ts';
+import type { QueueView } from '../api.ts';
+import type { Endpoint, Run } from '../call.ts';
+import { change } from './change.ts';
 import { knownName, noAdmin } from './find.ts';
-import { noQuery } from './query.ts';
 
-export const listQueues: Run = async ({ client, live }, { url }) => {
-  noQuery(url);
-  const { app, backend, stores } = client;
+export const listQueues: Run = async ({ client, live }) => {
+  const { app, backend } = client;
   if (!backend.admin) return noAdmin(backend.name);
   const { queues, error } = await live.current();
   if (error !== null && queues.length === 0) throw away(error);
-  const beats = await stores.workers.list(app.clock.now() - goneAfterMs);
   return queues.map((one): QueueView => {
     const jobs = [...app.jobs.values()].filter(({ queue }) => queue === one.queue).map(({ name }) => name);
-    const workers = beats.filter((beat) => beat.queues.includes(one.queue)).length;
-    // Functions keep no heartbeats: where nobody is seen at all, nobody can be counted.
-    return { ...one, jobs, workers: beats.length === 0 ? null : workers };
+    return { ...one, jobs };
   });
 };
 
-export const pauseQueue: Run = change(async (operator, queue) => {
-  await operator.queues.pause(queue);
+export const pauseQueue: Run = change(queueIn, async ({ queues }, queue) => {
+  await queues.pause(queue);
   return { message: `${queue} is paused: running jobs end, and no other begins.` };
 });
 
-export const resumeQueue: Run = change(async (operator, queue) => {
-  await operator.queues.resume(queue);
+export const resumeQueue: Run = change(queueIn, async ({ queues }, queue) => {
+  await queues.resume(queue);
   return { message: `${queue} goes on.` };
 });
 
-export const clearQueue: Run = change(async (operator, queue) => {
-  const count = await operator.queues.clear(queue);
+export const clearQueue: Run = change(queueIn, async ({ queues }, queue) => {
+  const count = await queues.clear(queue);
   return { message: `${count} waiting ${count === 1 ? 'job' : 'jobs'} removed from ${queue}.` };
 });
-
-type Operator = Awaited<ReturnType<Endpoint['operatorFor']>>;
-
-function change(act: (operator: Operator, queue: string) => Promise<Done>): Run {
-  return async (endpoint: Endpoint, { visitor, parameter }: Call) => {
-    const operator = await endpoint.operatorFor(visitor);
-    return act(operator, await queueIn(endpoint, parameter));
-  };
-}
 
 /** A queue that was mistyped would be paused and never used. */
 async function queueIn({ client, live }: Endpoint, name: string): Promise<string> {

@@ -2,21 +2,18 @@ import type { Schedule } from '../../app/schedule.ts';
 import type { Client } from '../../enqueue/client.ts';
 import { scheduleHistory } from '../../scheduler/history.ts';
 import { isPaused } from '../../scheduler/pause.ts';
-import type { Done, ScheduleDetail, ScheduleView } from '../api.ts';
+import type { ScheduleDetail, ScheduleView } from '../api.ts';
 import type { Endpoint, Run } from '../call.ts';
+import { change } from './change.ts';
 import { knownName, unavailable } from './find.ts';
-import { noQuery } from './query.ts';
 
-export const listSchedules: Run = async ({ client }, { url }) => {
-  noQuery(url);
-  return Promise.all(client.app.schedules.map(async (schedule) => (await lookAt(client, schedule)).view));
-};
+export const listSchedules: Run = async ({ client }) =>
+  Promise.all(client.app.schedules.map(async (schedule) => (await lookAt(client, schedule)).view));
 
 const mostNext = 10;
 const mostEntries = 50;
 
-export const showSchedule: Run = async ({ client }, { url, parameter }) => {
-  noQuery(url);
+export const showSchedule: Run = async ({ client }, { parameter }) => {
   const schedule = scheduleIn(client, parameter);
   const { view, history } = await lookAt(client, schedule);
   const next: number[] = [];
@@ -62,27 +59,19 @@ function scheduleIn({ app }: Client, wanted: string): Schedule {
   return app.schedules.find((one) => one.name === name)!;
 }
 
-export const runSchedule: Run = change(async (operator, name) => {
-  const id = await operator.schedules.run(name);
+const nameIn = ({ client }: Endpoint, given: string): string => scheduleIn(client, given).name;
+
+export const runSchedule: Run = change(nameIn, async ({ schedules }, name) => {
+  const id = await schedules.run(name);
   return { message: `The job of ${name} is enqueued, beside its own moments.`, id };
 });
 
-export const pauseSchedule: Run = change(async (operator, name) => {
-  await operator.schedules.pause(name);
+export const pauseSchedule: Run = change(nameIn, async ({ schedules }, name) => {
+  await schedules.pause(name);
   return { message: `${name} is paused: moments that fall due meanwhile are left out.` };
 });
 
-export const resumeSchedule: Run = change(async (operator, name) => {
-  await operator.schedules.resume(name);
+export const resumeSchedule: Run = change(nameIn, async ({ schedules }, name) => {
+  await schedules.resume(name);
   return { message: `${name} goes on.` };
 });
-
-type Operator = Awaited<ReturnType<Endpoint['operatorFor']>>;
-
-function change(act: (operator: Operator, name: string) => Promise<Done>): Run {
-  return async (endpoint, { url, visitor, parameter }) => {
-    noQuery(url);
-    const { name } = scheduleIn(endpoint.client, parameter);
-    return act(await endpoint.operatorFor(visitor), name);
-  };
-}

@@ -1,9 +1,7 @@
 import type { Session } from '../api.ts';
 import type { Run } from '../call.ts';
-import { noQuery } from './query.ts';
 
-export const showSession: Run = async (endpoint, { url, visitor }) => {
-  noQuery(url);
+export const showSession: Run = async (endpoint, { visitor }) => {
   const { client, faults, streams } = endpoint;
   const { app, backend } = client;
   return {

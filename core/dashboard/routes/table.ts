@@ -3,7 +3,7 @@
 import { shown } from '../../base/errors.ts';
 import { Refusal } from '../../http/problem.ts';
 import { decoded } from '../../http/routes.ts';
-import type { Route } from '../call.ts';
+import type { Route, Run } from '../call.ts';
 import { listAlerts } from './alerts.ts';
 import { listAudit } from './audit.ts';
 import { listCapabilities } from './capabilities.ts';
@@ -12,30 +12,40 @@ import { openEvents } from './events.ts';
 import { causeFault } from './faults.ts';
 import * as jobs from './jobs.ts';
 import { showLive, showOverview } from './overview.ts';
+import { noQuery } from './query.ts';
 import * as queues from './queues.ts';
 import * as schedules from './schedules.ts';
 import { showSession } from './session.ts';
 import * as workers from './workers.ts';
 
-const get = (path: string, run: Route['run']): Route => ({ path, method: 'GET', run });
-const post = (path: string, run: Route['run']): Route => ({ path, method: 'POST', run });
+/** With a query that its page checks. */
+const search = (path: string, run: Run): Route => ({ path, method: 'GET', run });
+const get = (path: string, run: Run): Route => search(path, plain(run));
+const post = (path: string, run: Run): Route => ({ path, method: 'POST', run: plain(run) });
 const lasting = (route: Route): Route => ({ ...route, lasts: true });
+
+function plain(run: Run): Run {
+  return (endpoint, call) => {
+    noQuery(call.url);
+    return run(endpoint, call);
+  };
+}
 
 const routes: readonly Route[] = [
   get('session', showSession),
   get('live', showLive),
   lasting(get('events', openEvents)),
-  get('overview', showOverview),
+  search('overview', showOverview),
   get('queues', queues.listQueues),
   post('queues/:name/pause', queues.pauseQueue),
   post('queues/:name/resume', queues.resumeQueue),
   post('queues/:name/clear', queues.clearQueue),
-  get('jobs', jobs.listJobs),
-  get('jobs/:id', jobs.showJob),
+  search('jobs', jobs.listJobs),
+  search('jobs/:id', jobs.showJob),
   post('jobs/:id/cancel', jobs.cancelJob),
   post('jobs/:id/run-again', jobs.runJobAgain),
-  get('dead', dead.listDeadLetters),
-  get('dead/groups', dead.groupDeadLetters),
+  search('dead', dead.listDeadLetters),
+  search('dead/groups', dead.groupDeadLetters),
   lasting(post('dead/retry', dead.retryDeadLetters)),
   lasting(post('dead/discard', dead.discardDeadLetters)),
   get('dead/:id', dead.showDeadLetter),
@@ -48,7 +58,7 @@ const routes: readonly Route[] = [
   get('workers', workers.listWorkers),
   post('workers/:id/drain', workers.drainWorker),
   get('alerts', listAlerts),
-  get('audit', listAudit),
+  search('audit', listAudit),
   get('capabilities', listCapabilities),
   lasting(post('faults/:name', causeFault)), // an hour that is skipped would end it
 ];

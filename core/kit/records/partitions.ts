@@ -1,12 +1,22 @@
-/** For tables that spread records over partitions, by status or by id. */
+/** How jobs stand and end, and how tables spread their records over partitions by that or by id. */
 
-import type { JobStatus } from '../../contract/outcome.ts';
+import type { AbandonReason, JobStatus } from '../../contract/outcome.ts';
 import type { Past } from './store.ts';
 
 const ended: readonly string[] = ['completed', 'cancelled'] satisfies JobStatus[];
 const dead: readonly string[] = ['failed', 'expired'] satisfies JobStatus[];
 export const finalStatuses = [...ended, ...dead] as readonly JobStatus[];
 export const statuses: readonly JobStatus[] = ['pending', 'processing', 'retrying', ...finalStatuses];
+
+/** Of those that will never run again. */
+export const reasons: readonly AbandonReason[] = [
+  'permanent',
+  'exhausted',
+  'crash-loop',
+  'rejected',
+  'expired',
+  'cancelled',
+];
 
 /** Records of this status that finished then or before are past their time; `null` for living jobs. */
 export function pastOf(status: string, past: Past): number | null {

@@ -1,6 +1,6 @@
 /** Which dead letters a command means. */
 
-import type { AbandonReason } from '../../../core/contract/outcome.ts';
+import { reasons } from '../../../core/kit/records/partitions.ts';
 import type { DeadLetterFilter, DeadLetterSelection } from '../../../core/operator/types.ts';
 import { duration, id, integer, name, oneOf, words } from '../config/values.ts';
 import type { Input, Values } from '../definition.ts';
@@ -10,15 +10,6 @@ import { theOne, wholeIds } from './job-ids.ts';
 import { unknownJob } from './select-jobs.ts';
 
 export const what = 'list or settle dead letters';
-
-const reasons: readonly AbandonReason[] = [
-  'permanent',
-  'exhausted',
-  'crash-loop',
-  'rejected',
-  'expired',
-  'cancelled',
-];
 
 export const filterFlags = {
   job: { flags: '--job <name>', text: 'only of this job', parse: name },

@@ -1,7 +1,7 @@
 /** The picture of `longshore top` and `longshore status --watch`: queues with their rates, and what runs. */
 
 import type { QueueStats } from '../../../core/contract/admin.ts';
-import { goneAfterMs, workerStateOf } from '../../../core/kit/worker-state.ts';
+import { goneAfterMs, workerTotals } from '../../../core/kit/worker-state.ts';
 import { type QueueRates, queueRates, type Rates, totalRates } from '../../../core/metrics/rates.ts';
 import type { Input, Result } from '../definition.ts';
 import { lateness } from '../output/late.ts';
@@ -21,12 +21,7 @@ interface Picture {
   readonly at: number;
   readonly backend: string;
   readonly queues: readonly Row[];
-  readonly workers: {
-    readonly healthy: number;
-    readonly unhealthy: number;
-    readonly running: number;
-    readonly concurrency: number;
-  };
+  readonly workers: ReturnType<typeof workerTotals>;
   /** Of all queues; `null` = not known yet. */
   readonly rates: Rates | null;
   readonly running: readonly Running[];
@@ -62,8 +57,6 @@ async function looker({ session, io }: Pick<Input, 'io' | 'session'>, names: rea
     const known = await rates(names, client.app.clock.now());
     const { readyPerMinute, all } = since(stats, beats, now);
     const running = await runningJobs(client, beats, names, now);
-    const healthy = beats.filter(({ seenAt }) => workerStateOf(seenAt, now) === 'healthy').length;
-    const sum = (of: 'running' | 'concurrency') => beats.reduce((total, beat) => total + beat[of], 0);
     return {
       at: now,
       backend: client.backend.name,
@@ -72,12 +65,7 @@ async function looker({ session, io }: Pick<Input, 'io' | 'session'>, names: rea
         rates: known?.get(one.queue) ?? null,
         readyPerMinute: readyPerMinute(one.queue),
       })),
-      workers: {
-        healthy,
-        unhealthy: beats.length - healthy,
-        running: sum('running'),
-        concurrency: sum('concurrency'),
-      },
+      workers: workerTotals(beats, now),
       rates: known ? totalRates([...known.values()]) : all,
       running,
     };
