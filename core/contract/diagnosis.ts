@@ -19,8 +19,8 @@ export interface NotChecked {
   readonly because: string;
 }
 
-/** Nothing found, what was found, or why nothing could be. */
-export type Looked = readonly Problem[] | NotChecked;
+/** What was found, nothing (`[]`), or why nothing could be. */
+export type Looked = Problem | readonly Problem[] | NotChecked;
 
 /** @typeParam Facts what several checks ask for once */
 export interface Check<Facts = void> {

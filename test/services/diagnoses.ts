@@ -19,7 +19,8 @@ export async function lookedAt(
   for (const { id, severity, look } of await asked.diagnose!(of)) {
     const looked = await look();
     if ('because' in looked) notChecked[id] = looked.because;
-    else if (looked.length > 0) found[id] = looked.map((problem) => ({ severity, ...problem }));
+    else if ([looked].flat().length > 0)
+      found[id] = [looked].flat().map((problem) => ({ severity, ...problem }));
   }
   return { found, notChecked };
 }

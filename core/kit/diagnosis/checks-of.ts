@@ -1,6 +1,24 @@
 /** Checks of a table, with the facts that they look at. */
 
-import type { Check } from '../../contract/diagnosis.ts';
+import type { Check, NotChecked } from '../../contract/diagnosis.ts';
+
+/** Thrown by a fact that nobody may ask for: what needs it is not checked. */
+export class CannotLook extends Error implements NotChecked {
+  get because(): string {
+    return this.message;
+  }
+}
 
 export const checksOf = <Facts>(checks: readonly Check<Facts>[], facts: Facts): Check[] =>
-  checks.map(({ id, severity, look }) => ({ id, severity, look: () => look(facts) }));
+  checks.map(({ id, severity, look }) => ({
+    id,
+    severity,
+    async look() {
+      try {
+        return await look(facts);
+      } catch (error) {
+        if (error instanceof CannotLook) return error;
+        throw error;
+      }
+    },
+  }));

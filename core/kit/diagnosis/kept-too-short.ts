@@ -1,19 +1,13 @@
-import type { DiagnosisRequest, Problem } from '../../contract/diagnosis.ts';
+import type { DiagnosisRequest, Looked } from '../../contract/diagnosis.ts';
 
 /** Records that go before the keys of their jobs do. @param caller whose option it is, like `redis()` */
-export function keptTooShort(
-  caller: string,
-  completedMs: number,
-  { keysKeptMs }: DiagnosisRequest,
-): Problem[] {
+export function keptTooShort(caller: string, completedMs: number, { keysKeptMs }: DiagnosisRequest): Looked {
   if (completedMs >= keysKeptMs) return [];
-  return [
-    {
-      where: `retention of ${caller}`,
-      text: `Completed jobs stay readable for ${hours(completedMs)}, and their idempotency keys refuse copies for ${hours(keysKeptMs)}: who is refused finds no job.`,
-      remedy: `Raise retention.completedMs of ${caller} to the longest idempotencyKeepMs of the jobs, or lower that.`,
-    },
-  ];
+  return {
+    where: `retention of ${caller}`,
+    text: `Completed jobs stay readable for ${hours(completedMs)}, and their idempotency keys refuse copies for ${hours(keysKeptMs)}: who is refused finds no job.`,
+    remedy: `Raise retention.completedMs of ${caller} to the longest idempotencyKeepMs of the jobs, or lower that.`,
+  };
 }
 
 const hours = (ms: number): string => `${Math.round(ms / 360_000) / 10} h`;

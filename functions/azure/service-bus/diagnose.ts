@@ -2,7 +2,7 @@
 
 import { toError } from '../../../core/base/failure.ts';
 import type { Check, DiagnosisRequest, Looked, Problem, Severity } from '../../../core/contract/diagnosis.ts';
-import { checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
+import { CannotLook, checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
 import { onDemand } from '../../../core/kit/lazy.ts';
 import type { Administration } from './administration.ts';
 import { lookFor, usesOf } from './check.ts';
@@ -12,8 +12,8 @@ import { type Advice, refusalsOf, type Use, warningsOf } from './settings.ts';
 interface BusFacts {
   readonly connection: Connection;
   readonly uses: readonly Use[];
-  /** `null`: an emulator, which has none. */
-  administration(): Promise<Administration | null>;
+  /** An emulator has none. */
+  administration(): Promise<Administration>;
   /** What is to be said of each queue's settings; `null` = they may not be looked at. */
   advice(): Promise<readonly (readonly Advice[] | null)[]>;
 }
@@ -21,12 +21,16 @@ interface BusFacts {
 export function serviceBusDiagnosis(connection: Connection, { needsOf }: DiagnosisRequest): Check[] {
   const names = connection.queues.all().map(({ name }) => name);
   const uses = usesOf(connection, names, needsOf);
-  const administration = onDemand(connection.administration);
+  const administration = onDemand(async () => {
+    const found = await connection.administration();
+    if (!found) throw new CannotLook('an emulator has no administration');
+    return found;
+  });
   const advice = onDemand(async () => {
     const namespace = await administration();
     return Promise.all(
       uses.map(async (use) => {
-        const settings = await namespace?.queue(use.entity);
+        const settings = await namespace.queue(use.entity);
         return settings ? [...refusalsOf(settings, use), ...warningsOf(settings, use)] : null;
       }),
     );
@@ -34,14 +38,12 @@ export function serviceBusDiagnosis(connection: Connection, { needsOf }: Diagnos
   return checksOf(serviceBusChecks, { connection, uses, administration, advice });
 }
 
-const emulated = { because: 'an emulator has no administration' };
 const manage = 'the role Azure Service Bus Data Owner, or a key with the Manage right';
 
 const advised = (id: Advice['id'], severity: Severity): Check<BusFacts> => ({
   id,
   severity,
-  async look({ administration, advice }): Promise<Looked> {
-    if ((await administration()) === null) return emulated;
+  async look({ advice }): Promise<Looked> {
     const known = (await advice()).filter((one) => one !== null);
     if (known.length === 0)
       return { because: `the settings of queues may not be looked at: that takes ${manage}` };
@@ -70,27 +72,22 @@ export const serviceBusChecks: readonly Check<BusFacts>[] = [
     id: 'servicebus.tier',
     severity: 'error',
     async look({ administration }) {
-      const namespace = await administration();
-      if (!namespace) return emulated;
-      const tier = await namespace.tier(); // Basic throws, with the remedy
+      const tier = await (await administration()).tier(); // Basic throws, with the remedy
       return tier === null ? { because: `the tier may not be looked at: that takes ${manage}` } : [];
     },
   },
   {
     id: 'servicebus.rights',
     severity: 'warning',
-    async look({ administration, advice, uses }) {
-      if ((await administration()) === null) return emulated;
+    async look({ advice, uses }) {
       const known = await advice();
       const unknown = uses.filter((_, i) => known[i] === null).map(({ entity }) => entity);
       if (unknown.length === 0) return [];
-      return [
-        {
-          where: 'the key or identity of serviceBus()',
-          text: `It may not manage ${unknown.join(', ')}: a scaler with this identity looks at about ten messages instead of the depth, so delayed ones hide those that are ready.`,
-          remedy: `Grant ${manage}.`,
-        },
-      ];
+      return {
+        where: 'the key or identity of serviceBus()',
+        text: `It may not manage ${unknown.join(', ')}: a scaler with this identity looks at about ten messages instead of the depth, so delayed ones hide those that are ready.`,
+        remedy: `Grant ${manage}.`,
+      };
     },
   },
   advised('servicebus.duplicates', 'error'),

@@ -24,7 +24,7 @@ export function beanstalkdDiagnosis(state: BeanstalkdState): Check[] {
 }
 
 const server = 'the beanstalkd server';
-const found = (text: string, remedy: string): Problem[] => [{ where: server, text, remedy }];
+const found = (text: string, remedy: string): Problem => ({ where: server, text, remedy });
 
 export const beanstalkdChecks: readonly Check<BeanstalkdFacts>[] = [
   {
@@ -50,11 +50,11 @@ export const beanstalkdChecks: readonly Check<BeanstalkdFacts>[] = [
           `${text}: the server refuses larger jobs when they are sent.`,
           `Start it with -z ${state.maxBodyBytes}, or lower maxBodyBytes.`,
         );
-      const [problem] = found(
+      const problem = found(
         `${text}: jobs are refused, or their payload is kept elsewhere, that the server would take.`,
         `Give beanstalkd() maxBodyBytes: ${most}.`,
       );
-      return [{ ...problem!, severity: 'note' }];
+      return { ...problem, severity: 'note' };
     },
   },
   {
@@ -73,13 +73,11 @@ export const beanstalkdChecks: readonly Check<BeanstalkdFacts>[] = [
     severity: 'warning',
     look({ state }) {
       if (state.keepsMetadata) return [];
-      return [
-        {
-          where: 'beanstalkd()',
-          text: 'It has no store: there are no records, and idempotency keys, schedules and the list of workers hold within one process only.',
-          remedy: 'Give it one: beanstalkd({ url, store: sqliteStore("jobs.db") }).',
-        },
-      ];
+      return {
+        where: 'beanstalkd()',
+        text: 'It has no store: there are no records, and idempotency keys, schedules and the list of workers hold within one process only.',
+        remedy: 'Give it one: beanstalkd({ url, store: sqliteStore("jobs.db") }).',
+      };
     },
   },
 ];

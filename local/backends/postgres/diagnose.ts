@@ -33,7 +33,7 @@ const fewestToListen = 3;
 const echoMs = 5_000;
 const server = 'the Postgres server';
 
-const found = (where: string, text: string, remedy: string): Problem[] => [{ where, text, remedy }];
+const found = (where: string, text: string, remedy: string): Problem => ({ where, text, remedy });
 
 export const serverChecks: readonly Check<PostgresFacts>[] = [
   {

@@ -1,6 +1,7 @@
 /** What may be wrong with our tables: indexes that are missing, and rows that vacuum has left. */
 
 import type { Check, Problem } from '../../../core/contract/diagnosis.ts';
+import { CannotLook } from '../../../core/kit/diagnosis/checks-of.ts';
 import type { PostgresFacts } from './diagnosed-database.ts';
 import { versionOf } from './migrate.ts';
 import { migrations } from './schema.ts';
@@ -32,8 +33,7 @@ export const tableChecks: readonly Check<PostgresFacts>[] = [
     id: 'postgres.indexes',
     severity: 'error',
     async look({ db, rows }) {
-      const { from, to } = await versionOf(db.pool, db.schema);
-      if (from !== to) return { because: `schema ${db.schema} is not at version ${to}` };
+      await needVersion(db);
       const there = await rows(
         `SELECT i.relname, t.relname, x.indisvalid AND x.indisready, x.indisprimary
          FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class t ON t.oid = x.indrelid
@@ -126,8 +126,7 @@ export const tableChecks: readonly Check<PostgresFacts>[] = [
     id: 'postgres.outbox',
     severity: 'warning',
     async look({ db, rows }) {
-      const { from, to } = await versionOf(db.pool, db.schema);
-      if (from !== to) return { because: `schema ${db.schema} is not at version ${to}` };
+      await needVersion(db);
       const [row] = await rows(
         `SELECT (SELECT count(*) FROM (SELECT FROM ${db.schema}.outbox_refused LIMIT 10000) r),
            extract(epoch FROM now()) * 1000 - (SELECT min(written_at) FROM (SELECT written_at FROM ${db.schema}.outbox
@@ -152,5 +151,10 @@ export const tableChecks: readonly Check<PostgresFacts>[] = [
     },
   },
 ];
+
+async function needVersion({ pool, schema }: PostgresFacts['db']): Promise<void> {
+  const { from, to } = await versionOf(pool, schema);
+  if (from !== to) throw new CannotLook(`schema ${schema} is not at version ${to}`);
+}
 
 const tableIn = (schema: string, table: unknown): string => `table ${schema}.${table}`;

@@ -1,7 +1,7 @@
 /** What `longshore doctor` looks at in a Redis server. */
 
 import type { Check, DiagnosisRequest, Problem } from '../../../core/contract/diagnosis.ts';
-import { checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
+import { CannotLook, checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
 import { keptTooShort } from '../../../core/kit/diagnosis/kept-too-short.ts';
 import { onDemand } from '../../../core/kit/lazy.ts';
 import { isRefused } from './errors.ts';
@@ -10,24 +10,20 @@ import type { RedisState } from './state.ts';
 interface RedisFacts {
   readonly state: RedisState;
   readonly request: DiagnosisRequest;
-  /** A line of INFO; undefined = the server does not have it. `null` = the user may not ask. */
-  info(): Promise<((name: string) => string | undefined) | null>;
-  /** A setting; `null` = the user may not ask. */
-  setting(name: string): Promise<string | null>;
+  /** A line of INFO; undefined = the server does not have it. */
+  info(): Promise<(name: string) => string | undefined>;
+  setting(name: string): Promise<string>;
 }
 
 const fullShare = 0.8;
 const veryFullShare = 0.95;
-const noInfo = { because: 'this user may not run INFO: give it +info' };
-const noConfig = { because: 'this user may not run CONFIG GET: give it +config|get' };
 
 export const redisDiagnosis = (state: RedisState, request: DiagnosisRequest): Check[] =>
   checksOf(redisChecks, {
     state,
     request,
     info: onDemand(async () => {
-      const text = await orForbidden(state.link.send('asking for INFO', ['INFO']));
-      if (text === null) return null;
+      const text = await unlessRefused(state.link.send('asking for INFO', ['INFO']), 'INFO', '+info');
       const lines = String(text)
         .split('\r\n')
         .map((line) => line.split(':'));
@@ -35,25 +31,28 @@ export const redisDiagnosis = (state: RedisState, request: DiagnosisRequest): Ch
       return (name: string) => values.get(name);
     }),
     async setting(name) {
-      const answer = await orForbidden(state.link.send('asking for its settings', ['CONFIG', 'GET', name]));
-      return answer === null ? null : String((answer as string[])[1] ?? '');
+      const answer = state.link.send('asking for its settings', ['CONFIG', 'GET', name]);
+      return String(((await unlessRefused(answer, 'CONFIG GET', '+config|get')) as string[])[1] ?? '');
     },
   });
 
-/** `null`: the user lacks the right, or a hosted server does not have the command. */
-async function orForbidden<T>(answer: Promise<T>): Promise<T | null> {
+/** The user may lack the right, or a hosted server the command. */
+async function unlessRefused<T>(answer: Promise<T>, command: string, right: string): Promise<T> {
   try {
     return await answer;
   } catch (error) {
-    if (isRefused(error)) return null;
+    if (isRefused(error)) throw new CannotLook(`this user may not run ${command}: give it ${right}`);
     throw error;
   }
 }
 
 const where = 'the Redis server';
-const found = (text: string, remedy: string, severity?: Problem['severity']): Problem[] => [
-  { where, text, remedy, ...(severity && { severity }) },
-];
+const found = (text: string, remedy: string, severity?: Problem['severity']): Problem => ({
+  where,
+  text,
+  remedy,
+  ...(severity && { severity }),
+});
 
 export const redisChecks: readonly Check<RedisFacts>[] = [
   {
@@ -61,7 +60,6 @@ export const redisChecks: readonly Check<RedisFacts>[] = [
     severity: 'error',
     async look({ info }) {
       const value = await info();
-      if (!value) return noInfo;
       const policy = value('maxmemory_policy') ?? 'noeviction';
       if (policy === 'noeviction') return [];
       return found(
@@ -75,7 +73,6 @@ export const redisChecks: readonly Check<RedisFacts>[] = [
     severity: 'warning',
     async look({ info }) {
       const value = await info();
-      if (!value) return noInfo;
       const keys = Number(value('evicted_keys') ?? 0);
       if (keys === 0) return [];
       return found(
@@ -89,7 +86,6 @@ export const redisChecks: readonly Check<RedisFacts>[] = [
     severity: 'warning',
     async look({ info }) {
       const value = await info();
-      if (!value) return noInfo;
       const most = Number(value('maxmemory') ?? 0);
       const used = Number(value('used_memory') ?? 0);
       if (most === 0 || used < most * fullShare) return [];
@@ -105,10 +101,8 @@ export const redisChecks: readonly Check<RedisFacts>[] = [
     severity: 'error',
     async look({ info, setting }) {
       const value = await info();
-      if (!value) return noInfo;
       if (value('aof_enabled') === '1') return [];
       const save = await setting('save');
-      if (save === null) return noConfig;
       const remedy = 'Set appendonly yes and appendfsync everysec.';
       if (save === '') return found('It writes nothing to disk: a restart loses all jobs.', remedy);
       const since = `appendonly is no, and a snapshot is made by "save ${save}"`;
@@ -120,10 +114,8 @@ export const redisChecks: readonly Check<RedisFacts>[] = [
     severity: 'warning',
     async look({ info, setting }) {
       const value = await info();
-      if (!value) return noInfo;
       if (value('aof_enabled') !== '1') return []; // redis.persistence tells of it
       const fsync = await setting('appendfsync');
-      if (fsync === null) return noConfig;
       if (fsync !== 'no') return [];
       return found(
         'appendfsync is no: a power cut loses what the operating system has not written yet, half a minute or more.',
@@ -136,7 +128,6 @@ export const redisChecks: readonly Check<RedisFacts>[] = [
     severity: 'error',
     async look({ info }) {
       const value = await info();
-      if (!value) return noInfo;
       const failed = ['aof_last_write_status', 'aof_last_bgrewrite_status', 'rdb_last_bgsave_status'].filter(
         (name) => (value(name) ?? 'ok') !== 'ok',
       );
@@ -152,7 +143,6 @@ export const redisChecks: readonly Check<RedisFacts>[] = [
     severity: 'error',
     async look({ info }) {
       const value = await info();
-      if (!value) return noInfo;
       if (value('role') !== 'slave') return [];
       const from = `${value('master_host')}:${value('master_port')}`;
       return found(
@@ -166,10 +156,8 @@ export const redisChecks: readonly Check<RedisFacts>[] = [
     severity: 'note',
     async look({ info, setting }) {
       const value = await info();
-      if (!value) return noInfo;
       if (value('role') === 'slave' || Number(value('connected_slaves') ?? 0) === 0) return [];
       const least = await setting('min-replicas-to-write');
-      if (least === null) return noConfig;
       if (Number(least) > 0) return [];
       return found(
         `It has ${value('connected_slaves')} replicas and waits for none: a failover loses the jobs that they have not received yet.`,
@@ -182,7 +170,6 @@ export const redisChecks: readonly Check<RedisFacts>[] = [
     severity: 'error',
     async look({ info }) {
       const value = await info();
-      if (!value) return noInfo;
       if (value('cluster_enabled') !== '1') return [];
       return found(
         'It is a Redis Cluster, which redis() does not support: what belongs together is on several servers.',
@@ -195,7 +182,6 @@ export const redisChecks: readonly Check<RedisFacts>[] = [
     severity: 'warning',
     async look({ info }) {
       const value = await info();
-      if (!value) return noInfo;
       const most = Number(value('maxclients') ?? Infinity);
       const used = Number(value('connected_clients') ?? 0);
       if (used < most * fullShare) return [];

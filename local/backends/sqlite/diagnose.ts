@@ -94,14 +94,12 @@ export const sqliteChecks: readonly Check<SqliteFacts>[] = [
       const { bavail, bsize } = await statfs(dirname(path));
       const free = bavail * bsize;
       if (free >= fewBytes) return [];
-      return [
-        {
-          where: dirname(path),
-          text: `${megabytes(free)} are free: when the disk is full, jobs are refused, and what runs cannot be settled.`,
-          remedy: 'Free space, or move the file to a larger disk.',
-          severity: free < veryFewBytes ? 'error' : 'warning',
-        },
-      ];
+      return {
+        where: dirname(path),
+        text: `${megabytes(free)} are free: when the disk is full, jobs are refused, and what runs cannot be settled.`,
+        remedy: 'Free space, or move the file to a larger disk.',
+        severity: free < veryFewBytes ? 'error' : 'warning',
+      };
     },
   },
   {
@@ -131,7 +129,7 @@ export const sqliteChecks: readonly Check<SqliteFacts>[] = [
   },
 ];
 
-const found = (where: string, text: string, remedy: string): Problem[] => [{ where, text, remedy }];
+const found = (where: string, text: string, remedy: string): Problem => ({ where, text, remedy });
 const megabytes = (bytes: number): string => `${Math.round(bytes / mebibyte)} MB`;
 const pragma = (db: Database, name: string): unknown =>
   db.run('diagnosing', () => Object.values(db.prepare(`PRAGMA ${name}`).get()!)[0]);

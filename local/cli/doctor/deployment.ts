@@ -44,44 +44,50 @@ function above(folder: string, name: string): string | null {
   }
 }
 
+/** Every job may run for less. */
+const limit = (
+  id: string,
+  [name, msOf]: readonly [string, (settings: HostSettings) => number],
+  consequence: string,
+  remedy: string,
+): Check<HostFacts> => ({
+  id,
+  severity: 'error',
+  look({ app, settings }) {
+    const found = settings();
+    const limitMs = msOf(found);
+    const longer = [...app.jobs.values()].filter(({ timeoutMs }) => timeoutMs >= limitMs);
+    return longer.map((job) => {
+      const text = `${name} is ${span(limitMs)}, and job "${job.name}" may run for ${span(job.timeoutMs)}: ${consequence}.`;
+      return { where: found.path, text, remedy };
+    });
+  },
+});
+
 export const hostChecks: readonly Check<HostFacts>[] = [
-  {
-    id: 'host.timeout',
-    severity: 'error',
-    look({ app, settings }) {
-      const { path, functionTimeoutMs } = settings();
-      return longerThan(app, functionTimeoutMs).map(({ name, timeoutMs }) => ({
-        where: path,
-        text: `functionTimeout is ${span(functionTimeoutMs)}, and job "${name}" may run for ${span(timeoutMs)}: the host kills the process, with all other jobs in it.`,
-        remedy: 'Raise functionTimeout above the longest timeoutMs, or lower that of the job.',
-      }));
-    },
-  },
-  {
-    id: 'host.lock',
-    severity: 'error',
-    look({ app, settings }) {
-      const { path, maxLockRenewalMs } = settings();
-      return longerThan(app, maxLockRenewalMs).map(({ name, timeoutMs }) => ({
-        where: path,
-        text: `maxAutoLockRenewalDuration is ${span(maxLockRenewalMs)}, and job "${name}" may run for ${span(timeoutMs)}: it loses its lock, and runs twice.`,
-        remedy: 'Set maxAutoLockRenewalDuration to functionTimeout.',
-      }));
-    },
-  },
+  limit(
+    'host.timeout',
+    ['functionTimeout', ({ functionTimeoutMs }) => functionTimeoutMs],
+    'the host kills the process, with all other jobs in it',
+    'Raise functionTimeout above the longest timeoutMs, or lower that of the job.',
+  ),
+  limit(
+    'host.lock',
+    ['maxAutoLockRenewalDuration', ({ maxLockRenewalMs }) => maxLockRenewalMs],
+    'it loses its lock, and runs twice',
+    'Set maxAutoLockRenewalDuration to functionTimeout.',
+  ),
   {
     id: 'host.complete',
     severity: 'error',
     look({ settings }) {
       const { path, completes } = settings();
       if (completes) return [];
-      return [
-        {
-          where: path,
-          text: 'autoCompleteMessages is false: a job that is done stays locked, and runs again when its lock ends.',
-          remedy: 'Set autoCompleteMessages to true.',
-        },
-      ];
+      return {
+        where: path,
+        text: 'autoCompleteMessages is false: a job that is done stays locked, and runs again when its lock ends.',
+        remedy: 'Set autoCompleteMessages to true.',
+      };
     },
   },
   {
@@ -90,16 +96,11 @@ export const hostChecks: readonly Check<HostFacts>[] = [
     look({ settings }) {
       const { path, prefetchCount } = settings();
       if (prefetchCount === 0) return [];
-      return [
-        {
-          where: path,
-          text: `prefetchCount is ${prefetchCount}: messages that wait for a free function lose their lock there, and each time a delivery.`,
-          remedy: 'Set prefetchCount to 0.',
-        },
-      ];
+      return {
+        where: path,
+        text: `prefetchCount is ${prefetchCount}: messages that wait for a free function lose their lock there, and each time a delivery.`,
+        remedy: 'Set prefetchCount to 0.',
+      };
     },
   },
 ];
-
-const longerThan = ({ jobs }: App, limitMs: number) =>
-  [...jobs.values()].filter(({ timeoutMs }) => timeoutMs >= limitMs);

@@ -3,6 +3,7 @@
 import { hostname } from 'node:os';
 import type { Check, Problem } from '../../../core/contract/diagnosis.ts';
 import type { KeyRing } from '../../../core/envelope/signing.ts';
+import { CannotLook } from '../../../core/kit/diagnosis/checks-of.ts';
 import { count, span, when } from '../output/ui.ts';
 import type { DoctorFacts } from './facts.ts';
 
@@ -28,57 +29,47 @@ export const staticKeyChecks: readonly Check<DoctorFacts>[] = [
     id: 'keys.development',
     severity: 'error',
     look({ app, io }) {
-      const ring = keyRingOf(app);
-      if (!ring) return noKeyRing;
-      const { kid } = ring;
+      const { kid } = usableRing(app);
       if (!isDevelopmentKey(kid) || io.env.NODE_ENV !== 'production') return [];
-      return [
-        {
-          where: 'LONGSHORE_SIGNING_KEYS',
-          text: `NODE_ENV is production, and the signing key is "${kid}", a key that development makes and keeps in a file.`,
-          remedy: 'Make one with longshore keys new, and rotate to it: docs/operations.md says how.',
-        },
-      ];
+      return {
+        where: 'LONGSHORE_SIGNING_KEYS',
+        text: `NODE_ENV is production, and the signing key is "${kid}", a key that development makes and keeps in a file.`,
+        remedy: 'Make one with longshore keys new, and rotate to it: docs/operations.md says how.',
+      };
     },
   },
   {
     id: 'keys.unsigned',
     severity: 'warning',
     look({ app, io }) {
-      const ring = keyRingOf(app);
-      if (!ring) return noKeyRing;
-      const until = ring.acceptUnsignedUntil;
+      const { acceptUnsignedUntil: until } = usableRing(app);
       if (until === null) return [];
       const leftMs = until - io.clock.now();
       const at = when(until);
       if (leftMs <= 0) {
         const text = `acceptUnsignedUntil ended at ${at}: it has no effect any more.`;
         const remedy = 'Leave it out of keyRing().';
-        return [{ where: 'keyRing()', text, remedy, severity: 'note' }];
+        return { where: 'keyRing()', text, remedy, severity: 'note' };
       }
       const near = `From ${at} on, in ${span(leftMs)}, unsigned messages die as dead letters.`;
       const far = `Unsigned messages are taken until ${at}, for another ${span(leftMs)}: whoever can write to the queue can run jobs.`;
       if (leftMs <= soonMs)
-        return [{ where: 'keyRing()', text: near, remedy: 'Let every producer sign before that.' }];
+        return { where: 'keyRing()', text: near, remedy: 'Let every producer sign before that.' };
       const remedy = 'Set acceptUnsignedUntil to the end of the roll-out, and leave it out afterwards.';
-      return [{ where: 'keyRing()', text: far, remedy, severity: leftMs > longMs ? 'error' : 'warning' }];
+      return { where: 'keyRing()', text: far, remedy, severity: leftMs > longMs ? 'error' : 'warning' };
     },
   },
   {
     id: 'keys.rotation',
     severity: 'note',
     look({ app }) {
-      const ring = keyRingOf(app);
-      if (!ring) return noKeyRing;
-      const own = ring.kids.filter((kid) => !isDevelopmentKey(kid));
+      const own = usableRing(app).kids.filter((kid) => !isDevelopmentKey(kid));
       if (own.length <= usualKeys) return [];
-      return [
-        {
-          where: 'the key ring',
-          text: `${own.length} keys verify messages (${own.join(', ')}): rotations that were never ended.`,
-          remedy: 'Remove keys whose messages are all done, dead letters included.',
-        },
-      ];
+      return {
+        where: 'the key ring',
+        text: `${own.length} keys verify messages (${own.join(', ')}): rotations that were never ended.`,
+        remedy: 'Remove keys whose messages are all done, dead letters included.',
+      };
     },
   },
 ];
@@ -88,20 +79,16 @@ export const liveKeyChecks: readonly Check<DoctorFacts>[] = [
     id: 'keys.shared',
     severity: 'error',
     async look({ app, beats }) {
-      const ring = keyRingOf(app);
-      if (!ring) return noKeyRing;
-      if (!isDevelopmentKey(ring.kid)) return [];
+      if (!isDevelopmentKey(usableRing(app).kid)) return [];
       const others = [...new Set((await beats()).map(({ host }) => host))].filter(
         (one) => one !== hostname(),
       );
       if (others.length === 0) return [];
-      return [
-        {
-          where: others.join(', '),
-          text: 'Workers on other hosts serve these queues, and this host signs with its own development key: they refuse its jobs.',
-          remedy: 'Give all of them the same LONGSHORE_SIGNING_KEYS.',
-        },
-      ];
+      return {
+        where: others.join(', '),
+        text: 'Workers on other hosts serve these queues, and this host signs with its own development key: they refuse its jobs.',
+        remedy: 'Give all of them the same LONGSHORE_SIGNING_KEYS.',
+      };
     },
   },
   {
@@ -139,6 +126,12 @@ export function keyRingOf({ keyRing }: DoctorFacts['app']): KeyRing | null {
   } catch {
     return null;
   }
+}
+
+function usableRing(app: DoctorFacts['app']): KeyRing {
+  const ring = keyRingOf(app);
+  if (!ring) throw new CannotLook(noKeyRing.because);
+  return ring;
 }
 
 const refusals: Readonly<Record<string, string>> = {

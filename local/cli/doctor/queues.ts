@@ -3,6 +3,7 @@
 import { hostname } from 'node:os';
 import { alertStates } from '../../../core/alerts/show.ts';
 import type { Check, Looked, Problem } from '../../../core/contract/diagnosis.ts';
+import { CannotLook } from '../../../core/kit/diagnosis/checks-of.ts';
 import { type Answer, deadLettersWithin, schedulesTicked } from '../commands/health-checks.ts';
 import { count, span } from '../output/ui.ts';
 import type { DoctorFacts } from './facts.ts';
@@ -46,14 +47,12 @@ export const queueChecks: readonly Check<DoctorFacts>[] = [
       const skewMs = there - (before + after) / 2;
       const sureMs = Math.abs(skewMs) - (after - before) / 2;
       if (sureMs <= leastSkewMs) return [];
-      return [
-        {
-          where: hostname(),
-          text: `The clock of this host is ${span(Math.abs(skewMs))} ${skewMs > 0 ? 'behind' : 'ahead of'} that of ${backend.name}: records and delays of this host are off by it.`,
-          remedy: 'Let both hosts follow a time server (chrony, systemd-timesyncd).',
-          severity: sureMs > grossSkewMs ? 'error' : 'warning',
-        },
-      ];
+      return {
+        where: hostname(),
+        text: `The clock of this host is ${span(Math.abs(skewMs))} ${skewMs > 0 ? 'behind' : 'ahead of'} that of ${backend.name}: records and delays of this host are off by it.`,
+        remedy: 'Let both hosts follow a time server (chrony, systemd-timesyncd).',
+        severity: sureMs > grossSkewMs ? 'error' : 'warning',
+      };
     },
   },
   {
@@ -104,10 +103,9 @@ export const queueChecks: readonly Check<DoctorFacts>[] = [
   {
     id: 'queues.unknown',
     severity: 'warning',
-    async look({ app, session, stats }) {
-      const queues = await stats();
-      if (!queues) return { because: `${(await session.backend()).name} does not list its queues` };
-      return queues
+    async look(facts) {
+      const { app } = facts;
+      return (await listedQueues(facts))
         .filter(({ queue, ready, delayed }) => !app.queues.includes(queue) && ready + delayed > 0)
         .map(({ queue, ready, delayed }) => ({
           where: `queue "${queue}"`,
@@ -119,10 +117,8 @@ export const queueChecks: readonly Check<DoctorFacts>[] = [
   {
     id: 'queues.paused',
     severity: 'warning',
-    async look({ session, stats }) {
-      const queues = await stats();
-      if (!queues) return { because: `${(await session.backend()).name} does not list its queues` };
-      return queues
+    async look(facts) {
+      return (await listedQueues(facts))
         .filter(({ paused }) => paused)
         .map(({ queue, ready }) => ({
           where: `queue "${queue}"`,
@@ -177,7 +173,13 @@ export const queueChecks: readonly Check<DoctorFacts>[] = [
 
 const servedByFunctions = ['sqs', 'servicebus'];
 
+async function listedQueues({ session, stats }: DoctorFacts) {
+  const queues = await stats();
+  if (!queues) throw new CannotLook(`${(await session.backend()).name} does not list its queues`);
+  return queues;
+}
+
 function lookedAt(where: string, [ok, text, remedy = '']: Answer): Looked {
   if (ok === null) return { because: text };
-  return ok ? [] : [{ where, text: `${text}.`, remedy: `${remedy}.` }];
+  return ok ? [] : { where, text: `${text}.`, remedy: `${remedy}.` };
 }

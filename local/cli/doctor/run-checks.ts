@@ -35,7 +35,7 @@ export async function runChecks(
   const findings = looked.flatMap((one, i) => {
     if ('because' in one) return [];
     const { id, severity } = checks[i]!;
-    return one.map((problem): Finding => ({ id, severity, ...problem }));
+    return [one].flat().map((problem): Finding => ({ id, severity, ...problem }));
   });
   const notChecked = looked.flatMap((one, i) =>
     'because' in one ? [{ id: checks[i]!.id, because: one.because }] : [],

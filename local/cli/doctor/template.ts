@@ -136,13 +136,11 @@ export const templateChecks: readonly Check<TemplateFacts>[] = [
         const limitMs = timeoutOf(source) * 1_000;
         const { timeoutMs } = needsOf(source, facts);
         if (timeoutMs < limitMs) return [];
-        return [
-          {
-            where: source.where,
-            text: `Its function ${source.functionId} may run for ${span(limitMs)}, and its jobs for ${span(timeoutMs)}: they are aborted unfinished.`,
-            remedy: "Raise the function's timeout above timeoutMs of the jobs, or lower that.",
-          },
-        ];
+        return {
+          where: source.where,
+          text: `Its function ${source.functionId} may run for ${span(limitMs)}, and its jobs for ${span(timeoutMs)}: they are aborted unfinished.`,
+          remedy: "Raise the function's timeout above timeoutMs of the jobs, or lower that.",
+        };
       }),
   },
   {
@@ -156,14 +154,12 @@ export const templateChecks: readonly Check<TemplateFacts>[] = [
         const least = visibilityFactor * timeoutS + windowS;
         if (hiddenS >= least) return [];
         const runsTwice = hiddenS < timeoutS + windowS;
-        return [
-          {
-            where: source.where,
-            text: `VisibilityTimeout is ${hiddenS} s, and its function may run for ${timeoutS} s: ${runsTwice ? 'jobs run twice at the same time' : 'a throttled function has no time to try again'}.`,
-            remedy: `Set VisibilityTimeout to ${least}: 6 times the function's timeout, and the batching window.`,
-            severity: runsTwice ? 'error' : 'warning',
-          },
-        ];
+        return {
+          where: source.where,
+          text: `VisibilityTimeout is ${hiddenS} s, and its function may run for ${timeoutS} s: ${runsTwice ? 'jobs run twice at the same time' : 'a throttled function has no time to try again'}.`,
+          remedy: `Set VisibilityTimeout to ${least}: 6 times the function's timeout, and the batching window.`,
+          severity: runsTwice ? 'error' : 'warning',
+        };
       }),
   },
   {
@@ -176,13 +172,11 @@ export const templateChecks: readonly Check<TemplateFacts>[] = [
         const wanted = Math.min(needsOf(source, facts).maxRetries + spareReceives, mostReceives);
         const least = isYes(fifo) ? mostReceives : wanted;
         if (most >= least) return [];
-        return [
-          {
-            where: source.where,
-            text: `maxReceiveCount is ${most}: SQS moves jobs to the dead letters before their last retry, without a reason.`,
-            remedy: `Set it to ${least} or more.`,
-          },
-        ];
+        return {
+          where: source.where,
+          text: `maxReceiveCount is ${most}: SQS moves jobs to the dead letters before their last retry, without a reason.`,
+          remedy: `Set it to ${least} or more.`,
+        };
       }),
   },
   {
@@ -191,24 +185,20 @@ export const templateChecks: readonly Check<TemplateFacts>[] = [
     look: ({ template }) =>
       template().flatMap(({ where, queue, deadLetters }) => {
         if (!queue.RedrivePolicy)
-          return [
-            {
-              where,
-              text: 'It has no RedrivePolicy: a message that kills its function comes again until it is too old, and is lost.',
-              remedy: 'Give it a RedrivePolicy with a dead-letter queue and maxReceiveCount.',
-            },
-          ];
+          return {
+            where,
+            text: 'It has no RedrivePolicy: a message that kills its function comes again until it is too old, and is lost.',
+            remedy: 'Give it a RedrivePolicy with a dead-letter queue and maxReceiveCount.',
+          };
         if (!deadLetters || isYes(queue.FifoQueue)) return [];
         const keptS = Number(queue.MessageRetentionPeriod ?? usual.keptS);
         const deadKeptS = Number(deadLetters.MessageRetentionPeriod ?? usual.keptS);
         if (deadKeptS > keptS) return [];
-        return [
-          {
-            where,
-            text: `Its dead letters are kept for ${deadKeptS} s, no longer than its messages (${keptS} s). That counts from when a job was sent, so dead letters may vanish at once.`,
-            remedy: 'Set MessageRetentionPeriod of the dead-letter queue to 1209600.',
-          },
-        ];
+        return {
+          where,
+          text: `Its dead letters are kept for ${deadKeptS} s, no longer than its messages (${keptS} s). That counts from when a job was sent, so dead letters may vanish at once.`,
+          remedy: 'Set MessageRetentionPeriod of the dead-letter queue to 1209600.',
+        };
       }),
   },
   {
@@ -216,7 +206,7 @@ export const templateChecks: readonly Check<TemplateFacts>[] = [
     severity: 'warning',
     look({ template }) {
       const functions = Map.groupBy(template(), ({ functionId }) => functionId);
-      return [...functions].flatMap(([where, sources]): Problem[] => {
+      return [...functions].flatMap(([where, sources]): Problem | [] => {
         const reserved = sources[0]!.run.ReservedConcurrentExecutions;
         const limits = sources.map(({ mapping }) =>
           Number(mapping.ScalingConfig?.MaximumConcurrency ?? Infinity),
@@ -224,17 +214,15 @@ export const templateChecks: readonly Check<TemplateFacts>[] = [
         if (limits.includes(Infinity)) {
           const open = sources.filter((_, i) => limits[i] === Infinity).map((one) => one.where);
           const text = `${open.join(', ')} may call it as often at once as they like: throttled calls spend receives, and jobs die unrun.`;
-          return [{ where, text, remedy: 'Set maximumConcurrency of every event source.' }];
+          return { where, text, remedy: 'Set maximumConcurrency of every event source.' };
         }
         const sum = limits.reduce((all, one) => all + one, 0);
         if (reserved === undefined || sum <= Number(reserved)) return [];
-        return [
-          {
-            where,
-            text: `${count(sources.length, 'queue')} call it up to ${sum} times at once, and it may run ${reserved} times: throttled calls spend receives.`,
-            remedy: `Set reservedConcurrency to ${sum}, or lower maximumConcurrency.`,
-          },
-        ];
+        return {
+          where,
+          text: `${count(sources.length, 'queue')} call it up to ${sum} times at once, and it may run ${reserved} times: throttled calls spend receives.`,
+          remedy: `Set reservedConcurrency to ${sum}, or lower maximumConcurrency.`,
+        };
       });
     },
   },
