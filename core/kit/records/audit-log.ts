@@ -2,7 +2,7 @@
 
 import { LongshoreError, shown } from '../../base/errors.ts';
 import type { AuditEntry, AuditLog } from '../../contract/audit.ts';
-import { cursorOf, positionIn, wrongCursor } from './filter.ts';
+import { pageOf, positionIn, wrongCursor } from './filter.ts';
 
 /** Where an entry stands: by `at`, and by `id` within a moment. */
 export interface AuditPosition {
@@ -43,9 +43,9 @@ export function auditLog(table: AuditTable): AuditLog {
       if (max < 1) return { entries: [], next: null };
       const count = Math.min(max, mostEntries);
       const texts = await table.read(before, count + 1);
-      const entries = texts.slice(0, count).map((text) => JSON.parse(text) as AuditEntry);
-      const last = entries.at(-1)!;
-      return { entries, next: texts.length > count ? cursorOf(last.at, last.id) : null };
+      const found = texts.map((text) => JSON.parse(text) as AuditEntry);
+      const { shown: entries, next } = pageOf(found, count, ({ at, id }) => [at, id]);
+      return { entries, next };
     },
   };
 }

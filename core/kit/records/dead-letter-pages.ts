@@ -1,7 +1,7 @@
 /** Dead letters of brokers that can only be asked from their front: pages and single letters are found in what they list. */
 
 import type { DeadLetter, DeadLetterPage, DeadLetterSummary, DeadLetters } from '../../contract/admin.ts';
-import { cursorOf, positionIn } from './filter.ts';
+import { pageOf, positionIn } from './filter.ts';
 
 /** What `DeadLetters.page` is asked for. */
 export type DeadLetterQuery = Parameters<NonNullable<DeadLetters['page']>>[0];
@@ -32,9 +32,8 @@ export async function pageOfDeadLetters(
       .filter(({ diedAt, id }) => diedAt >= from && (diedAt < before || (diedAt === before && id < idBefore)))
       .sort((a, b) => b.diedAt - a.diedAt || (a.id < b.id ? 1 : -1));
     if (!isWhole && found.length <= max) continue;
-    const letters = found.slice(0, max).map((letter) => summaryOf(letter, null));
-    const last = found.length > max ? letters.at(-1)! : null;
-    return { letters, next: last && cursorOf(last.diedAt, last.id) };
+    const { shown, next } = pageOf(found, max, ({ diedAt, id }) => [diedAt, id]);
+    return { letters: shown.map((letter) => summaryOf(letter, null)), next };
   }
 }
 

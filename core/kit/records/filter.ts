@@ -54,6 +54,17 @@ export const asksAttempts = ({ worker, error }: RecordFilter): boolean =>
 export const cursorOf = (...position: readonly (number | string)[]): string =>
   Buffer.from(JSON.stringify(position)).toString('base64url');
 
+/** What a page shows of `max` and one more that were found, and where the next one begins. */
+export function pageOf<T>(
+  found: readonly T[],
+  max: number,
+  positionOf: (last: T) => readonly (number | string)[],
+): { readonly shown: T[]; readonly next: string | null } {
+  const shown = found.slice(0, Math.max(0, max));
+  const last = found.length > max ? shown.at(-1) : undefined;
+  return { shown, next: last === undefined ? null : cursorOf(...positionOf(last)) };
+}
+
 /** For a cursor that is none of the store's own. */
 export const wrongCursor = (cursor: string): LongshoreError =>
   new LongshoreError('OPTION', `Expected after to be the \`next\` of an earlier page, got ${shown(cursor)}.`);

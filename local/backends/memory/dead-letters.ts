@@ -1,7 +1,7 @@
 import type { DeadLetters } from '../../../core/contract/admin.ts';
 import { checkReplaced } from '../../../core/kit/body-limit.ts';
 import { summaryOf } from '../../../core/kit/records/dead-letter-pages.ts';
-import { cursorOf, positionIn } from '../../../core/kit/records/filter.ts';
+import { pageOf, positionIn } from '../../../core/kit/records/filter.ts';
 import { deadLetterOf, type Entry, isDead } from './entry.ts';
 import type { MemoryState } from './state.ts';
 
@@ -25,15 +25,13 @@ export function memoryDeadLetters(state: MemoryState, maxBodyBytes: number): Dea
     },
     async page({ queue, max = 100, after }) {
       const [at, seq] = after === undefined ? [Infinity, 0] : positionIn(after, 'number', 'number');
-      if (max < 1) return { letters: [], next: null };
       const isAfter = (entry: Entry) =>
         entry.finishedAt! < at || (entry.finishedAt === at && entry.seq < seq);
       const found = dead(queue).filter(isAfter);
-      const page = found.slice(0, max);
-      const last = found.length > max ? page.at(-1)! : null;
+      const { shown, next } = pageOf(found, max, ({ finishedAt, seq }) => [finishedAt!, seq]);
       return {
-        letters: page.map((entry) => summaryOf(deadLetterOf(entry), entry.message.tenantId)),
-        next: last && cursorOf(last.finishedAt!, last.seq),
+        letters: shown.map((entry) => summaryOf(deadLetterOf(entry), entry.message.tenantId)),
+        next,
       };
     },
     async get(id) {

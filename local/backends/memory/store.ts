@@ -2,7 +2,7 @@
 
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import type { Retention, Stores } from '../../../core/contract/store.ts';
-import { cursorOf, listedOf, matches, positionIn } from '../../../core/kit/records/filter.ts';
+import { listedOf, matches, pageOf, positionIn } from '../../../core/kit/records/filter.ts';
 import { isShown, type RecordTable, recordStore, type Versioned } from '../../../core/kit/records/store.ts';
 import { memoryAudit } from './audit.ts';
 import { memoryMetrics } from './metrics.ts';
@@ -50,11 +50,8 @@ function memoryTable(keys: MemoryKeys): RecordTable {
         .filter(({ row, seq }) => row.createdAt < before || (row.createdAt === before && seq < beforeSeq))
         .filter(({ row }) => isShown(row, past) && matches(listedOf(row), filter))
         .sort((a, b) => b.row.createdAt - a.row.createdAt || b.seq - a.seq);
-      const last = found.length > max && max > 0 ? found[max - 1]! : null;
-      return {
-        rows: found.slice(0, max).map(({ row }) => row),
-        next: last && cursorOf(last.row.createdAt, last.seq),
-      };
+      const { shown, next } = pageOf(found, max, ({ row, seq }) => [row.createdAt, seq]);
+      return { rows: shown.map(({ row }) => row), next };
     },
     async purge(past, now) {
       let count = keys.purgeEnded();

@@ -1,5 +1,5 @@
 import type { DeadLetter, DeadLetters } from '../../../core/contract/admin.ts';
-import { cursorOf, positionIn } from '../../../core/kit/records/filter.ts';
+import { pageOf, positionIn } from '../../../core/kit/records/filter.ts';
 import { storable, textArray } from './arrays.ts';
 import type { Row } from './client.ts';
 import { refusal } from './enqueue.ts';
@@ -57,15 +57,14 @@ export function postgresDeadLetters(state: PostgresState, maxBodyBytes: number):
       if (max < 1) return { letters: [], next: null };
       const columns = 'octet_length(body), tenant_id, seq';
       const found = await read(columns, { queue, max: max + 1, ...position });
-      const shown = found.slice(0, max);
-      const last = found.length > max ? shown.at(-1)! : null;
+      const { shown, next } = pageOf(found, max, (row) => [deadOf(row).diedAt, Number(row[9])]);
       return {
         letters: shown.map((row) => ({
           ...deadOf(row),
           bytes: Number(row[7]),
           tenantId: row[8] as string | null,
         })),
-        next: last && cursorOf(deadOf(last).diedAt, Number(last[9])),
+        next,
       };
     },
     async get(id) {

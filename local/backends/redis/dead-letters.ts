@@ -1,7 +1,7 @@
 import { slices } from '../../../core/base/slices.ts';
 import type { DeadLetters, Replacement } from '../../../core/contract/admin.ts';
 import { checkReplaced } from '../../../core/kit/body-limit.ts';
-import { cursorOf, positionIn } from '../../../core/kit/records/filter.ts';
+import { pageOf, positionIn } from '../../../core/kit/records/filter.ts';
 import { readJobs } from './read-jobs.ts';
 import { deadLetterOf, storedFactsOf, summaryOf, type Whole } from './rows.ts';
 import type { RedisState } from './state.ts';
@@ -62,15 +62,20 @@ export function redisDeadLetters(state: RedisState): DeadLetters {
   async function inAll(
     during: string,
     action: string,
-    some: readonly string[],
-    argsOf: (queue: string, ids: readonly string[]) => Promise<string[]>,
+    parts: Iterable<readonly string[]>,
+    argsOf: (queue: string, ids: readonly string[]) => Promise<readonly string[]>,
   ): Promise<number> {
-    const counts = (await state.queues()).map(async (queue) => {
-      const args = await argsOf(queue, some);
-      if (args.length === 0) return 0;
-      return (await state.manage(during, queue, action, [state.channel(queue), ...args])) as number;
-    });
-    return (await Promise.all(counts)).reduce((total, count) => total + count, 0);
+    const queues = await state.queues();
+    let total = 0;
+    for (const some of parts) {
+      const counts = queues.map(async (queue) => {
+        const args = await argsOf(queue, some);
+        if (args.length === 0) return 0;
+        return (await state.manage(during, queue, action, [state.channel(queue), ...args])) as number;
+      });
+      for (const count of await Promise.all(counts)) total += count;
+    }
+    return total;
   }
 
   /** Job and tenant stay, and are in the text: so those with a new one are read first. */
@@ -103,12 +108,8 @@ export function redisDeadLetters(state: RedisState): DeadLetters {
       if (max < 1) return { letters: [], next: null };
       const position = after === undefined ? null : { diedAt, id, queue: name };
       const all = await positionsIn(queue, max + 1, position);
-      const shown = all.slice(0, max);
-      const last = all.length > max ? shown.at(-1)! : null;
-      return {
-        letters: (await readAt(shown, 'facts')).map(summaryOf),
-        next: last && cursorOf(last.diedAt, last.id, last.queue),
-      };
+      const { shown, next } = pageOf(all, max, (last) => [last.diedAt, last.id, last.queue]);
+      return { letters: (await readAt(shown, 'facts')).map(summaryOf), next };
     },
     async get(id) {
       const queues = await state.queues();
@@ -118,17 +119,13 @@ export function redisDeadLetters(state: RedisState): DeadLetters {
     },
     async retry(ids, replaced = new Map()) {
       checkReplaced(replaced, state.maxBodyBytes);
-      let count = 0;
-      for (const some of slices([...new Set(ids)], replaced.size > 0 ? mostTextsPerCall : mostPerCall))
-        count += await inAll('retrying', 'retry', some, (queue, mine) => textsOf(queue, mine, replaced));
+      const perCall = replaced.size > 0 ? mostTextsPerCall : mostPerCall;
+      const argsOf = (queue: string, some: readonly string[]) => textsOf(queue, some, replaced);
+      const count = await inAll('retrying', 'retry', slices([...new Set(ids)], perCall), argsOf);
       if (count > 0) state.waiters.wake();
       return count;
     },
-    async discard(ids) {
-      let count = 0;
-      for (const some of slices([...new Set(ids)], mostPerCall))
-        count += await inAll('discarding', 'discard', some, async (_, mine) => [...mine]);
-      return count;
-    },
+    discard: (ids) =>
+      inAll('discarding', 'discard', slices([...new Set(ids)], mostPerCall), async (_, some) => some),
   };
 }

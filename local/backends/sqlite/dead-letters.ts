@@ -1,6 +1,6 @@
 import type { DeadLetter, DeadLetterSummary, DeadLetters } from '../../../core/contract/admin.ts';
 import { checkReplaced } from '../../../core/kit/body-limit.ts';
-import { cursorOf, positionIn } from '../../../core/kit/records/filter.ts';
+import { pageOf, positionIn } from '../../../core/kit/records/filter.ts';
 import { JobState } from '../shared/report-lines.ts';
 import { deadColumns } from './rows.ts';
 import { factOf, isDead } from './schema.ts';
@@ -59,12 +59,8 @@ export function sqliteDeadLetters(state: SqliteState, maxBodyBytes: number): Dea
     list: async ({ queue, max = 100 }) => read<DeadLetter>(lists, queue, max),
     async page({ queue, max = 100, after }) {
       const found = read<Listed<DeadLetterSummary>>(pages, queue, max + 1, after);
-      const shown = max < 1 ? [] : found.slice(0, max);
-      const last = found.length > max ? shown.at(-1) : undefined;
-      return {
-        letters: shown.map(({ seq: _, ...letter }) => letter),
-        next: last ? cursorOf(last.diedAt, last.seq) : null,
-      };
+      const { shown, next } = pageOf(found, max, ({ diedAt, seq }) => [diedAt, seq]);
+      return { letters: shown.map(({ seq: _, ...letter }) => letter), next };
     },
     async get(id) {
       const row = db.run('reading a dead letter', () => byId.get(id));
