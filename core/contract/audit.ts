@@ -1,4 +1,4 @@
-/** The seam for the audit log: what people did to queues, jobs, schedules and workers. Appended to, never changed. */
+/** The seam for the audit log: what people did to queues, jobs, schedules and workers. Appended to, never changed, and kept for 400 days. */
 
 export interface AuditEntry {
   /** Names this entry: 1 to 100 characters of ASCII without spaces. A second one with the same id is not kept. */
@@ -34,4 +34,9 @@ export interface AuditLog {
   append(entry: AuditEntry): Promise<void>;
   /** `after` is the `next` of an earlier page; throws `OPTION` for a text that is none. @param filter.max 100 without it */
   page(filter: { readonly max?: number; readonly after?: string }): Promise<AuditPage>;
+  /**
+   * Removes some entries from before this moment, the oldest first, and returns how many went. It is called until that is 0. A log whose
+   * entries expire by themselves answers 0.
+   */
+  purge(before: number): Promise<number>;
 }

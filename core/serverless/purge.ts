@@ -1,6 +1,7 @@
 /** A timer of the cloud's: removes what is past its retention and rolls up numbers, as a polling worker does in its sweep. */
 
 import type { Client } from '../enqueue/client.ts';
+import { auditKeepMs } from '../kit/records/audit-log.ts';
 
 /** Stops after about so long, however much there is: the next call goes on. */
 const longestMs = 120_000;
@@ -12,6 +13,9 @@ export function createPurgeHandler({ app, stores }: Client): () => Promise<numbe
     const until = clock.now() + longestMs;
     let removed = 0;
     for (let step = 1; step > 0 && clock.now() < until; removed += step) step = await stores.records.purge();
+    const { audit } = stores;
+    const before = clock.now() - auditKeepMs;
+    while (audit && clock.now() < until && (await audit.purge(before)) > 0);
     if (stores.metrics) await (await import('../metrics/roll-up.ts')).rollUp(app, stores);
     return removed;
   };

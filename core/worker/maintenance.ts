@@ -2,6 +2,7 @@
 
 import { hostname } from 'node:os';
 import type { Run } from '../attempt/run.ts';
+import { auditKeepMs } from '../kit/records/audit-log.ts';
 import { flushMs } from '../metrics/collector.ts';
 import { reap } from './reap.ts';
 import { renewing } from './renew-leases.ts';
@@ -86,7 +87,9 @@ export function startMaintenance(state: WorkerState): { stop(): void } {
   }
 
   async function purge(): Promise<void> {
-    while (!watch.stopped && (await records.purge()) > 0) await new Promise(setImmediate); // jobs run in between
+    const { audit } = client.stores;
+    const purges = [() => records.purge(), () => audit?.purge(clock.now() - auditKeepMs) ?? 0];
+    for (const some of purges) while (!watch.stopped && (await some()) > 0) await new Promise(setImmediate); // jobs run in between
   }
 
   const rollUpNumbers = async () => (await import('../metrics/roll-up.ts')).rollUp(app, client.stores);

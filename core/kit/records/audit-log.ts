@@ -17,7 +17,11 @@ export interface AuditTable {
   add(position: AuditPosition, text: string): Promise<unknown>;
   /** The newest ones before that position, newest first; `null` = of all. */
   read(before: AuditPosition | null, max: number): Promise<readonly string[]>;
+  purge: AuditLog['purge'];
 }
+
+/** As long as the numbers of days. */
+export const auditKeepMs = 400 * 86_400_000;
 
 const idPattern = /^[!-~]{1,100}$/;
 /** Characters. What is longer is cut, because an action that has happened must be found in the log. */
@@ -47,6 +51,7 @@ export function auditLog(table: AuditTable): AuditLog {
       const { shown: entries, next } = pageOf(found, count, ({ at, id }) => [at, id]);
       return { entries, next };
     },
+    purge: table.purge,
   };
 }
 

@@ -43,7 +43,7 @@ export function lazyStores(load: () => Promise<OpenStores>): Lazy {
     },
     workers: part('workers', ['heartbeat', 'list', 'remove', 'drain']),
     metrics: verbsOf(['write', 'read', 'purge'], async () => (await open()).metrics()),
-    audit: verbsOf(['append', 'page'], async () => (await open()).audit()),
+    audit: verbsOf(['append', 'page', 'purge'], async () => (await open()).audit()),
     async close() {
       await (await opening)?.close();
     },

@@ -1,9 +1,9 @@
 /** The audit log in the table. Loaded when somebody acts or reads it. */
 
 import type { AuditLog } from '../../../core/contract/audit.ts';
-import { auditLog } from '../../../core/kit/records/audit-log.ts';
+import { auditKeepMs, auditLog } from '../../../core/kit/records/audit-log.ts';
 import type { Dynamo } from './api.ts';
-import { sortKeyOf } from './sort-keys.ts';
+import { expiry, sortKeyOf } from './sort-keys.ts';
 import { partitionKey, sortKey } from './table.ts';
 
 const partition = 'audit';
@@ -13,7 +13,7 @@ export function dynamoAudit(dynamo: Dynamo): AuditLog {
     add: ({ at, id }, entry) =>
       dynamo.call('writing the audit log', (api) => {
         const place = { [partitionKey]: partition, [sortKey]: sortKeyOf(at, id) };
-        return api.write({ pk: `audit#${id}`, ...place, entry }, null);
+        return api.write({ pk: `audit#${id}`, ...place, entry, expiresAt: expiry(at + auditKeepMs) }, null);
       }),
     read: (before, max) =>
       dynamo.call('reading the audit log', async (api) => {
@@ -27,5 +27,6 @@ export function dynamoAudit(dynamo: Dynamo): AuditLog {
         const texts = new Map(items.map(({ pk, entry }) => [pk, entry as string]));
         return older.flatMap(({ pk }) => texts.get(pk!) ?? []);
       }),
+    purge: async () => 0, // DynamoDB removes what has expired
   });
 }

@@ -1,12 +1,15 @@
 /** The audit log in the table. Loaded when somebody acts or reads it. */
 
-import type { AuditLog } from '../../../core/contract/audit.ts';
+import type { AuditEntry, AuditLog } from '../../../core/contract/audit.ts';
+import { forEach } from '../../../core/kit/parallel.ts';
 import { type AuditPosition, auditLog } from '../../../core/kit/records/audit-log.ts';
 import type { Table } from './api.ts';
 import { backwards, auditPartition as partition, safe, textOf, textProperties } from './layout.ts';
 
 /** A write that meets another one of the same entry is sent again. */
 const mostTries = 5;
+/** One purge call removes at most so many entries. */
+const stepSize = 100;
 
 /** The later the id, the earlier the text: rows are read from first to last, and the newest entry comes first. */
 const idBackwards = (id: string): string =>
@@ -36,6 +39,23 @@ export function tableAudit(table: Table): AuditLog {
         // `!` comes before all that a row's key may go on with.
         const from = before === null ? 'at:' : `${rowOf(before)}!`;
         return (await api.range({ partition, from, to: 'at;', max })).map(textOf);
+      }),
+    purge: (before) =>
+      table.call('purging the audit log', async (api) => {
+        const from = `at:${backwards(Math.ceil(before) - 1)}`;
+        let count = 0;
+        await forEach(await api.range({ partition, from, to: 'at;', max: stepSize }), async (entry) => {
+          const { id } = JSON.parse(textOf(entry)) as AuditEntry;
+          const rows = [`id:${safe(id)}`, entry.rowKey];
+          if (
+            await api.commit(
+              partition,
+              rows.map((remove) => ({ remove })),
+            )
+          )
+            count++;
+        });
+        return count;
       }),
   });
 }

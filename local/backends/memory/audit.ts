@@ -19,6 +19,11 @@ export function memoryAudit(): AuditLog {
         .reverse()
         .map(({ text }) => text);
     },
+    async purge(before) {
+      const gone = rows.splice(0, rows.findLastIndex(({ at }) => at < before) + 1);
+      for (const { id } of gone) ids.delete(id);
+      return gone.length;
+    },
   });
 }
 

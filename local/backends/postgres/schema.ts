@@ -138,7 +138,7 @@ const metricsTable = (s: string): string => `
     PRIMARY KEY (step, at, queue, job, source)
   ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 5000);`;
 
-/** What people did, a text per entry: nothing writes over it or removes it. And which workers they want to drain. */
+/** What people did, a text per entry: nothing writes over it. And which workers they want to drain. */
 const operatorTables = (s: string): string => `
   ALTER TABLE ${s}.workers ADD COLUMN drain boolean NOT NULL DEFAULT false;
   CREATE TABLE ${s}.audit (

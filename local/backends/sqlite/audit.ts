@@ -1,5 +1,6 @@
 import type { AuditLog } from '../../../core/contract/audit.ts';
 import { auditLog } from '../../../core/kit/records/audit-log.ts';
+import { stepSize } from './schema.ts';
 import type { SqliteState } from './state.ts';
 
 /** Statements are prepared when they are used: only operators need them. */
@@ -17,6 +18,11 @@ export function sqliteAudit({ db }: Pick<SqliteState, 'db'>): AuditLog {
       const { at, id } = before ?? { at: Number.MAX_SAFE_INTEGER, id: '' };
       const rows = db.run('reading the audit log', () => select.all(at, id, max));
       return rows.map(({ entry }) => entry as string);
+    },
+    async purge(before) {
+      const remove = db.prepare(`
+        DELETE FROM audit WHERE (at, id) IN (SELECT at, id FROM audit WHERE at < ? ORDER BY at LIMIT ${stepSize})`);
+      return Number(db.run('purging the audit log', () => remove.run(before)).changes);
     },
   });
 }

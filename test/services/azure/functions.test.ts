@@ -15,6 +15,7 @@ import { type AzureOptions, azure } from '../../../functions/azure/index.ts';
 import { accessFrom, resolved } from '../../../functions/azure/settings.ts';
 import { memoryStore } from '../../../local/backends/memory/index.ts';
 import { startFunctions } from '../../../local/simulate/functions/host.ts';
+import { auditEntry } from '../../kit/stored/audit-entry.ts';
 import { type FunctionAppKit, functionAppsHere, minute } from './kit.ts';
 
 const open = functionAppsHere();
@@ -343,6 +344,15 @@ describe('the timer that purges', () => {
     await t.host.tick('longshore-purge');
     expect(steps).toEqual([1, 0]);
     expect((await t.store.records.list({})).map(({ status }) => status)).toEqual(['pending']);
+  });
+
+  it('removes what stands in the audit log for longer than 400 days', async () => {
+    const t = await open();
+    const audit = t.store.audit!;
+    const days = [0, 400, 401];
+    for (const ago of days) await audit.append(auditEntry(`${ago}`, t.clock.now() - ago * 24 * 60 * minute));
+    await t.host.tick('longshore-purge');
+    expect((await audit.page({})).entries.map(({ id }) => id)).toEqual(['0', '400']);
   });
 
   it('fails where the store does, for the alarms of the host', async () => {

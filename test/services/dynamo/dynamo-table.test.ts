@@ -13,6 +13,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { RecordWriter, Stores } from '../../../core/contract/store.ts';
 import { createDynamoTable, dynamoStore, dynamoTable } from '../../../functions/aws/dynamo/index.ts';
 import { type DynamoServer, startDynamo } from '../../kit/servers/dynamo-server.ts';
+import { auditEntry } from '../../kit/stored/audit-entry.ts';
 import { jobMaker } from '../../kit/stores.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 
@@ -109,6 +110,12 @@ describe('an item', () => {
     clock.advance(1_000);
     await writer.started(failed, { owner: 'ben', attempt: 1, at: clock.now() });
     expect((await item(`job#${failed.id}`))?.expiresAt, 'its dead letter was retried').toBeUndefined();
+  });
+
+  it('of the audit log expires 400 days after what it tells of', async () => {
+    const at = clock.now() - 3_000;
+    await stores.audit!.append(auditEntry('one', at));
+    expect((await item('audit#one'))?.expiresAt).toEqual({ N: String(Math.ceil(at / 1000) + 400 * 86_400) });
   });
 
   it('of a key expires with its hold or its value, whichever is later', async () => {

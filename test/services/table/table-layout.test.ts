@@ -8,6 +8,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { RecordedJob, RecordWriter, Stores } from '../../../core/contract/store.ts';
 import { tableStore } from '../../../functions/azure/table/index.ts';
 import { shared } from '../../kit/shared/shared.ts';
+import { auditEntry } from '../../kit/stored/audit-entry.ts';
 import { jobMaker } from '../../kit/stores.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 
@@ -157,6 +158,10 @@ describe('the sweep', () => {
     expect(first).toBeGreaterThan(0);
     expect(first).toBeLessThan(300);
     expect(first + (await purgeAll(swept))).toBe(300);
+    for (let n = 0; n < 101; n++)
+      await swept.audit!.append(auditEntry(`no. ${n}`.replace(' ', '/'), clock.now()));
+    expect(await swept.audit!.purge(clock.now() + 1)).toBe(100);
+    expect(await swept.audit!.purge(clock.now() + 1)).toBe(1);
     expect(await rowCount(name)).toBe(0);
   });
 

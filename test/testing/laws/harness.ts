@@ -56,7 +56,7 @@ export type Lack =
   | 'audit log'
   /** Its stores keep no numbers. */
   | 'numbers'
-  /** It removes numbers by itself when they are old, and a purge answers 0. */
+  /** It removes numbers, and entries of the audit log, by itself when they are old: a purge of them answers 0. */
   | 'purges of numbers';
 
 export interface Harness {

@@ -219,7 +219,7 @@ export function auditLaws(law: Law): void {
   });
 
   law(
-    'no purge removes anything from the audit log',
+    'no purge of records removes anything from the audit log',
     async (t) => {
       const [log] = logsOf(t);
       const entry = entryOf(t, 'kept');
@@ -233,4 +233,37 @@ export function auditLaws(law: Law): void {
     },
     { takesTime: true },
   );
+}
+
+export function auditPurgeLaws(law: Law): void {
+  law('a purge removes the entries before a moment, and no others', async (t) => {
+    const logs = logsOf(t);
+    const before = t.now();
+    const past = ['before', 'ago', '~'].map((id, n) => entryOf(t, id, { at: before - 1 - n * day }));
+    const kept = [entryOf(t, 'then', { at: before }), entryOf(t, 'after', { at: before + 1 })];
+    for (const entry of [...past, ...kept]) await logs[0]!.append(entry);
+    const counts = await Promise.all(logs.map((log) => purgeAll(log, before)));
+    assert.equal(
+      counts.reduce((sum, count) => sum + count, await purgeAll(logs[0]!, before)),
+      past.length,
+    );
+    for (const log of logs) assert.deepEqual((await log.page({})).entries, kept.toReversed());
+    // Nothing of it is left: its id may be used again.
+    await logs[0]!.append(past[0]!);
+    assert.deepEqual(idsOf(await readAll(logs[0]!, 2)), ['after', 'then', 'before']);
+  });
+
+  law('a purge between two pages ends them', async (t) => {
+    const [log] = logsOf(t);
+    for (let n = 0; n < 4; n++) await log!.append(entryOf(t, `id-${n}`, { at: t.now() + n }));
+    const { next } = await log!.page({ max: 2 });
+    assert.equal(await purgeAll(log!, t.now() + 3), 3);
+    assert.deepEqual(await log!.page({ max: 2, after: next! }), { entries: [], next: null });
+  });
+}
+
+async function purgeAll(log: AuditLog, before: number): Promise<number> {
+  let count = 0;
+  for (let gone = 1; gone > 0; count += gone) gone = await log.purge(before);
+  return count;
 }

@@ -3,7 +3,7 @@
 import type { Harness, Runner } from './harness.ts';
 import { lawsOf } from './law.ts';
 import { besideAQueue, type StoreHarness } from './store-alone.ts';
-import { auditLaws } from './store-audit.ts';
+import { auditLaws, auditPurgeLaws } from './store-audit.ts';
 import { factLaws, payloadLaws } from './store-facts.ts';
 import { ackedKeyLaws, keyLaws } from './store-keys.ts';
 import { metricLaws } from './store-metrics.ts';
@@ -61,7 +61,10 @@ export function describeStoreAlone(name: string, stores: StoreHarness, runner: R
 
 function auditLogLaws(harness: Harness, runner: Runner): void {
   if (harness.lacks?.includes('audit log')) return;
-  runner.describe('audit log', () => auditLaws(lawsOf(harness, runner)));
+  const law = lawsOf(harness, runner);
+  runner.describe('audit log', () => auditLaws(law));
+  if (!harness.lacks?.includes('purges of numbers'))
+    runner.describe('purges of the audit log', () => auditPurgeLaws(law));
 }
 
 function numberLaws(harness: Harness, runner: Runner): void {

@@ -81,6 +81,7 @@ export function auditLog(fails: (entry: AuditEntry) => boolean = () => false) {
       await kept.append(entry);
     },
     page: (filter) => kept.page(filter),
+    purge: async () => 0,
   };
   return { audit, entries: async () => (await kept.page({})).entries.toReversed() };
 }
