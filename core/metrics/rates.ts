@@ -5,7 +5,7 @@ import type { Client } from '../enqueue/client.ts';
 import { quantile } from './histogram.ts';
 import { sums } from './roll-up.ts';
 import { stepMs, stepOf } from './steps.ts';
-import { add, newTally, type Tally } from './tally.ts';
+import { sumOf } from './tally.ts';
 
 export interface Rates {
   readonly donePerMinute: number;
@@ -51,8 +51,8 @@ export function totalRates(rates: readonly Rates[]): Rates {
 }
 
 function ratesIn(rows: readonly MetricRow[], current: number, now: number): QueueRates {
-  const before = tallyOf(rows.filter(({ at }) => at < current));
-  const under = tallyOf(rows.filter(({ at }) => at >= current));
+  const before = sumOf(sums(rows.filter(({ at }) => at < current)).values());
+  const under = sumOf(sums(rows.filter(({ at }) => at >= current)).values());
   const minutes = 1 + (now - current) / minuteMs;
   const rate = (of: 'done' | 'dead' | 'retried') => rounded((before[of] + under[of]) / minutes);
   return {
@@ -61,10 +61,4 @@ function ratesIn(rows: readonly MetricRow[], current: number, now: number): Queu
     retriedPerMinute: rate('retried'),
     waitP95Ms: quantile(before.waitMs, 0.95) ?? quantile(under.waitMs, 0.95),
   };
-}
-
-function tallyOf(rows: readonly MetricRow[]): Tally {
-  const all = newTally();
-  for (const { tally } of sums(rows).values()) add(all, tally);
-  return all;
 }

@@ -14,7 +14,7 @@ const holdMs = 60_000;
 /** After so long a call begins no further step: what it has done must be noted while the hold lasts. The next call goes on. */
 const longestMs = 20_000;
 /** A worker writes the last of a minute this much later, at the latest. Clocks of hosts may differ by as much. */
-export const settledAfterMs = 120_000;
+const settledAfterMs = 120_000;
 /** One call rolls up so many steps of a kind at most. More hours than minutes are kept of. */
 const mostSteps = 100;
 /** Calls of `purge` for a step, each of them bounded by the store. */

@@ -46,10 +46,6 @@ export function matchesAttempts(
   );
 }
 
-/** Whether only the attempts of a record say if it matches. */
-export const asksAttempts = ({ worker, error }: RecordFilter): boolean =>
-  worker !== undefined || error !== undefined;
-
 /** A position in the order of a list, as the text that a caller gives back. */
 export const cursorOf = (...position: readonly (number | string)[]): string =>
   Buffer.from(JSON.stringify(position)).toString('base64url');

@@ -28,7 +28,7 @@ interface RedrivePolicy {
   readonly deadLetterTargetArn?: string;
 }
 
-export interface Lane {
+interface Lane {
   readonly address: QueueAddress;
   readonly attributes: Attributes;
   readonly redrive: RedrivePolicy;

@@ -4,7 +4,7 @@ import { checkQueue } from '../../../core/base/checks.ts';
 import { config, shown } from '../../../core/base/errors.ts';
 
 /** By rank. `normal` is the queue itself. */
-export const laneNames = ['critical', 'high', 'normal', 'low'] as const;
+const laneNames = ['critical', 'high', 'normal', 'low'] as const;
 export type LaneName = (typeof laneNames)[number];
 
 export interface QueueOptions {
