@@ -17,5 +17,5 @@ const remedies: Remedies = {
   ResourceNotFoundException:
     'Create the table with `longshore migrate`, createDynamoTable() or a template, in the same region.',
   AccessDeniedException:
-    'Allow GetItem, PutItem, DeleteItem, BatchGetItem and Query on the table and its index; `longshore migrate` needs DescribeTable, CreateTable and UpdateTimeToLive too.',
+    'Allow GetItem, PutItem, DeleteItem, BatchGetItem and Query on the table and its index; `longshore migrate` needs DescribeTable, CreateTable and UpdateTimeToLive too, and `longshore doctor` DescribeTimeToLive.',
 };

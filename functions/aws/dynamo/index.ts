@@ -15,11 +15,12 @@ export { type DynamoTable, dynamoTable } from './table.ts';
  */
 export function dynamoStore(
   options: DynamoStoreOptions,
-): Stores & Required<Pick<Stores, 'migrate' | 'close'>> {
+): Stores & Required<Pick<Stores, 'migrate' | 'diagnose' | 'close'>> {
   check(options, 'dynamoStore()');
   return {
     ...lazyStores(async () => (await import('./stores.ts')).openStores(options)),
     migrate: async () => (await import('./migrate.ts')).migrateTable(options),
+    diagnose: async () => (await import('./diagnose.ts')).dynamoDiagnosis(options),
   };
 }
 

@@ -136,6 +136,12 @@ export async function openApi({ table: TableName, client: given, ...target }: Dy
         throw error;
       }
     },
+    /** Of the time when DynamoDB may remove an item; `null` = it removes none. */
+    async expiryAttribute(): Promise<string | null> {
+      const answer = await client.send(new sdk.DescribeTimeToLiveCommand({ TableName }));
+      const { TimeToLiveStatus: status, AttributeName = null } = answer.TimeToLiveDescription ?? {};
+      return status === 'ENABLED' || status === 'ENABLING' ? AttributeName : null;
+    },
     close(): void {
       if (!given) client.destroy();
     },

@@ -16,6 +16,7 @@ import { type DynamoServer, startDynamo } from '../../kit/servers/dynamo-server.
 import { auditEntry } from '../../kit/stored/audit-entry.ts';
 import { jobMaker } from '../../kit/stores.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
+import { lookedAt } from '../diagnoses.ts';
 
 const table = 'longshore-state';
 const region = 'eu-central-1';
@@ -90,6 +91,35 @@ describe('the table', () => {
       code: 'BACKEND',
       message: /^DynamoDB failed while creating/,
     });
+  });
+});
+
+describe('the doctor', () => {
+  it('is told that nothing expires, and of a table that is missing', async () => {
+    const where = `table ${table}`;
+    expect((await lookedAt(dynamoStore({ table, client }))).found).toEqual({
+      'dynamo.expiry': [
+        expect.objectContaining({ where, text: expect.stringMatching(/^Time to live is off/) }),
+      ],
+    });
+    const missing = lookedAt(dynamoStore({ table: 'missing', client }));
+    await expect(missing).rejects.toMatchObject({ code: 'CONFIG', message: /longshore migrate/ });
+  });
+
+  it.each([
+    ['expiresAt', {}],
+    ['ttl', { 'dynamo.expiry': [{ text: /^Time to live goes by ttl/ }] }],
+  ])('takes no attribute but that of the items: %s', async (AttributeName, found) => {
+    // The server knows of no expiry: only this part of its answer is another one.
+    const { credentials } = client.config;
+    const own = new DynamoDBClient({ endpoint: server.endpoint, region, credentials });
+    own.middlewareStack.add((next) => async (args) => {
+      const { output, ...rest } = await next(args);
+      const TimeToLiveDescription = { TimeToLiveStatus: 'ENABLED' as const, AttributeName };
+      return { ...rest, output: { ...output, TimeToLiveDescription } };
+    });
+    expect((await lookedAt(dynamoStore({ table, client: own }))).found).toMatchObject(found);
+    own.destroy();
   });
 });
 

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
+import { dynamoChecks } from '../../../functions/aws/dynamo/diagnose.ts';
 import { sqsChecks } from '../../../functions/aws/sqs/diagnose.ts';
 import { serviceBusChecks } from '../../../functions/azure/service-bus/diagnose.ts';
 import { beanstalkdChecks } from '../../../local/backends/beanstalkd/diagnose.ts';
@@ -20,7 +21,16 @@ const page = readFileSync(resolve(import.meta.dirname, '../../../docs/doctor.md'
 
 const checks = [
   ...[[answers], staticKeyChecks, liveKeyChecks, jobChecks, queueChecks, hostChecks, templateChecks],
-  ...[redisChecks, serverChecks, tableChecks, sqliteChecks, beanstalkdChecks, sqsChecks, serviceBusChecks],
+  ...[
+    dynamoChecks,
+    redisChecks,
+    serverChecks,
+    tableChecks,
+    sqliteChecks,
+    beanstalkdChecks,
+    sqsChecks,
+    serviceBusChecks,
+  ],
 ].flat();
 
 it('docs/doctor.md lists every check with its severity, in the order of their ids', () => {
