@@ -2,10 +2,10 @@
 
 import { randomUUID } from 'node:crypto';
 import { config, LongshoreError, shown } from '../base/errors.ts';
-import { toError } from '../base/failure.ts';
 import { within } from '../base/within.ts';
 import type { Client } from '../enqueue/client.ts';
 import { readJson } from '../http/body.ts';
+import { checkBasePath, report } from '../http/mounted.ts';
 import { refuseOtherHosts, refuseOtherSites, requestIdOf } from '../http/origin.ts';
 import { problemOf, Refusal } from '../http/problem.ts';
 import { checkToken, refuseForeignChange, refuseReader } from './access/changes.ts';
@@ -90,15 +90,6 @@ export function createDashboard(client: Client, options: DashboardOptions): Dash
     });
   }
 
-  function report({ status, cause, code, message }: Refusal, method: string, requestId: string): void {
-    if (!app.events.active) return;
-    const error =
-      cause instanceof LongshoreError
-        ? cause
-        : new LongshoreError(code, cause === undefined ? message : toError(cause).message, { cause });
-    app.events.emit({ type: 'http.failed', method, status, requestId, error });
-  }
-
   async function handle(request: Request): Promise<Response> {
     const requestId = requestIdOf(request, newRequestId);
     const url = new URL(request.url);
@@ -107,7 +98,7 @@ export function createDashboard(client: Client, options: DashboardOptions): Dash
       response = await respond(request, url);
     } catch (error) {
       const refusal = refusalFor(error);
-      if (refusal.status >= 500) report(refusal, request.method, requestId);
+      if (refusal.status >= 500) report(app, refusal, request.method, requestId);
       const isPage = !url.pathname.startsWith(`${basePath}/api/`);
       response = isPage ? wordsOf(refusal) : problemFor(refusal, requestId);
     }
@@ -129,11 +120,7 @@ export function createDashboard(client: Client, options: DashboardOptions): Dash
 }
 
 function checkAddresses(basePath: string, origin: string | null): void {
-  if (!/^(\/[\w.-]+)*$/.test(basePath)) {
-    throw config(
-      `Expected basePath to be empty or like "/jobs", without a slash at its end, got ${shown(basePath)}.`,
-    );
-  }
+  checkBasePath(basePath, '/jobs');
   if (origin !== null && URL.parse(origin)?.origin !== origin) {
     throw config(
       `Expected origin of the dashboard to be like "https://jobs.example.com", without a path, got ${shown(origin)}.`,

@@ -5,6 +5,7 @@ import type { App } from '../app/app.ts';
 import { namePattern } from '../base/checks.ts';
 import { config, LongshoreError, shown } from '../base/errors.ts';
 import { isStorable } from '../base/json.ts';
+import { authorized } from './mounted.ts';
 import { Refusal } from './problem.ts';
 
 export interface ApiKey {
@@ -111,13 +112,8 @@ export function byAuthorize(authorize: Authorize): Authenticate {
   if (typeof authorize !== 'function')
     throw config(`Expected authorize to be a function, got ${shown(authorize)}.`);
   return async (request) => {
-    let answer: Authorization | null;
-    try {
-      answer = await authorize(request);
-    } catch (cause) {
-      const detail = 'Expected the credential to be checked, but the check failed. Repeat the request later.';
-      throw new Refusal(503, 'INTERNAL', detail, { headers: { 'retry-after': '5' }, cause });
-    }
+    const detail = 'Expected the credential to be checked, but the check failed. Repeat the request later.';
+    const answer = await authorized(authorize, request, detail);
     if (answer === null) throw unauthorized('one that is not accepted, or none');
     const { tenantId, actorId, jobs } = answer ?? {};
     const fits =

@@ -5,8 +5,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { checkInteger } from '../base/checks.ts';
-import { config, LongshoreError, shown } from '../base/errors.ts';
-import { toError } from '../base/failure.ts';
+import { config, shown } from '../base/errors.ts';
 import type { Client } from '../enqueue/client.ts';
 import {
   type ApiKey,
@@ -20,6 +19,7 @@ import {
 } from './auth.ts';
 import type { Answer, Endpoint, MetricsText } from './call.ts';
 import { securityHeaders } from './headers.ts';
+import { checkBasePath, report } from './mounted.ts';
 import { refuseOtherHosts, refuseOtherSites, requestIdOf, traceparentOf } from './origin.ts';
 import { problemOf, Refusal, refusalOf } from './problem.ts';
 import { burstOf, type RateLimit, tokenBuckets } from './rate.ts';
@@ -73,11 +73,7 @@ export function createHttpHandler(client: Client, options: HttpOptions): HttpHan
   } = options;
   checkInteger('maxBodyBytes of the HTTP handler', maxBodyBytes, 1);
   checkInteger('maxBatch of the HTTP handler', maxBatch, 1);
-  if (!/^(\/[\w.-]+)*$/.test(basePath)) {
-    throw config(
-      `Expected basePath to be empty or like "/api", without a slash at its end, got ${shown(basePath)}.`,
-    );
-  }
+  checkBasePath(basePath, '/api');
   const { authenticate, developmentToken } = credentialsOf(client, options);
   const { rateLimit = { perSecond: 100, burst: 1_000 } } = options;
   const take = tokenBuckets(rateLimit, app.clock);
@@ -127,18 +123,9 @@ export function createHttpHandler(client: Client, options: HttpOptions): HttpHan
       stacks,
       metrics,
       takeTokens,
-      report: (refusal) => report(refusal, request.method, requestId),
+      report: (refusal) => report(app, refusal, request.method, requestId),
     };
     return found.run(endpoint, { request, url, caller, context }, decoded(found.parameter));
-  }
-
-  function report({ status, cause, code, message }: Refusal, method: string, requestId: string): void {
-    if (!app.events.active) return;
-    const error =
-      cause instanceof LongshoreError
-        ? cause
-        : new LongshoreError(code, cause === undefined ? message : toError(cause).message, { cause });
-    app.events.emit({ type: 'http.failed', method, status, requestId, error });
   }
 
   async function handle(request: Request): Promise<Response> {
@@ -149,7 +136,7 @@ export function createHttpHandler(client: Client, options: HttpOptions): HttpHan
       return responseOf(answer, 'application/json', requestId, bare);
     } catch (error) {
       const refusal = refusalOf(error);
-      if (refusal.status >= 500) report(refusal, request.method, requestId);
+      if (refusal.status >= 500) report(app, refusal, request.method, requestId);
       const { status, headers } = refusal;
       const answer = { status, headers, body: { ...problemOf(refusal), requestId } };
       return responseOf(answer, 'application/problem+json', requestId, bare);

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { config, LongshoreError, shown } from '../../base/errors.ts';
 import { isStorable } from '../../base/json.ts';
 import type { Client } from '../../enqueue/client.ts';
+import { authorized } from '../../http/mounted.ts';
 import { Refusal } from '../../http/problem.ts';
 import type { DashboardAuthorize, DashboardOptions, DashboardUser } from '../options.ts';
 import { type DevelopmentSessions, developmentSessions, newLinkToken } from './links.ts';
@@ -49,13 +50,8 @@ function byAuthorize({ app }: Client, authorize: DashboardAuthorize, { faults }:
     sessions: null,
     tokens,
     async identify(request) {
-      let user: DashboardUser | null;
-      try {
-        user = await authorize(request);
-      } catch (cause) {
-        const detail = 'Expected to find out who asks, but that failed. Try again later.';
-        throw new Refusal(503, 'INTERNAL', detail, { headers: { 'retry-after': '5' }, cause });
-      }
+      const detail = 'Expected to find out who asks, but that failed. Try again later.';
+      const user = await authorized(authorize, request, detail);
       if (user === null)
         throw new Refusal(
           401,
