@@ -7,10 +7,8 @@ import type { AuditEntry } from '../contract/audit.ts';
 import type { OperatorHost } from './host.ts';
 import type { OperatorAction } from './types.ts';
 
-const longestText = 500;
-
 /** Tells how many were changed until now, and what else there is to say. */
-export type Tell = (count: number | null, note?: string) => void;
+type Tell = (count: number | null, note?: string) => void;
 
 /** Where the stores keep no audit log, it is done without. Throws `BACKEND` when the first entry could not be written. */
 export async function audited<T>(
@@ -30,8 +28,7 @@ export async function audited<T>(
   };
   const entry = (phase: AuditEntry['phase'], id: string): AuditEntry => {
     const { actor, from } = identity;
-    const said = { target: cut(target), count, note: note && cut(note) };
-    return { id, at: app.clock.now(), operation, phase, actor, from, action, ...said };
+    return { id, at: app.clock.now(), operation, phase, actor, from, action, target, count, note };
   };
   if (!audit) return work(tell);
   try {
@@ -61,6 +58,3 @@ export async function audited<T>(
     throw error;
   }
 }
-
-const cut = (text: string): string =>
-  text.length > longestText ? `${text.slice(0, longestText - 1).toWellFormed()}…` : text;

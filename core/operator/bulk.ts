@@ -1,9 +1,11 @@
 /** Many dead letters at once: which ones, in which groups, and when to stop. */
 
+import type { QueueAdmin } from '../contract/admin.ts';
 import type { Client } from '../enqueue/client.ts';
+import { getDeadLetters, summaryOf } from '../kit/records/dead-letter-pages.ts';
 import { adminOf, deadLettersOf, wrongOption } from './host.ts';
 import { paceOf } from './pace.ts';
-import { isNarrow, itemOf, itemsOf, textsOf } from './select.ts';
+import { isNarrow, itemOf, itemsOf } from './select.ts';
 import type {
   BulkOptions,
   BulkProgress,
@@ -44,7 +46,7 @@ export async function inBulk(
   const pace = paceOf(perSecond, { clock: client.app.clock, signal });
   let done = 0;
   let fitting = 0;
-  let total = dryRun ? null : await totalOf(client, selection, limit);
+  let total = dryRun ? null : await totalOf(adminOf(client), selection, limit);
   const progress = (): BulkProgress => ({ done, total, ...(watch?.counts() ?? { ran: 0, failedAgain: 0 }) });
   const report = () => onProgress?.(progress());
   const result = (ended: BulkResult['ended']): BulkResult => {
@@ -55,7 +57,6 @@ export async function inBulk(
   for await (const page of pagesOf(client, selection, missing)) {
     const inPasses = deadLettersOf(client).page ? null : page.length;
     for (let at = 0; at < page.length; ) {
-      if (signal?.aborted) return result('stopped');
       const room = limit - (dryRun ? fitting : done);
       if (room <= 0) return result('limit');
       // The newest, as far as there is room; of those the oldest first: they lie at the front of a queue.
@@ -84,14 +85,14 @@ export async function inBulk(
 }
 
 /** How many there are to do, as far as counts tell. */
-async function totalOf(
-  client: Client,
+export async function totalOf(
+  admin: QueueAdmin,
   selection: DeadLetterSelection,
   limit: number,
 ): Promise<number | null> {
   if ('ids' in selection) return Math.min(limit, new Set(selection.ids).size);
   if (isNarrow(selection.filter)) return null;
-  const stats = await adminOf(client).stats(selection.filter.queue);
+  const stats = await admin.stats(selection.filter.queue);
   return Math.min(
     limit,
     stats.reduce((sum, { dead }) => sum + dead, 0),
@@ -114,13 +115,11 @@ async function* pagesOf(
   const size = deadLetters.get ? idsAtOnce : Math.max(1, ids.length);
   for (let from = 0; from < ids.length; from += size) {
     const some = ids.slice(from, from + size);
-    const found = await textsOf(deadLetters, some);
+    const found = await getDeadLetters(deadLetters, some);
     missing.push(...some.filter((id) => !found.has(id)));
     yield some.flatMap((id) => {
       const letter = found.get(id);
-      if (!letter) return [];
-      const { body, ...facts } = letter;
-      return itemOf({ ...facts, bytes: Buffer.byteLength(body), tenantId: null });
+      return letter ? [itemOf(summaryOf(letter, null))] : [];
     });
   }
 }

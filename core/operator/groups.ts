@@ -1,7 +1,8 @@
 /** Dead letters by what they died of. */
 
+import type { DeadLetterPage } from '../contract/admin.ts';
 import { pageOfDeadLetters } from '../kit/records/dead-letter-pages.ts';
-import { envelopeIn, itemOf, matches, type Selected } from './select.ts';
+import { matching, queueOf, type Selected, summariesOf } from './select.ts';
 import type { DeadLetterFilter, DeadLetterGroup, DeadLetterGroups, DeadLetterItem } from './types.ts';
 
 const pageSize = 500;
@@ -18,7 +19,7 @@ export async function groupsOf(
   let looked = 0;
   let next: string | null = null;
   for await (const page of newestOf(selected, filter, max)) {
-    for (const letter of page.letters) if (matches(letter, filter)) add(groups, letter);
+    for (const letter of matching(page.letters, filter)) add(groups, letter);
     looked += page.letters.length;
     next = page.next;
   }
@@ -28,17 +29,13 @@ export async function groupsOf(
 
 async function* newestOf(
   { app, deadLetters }: Selected,
-  { queue, tenantId }: DeadLetterFilter,
+  filter: DeadLetterFilter,
   max: number,
-): AsyncGenerator<{ readonly letters: readonly DeadLetterItem[]; readonly next: string | null }> {
-  const query = queue === undefined ? {} : { queue };
-  if (!deadLetters.page && tenantId !== undefined) {
-    // Only their texts say whose they are.
+): AsyncGenerator<DeadLetterPage> {
+  const query = queueOf(filter);
+  if (!deadLetters.page && filter.tenantId !== undefined) {
     const listed = await deadLetters.list({ ...query, max: max + 1 });
-    const letters = listed.slice(0, max).map(({ body, ...letter }) => {
-      const tenant = envelopeIn(app, body)?.context?.tenantId ?? null;
-      return itemOf({ ...letter, bytes: Buffer.byteLength(body), tenantId: tenant });
-    });
+    const letters = summariesOf(app, listed.slice(0, max));
     yield { letters, next: listed.length > max ? letters.at(-1)!.id : null };
     return;
   }
@@ -48,7 +45,7 @@ async function* newestOf(
   for (let left = max; left > 0; ) {
     const at: { after?: string } = after === null ? {} : { after };
     const page = await pageOfDeadLetters(deadLetters, { ...query, ...at, max: Math.min(size, left) });
-    yield { letters: page.letters.map(itemOf), next: page.next };
+    yield page;
     left -= Math.max(1, page.letters.length);
     after = page.next;
     if (after === null) return;
@@ -59,17 +56,8 @@ function add(groups: Map<string, Group>, letter: DeadLetterItem): void {
   const { fingerprint, job, reason, error, queue, id, diedAt } = letter;
   const group = groups.get(fingerprint);
   if (!group) {
-    const times = { newestAt: diedAt, oldestAt: diedAt };
-    groups.set(fingerprint, {
-      fingerprint,
-      job,
-      reason,
-      error,
-      queues: [queue],
-      count: 1,
-      newestId: id,
-      ...times,
-    });
+    const times = { newestId: id, newestAt: diedAt, oldestAt: diedAt };
+    groups.set(fingerprint, { fingerprint, job, reason, error, queues: [queue], count: 1, ...times });
     return;
   }
   group.count++;

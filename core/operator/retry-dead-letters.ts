@@ -1,8 +1,8 @@
 import { reportingFailures } from '../base/store-failures.ts';
 import type { Replacement } from '../contract/admin.ts';
 import type { Client } from '../enqueue/client.ts';
+import { getDeadLetters } from '../kit/records/dead-letter-pages.ts';
 import { deadLettersOf } from './host.ts';
-import { textsOf } from './select.ts';
 
 /** Makes letters ready again, also in a store beside the queue, which does not hear of it from there. Resolves with how many it were. */
 export async function retryDeadLetters(
@@ -16,7 +16,7 @@ export async function retryDeadLetters(
   const { writer } = client.stores.records;
   if (writer?.retried && count > 0) {
     // Of some that went the same moment it is not known which: those that are no dead letters any more.
-    const left = count < ids.length ? await textsOf(deadLetters, ids) : new Map();
+    const left = count < ids.length ? await getDeadLetters(deadLetters, ids) : new Map();
     const retried = ids.filter((id) => !left.has(id));
     await reportingFailures(client.app.events, 'recording retries', retried, async () =>
       writer.retried!(retried, replaced),

@@ -3,12 +3,13 @@
 import { toError } from '../base/failure.ts';
 import type { Replacement } from '../contract/admin.ts';
 import type { Client } from '../enqueue/client.ts';
+import { getDeadLetters } from '../kit/records/dead-letter-pages.ts';
 import { audited } from './audited.ts';
 import { type BulkWork, checkBulk, inBulk, type Refused } from './bulk.ts';
 import { deadLettersOf, nowOf, type OperatorHost } from './host.ts';
 import { expiredText, isExpired, signedAnew, signedEnvelope } from './replacement.ts';
 import { retryDeadLetters } from './retry-dead-letters.ts';
-import { envelopeIn, textsOf } from './select.ts';
+import { envelopeIn } from './select.ts';
 import type { BulkOptions, BulkResult, DeadLetterItem, DeadLetterSelection, RetryOptions } from './types.ts';
 import { watchOf } from './watch.ts';
 import { selectionText } from './words.ts';
@@ -55,7 +56,7 @@ async function settle(
   if (options.dryRun) return inBulk(host.client, selection, options, work, () => {});
   return audited(host, action, selectionText(selection, { ...options }), async (tell) => {
     tell(0);
-    const result = await inBulk(host.client, selection, options, work, (done) => tell(done));
+    const result = await inBulk(host.client, selection, options, work, tell);
     const { done, missing, refused, ended } = result;
     const parts = [
       ended === 'all' ? '' : `ended: ${ended}`,
@@ -80,7 +81,7 @@ async function checked(
   // Only jobs with an expiry have letters that expire: the texts of all the others need not be fetched.
   const mayExpire = ({ job, reason }: DeadLetterItem): boolean =>
     expiresInMs !== undefined || (reason !== 'expired' && app.jobs.get(job)?.expiresInMs !== null);
-  const texts = await textsOf(deadLettersOf(client), letters.filter(mayExpire).map(idOf));
+  const texts = await getDeadLetters(deadLettersOf(client), letters.filter(mayExpire).map(idOf));
   const now = texts.size > 0 ? await nowOf(client) : 0;
   for (const { id, reason } of letters) {
     const letter = texts.get(id);

@@ -7,7 +7,7 @@ import type { StoredPayload } from '../contract/store.ts';
 import type { Client } from '../enqueue/client.ts';
 import { loadPayload } from '../enqueue/offload.ts';
 import type { Envelope } from '../envelope/envelope.ts';
-import { getDeadLetter } from '../kit/records/dead-letter-pages.ts';
+import { getDeadLetter, summaryOf } from '../kit/records/dead-letter-pages.ts';
 import { editableOf } from './edit.ts';
 import { deadLettersOf, nowOf } from './host.ts';
 import { isExpired } from './replacement.ts';
@@ -18,17 +18,17 @@ export async function show(client: Client, id: string): Promise<DeadLetterDetail
   const { app, stores } = client;
   const found = await getDeadLetter(deadLettersOf(client), id);
   if (!found) return null;
-  const { body, ...letter } = found;
+  const { body, reason } = found;
   const envelope = envelopeIn(app, body);
   const record = await stores.records.get(id);
   const tenantId = envelope?.context?.tenantId ?? null;
   return {
-    letter: itemOf({ ...letter, bytes: Buffer.byteLength(body), tenantId }),
+    letter: itemOf(summaryOf(found, tenantId)),
     envelope: envelope && factsOf(envelope, body),
     payload: envelope && (await payloadIn(client, envelope)),
     attempts: record?.attempts ?? [],
     editable: editable(() => editableOf(client, found)),
-    expired: letter.reason === 'expired' || (envelope !== null && isExpired(envelope, await nowOf(client))),
+    expired: reason === 'expired' || (envelope !== null && isExpired(envelope, await nowOf(client))),
   };
 }
 

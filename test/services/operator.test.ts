@@ -195,11 +195,8 @@ describe.each(Object.entries(places))('an operator on %s', { timeout: 60_000 }, 
     if (client.stores.audit) {
       const { entries } = await operator.audit();
       const done = entries.filter(({ phase }) => phase === 'done');
-      const told = done.map(({ count, note }) => [count, note]);
-      expect(told.toSorted()).toEqual([
-        [0, '1 refused'],
-        [1, null],
-      ]); // both may be of one millisecond
+      // Two within one millisecond may stand either way.
+      expect(done.map(({ count, note }) => `${count} ${note}`).toSorted()).toEqual(['0 1 refused', '1 null']);
     }
   });
 });

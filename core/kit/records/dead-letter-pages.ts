@@ -1,13 +1,15 @@
 /** Dead letters of brokers that can only be asked from their front: pages and single letters are found in what they list. */
 
 import type { DeadLetter, DeadLetterPage, DeadLetterSummary, DeadLetters } from '../../contract/admin.ts';
+import { forEach } from '../parallel.ts';
 import { pageOf, positionIn } from './filter.ts';
 
 /** What `DeadLetters.page` is asked for. */
-export type DeadLetterQuery = Parameters<NonNullable<DeadLetters['page']>>[0];
+type DeadLetterQuery = Parameters<NonNullable<DeadLetters['page']>>[0];
 
 /** More than a broker looks through in one call. Each call looks through all of it, so that one has to do. */
-const firstMax = 10_001;
+export const firstMax = 10_001;
+const readAtOnce = 16;
 
 /** @param tenantId as the queue was told it; nothing has verified the text */
 export function summaryOf({ body, ...rest }: DeadLetter, tenantId: string | null): DeadLetterSummary {
@@ -37,12 +39,31 @@ export async function pageOfDeadLetters(
   }
 }
 
-/** `DeadLetters.get`, or the same found in `list`. */
-export async function getDeadLetter(deadLetters: DeadLetters, id: string): Promise<DeadLetter | null> {
-  if (deadLetters.get) return deadLetters.get(id);
+/** `DeadLetters.get` of many, or the same found in `list`: those of them that are there. */
+export async function getDeadLetters(
+  deadLetters: DeadLetters,
+  ids: readonly string[],
+): Promise<Map<string, DeadLetter>> {
+  const found = new Map<string, DeadLetter>();
+  if (ids.length === 0) return found;
+  if (deadLetters.get) {
+    await forEach(
+      ids,
+      async (id) => {
+        const letter = await deadLetters.get!(id);
+        if (letter) found.set(id, letter);
+      },
+      readAtOnce,
+    );
+    return found;
+  }
+  const wanted = new Set(ids);
   for (let max = firstMax; ; max *= 2) {
     const listed = await deadLetters.list({ max });
-    const letter = listed.find((one) => one.id === id);
-    if (letter || listed.length < max) return letter ?? null;
+    for (const letter of listed) if (wanted.has(letter.id)) found.set(letter.id, letter);
+    if (listed.length < max || found.size === wanted.size) return found;
   }
 }
+
+export const getDeadLetter = async (deadLetters: DeadLetters, id: string): Promise<DeadLetter | null> =>
+  (await getDeadLetters(deadLetters, [id])).get(id) ?? null;
