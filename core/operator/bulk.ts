@@ -88,7 +88,7 @@ export async function inBulk(
 export async function totalOf(
   admin: QueueAdmin,
   selection: DeadLetterSelection,
-  limit: number,
+  limit = Infinity,
 ): Promise<number | null> {
   if ('ids' in selection) return Math.min(limit, new Set(selection.ids).size);
   if (isNarrow(selection.filter)) return null;

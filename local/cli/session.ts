@@ -21,16 +21,15 @@ export function createSession(io: Io, configPath: string | undefined) {
   const config = onDemand(() => loadConfig(io, configPath));
   const backend = onDemand(async () => kept(await (await config()).backend()));
   const store = onDemand(async () => kept(await (await config()).store()));
-  const client = onDemand(async () => {
+  const parts = async () => {
     const { app } = await config();
     const [opened, beside] = [await backend(), await store()];
-    return connect(app, opened, beside ? { store: beside } : {});
-  });
+    return [app, opened, beside ? { store: beside } : {}] as const;
+  };
+  const client = onDemand(async () => connect(...(await parts())));
   const operator = onDemand(async () => {
-    const { app } = await config();
-    const [opened, beside] = [await backend(), await store()];
     const { createOperator } = await import('../../core/operator/operator.ts');
-    return createOperator(clientOf(app, opened, beside ? { store: beside } : {}), actorOf(io.env));
+    return createOperator(clientOf(...(await parts())), actorOf(io.env));
   });
   return {
     /** Where the config is, without loading it. */

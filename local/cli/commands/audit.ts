@@ -1,23 +1,19 @@
 import type { AuditEntry } from '../../../core/contract/audit.ts';
-import { maxFlag } from '../config/flags.ts';
-import { words } from '../config/values.ts';
+import { given } from '../config/given.ts';
 import { defineCommand } from '../definition.ts';
 import { type Column, count, number, type Style, type Under, when } from '../output/ui.ts';
+import { pageFlags } from './pages.ts';
 
 export const audit = defineCommand({
   path: 'audit',
   summary: 'list what people did to jobs, queues, schedules and workers',
   about:
     'Newest first. Each action has an entry that it has begun, written before anything is done, and one that it is done or has failed. Who: the user of this machine, or LONGSHORE_ACTOR.',
-  flags: {
-    max: maxFlag,
-    after: { flags: '--after <cursor>', text: 'go on where an earlier list has ended', parse: words },
-  },
+  flags: pageFlags,
   examples: ['longshore audit', 'longshore audit --max 200 --json'],
   async run({ flags, session, ui }) {
     const operator = await session.operator();
-    const { max, after } = flags;
-    const { entries, next } = await operator.audit({ max, ...(after !== undefined && { after }) });
+    const { entries, next } = await operator.audit(given(flags));
     const more = next === null ? '.' : `, and older ones: the same with --after ${next}`;
     return {
       data: { entries, next },

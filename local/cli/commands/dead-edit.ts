@@ -1,9 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { duration, id } from '../config/values.ts';
+import { given } from '../config/given.ts';
+import { duration } from '../config/values.ts';
 import { defineCommand, type Input } from '../definition.ts';
 import { usage } from '../errors.ts';
 import { deadIds, what } from './dead-filter.ts';
+import { idArgs } from './job-ids.ts';
 import { parsedPayload, payloadFromStdin } from './payload-argument.ts';
 
 export const expiresInFlag = {
@@ -17,7 +19,7 @@ export const editDead = defineCommand({
   summary: 'give a dead letter another payload and run it again',
   about:
     'The old text has to verify with the keys of this app. The new payload is checked against the schema of the job and signed anew; the job keeps its id and counts its attempts from 1. A member that reads [masked], as `longshore dead show` prints it, keeps its old value.',
-  args: [{ name: '<id>', text: 'id of the job, or how it begins', parse: id }],
+  args: idArgs,
   flags: {
     payload: {
       flags: '--payload <json>',
@@ -45,11 +47,7 @@ export const editDead = defineCommand({
     const [wanted = ''] = await deadIds(session, args);
     const { deadLetters } = await session.operator();
     const { expiresIn, dryRun = false } = flags;
-    await deadLetters.edit(wanted, {
-      payload,
-      dryRun,
-      ...(expiresIn !== undefined && { expiresInMs: expiresIn }),
-    });
+    await deadLetters.edit(wanted, { payload, dryRun, ...given({ expiresInMs: expiresIn }) });
     const done = `${wanted} has its new payload, and is ready to run.`;
     return {
       data: { id: wanted, dryRun },

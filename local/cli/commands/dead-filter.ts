@@ -1,12 +1,15 @@
 /** Which dead letters a command means. */
 
+import { onDemand } from '../../../core/kit/lazy.ts';
 import { reasons } from '../../../core/kit/records/partitions.ts';
+import { isNarrow as narrows } from '../../../core/operator/select.ts';
 import type { DeadLetterFilter, DeadLetterSelection } from '../../../core/operator/types.ts';
+import { given } from '../config/given.ts';
 import { duration, id, integer, name, oneOf, words } from '../config/values.ts';
 import type { Input, Values } from '../definition.ts';
 import { usage } from '../errors.ts';
 import type { Session } from '../session.ts';
-import { theOne, wholeIds } from './job-ids.ts';
+import { wholeIds } from './job-ids.ts';
 import { unknownJob } from './select-jobs.ts';
 
 export const what = 'list or settle dead letters';
@@ -47,25 +50,20 @@ export const selectedArgs = [
   { name: '[id...]', text: 'ids of dead letters, or how they begin', parse: id },
 ] as const;
 
-const uuidLength = 36;
-
 type Selecting = Pick<Input, 'args' | 'io' | 'session'> & {
   readonly flags: FilterValues & { readonly all: boolean | undefined };
 };
 
 export function filterOf(flags: FilterValues, now: number): DeadLetterFilter {
   const { queue, job, reason, tenant, error, group, olderThan, newerThan } = flags;
-  const filter = {
+  return given({
     ...{ queue, job, reason, tenantId: tenant, error, fingerprint: group },
     diedFrom: newerThan === undefined ? undefined : now - newerThan,
     diedBefore: olderThan === undefined ? undefined : now - olderThan + 1,
-  };
-  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
+  });
 }
 
-/** Whether more than the queue is asked for, which counts cannot tell. */
-export const isNarrow = ({ queue: _, ...flags }: FilterValues): boolean =>
-  Object.keys(filterFlags).some((one) => flags[one as keyof typeof filterFlags] !== undefined);
+export const isNarrow = (flags: FilterValues): boolean => narrows(filterOf(flags, 0));
 
 export function checkSelection({ args, flags }: Selecting): void {
   if (flags.all && args.length > 0)
@@ -86,20 +84,13 @@ export async function selectionOf({ args, flags, io, session }: Selecting): Prom
 }
 
 /** Where the queue keeps no records, its dead letters say which ids begin so. */
-export async function deadIds(session: Session, given: readonly string[]): Promise<readonly string[]> {
-  const ids = await wholeIds(session, given);
-  // Whole ids need neither records nor keys.
-  if (ids.every((one) => one.length >= uuidLength)) return ids;
-  const { records } = (await session.client()).stores;
-  if (!records.keepsNothing) return ids;
-  const { deadLetters } = await session.operator();
-  const { letters } = await deadLetters.page({}, { max: 10_000 });
-  return ids.map(
-    (one) =>
-      theOne(
-        one,
-        letters.filter(({ id }) => id.startsWith(one)),
-      ) ?? one,
+export function deadIds(session: Session, given: readonly string[]): Promise<readonly string[]> {
+  const letters = onDemand(async () => {
+    const { deadLetters } = await session.operator();
+    return (await deadLetters.page({}, { max: 10_000 })).letters;
+  });
+  return wholeIds(session, given, async (beginning) =>
+    (await letters()).filter(({ id }) => id.startsWith(beginning)),
   );
 }
 

@@ -1,10 +1,11 @@
-import type { DeadLetterGroup, DeadLetterItem, Operator } from '../../../core/operator/types.ts';
-import { maxFlag, queueFlag } from '../config/flags.ts';
-import { integer, words } from '../config/values.ts';
+import type { DeadLetterGroup, DeadLetterItem } from '../../../core/operator/types.ts';
+import { queueFlag } from '../config/flags.ts';
+import { integer } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';
 import { type Column, count, number, span, type Under } from '../output/ui.ts';
 import { filterFlags, filterOf, isNarrow, noneText, what } from './dead-filter.ts';
 import { shortIds } from './job-ids.ts';
+import { firstOf, pageFlags } from './pages.ts';
 
 export const listDead = defineCommand({
   path: 'dead list',
@@ -13,8 +14,7 @@ export const listDead = defineCommand({
   flags: {
     queue: queueFlag,
     ...filterFlags,
-    max: maxFlag,
-    after: { flags: '--after <cursor>', text: 'go on where an earlier list has ended', parse: words },
+    ...pageFlags,
   },
   examples: [
     'longshore dead list',
@@ -27,7 +27,13 @@ export const listDead = defineCommand({
     const { queue, max, after } = flags;
     if (queue !== undefined) await session.queues([queue]);
     const now = io.clock.now();
-    const { found, next } = await firstOf(await session.operator(), filterOf(flags, now), max, after);
+    const { deadLetters } = await session.operator();
+    const filter = filterOf(flags, now);
+    const pageOf = async (page: Parameters<typeof deadLetters.page>[1]) => {
+      const { letters: found, next } = await deadLetters.page(filter, page);
+      return { found, next };
+    };
+    const { found, next } = await firstOf(pageOf, max, after);
     if (found.length === 0) return { data: { deadLetters: [], next }, text: await noneText(flags, session) };
     const all = isNarrow(flags) || next === null ? null : await admin.stats(queue);
     const total = all?.reduce((sum, { dead }) => sum + dead, 0) ?? null;
@@ -41,23 +47,6 @@ export const listDead = defineCommand({
     };
   },
 });
-
-/** As many as wanted: a page may have fewer, and go on. */
-async function firstOf(
-  { deadLetters }: Operator,
-  filter: Parameters<Operator['deadLetters']['page']>[0],
-  max: number,
-  after: string | undefined,
-): Promise<{ readonly found: readonly DeadLetterItem[]; readonly next: string | null }> {
-  const found: DeadLetterItem[] = [];
-  for (let from = after; ; ) {
-    const query = { max: max - found.length, ...(from !== undefined && { after: from }) };
-    const { letters, next } = await deadLetters.page(filter, query);
-    found.push(...letters);
-    if (next === null || found.length >= max) return { found, next };
-    from = next;
-  }
-}
 
 const columnsAt = (now: number, short: (id: string) => string): readonly Column<DeadLetterItem>[] => [
   { title: 'id', value: (row) => short(row.id), whole: true },

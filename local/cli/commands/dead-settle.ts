@@ -1,4 +1,6 @@
+import { totalOf as countOf } from '../../../core/operator/bulk.ts';
 import type { BulkOptions, BulkResult, DeadLetterSelection } from '../../../core/operator/types.ts';
+import { given } from '../config/given.ts';
 import { integer } from '../config/values.ts';
 import { defineCommand, type Input, type Result } from '../definition.ts';
 import { canAsk, confirm, yesFlag } from '../output/ask.ts';
@@ -8,7 +10,6 @@ import { expiresInFlag } from './dead-edit.ts';
 import {
   checkSelection,
   type FilterValues,
-  isNarrow,
   noneText,
   selectedArgs,
   selectionFlags,
@@ -51,11 +52,7 @@ export const retryDead = defineCommand({
     checkSelection(input);
     const { rate, stopAbove, expiresIn } = input.flags;
     const { deadLetters } = await ready(input);
-    const more = {
-      ...(rate !== undefined && { perSecond: rate }),
-      ...(stopAbove !== undefined && { stopAbovePercent: stopAbove }),
-      ...(expiresIn !== undefined && { expiresInMs: expiresIn }),
-    };
+    const more = given({ perSecond: rate, stopAbovePercent: stopAbove, expiresInMs: expiresIn });
     const act = (selection: DeadLetterSelection, options: BulkOptions) =>
       deadLetters.retry(selection, { ...options, ...more });
     return settle(input, 'retried', await selectionOf(input), act);
@@ -85,9 +82,9 @@ export const discardDead = defineCommand({
     canAsk(input, isSure, 'remove dead letters');
     const { deadLetters } = await ready(input);
     const selection = await selectionOf(input);
-    const total = isSure ? 0 : await totalOf(input, selection);
-    if (total > 0) await confirm(input, isSure, `Remove ${count(total, 'dead letter')} for good?`);
-    return settle(input, 'discarded', selection, (...call) => deadLetters.discard(...call));
+    const total = isSure ? undefined : await totalOf(input, selection);
+    if (total) await confirm(input, isSure, `Remove ${count(total, 'dead letter')} for good?`);
+    return settle(input, 'discarded', selection, (...call) => deadLetters.discard(...call), total);
   },
 });
 
@@ -107,18 +104,11 @@ async function ready({ session, flags }: Settling) {
 
 /** How many are meant, for a question or a bar. */
 async function totalOf({ flags, session }: Settling, selection: DeadLetterSelection): Promise<number> {
-  const { limit = Infinity } = flags;
-  if ('ids' in selection) return Math.min(limit, selection.ids.length);
-  if (!isNarrow(flags)) {
-    const stats = await (await session.admin(what)).stats(flags.queue);
-    return Math.min(
-      limit,
-      stats.reduce((sum, { dead }) => sum + dead, 0),
-    );
-  }
+  const { limit } = flags;
+  const counted = await countOf(await session.admin(what), selection, limit);
+  if (counted !== null) return counted;
   const { deadLetters } = await session.operator();
-  const options = { dryRun: true, ...(flags.limit !== undefined && { limit: flags.limit }) };
-  return (await deadLetters.discard(selection, options)).total ?? 0;
+  return (await deadLetters.discard(selection, { dryRun: true, ...given({ limit }) })).total ?? 0;
 }
 
 async function settle(
@@ -126,11 +116,12 @@ async function settle(
   verb: 'retried' | 'discarded',
   selection: DeadLetterSelection,
   act: (selection: DeadLetterSelection, options: BulkOptions) => Promise<BulkResult>,
+  counted?: number,
 ): Promise<Result> {
   const { flags, io, json, session } = input;
   const { dryRun = false, limit } = flags;
   const hasBar = io.isTTY.stderr && !json && !dryRun && flags.all === true;
-  const total = hasBar ? await totalOf(input, selection) : 0;
+  const total = hasBar ? (counted ?? (await totalOf(input, selection))) : 0;
   const result = await untilStopped(input, (signal) =>
     withProgress(input, verb, total, async (bar) => {
       let shown = 0;
@@ -138,7 +129,7 @@ async function settle(
         bar.add(done - shown);
         shown = done;
       };
-      return act(selection, { dryRun, signal, onProgress, ...(limit !== undefined && { limit }) });
+      return act(selection, { dryRun, signal, onProgress, ...given({ limit }) });
     }),
   );
   const { done, missing, refused, ended, ran, failedAgain } = result;

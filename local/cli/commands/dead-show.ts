@@ -1,20 +1,20 @@
 import { errorText } from '../../../core/base/failure.ts';
-import type { AttemptReport } from '../../../core/contract/outcome.ts';
 import { getDeadLetter } from '../../../core/kit/records/dead-letter-pages.ts';
 import type { DeadLetterDetail } from '../../../core/operator/types.ts';
-import { id } from '../config/values.ts';
 import { defineCommand, type Input } from '../definition.ts';
 import { notFound } from '../errors.ts';
 import { stackLines } from '../output/stack.ts';
-import { type Column, span, type Under, when } from '../output/ui.ts';
+import { span, when } from '../output/ui.ts';
+import { attemptsTable, payloadText, withoutStack } from './attempts.ts';
 import { deadIds, what } from './dead-filter.ts';
+import { idArgs } from './job-ids.ts';
 
 export const showDead = defineCommand({
   path: 'dead show',
   summary: 'show one dead letter with its payload and its attempts',
   about:
     'Values under names that look like secrets are masked. With --body it prints the stored text too, payload and signature included: handle it like the data in it.',
-  args: [{ name: '<id>', text: 'id of the job, or how it begins', parse: id }],
+  args: idArgs,
   flags: { body: { flags: '--body', text: 'print the stored text too' } },
   examples: ['longshore dead show 0199a1b2-c3d4-7e5f'],
   exits: { 3: 'no such dead letter' },
@@ -29,7 +29,7 @@ export const showDead = defineCommand({
     const stack = stackOf(detail);
     const parts = [
       ui.facts([...factsOf(detail, io.clock.now()), ['body', body]]),
-      attempts.length > 0 ? ui.table(attempts, columns, errorUnder) : '',
+      attemptsTable(attempts, null, ui),
       stack === null ? '' : stackLines(stack, ui, io.cwd),
     ];
     const shown = { ...letter, ...rest, attempts: attempts.map(withoutStack), stack };
@@ -64,30 +64,6 @@ function factsOf({ letter, envelope, payload, editable, expired }: DeadLetterDet
     ['payload', payload && payloadText(payload)],
     ['editable', editable === true ? 'yes: longshore dead edit' : editable],
   ];
-}
-
-function payloadText({ value, offloaded }: NonNullable<DeadLetterDetail['payload']>): string {
-  if (offloaded === null) return JSON.stringify(value);
-  const where = `${offloaded.bytes} bytes in the payload store, under ${offloaded.key}`;
-  return value === null ? where : `${JSON.stringify(value)} (${where})`;
-}
-
-const columns: readonly Column<AttemptReport>[] = [
-  { title: 'run', align: 'right', value: ({ attempt }) => String(attempt) },
-  { title: 'started', value: (row) => when(row.startedAt) },
-  { title: 'took', align: 'right', value: (row) => span(row.endedAt - row.startedAt) },
-  { title: 'worker', value: (row) => row.worker ?? '' },
-  { title: 'outcome', value: (row) => row.outcome, style: () => 'yellow' },
-];
-
-const errorUnder: Under<AttemptReport> = {
-  text: ({ error }) => errorText(error),
-  style: () => 'red',
-  whole: true,
-};
-
-function withoutStack({ error, log: _, ...report }: AttemptReport) {
-  return { ...report, error: error && { code: error.code, message: error.message } };
 }
 
 /** Of its last attempt, where its record tells of the same death. */

@@ -1,5 +1,5 @@
-import type { EnqueueOptions } from '../../../core/app/options.ts';
 import { LongshoreError } from '../../../core/base/errors.ts';
+import { given } from '../config/given.ts';
 import { hint } from '../config/nearest.ts';
 import { duration, idempotencyKey, integer, moment, name, priority } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';
@@ -61,13 +61,9 @@ export const enqueue = defineCommand({
     const now = app.clock.now();
     const at = flags.delay === undefined ? flags.runAt?.getTime() : now + flags.delay;
     const later = at !== undefined && at > now ? at : null;
-    const options: EnqueueOptions = {
-      ...(later === null ? {} : { runAt: new Date(later) }),
-      ...(flags.queue === undefined ? {} : { queue: flags.queue }),
-      ...(flags.priority === undefined ? {} : { priority: flags.priority }),
-      ...(flags.key === undefined ? {} : { idempotencyKey: flags.key }),
-      ...(flags.maxRetries === undefined ? {} : { maxRetries: flags.maxRetries }),
-    };
+    const { queue: wanted, priority, key: idempotencyKey, maxRetries } = flags;
+    const runAt = later === null ? undefined : new Date(later);
+    const options = given({ runAt, queue: wanted, priority, idempotencyKey, maxRetries });
     const { id, queue } = await client.enqueue(job, payload, options);
     if (client.backend.name === 'memory') {
       input.note(

@@ -3,7 +3,8 @@ import { within } from '../../waiting.ts';
 import { duration, integer } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';
 import { CliError, explain } from '../errors.ts';
-import { span } from '../output/ui.ts';
+import { type Column, span, type Ui } from '../output/ui.ts';
+import { columnsOf } from '../output/width.ts';
 import {
   type Answer,
   deadLettersWithin,
@@ -91,22 +92,31 @@ export const health = defineCommand({
       }
     }
     const healthy = checks.every(({ ok }) => ok !== false);
-    const lines = ui.table(checks, [
-      {
-        title: '',
-        value: ({ ok }) => (ok === null ? '?' : ok ? 'ok' : 'bad'),
-        style: ({ ok }) => (ok === false ? 'red' : 'green'),
-      },
-      { title: 'check', value: (row) => row.name },
-      { title: '', value: (row) => row.detail, whole: true },
-    ]);
     return {
       data: { healthy, checks },
-      text: `${lines}\n${healthy ? 'healthy' : ui.paint('red', 'unhealthy')}`,
+      text: `${tableOf(checks, ui)}\n${healthy ? 'healthy' : ui.paint('red', 'unhealthy')}`,
       exit: healthy ? 0 : 1,
     };
   },
 });
+
+/** Of the state and the longest name, with what is between. */
+const headWidth = 16;
+
+/** A detail that is too long for its line goes on under it. */
+function tableOf(checks: readonly Check[], ui: Ui): string {
+  const fits = ({ detail }: Check) => ui.columns === null || headWidth + columnsOf(detail) <= ui.columns;
+  const columns: readonly Column<Check>[] = [
+    {
+      title: '',
+      value: ({ ok }) => (ok === null ? '?' : ok ? 'ok' : 'bad'),
+      style: ({ ok }) => (ok === false ? 'red' : 'green'),
+    },
+    { title: 'check', value: (row) => row.name },
+    { title: '', value: (row) => (fits(row) ? row.detail : ''), whole: true },
+  ];
+  return ui.table(checks, columns, { text: (row) => (fits(row) ? null : row.detail), whole: true });
+}
 
 async function check(name: Check['name'], ask: () => Promise<Answer>): Promise<Check> {
   try {

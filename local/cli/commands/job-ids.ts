@@ -1,8 +1,11 @@
 /** Ids of jobs as people copy them: lists show how an id begins, and every command takes that for the whole id. */
 
+import { id } from '../config/values.ts';
 import { usage } from '../errors.ts';
 import type { Session } from '../session.ts';
-import { firstOf } from './select-jobs.ts';
+import { firstJobs } from './select-jobs.ts';
+
+export const idArgs = [{ name: '<id>', text: 'id of the job, or how it begins', parse: id }] as const;
 
 /**
  * Our ids begin with the millisecond in which they were made. These are its digits and three random ones, so that a prefix stands for
@@ -28,7 +31,7 @@ interface Candidate {
 }
 
 /** The whole id; `null` = none begins so. Throws `USAGE` when several do. */
-export function theOne(given: string, candidates: readonly Candidate[]): string | null {
+function theOne(given: string, candidates: readonly Candidate[]): string | null {
   const exact = candidates.find(({ id }) => id === given);
   if (exact || candidates.length < 2) return (exact ?? candidates[0])?.id ?? null;
   const named = candidates.slice(0, mostCandidates).map(({ id, job }) => `${id} (${job})`);
@@ -38,22 +41,32 @@ export function theOne(given: string, candidates: readonly Candidate[]): string 
   );
 }
 
+type Candidates = (beginning: string) => Promise<readonly Candidate[]>;
+const none: Candidates = async () => [];
+
 /**
  * The id of the job that is meant, whole or at least 8 characters of its beginning. One that no record has comes back as it is: whether
  * there is such a job is for the command to say. Throws `USAGE` when several jobs begin so.
+ *
+ * @param unrecorded where the queue keeps no records
  */
-export async function wholeId(session: Session, given: string): Promise<string> {
+export async function wholeId(session: Session, given: string, unrecorded = none): Promise<string> {
   if (isUuid(given)) return given;
   const { records } = (await session.client()).stores;
+  if (records.keepsNothing) return theOne(given, await unrecorded(given)) ?? given;
   if ((await records.get(given)) !== null || given.length < leastLength) return given;
-  const { found } = await firstOf(records, { idPrefix: given }, mostCandidates + 1);
+  const { found } = await firstJobs(records, { idPrefix: given }, mostCandidates + 1);
   return theOne(given, found) ?? given;
 }
 
 /** Of each, in the same order and each once. */
-export async function wholeIds(session: Session, given: readonly string[]): Promise<readonly string[]> {
+export async function wholeIds(
+  session: Session,
+  given: readonly string[],
+  unrecorded = none,
+): Promise<readonly string[]> {
   const ids: string[] = [];
-  for (const one of given) ids.push(await wholeId(session, one));
+  for (const one of given) ids.push(await wholeId(session, one, unrecorded));
   return [...new Set(ids)];
 }
 

@@ -2,16 +2,18 @@ import { errorText } from '../../../core/base/failure.ts';
 import type { QueueStats } from '../../../core/contract/admin.ts';
 import type { JobStatus } from '../../../core/contract/outcome.ts';
 import type { CancelResult, JobRecord, RecordFilter } from '../../../core/contract/store.ts';
-import { maxFlag, watchEveryMs, watchFlags } from '../config/flags.ts';
-import { id, words } from '../config/values.ts';
+import { watchEveryMs, watchFlags } from '../config/flags.ts';
+import { id } from '../config/values.ts';
 import { type Command, defineCommand, type Result } from '../definition.ts';
 import type { ExitCode } from '../errors.ts';
 import { lateness } from '../output/late.ts';
 import { type Column, count, number, type Style, span, type Ui, type Under } from '../output/ui.ts';
 import type { Session } from '../session.ts';
-import { shortIds, wholeId, wholeIds } from './job-ids.ts';
+import { withoutStack } from './attempts.ts';
+import { idArgs, shortIds, wholeId, wholeIds } from './job-ids.ts';
+import { pageFlags } from './pages.ts';
 import { progressText } from './running.ts';
-import { filterFlags, filterOf, firstOf, unknownNames } from './select-jobs.ts';
+import { filterFlags, filterOf, firstJobs, unknownNames } from './select-jobs.ts';
 import { showJob } from './show-job.ts';
 import { watchList } from './watch.ts';
 
@@ -30,8 +32,7 @@ const list = defineCommand({
     'All that is given must hold. Finished jobs are listed as long as the backend or the store keeps them. What only attempts tell (--worker, --error) is looked for job by job, and so are tenant, key, schedule and id on DynamoDB and table storage: that takes longer the more jobs there are.',
   flags: {
     ...filterFlags,
-    max: maxFlag,
-    after: { flags: '--after <cursor>', text: 'go on where an earlier list has ended', parse: words },
+    ...pageFlags,
     ...watchFlags,
   },
   examples: [
@@ -46,7 +47,7 @@ const list = defineCommand({
     const look = async (ui: Ui): Promise<Result> => {
       const now = io.clock.now();
       const filter = filterOf(flags, now);
-      const { found, next } = await firstOf(stores.records, filter, flags.max, flags.after);
+      const { found, next } = await firstJobs(stores.records, filter, flags.max, flags.after);
       const columns = columnsAt(now, shortIds(found.map(({ id }) => id)));
       const total = next === null ? '' : await totalText(filter, session);
       return {
@@ -61,12 +62,9 @@ const list = defineCommand({
   },
 });
 
-/** Without stacks and logs, which `jobs show` prints. */
 const brief = (record: JobRecord) => ({
   ...record,
-  attempts: record.attempts.map(({ log: _, error, ...report }) => {
-    return { ...report, error: error && { code: error.code, message: error.message } };
-  }),
+  attempts: record.attempts.map(withoutStack),
 });
 
 function shownText(shown: number, total: string, after: string | undefined, next: string | null): string {
@@ -166,7 +164,7 @@ const runAgain = defineCommand({
   summary: 'enqueue a new job with the payload of another one',
   about:
     'The payload has to be kept: that of a job that waits, runs or is a dead letter is, and with keepPayload: true that of one that is done. The new job has an idempotency key of its own, so that it runs though the first one is done.',
-  args: [{ name: '<id>', text: 'id of the job, or how it begins', parse: id }],
+  args: idArgs,
   examples: ['longshore jobs run-again 0199a1b2-c3d4-7e5f'],
   exits: { 2: 'the command line is wrong or the payload is not kept, and nothing was done' },
   async run({ args, session }) {

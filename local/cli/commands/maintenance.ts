@@ -7,7 +7,7 @@ import { usage } from '../errors.ts';
 import { canAsk, confirm, yesFlag } from '../output/ask.ts';
 import { withProgress } from '../output/progress.ts';
 import { count } from '../output/ui.ts';
-import { firstOf } from './select-jobs.ts';
+import { firstJobs } from './select-jobs.ts';
 
 const reap = defineCommand({
   path: 'reap',
@@ -119,7 +119,7 @@ async function countEnded(
     if (keepMs === keepAllMs) return 0;
     let sum = 0;
     for (const status of statuses) {
-      const { found, next } = await firstOf(records, { status }, mostCounted);
+      const { found, next } = await firstJobs(records, { status }, mostCounted);
       if (next !== null || found.length === mostCounted) exact = false;
       sum += found.filter(({ finishedAt }) => finishedAt !== null && finishedAt + keepMs <= now).length;
     }

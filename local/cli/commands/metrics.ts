@@ -5,6 +5,7 @@ import type {
   Flag as PastFlag,
 } from '../../../core/metrics/report.ts';
 import { queueFlag } from '../config/flags.ts';
+import { given } from '../config/given.ts';
 import { hint } from '../config/nearest.ts';
 import { name, oneOf } from '../config/values.ts';
 import { defineCommand, type Input } from '../definition.ts';
@@ -39,11 +40,7 @@ export const metrics = defineCommand({
   async run({ flags, session, ui, io }) {
     const client = await session.client();
     const { last, job, queue } = flags;
-    const report = await client.metrics({
-      last,
-      ...(job !== undefined && { job }),
-      ...(queue !== undefined && { queue }),
-    });
+    const report = await client.metrics({ last, ...given({ job, queue }) });
     const isEmpty = report.jobs.length === 0;
     if (job !== undefined && isEmpty) checkJob(client.app.jobs, job);
     if (queue !== undefined && isEmpty) await session.queues([queue]);

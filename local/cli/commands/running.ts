@@ -1,19 +1,28 @@
 /** What runs now, as workers tell it, with the progress that handlers report. */
 
 import type { Progress } from '../../../core/contract/outcome.ts';
-import type { RecordStore, WorkerBeat } from '../../../core/contract/store.ts';
+import type { RecordStore, RunningJob, WorkerBeat } from '../../../core/contract/store.ts';
 import { workerStateOf } from '../../../core/kit/worker-state.ts';
 import { type Column, number, span, type Ui } from '../output/ui.ts';
 import { shortIds } from './job-ids.ts';
-import { nameOf } from './workers.ts';
 
-export interface Running {
-  readonly id: string;
-  readonly job: string;
-  readonly startedAt: number;
+/** Short enough for a line; JSON has the whole name. */
+export const nameOf = ({ host, pid }: WorkerBeat): string => `${host.split('.', 1)[0]}:${pid}`;
+
+interface Listed extends RunningJob {
   readonly worker: string;
+}
+
+export interface Running extends Listed {
   readonly progress: Progress | null;
 }
+
+/** Longest first; a worker tells 20 of its own. Of what is gone nothing runs any more. */
+export const runningAt = (beats: readonly WorkerBeat[], now: number): readonly Listed[] =>
+  beats
+    .filter(({ seenAt }) => workerStateOf(seenAt, now) !== 'gone')
+    .flatMap((beat) => (beat.jobs ?? []).map((job) => ({ ...job, worker: nameOf(beat) })))
+    .sort((a, b) => a.startedAt - b.startedAt);
 
 /** Each is read by its id, at every look. */
 const mostRead = 20;
@@ -25,12 +34,8 @@ export async function runningJobs(
   queues: readonly string[],
   now: number,
 ): Promise<readonly Running[]> {
-  const told = beats
-    .filter(
-      (beat) => workerStateOf(beat.seenAt, now) !== 'gone' && beat.queues.some((one) => queues.includes(one)),
-    )
-    .flatMap((beat) => (beat.jobs ?? []).map((job) => ({ ...job, worker: nameOf(beat) })))
-    .sort((a, b) => a.startedAt - b.startedAt);
+  const serving = beats.filter((beat) => beat.queues.some((one) => queues.includes(one)));
+  const told = runningAt(serving, now);
   const read = await Promise.all(told.slice(0, mostRead).map(({ id }) => records.get(id)));
   return told
     .map((one, i) => ({ ...one, record: read[i] ?? null }))
@@ -38,21 +43,30 @@ export async function runningJobs(
     .map(({ record, ...one }) => ({ ...one, progress: record?.progress ?? null }));
 }
 
-export function runningTable(jobs: readonly Running[], ui: Ui, now: number): string {
+function columnsOf(jobs: readonly Listed[], now: number): readonly Column<Listed>[] {
   const short = shortIds(jobs.map(({ id }) => id));
-  const columns: readonly Column<Running>[] = [
+  return [
     { title: 'running for', align: 'right', value: ({ startedAt }) => span(now - startedAt) },
     { title: 'job', value: ({ job }) => job },
     { title: 'id', value: ({ id }) => short(id), whole: true },
     { title: 'worker', value: ({ worker }) => worker, whole: true },
-    {
-      title: 'progress',
-      value: ({ progress }) => (progress ? shareText(progress) : ''),
-      style: () => 'cyan',
-      whole: true,
-    },
   ];
-  return ui.table(jobs, columns, { text: ({ progress }) => progress?.message ?? null, style: () => 'dim' });
+}
+
+export const listedTable = (jobs: readonly Listed[], ui: Ui, now: number): string =>
+  ui.table(jobs, columnsOf(jobs, now));
+
+export function runningTable(jobs: readonly Running[], ui: Ui, now: number): string {
+  const progress: Column<Running> = {
+    title: 'progress',
+    value: (row) => (row.progress ? shareText(row.progress) : ''),
+    style: () => 'cyan',
+    whole: true,
+  };
+  return ui.table(jobs, [...columnsOf(jobs, now), progress], {
+    text: (row) => row.progress?.message ?? null,
+    style: () => 'dim',
+  });
 }
 
 /** `45 %`; without a total `4,500` */

@@ -2,10 +2,9 @@ import type { Schedule } from '../../../core/app/schedule.ts';
 import type { Client } from '../../../core/enqueue/client.ts';
 import { scheduleHistory } from '../../../core/scheduler/history.ts';
 import { tick as tickOnce } from '../../../core/scheduler/tick.ts';
-import { name } from '../config/values.ts';
 import { type Command, defineCommand } from '../definition.ts';
 import { type Column, count, span, when } from '../output/ui.ts';
-import { type Entry, scheduleIn, showSchedule, tookText } from './show-schedule.ts';
+import { type Entry, nameArgs, noSchedule, scheduleIn, showSchedule, tookText } from './show-schedule.ts';
 
 async function rowAt(now: number, schedule: Schedule) {
   const { name, job, timing, overlap, missed } = schedule;
@@ -81,9 +80,9 @@ const runNow = defineCommand({
   path: 'schedule run',
   summary: 'enqueue the job of a schedule now',
   about: 'Its planned times stay as they are.',
-  args: [{ name: '<name>', text: 'name of a schedule', parse: name }],
+  args: nameArgs,
   examples: ['longshore schedule run nightly-report'],
-  exits: { 3: 'the app has no such schedule' },
+  exits: noSchedule,
   async run({ args, session }) {
     const [wanted = ''] = args;
     const { app } = await session.config();
@@ -96,9 +95,6 @@ const runNow = defineCommand({
     };
   },
 });
-
-const nameArgs = [{ name: '<name>', text: 'name of a schedule', parse: name }] as const;
-const noSchedule = { 3: 'the app has no such schedule' };
 
 const pause = defineCommand({
   path: 'schedule pause',

@@ -4,11 +4,13 @@ import type { App } from '../../../core/app/app.ts';
 import type { JobRecord, RecordFilter, RecordStore } from '../../../core/contract/store.ts';
 import { statuses } from '../../../core/kit/records/partitions.ts';
 import { queueFlag } from '../config/flags.ts';
+import { given } from '../config/given.ts';
 import { hint } from '../config/nearest.ts';
 import { duration, id, idempotencyKey, name, oneOf, words } from '../config/values.ts';
 import type { Values } from '../definition.ts';
 import { CliError } from '../errors.ts';
 import type { Session } from '../session.ts';
+import { firstOf, type Pages } from './pages.ts';
 
 export const filterFlags = {
   queue: queueFlag,
@@ -43,12 +45,11 @@ export const filterFlags = {
 export function filterOf(flags: Values<typeof filterFlags>, now: number): RecordFilter {
   const { queue, job, status, tenant, key, schedule, worker, error, id: idPrefix } = flags;
   const { olderThan, newerThan } = flags;
-  const filter = {
+  return given({
     ...{ queue, job, status, tenantId: tenant, idempotencyKey: key, schedule, worker, error, idPrefix },
     createdFrom: newerThan === undefined ? undefined : now - newerThan,
     createdBefore: olderThan === undefined ? undefined : now - olderThan + 1,
-  };
-  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
+  });
 }
 
 /** A job that the app does not know is probably a typing error: a sentence for who finds none of it. */
@@ -73,7 +74,7 @@ export async function unknownNames(
 }
 
 /** For who finds nothing in this queue. */
-export async function unknownQueue(queue: string, session: Session): Promise<string> {
+async function unknownQueue(queue: string, session: Session): Promise<string> {
   try {
     await session.queues([queue]);
     return '';
@@ -83,20 +84,19 @@ export async function unknownQueue(queue: string, session: Session): Promise<str
   }
 }
 
-/** As many as wanted: a page may have fewer, and go on. */
-export async function firstOf(
+export const firstJobs = (
   records: RecordStore,
   filter: RecordFilter,
   max: number,
   after?: string,
-): Promise<{ readonly found: JobRecord[]; readonly next: string | null }> {
-  const found: JobRecord[] = [];
-  for (let from = after; ; ) {
-    const query = { ...filter, max: max - found.length, ...(from !== undefined && { after: from }) };
-    // A store without pages has one.
-    const page = (await records.page?.(query)) ?? { records: await records.list(query), next: null };
-    found.push(...page.records);
-    if (page.next === null || found.length >= max) return { found, next: page.next };
-    from = page.next;
-  }
-}
+): Promise<Pages<JobRecord>> =>
+  firstOf(
+    async (page) => {
+      const query = { ...filter, ...page };
+      if (!records.page) return { found: await records.list(query), next: null };
+      const { records: found, next } = await records.page(query);
+      return { found, next };
+    },
+    max,
+    after,
+  );

@@ -1,22 +1,21 @@
-import { errorText } from '../../../core/base/failure.ts';
-import type { AttemptReport, Progress } from '../../../core/contract/outcome.ts';
+import type { Progress } from '../../../core/contract/outcome.ts';
 import type { JobRecord, StoredPayload, WorkerBeat } from '../../../core/contract/store.ts';
 import { forgetWorkerMs, workerStateOf } from '../../../core/kit/worker-state.ts';
-import { id } from '../config/values.ts';
+import { given } from '../config/given.ts';
 import { defineCommand } from '../definition.ts';
 import { notFound } from '../errors.ts';
 import { stackLines } from '../output/stack.ts';
-import { type Column, number, plain, span, type Ui, type Under, when } from '../output/ui.ts';
-import { wholeId } from './job-ids.ts';
-import { progressText } from './running.ts';
-import { nameOf } from './workers.ts';
+import { number, plain, span, type Ui, when } from '../output/ui.ts';
+import { attemptsTable, payloadText } from './attempts.ts';
+import { idArgs, wholeId } from './job-ids.ts';
+import { nameOf, progressText } from './running.ts';
 
 export const showJob = defineCommand({
   path: 'jobs show',
   summary: 'show one job with all its attempts',
   about:
     'Who asked for it, every attempt with its worker, what its handler logged, and where in your code it failed. With --payload it prints what the job was given, as far as that is kept; values under names that look like secrets are masked. Payloads of jobs that are done are kept with keepPayload: true.',
-  args: [{ name: '<id>', text: 'id of the job, or how it begins', parse: id }],
+  args: idArgs,
   flags: { payload: { flags: '--payload', text: 'print what the job was given, masked' } },
   examples: [
     'longshore jobs show 0199a1b2-c3d4-7e5f',
@@ -34,12 +33,12 @@ export const showJob = defineCommand({
     const payload = flags.payload ? ((await records.payload?.(wanted)) ?? null) : undefined;
     const parts = [
       factsOf(job, { payload, running: runningOn(beats, wanted, now) }, ui, now),
-      job.attempts.length > 0 ? ui.table(job.attempts, attemptColumns(job), errorUnder) : '',
+      attemptsTable(job.attempts, job.maxAttempts, ui),
       linesOf(job),
       stackOf(job, ui, io.cwd),
     ];
     return {
-      data: { job, ...(payload !== undefined && { payload }) },
+      data: { job, ...given({ payload }) },
       text: parts.filter((part) => part !== '').join('\n\n'),
     };
   },
@@ -82,7 +81,7 @@ function factsOf(job: JobRecord, { payload, running }: Beside, ui: Ui, now: numb
     ['progress', job.progress && progressOf(job.progress)],
     ['output', job.output === null ? null : JSON.stringify(job.output)],
     ['error', job.error],
-    ['payload', payload === undefined ? null : payloadText(payload)],
+    ['payload', payload === undefined ? null : payload ? payloadText(payload) : 'not kept'],
   ]);
 }
 
@@ -91,38 +90,6 @@ function progressOf(progress: Progress): string {
   const counts = total === null ? '' : ` (${number(done)} of ${number(total)})`;
   return progressText(progress) + counts;
 }
-
-function payloadText(payload: StoredPayload | null): string {
-  if (payload === null) return 'not kept';
-  const { value, offloaded } = payload;
-  if (offloaded === null) return JSON.stringify(value);
-  return `${offloaded.bytes} bytes in the payload store, under ${offloaded.key}`;
-}
-
-/** Columns that say nothing of this job are left out. */
-function attemptColumns({ attempts, maxAttempts }: JobRecord): readonly Column<AttemptReport>[] {
-  const columns: readonly Column<AttemptReport>[] = [
-    { title: maxAttempts === null ? 'run' : `run of ${maxAttempts}`, align: 'right', value: runOf },
-    { title: 'started', value: (row) => when(row.startedAt) },
-    { title: 'took', align: 'right', value: (row) => span(row.endedAt - row.startedAt) },
-    { title: 'worker', value: (row) => row.worker ?? '' },
-    { title: 'host', value: (row) => row.host ?? '', least: 100 },
-    {
-      title: 'outcome',
-      value: (row) => row.outcome,
-      style: (row) => (row.outcome === 'acked' ? 'green' : 'yellow'),
-    },
-  ];
-  return columns.filter(({ value }) => attempts.some((row) => value(row) !== ''));
-}
-
-const errorUnder: Under<AttemptReport> = {
-  text: ({ error }) => errorText(error),
-  style: () => 'red',
-  whole: true,
-};
-
-const runOf = ({ attempt }: AttemptReport): string => String(attempt);
 
 function linesOf({ attempts }: JobRecord): string {
   const lines = attempts.flatMap((row) =>

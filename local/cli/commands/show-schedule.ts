@@ -9,18 +9,21 @@ import { notFound } from '../errors.ts';
 import { type Column, count, span, when } from '../output/ui.ts';
 import { statusStyles } from './jobs.ts';
 
+export const nameArgs = [{ name: '<name>', text: 'name of a schedule', parse: name }] as const;
+export const noSchedule = { 3: 'the app has no such schedule' };
+
 export const showSchedule = defineCommand({
   path: 'schedule show',
   summary: 'show the last runs of a schedule, and the moments it left out',
   about:
     'A run is slow when it took more than twice the median of the completed ones here, of which there are at least five. Runs are listed as long as their records are kept, moments without a job as the last fifty entries.',
-  args: [{ name: '<name>', text: 'name of a schedule', parse: name }],
+  args: nameArgs,
   flags: { max: maxFlag },
   examples: [
     'longshore schedule show nightly-report',
     'longshore schedule show nightly-report --max 100 --json',
   ],
-  exits: { 3: 'the app has no such schedule' },
+  exits: noSchedule,
   async run({ args, flags, session, ui, io }) {
     const schedule = scheduleIn((await session.config()).app, args[0] ?? '');
     const found = await scheduleHistory(await session.client(), schedule.name, { max: flags.max });

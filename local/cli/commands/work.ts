@@ -5,6 +5,7 @@ import { tick } from '../../../core/scheduler/tick.ts';
 import type { WorkerSummary } from '../../../core/worker/options.ts';
 import { logTo } from '../../log.ts';
 import type { LocalOptions } from '../../start.ts';
+import { given } from '../config/given.ts';
 import { hint } from '../config/nearest.ts';
 import { duration, integer, name, oneOf, size } from '../config/values.ts';
 import { defineCommand, type Input, type Result, type Values } from '../definition.ts';
@@ -136,6 +137,7 @@ export async function runWorker(
   let summary: WorkerSummary;
   try {
     if (batch && schedules) await tick(app, await session.client());
+    const { maxJobs, maxRuntime, maxMemory, lease } = flags;
     const { startLocal } = await import('../../start.ts');
     const local = await startLocal(app, {
       backend,
@@ -144,10 +146,7 @@ export async function runWorker(
       concurrency: flags.concurrency,
       ...(flags.once ? { once: true } : {}),
       ...(flags.drain ? { untilIdle: true } : {}),
-      ...(flags.maxJobs === undefined ? {} : { maxJobs: flags.maxJobs }),
-      ...(flags.maxRuntime === undefined ? {} : { maxRuntimeMs: flags.maxRuntime }),
-      ...(flags.maxMemory === undefined ? {} : { maxMemoryBytes: flags.maxMemory }),
-      ...(flags.lease === undefined ? {} : { leaseMs: flags.lease }),
+      ...given({ maxJobs, maxRuntimeMs: maxRuntime, maxMemoryBytes: maxMemory, leaseMs: lease }),
       schedules: schedules && !batch, // there the tick comes first, so that its jobs are part of the batch
       ...metricsOf(flags, io.env),
       signals: io.signals,

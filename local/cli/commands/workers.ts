@@ -4,7 +4,7 @@ import { watchEveryMs, watchFlags } from '../config/flags.ts';
 import { duration, oneOf } from '../config/values.ts';
 import { defineCommand, type Result } from '../definition.ts';
 import { type Column, count, megabytes, number, type Style, span, type Ui } from '../output/ui.ts';
-import { shortIds } from './job-ids.ts';
+import { listedTable, nameOf, runningAt } from './running.ts';
 import { watchList } from './watch.ts';
 
 const states: Readonly<Record<WorkerHealth, Style>> = { healthy: 'green', unhealthy: 'yellow', gone: 'red' };
@@ -15,9 +15,6 @@ interface Row extends WorkerBeat {
 
 const stateText = ({ state, draining }: Row): string =>
   draining && state === 'healthy' ? 'draining' : state;
-
-/** Short enough for a line; JSON has the whole name. */
-export const nameOf = ({ host, pid }: WorkerBeat): string => `${host.split('.', 1)[0]}:${pid}`;
 
 const columnsAt = (now: number): readonly Column<Row>[] => [
   { title: 'worker', value: nameOf },
@@ -79,11 +76,11 @@ export const workers = defineCommand({
         return { data: { workers: [], totals: totalsOf([]) }, text };
       }
       const totals = totalsOf(rows);
+      const told = runningAt(rows, now);
+      const running = told.length > 0 ? [listedTable(told, ui, now)] : [];
       return {
         data: { workers: rows, totals },
-        text: [ui.table(rows, columnsAt(now)), ...runningLines(rows, ui, now), totalText(totals)].join(
-          '\n\n',
-        ),
+        text: [ui.table(rows, columnsAt(now)), ...running, totalText(totals)].join('\n\n'),
       };
     };
     return everyMs === null ? look(input.ui) : watchList(input, everyMs, look);
@@ -125,22 +122,4 @@ function totalText({
     ...(gone > 0 ? [`${gone} gone`] : []),
   ];
   return `${states.join(', ')}. ${number(running)} of ${number(concurrency)} slots busy, ${number(done)} done, ${number(failed)} failed, ${megabytes(memoryBytes)}.`;
-}
-
-/** One table of all current jobs, longest first; a worker tells 20 of its own. */
-function runningLines(rows: readonly Row[], ui: Ui, now: number): string[] {
-  const jobs = rows
-    .filter(({ state }) => state !== 'gone')
-    .flatMap((row) => (row.jobs ?? []).map((job) => ({ ...job, worker: nameOf(row) })))
-    .sort((a, b) => a.startedAt - b.startedAt);
-  if (jobs.length === 0) return [];
-  const short = shortIds(jobs.map(({ id }) => id));
-  return [
-    ui.table(jobs, [
-      { title: 'running for', align: 'right', value: ({ startedAt }) => span(now - startedAt) },
-      { title: 'job', value: ({ job }) => job },
-      { title: 'id', value: ({ id }) => short(id), whole: true },
-      { title: 'worker', value: ({ worker }) => worker },
-    ]),
-  ];
 }

@@ -56,6 +56,16 @@ describe('health', () => {
     expect((await health(cwd, ['--min-workers', '0'], later)).checks).not.toHaveProperty('queues'); // functions may serve them
   });
 
+  it('goes on under a line where a detail is too long for it', async () => {
+    const flags = ['health', '--no-color', '--max-age', '1h'];
+    const { stdout } = await cli(project(), flags, { isTTY: true, columns: 80 });
+    const lines = stdout.split('\n');
+    expect(lines).toContainEqual(expect.stringMatching(/^ok {3}keys +signs with/));
+    expect(lines).toContainEqual(expect.stringMatching(/^bad {2}schedules$/));
+    expect(lines).toContainEqual(expect.stringMatching(/^ {4}hourly was never checked\. A worker/));
+    expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(80);
+  });
+
   it('says what to do where jobs wait for too long', async () => {
     const cwd = project();
     await cli(cwd, ['tick']);
