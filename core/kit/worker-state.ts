@@ -27,3 +27,12 @@ export function workerTotals(beats: readonly WorkerBeat[], now: number) {
     concurrency: sum('concurrency'),
   };
 }
+
+/** As the heartbeats tell it; a worker names 20 of its jobs. One that died may still name a job that runs elsewhere by now. */
+export function runnerOf(beats: readonly WorkerBeat[], id: string) {
+  const named = beats.flatMap((beat) => {
+    const job = beat.jobs?.find((one) => one.id === id);
+    return job ? [{ beat, job }] : [];
+  });
+  return named.sort((a, b) => b.job.startedAt - a.job.startedAt)[0] ?? null;
+}

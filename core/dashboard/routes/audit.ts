@@ -1,9 +1,9 @@
 import type { Run } from '../call.ts';
 import { unavailable } from './find.ts';
-import { integer, queryOf } from './query.ts';
+import { pageQuery, queryOf } from './query.ts';
 
 export const listAudit: Run = async (endpoint, { url, visitor }) => {
-  const asked = queryOf(url, { max: integer(1, 500), after: (given: string) => given });
+  const asked = queryOf(url, pageQuery);
   if (!endpoint.client.stores.audit)
     return unavailable(
       `Nothing beside backend "${endpoint.client.backend.name}" remembers who did what: give the dashboard a store with an audit log, for example sqliteStore().`,

@@ -7,7 +7,7 @@ import { anything, flag, integerMember, membersOf, numberMember } from './body.t
 import { filterIn, filterQuery, idsIn } from './dead-filter.ts';
 import { missing, noAdmin, unavailable } from './find.ts';
 import { sentPayload, wholeQuery } from './payload.ts';
-import { integer, queryOf, wrong } from './query.ts';
+import { integer, pageQuery, queryOf, wrong } from './query.ts';
 
 const look =
   (act: (operator: Operator, call: Call) => Promise<object>): Run =>
@@ -24,8 +24,7 @@ export const listDeadLetters: Run = look(({ deadLetters }, { url }) => {
     ...filter
   } = queryOf(url, {
     ...filterQuery,
-    max: integer(1, 500),
-    after: (given: string) => given,
+    ...pageQuery,
   });
   return deadLetters.page(filter, { max, ...(after !== undefined && { after }) });
 });

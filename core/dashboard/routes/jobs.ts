@@ -3,13 +3,13 @@ import type { JobRecord, RecordFilter, RecordPage, StoredPayload } from '../../c
 import type { Client } from '../../enqueue/client.ts';
 import { Refusal } from '../../http/problem.ts';
 import { statuses } from '../../kit/records/partitions.ts';
-import { goneAfterMs } from '../../kit/worker-state.ts';
+import { goneAfterMs, runnerOf } from '../../kit/worker-state.ts';
 import type { JobDetail, JobItem, JobList, Unavailable } from '../api.ts';
 import type { Endpoint, Run } from '../call.ts';
 import { change } from './change.ts';
 import { missing, unavailable } from './find.ts';
 import { sentPayload, type Whole, wholeQuery } from './payload.ts';
-import { integer, moment, oneOf, queryOf, text } from './query.ts';
+import { moment, oneOf, pageQuery, queryOf, text } from './query.ts';
 
 const filter = {
   queue: text,
@@ -23,8 +23,7 @@ const filter = {
   createdBefore: moment,
   worker: text,
   error: text,
-  max: integer(1, 500),
-  after: (given: string) => given,
+  ...pageQuery,
 };
 
 export const listJobs: Run = async ({ client }, { url }) => {
@@ -94,7 +93,7 @@ async function payloadOf(
 async function workerOf({ app, stores }: Client, { id, status }: JobRecord): Promise<string | null> {
   if (status !== 'processing') return null;
   const beats = await stores.workers.list(app.clock.now() - goneAfterMs);
-  return beats.find(({ jobs = [] }) => jobs.some((job) => job.id === id))?.id ?? null;
+  return runnerOf(beats, id)?.beat.id ?? null;
 }
 
 /** Where letters are not found by their id, the record is believed. */

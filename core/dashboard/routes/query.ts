@@ -49,6 +49,9 @@ export const oneOf =
     throw wrong(`${name} to be one of ${values.join(', ')}, got ${shown(given)}.${hint(given, values)}`);
   };
 
+/** Of lists. What `after` may be is for their stores to say. */
+export const pageQuery = { max: integer(1, 500), after: (given: string) => given };
+
 /** For routes that take none. */
 export const noQuery = (url: URL): void => void queryOf(url, {});
 

@@ -4,7 +4,7 @@ import { given } from '../config/given.ts';
 import { duration } from '../config/values.ts';
 import { defineCommand, type Input } from '../definition.ts';
 import { usage } from '../errors.ts';
-import { deadIds, what } from './dead-filter.ts';
+import { deadAdmin, deadIds } from './dead-filter.ts';
 import { idArgs } from './job-ids.ts';
 import { parsedPayload, payloadFromStdin } from './payload-argument.ts';
 
@@ -43,7 +43,7 @@ export const editDead = defineCommand({
     if (flags.payload === undefined)
       throw usage('Expected --payload with the new payload: JSON, @ and the name of a file, or -.');
     const payload = await payloadOf(input, flags.payload);
-    await session.admin(what);
+    await deadAdmin(session);
     const [wanted = ''] = await deadIds(session, args);
     const { deadLetters } = await session.operator();
     const { expiresIn, dryRun = false } = flags;

@@ -1,5 +1,6 @@
 /** Which dead letters a command means. */
 
+import type { QueueAdmin } from '../../../core/contract/admin.ts';
 import { onDemand } from '../../../core/kit/lazy.ts';
 import { reasons } from '../../../core/kit/records/partitions.ts';
 import { isNarrow as narrows } from '../../../core/operator/select.ts';
@@ -11,8 +12,6 @@ import { usage } from '../errors.ts';
 import type { Session } from '../session.ts';
 import { wholeIds } from './job-ids.ts';
 import { unknownJob } from './select-jobs.ts';
-
-export const what = 'list or settle dead letters';
 
 export const filterFlags = {
   job: { flags: '--job <name>', text: 'only of this job', parse: name },
@@ -81,6 +80,12 @@ export function checkSelection({ args, flags }: Selecting): void {
 export async function selectionOf({ args, flags, io, session }: Selecting): Promise<DeadLetterSelection> {
   if (flags.all) return { filter: filterOf(flags, io.clock.now()) };
   return { ids: await deadIds(session, args) };
+}
+
+export async function deadAdmin(session: Session, queue?: string): Promise<QueueAdmin> {
+  const admin = await session.admin('list or settle dead letters');
+  if (queue !== undefined) await session.queues([queue]);
+  return admin;
 }
 
 /** Where the queue keeps no records, its dead letters say which ids begin so. */

@@ -3,7 +3,7 @@ import { queueFlag } from '../config/flags.ts';
 import { integer } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';
 import { type Column, count, number, span, type Under } from '../output/ui.ts';
-import { filterFlags, filterOf, isNarrow, noneText, what } from './dead-filter.ts';
+import { deadAdmin, filterFlags, filterOf, isNarrow, noneText } from './dead-filter.ts';
 import { shortIds } from './job-ids.ts';
 import { firstOf, pageFlags } from './pages.ts';
 
@@ -23,9 +23,8 @@ export const listDead = defineCommand({
   ],
   exits: { 3: 'the queue that was asked for is not there' },
   async run({ flags, session, ui, io }) {
-    const admin = await session.admin(what);
     const { queue, max, after } = flags;
-    if (queue !== undefined) await session.queues([queue]);
+    const admin = await deadAdmin(session, queue);
     const now = io.clock.now();
     const { deadLetters } = await session.operator();
     const filter = filterOf(flags, now);
@@ -77,8 +76,7 @@ export const groupDead = defineCommand({
   examples: ['longshore dead groups', 'longshore dead groups --job invoice.mail --newer-than 1d'],
   exits: { 3: 'the queue that was asked for is not there' },
   async run({ flags, session, ui, io }) {
-    await session.admin(what);
-    if (flags.queue !== undefined) await session.queues([flags.queue]);
+    await deadAdmin(session, flags.queue);
     const now = io.clock.now();
     const { deadLetters } = await session.operator();
     const result = await deadLetters.groups(filterOf(flags, now), flags.look);

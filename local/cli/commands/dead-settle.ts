@@ -9,12 +9,12 @@ import { count, number } from '../output/ui.ts';
 import { expiresInFlag } from './dead-edit.ts';
 import {
   checkSelection,
+  deadAdmin,
   type FilterValues,
   noneText,
   selectedArgs,
   selectionFlags,
   selectionOf,
-  what,
 } from './dead-filter.ts';
 import { exitFor } from './jobs.ts';
 import { untilStopped } from './stopping.ts';
@@ -97,15 +97,14 @@ interface Settling extends Pick<Input, 'io' | 'json' | 'session'> {
 }
 
 async function ready({ session, flags }: Settling) {
-  await session.admin(what);
-  if (flags.queue !== undefined) await session.queues([flags.queue]);
+  await deadAdmin(session, flags.queue);
   return session.operator();
 }
 
 /** How many are meant, for a question or a bar. */
 async function totalOf({ flags, session }: Settling, selection: DeadLetterSelection): Promise<number> {
   const { limit } = flags;
-  const counted = await countOf(await session.admin(what), selection, limit);
+  const counted = await countOf(await deadAdmin(session), selection, limit);
   if (counted !== null) return counted;
   const { deadLetters } = await session.operator();
   return (await deadLetters.discard(selection, { dryRun: true, ...given({ limit }) })).total ?? 0;

@@ -6,7 +6,7 @@ import { notFound } from '../errors.ts';
 import { stackLines } from '../output/stack.ts';
 import { span, when } from '../output/ui.ts';
 import { attemptsTable, payloadText, withoutStack } from './attempts.ts';
-import { deadIds, what } from './dead-filter.ts';
+import { deadAdmin, deadIds } from './dead-filter.ts';
 import { idArgs } from './job-ids.ts';
 
 export const showDead = defineCommand({
@@ -19,7 +19,7 @@ export const showDead = defineCommand({
   examples: ['longshore dead show 0199a1b2-c3d4-7e5f'],
   exits: { 3: 'no such dead letter' },
   async run({ args, flags, session, ui, io }) {
-    const admin = await session.admin(what);
+    const admin = await deadAdmin(session);
     const [wanted = ''] = await deadIds(session, args);
     const { deadLetters } = await session.operator();
     const detail = await deadLetters.show(wanted);

@@ -1,6 +1,6 @@
 import type { Progress } from '../../../core/contract/outcome.ts';
 import type { JobRecord, StoredPayload, WorkerBeat } from '../../../core/contract/store.ts';
-import { forgetWorkerMs, workerStateOf } from '../../../core/kit/worker-state.ts';
+import { forgetWorkerMs, runnerOf, workerStateOf } from '../../../core/kit/worker-state.ts';
 import { given } from '../config/given.ts';
 import { defineCommand } from '../definition.ts';
 import { notFound } from '../errors.ts';
@@ -44,14 +44,10 @@ export const showJob = defineCommand({
   },
 });
 
-/** As the heartbeats tell it; a worker names 20 of its jobs. One that died may still name a job that runs elsewhere by now. */
 function runningOn(beats: readonly WorkerBeat[], id: string, now: number): string | null {
-  const named = beats.flatMap(
-    (beat) => beat.jobs?.flatMap((job) => (job.id === id ? { beat, job } : [])) ?? [],
-  );
-  const [last] = named.sort((a, b) => b.job.startedAt - a.job.startedAt);
-  if (!last) return null;
-  const { beat, job } = last;
+  const runner = runnerOf(beats, id);
+  if (!runner) return null;
+  const { beat, job } = runner;
   const state = workerStateOf(beat.seenAt, now);
   const seen = state === 'healthy' ? '' : `, which is ${state}: seen ${span(now - beat.seenAt)} ago`;
   return `for ${span(now - job.startedAt)} on ${nameOf(beat)}${seen}`;

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { createDashboard } from '../../../core/dashboard/index.ts';
 import { type Client, connect, createApp, defineJob, keyRing, startWorker } from '../../../core/index.ts';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
-import { type Ask, asker, createBench, enter, expectSafe, send } from './kit.ts';
+import { type Ask, asker, createBench, enter, expectSafe, expectWrongOption, send } from './kit.ts';
 
 async function createPage(wrap?: (client: Client) => Client) {
   const bench = createBench({}, wrap);
@@ -220,12 +220,7 @@ describe('a wrong question', () => {
   ])('is refused: %s', async (path, words) => {
     const { get } = await createPage();
     const answer = await get(`/api/${path}`);
-    expectSafe(answer);
-    expect(answer.body).toMatchObject({
-      status: 400,
-      code: 'OPTION',
-      detail: expect.stringContaining(words),
-    });
+    expectWrongOption(answer, words);
   });
 
   it('is refused where its path cannot be read', async () => {
