@@ -1,7 +1,7 @@
 /** What a change must bring along: our own page, the role of an operator, a token of the session, and JSON. */
 
 import { describe, expect, it } from 'vitest';
-import { createBench, enter, expectSafe, origin, pageHeaders } from './kit.ts';
+import { createBench, enter, expectSafe, expectWrongOption, origin, pageHeaders } from './kit.ts';
 
 const path = '/api/schedules/hourly/run';
 const body = {};
@@ -40,6 +40,12 @@ describe('a change', () => {
 
   it('is refused without JSON', () =>
     expectRefused({ 'content-type': 'text/plain' }, { status: 415, code: 'REQUEST' }));
+
+  it('takes no query', async () => {
+    const { ask, headers, client } = await createPage();
+    expectWrongOption(await ask('/api/queues/mail/pause?x=1', { body, headers }), 'known members');
+    expect(await client.backend.admin!.stats('mail')).not.toMatchObject([{ paused: true }]);
+  });
 
   it('is refused with the token of another session, and with one that is too old', async () => {
     const { ask, handler, headers, clock } = await createPage();
