@@ -19,6 +19,9 @@ type Load<T> = (old: T | null, signal: AbortSignal) => Promise<T | Unavailable>;
 
 const nothing = { value: null, unavailable: null, problem: null, loading: true };
 
+/** After it a poll takes it that no answer will come: a machine that slept has lost its connections. */
+const patienceMs = 60_000;
+
 /** One request at a time: a later one, another address and leaving give up the one before. */
 function useRequest<T>(address: string) {
   const [kept, keep] = useState<State<T> & { readonly address: string }>({ address, ...nothing });
@@ -26,10 +29,12 @@ function useRequest<T>(address: string) {
   const latest = useRef(state);
   latest.current = state;
   const running = useRef<AbortController | null>(null);
-  /** @param quiet shows no sign of it, and leaves the one that runs alone */
+  const startedAt = useRef(0);
+  /** @param quiet shows no sign of it, and leaves the one that runs alone for a while */
   const request = useCallback(
     async (load: Load<T>, quiet: boolean): Promise<void> => {
-      if (quiet && running.current !== null) return;
+      if (quiet && running.current !== null && Date.now() - startedAt.current < patienceMs) return;
+      startedAt.current = Date.now();
       running.current?.abort();
       const own = new AbortController();
       running.current = own;
