@@ -11,6 +11,7 @@ import type { RowColumn } from '../parts/rows.tsx';
 import { Badge } from '../parts/status.tsx';
 import { Text, TextLink } from '../parts/text.tsx';
 import { DeadSearchBox, readDeadSearch } from './dead-search.tsx';
+import { ownerColumns } from './owner-columns.tsx';
 import type { ViewProps } from './page.ts';
 
 export function DeadLetterList({ query }: ViewProps) {
@@ -85,12 +86,7 @@ const columns: readonly RowColumn<DeadLetterItem>[] = [
     of: ({ id, job }) => <TextLink href={linkTo(['letter', id])} value={job || 'no known job'} />,
   },
   { name: 'Id', width: 'minmax(6rem, 1fr)', of: ({ id }) => <Text value={id} mono /> },
-  { name: 'Queue', width: 'minmax(4rem, .6fr)', of: ({ queue }) => <Text value={queue} /> },
-  {
-    name: 'Tenant',
-    width: 'minmax(4rem, .6fr)',
-    of: ({ tenantId }) => tenantId !== null && <Text value={tenantId} />,
-  },
+  ...ownerColumns,
   { name: 'Runs', width: '3.5rem', of: ({ attempt }) => count(attempt) },
   { name: 'Died', width: '11.5rem', of: ({ diedAt }) => moment(diedAt) },
   { name: 'Size', width: '4.8rem', of: ({ bytes: size }) => bytes(size) },

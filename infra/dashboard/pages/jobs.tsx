@@ -12,6 +12,7 @@ import { SearchBox } from '../parts/search.tsx';
 import { Badge } from '../parts/status.tsx';
 import { Text, TextLink } from '../parts/text.tsx';
 import { Job } from './job.tsx';
+import { ownerColumns } from './owner-columns.tsx';
 import type { ViewProps } from './page.ts';
 
 const statuses = ['pending', 'processing', 'retrying', 'completed', 'failed', 'cancelled', 'expired'];
@@ -99,12 +100,7 @@ const columns: readonly RowColumn<JobItem>[] = [
     ),
   },
   { name: 'Id', width: 'minmax(6rem, 1.1fr)', of: ({ id }) => <Text value={id} mono /> },
-  { name: 'Queue', width: 'minmax(4rem, .6fr)', of: ({ queue }) => <Text value={queue} /> },
-  {
-    name: 'Tenant',
-    width: 'minmax(4rem, .6fr)',
-    of: ({ tenantId }) => tenantId !== null && <Text value={tenantId} />,
-  },
+  ...ownerColumns,
   {
     name: 'Runs',
     width: '4rem',
