@@ -25,19 +25,22 @@ export async function runBulk(
   }
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   for (;;) {
-    const { done, value } = await reader.read();
+    const { done, value } = await reader.read().catch((error: unknown) => {
+      throw signal.aborted ? error : cutOff();
+    });
     if (done) break;
     const lines = (rest + value).split('\n');
     rest = lines.pop()!;
     for (const text of lines) take(text);
   }
   take(rest);
-  if (result === null) {
-    throw new Problem(
-      0,
-      'NETWORK',
-      'The connection ended before the last report. The audit log tells how far it came.',
-    );
-  }
+  if (result === null) throw cutOff();
   return result;
 }
+
+const cutOff = (): Problem =>
+  new Problem(
+    0,
+    'NETWORK',
+    'The connection ended before the last report. The audit log tells how far it came.',
+  );

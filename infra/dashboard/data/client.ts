@@ -88,7 +88,13 @@ async function answer(path: string, init: RequestInit): Promise<Response> {
     response = await fetch(addressOf(path), { credentials: 'same-origin', cache: 'no-store', ...init });
   } catch (error) {
     if (init.signal?.aborted) throw error;
-    throw new Problem(0, 'NETWORK', 'The dashboard does not answer. Is its program still running?');
+    const words = 'The dashboard does not answer. Is its program still running?';
+    // What was asked for may have been done before the answer was lost.
+    throw new Problem(
+      0,
+      'NETWORK',
+      init.method === 'POST' ? `${words} Look here again before you repeat it.` : words,
+    );
   }
   if (response.ok) return response;
   const problem = await problemOf(response);

@@ -44,7 +44,7 @@ export function PagedRows<T>({ loaded, what, empty, columns, keyOf }: PagedRowsP
           ) : items.length > 0 ? (
             `${listed}: that is all there is.`
           ) : (
-            empty
+            problem === null && empty // what could not be loaded may be there all the same
           )
         }
       />

@@ -1,16 +1,9 @@
 /** From an empty queue to a mended dead letter, in a real browser, on a SQLite file with a real worker. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { z } from 'zod';
-import { createDashboard } from '../../../core/dashboard/index.ts';
-import { connect, createApp, defineJob, keyRing, startWorker } from '../../../core/index.ts';
-import { sqlite } from '../../../local/backends/sqlite/index.ts';
-import { serveHttp } from '../../../local/serve.ts';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openPage, scrollsSideways, startBrowser, violationsOf } from './browser.ts';
+import { goTo, openShop } from './shop.ts';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -20,40 +13,6 @@ afterAll(() => browser.close());
 
 /** Markup, a change of the writing direction, and what a terminal would obey. */
 const hostile = `<img src=x onerror="alert(1)">\u202E\u0007 ${'long'.repeat(125)}`;
-
-async function openShop() {
-  const mail = defineJob({
-    name: 'mail',
-    queue: 'mail',
-    payload: z.object({ to: z.string(), token: z.string() }),
-    keepPayload: true,
-    maxRetries: 0,
-    async handle({ to, token }) {
-      if (!to.includes('@') || token !== 's3cret') throw new Error(`no such address: ${to}`);
-      return 'sent';
-    },
-  });
-  const app = createApp({ jobs: [mail], signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]) });
-  const folder = mkdtempSync(join(tmpdir(), 'longshore-dashboard-'));
-  const backend = sqlite(join(folder, 'jobs.db'));
-  const client = connect(app, backend);
-  const handler = createDashboard(client, { development: { actor: 'anna' } });
-  const server = await serveHttp(handler, { port: 0 });
-  onTestFinished(async () => {
-    handler.close();
-    await server.close();
-    await client.close();
-    rmSync(folder, { recursive: true });
-  });
-  return {
-    client,
-    link: () => handler.link(server.url),
-    enqueue: (to: string) => client.enqueue(mail, { to, token: 's3cret' }),
-    work: () => startWorker(app, { backend, untilIdle: true }).done,
-  };
-}
-
-const goTo = async (page: Page, name: string) => page.getByRole('link', { name, exact: true }).click();
 
 it('leads from an empty queue to a mended dead letter, and remembers who did it', async () => {
   const shop = await openShop();
