@@ -1,0 +1,105 @@
+/** Two operators at the same dead letters: each hears what happened, nothing is lost, nothing is done twice. */
+
+import type { Browser, Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { AuditEntry } from '../../../core/contract/audit.ts';
+import { openPage, startBrowser } from './browser.ts';
+import { goTo, openShop, type Shop } from './shop.ts';
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await startBrowser();
+});
+afterAll(() => browser.close());
+
+const openShopOfTwo = (): Promise<Shop> =>
+  openShop({
+    dashboard: {
+      authorize: ({ headers }) => ({ actor: headers.get('x-user')!, role: 'operator' }),
+    },
+  });
+
+async function enter({ url }: Shop, user: string): Promise<Page> {
+  const { page } = await openPage(browser, `${url}/`, { extraHTTPHeaders: { 'x-user': user } });
+  return page;
+}
+
+/** Opens the dialog of a bulk action; the button starts it. */
+async function asked(page: Page, action: 'Retry' | 'Discard', of = ' all'): Promise<Locator> {
+  await page.getByRole('button', { name: `${action}${of}…` }).click();
+  return page.getByRole('dialog');
+}
+
+async function start(dialog: Locator, action: 'Retry' | 'Discard'): Promise<string> {
+  await dialog.getByRole('button', { name: action, exact: true }).click();
+  return (await dialog.locator('b', { hasText: /ed\.$/ }).textContent())!;
+}
+
+const numberIn = (text: string): number => Number(/^\d+/.exec(text)![0]);
+const ends = (entries: readonly AuditEntry[]) =>
+  Object.fromEntries(
+    entries.filter(({ phase }) => phase === 'done').map(({ actor, count }) => [actor, count]),
+  );
+
+it('share the letters of one moment between them', async () => {
+  const shop = await openShopOfTwo();
+  await shop.letters(200);
+  const [anna, bert] = [await enter(shop, 'anna'), await enter(shop, 'bert')];
+  for (const page of [anna, bert]) await goTo(page, 'Dead letters');
+  const [hers, his] = [await asked(anna, 'Retry'), await asked(bert, 'Discard')];
+  const said = await Promise.all([start(hers, 'Retry'), start(his, 'Discard')]);
+  const [retried, discarded] = said.map(numberIn) as [number, number];
+  expect(retried + discarded).toBe(200);
+  expect(await shop.stats()).toMatchObject({ ready: retried, dead: 0 });
+  expect(ends(await shop.audit())).toEqual({ anna: retried, bert: discarded });
+
+  shop.handled.length = 0;
+  shop.mailServer.takesAll = true;
+  await shop.work();
+  expect(shop.handled).toHaveLength(retried);
+  expect(new Set(shop.handled).size).toBe(retried);
+  await hers.getByRole('button', { name: 'Close' }).click();
+  await goTo(anna, 'Audit log');
+  for (const who of ['anna', 'bert']) await anna.getByText(who, { exact: true }).nth(1).waitFor();
+});
+
+it('hear that somebody else was faster', async () => {
+  const shop = await openShopOfTwo();
+  const { id } = await shop.enqueue('nobody');
+  await shop.work();
+  const [anna, bert] = [await enter(shop, 'anna'), await enter(shop, 'bert')];
+  for (const page of [anna, bert]) {
+    await page.goto(`${shop.url}/#/letter/${id}`);
+    await page.getByRole('button', { name: 'Edit' }).waitFor();
+  }
+  await bert.getByRole('button', { name: 'Edit' }).click();
+  expect(await start(await asked(anna, 'Retry', ''), 'Retry')).toBe('1 dead letter retried.');
+  const dialog = await asked(bert, 'Discard', '');
+  expect(await start(dialog, 'Discard')).toBe('0 dead letters discarded.');
+  await dialog.getByText('1 is there no longer.').waitFor();
+  expect(await shop.stats()).toMatchObject({ ready: 1, dead: 0 });
+
+  await bert.goto(`${shop.url}/#/letter/${id}`);
+  await bert.reload();
+  await bert.getByRole('alert').getByText('There is no dead letter').waitFor();
+  expect(ends(await shop.audit())).toEqual({ anna: 1, bert: 0 });
+});
+
+it('do not undo what the other has done by mending the letter', async () => {
+  const shop = await openShopOfTwo();
+  const { id } = await shop.enqueue('nobody');
+  await shop.work();
+  const [anna, bert] = [await enter(shop, 'anna'), await enter(shop, 'bert')];
+  for (const page of [anna, bert]) {
+    await page.goto(`${shop.url}/#/letter/${id}`);
+    await page.getByRole('button', { name: 'Edit' }).waitFor();
+  }
+  await bert.getByRole('button', { name: 'Edit' }).click();
+  expect(await start(await asked(anna, 'Discard', ''), 'Discard')).toBe('1 dead letter discarded.');
+  await bert.getByRole('textbox').fill('{"to": "bert@b.example", "token": "[masked]"}');
+  await bert.getByRole('button', { name: 'Save and retry' }).click();
+  await bert.getByText(/no dead letter/).waitFor();
+  expect(await shop.stats()).toMatchObject({ ready: 0, dead: 0 });
+  await shop.work();
+  expect(shop.handled).toEqual([id]);
+});
