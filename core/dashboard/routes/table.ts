@@ -48,7 +48,7 @@ const routes: readonly Route[] = [
   search('dead/groups', dead.groupDeadLetters),
   lasting(post('dead/retry', dead.retryDeadLetters)),
   lasting(post('dead/discard', dead.discardDeadLetters)),
-  get('dead/:id', dead.showDeadLetter),
+  search('dead/:id', dead.showDeadLetter),
   post('dead/:id/edit', dead.editDeadLetter),
   get('schedules', schedules.listSchedules),
   get('schedules/:name', schedules.showSchedule),

@@ -25,7 +25,7 @@ export function DeadLetterPage({ path: [id = ''] }: ViewProps) {
     if (done) go(linkTo(['jobs', id]));
   }
   return (
-    <Shown loaded={loaded}>
+    <Shown loaded={loaded} title="Dead letter">
       {(detail) => (
         <>
           <Head

@@ -25,7 +25,7 @@ export function Job({ id }: { id: string }) {
   const { value } = loaded;
   useEffect(() => setEnded(value !== null && isEnded(value.record)), [value]);
   return (
-    <Shown loaded={loaded}>
+    <Shown loaded={loaded} title="Job">
       {(detail) => (
         <>
           <Head title={<Text value={detail.record.job} />} note={<Badge word={detail.record.status} />}>

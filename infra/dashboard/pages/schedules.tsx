@@ -95,7 +95,7 @@ function OneSchedule({ name }: { name: string }) {
   const loaded = useLoad<ScheduleDetail>(`schedules/${encodeURIComponent(name)}`, 10_000);
   const mayAct = useMayAct();
   return (
-    <Shown loaded={loaded}>
+    <Shown loaded={loaded} title="Schedule">
       {(schedule) => (
         <>
           <Head

@@ -73,14 +73,18 @@ export function Trouble({ children }: { children: ComponentChildren }) {
 
 interface ShownProps<T> {
   readonly loaded: Loaded<T>;
+  /** Of a page whose head is among the children: what it is called while there are none. */
+  readonly title?: string;
   readonly children: (value: T) => ComponentChildren;
 }
 
 /** What was loaded; else why not. What is shown stays when it cannot be loaded again. */
-export function Shown<T>({ loaded, children }: ShownProps<T>) {
+export function Shown<T>({ loaded, title, children }: ShownProps<T>) {
   const { value, unavailable, problem, loading, reload } = loaded;
+  const isMissing = unavailable !== null || (value === null && problem !== null);
   return (
     <>
+      {isMissing && title !== undefined && <Head title={title} />}
       {problem !== null && (
         <Trouble>
           {problem}{' '}

@@ -129,39 +129,6 @@ it('loads a large payload whole when it is asked to, and edits only that', async
   expect((await field.inputValue()).length).toBeGreaterThan(300_000);
 });
 
-it('is readable on a narrow screen, with nothing that axe finds, on each page', async () => {
-  const shop = await openShop();
-  const { id } = await shop.enqueue(hostile);
-  await shop.work();
-  const { page, offences } = await openPage(browser, shop.link(), {
-    colorScheme: 'dark',
-    viewport: { width: 400, height: 800 },
-  });
-  const found: Record<string, unknown> = {};
-  const start = page.url().split('#')[0];
-  for (const path of [
-    '',
-    'queues',
-    'jobs',
-    'dead',
-    'schedules',
-    'workers',
-    'alerts',
-    'audit',
-    'capabilities',
-    'letters',
-    `letter/${id}`,
-    `jobs/${id}`,
-  ]) {
-    await page.goto(`${start}#/${path}`);
-    await page.locator('main h1').waitFor();
-    const wrong = await violationsOf(page);
-    if (wrong.length > 0 || (await scrollsSideways(page))) found[path] = wrong;
-  }
-  expect(found).toEqual({});
-  expect(offences).toEqual([]);
-});
-
 it('refuses a link that was used, in words', async () => {
   const shop = await openShop();
   const link = shop.link();
