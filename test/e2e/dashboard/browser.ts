@@ -54,16 +54,16 @@ export async function openPage(
 
 /** What axe finds, a line each. */
 export async function violationsOf(page: Page): Promise<string[]> {
-  await page.evaluate(axe);
+  if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(axe);
   return page.evaluate(async () => {
     const { axe } = globalThis as unknown as {
       axe: {
-        run(): Promise<{
+        run(options: object): Promise<{
           violations: { id: string; nodes: { target: unknown[]; failureSummary: string }[] }[];
         }>;
       };
     };
-    const { violations } = await axe.run();
+    const { violations } = await axe.run({ resultTypes: ['violations'] });
     return violations.flatMap(({ id, nodes }) =>
       nodes.map(({ target, failureSummary }) => `${id}: ${target.join(' ')}: ${failureSummary}`),
     );

@@ -101,7 +101,11 @@ const showsMarkup = (page: Page): Promise<boolean> =>
     || [...document.querySelectorAll('input, textarea')].some(({ value }) => value.includes('<img src=x onerror'))`);
 
 async function show(page: Page, path: string): Promise<void> {
-  await page.evaluate(`location.hash = ${JSON.stringify(`#/${path}`)}`);
+  // The page before it must be gone, or it would be looked at again.
+  await page.evaluate(`new Promise((drawn) => {
+    addEventListener('hashchange', () => requestAnimationFrame(() => requestAnimationFrame(drawn)), { once: true });
+    location.hash = ${JSON.stringify(`#/${path}`)};
+  })`);
   await page.locator('main').locator('h1, [role=alert]').first().waitFor();
   await page.getByText('Loading…', { exact: true }).waitFor({ state: 'detached' });
 }
