@@ -47,7 +47,7 @@ function optionsOf(
     },
     axes: [
       { ...axis, space: 64, size: 28, values: timeFormats },
-      { ...axis, size: 56, space: 32, values: (_, splits) => splits.map((n) => format(n)) },
+      { ...axis, size: 64, space: 32, values: (_, splits) => splits.map((n) => format(n)) },
     ],
     series: [
       {},

@@ -1,0 +1,47 @@
+/** Time that moves only when it is told to: an hour of work is drawn in seconds, and the same every time. */
+
+import type { Clock } from '../../core/base/clock.ts';
+
+export interface MovedClock extends Clock {
+  /** Runs what falls due on the way, and lets it come to rest after each moment. */
+  advance(ms: number): Promise<void>;
+}
+
+export function movedClock(startMs: number): MovedClock {
+  let now = startMs;
+  const timers = new Set<{ readonly at: number; readonly run: () => void }>();
+  return {
+    now: () => now,
+    after(delayMs, run) {
+      const timer = { at: now + Math.max(0, Math.round(delayMs)), run };
+      timers.add(timer);
+      return () => timers.delete(timer);
+    },
+    async advance(ms) {
+      const target = now + ms;
+      for (;;) {
+        await new Promise(setImmediate);
+        const at = Math.min(...[...timers].map((timer) => timer.at));
+        if (at > target) break;
+        now = Math.max(now, at);
+        for (const timer of timers) {
+          if (timer.at > now) continue;
+          timers.delete(timer);
+          timer.run();
+        }
+      }
+      now = target;
+    },
+  };
+}
+
+/** Numbers from 0 to 1 that look random: the same every time (mulberry32). */
+export function numbers(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
