@@ -5,6 +5,7 @@ import type { JobLease, OutgoingMessage, QueueBackend } from '../../../core/cont
 import type { RecordFilter } from '../../../core/contract/store.ts';
 import { pageOfDeadLetters } from '../../../core/kit/records/dead-letter-pages.ts';
 import { type Bench, limitRow, type Row } from './bench.ts';
+import { dashboardPages } from './dashboard.ts';
 
 const half = 500_000;
 const perCall = 1_000;
@@ -120,5 +121,5 @@ export async function million(bench: Bench, backend: QueueBackend): Promise<Row[
     }
     rows.push(limitRow(`1M jobs: ${name}`, 'ms', samples, longestMs));
   }
-  return rows;
+  return [...rows, ...(await dashboardPages(bench, backend))];
 }
