@@ -35,8 +35,8 @@ export interface AuditLog {
   /** `after` is the `next` of an earlier page; throws `OPTION` for a text that is none. @param filter.max 100 without it */
   page(filter: { readonly max?: number; readonly after?: string }): Promise<AuditPage>;
   /**
-   * Removes some entries from before this moment, the oldest first, and returns how many went. It is called until that is 0. A log whose
-   * entries expire by themselves answers 0.
+   * Removes some entries that are past their age `now`, the oldest first, and returns how many went. It is called until that is 0. A log
+   * whose entries expire by themselves answers 0.
    */
-  purge(before: number): Promise<number>;
+  purge(now: number): Promise<number>;
 }

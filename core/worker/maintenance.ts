@@ -2,7 +2,6 @@
 
 import { hostname } from 'node:os';
 import type { Run } from '../attempt/run.ts';
-import { auditKeepMs } from '../kit/records/audit-log.ts';
 import { flushMs } from '../metrics/collector.ts';
 import { reap } from './reap.ts';
 import { renewing } from './renew-leases.ts';
@@ -88,7 +87,7 @@ export function startMaintenance(state: WorkerState): { stop(): void } {
 
   async function purge(): Promise<void> {
     const { audit } = client.stores;
-    const purges = [() => records.purge(), () => audit?.purge(clock.now() - auditKeepMs) ?? 0];
+    const purges = [() => records.purge(), () => audit?.purge(clock.now()) ?? 0];
     for (const some of purges) while (!watch.stopped && (await some()) > 0) await new Promise(setImmediate); // jobs run in between
   }
 

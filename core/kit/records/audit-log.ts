@@ -17,13 +17,13 @@ export interface AuditTable {
   add(position: AuditPosition, text: string): Promise<unknown>;
   /** The newest ones before that position, newest first; `null` = of all. */
   read(before: AuditPosition | null, max: number): Promise<readonly string[]>;
-  purge: AuditLog['purge'];
+  /** Removes some from before this moment, the oldest first, and returns how many went. */
+  purge(before: number): Promise<number>;
 }
 
+const idPattern = /^[!-~]{1,100}$/;
 /** As long as the numbers of days. */
 export const auditKeepMs = 400 * 86_400_000;
-
-const idPattern = /^[!-~]{1,100}$/;
 /** Characters. What is longer is cut, because an action that has happened must be found in the log. */
 const longestName = 256;
 const longestText = 500;
@@ -51,7 +51,7 @@ export function auditLog(table: AuditTable): AuditLog {
       const { shown: entries, next } = pageOf(found, count, ({ at, id }) => [at, id]);
       return { entries, next };
     },
-    purge: table.purge,
+    purge: (now) => table.purge(now - auditKeepMs),
   };
 }
 

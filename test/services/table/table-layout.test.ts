@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { TableClient } from '@azure/data-tables';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { RecordedJob, RecordWriter, Stores } from '../../../core/contract/store.ts';
+import { auditKeepMs } from '../../../core/kit/records/audit-log.ts';
 import { tableStore } from '../../../functions/azure/table/index.ts';
 import { shared } from '../../kit/shared/shared.ts';
 import { auditEntry } from '../../kit/stored/audit-entry.ts';
@@ -160,8 +161,8 @@ describe('the sweep', () => {
     expect(first + (await purgeAll(swept))).toBe(300);
     for (let n = 0; n < 101; n++)
       await swept.audit!.append(auditEntry(`no. ${n}`.replace(' ', '/'), clock.now()));
-    expect(await swept.audit!.purge(clock.now() + 1)).toBe(100);
-    expect(await swept.audit!.purge(clock.now() + 1)).toBe(1);
+    expect(await swept.audit!.purge(clock.now() + 1 + auditKeepMs)).toBe(100);
+    expect(await swept.audit!.purge(clock.now() + 1 + auditKeepMs)).toBe(1);
     expect(await rowCount(name)).toBe(0);
   });
 

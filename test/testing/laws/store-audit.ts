@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { AuditEntry, AuditLog } from '../../../core/contract/audit.ts';
+import { auditKeepMs } from '../../../core/kit/records/audit-log.ts';
 import { cursorOf } from '../../../core/kit/records/filter.ts';
 import { day, hour, type Kit, minute } from './kit.ts';
 import type { Law } from './law.ts';
@@ -264,6 +265,6 @@ export function auditPurgeLaws(law: Law): void {
 
 async function purgeAll(log: AuditLog, before: number): Promise<number> {
   let count = 0;
-  for (let gone = 1; gone > 0; count += gone) gone = await log.purge(before);
+  for (let gone = 1; gone > 0; count += gone) gone = await log.purge(before + auditKeepMs);
   return count;
 }
