@@ -4,6 +4,8 @@ import { clock, hot } from './sql.ts';
 
 /** Up to so many are counted one by one; of more a sample tells how many there are. */
 const mostCounted = 10_000;
+/** Rows of a page: `MaxHeapTuplesPerPage` of a page of 8 kB. */
+const mostPerPage = 291;
 /** Pages of a sample. The estimate is about 5 % off. */
 const sampledPages = 500;
 /** The oldest job is looked for among the first ones: later ones of the same priority are younger. */
@@ -15,23 +17,27 @@ const count = (s: string): string => `
   DECLARE
     counts bigint[] := '{}';
     counted bigint;
+    estimate bigint;
     the_queue text;
     sampled jsonb;
-    share float8 := least(100, 100.0 * ${sampledPages} * current_setting('block_size')::int / greatest(1, pg_relation_size(the_table)));
+    pages bigint := pg_relation_size(the_table) / current_setting('block_size')::int;
+    share float8 := least(100, 100.0 * ${sampledPages} / greatest(1, pages));
   BEGIN
+    IF pages > ${mostCounted} / ${mostPerPage} THEN
+      EXECUTE format('SELECT coalesce(jsonb_object_agg(queue, n), ''{}'') FROM (
+        SELECT queue, count(*) AS n FROM %s TABLESAMPLE SYSTEM (%s) REPEATABLE (1)
+        WHERE queue = ANY ($1) GROUP BY queue) sample', the_table, share)
+        INTO sampled USING the_queues;
+    END IF;
     FOREACH the_queue IN ARRAY the_queues LOOP
-      EXECUTE format('SELECT count(*) FROM (SELECT FROM %s WHERE queue = $1 LIMIT ${mostCounted}) counted', the_table)
-        INTO counted USING the_queue;
-      IF counted = ${mostCounted} THEN
-        IF sampled IS NULL THEN
-          EXECUTE format('SELECT coalesce(jsonb_object_agg(queue, n), ''{}'') FROM (
-            SELECT queue, count(*) AS n FROM %s TABLESAMPLE SYSTEM (%s) REPEATABLE (1)
-            WHERE queue = ANY ($1) GROUP BY queue) sample', the_table, share)
-            INTO sampled USING the_queues;
-        END IF;
-        counted := greatest(counted, round(coalesce((sampled ->> the_queue)::bigint, 0) * 100 / share));
+      estimate := round(coalesce((sampled ->> the_queue)::bigint, 0) * 100 / share);
+      -- What is far above it is not counted as well.
+      counted := ${mostCounted};
+      IF estimate < ${2 * mostCounted} THEN
+        EXECUTE format('SELECT count(*) FROM (SELECT FROM %s WHERE queue = $1 LIMIT ${mostCounted}) counted', the_table)
+          INTO counted USING the_queue;
       END IF;
-      counts := counts || counted;
+      counts := counts || CASE WHEN counted < ${mostCounted} THEN counted ELSE greatest(counted, estimate) END;
     END LOOP;
     RETURN counts;
   END $$;`;
