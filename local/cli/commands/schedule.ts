@@ -69,10 +69,9 @@ const list = defineCommand({
       }),
     );
     const columns = [...columnsAt(now), ...(client ? [lastColumn] : [])];
-    return {
-      data: { schedules },
-      text: schedules.length > 0 ? ui.table(schedules, columns) : 'The app has no schedules.',
-    };
+    if (schedules.length === 0) return { data: { schedules }, text: 'The app has no schedules.' };
+    const hint = client ? '' : '\n\nWhether one is paused: longshore schedule list --last';
+    return { data: { schedules }, text: ui.table(schedules, columns) + hint };
   },
 });
 
