@@ -51,11 +51,16 @@ export function editableOf(
 async function signedEdit(
   client: Client,
   id: string,
-  { payload, expiresInMs }: EditOptions,
+  { payload, expiresInMs, diedAt }: EditOptions,
 ): Promise<SignedAnew> {
   checkExpiry(expiresInMs);
   const letter = await getDeadLetter(deadLettersOf(client), id);
   if (!letter) throw noDeadLetter(id);
+  if (diedAt !== undefined && letter.diedAt !== diedAt)
+    throw new LongshoreError(
+      'CONFLICT',
+      `Somebody was faster: job ${id} was made ready meanwhile, and has died again. Look at the letter as it is now.`,
+    );
   const { envelope, job } = editableOf(client, letter);
   const now = await nowOf(client);
   if (isExpired(envelope, now) && expiresInMs === undefined) throw new LongshoreError('OPTION', expiredText);

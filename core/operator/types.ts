@@ -144,6 +144,8 @@ export interface EditOptions {
   /** The whole new payload. A member that reads `[masked]` where the old one was masked keeps its old value. */
   readonly payload: unknown;
   readonly expiresInMs?: number;
+  /** When the letter died that was edited: `CONFLICT` when the job has died again since. */
+  readonly diedAt?: number;
   /** Checks it, and changes nothing. */
   readonly dryRun?: boolean;
 }

@@ -45,6 +45,7 @@ export const showDeadLetter: Run = look(async ({ deadLetters }, { url, parameter
 });
 
 const expiresInMs = integerMember(1, latestMs);
+const diedAt = numberMember(0, latestMs);
 const bulkMembers = {
   ids: idsIn,
   filter: filterIn,
@@ -91,7 +92,7 @@ async function bulk(
 }
 
 export const editDeadLetter: Run = async (endpoint, { body, visitor, parameter }) => {
-  const given = membersOf(body, 'the body', { payload: anything, expiresInMs, dryRun: flag });
+  const given = membersOf(body, 'the body', { payload: anything, expiresInMs, diedAt, dryRun: flag });
   if (!('payload' in given)) throw wrong('the whole new payload, got none.');
   const { deadLetters } = await endpoint.operatorFor(visitor);
   await deadLetters.edit(parameter, given as EditOptions);

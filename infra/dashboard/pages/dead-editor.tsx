@@ -12,12 +12,14 @@ interface EditorProps {
   readonly id: string;
   readonly payload: unknown;
   readonly expired: boolean;
+  /** Of the letter that is shown: another one of the same job is not overwritten. */
+  readonly diedAt: number;
   readonly onClose: () => void;
 }
 
 type Finding = { readonly text: string; readonly issues: Problem['issues']; readonly good: boolean };
 
-export function Editor({ id, payload, expired, onClose }: EditorProps) {
+export function Editor({ id, payload, expired, diedAt, onClose }: EditorProps) {
   const [text, setText] = useState(() => JSON.stringify(payload, null, 2));
   const [hours, setHours] = useState(expired ? '24' : '');
   const [finding, setFinding] = useState<Finding | null>(null);
@@ -35,6 +37,7 @@ export function Editor({ id, payload, expired, onClose }: EditorProps) {
     try {
       const { message } = await send<Done>(`dead/${encodeURIComponent(id)}/edit`, {
         payload: value,
+        diedAt,
         ...expiryIn(hours),
         ...(dryRun && { dryRun }),
       });

@@ -59,7 +59,13 @@ export function DeadLetterPage({ path: [id = ''] }: ViewProps) {
             editor={
               mayAct && detail.editable === true
                 ? (value, close) => (
-                    <Editor id={id} payload={value} expired={detail.expired} onClose={close} />
+                    <Editor
+                      id={id}
+                      payload={value}
+                      expired={detail.expired}
+                      diedAt={detail.letter.diedAt}
+                      onClose={close}
+                    />
                   )
                 : undefined
             }

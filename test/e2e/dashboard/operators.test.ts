@@ -63,7 +63,8 @@ it('share the letters of one moment between them', async () => {
   for (const who of ['anna', 'bert']) await anna.getByText(who, { exact: true }).nth(1).waitFor();
 });
 
-it('hear that somebody else was faster', async () => {
+/** At the same dead letter. */
+async function bothLookAtOne() {
   const shop = await openShopOfTwo();
   const { id } = await shop.enqueue('nobody');
   await shop.work();
@@ -72,6 +73,11 @@ it('hear that somebody else was faster', async () => {
     await page.goto(`${shop.url}/#/letter/${id}`);
     await page.getByRole('button', { name: 'Edit' }).waitFor();
   }
+  return { shop, id, anna, bert };
+}
+
+it('hear that somebody else was faster', async () => {
+  const { shop, id, anna, bert } = await bothLookAtOne();
   await bert.getByRole('button', { name: 'Edit' }).click();
   expect(await start(await asked(anna, 'Retry', ''), 'Retry')).toBe('1 dead letter retried.');
   const dialog = await asked(bert, 'Discard', '');
@@ -86,14 +92,7 @@ it('hear that somebody else was faster', async () => {
 });
 
 it('do not undo what the other has done by mending the letter', async () => {
-  const shop = await openShopOfTwo();
-  const { id } = await shop.enqueue('nobody');
-  await shop.work();
-  const [anna, bert] = [await enter(shop, 'anna'), await enter(shop, 'bert')];
-  for (const page of [anna, bert]) {
-    await page.goto(`${shop.url}/#/letter/${id}`);
-    await page.getByRole('button', { name: 'Edit' }).waitFor();
-  }
+  const { shop, id, anna, bert } = await bothLookAtOne();
   await bert.getByRole('button', { name: 'Edit' }).click();
   expect(await start(await asked(anna, 'Discard', ''), 'Discard')).toBe('1 dead letter discarded.');
   await bert.getByRole('textbox').fill('{"to": "bert@b.example", "token": "[masked]"}');
@@ -102,4 +101,17 @@ it('do not undo what the other has done by mending the letter', async () => {
   expect(await shop.stats()).toMatchObject({ ready: 0, dead: 0 });
   await shop.work();
   expect(shop.handled).toEqual([id]);
+});
+
+it('do not overwrite what has died again since they looked', async () => {
+  const { shop, anna, bert } = await bothLookAtOne();
+  for (const page of [anna, bert]) await page.getByRole('button', { name: 'Edit' }).click();
+  await anna.getByRole('textbox').fill('{"to": "anna", "token": "[masked]"}');
+  await anna.getByRole('button', { name: 'Save and retry' }).click();
+  await anna.waitForURL(/#\/jobs\//);
+  await shop.work();
+  await bert.getByRole('textbox').fill('{"to": "bert@b.example", "token": "[masked]"}');
+  await bert.getByRole('button', { name: 'Save and retry' }).click();
+  await bert.getByText(/Somebody was faster/).waitFor();
+  expect(await shop.stats()).toMatchObject({ ready: 0, dead: 1 });
 });

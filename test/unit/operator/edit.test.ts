@@ -54,6 +54,8 @@ describe('editing a dead letter', () => {
     expect(await codeOf({ to: 'a', login: { user: 'u', password: '[masked]' } })).toBe('PAYLOAD');
     await operator.deadLetters.edit(id, { payload: { to: 'fine' }, dryRun: true });
     expect((await operator.deadLetters.show(id))?.payload?.value).toEqual({ to: 'a', error: 'x' });
+    const stale = { payload: { to: 'fine' }, diedAt: 1 };
+    expect((await refusal(() => operator.deadLetters.edit(id, stale))).code).toBe('CONFLICT');
     expect((await refusal(() => operator.deadLetters.edit('nobody', { payload: {} }))).code).toBe(
       'NOT_FOUND',
     );
