@@ -226,3 +226,10 @@ export function createEvents(): Events {
     },
   };
 }
+
+/** What endangers jobs, as `backend.warning`. */
+export function tellWarning(events: Events, backend: string, message: string): void {
+  if (events.active) events.emit({ type: 'backend.warning', backend, message });
+  // Without a listener the process says it, because somebody should know.
+  else process.emitWarning(message, { code: 'LONGSHORE_BACKEND' });
+}

@@ -3,6 +3,7 @@
 import type { App } from '../app/app.ts';
 import type { Job } from '../app/job.ts';
 import { config } from '../base/errors.ts';
+import { tellWarning } from '../base/events.ts';
 import type { QueueBackend } from '../contract/queue.ts';
 import type { Stores } from '../contract/store.ts';
 import type { Client, ConnectOptions } from './client.ts';
@@ -15,11 +16,7 @@ export function connect(app: App, backend: QueueBackend, options: ConnectOptions
 /** The same without asking for keys, for those who only look and steer: what needs a key throws when it is asked for. */
 export function clientOf(app: App, backend: QueueBackend, options: ConnectOptions = {}): Client {
   const stores = storesOf(backend, options.store);
-  const stopListening = backend.onWarning?.((message) => {
-    if (app.events.active) app.events.emit({ type: 'backend.warning', backend: backend.name, message });
-    // Without a listener the process says it, because somebody should know.
-    else process.emitWarning(message, { code: 'LONGSHORE_BACKEND' });
-  });
+  const stopListening = backend.onWarning?.((message) => tellWarning(app.events, backend.name, message));
   const parts = { app, backend, stores };
   /** Loaded with the first job that is enqueued: a process that only runs jobs, or only reads records, starts without. */
   let code: typeof import('./enqueue.ts') | null = null;
@@ -49,23 +46,17 @@ export function clientOf(app: App, backend: QueueBackend, options: ConnectOption
 
 /** The state that goes with a queue: what is given, else the queue's own. Throws `CONFIG` when something is missing. */
 function storesOf(backend: QueueBackend, given: Partial<Stores> = {}): Stores {
-  const keys = given.keys ?? backend.stores?.keys;
-  const records = given.records ?? backend.stores?.records;
-  const workers = given.workers ?? backend.stores?.workers;
-  const payloads = given.payloads ?? backend.stores?.payloads;
-  const metrics = given.metrics ?? backend.stores?.metrics;
-  const audit = given.audit ?? backend.stores?.audit;
-  if (!keys || !records || !workers) {
+  const stores: Partial<Record<(typeof storeNames)[number], unknown>> = {};
+  for (const name of storeNames) {
+    const store = given[name] ?? backend.stores?.[name];
+    if (store) stores[name] = store;
+  }
+  if (!stores.keys || !stores.records || !stores.workers) {
     throw config(
       `Backend "${backend.name}" keeps no state of its own: give connect() a store, for example sqliteStore().`,
     );
   }
-  return {
-    keys,
-    records,
-    workers,
-    ...(payloads && { payloads }),
-    ...(metrics && { metrics }),
-    ...(audit && { audit }),
-  };
+  return stores as Stores;
 }
+
+const storeNames = ['keys', 'records', 'workers', 'payloads', 'metrics', 'audit'] as const;

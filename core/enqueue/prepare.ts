@@ -5,7 +5,6 @@ import type { Job } from '../app/job.ts';
 import type { EnqueueOptions } from '../app/options.ts';
 import { priorityOf } from '../app/options.ts';
 import { validate } from '../app/schema.ts';
-import { checkQueue } from '../base/checks.ts';
 import { latestMs } from '../base/clock.ts';
 import { LongshoreError, shown } from '../base/errors.ts';
 import { toError } from '../base/failure.ts';
@@ -16,6 +15,7 @@ import { messageFactsOf } from '../envelope/facts.ts';
 import { writeEnvelope } from '../envelope/write-envelope.ts';
 import type { Client } from './client.ts';
 import { offload, type Upload } from './offload.ts';
+import { queueOf } from './queue-of.ts';
 import { skewOf } from './skew.ts';
 
 /**
@@ -50,7 +50,7 @@ export function prepare(
 }
 
 function compose(
-  { app, backend }: Pick<Client, 'app' | 'backend'>,
+  client: Pick<Client, 'app' | 'backend'>,
   job: Job,
   payload: unknown,
   value: unknown,
@@ -58,11 +58,11 @@ function compose(
   uploads: Upload[] | null,
   skewMs: number,
 ): OutgoingMessage {
+  const { app, backend } = client;
   const { limits } = backend;
   const issuedAt = app.clock.now() + skewMs;
   const id = app.newId();
-  const queue = options.queue ?? job.queue;
-  if (options.queue !== undefined) checkQueue(queue);
+  const queue = queueOf(client, job, options);
   const schedule = scheduleOf(options, issuedAt, limits);
   const priority = options.priority === undefined ? job.priority : priorityOf(options.priority);
   const maxRetries = options.maxRetries ?? job.maxRetries;

@@ -57,6 +57,9 @@ export const enqueue = defineCommand({
     }
     const payload = parsedPayload(json === '-' ? await payloadFromStdin(input) : json, json === '-');
     const client = await session.client();
+    app.events.on((event) => {
+      if (event.type === 'backend.warning') input.note(`Note: ${event.message}`);
+    });
     // As a moment, so that the printed time is the one that was sent.
     const now = app.clock.now();
     const at = flags.delay === undefined ? flags.runAt?.getTime() : now + flags.delay;

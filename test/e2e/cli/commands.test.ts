@@ -135,7 +135,8 @@ describe('work', () => {
         stderr:
           'USAGE: No job of the app names queue "mial". Did you mean "mail"? Add --any-queue if its jobs are enqueued there by name.\n',
       });
-      await cli(cwd, ['enqueue', 'greet', '{"name":"Ada"}', '--queue', 'vip']);
+      const enqueued = await cli(cwd, ['enqueue', 'greet', '{"name":"Ada"}', '--queue', 'vip']);
+      expect(enqueued.stderr).toMatch(/^Note: No job of the app names queue "vip": .+ Known: .*mail/);
       const argv = ['work', 'vip', '--any-queue', '--once', '--no-schedules'];
       expect(await json(cwd, argv)).toMatchObject({ code: 0, data: { counts: { acked: 1 } } });
     },

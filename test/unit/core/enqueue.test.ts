@@ -6,7 +6,7 @@ import { withContext } from '../../../core/app/context.ts';
 import { defineJob, type Job } from '../../../core/app/job.ts';
 import { connect } from '../../../core/enqueue/connect.ts';
 import { refused, sent } from './enqueue-kit.ts';
-import { bench, job, refusalText, startMs } from './kit.ts';
+import { type Bench, bench, job, refusalText, startMs } from './kit.ts';
 
 describe('enqueue', () => {
   it('sends the job as it is defined', async () => {
@@ -155,6 +155,41 @@ describe('priority, retries, queue', () => {
     [{ maxRetries: 1.5 }, /^OPTION: Expected maxRetries to be an integer of 0 or more, got 1\.5\.$/],
   ])('%o is refused', async (options, expected) => {
     expect(await refused(job(), {}, options)).toMatch(expected);
+  });
+});
+
+describe('the queue', () => {
+  const [mail, report] = [job({ name: 'mail', queue: 'mail' }), job({ name: 'report' })];
+  const warnings = (b: Bench) =>
+    b.events.flatMap((event) => (event.type === 'backend.warning' ? [event.message] : []));
+
+  it('must accept the job, be it named by the call or by the job', async () => {
+    const b = bench({ jobs: [mail, report], accepts: { mail: [mail], default: [], other: [report] } });
+    const refusalOf = (queue: string) =>
+      `UNKNOWN_JOB: Queue "${queue}" does not accept job "report". Add the job to accepts of createApp(), or name another queue.`;
+    expect(await refusalText(() => b.client.enqueue(report, {}, { queue: 'mail' }))).toBe(refusalOf('mail'));
+    expect(await refusalText(() => b.client.enqueue(report, {}))).toBe(refusalOf('default'));
+    const [result] = await b.client.enqueueMany(report, [{}], { queue: 'mail' });
+    expect(result).toMatchObject({ ok: false, error: { code: 'UNKNOWN_JOB' } });
+    expect(await b.backend.admin!.stats()).toEqual([]);
+    expect((await b.client.enqueue(report, {}, { queue: 'other' })).queue).toBe('other');
+    expect(warnings(b)).toEqual([]);
+  });
+
+  it('that nothing of the app names is told once, because a worker may be given its name', async () => {
+    const b = bench({ jobs: [mail, report] });
+    await b.client.enqueueMany(report, [{}, {}], { queue: 'mial' });
+    await b.client.enqueue(report, {}, { queue: 'mail' });
+    expect(warnings(b)).toEqual([
+      'No job of the app names queue "mial": its jobs wait for a worker that names it. Did you mean "mail"? If it is meant, list its jobs in accepts of createApp().',
+    ]);
+    expect(await b.take(1000, ['mial'])).toMatchObject({ lease: { queue: 'mial' } });
+  });
+
+  it('told of are at most a hundred, because names may come from outside', async () => {
+    const b = bench({ jobs: [report] });
+    for (let i = 0; i < 120; i++) await b.client.enqueue(report, {}, { queue: `queue-${i}` });
+    expect(warnings(b).length).toBe(100);
   });
 });
 

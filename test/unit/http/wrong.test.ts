@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createBench, expectSafe } from './kit.ts';
+import { connect, createApp } from '../../../core/index.ts';
+import { createBench, expectSafe, report } from './kit.ts';
 import { rows } from './wrong.ts';
 import { items } from './wrong-items.ts';
 
@@ -36,6 +37,20 @@ describe('a wrong request', () => {
       statusUrl: `/jobs/${accepted.id}`,
     });
     expect((await bench.client.stores.records.list({})).map(({ id }) => id)).toEqual([accepted.id]);
+  });
+
+  it('is told that the queue of the job does not accept it', async () => {
+    const bench = createBench({}, (client) => {
+      const app = createApp({ jobs: [report], accepts: { default: [] }, signing: client.app.keyRing() });
+      return connect(app, client.backend);
+    });
+    const { status, body } = await bench.send('/jobs/report.nightly', { body: {} });
+    expect({ status, ...body }).toMatchObject({
+      status: 404,
+      code: 'UNKNOWN_JOB',
+      detail: expect.stringMatching(/^Queue "default" does not accept job "report.nightly"\./),
+    });
+    expect(await bench.client.stores.records.list({}), 'nothing is stored').toEqual([]);
   });
 
   it('is told of at most 20 places of a payload', async () => {
