@@ -2,13 +2,14 @@
 
 import { type Logger, pino } from 'pino';
 import type { App } from '../core/app/app.ts';
+import { checkOptions, type OptionKinds } from '../core/base/checks.ts';
 import { config, LongshoreError, shown } from '../core/base/errors.ts';
 import { optional } from '../core/base/optional.ts';
 import type { Client } from '../core/enqueue/client.ts';
 import { connect } from '../core/enqueue/connect.ts';
 import { createHttpHandler, type HttpOptions } from '../core/http/index.ts';
 import { tick } from '../core/scheduler/tick.ts';
-import type { WorkerOptions, WorkerSummary } from '../core/worker/options.ts';
+import { type WorkerOptions, type WorkerSummary, workerKinds } from '../core/worker/options.ts';
 import type { Worker } from '../core/worker/state.ts';
 import { startWorker } from '../core/worker/worker.ts';
 import { logTo } from './log.ts';
@@ -49,6 +50,14 @@ const longestCheckMs = 2_000;
 /** From the beginning of a stop, how long a tick that is under way has at least. */
 const leastTickMs = 1_000;
 
+const kinds = {
+  ...workerKinds,
+  schedules: 'boolean',
+  logger: '',
+  http: '',
+  metrics: '',
+} satisfies OptionKinds<LocalOptions>;
+
 /** Throws `CONFIG` for a wrong option, `SCHEMA_VERSION` when the tables are not those of this version. */
 export async function startLocal(app: App, options: LocalOptions): Promise<Local> {
   if (typeof options?.backend?.fetch !== 'function') {
@@ -56,6 +65,7 @@ export async function startLocal(app: App, options: LocalOptions): Promise<Local
       `startLocal() expects { backend }, such as sqlite('jobs.db') or postgres(url), got ${shown(options?.backend)}.`,
     );
   }
+  checkOptions('startLocal()', options, kinds);
   const {
     logger = pino({ name: 'longshore' }),
     schedules = true,

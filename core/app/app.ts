@@ -1,8 +1,8 @@
 /** The app is a value: jobs, schedules, keys, clock. It opens no connection and imports no cloud. */
 
-import { checkInteger, checkQueue } from '../base/checks.ts';
+import { checkOptions, checkQueue, type OptionKinds } from '../base/checks.ts';
 import { type Clock, systemClock, uuidv7 } from '../base/clock.ts';
-import { config, shown } from '../base/errors.ts';
+import { config } from '../base/errors.ts';
 import { createEvents, type EventListener, type Events } from '../base/events.ts';
 import type { JobFailure } from '../contract/outcome.ts';
 import type { KeyRing } from '../envelope/signing.ts';
@@ -73,11 +73,27 @@ export interface App {
   readonly keyRing: () => KeyRing;
 }
 
+const kinds = {
+  jobs: '',
+  schedules: '',
+  alerts: '',
+  signing: '',
+  accepts: '',
+  unknownJobGraceMs: 0,
+  maxBodyBytes: 1024,
+  on: 'function',
+  onError: 'function',
+  onDeadLetter: 'function',
+  use: '',
+  clock: '',
+  random: 'function',
+  newId: 'function',
+} satisfies OptionKinds<AppOptions>;
+
 export function createApp(options: AppOptions): App {
+  checkOptions('createApp()', options, kinds);
   const { clock = systemClock, random = Math.random, schedules = [], alerts = null } = options;
   const { unknownJobGraceMs = 300_000, maxBodyBytes = 1_048_576, onError, onDeadLetter } = options;
-  checkInteger('unknownJobGraceMs', unknownJobGraceMs, 0);
-  checkInteger('maxBodyBytes', maxBodyBytes, 1024);
   const jobs = new Map<string, Job>();
   for (const job of options.jobs) {
     if (jobs.has(job.name)) throw config(`Two jobs are called "${job.name}". Give every job its own name.`);
@@ -94,9 +110,6 @@ export function createApp(options: AppOptions): App {
     }
     names.add(name);
   }
-  for (const hook of [onError, onDeadLetter])
-    if (hook != null && typeof hook !== 'function')
-      throw config(`Expected onError and onDeadLetter to be functions, got ${shown(hook)}.`);
   if (alerts && !alerts.evaluate) throw config('Expected alerts to come from defineAlerts().');
   const events = createEvents();
   if (options.on) events.on(options.on);

@@ -1,6 +1,5 @@
 /** Jobs that run in a thread or process of their own, as their definitions say it. */
 
-import { checkInteger } from '../base/checks.ts';
 import { config, shown } from '../base/errors.ts';
 
 /** Where a handler runs, as a job's definition says it. */
@@ -29,7 +28,7 @@ export interface Isolation {
 }
 
 /** Node itself needs some 10 MiB. */
-const leastMemoryMb = 32;
+export const leastMemoryMb = 32;
 
 /** Checks what a definition says about isolation; `null` = the job runs in the worker's own event loop. */
 export function isolationOf(
@@ -53,6 +52,5 @@ export function isolationOf(
       `Expected module of job "${name}" to be the file: URL of the file that exports it, got ${shown(module)}. Use module: import.meta.url.`,
     );
   }
-  if (maxMemoryMb !== null) checkInteger(`maxMemoryMb of job "${name}"`, maxMemoryMb, leastMemoryMb);
   return { kind, module: url, maxMemoryMb };
 }

@@ -1,8 +1,8 @@
-import { checkInteger, checkQueue, isName, namePattern } from '../base/checks.ts';
+import { checkName, checkOptions, checkQueue, type OptionKinds } from '../base/checks.ts';
 import { config, type LongshoreError, shown } from '../base/errors.ts';
 import type { SqlTransaction } from '../contract/queue.ts';
 import type { JobContext } from '../envelope/envelope.ts';
-import { type Isolation, isolationOf, type Placement } from './isolation.ts';
+import { type Isolation, isolationOf, leastMemoryMb, type Placement } from './isolation.ts';
 import { type EnqueuedJob, type EnqueueOptions, type Priority, priorityOf } from './options.ts';
 import { exponential, type RetryPolicy } from './retry.ts';
 import type { SchemaInput, SchemaOutput, StandardSchema } from './schema.ts';
@@ -113,11 +113,24 @@ export interface JobDefinition<S extends StandardSchema<unknown, unknown>> {
 }
 
 const kinds = {
+  name: '',
+  queue: '',
+  payload: '',
+  maxRetries: 0,
   retry: 'function',
+  timeoutMs: 1,
+  priority: '',
   idempotencyKey: 'function',
-  transaction: 'boolean',
+  idempotencyKeepMs: 1,
+  expiresInMs: 1,
   keepPayload: 'boolean',
-} as const;
+  transaction: 'boolean',
+  use: '',
+  handle: '',
+  isolate: '',
+  module: '',
+  maxMemoryMb: leastMemoryMb,
+} satisfies OptionKinds<JobDefinition<StandardSchema> & Placement>;
 
 export function defineJob<S extends StandardSchema<unknown, unknown>>(
   definition: JobDefinition<S> & Placement,
@@ -125,7 +138,9 @@ export function defineJob<S extends StandardSchema<unknown, unknown>>(
   const { name, queue = 'default', payload, handle } = definition;
   const { maxRetries = 3, timeoutMs = 300_000, expiresInMs = null } = definition;
   const { idempotencyKeepMs = 86_400_000, use = [] } = definition;
-  if (!isName(name)) throw config(`A job's name must match ${namePattern}, got ${shown(name)}.`);
+  const retry = definition.retry ?? exponential();
+  checkName("A job's name", name);
+  checkOptions(`job "${name}"`, definition, kinds);
   checkQueue(queue);
   if (typeof payload?.['~standard']?.validate !== 'function') {
     throw config(
@@ -134,24 +149,15 @@ export function defineJob<S extends StandardSchema<unknown, unknown>>(
   }
   if (typeof handle !== 'function')
     throw config(`Job "${name}" expects a handle function, got ${shown(handle)}.`);
-  for (const [member, kind] of Object.entries(kinds)) {
-    const value: unknown = definition[member as keyof typeof kinds];
-    if (value !== undefined && typeof value !== kind) {
-      throw config(`Job "${name}" expects ${member} to be a ${kind}, got ${shown(value)}.`);
-    }
-  }
   if (!Array.isArray(use) || !use.every((one) => typeof one === 'function'))
     throw config(`Job "${name}" expects use to be a list of functions (ctx, next), got ${shown(use)}.`);
-  checkInteger(`maxRetries of job "${name}"`, maxRetries, 0);
-  checkInteger(`timeoutMs of job "${name}"`, timeoutMs, 1);
-  checkInteger(`idempotencyKeepMs of job "${name}"`, idempotencyKeepMs, 1);
-  if (expiresInMs !== null) checkInteger(`expiresInMs of job "${name}"`, expiresInMs, 1);
+  retry.check?.(name, maxRetries);
   return {
     name,
     queue,
     schema: payload as unknown as StandardSchema<SchemaInput<S>, unknown>,
     maxRetries,
-    retry: definition.retry ?? exponential(),
+    retry,
     timeoutMs,
     priority: priorityOf(definition.priority ?? 'normal'),
     expiresInMs,

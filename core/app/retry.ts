@@ -14,7 +14,11 @@ export interface Failure {
 }
 
 /** Delay before the next attempt in ms, or `null` for "do not retry". */
-export type RetryPolicy = (failure: Failure) => number | null;
+export interface RetryPolicy {
+  (failure: Failure): number | null;
+  /** Throws `CONFIG` for a job that it cannot be meant for. */
+  check?(job: string, maxRetries: number): void;
+}
 
 /**
  * `baseMs × factor^(attempt − 1)`, spread by ± `jitter` (a fraction), never above `maxMs`, jitter included.
@@ -36,11 +40,19 @@ export function exponential(
   };
 }
 
-/** The nth retry waits the nth delay; the last delay serves all further ones. */
+/** The nth retry waits the nth delay; the last delay serves all further ones. A job must not have fewer retries than delays. */
 export function delays(delaysMs: readonly number[]): RetryPolicy {
   if (delaysMs.length === 0) throw config('delays() expects at least one delay in ms, got an empty list.');
   for (const delayMs of delaysMs) atLeast('every delay', delayMs, 0);
-  return ({ attempt }) => delaysMs[Math.min(attempt, delaysMs.length) - 1]!;
+  const count = delaysMs.length;
+  const policy: RetryPolicy = ({ attempt }) => delaysMs[Math.min(attempt, count) - 1]!;
+  policy.check = (job, maxRetries) => {
+    if (count > maxRetries)
+      throw config(
+        `Job "${job}" has ${count} delays but maxRetries ${maxRetries}, so not all would be used. Set maxRetries to ${count} or more, or leave delays out.`,
+      );
+  };
+  return policy;
 }
 
 export function fixed(delayMs: number): RetryPolicy {

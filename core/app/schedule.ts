@@ -1,6 +1,6 @@
 /** Schedules as an app defines them; scheduler/ enqueues their jobs. */
 
-import { checkInteger, isName, namePattern } from '../base/checks.ts';
+import { checkName, checkOptions, type OptionKinds } from '../base/checks.ts';
 import { config, shown } from '../base/errors.ts';
 import { onDemand } from '../kit/lazy.ts';
 import type { Job } from './job.ts';
@@ -50,21 +50,29 @@ export interface ScheduleDefinition<Input> {
   readonly ping?: Ping;
 }
 
+const kinds = {
+  name: '',
+  cron: '',
+  everyMs: 1000,
+  timezone: '',
+  job: '',
+  payload: '',
+  overlap: '',
+  missed: '',
+  ping: 'function',
+} satisfies OptionKinds<ScheduleDefinition<unknown>>;
+
 export function defineSchedule<Input>(definition: ScheduleDefinition<Input>): Schedule {
   const { name, cron, everyMs, timezone = 'UTC', job, payload, ping = null } = definition;
-  if (!isName(name)) {
-    throw config(`A schedule's name must match ${namePattern}, got ${shown(name)}.`);
-  }
+  checkName("A schedule's name", name);
+  if (typeof (ping as unknown) === 'string')
+    throw config(`Schedule "${name}" expects ping to be heartbeat(url), got a text.`);
+  checkOptions(`schedule "${name}"`, definition, kinds);
   if ((cron === undefined) === (everyMs === undefined)) {
     throw config(
       `Schedule "${name}" expects either cron or everyMs, got ${cron === undefined ? 'neither' : 'both'}.`,
     );
   }
-  if (ping && typeof ping !== 'function')
-    throw config(
-      // A text may be the URL of a monitor, which is a secret.
-      `Schedule "${name}" expects ping to be heartbeat(url), got ${typeof ping === 'string' ? 'a text' : shown(ping)}.`,
-    );
   const rest = {
     name,
     job: job as Job,
@@ -74,7 +82,6 @@ export function defineSchedule<Input>(definition: ScheduleDefinition<Input>): Sc
     ping,
   };
   if (everyMs !== undefined) {
-    checkInteger(`everyMs of schedule "${name}"`, everyMs, 1000);
     const nextAfter = async (after: number) => (Math.floor(after / everyMs) + 1) * everyMs;
     return { ...rest, timing: `every ${everyMs} ms`, everyMs, nextAfter };
   }

@@ -6,9 +6,11 @@ export const namePattern = /^[A-Za-z0-9._-]{1,128}$/;
 /** `test` alone would take a missing name for the text "undefined". */
 export const isName = (name: unknown): name is string => typeof name === 'string' && namePattern.test(name);
 
-export function checkQueue(queue: string): void {
-  if (!isName(queue)) throw config(`A queue's name must match ${namePattern}, got ${shown(queue)}.`);
+export function checkName(what: string, name: unknown): void {
+  if (!isName(name)) throw config(`${what} must match ${namePattern}, got ${shown(name)}.`);
 }
+
+export const checkQueue = (queue: unknown): void => checkName("A queue's name", queue);
 
 export function checkNumber(what: string, value: number, least: number): void {
   if (!Number.isFinite(value) || value < least) {
@@ -16,8 +18,29 @@ export function checkNumber(what: string, value: number, least: number): void {
   }
 }
 
-export function checkInteger(what: string, value: number, least: number): void {
-  if (!Number.isSafeInteger(value) || value < least) {
+export function checkInteger(what: string, value: unknown, least: number): void {
+  if (!Number.isSafeInteger(value) || (value as number) < least) {
     throw config(`Expected ${what} to be an integer of ${least} or more, got ${shown(value)}.`);
+  }
+}
+
+/** The options of a call: an integer of at least so much, a `typeof`, or `''` = other checks look at it. */
+export type OptionKinds<Options> = Readonly<Record<keyof Options, number | 'function' | 'boolean' | ''>>;
+
+/** Throws for an option that there is not, too: in plain JavaScript a typing error would go unnoticed. */
+export function checkOptions<Options>(whose: string, given: Options, kinds: OptionKinds<Options>): void {
+  for (const name in given) {
+    const value: unknown = given[name];
+    const what = `${name} of ${whose}`;
+    if (!Object.hasOwn(kinds, name))
+      throw config(
+        `Expected ${whose} to have only the options ${Object.keys(kinds).join(', ')}, got ${shown(name)}.`,
+      );
+    const kind = kinds[name];
+    if (typeof kind === 'number') {
+      if (value !== undefined) checkInteger(what, value, kind);
+      // Of the value only its type: a text may be a URL with a secret.
+    } else if (kind && value != null && typeof value !== kind)
+      throw config(`Expected ${what} to be a ${kind}, got a ${typeof value}.`);
   }
 }

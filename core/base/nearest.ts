@@ -2,7 +2,7 @@
 export function nearest(given: string, names: Iterable<string>): string | null {
   const mostSteps = Math.max(1, Math.floor(given.length / 3));
   const close = [...names]
-    .map((name) => ({ name, steps: stepsTo(name.toLowerCase(), given.toLowerCase()) }))
+    .map((name) => ({ name, steps: stepsTo(name, given.toLowerCase()) }))
     .filter(({ steps }) => steps <= mostSteps)
     .sort((a, b) => a.steps - b.steps);
   return close[0]?.name ?? null;
@@ -19,8 +19,9 @@ export function hint(given: string, names: Iterable<string>): string {
 
 /** Also to the beginning of a name or to one of its words: `nigthly` is meant to be `nightly-report`. Whole names come first. */
 function stepsTo(name: string, given: string): number {
-  const parts = given.length < 4 ? [] : [name.slice(0, given.length), ...name.split(/[._-]/)];
-  return Math.min(distance(given, name), ...parts.map((part) => distance(given, part) + 0.5));
+  const parts = given.length < 4 ? [] : [name.slice(0, given.length), ...name.split(/[._-]|(?=[A-Z])/)];
+  const stepsOf = (part: string) => distance(given, part.toLowerCase());
+  return Math.min(stepsOf(name), ...parts.map((part) => stepsOf(part) + 0.5));
 }
 
 /** Insertions, deletions, replacements and swaps of neighbours. */

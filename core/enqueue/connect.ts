@@ -2,6 +2,7 @@
 
 import type { App } from '../app/app.ts';
 import type { Job } from '../app/job.ts';
+import { checkOptions } from '../base/checks.ts';
 import { config } from '../base/errors.ts';
 import { tellWarning } from '../base/events.ts';
 import type { QueueBackend } from '../contract/queue.ts';
@@ -15,6 +16,7 @@ export function connect(app: App, backend: QueueBackend, options: ConnectOptions
 
 /** The same without asking for keys, for those who only look and steer: what needs a key throws when it is asked for. */
 export function clientOf(app: App, backend: QueueBackend, options: ConnectOptions = {}): Client {
+  checkOptions('connect()', options, { store: '' });
   const stores = storesOf(backend, options.store);
   const stopListening = backend.onWarning?.((message) => tellWarning(app.events, backend.name, message));
   const parts = { app, backend, stores };
@@ -46,17 +48,13 @@ export function clientOf(app: App, backend: QueueBackend, options: ConnectOption
 
 /** The state that goes with a queue: what is given, else the queue's own. Throws `CONFIG` when something is missing. */
 function storesOf(backend: QueueBackend, given: Partial<Stores> = {}): Stores {
-  const stores: Partial<Record<(typeof storeNames)[number], unknown>> = {};
-  for (const name of storeNames) {
+  const stores: { -readonly [Name in keyof Stores]?: unknown } = {};
+  for (const name of ['keys', 'records', 'workers', 'payloads', 'metrics', 'audit'] as const) {
     const store = given[name] ?? backend.stores?.[name];
     if (store) stores[name] = store;
   }
-  if (!stores.keys || !stores.records || !stores.workers) {
-    throw config(
-      `Backend "${backend.name}" keeps no state of its own: give connect() a store, for example sqliteStore().`,
-    );
-  }
-  return stores as Stores;
+  if (stores.keys && stores.records && stores.workers) return stores as Stores;
+  throw config(
+    `Backend "${backend.name}" keeps no state of its own: give connect() a store, for example sqliteStore().`,
+  );
 }
-
-const storeNames = ['keys', 'records', 'workers', 'payloads', 'metrics', 'audit'] as const;

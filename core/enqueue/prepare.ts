@@ -9,6 +9,7 @@ import { latestMs } from '../base/clock.ts';
 import { LongshoreError, shown } from '../base/errors.ts';
 import { toError } from '../base/failure.ts';
 import { assertJson, isStorable } from '../base/json.ts';
+import { hint } from '../base/nearest.ts';
 import type { BackendLimits, MessageHints, OutgoingMessage } from '../contract/queue.ts';
 import { contextMembers, type Envelope, type JobContext } from '../envelope/envelope.ts';
 import { messageFactsOf } from '../envelope/facts.ts';
@@ -58,6 +59,7 @@ function compose(
   uploads: Upload[] | null,
   skewMs: number,
 ): OutgoingMessage {
+  for (const name in options) if (!Object.hasOwn(optionNames, name)) throw unknownOption(name);
   const { app, backend } = client;
   const { limits } = backend;
   const issuedAt = app.clock.now() + skewMs;
@@ -116,6 +118,26 @@ function compose(
     ...(app.ownIds && { hints: isNew }),
   };
 }
+
+const optionNames = {
+  delayMs: true,
+  runAt: true,
+  priority: true,
+  queue: true,
+  idempotencyKey: true,
+  maxRetries: true,
+  name: true,
+  group: true,
+  tx: true,
+  context: true,
+} satisfies Record<keyof EnqueueOptions, true>;
+
+/** Where no types are checked, a typing error would go unnoticed. */
+const unknownOption = (name: string): LongshoreError =>
+  new LongshoreError(
+    'OPTION',
+    `enqueue() has no option ${shown(name)}.${hint(name, Object.keys(optionNames))}`,
+  );
 
 /** One object for all messages. */
 const isNew: MessageHints = Object.freeze({ isNew: true });

@@ -1,6 +1,6 @@
 import type { App } from '../app/app.ts';
 import { noTransaction } from '../app/job.ts';
-import { checkInteger, checkQueue } from '../base/checks.ts';
+import { checkOptions, checkQueue, type OptionKinds } from '../base/checks.ts';
 import { config } from '../base/errors.ts';
 import type { StopReason } from '../base/events.ts';
 import type { Outcome } from '../contract/outcome.ts';
@@ -58,21 +58,32 @@ export interface WorkerSummary {
   readonly durationMs: number;
 }
 
+export const workerKinds = {
+  backend: '',
+  store: '',
+  queues: '',
+  concurrency: 1,
+  prefetch: 0,
+  leaseMs: 100,
+  renew: 'boolean',
+  drainMs: 0,
+  maxJobs: 1,
+  maxMemoryBytes: 1,
+  maxRuntimeMs: 1,
+  once: 'boolean',
+  untilIdle: 'boolean',
+  signals: '',
+  testing: '',
+} satisfies OptionKinds<WorkerOptions>;
+
 export function settingsOf(app: App, options: WorkerOptions): WorkerSettings {
+  checkOptions('startWorker()', options, workerKinds);
   const { backend, concurrency = 10, leaseMs = 30_000, renew = true, drainMs = 10_000 } = options;
   const { queues = app.queues, prefetch = 0, once = false, untilIdle = false, signals = [] } = options;
   const { maxJobs = Infinity, maxMemoryBytes = Infinity, maxRuntimeMs = null, testing } = options;
   if (queues.length === 0)
     throw config('A worker needs at least one queue, got none. Define a job or name queues.');
   for (const queue of queues) checkQueue(queue);
-  checkInteger('concurrency', concurrency, 1);
-  checkInteger('prefetch', prefetch, 0);
-  checkInteger('leaseMs', leaseMs, 100);
-  checkInteger('drainMs', drainMs, 0);
-  for (const limit of ['maxJobs', 'maxMemoryBytes', 'maxRuntimeMs'] as const) {
-    const value = options[limit];
-    if (value !== undefined) checkInteger(limit, value, 1);
-  }
   for (const job of app.jobs.values()) {
     if (job.transaction && !backend.begin) throw noTransaction(job, backend);
     if (!renew && leaseMs <= job.timeoutMs) {

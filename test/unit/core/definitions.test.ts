@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createApp } from '../../../core/app/app.ts';
 import { defineJob } from '../../../core/app/job.ts';
+import { delays } from '../../../core/app/retry.ts';
 import { defineSchedule } from '../../../core/app/schedule.ts';
 import { errorCodes, LongshoreError, PermanentError, RetryAfterError } from '../../../core/base/errors.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
@@ -37,7 +38,7 @@ describe('defineJob', () => {
   });
 
   const names = 'must match /^[A-Za-z0-9._-]{1,128}$/, got';
-  const wrong: [string, object, string][] = [
+  const wrong: [string, object, unknown][] = [
     ['a name with a space', { name: 'a b' }, `A job's name ${names} "a b".`],
     ['an empty name', { name: '' }, `A job's name ${names} "".`],
     ['no name', { name: undefined }, `A job's name ${names} undefined.`],
@@ -90,6 +91,26 @@ describe('defineJob', () => {
       'Expected expiresInMs of job "work" to be an integer of 1 or more, got 0.',
     ],
     [
+      'more delays than retries',
+      { retry: delays([1000, 5000, 9000]), maxRetries: 2 },
+      'Job "work" has 3 delays but maxRetries 2, so not all would be used. Set maxRetries to 3 or more, or leave delays out.',
+    ],
+    [
+      'a retry that is no policy',
+      { retry: 5 },
+      'Expected retry of job "work" to be a function, got a number.',
+    ],
+    [
+      'an option that there is not',
+      { retries: 5 },
+      'Expected job "work" to have only the options name, queue, payload, maxRetries, retry, timeoutMs, priority, idempotencyKey, idempotencyKeepMs, expiresInMs, keepPayload, transaction, use, handle, isolate, module, maxMemoryMb, got "retries".',
+    ],
+    [
+      'an option by the name of a method',
+      JSON.parse('{ "toString": 1 }'),
+      expect.stringMatching(/^CONFIG: Expected job "work" to have only .+, got "toString"\.$/),
+    ],
+    [
       'a priority of 10',
       { priority: 10 },
       'A priority is an integer from 0 (first) to 9 or one of critical, high, normal, low, got 10.',
@@ -101,7 +122,13 @@ describe('defineJob', () => {
     ],
   ];
   it.each(wrong)('refuses %s', async (_, parts, message) => {
-    expect(await refusalText(() => job(parts))).toBe(`CONFIG: ${message}`);
+    const expected = typeof message === 'string' ? `CONFIG: ${message}` : message;
+    expect(await refusalText(() => job(parts))).toEqual(expected);
+  });
+
+  it('takes fewer delays than retries: the last one repeats', () => {
+    expect(job({ retry: delays([1000]), maxRetries: 1 }).maxRetries).toBe(1);
+    expect(job({ retry: delays([1000]), maxRetries: 9 }).maxRetries).toBe(9);
   });
 });
 
@@ -152,12 +179,17 @@ describe('createApp', () => {
     [
       'a grace below 0',
       { jobs: [], unknownJobGraceMs: -1 },
-      'Expected unknownJobGraceMs to be an integer of 0 or more, got -1.',
+      'Expected unknownJobGraceMs of createApp() to be an integer of 0 or more, got -1.',
     ],
     [
       'bodies too small to hold an envelope',
       { jobs: [], maxBodyBytes: 100 },
-      'Expected maxBodyBytes to be an integer of 1024 or more, got 100.',
+      'Expected maxBodyBytes of createApp() to be an integer of 1024 or more, got 100.',
+    ],
+    [
+      'an option that there is not',
+      { jobs: [], schedule: [nightly] },
+      'Expected createApp() to have only the options jobs, schedules, alerts, signing, accepts, unknownJobGraceMs, maxBodyBytes, on, onError, onDeadLetter, use, clock, random, newId, got "schedule".',
     ],
     [
       'an accept list for a queue that cannot be',
@@ -169,7 +201,24 @@ describe('createApp', () => {
   });
 });
 
+describe('defineSchedule', () => {
+  it('refuses an option that there is not', async () => {
+    const wrong = { name: 'nightly', everyMs: 1000, timeZone: 'UTC', job: job(), payload: {} };
+    expect(await refusalText(() => defineSchedule(wrong))).toBe(
+      'CONFIG: Expected schedule "nightly" to have only the options name, cron, everyMs, timezone, job, payload, overlap, missed, ping, got "timeZone".',
+    );
+  });
+});
+
 describe('connect', () => {
+  it('refuses an option that there is not', async () => {
+    const app = createApp({ jobs: [], signing: ring });
+    const wrong = { stores: memory().stores! };
+    expect(await refusalText(() => connect(app, memory(), wrong as object))).toBe(
+      'CONFIG: Expected connect() to have only the options store, got "stores".',
+    );
+  });
+
   it('refuses a backend that keeps no state when no store is given', async () => {
     const { stores, ...bare } = memory();
     const backend: QueueBackend = { ...bare, name: 'bare' };

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { withContext } from '../../../core/app/context.ts';
 import { defineJob, type Job } from '../../../core/app/job.ts';
+import type { EnqueueOptions } from '../../../core/app/options.ts';
 import { connect } from '../../../core/enqueue/connect.ts';
 import { refused, sent } from './enqueue-kit.ts';
 import { type Bench, bench, job, refusalText, startMs } from './kit.ts';
@@ -151,10 +152,13 @@ describe('priority, retries, queue', () => {
     [{ priority: 'urgent' as never }, /^CONFIG: A priority is .+ got "urgent"\.$/],
     [{ queue: 'a b' }, /^CONFIG: A queue's name must match .+ got "a b"\.$/],
     [{ queue: '' }, /^CONFIG: A queue's name must match .+ got ""\.$/],
+    [{ delay: 5 }, /^OPTION: enqueue\(\) has no option "delay"\. Did you mean "delayMs"\?$/],
+    [{ retries: 5 }, /^OPTION: enqueue\(\) has no option "retries"\. Did you mean "maxRetries"\?$/],
+    [{ toString: 5 }, /^OPTION: enqueue\(\) has no option "toString"\./],
     [{ maxRetries: -1 }, /^OPTION: Expected maxRetries to be an integer of 0 or more, got -1\.$/],
     [{ maxRetries: 1.5 }, /^OPTION: Expected maxRetries to be an integer of 0 or more, got 1\.5\.$/],
   ])('%o is refused', async (options, expected) => {
-    expect(await refused(job(), {}, options)).toMatch(expected);
+    expect(await refused(job(), {}, options as EnqueueOptions)).toMatch(expected);
   });
 });
 

@@ -36,7 +36,7 @@ const names = (calls: readonly Call[]): string[] => calls.map(({ hook }) => hook
 
 it.each([{ onError: 'console' }, { onDeadLetter: {} }])('refuses %j, which nobody could call', (hooks) => {
   expect(() => createApp({ jobs: [], ...(hooks as object) })).toThrow(
-    /Expected onError and onDeadLetter to be functions, got /,
+    /Expected (onError|onDeadLetter) of createApp\(\) to be a function, got /,
   );
 });
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { hint, nearest } from '../../../local/cli/config/nearest.ts';
 
-const names = ['invoice.mail', 'invoice.render', 'nightly-report', 'mail', 'exhausted'];
+const names = ['invoice.mail', 'invoice.render', 'nightly-report', 'mail', 'exhausted', 'maxRetries'];
 
 it.each([
   ['mial', 'mail'],
@@ -11,6 +11,7 @@ it.each([
   ['reprot', 'nightly-report'],
   ['invoice.rend', 'invoice.render'],
   ['Exhuasted', 'exhausted'],
+  ['retries', 'maxRetries'],
   ['x', null],
   ['webhook', null],
 ])('%s is probably meant to be %s', (given, name) => {

@@ -55,6 +55,15 @@ describe('startLocal', () => {
     );
   });
 
+  it('refuses an option that there is not, before anything starts', async () => {
+    const { app, backend, events } = bench({ jobs: [job()] });
+    const options = { backend, logger: false, metric: true } as const;
+    expect(await refusalText(() => startLocal(app, options))).toMatch(
+      /^CONFIG: Expected startLocal\(\) to have only the options backend, .+, schedules, logger, http, metrics, got "metric"\.$/,
+    );
+    expect(events).toEqual([]);
+  });
+
   it('refuses a schedule with a pattern that is none before anything starts', async () => {
     const work = job();
     const schedules = [defineSchedule({ name: 'late', cron: '0 25 * * *', job: work, payload: {} })];

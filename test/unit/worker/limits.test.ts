@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { WorkerOptions } from '../../../core/worker/options.ts';
 import { createBench, settle } from './kit.ts';
 
 describe('limits of a worker', () => {
@@ -82,14 +83,19 @@ describe('limits of a worker', () => {
   });
 
   it.each([
-    [{ concurrency: 0 }, /Expected concurrency to be an integer of 1 or more, got 0/],
-    [{ leaseMs: 10 }, /Expected leaseMs to be an integer of 100 or more, got 10/],
+    [{ concurrency: 0 }, /Expected concurrency of startWorker\(\) to be an integer of 1 or more, got 0/],
+    [{ leaseMs: 10 }, /Expected leaseMs of startWorker\(\) to be an integer of 100 or more, got 10/],
     [{ queues: [] }, /at least one queue/],
     [{ queues: ['no spaces'] }, /queue's name must match/],
     [{ maxJobs: -1 }, /Expected maxJobs/],
+    [
+      { concurency: 5 },
+      /Expected startWorker\(\) to have only the options backend, .+ concurrency, .+, got "concurency"/,
+    ],
+    [{ once: 'yes' as never }, /Expected once of startWorker\(\) to be a boolean, got a string/],
   ])('refuses %o', (options, message) => {
     const t = createBench();
-    expect(() => t.start(options)).toThrow(message);
+    expect(() => t.start(options as Partial<WorkerOptions>)).toThrow(message);
   });
 });
 
