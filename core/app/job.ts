@@ -51,8 +51,8 @@ export interface HandlerContext extends RunFacts {
  */
 export type AttemptMiddleware = (ctx: HandlerContext, next: () => Promise<unknown>) => unknown;
 
-/** A defined job. `Input` is the type of payload that may be enqueued. */
-export interface Job<Input = unknown> {
+/** A defined job. `Input` is the type of payload that may be enqueued, `Output` what the handler returns: often a promise. */
+export interface Job<Input = unknown, Output = unknown> {
   readonly name: string;
   readonly queue: string;
   readonly schema: StandardSchema<Input, unknown>;
@@ -66,7 +66,7 @@ export interface Job<Input = unknown> {
   readonly idempotencyKeepMs: number;
   /** `keyOf` and `run` take the schema's output; `defineJob` has checked the types. */
   readonly keyOf: ((payload: unknown) => string | null) | null;
-  readonly run: (payload: unknown, ctx: HandlerContext) => unknown;
+  readonly run: (payload: unknown, ctx: HandlerContext) => Output;
   /** Around the handler, inside those of the app. */
   readonly use: readonly AttemptMiddleware[];
   /** The record keeps the payload also when the job is done. */
@@ -77,7 +77,7 @@ export interface Job<Input = unknown> {
   readonly isolation: Isolation | null;
 }
 
-export interface JobDefinition<S extends StandardSchema<unknown, unknown>> {
+export interface JobDefinition<S extends StandardSchema<unknown, unknown>, Output = unknown> {
   /** 1 to 128 of `A-Z a-z 0-9 . _ -`. It is part of every stored message: rename a job only when none is queued. */
   readonly name: string;
   /** @default 'default' */
@@ -109,7 +109,7 @@ export interface JobDefinition<S extends StandardSchema<unknown, unknown>> {
   readonly transaction?: boolean;
   /** Middleware around each attempt of this job, the first one outermost. That of the app stands around it. */
   readonly use?: readonly AttemptMiddleware[];
-  readonly handle: (payload: SchemaOutput<S>, ctx: HandlerContext) => unknown;
+  readonly handle: (payload: SchemaOutput<S>, ctx: HandlerContext) => Output;
 }
 
 const kinds = {
@@ -132,9 +132,9 @@ const kinds = {
   maxMemoryMb: leastMemoryMb,
 } satisfies OptionKinds<JobDefinition<StandardSchema> & Placement>;
 
-export function defineJob<S extends StandardSchema<unknown, unknown>>(
-  definition: JobDefinition<S> & Placement,
-): Job<SchemaInput<S>> {
+export function defineJob<S extends StandardSchema<unknown, unknown>, Output>(
+  definition: JobDefinition<S, Output> & Placement,
+): Job<SchemaInput<S>, Output> {
   const { name, queue = 'default', payload, handle } = definition;
   const { maxRetries = 3, timeoutMs = 300_000, expiresInMs = null } = definition;
   const { idempotencyKeepMs = 86_400_000, use = [] } = definition;
@@ -163,7 +163,7 @@ export function defineJob<S extends StandardSchema<unknown, unknown>>(
     expiresInMs,
     idempotencyKeepMs,
     keyOf: (definition.idempotencyKey as Job['keyOf']) ?? null,
-    run: handle as Job['run'],
+    run: handle as Job<never, Output>['run'],
     use,
     keepPayload: definition.keepPayload ?? false,
     transaction: transactionOf(name, definition),

@@ -2,6 +2,7 @@
 
 import type { App } from '../app/app.ts';
 import type { Job } from '../app/job.ts';
+import type { Kept } from '../app/kept.ts';
 import type { EnqueuedJob, EnqueueOptions } from '../app/options.ts';
 import type { QueueBackend, SendResult } from '../contract/queue.ts';
 import type { CancelResult, JobRecord, Stores } from '../contract/store.ts';
@@ -21,10 +22,27 @@ export interface Client {
   ): Promise<SendResult[]>;
   /** `null` for a job that is not known or no longer kept. */
   status(id: string): Promise<JobRecord | null>;
+  /**
+   * Waits for the end of a job and resolves with its output, as its record keeps it; `null` where it returned nothing that is kept.
+   * Rejects with `HANDLER`, `CANCELLED` or `EXPIRED` and the job's error when it ended otherwise, with `TIMEOUT` when it has not ended in time
+   * (it goes on), with `NOT_FOUND` for an id that is not known or of another job, and with `CONFIG` where no records are kept.
+   */
+  result<Input, Output>(
+    job: Job<Input, Output>,
+    id: string,
+    options: ResultOptions,
+  ): Promise<Kept<Awaited<Output>> | null>;
   cancel(id: string): Promise<CancelResult>;
   /** What became of the attempts of each job lately, and how long they took. Throws `CONFIG` where no numbers are kept. */
   metrics(request?: MetricRequest): Promise<MetricReport>;
   close(): Promise<void>;
+}
+
+export interface ResultOptions {
+  /** How long to wait. 0 = only look. */
+  readonly timeoutMs: number;
+  /** Ends the wait, not the job. */
+  readonly signal?: AbortSignal;
 }
 
 export interface ConnectOptions {

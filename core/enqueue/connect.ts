@@ -36,6 +36,12 @@ export function clientOf(app: App, backend: QueueBackend, options: ConnectOption
     enqueueMany: (job, payloads, options) =>
       call((it) => it.enqueueMany(parts, job as Job, payloads, options)),
     status: (id) => stores.records.get(id),
+    result(job, id, options) {
+      const askedAt = app.clock.now();
+      return import('./result.ts').then(({ resultOf }) =>
+        resultOf(parts, job as Job, id, options, askedAt),
+      ) as never;
+    },
     cancel: (id) => stores.records.cancel(id),
     metrics: async (request) => (await import('../metrics/read.ts')).metricsOf(parts, request),
     async close() {

@@ -32,7 +32,7 @@ export const publish = defineJob({
 });
 
 expectTypeOf(resize).toEqualTypeOf<
-  Job<{ path: string; width: string; format?: 'webp' | 'avif' | undefined }>
+  Job<{ path: string; width: string; format?: 'webp' | 'avif' | undefined }, Promise<void>>
 >();
 
 export async function enqueue(client: Client): Promise<void> {

@@ -37,7 +37,7 @@ export const cleanUp = defineJob({
 });
 
 expectTypeOf(sendInvoice).toEqualTypeOf<
-  Job<{ invoiceId: string; due: string; copies?: number | undefined }>
+  Job<{ invoiceId: string; due: string; copies?: number | undefined }, Promise<void>>
 >();
 
 export async function enqueue(client: Client): Promise<void> {
@@ -64,6 +64,37 @@ export async function enqueue(client: Client): Promise<void> {
   await client.enqueueMany(cleanUp, [{ olderThanDays: 1 }, { olderThanDays: '2' }]);
   // @ts-expect-error TS2353 one payload instead of a list
   await client.enqueueMany(cleanUp, { olderThanDays: 1 });
+}
+
+export const charge = defineJob({
+  name: 'charge',
+  payload: z.object({ order: z.string() }),
+  handle: async ({ order }) => ({
+    order,
+    at: new Date(),
+    items: [1, new Date()] as [number, Date],
+    note: undefined as string | undefined,
+    refund: () => order,
+  }),
+});
+
+export async function results(client: Client, id: string): Promise<void> {
+  // As JSON gives it back: dates are texts, and methods are gone.
+  expectTypeOf(await client.result(charge, id, { timeoutMs: 1000 })).toEqualTypeOf<{
+    order: string;
+    at: string;
+    items: [number, string];
+    note: string | undefined;
+  } | null>();
+  expectTypeOf(await client.result(cleanUp, id, { timeoutMs: 0 })).toEqualTypeOf<{
+    removed: number;
+  } | null>();
+  expectTypeOf(await client.result(sendInvoice, id, { timeoutMs: 0 })).toEqualTypeOf<null>();
+  expectTypeOf(await client.result({} as Job, id, { timeoutMs: 0 })).toEqualTypeOf<unknown>();
+  // @ts-expect-error TS2741 nobody waits for ever
+  await client.result(cleanUp, id, {});
+  // @ts-expect-error TS2554 the id alone says nothing of the type
+  await client.result(id, { timeoutMs: 1000 });
 }
 
 export const schedules = [

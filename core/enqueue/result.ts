@@ -1,0 +1,75 @@
+/** Waits for the end of a job. Loaded with the first call of `result()`. */
+
+import type { Job } from '../app/job.ts';
+import { config, LongshoreError, shown } from '../base/errors.ts';
+import { within } from '../base/within.ts';
+import type { JobStatus } from '../contract/outcome.ts';
+import type { JobRecord } from '../contract/store.ts';
+import type { ResultOptions } from './client.ts';
+import type { SendingClient } from './send.ts';
+
+/** Between two looks: the first pause, and what the pauses grow to. */
+const pauseMs = { first: 50, most: 1_000 };
+/** The last look may take so long after the time is over. */
+const lastLookMs = 1_000;
+
+/** Asks the records again and again: no queue tells of the end of a job. */
+export async function resultOf(
+  { app, backend, stores: { records } }: SendingClient,
+  job: Job,
+  id: string,
+  { timeoutMs, signal }: ResultOptions,
+  askedAt: number,
+): Promise<unknown> {
+  const { clock } = app;
+  if (typeof timeoutMs !== 'number' || !(timeoutMs >= 0))
+    throw new LongshoreError('OPTION', `Expected timeoutMs to be 0 or more, got ${shown(timeoutMs)}.`);
+  if (records.keepsNothing)
+    throw config(
+      `Backend "${backend.name}" keeps no records, so no result can be waited for: give it a store, for example sqliteStore().`,
+    );
+  const aborted = Promise.withResolvers<never>();
+  aborted.promise.catch(() => {});
+  const onAbort = () => aborted.reject(signal!.reason);
+  signal?.addEventListener('abort', onAbort);
+  if (signal?.aborted) onAbort();
+  const endsAt = askedAt + timeoutMs;
+  const late = (): never => {
+    throw new LongshoreError('TIMEOUT', `Job ${id} has not ended within ${timeoutMs} ms. It goes on.`);
+  };
+  try {
+    for (let waitMs = pauseMs.first; ; waitMs = Math.min(pauseMs.most, waitMs * 2)) {
+      const look = Promise.race([records.get(id), aborted.promise]);
+      const record = await within(clock, Math.max(lastLookMs, endsAt - clock.now()), look, late);
+      if (record?.job !== job.name) throw notFound(job, id, record);
+      if (record.status === 'completed') return record.output;
+      const code = ends[record.status];
+      if (code) throw new LongshoreError(code, `Job ${id} ${words(record)}`);
+      const leftMs = endsAt - clock.now();
+      if (leftMs <= 0) late();
+      await within(clock, Math.min(waitMs, leftMs), aborted.promise, () => {});
+    }
+  } finally {
+    signal?.removeEventListener('abort', onAbort);
+  }
+}
+
+const ends: Partial<Record<JobStatus, 'HANDLER' | 'CANCELLED' | 'EXPIRED'>> = {
+  failed: 'HANDLER',
+  cancelled: 'CANCELLED',
+  expired: 'EXPIRED',
+};
+
+const words = ({ status, reason, error }: JobRecord): string =>
+  status === 'failed'
+    ? `has failed (${reason}): ${error}`
+    : status === 'cancelled'
+      ? 'was cancelled.'
+      : `has expired: ${error}`;
+
+function notFound({ name }: Job, id: string, other: JobRecord | null): LongshoreError {
+  const what = other
+    ? `Job ${id} is a "${other.job}", not a "${name}".`
+    : `Job ${id} is not known here, or no longer kept.`;
+  return new LongshoreError('NOT_FOUND', what);
+}
