@@ -8,9 +8,9 @@ import type { AttemptMiddleware } from './job.ts';
 export interface EnqueueCall {
   /** The backend's name. */
   readonly backend: string;
-  /** The job's name; `null` where one request has several. */
+  /** The job's name; `null` where one call has several. */
   readonly job: string | null;
-  /** `null` where one request has several. */
+  /** `null` where one call has several. */
   readonly queue: string | null;
   /** How many jobs. */
   readonly count: number;

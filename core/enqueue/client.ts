@@ -20,6 +20,11 @@ export interface Client {
     payloads: readonly NoInfer<Input>[],
     options?: EnqueueOptions,
   ): Promise<SendResult[]>;
+  /** Jobs of several kinds in one call, each with options of its own. All share the transaction. */
+  enqueueMany<const Inputs extends readonly unknown[]>(
+    jobs: { readonly [I in keyof Inputs]: JobToEnqueue<Inputs[I]> },
+    options?: Pick<EnqueueOptions, 'tx' | 'context'>,
+  ): Promise<{ -readonly [I in keyof Inputs]: SendResult }>;
   /** `null` for a job that is not known or no longer kept. */
   status(id: string): Promise<JobRecord | null>;
   /**
@@ -36,6 +41,12 @@ export interface Client {
   /** What became of the attempts of each job lately, and how long they took. Throws `CONFIG` where no numbers are kept. */
   metrics(request?: MetricRequest): Promise<MetricReport>;
   close(): Promise<void>;
+}
+
+export interface JobToEnqueue<Input> {
+  readonly job: Job<Input>;
+  readonly payload: NoInfer<Input>;
+  readonly options?: Omit<EnqueueOptions, 'tx'>;
 }
 
 export interface ResultOptions {

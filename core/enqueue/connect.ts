@@ -8,6 +8,7 @@ import { tellWarning } from '../base/events.ts';
 import type { QueueBackend } from '../contract/queue.ts';
 import type { Stores } from '../contract/store.ts';
 import type { Client, ConnectOptions } from './client.ts';
+import type { ManyCall } from './enqueue.ts';
 
 export function connect(app: App, backend: QueueBackend, options: ConnectOptions = {}): Client {
   app.keyRing(); // a missing key must stop the start, not the first job
@@ -33,8 +34,8 @@ export function clientOf(app: App, backend: QueueBackend, options: ConnectOption
   return {
     ...parts,
     enqueue: (job, payload, options) => call((it) => it.enqueue(parts, job as Job, payload, options)),
-    enqueueMany: (job, payloads, options) =>
-      call((it) => it.enqueueMany(parts, job as Job, payloads, options)),
+    enqueueMany: (...many: unknown[]) =>
+      call<never>((it) => it.enqueueMany(parts, ...(many as ManyCall)) as never),
     status: (id) => stores.records.get(id),
     result(job, id, options) {
       const askedAt = app.clock.now();

@@ -8,8 +8,9 @@ import { LongshoreError } from '../base/errors.ts';
 import { backendError } from '../base/failure.ts';
 import type { OutgoingMessage, SendResult, SqlTransaction } from '../contract/queue.ts';
 import type { JobContext } from '../envelope/envelope.ts';
+import type { JobToEnqueue } from './client.ts';
 import type { Upload } from './offload.ts';
-import { prepare } from './prepare.ts';
+import { option, prepare } from './prepare.ts';
 import { type SendingClient, send } from './send.ts';
 
 /** Small, because the queue waits for the first slice, and the caller for the last. */
@@ -41,22 +42,41 @@ async function enqueueHooked(
   return { id: result.id, queue: options.queue ?? job.queue };
 }
 
-export function enqueueMany(
+/** Several payloads of one job are a list of jobs that are alike. */
+export function enqueueMany(client: SendingClient, ...call: ManyCall): Promise<SendResult[]> {
+  const [job, payloads, options] = call;
+  if (Array.isArray(job)) return enqueueAll(client, job, payloads as EnqueueOptions | undefined);
+  const jobs = (payloads as readonly unknown[]).map((payload) => ({ job: job as Job, payload }));
+  return enqueueAll(client, jobs, options);
+}
+
+export type ManyCall =
+  | [jobs: readonly JobToEnqueue<unknown>[], options?: EnqueueOptions]
+  | [job: Job, payloads: readonly unknown[], options?: EnqueueOptions];
+
+function enqueueAll(
   client: SendingClient,
-  job: Job,
-  payloads: readonly unknown[],
-  options: EnqueueOptions = {},
+  jobs: readonly Partial<JobToEnqueue<unknown>>[],
+  { context, tx, ...shared }: EnqueueOptions = {},
 ): Promise<SendResult[]> {
-  const { context, ...others } = options;
-  const { name = null, queue = null } = job ?? {}; // whether it is a job is asked below
-  const call = { job: name, queue: options.queue ?? queue, count: payloads.length };
-  return enqueueEach(
-    client,
-    call,
-    context ?? currentContext(),
-    (i, uploads) => prepare(client, job, payloads[i], others, uploads),
-    options.tx,
-  );
+  const call = {
+    job: common(jobs.map((one) => one?.job?.name)),
+    queue: common(jobs.map((one) => one?.options?.queue ?? shared.queue ?? one?.job?.queue)),
+    count: jobs.length,
+  };
+  const prepareAt: PrepareAt = (i, uploads) => {
+    const { job, payload, options } = jobs[i] ?? {}; // whether it is a job is asked by prepare()
+    if ((options as EnqueueOptions | undefined)?.tx !== undefined)
+      throw option('tx beside the list: all jobs of a call share it');
+    return prepare(client, job as Job, payload, options ? { ...shared, ...options } : shared, uploads);
+  };
+  return enqueueEach(client, call, context ?? currentContext(), prepareAt, tx);
+}
+
+/** `null` where they differ. */
+function common(values: readonly (string | undefined)[]): string | null {
+  const [first] = values;
+  return first !== undefined && values.every((value) => value === first) ? first : null;
 }
 
 /** Prepares the job at this index. What it throws as a `LongshoreError` is the result of this job. */

@@ -45,7 +45,7 @@ export async function enqueue(client: Client): Promise<void> {
   await client.enqueue(resize, { path: 'a.png' });
   // @ts-expect-error TS2353 a member too many
   await client.enqueue(resize, { path: 'a.png', width: '200', height: '200' });
-  // @ts-expect-error TS2322 one wrong payload of several
+  // @ts-expect-error TS2769 one wrong payload of several
   await client.enqueueMany(publish, [{ path: 'a.png' }, { path: 1 }]);
 }
 

@@ -1,6 +1,14 @@
 /** What the compiler must accept and refuse, with zod. Each marker names the error that has to be there. */
 
-import { type Client, connect, createApp, defineJob, defineSchedule, type Job } from 'longshore';
+import {
+  type Client,
+  type Contract,
+  connect,
+  createApp,
+  defineJob,
+  defineSchedule,
+  type Job,
+} from 'longshore';
 import { memory } from 'longshore/local/memory';
 import { testJobs } from 'longshore/testing';
 import { expectTypeOf } from 'vitest';
@@ -60,10 +68,32 @@ export async function enqueue(client: Client): Promise<void> {
   await client.enqueue(cleanUp, { olderThanDays: 1 }, { delay: 1000 });
 
   await client.enqueueMany(cleanUp, [{ olderThanDays: 1 }, { olderThanDays: 2 }]);
-  // @ts-expect-error TS2322 one wrong payload of several
+  // @ts-expect-error TS2769 one wrong payload of several
   await client.enqueueMany(cleanUp, [{ olderThanDays: 1 }, { olderThanDays: '2' }]);
-  // @ts-expect-error TS2353 one payload instead of a list
+  // @ts-expect-error TS2769 one payload instead of a list
   await client.enqueueMany(cleanUp, { olderThanDays: 1 });
+}
+
+export async function enqueueSeveral(client: Client, days: readonly number[]): Promise<void> {
+  const [invoice, cleaning] = await client.enqueueMany(
+    [
+      { job: sendInvoice, payload: { invoiceId: '7', due: '2026-01-31' }, options: { delayMs: 1000 } },
+      { job: cleanUp, payload: { olderThanDays: 1 } },
+    ],
+    { context: { tenantId: 'acme' } },
+  );
+  expectTypeOf([invoice, cleaning]).toEqualTypeOf<Contract.SendResult[]>();
+  await client.enqueueMany(days.map((olderThanDays) => ({ job: cleanUp, payload: { olderThanDays } })));
+  await client.enqueueMany([]);
+  await client.enqueueMany([
+    { job: sendInvoice, payload: { invoiceId: '7', due: '2026-01-31' } },
+    // @ts-expect-error TS2322 the payload of another job
+    { job: cleanUp, payload: { olderThanDays: 'seven' } },
+    // @ts-expect-error TS2353 a transaction belongs to the call
+    { job: cleanUp, payload: { olderThanDays: 1 }, options: { tx: {} } },
+  ]);
+  // @ts-expect-error TS2769 each job has its own time
+  await client.enqueueMany([{ job: cleanUp, payload: { olderThanDays: 1 } }], { delayMs: 1000 });
 }
 
 export const charge = defineJob({
