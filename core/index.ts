@@ -9,7 +9,7 @@ export type { Middleware } from './app/middleware.ts';
 export type { EnqueuedJob, EnqueueOptions } from './app/options.ts';
 export { delays, exponential, fixed, none, perError, type RetryPolicy } from './app/retry.ts';
 export { defineSchedule, type Schedule } from './app/schedule.ts';
-export { LongshoreError, PermanentError, RetryAfterError } from './base/errors.ts';
+export { LongshoreError, PermanentError, RetryAfterError, SnoozeError } from './base/errors.ts';
 export type { LongshoreEvent } from './base/events.ts';
 export type * as Contract from './contract/index.ts';
 export type { JobRecord } from './contract/store.ts';

@@ -1,7 +1,7 @@
 /** How attempts end: what becomes of a job, decided from what happened to it. */
 
 import { exponential, longestDelayMs } from '../app/retry.ts';
-import { LongshoreError, PermanentError, RetryAfterError } from '../base/errors.ts';
+import { LongshoreError, PermanentError, RetryAfterError, SnoozeError } from '../base/errors.ts';
 import { reportError } from '../base/failure.ts';
 import type { AbandonReason, AttemptReport } from '../contract/outcome.ts';
 import type { Ack } from '../contract/queue.ts';
@@ -45,6 +45,8 @@ export function crashLoop({ maxRetries }: Envelope): Verdict {
 }
 
 export function afterFailure(it: Admitted, error: unknown): Verdict {
+  // Without any delay it would come back at once and for ever.
+  if (error instanceof SnoozeError) return release(Math.max(1, Math.ceil(error.retryAfterMs)), error);
   if (error instanceof PermanentError) return dead('permanent', error);
   if (it.number > it.envelope.maxRetries) return dead('exhausted', error);
   const delayMs = error instanceof RetryAfterError ? error.retryAfterMs : policyDelay(it, error);

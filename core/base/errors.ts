@@ -68,7 +68,7 @@ export class PermanentError extends Error {
 
 /** Thrown by a handler: try again after `retryAfterMs` (366 days at most), whatever the job's policy says. */
 export class RetryAfterError extends Error {
-  override readonly name = 'RetryAfterError';
+  override readonly name: string = 'RetryAfterError';
   readonly retryAfterMs: number;
 
   constructor(
@@ -78,9 +78,21 @@ export class RetryAfterError extends Error {
   ) {
     super(message, options);
     if (!Number.isFinite(retryAfterMs) || retryAfterMs < 0) {
-      throw config(`RetryAfterError expects a delay of 0 ms or more, got ${retryAfterMs}.`);
+      throw config(`Expected a delay of 0 ms or more, got ${retryAfterMs}.`);
     }
     this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/**
+ * Thrown by a handler: not now. Like `RetryAfterError`, but no attempt is spent, and nothing has failed. So nothing ends a job that
+ * snoozes for ever, but its `expiresInMs`.
+ */
+export class SnoozeError extends RetryAfterError {
+  override readonly name = 'SnoozeError';
+
+  constructor(delayMs: number, message = `snoozed for ${delayMs} ms`) {
+    super(delayMs, message);
   }
 }
 

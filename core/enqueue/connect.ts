@@ -37,11 +37,9 @@ export function clientOf(app: App, backend: QueueBackend, options: ConnectOption
     enqueueMany: (...many: unknown[]) =>
       call<never>((it) => it.enqueueMany(parts, ...(many as ManyCall)) as never),
     status: (id) => stores.records.get(id),
-    result(job, id, options) {
-      const askedAt = app.clock.now();
-      return import('./result.ts').then(({ resultOf }) =>
-        resultOf(parts, job as Job, id, options, askedAt),
-      ) as never;
+    result(...asked) {
+      const at = app.clock.now();
+      return import('./result.ts').then((it) => it.resultOf(parts, at, ...asked));
     },
     cancel: (id) => stores.records.cancel(id),
     metrics: async (request) => (await import('../metrics/read.ts')).metricsOf(parts, request),

@@ -1,6 +1,5 @@
 /** Waits for the end of a job. Loaded with the first call of `result()`. */
 
-import type { Job } from '../app/job.ts';
 import { config, LongshoreError, shown } from '../base/errors.ts';
 import { within } from '../base/within.ts';
 import type { JobStatus } from '../contract/outcome.ts';
@@ -16,11 +15,11 @@ const lastLookMs = 1_000;
 /** Asks the records again and again: no queue tells of the end of a job. */
 export async function resultOf(
   { app, backend, stores: { records } }: SendingClient,
-  job: Job,
+  askedAt: number,
+  job: { readonly name: string },
   id: string,
   { timeoutMs, signal }: ResultOptions,
-  askedAt: number,
-): Promise<unknown> {
+): Promise<never> {
   const { clock } = app;
   if (typeof timeoutMs !== 'number' || !(timeoutMs >= 0))
     throw new LongshoreError('OPTION', `Expected timeoutMs to be 0 or more, got ${shown(timeoutMs)}.`);
@@ -42,7 +41,7 @@ export async function resultOf(
       const look = Promise.race([records.get(id), aborted.promise]);
       const record = await within(clock, Math.max(lastLookMs, endsAt - clock.now()), look, late);
       if (record?.job !== job.name) throw notFound(job, id, record);
-      if (record.status === 'completed') return record.output;
+      if (record.status === 'completed') return record.output as never;
       const code = ends[record.status];
       if (code) throw new LongshoreError(code, `Job ${id} ${words(record)}`);
       const leftMs = endsAt - clock.now();
@@ -67,7 +66,7 @@ const words = ({ status, reason, error }: JobRecord): string =>
       ? 'was cancelled.'
       : `has expired: ${error}`;
 
-function notFound({ name }: Job, id: string, other: JobRecord | null): LongshoreError {
+function notFound({ name }: { readonly name: string }, id: string, other: JobRecord | null): LongshoreError {
   const what = other
     ? `Job ${id} is a "${other.job}", not a "${name}".`
     : `Job ${id} is not known here, or no longer kept.`;

@@ -17,7 +17,7 @@ export const ends = [
   'skipped',
   /** Failed, to be tried again. */
   'retried',
-  /** Given back without an attempt being spent: a shutdown, a busy key. */
+  /** Given back without an attempt being spent: a shutdown, a busy key, a snooze. */
   'released',
   /** Failed for good, or refused. */
   'dead',

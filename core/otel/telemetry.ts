@@ -11,7 +11,7 @@ import {
 import { currentContext, withContext } from '../app/context.ts';
 import type { HandlerContext } from '../app/job.ts';
 import type { EnqueueCall } from '../app/middleware.ts';
-import { config, shown } from '../base/errors.ts';
+import { config, SnoozeError, shown } from '../base/errors.ts';
 import type { SendResult } from '../contract/queue.ts';
 import { type Recorder, recorderOf } from './metrics.ts';
 import { errorType, type Operation, operationOf } from './names.ts';
@@ -93,12 +93,12 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
       const position = () => positionOfAttempt(ctx.context, attempts);
       safely(() => record().began(operation));
       return within(operation, SpanKind.CONSUMER, position, next, (span, outcome, durationMs) => {
-        const error = 'error' in outcome ? errorType(outcome.error) : null;
-        record().processed(operation, durationMs, error);
+        const failure = 'error' in outcome && !(outcome.error instanceof SnoozeError) ? outcome : null;
+        record().processed(operation, durationMs, failure && errorType(failure.error));
         if (!span?.isRecording()) return;
         span.setAttribute('messaging.message.id', ctx.id);
         span.setAttribute('messaging.longshore.attempt', ctx.attempt);
-        if ('error' in outcome) fail(span, outcome.error, errorMessages);
+        if (failure) fail(span, failure.error, errorMessages);
       });
     },
 

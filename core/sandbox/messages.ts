@@ -10,6 +10,7 @@ import {
   type PayloadIssue,
   PermanentError,
   RetryAfterError,
+  SnoozeError,
 } from '../base/errors.ts';
 import { toError } from '../base/failure.ts';
 import type { LogEntry } from './logging.ts';
@@ -55,7 +56,7 @@ export interface MemoryUse {
 
 /** Something that was thrown, as data. */
 export interface Thrown {
-  readonly kind: 'permanent' | 'retry-after' | 'longshore' | 'error' | 'value';
+  readonly kind: 'permanent' | 'retry-after' | 'snooze' | 'longshore' | 'error' | 'value';
   readonly name: string;
   readonly message: string;
   readonly stack: string | null;
@@ -98,6 +99,7 @@ const issueOf = (issue: Partial<PayloadIssue> | null): PayloadIssue => ({
 
 function kindOf(error: Error): Thrown['kind'] {
   if (error instanceof PermanentError) return 'permanent';
+  if (error instanceof SnoozeError) return 'snooze';
   if (error instanceof RetryAfterError) return 'retry-after';
   return error instanceof LongshoreError ? 'longshore' : 'error';
 }
@@ -120,8 +122,8 @@ export function unpackError(thrown: Thrown): unknown {
   let error: Error;
   if (kind === 'value') return message;
   if (kind === 'permanent') error = new PermanentError(message);
-  else if (kind === 'retry-after' && retryAfterMs >= 0 && retryAfterMs < Infinity)
-    error = new RetryAfterError(retryAfterMs, message);
+  else if ((kind === 'retry-after' || kind === 'snooze') && retryAfterMs >= 0 && retryAfterMs < Infinity)
+    error = new (kind === 'snooze' ? SnoozeError : RetryAfterError)(retryAfterMs, message);
   else if (kind === 'longshore' && errorCodes.includes(code as ErrorCode))
     error = new LongshoreError(code as ErrorCode, message, issues ? { issues } : {});
   else {

@@ -22,6 +22,6 @@ export function aloneStores(clock: Clock): Stores {
 
 export const aloneWarning =
   'beanstalkd() has no store. Jobs run, but there is no history and no cancel; idempotency keys, schedules, the list of workers and ' +
-  'the reasons of dead letters hold within this process only; schedules with overlap "skip" are refused; and a job that is released ' +
+  'the reasons of dead letters hold within this process only; schedules with overlap "skip" are refused; and a job that snoozes or is released ' +
   'at a shutdown has spent an attempt. ' +
   'Give it one: beanstalkd({ url, store: sqliteStore("jobs.db") }).';

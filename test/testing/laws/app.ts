@@ -1,7 +1,7 @@
-/** An app with one job that does nothing, for laws that need a worker or an attempt. */
+/** An app with one job that does nothing unless `parts` say otherwise, for laws that need a worker or an attempt. */
 
 import { systemClock } from '../../../core/base/clock.ts';
-import { type App, createApp, defineJob, keyRing } from '../../../core/index.ts';
+import { type App, createApp, defineJob, type HandlerContext, keyRing } from '../../../core/index.ts';
 import { type Kit, mail } from './kit.ts';
 
 const signing = keyRing([{ kid: 'law', secret: new Uint8Array(32) }]);
@@ -9,9 +9,15 @@ const anything = {
   '~standard': { version: 1, vendor: 'longshore', validate: (value: unknown) => ({ value }) },
 } as const;
 
+export interface Parts {
+  readonly maxRetries?: number;
+  readonly idempotencyKey?: (payload: unknown) => string;
+  readonly handle?: (payload: unknown, ctx: HandlerContext) => unknown;
+}
+
 /** @param skewMs how far its clock is ahead of the queue's */
-export function appOf(t: Kit, skewMs = 0): App {
-  const job = defineJob({ name: 'invoice.send', queue: mail, payload: anything, handle: () => {} });
+export function appOf(t: Kit, skewMs = 0, parts: Parts = {}): App {
+  const job = defineJob({ name: 'invoice.send', queue: mail, payload: anything, handle: () => {}, ...parts });
   const clock = { now: () => Math.floor(t.now()) + skewMs, after: systemClock.after };
   return createApp({ jobs: [job], signing, clock });
 }

@@ -8,6 +8,7 @@ import { deliveryLaws } from './backend-delivery.ts';
 import { endingLaws } from './backend-ending.ts';
 import { duplicateLaws, orderLaws } from './backend-order.ts';
 import { settlingLaws } from './backend-settling.ts';
+import { snoozingLaws } from './backend-snoozing.ts';
 import { staleLeaseLaws } from './backend-stale.ts';
 import { timeLaws } from './backend-time.ts';
 import { transferLaws } from './backend-transfer.ts';
@@ -18,6 +19,7 @@ import { type Law, lawsOf } from './law.ts';
 const topics: readonly (readonly [topic: string, define: (law: Law) => void])[] = [
   ['delivery', deliveryLaws],
   ['settling', settlingLaws],
+  ['snoozing', snoozingLaws],
   ['stale leases', staleLeaseLaws],
   ['waiting', waitingLaws],
   ['time', timeLaws],

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type EntrypointLaw, fail, permanent, takesTime } from './entrypoint-kit.ts';
+import { type EntrypointLaw, fail, permanent, snooze, takesTime } from './entrypoint-kit.ts';
 import { mail, minute, second } from './kit.ts';
 
 export function entrypointFailureLaws(law: EntrypointLaw): void {
@@ -59,6 +59,29 @@ export function entrypointFailureLaws(law: EntrypointLaw): void {
         (await t.bench.deadLetters()).map(({ reason, attempt }) => [reason, attempt]),
         [['exhausted', 3]],
       );
+      await t.nothingEverComes();
+    },
+    takesTime,
+  );
+
+  law(
+    'a job that snoozes returns after its delay as the same attempt, and nobody hears of a failure',
+    async (t) => {
+      await t.enqueue('a');
+      t.behaviour.set('a', snooze);
+      for (let round = 0; round < 3; round++) {
+        assert.equal((await t.deliver()).taken, 1);
+        await t.advance(2 * minute - 2 * second);
+        assert.equal((await t.deliver()).taken, 0);
+        await t.advance(3 * second);
+      }
+      t.behaviour.delete('a');
+      assert.deepEqual(await t.deliver(), { taken: 1, done: 1 });
+      assert.deepEqual(
+        t.ran.map(({ ctx }) => ctx.attempt),
+        [1, 1, 1, 1],
+      );
+      assert.deepEqual([t.hooked, await t.bench.deadLetters()], [[], []]);
       await t.nothingEverComes();
     },
     takesTime,

@@ -6,7 +6,7 @@ import { defineJob, type HandlerContext, type Job } from '../../../core/app/job.
 import { fixed } from '../../../core/app/retry.ts';
 import type { StandardSchema } from '../../../core/app/schema.ts';
 import type { Clock } from '../../../core/base/clock.ts';
-import { PermanentError } from '../../../core/base/errors.ts';
+import { PermanentError, SnoozeError } from '../../../core/base/errors.ts';
 import type { LongshoreEvent } from '../../../core/base/events.ts';
 import type { DeadLetter } from '../../../core/contract/admin.ts';
 import type { Client } from '../../../core/enqueue/client.ts';
@@ -116,6 +116,9 @@ const schema: StandardSchema<Payload, Payload> = {
 
 export const permanent = (): never => {
   throw new PermanentError('no such invoice');
+};
+export const snooze = (): never => {
+  throw new SnoozeError(2 * minute, 'the bank is closed');
 };
 export const fail = (): never => {
   throw new Error('the mail server is down');

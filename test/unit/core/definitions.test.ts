@@ -6,7 +6,13 @@ import { createApp } from '../../../core/app/app.ts';
 import { defineJob } from '../../../core/app/job.ts';
 import { delays } from '../../../core/app/retry.ts';
 import { defineSchedule } from '../../../core/app/schedule.ts';
-import { errorCodes, LongshoreError, PermanentError, RetryAfterError } from '../../../core/base/errors.ts';
+import {
+  errorCodes,
+  LongshoreError,
+  PermanentError,
+  RetryAfterError,
+  SnoozeError,
+} from '../../../core/base/errors.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import { connect } from '../../../core/enqueue/connect.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
@@ -256,11 +262,17 @@ describe('errors', () => {
     });
   });
 
-  it.each([-1, Number.NaN, Number.POSITIVE_INFINITY])('RetryAfterError refuses %d', async (ms) => {
-    expect(await refusalText(() => new RetryAfterError(ms))).toBe(
-      `CONFIG: RetryAfterError expects a delay of 0 ms or more, got ${ms}.`,
-    );
-  });
+  it.each([-1, Number.NaN, Number.POSITIVE_INFINITY])(
+    'RetryAfterError and SnoozeError refuse %d',
+    async (ms) => {
+      expect(await refusalText(() => new SnoozeError(ms))).toBe(
+        `CONFIG: Expected a delay of 0 ms or more, got ${ms}.`,
+      );
+      expect(await refusalText(() => new RetryAfterError(ms))).toBe(
+        `CONFIG: Expected a delay of 0 ms or more, got ${ms}.`,
+      );
+    },
+  );
 
   it('show of a value only its kind, or a short text', async () => {
     const long = job({ payload: z.any() });

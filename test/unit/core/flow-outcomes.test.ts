@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { delays, fixed, none, type RetryPolicy } from '../../../core/app/retry.ts';
-import { PermanentError, RetryAfterError } from '../../../core/base/errors.ts';
+import { PermanentError, RetryAfterError, SnoozeError } from '../../../core/base/errors.ts';
 import { reportError } from '../../../core/base/failure.ts';
 import { connect } from '../../../core/enqueue/connect.ts';
 import { attempt } from '../../../core/flow.ts';
@@ -170,6 +170,41 @@ describe('a handler that throws', () => {
     expect(await b.next()).toMatchObject({ outcome: 'dead-lettered', reason: 'exhausted' });
   });
 
+  it('a SnoozeError gives the job back for later, whatever its policy says, and spends no attempt', async () => {
+    const heard: unknown[] = [];
+    const one = throwing(new SnoozeError(90_000, 'the bank is closed'), none);
+    const b = bench({ jobs: [one], onError: (error) => void heard.push(error) });
+    await b.client.enqueue(one, {}, { maxRetries: 0 });
+    for (let round = 0; round < 5; round++) {
+      expect(await b.next()).toMatchObject({
+        outcome: 'requeued',
+        counted: false,
+        attempt: 1,
+        delayMs: 90_000,
+        error: { code: 'HANDLER', message: 'the bank is closed' },
+      });
+      b.clock.advance(90_000);
+    }
+    expect(heard).toEqual([]);
+    expect(await b.deadLetters()).toEqual([]);
+  });
+
+  it('a snooze of 0 ms waits 1 ms: who drains the queue comes to an end', async () => {
+    const b = bench({ jobs: [throwing(new SnoozeError(0))] });
+    expect(await b.once(b.app.jobs.get('work')!)).toMatchObject({ outcome: 'requeued', delayMs: 1 });
+  });
+
+  it('a job that snoozes past its expiry is a dead letter', async () => {
+    const one = job({
+      expiresInMs: 60_000,
+      handle: () => Promise.reject(new SnoozeError(90_000)),
+    });
+    const b = bench({ jobs: [one] });
+    expect(await b.once(one)).toMatchObject({ outcome: 'requeued' });
+    b.clock.advance(90_000);
+    expect(await b.next()).toMatchObject({ outcome: 'rejected', reason: 'expired' });
+  });
+
   it('a delay that is no whole number is rounded up: queues count in milliseconds', async () => {
     const b = bench({ jobs: [throwing(new RetryAfterError(0.5))] });
     expect(await b.once(b.app.jobs.get('work')!)).toMatchObject({ delayMs: 1 });
@@ -178,11 +213,12 @@ describe('a handler that throws', () => {
   const year = 366 * 86_400_000;
   it.each([
     ['a RetryAfterError', throwing(new RetryAfterError(99_999_999_999_999_000))],
+    ['a SnoozeError', throwing(new SnoozeError(99_999_999_999_999_000))],
     ['a policy', throwing(new Error('down'), fixed(1e300))],
   ])('a delay of %s that no store could hold is 366 days', async (_, one) => {
     const b = bench({ jobs: [one] });
     expect(await b.once(one)).toMatchObject({ outcome: 'requeued', settled: true, delayMs: year });
-    expect(await b.client.status('id-1')).toMatchObject({ status: 'retrying', runAt: startMs + year });
+    expect(await b.client.status('id-1')).toMatchObject({ runAt: startMs + year });
   });
 
   it('a job that is given back for its time waits 366 days at most, and is then looked at again', async () => {

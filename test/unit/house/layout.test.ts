@@ -220,6 +220,7 @@ describe('the public names of longshore', () => {
       'RetryAfterError',
       'RetryPolicy',
       'Schedule',
+      'SnoozeError',
       'startWorker',
       'tick',
       'withContext',

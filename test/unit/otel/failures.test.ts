@@ -12,7 +12,7 @@ import {
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import * as z from 'zod';
 import { defineJob, type Job } from '../../../core/app/job.ts';
-import { PermanentError, RetryAfterError } from '../../../core/base/errors.ts';
+import { PermanentError, RetryAfterError, SnoozeError } from '../../../core/base/errors.ts';
 import { readEnvelope } from '../../../core/envelope/envelope.ts';
 import { telemetry } from '../../../core/otel/index.ts';
 import { bench, job, refusalText, ring, startMs, until } from '../core/kit.ts';
@@ -94,6 +94,14 @@ describe('the span of a failed attempt', () => {
     const t = watch({}, { jobs: [one] });
     expect((await t.once(one)).outcome).toMatch(/requeued|dead-lettered/);
     expect(t.span('process default').attributes['error.type']).toBe(type);
+  });
+
+  it('is none of an attempt that snoozes', async () => {
+    const one = throwing(new SnoozeError(1_000));
+    const t = watch({}, { jobs: [one] });
+    expect((await t.once(one)).outcome).toBe('requeued');
+    const { status, attributes, events } = t.span('process default');
+    expect([status.code, attributes['error.type'], events]).toEqual([SpanStatusCode.UNSET, undefined, []]);
   });
 
   it('ends with its attempt, also when the handler never does', async () => {

@@ -1,7 +1,7 @@
 /** What becomes of jobs, as counters and histograms. */
 
 import { describe, expect, it } from 'vitest';
-import { fixed, PermanentError, RetryAfterError } from '../../../core/index.ts';
+import { fixed, PermanentError, RetryAfterError, SnoozeError } from '../../../core/index.ts';
 import { stepOf } from '../../../core/metrics/steps.ts';
 import { newTally, packTally, type Tally } from '../../../core/metrics/tally.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
@@ -70,6 +70,15 @@ describe('counters', () => {
       'queue_jobs_processed_total{queue="default",job="unknown",outcome="rejected"}': 1,
     });
     expect(named(values, 'queue_job_duration_seconds_count')).toEqual({});
+  });
+
+  it('count no failure and no run of a job that snoozes', async () => {
+    const later = failing(() => new SnoozeError(1_000));
+    const b = meteredBench({ jobs: [later] });
+    await b.once(later);
+    const values = await b.scrape();
+    for (const name of ['processed', 'failed', 'dead_lettered'])
+      expect(counted(values, `queue_jobs_${name}_total`)).toEqual({});
   });
 
   it('count what changed nothing apart: a lost lease, and a job that was released', async () => {

@@ -149,6 +149,7 @@ describe.each([
     ['permanent', 'permanent', 'HANDLER', 'no invoice 7'],
     ['ours', 'exhausted', 'LIMIT', 'too much for me'],
     ['nan', 'exhausted', 'HANDLER', 'retry after 1 ms'],
+    ['endlessNap', 'exhausted', 'HANDLER', 'snoozed for 1 ms'],
     ['noCode', 'exhausted', 'HANDLER', 'none of ours'],
     ['typeError', 'exhausted', 'HANDLER', 'not a function'],
     ['caused', 'exhausted', 'HANDLER', 'no rows'],
@@ -168,6 +169,16 @@ describe.each([
       );
     expect(await t.run(jobs.plain, { n: 1 }), 'the worker lives on').toMatchObject({ output: 2 });
     expect(await t.run(job, { act: 'quick', n: 1 })).toMatchObject({ output: 2 });
+  });
+
+  it('can snooze, which spends no attempt', async () => {
+    const { id } = await t.client.enqueue(job, { act: 'snooze' }, { maxRetries: 0 });
+    const settled = () => t.eventsOf('job.settled').filter((event) => event.id === id);
+    await expect
+      .poll(settled)
+      .toMatchObject([
+        { outcome: 'requeued', counted: false, delayMs: 4_321, error: 'HANDLER: the bank is closed' },
+      ]);
   });
 
   it('can ask for a retry at a time of its choice', async () => {

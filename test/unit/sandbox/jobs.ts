@@ -14,6 +14,7 @@ import {
   LongshoreError,
   PermanentError,
   RetryAfterError,
+  SnoozeError,
 } from '../../../core/index.ts';
 
 const runs = { module: import.meta.url, maxRetries: 0, retry: fixed(10), timeoutMs: 10_000 } as const;
@@ -82,6 +83,12 @@ const acts: Record<string, Act> = {
   },
   retryAfter: () => {
     throw new RetryAfterError(4_321, 'too many requests');
+  },
+  snooze: () => {
+    throw new SnoozeError(4_321, 'the bank is closed');
+  },
+  endlessNap: () => {
+    throw Object.assign(new SnoozeError(1), { retryAfterMs: -1 });
   },
   nan: () => {
     throw Object.assign(new RetryAfterError(1), { retryAfterMs: Number.NaN });

@@ -1,0 +1,57 @@
+/** Laws of a handler that gives its job back for later. */
+
+import assert from 'node:assert/strict';
+import { createRun } from '../../../core/attempt/run.ts';
+import { attempt } from '../../../core/flow.ts';
+import { connect, SnoozeError } from '../../../core/index.ts';
+import { memoryStore } from '../../../local/backends/memory/store.ts';
+import { appOf } from './app.ts';
+import { type Kit, second } from './kit.ts';
+import type { Law } from './law.ts';
+
+/** One job that may run once only, and snoozes for 2 s as often as it is told. */
+async function snoozing(t: Kit, times: number) {
+  const ran: number[] = [];
+  const app = appOf(t, 0, {
+    maxRetries: 0,
+    idempotencyKey: () => 'invoice-7',
+    handle(_, ctx) {
+      ran.push(ctx.attempt);
+      if (ran.length <= times) throw new SnoozeError(2 * second, 'the bank is closed');
+    },
+  });
+  const { backend } = t;
+  const client = connect(app, backend, backend.stores ? {} : { store: memoryStore({ clock: app.clock }) });
+  const { id } = await client.enqueue(app.jobs.get('invoice.send')!, 7);
+  const next = async () => attempt(app, { client, settler: backend }, createRun(await t.take()));
+  return { client, id, ran, next };
+}
+
+export function snoozingLaws(law: Law): void {
+  law('a job that snoozes returns after its delay, not before, and has spent no attempt', async (t) => {
+    const { client, id, ran, next } = await snoozing(t, 3);
+    for (let round = 0; round < 3; round++) {
+      const { outcome, settled, counted, attempt: number, delayMs, reason } = await next();
+      assert.deepEqual(
+        { outcome, settled, counted, number, delayMs, reason },
+        { outcome: 'requeued', settled: true, counted: false, number: 1, delayMs: 2 * second, reason: null },
+      );
+      const { status, attempts } = (await client.status(id))!;
+      assert.deepEqual([status, attempts], ['pending', []]);
+      await t.advance(second);
+      await t.nothingComes();
+      await t.advance(second);
+    }
+    assert.equal((await next()).outcome, 'acked');
+    assert.deepEqual(ran, [1, 1, 1, 1]);
+    await t.nothingEverComes();
+  });
+
+  law('a job that snoozes leaves its idempotency key to others', async (t) => {
+    const { client, next } = await snoozing(t, 1);
+    await next();
+    const { keys } = client.stores;
+    const claim = await keys.claim('job:invoice.send:invoice-7', 'another', t.now() + second);
+    assert.equal(claim.state, 'claimed');
+  });
+}
