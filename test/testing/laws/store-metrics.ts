@@ -146,11 +146,11 @@ export function metricLaws(law: Law): void {
     await reads(numbers!, { queue: mail, job: 'invoice.send' }, rows);
   });
 
-  law('ten thousand rows are written and read', async (t) => {
+  law('thousands of rows are written and read', async (t) => {
     const [numbers] = numbersOf(t);
     const names = { queue: longest, job: longest, source: longest };
     const long = manyRows(t, 1_000, 1).map((row) => ({ ...row, ...names }));
-    const rows = [...manyRows(t, 100, 90), ...long];
+    const rows = [...manyRows(t, 30, 90), ...long];
     await numbers!.write(rows);
     await reads(numbers!, {}, rows);
     await reads(numbers!, { queue: longest }, long);
