@@ -2,6 +2,7 @@
 
 import { type Logger, pino } from 'pino';
 import type { App } from '../core/app/app.ts';
+import { unsendable } from '../core/app/unsendable.ts';
 import { checkOptions, type OptionKinds } from '../core/base/checks.ts';
 import { config, LongshoreError, shown } from '../core/base/errors.ts';
 import { optional } from '../core/base/optional.ts';
@@ -73,6 +74,10 @@ export async function startLocal(app: App, options: LocalOptions): Promise<Local
     metrics: metricsOptions = false,
     ...workerOptions
   } = options;
+  for (const job of app.jobs.values()) {
+    const why = unsendable(job);
+    if (why !== null) throw config(why);
+  }
   if (schedules) await checkSchedules(app);
   const unsubscribe = logger ? app.events.on(logTo(logger)) : () => {};
   const client = connect(app, options.backend, options.store ? { store: options.store } : {});

@@ -5,6 +5,7 @@ import type { Job } from '../app/job.ts';
 import type { EnqueueOptions } from '../app/options.ts';
 import { priorityOf } from '../app/options.ts';
 import { validate } from '../app/schema.ts';
+import { unsendable } from '../app/unsendable.ts';
 import { latestMs } from '../base/clock.ts';
 import { LongshoreError, shown } from '../base/errors.ts';
 import { toError } from '../base/failure.ts';
@@ -39,15 +40,33 @@ export function prepare(
       `Job "${job.name}" is not among the app's jobs. Add it to createApp({ jobs }).`,
     );
   }
-  // Before the schema: a recursive one would follow a cycle until the stack is full.
-  if (payload !== undefined) assertJson(payload, 'payload');
-  const valid = validate(job.schema, payload, job.name);
+  const valid = checked(job, payload);
   const skewMs = skewOf(client, job, options);
   if (!(valid instanceof Promise) && typeof skewMs === 'number')
     return compose(client, job, payload, valid, options, uploads, skewMs);
   return Promise.all([valid, skewMs]).then(([value, ms]) =>
     compose(client, job, payload, value, options, uploads, ms),
   );
+}
+
+function checked(job: Job, payload: unknown): unknown | Promise<unknown> {
+  try {
+    // Before the schema: a recursive one would follow a cycle until the stack is full.
+    if (payload !== undefined) assertJson(payload, 'payload');
+    const valid = validate(job.schema, payload, job.name);
+    return valid instanceof Promise ? valid.catch((error) => refuse(job, error)) : valid;
+  } catch (error) {
+    return refuse(job, error);
+  }
+}
+
+/** Says it where no payload could fit: the caller cannot mend that. */
+function refuse(job: Job, error: unknown): never {
+  const isPayload = error instanceof LongshoreError && error.code === 'PAYLOAD';
+  const why = isPayload ? unsendable(job) : null;
+  if (!isPayload || why === null) throw error;
+  const { message, issues } = error;
+  throw new LongshoreError('PAYLOAD', `${message} ${why}`, { cause: error, ...(issues && { issues }) });
 }
 
 function compose(

@@ -150,6 +150,32 @@ describe('work', () => {
   });
 });
 
+describe('a job that can never run', () => {
+  const config = (given: string, accepts = '') => `${imports}
+    const late = defineJob({ name: 'late', payload: z.object({ at: ${given} }), handle() {} });
+    export const app = createApp({ jobs: [late], accepts: {${accepts}} });
+    export const backend = () => memory();`;
+
+  it('because no JSON fits its schema is refused by `work` and `enqueue`, with the remedy', async () => {
+    const cwd = project({ 'longshore.config.ts': config('z.date()') });
+    const never = /Job "late" can never run: payload\.at is z\.date\(\), .+ z\.coerce\.date\(\)/;
+    const worked = await cli(cwd, ['work', '--drain']);
+    expect({ ...worked, stdout: '' }).toMatchObject({ code: 1, stderr: expect.stringMatching(never) });
+    expect(worked.stderr).toContain('CONFIG: ');
+    const enqueued = await cli(cwd, ['enqueue', 'late', '{"at":"2026-01-15T12:00:00Z"}']);
+    expect(enqueued).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(never) });
+  });
+
+  it('because its queue does not accept it is refused by `enqueue`', async () => {
+    const cwd = project({ 'longshore.config.ts': config('z.string()', 'default: []') });
+    expect(await cli(cwd, ['enqueue', 'late', '{"at":""}'])).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(/^UNKNOWN_JOB: Queue "default" does not accept job "late"\./),
+    });
+  });
+});
+
 describe('dead letters', () => {
   it('are all run again, more than one page of them, each once', async () => {
     const many = `${imports}

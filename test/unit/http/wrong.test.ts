@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { connect, createApp } from '../../../core/index.ts';
+import * as z from 'zod';
+import { connect, createApp, defineJob } from '../../../core/index.ts';
 import { createBench, expectSafe, report } from './kit.ts';
 import { rows } from './wrong.ts';
 import { items } from './wrong-items.ts';
@@ -51,6 +52,22 @@ describe('a wrong request', () => {
       detail: expect.stringMatching(/^Queue "default" does not accept job "report.nightly"\./),
     });
     expect(await bench.client.stores.records.list({}), 'nothing is stored').toEqual([]);
+  });
+
+  it('is told that no payload fits the job', async () => {
+    const payload = z.object({ at: z.date() });
+    const late = defineJob({ name: 'late', payload, async handle() {} });
+    const { send } = createBench({}, (client) =>
+      connect(createApp({ jobs: [late, report], signing: client.app.keyRing() }), client.backend),
+    );
+    expect(await send('/jobs/late', { body: { at: '2026-01-15T12:00:00Z' } })).toMatchObject({
+      status: 422,
+      body: {
+        code: 'PAYLOAD',
+        detail: expect.stringContaining('Job "late" can never run: payload.at is z.date()'),
+        errors: [{ path: 'at' }],
+      },
+    });
   });
 
   it('is told of at most 20 places of a payload', async () => {

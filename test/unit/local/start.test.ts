@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { defineSchedule } from '../../../core/index.ts';
+import * as z from 'zod';
+import { defineJob, defineSchedule } from '../../../core/index.ts';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
 import { startLocal } from '../../../local/start.ts';
 import { until as untilTrue } from '../../kit/until.ts';
@@ -60,6 +61,15 @@ describe('startLocal', () => {
     const options = { backend, logger: false, metric: true } as const;
     expect(await refusalText(() => startLocal(app, options))).toMatch(
       /^CONFIG: Expected startLocal\(\) to have only the options backend, .+, schedules, logger, http, metrics, got "metric"\.$/,
+    );
+    expect(events).toEqual([]);
+  });
+
+  it('refuses a job that no payload fits, before anything starts', async () => {
+    const payload = z.object({ at: z.date() });
+    const { app, backend, events } = bench({ jobs: [defineJob({ name: 'late', payload, handle() {} })] });
+    expect(await refusalText(() => startLocal(app, { backend, logger: false }))).toBe(
+      'CONFIG: Job "late" can never run: payload.at is z.date(), which JSON cannot carry. Use z.iso.datetime(), or z.coerce.date() where the handler wants a Date, and send date.toISOString().',
     );
     expect(events).toEqual([]);
   });
