@@ -86,8 +86,8 @@ const kinds = {
   onDeadLetter: 'function',
   use: '',
   clock: '',
-  random: 'function',
-  newId: 'function',
+  random: '',
+  newId: '',
 } satisfies OptionKinds<AppOptions>;
 
 export function createApp(options: AppOptions): App {

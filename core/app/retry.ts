@@ -49,7 +49,7 @@ export function delays(delaysMs: readonly number[]): RetryPolicy {
   policy.check = (job, maxRetries) => {
     if (count > maxRetries)
       throw config(
-        `Job "${job}" has ${count} delays but maxRetries ${maxRetries}, so not all would be used. Set maxRetries to ${count} or more, or leave delays out.`,
+        `Job "${job}" has ${count} delays, but maxRetries ${maxRetries}: expected ${count} or more.`,
       );
   };
   return policy;

@@ -64,14 +64,11 @@ const kinds = {
 
 export function defineSchedule<Input>(definition: ScheduleDefinition<Input>): Schedule {
   const { name, cron, everyMs, timezone = 'UTC', job, payload, ping = null } = definition;
+  const wrong = (expected: string) => config(`Schedule "${name}" expects ${expected}.`);
   checkName("A schedule's name", name);
-  if (typeof (ping as unknown) === 'string')
-    throw config(`Schedule "${name}" expects ping to be heartbeat(url), got a text.`);
   checkOptions(`schedule "${name}"`, definition, kinds);
   if ((cron === undefined) === (everyMs === undefined)) {
-    throw config(
-      `Schedule "${name}" expects either cron or everyMs, got ${cron === undefined ? 'neither' : 'both'}.`,
-    );
+    throw wrong(`either cron or everyMs, got ${cron === undefined ? 'neither' : 'both'}`);
   }
   const rest = {
     name,
@@ -86,15 +83,11 @@ export function defineSchedule<Input>(definition: ScheduleDefinition<Input>): Sc
     return { ...rest, timing: `every ${everyMs} ms`, everyMs, nextAfter };
   }
   if (!fields.test(cron!)) {
-    throw config(
-      `Schedule "${name}" expects a cron pattern of five fields like "0 2 * * *", or six with seconds first, got ${shown(cron)}.`,
-    );
+    throw wrong(`a cron pattern like "0 2 * * *" or with seconds, got ${shown(cron)}`);
   }
   // The runtime would take an empty one for the zone of its host.
   if (!timezone?.trim?.()) {
-    throw config(
-      `Schedule "${name}" expects an IANA time zone, got ${shown(timezone)}. Leave it out for UTC.`,
-    );
+    throw wrong(`an IANA time zone, got ${shown(timezone)}. Leave it out for UTC`);
   }
   // Later, because the parser and the time zones of the runtime take five times as long to load as all else that a function
   // loads at its start, and of an app's functions only one asks for a moment.

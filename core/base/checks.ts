@@ -33,9 +33,7 @@ export function checkOptions<Options>(whose: string, given: Options, kinds: Opti
     const value: unknown = given[name];
     const what = `${name} of ${whose}`;
     if (!Object.hasOwn(kinds, name))
-      throw config(
-        `Expected ${whose} to have only the options ${Object.keys(kinds).join(', ')}, got ${shown(name)}.`,
-      );
+      throw config(`Unknown option ${shown(name)} of ${whose}, only ${Object.keys(kinds).join(', ')}.`);
     const kind = kinds[name];
     if (typeof kind === 'number') {
       if (value !== undefined) checkInteger(what, value, kind);

@@ -40,7 +40,7 @@ describe('a definition', () => {
     [
       'a URL as ping',
       () => defineSchedule({ name: 's', everyMs: 1_000, job: work, payload: {}, ping: 'https://x' as never }),
-      'ping to be heartbeat(url), got a text.',
+      'ping of schedule "s" to be a function, got a string.',
     ],
     [
       'a rule without a list',

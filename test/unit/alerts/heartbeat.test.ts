@@ -232,7 +232,7 @@ describe('heartbeat()', () => {
       () => heartbeat('https://x.example', { method: 'PUT' as 'POST' }),
       'GET, POST or HEAD',
     ],
-    ['a URL in its stead', () => due('https://x.example' as never), 'expects ping to be heartbeat(url)'],
+    ['a URL in its stead', () => due('https://x.example' as never), 'to be a function, got a string'],
   ])('refuses %s when it is defined', async (_, define, message) => {
     const text = await refusalText(define);
     expect(text).toMatch(/^CONFIG: /);

@@ -99,7 +99,7 @@ describe('defineJob', () => {
     [
       'more delays than retries',
       { retry: delays([1000, 5000, 9000]), maxRetries: 2 },
-      'Job "work" has 3 delays but maxRetries 2, so not all would be used. Set maxRetries to 3 or more, or leave delays out.',
+      'Job "work" has 3 delays, but maxRetries 2: expected 3 or more.',
     ],
     [
       'a retry that is no policy',
@@ -109,12 +109,12 @@ describe('defineJob', () => {
     [
       'an option that there is not',
       { retries: 5 },
-      'Expected job "work" to have only the options name, queue, payload, maxRetries, retry, timeoutMs, priority, idempotencyKey, idempotencyKeepMs, expiresInMs, keepPayload, transaction, use, handle, isolate, module, maxMemoryMb, got "retries".',
+      'Unknown option "retries" of job "work", only name, queue, payload, maxRetries, retry, timeoutMs, priority, idempotencyKey, idempotencyKeepMs, expiresInMs, keepPayload, transaction, use, handle, isolate, module, maxMemoryMb.',
     ],
     [
       'an option by the name of a method',
       JSON.parse('{ "toString": 1 }'),
-      expect.stringMatching(/^CONFIG: Expected job "work" to have only .+, got "toString"\.$/),
+      expect.stringMatching(/^CONFIG: Unknown option "toString" of job "work", only .+\.$/),
     ],
     [
       'a priority of 10',
@@ -195,7 +195,7 @@ describe('createApp', () => {
     [
       'an option that there is not',
       { jobs: [], schedule: [nightly] },
-      'Expected createApp() to have only the options jobs, schedules, alerts, signing, accepts, unknownJobGraceMs, maxBodyBytes, on, onError, onDeadLetter, use, clock, random, newId, got "schedule".',
+      'Unknown option "schedule" of createApp(), only jobs, schedules, alerts, signing, accepts, unknownJobGraceMs, maxBodyBytes, on, onError, onDeadLetter, use, clock, random, newId.',
     ],
     [
       'an accept list for a queue that cannot be',
@@ -211,7 +211,7 @@ describe('defineSchedule', () => {
   it('refuses an option that there is not', async () => {
     const wrong = { name: 'nightly', everyMs: 1000, timeZone: 'UTC', job: job(), payload: {} };
     expect(await refusalText(() => defineSchedule(wrong))).toBe(
-      'CONFIG: Expected schedule "nightly" to have only the options name, cron, everyMs, timezone, job, payload, overlap, missed, ping, got "timeZone".',
+      'CONFIG: Unknown option "timeZone" of schedule "nightly", only name, cron, everyMs, timezone, job, payload, overlap, missed, ping.',
     );
   });
 });
@@ -221,7 +221,7 @@ describe('connect', () => {
     const app = createApp({ jobs: [], signing: ring });
     const wrong = { stores: memory().stores! };
     expect(await refusalText(() => connect(app, memory(), wrong as object))).toBe(
-      'CONFIG: Expected connect() to have only the options store, got "stores".',
+      'CONFIG: Unknown option "stores" of connect(), only store.',
     );
   });
 

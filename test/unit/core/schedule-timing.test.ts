@@ -103,7 +103,7 @@ describe('a cron pattern', () => {
 
   it.each(['', 'hourly', '* * * *', '0 0 1 1 * 1 2030 7'])('refuses %j at once', async (cron) => {
     expect(await refusalText(() => schedule({ cron }))).toBe(
-      `CONFIG: Schedule "nightly" expects a cron pattern of five fields like "0 2 * * *", or six with seconds first, got ${JSON.stringify(cron)}.`,
+      `CONFIG: Schedule "nightly" expects a cron pattern like "0 2 * * *" or with seconds, got ${JSON.stringify(cron)}.`,
     );
   });
 

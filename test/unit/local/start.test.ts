@@ -60,7 +60,7 @@ describe('startLocal', () => {
     const { app, backend, events } = bench({ jobs: [job()] });
     const options = { backend, logger: false, metric: true } as const;
     expect(await refusalText(() => startLocal(app, options))).toMatch(
-      /^CONFIG: Expected startLocal\(\) to have only the options backend, .+, schedules, logger, http, metrics, got "metric"\.$/,
+      /^CONFIG: Unknown option "metric" of startLocal\(\), only backend, .+, schedules, logger, http, metrics\.$/,
     );
     expect(events).toEqual([]);
   });

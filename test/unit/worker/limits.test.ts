@@ -88,10 +88,7 @@ describe('limits of a worker', () => {
     [{ queues: [] }, /at least one queue/],
     [{ queues: ['no spaces'] }, /queue's name must match/],
     [{ maxJobs: -1 }, /Expected maxJobs/],
-    [
-      { concurency: 5 },
-      /Expected startWorker\(\) to have only the options backend, .+ concurrency, .+, got "concurency"/,
-    ],
+    [{ concurency: 5 }, /Unknown option "concurency" of startWorker\(\), only backend, .+ concurrency, .+\./],
     [{ once: 'yes' as never }, /Expected once of startWorker\(\) to be a boolean, got a string/],
   ])('refuses %o', (options, message) => {
     const t = createBench();
