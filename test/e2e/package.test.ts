@@ -72,9 +72,9 @@ beforeAll(async () => {
     'npm',
     ['install', '--prefer-offline', '--ignore-scripts', '--prefix', consumer],
     consumer,
-    100_000,
+    200_000,
   );
-}, 120_000);
+}, 400_000); // the release is built first, or another test is building it
 
 afterAll(() => rmSync(temporary, { recursive: true, force: true }), 60_000); // thousands of files
 
