@@ -14,10 +14,10 @@ import { hint } from '../base/nearest.ts';
 import type { BackendLimits, MessageHints, OutgoingMessage } from '../contract/queue.ts';
 import { contextMembers, type Envelope, type JobContext } from '../envelope/envelope.ts';
 import { messageFactsOf } from '../envelope/facts.ts';
-import { writeEnvelope } from '../envelope/write-envelope.ts';
 import type { Client } from './client.ts';
-import { offload, type Upload } from './offload.ts';
+import type { Upload } from './offload.ts';
 import { queueOf } from './queue-of.ts';
+import { sealed } from './sealed.ts';
 import { skewOf } from './skew.ts';
 
 /**
@@ -109,19 +109,7 @@ function compose(
     expiresAt: job.expiresInMs === null ? null : (schedule ?? issuedAt) + job.expiresInMs,
     context,
   };
-  let body = writeEnvelope(envelope, app.keyRing());
-  const maxBytes = Math.min(app.maxBodyBytes, limits.maxBodyBytes);
-  if (isLonger(body, maxBytes) && uploads) {
-    const { claim, upload } = offload(id, payload);
-    uploads.push(upload);
-    body = writeEnvelope({ ...envelope, payload: null, claim }, app.keyRing());
-  }
-  if (isLonger(body, maxBytes)) {
-    throw new LongshoreError(
-      'LIMIT',
-      `Expected an envelope of at most ${maxBytes} bytes, got ${Buffer.byteLength(body)} for job "${job.name}". Store the data elsewhere and send its id.`,
-    );
-  }
+  const body = sealed(client, envelope, uploads);
   const { group = null } = options;
   const facts = messageFactsOf(envelope);
   return {
@@ -160,10 +148,6 @@ const unknownOption = (name: string): LongshoreError =>
 
 /** One object for all messages. */
 const isNew: MessageHints = Object.freeze({ isNew: true });
-
-/** One UTF-16 unit is at most three bytes, so a short text needs no counting. */
-const isLonger = (body: string, maxBytes: number): boolean =>
-  body.length * 3 > maxBytes && Buffer.byteLength(body) > maxBytes;
 
 function scheduleOf(options: EnqueueOptions, now: number, limits: BackendLimits): number | null {
   const { delayMs, runAt } = options;

@@ -4,30 +4,28 @@ import type { Job } from '../app/job.ts';
 import { validate } from '../app/schema.ts';
 import { LongshoreError } from '../base/errors.ts';
 import { assertJson } from '../base/json.ts';
-import type { DeadLetter } from '../contract/admin.ts';
+import type { DeadLetter, Replacement } from '../contract/admin.ts';
 import type { Client } from '../enqueue/client.ts';
-import { loadPayload, storePayloads } from '../enqueue/offload.ts';
+import { loadPayload, storePayloads, type Upload } from '../enqueue/offload.ts';
 import { keyOf } from '../enqueue/prepare.ts';
 import type { Envelope } from '../envelope/envelope.ts';
 import { getDeadLetter } from '../kit/records/dead-letter-pages.ts';
 import { audited } from './audited.ts';
 import { checkExpiry } from './bulk.ts';
 import { deadLettersOf, noDeadLetter, nowOf, type OperatorHost } from './host.ts';
-import { expiredText, isExpired, type SignedAnew, signedAnew, signedEnvelope } from './replacement.ts';
+import { expiredText, isExpired, signedAnew, signedEnvelope } from './replacement.ts';
 import { retryDeadLetters } from './retry-dead-letters.ts';
 import type { EditOptions } from './types.ts';
 import { unmasked } from './unmasked.ts';
 
 export async function edit(host: OperatorHost, id: string, options: EditOptions): Promise<void> {
   const { client } = host;
-  const mended = await signedEdit(client, id, options);
+  const { payloads } = client.stores;
+  const uploads: Upload[] = [];
+  const replacement = await signedEdit(client, id, options, payloads ? uploads : null);
   if (options.dryRun) return;
-  const { replacement, upload } = mended;
   await audited(host, 'dead.edit', id, async (tell) => {
-    if (upload) {
-      const failed = await storePayloads(client.stores.payloads!, [upload]);
-      for (const error of failed.values()) throw error;
-    }
+    if (payloads) for (const error of (await storePayloads(payloads, uploads)).values()) throw error;
     const count = await retryDeadLetters(client, [id], new Map([[id, replacement]]));
     tell(count);
     if (count === 0) throw noDeadLetter(id);
@@ -52,7 +50,8 @@ async function signedEdit(
   client: Client,
   id: string,
   { payload, expiresInMs, diedAt }: EditOptions,
-): Promise<SignedAnew> {
+  uploads: Upload[] | null,
+): Promise<Replacement> {
   checkExpiry(expiresInMs);
   const letter = await getDeadLetter(deadLettersOf(client), id);
   if (!letter) throw noDeadLetter(id);
@@ -70,7 +69,8 @@ async function signedEdit(
   const valid = await validate(job.schema, mended, job.name);
   const idempotencyKey = await keyAfter(job, envelope, old, valid);
   const expiresAt = expiresInMs === undefined ? envelope.expiresAt : now + expiresInMs;
-  return signedAnew(client, { ...envelope, payload: mended, claim: null, idempotencyKey, expiresAt });
+  const edited = { ...envelope, payload: mended, claim: null, idempotencyKey, expiresAt };
+  return signedAnew(client, edited, uploads);
 }
 
 /** A key that the job made of the old payload is made of the new one; any other was given, and stays. */

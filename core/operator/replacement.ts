@@ -4,10 +4,10 @@ import { LongshoreError } from '../base/errors.ts';
 import { toError } from '../base/failure.ts';
 import type { DeadLetter, Replacement } from '../contract/admin.ts';
 import type { Client } from '../enqueue/client.ts';
-import { offload, type Upload } from '../enqueue/offload.ts';
+import type { Upload } from '../enqueue/offload.ts';
+import { sealed } from '../enqueue/sealed.ts';
 import type { Envelope } from '../envelope/envelope.ts';
 import { messageFactsOf } from '../envelope/facts.ts';
-import { writeEnvelope } from '../envelope/write-envelope.ts';
 import { verified } from './select.ts';
 
 /** Throws what keeps it from being signed anew here, with the remedy. */
@@ -42,31 +42,14 @@ export function signedEnvelope({ app }: Client, { id, queue, body }: DeadLetter)
   return envelope;
 }
 
-export interface SignedAnew {
-  readonly replacement: Replacement;
-  /** What has to be in the payload store before. */
-  readonly upload: Upload | null;
-}
-
-/** Its attempts begin anew. Throws `LIMIT` where it is too large. */
-export function signedAnew({ app, backend, stores }: Client, given: Envelope): SignedAnew {
+/**
+ * Its attempts begin anew. Throws `LIMIT` where it is too large.
+ * @param uploads takes a payload that has to be in the payload store before; `null`: it is too large then
+ */
+export function signedAnew(client: Client, given: Envelope, uploads: Upload[] | null): Replacement {
   const envelope: Envelope = { ...given, attempts: 0 };
   const facts = messageFactsOf(envelope);
-  const maxBytes = Math.min(app.maxBodyBytes, backend.limits.maxBodyBytes);
-  let body = writeEnvelope(envelope, app.keyRing());
-  let upload: Upload | null = null;
-  if (Buffer.byteLength(body) > maxBytes && stores.payloads && !envelope.claim) {
-    const parts = offload(envelope.identifier, envelope.payload);
-    upload = parts.upload;
-    body = writeEnvelope({ ...envelope, payload: null, claim: parts.claim }, app.keyRing());
-  }
-  const bytes = Buffer.byteLength(body);
-  if (bytes > maxBytes)
-    throw new LongshoreError(
-      'LIMIT',
-      `Expected an envelope of at most ${maxBytes} bytes, got ${bytes}. Store the data elsewhere and send its id.`,
-    );
-  return { replacement: { body, ...(facts && { facts }) }, upload };
+  return { body: sealed(client, envelope, uploads), ...(facts && { facts }) };
 }
 
 export const isExpired = ({ expiresAt }: Envelope, now: number): boolean =>

@@ -94,7 +94,7 @@ async function checked(
       try {
         const envelope = signedEnvelope(client, letter);
         if (envelope.expiresAt == null) continue;
-        replaced.set(id, signedAnew(client, { ...envelope, expiresAt: now + expiresInMs }).replacement);
+        replaced.set(id, signedAnew(client, { ...envelope, expiresAt: now + expiresInMs }, null));
       } catch (error) {
         refused.set(id, toError(error).message);
       }
