@@ -1,6 +1,7 @@
 /** What an evaluation remembers for the next one: which conditions hold since when, and who has not been sent what. */
 
 import type { AlertNotice, AlertReading, AlertRule } from '../app/alerts.ts';
+import { cut } from '../base/failure.ts';
 import { unknown } from './rules.ts';
 
 /** A condition that holds. */
@@ -120,8 +121,7 @@ function noticeOf(
   at: number,
   state: AlertNotice['state'],
 ): AlertNotice {
-  const short = text.length > longestText ? `${text.slice(0, longestText - 1)}…` : text;
-  return { alert, severity, state, subject, value, text: short, since, at, reminder: false };
+  return { alert, severity, state, subject, value, text: cut(text, longestText), since, at, reminder: false };
 }
 
 /** Without the oldest when there are too many, and without those that nobody has taken for a day. */

@@ -80,5 +80,6 @@ export function backendError(during: string, cause: unknown): LongshoreError {
       });
 }
 
-const cut = (text: string, length: number): string =>
+/** Its beginning, in so many characters at most. */
+export const cut = (text: string, length: number): string =>
   text.length > length ? `${text.slice(0, length - 1)}…` : text;

@@ -3,6 +3,12 @@
 const secretName =
   /pass(word|wd|phrase)?$|pwd|secret|token|jwt|bearer|csrf|otp$|dsn$|(api|private|access)[-_]?key|connection[-_]?string|session[-_]?id|authorization|cookie|credential|^pin$|^cvv$/i;
 
+/** Stands where people are not shown a value. */
+export const maskedSign = '[masked]';
+
+/** Whether the value of a member of this name is hidden. */
+export const isSecret = (name: string): boolean => secretName.test(name);
+
 /** What JSON.stringify would print of it. */
 function jsonOf(value: object): unknown {
   try {
@@ -37,7 +43,7 @@ export function masked(value: unknown, levels = 6): unknown {
   return Object.fromEntries(
     membersOf(value).map(([name, member]) => [
       name,
-      secretName.test(name) ? '[masked]' : masked(member, levels - 1),
+      isSecret(name) ? maskedSign : masked(member, levels - 1),
     ]),
   );
 }

@@ -10,7 +10,7 @@ import type { OutgoingMessage, SendResult, SqlTransaction } from '../contract/qu
 import type { JobContext } from '../envelope/envelope.ts';
 import type { JobToEnqueue } from './client.ts';
 import type { Upload } from './offload.ts';
-import { option, prepare } from './prepare.ts';
+import { prepare, wrongOption } from './prepare.ts';
 import { type SendingClient, send } from './send.ts';
 
 /** Small, because the queue waits for the first slice, and the caller for the last. */
@@ -67,7 +67,7 @@ function enqueueAll(
   const prepareAt: PrepareAt = (i, uploads) => {
     const { job, payload, options } = jobs[i] ?? {}; // whether it is a job is asked by prepare()
     if ((options as EnqueueOptions | undefined)?.tx !== undefined)
-      throw option('tx beside the list: all jobs of a call share it');
+      throw wrongOption('tx beside the list: all jobs of a call share it');
     return prepare(client, job as Job, payload, options ? { ...shared, ...options } : shared, uploads);
   };
   return enqueueEach(client, call, context ?? currentContext(), prepareAt, tx);

@@ -88,7 +88,7 @@ function compose(
   const priority = options.priority === undefined ? job.priority : priorityOf(options.priority);
   const maxRetries = options.maxRetries ?? job.maxRetries;
   if (!Number.isSafeInteger(maxRetries) || maxRetries < 0) {
-    throw option(`maxRetries to be an integer of 0 or more, got ${shown(maxRetries)}`);
+    throw wrongOption(`maxRetries to be an integer of 0 or more, got ${shown(maxRetries)}`);
   }
   const context = contextOf(options.context ?? currentContext());
   const envelope: Envelope = {
@@ -152,15 +152,16 @@ const isNew: MessageHints = Object.freeze({ isNew: true });
 function scheduleOf(options: EnqueueOptions, now: number, limits: BackendLimits): number | null {
   const { delayMs, runAt } = options;
   if (delayMs === undefined && runAt === undefined) return null;
-  if (delayMs !== undefined && runAt !== undefined) throw option('either delayMs or runAt, got both');
+  if (delayMs !== undefined && runAt !== undefined) throw wrongOption('either delayMs or runAt, got both');
   if (delayMs !== undefined && !(Number.isFinite(delayMs) && delayMs >= 0)) {
-    throw option(`delayMs to be 0 or more, got ${shown(delayMs)}; leave it out to run at once`);
+    throw wrongOption(`delayMs to be 0 or more, got ${shown(delayMs)}; leave it out to run at once`);
   }
   if (runAt !== undefined && !(runAt instanceof Date && Number.isFinite(runAt.getTime()))) {
-    throw option(`runAt to be a valid date, got ${shown(runAt)}`);
+    throw wrongOption(`runAt to be a valid date, got ${shown(runAt)}`);
   }
   const at = delayMs !== undefined ? now + Math.ceil(delayMs) : runAt!.getTime();
-  if (at > latestMs) throw option(`delayMs to end in a time that a date can tell, got ${shown(delayMs)}`);
+  if (at > latestMs)
+    throw wrongOption(`delayMs to end in a time that a date can tell, got ${shown(delayMs)}`);
   if (at <= now) return null;
   if (limits.maxDelayMs !== null && at - now > limits.maxDelayMs) {
     throw new LongshoreError(
@@ -178,7 +179,7 @@ export function keyOf(
 ): string | null {
   const key = options.idempotencyKey ?? ownKey(job, value);
   if (key !== null && (typeof key !== 'string' || key.length === 0 || key.length > 256)) {
-    throw option(`an idempotency key of 1 to 256 characters, got ${shown(key)}`);
+    throw wrongOption(`an idempotency key of 1 to 256 characters, got ${shown(key)}`);
   }
   return key;
 }
@@ -203,14 +204,14 @@ function contextOf(context: JobContext | undefined): JobContext | null {
   for (const name of members) {
     const value = context[name];
     if (typeof value !== 'string' || value.length > 256) {
-      throw option(`context.${name} to be a string of at most 256 characters, got ${shown(value)}`);
+      throw wrongOption(`context.${name} to be a string of at most 256 characters, got ${shown(value)}`);
     }
     if (!isStorable(value))
-      throw option(`context.${name} to have whole characters and no U+0000, got ${shown(value)}`);
+      throw wrongOption(`context.${name} to have whole characters and no U+0000, got ${shown(value)}`);
   }
   return members.length === 0 ? null : Object.fromEntries(members.map((name) => [name, context[name]]));
 }
 
-export function option(expected: string): LongshoreError {
+export function wrongOption(expected: string): LongshoreError {
   return new LongshoreError('OPTION', `Expected ${expected}.`);
 }

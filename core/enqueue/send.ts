@@ -6,7 +6,7 @@ import type { OutgoingMessage, SendResult, SqlTransaction } from '../contract/qu
 import type { RecordedJob, RecordWriter } from '../contract/store.ts';
 import type { Client } from './client.ts';
 import { storePayloads, type Upload } from './offload.ts';
-import { option } from './prepare.ts';
+import { wrongOption } from './prepare.ts';
 
 export type SendingClient = Pick<Client, 'app' | 'backend' | 'stores'>;
 
@@ -46,7 +46,7 @@ function sendIn(
   tx: SqlTransaction,
 ): Promise<SendResult[]> {
   if (typeof tx?.query !== 'function')
-    throw option(`tx to be a transaction with a query method, got ${shown(tx)}`);
+    throw wrongOption(`tx to be a transaction with a query method, got ${shown(tx)}`);
   if (backend.enqueueIn) return backend.enqueueIn(tx, messages);
   throw config(
     `Backend "${backend.name}" does not live in a database that a transaction could span. Leave tx out, or use outbox().`,

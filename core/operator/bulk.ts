@@ -2,8 +2,9 @@
 
 import type { QueueAdmin } from '../contract/admin.ts';
 import type { Client } from '../enqueue/client.ts';
+import { wrongOption } from '../enqueue/prepare.ts';
 import { getDeadLetters, summaryOf } from '../kit/records/dead-letter-pages.ts';
-import { adminOf, deadLettersOf, wrongOption } from './host.ts';
+import { adminOf, deadLettersOf } from './host.ts';
 import { paceOf } from './pace.ts';
 import { isNarrow, itemOf, itemsOf } from './select.ts';
 import type {

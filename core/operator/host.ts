@@ -27,7 +27,3 @@ export const noDeadLetter = (id: string): LongshoreError =>
     'NOT_FOUND',
     `There is no dead letter ${JSON.stringify(id.slice(0, 128))} here. It may run again, or have been discarded.`,
   );
-
-export function wrongOption(expected: string): LongshoreError {
-  return new LongshoreError('OPTION', `Expected ${expected}.`);
-}

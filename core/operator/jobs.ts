@@ -4,10 +4,11 @@ import { LongshoreError } from '../base/errors.ts';
 import type { CancelResult } from '../contract/store.ts';
 import type { Client } from '../enqueue/client.ts';
 import { loadPayload } from '../enqueue/offload.ts';
+import { wrongOption } from '../enqueue/prepare.ts';
 import { forEach } from '../kit/parallel.ts';
 import { getDeadLetter } from '../kit/records/dead-letter-pages.ts';
 import { audited } from './audited.ts';
-import { type OperatorHost, wrongOption } from './host.ts';
+import type { OperatorHost } from './host.ts';
 import { verified } from './select.ts';
 import { selectionText } from './words.ts';
 

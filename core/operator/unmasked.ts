@@ -1,10 +1,7 @@
 /** A payload that people have edited: what they were shown as `[masked]` keeps its value. */
 
 import { LongshoreError } from '../base/errors.ts';
-import { maxDepth } from '../base/json.ts';
-import { masked } from '../base/masked.ts';
-
-const sign = '[masked]';
+import { isSecret, maskedSign } from '../base/masked.ts';
 
 /**
  * Members of a list are compared by their position, where it is as long as before. Throws `PAYLOAD` for a masked member that had no
@@ -22,17 +19,14 @@ function restored(given: unknown, old: unknown, path: string): unknown {
   return Object.fromEntries(
     Object.entries(given).map(([name, member]) => {
       const before = Object.hasOwn(olds, name) ? (olds as Record<string, unknown>)[name] : undefined;
-      if (member !== sign || !isHidden(name)) return [name, restored(member, before, `${path}.${name}`)];
+      if (member !== maskedSign || !isSecret(name))
+        return [name, restored(member, before, `${path}.${name}`)];
       if (before !== undefined) return [name, before];
       const at = `${path}.${name}`.slice(0, 120);
       throw new LongshoreError(
         'PAYLOAD',
-        `Expected a value at ${at}, got ${sign}: the old payload has none there that could be kept. Write the value.`,
+        `Expected a value at ${at}, got ${maskedSign}: the old payload has none there that could be kept. Write the value.`,
       );
     }),
   );
 }
-
-/** Whether people are shown the sign instead of its value. */
-const isHidden = (name: string): boolean =>
-  (masked({ [name]: 0 }, maxDepth) as Record<string, unknown>)[name] === sign;

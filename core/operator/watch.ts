@@ -2,8 +2,9 @@
 
 import type { JobRecord } from '../contract/store.ts';
 import type { Client } from '../enqueue/client.ts';
+import { wrongOption } from '../enqueue/prepare.ts';
 import { forEach } from '../kit/parallel.ts';
-import { wrongOption } from './host.ts';
+
 import { pause } from './pace.ts';
 
 /** The first ones tell whether the cause is gone: they are few. */

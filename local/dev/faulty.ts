@@ -10,6 +10,7 @@ import type {
   QueueBackend,
   SendResult,
 } from '../../core/contract/queue.ts';
+import { aborted } from '../waiting.ts';
 import type { createRunning } from './running.ts';
 
 export type FaultyBackend = ReturnType<typeof faulty>;
@@ -49,7 +50,7 @@ export function faulty(inner: QueueBackend, clock: Clock, running: ReturnType<ty
   async function fetch(request: FetchRequest): Promise<JobLease[]> {
     checkDisk('leasing');
     if (hold) {
-      await Promise.race([hold.over, aborted(request.signal)]);
+      await Promise.race([hold.over, ...(request.signal ? [aborted(request.signal)] : [])]);
       return [];
     }
     const signal = AbortSignal.any([wake.signal, ...(request.signal ? [request.signal] : [])]);
@@ -144,9 +145,3 @@ function full(during: string): LongshoreError {
     `The disk is full while ${during}, as you have asked for; nothing of this call was stored. It ends by itself.`,
   );
 }
-
-const aborted = (signal: AbortSignal | undefined): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal?.aborted) resolve();
-    else signal?.addEventListener('abort', () => resolve(), { once: true });
-  });

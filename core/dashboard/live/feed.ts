@@ -1,6 +1,7 @@
 /** The state of this moment: the backend is asked once for all who look, and not at all while nobody does. */
 
 import { shown } from '../../base/errors.ts';
+import { cut } from '../../base/failure.ts';
 import { within } from '../../base/within.ts';
 import type { QueueStats } from '../../contract/admin.ts';
 import type { Client } from '../../enqueue/client.ts';
@@ -136,5 +137,5 @@ const longestText = 300;
 
 function textOf(error: unknown): string {
   const text = error instanceof Error ? error.message : shown(error);
-  return text.length > longestText ? `${text.slice(0, longestText - 1)}…` : text;
+  return cut(text, longestText);
 }

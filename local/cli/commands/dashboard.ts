@@ -1,6 +1,7 @@
 import type { DashboardOptions } from '../../../core/dashboard/index.ts';
 import type { HttpServer } from '../../serve.ts';
 import { aborted } from '../../waiting.ts';
+import { given } from '../config/given.ts';
 import { integer } from '../config/values.ts';
 import { defineCommand, type Input, type Values } from '../definition.ts';
 import { usage } from '../errors.ts';
@@ -82,10 +83,7 @@ async function serveConfigured(
 ): Promise<HttpServer & { link?: undefined }> {
   await session.admin('be shown in a dashboard');
   const { createDashboard } = await import('../../../core/dashboard/index.ts');
-  return serveDashboard(createDashboard(await session.client(), configured), {
-    ...(port !== undefined && { port }),
-    ...(host !== undefined && { host }),
-  });
+  return serveDashboard(createDashboard(await session.client(), configured), given({ port, host }));
 }
 
 const loopback = ['127.0.0.1', '::1', 'localhost'];

@@ -8,6 +8,7 @@ import type {
 } from '../../../core/dashboard/index.ts';
 import { type HttpServer, type ServeOptions, serveHttp } from '../../serve.ts';
 import { actorOf } from '../config/actor.ts';
+import { given } from '../config/given.ts';
 import type { Input } from '../definition.ts';
 
 /** The usual one, so that a page can be kept as a bookmark. */
@@ -33,10 +34,7 @@ export async function serveDevelopment(
     development: { actor, ...development },
     ...(faults && { faults }),
   });
-  const server = await serveDashboard(handler, {
-    ...(port !== undefined && { port }),
-    ...(host !== undefined && { host }),
-  });
+  const server = await serveDashboard(handler, given({ port, host }));
   return { ...server, link: () => handler.link(server.url) };
 }
 

@@ -15,7 +15,7 @@ import { type AzureOptions, azure } from '../../../functions/azure/index.ts';
 import { accessFrom, resolved } from '../../../functions/azure/settings.ts';
 import { memoryStore } from '../../../local/backends/memory/index.ts';
 import { startFunctions } from '../../../local/simulate/functions/host.ts';
-import { auditEntry } from '../../kit/stored/audit-entry.ts';
+import { auditEntry } from '../../testing/laws/audit-entry.ts';
 import { type FunctionAppKit, functionAppsHere, minute } from './kit.ts';
 
 const open = functionAppsHere();

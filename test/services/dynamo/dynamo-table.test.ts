@@ -13,8 +13,8 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { RecordWriter, Stores } from '../../../core/contract/store.ts';
 import { createDynamoTable, dynamoStore, dynamoTable } from '../../../functions/aws/dynamo/index.ts';
 import { type DynamoServer, startDynamo } from '../../kit/servers/dynamo-server.ts';
-import { auditEntry } from '../../kit/stored/audit-entry.ts';
 import { jobMaker } from '../../kit/stores.ts';
+import { auditEntry } from '../../testing/laws/audit-entry.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 import { lookedAt } from '../diagnoses.ts';
 

@@ -9,8 +9,8 @@ import type { RecordedJob, RecordWriter, Stores } from '../../../core/contract/s
 import { auditKeepMs } from '../../../core/kit/records/audit-log.ts';
 import { tableStore } from '../../../functions/azure/table/index.ts';
 import { shared } from '../../kit/shared/shared.ts';
-import { auditEntry } from '../../kit/stored/audit-entry.ts';
 import { jobMaker } from '../../kit/stores.ts';
+import { auditEntry } from '../../testing/laws/audit-entry.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 
 const table = 'longshorestate';

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { AuditEntry, AuditLog } from '../../../core/contract/audit.ts';
 import { auditKeepMs } from '../../../core/kit/records/audit-log.ts';
 import { cursorOf } from '../../../core/kit/records/filter.ts';
+import { auditEntry } from './audit-entry.ts';
 import { day, hour, type Kit, minute } from './kit.ts';
 import type { Law } from './law.ts';
 
@@ -13,19 +14,8 @@ function logsOf(t: Kit): AuditLog[] {
   });
 }
 
-const entryOf = (t: Kit, id: string, change: Partial<AuditEntry> = {}): AuditEntry => ({
-  id,
-  at: t.now(),
-  operation: `operation of ${id}`,
-  phase: 'done',
-  actor: 'anna',
-  from: 'cli build-1',
-  action: 'dead.retry',
-  target: 'all dead letters of queue mail',
-  count: 3,
-  note: null,
-  ...change,
-});
+const entryOf = (t: Kit, id: string, change: Partial<AuditEntry> = {}): AuditEntry =>
+  auditEntry(id, t.now(), change);
 
 /** All pages, followed from cursor to cursor. */
 async function readAll(

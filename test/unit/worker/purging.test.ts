@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { auditEntry } from '../../kit/stored/audit-entry.ts';
+import { auditEntry } from '../../testing/laws/audit-entry.ts';
 import { createBench } from './kit.ts';
 
 const day = 86_400_000;

@@ -1,9 +1,9 @@
 import type { AuditEntry } from '../../../core/contract/audit.ts';
 
-export const auditEntry = (id: string, at: number): AuditEntry => ({
+export const auditEntry = (id: string, at: number, change: Partial<AuditEntry> = {}): AuditEntry => ({
   id,
   at,
-  operation: id,
+  operation: `operation of ${id}`,
   phase: 'done',
   actor: 'anna',
   from: 'cli build-1',
@@ -11,4 +11,5 @@ export const auditEntry = (id: string, at: number): AuditEntry => ({
   target: 'all dead letters of queue mail',
   count: 3,
   note: null,
+  ...change,
 });
