@@ -10,6 +10,7 @@ import { signingFromEnv } from '../envelope/signing-keys.ts';
 import type { Alerts } from './alerts.ts';
 import type { Job } from './job.ts';
 import { type Middleware, type MiddlewareLists, middlewareOf } from './middleware.ts';
+import { type QueueOptions, type QueueRules, queueRulesOf } from './queues.ts';
 import type { Schedule } from './schedule.ts';
 
 export interface AppOptions {
@@ -22,6 +23,8 @@ export interface AppOptions {
    * production refuses to start.
    */
   readonly signing?: KeyRing;
+  /** What holds for all jobs of a queue, by its name. */
+  readonly queues?: Readonly<Record<string, QueueOptions>>;
   /** Restricts a queue to these jobs: any other job in it is rejected. A queue that is not named takes every job. */
   readonly accepts?: Readonly<Record<string, readonly Job[]>>;
   /** A message with an unknown job is released until it is this old, because a roll-out may be under way. ms. @default 300_000 */
@@ -58,6 +61,8 @@ export interface App {
   readonly alerts: Alerts | null;
   /** The queues that jobs name, in the order of their first mention. */
   readonly queues: readonly string[];
+  /** Of the queues that have options. */
+  readonly queueRules: ReadonlyMap<string, QueueRules>;
   readonly accepts: ReadonlyMap<string, ReadonlySet<string>>;
   readonly unknownJobGraceMs: number;
   readonly maxBodyBytes: number;
@@ -78,6 +83,7 @@ const kinds = {
   schedules: '',
   alerts: '',
   signing: '',
+  queues: '',
   accepts: '',
   unknownJobGraceMs: 0,
   maxBodyBytes: 1024,
@@ -120,6 +126,7 @@ export function createApp(options: AppOptions): App {
     pinged: new Map(schedules.filter((one) => one.ping).map((one) => [one.name, one])),
     alerts,
     queues: [...new Set(options.jobs.map((job) => job.queue))],
+    queueRules: queueRulesOf(options.queues),
     accepts: acceptLists(options.accepts ?? {}),
     unknownJobGraceMs,
     maxBodyBytes,

@@ -2,6 +2,7 @@ import { checkName, checkOptions, checkQueue, type OptionKinds } from '../base/c
 import { config, type LongshoreError, shown } from '../base/errors.ts';
 import type { SqlTransaction } from '../contract/queue.ts';
 import type { JobContext } from '../envelope/envelope.ts';
+import { type Limit, type Limits, limitsOf } from './flow-control.ts';
 import { type Isolation, isolationOf, leastMemoryMb, type Placement } from './isolation.ts';
 import { type EnqueuedJob, type EnqueueOptions, type Priority, priorityOf } from './options.ts';
 import { exponential, type RetryPolicy } from './retry.ts';
@@ -67,6 +68,8 @@ export interface Job<Input = unknown, Output = unknown> {
   /** `keyOf` and `run` take the schema's output; `defineJob` has checked the types. */
   readonly keyOf: ((payload: unknown) => string | null) | null;
   readonly run: (payload: unknown, ctx: HandlerContext) => Output;
+  /** What limits it over all workers; `null` = nothing does. */
+  readonly limits: readonly Limit[] | null;
   /** Around the handler, inside those of the app. */
   readonly use: readonly AttemptMiddleware[];
   /** The record keeps the payload also when the job is done. */
@@ -77,7 +80,8 @@ export interface Job<Input = unknown, Output = unknown> {
   readonly isolation: Isolation | null;
 }
 
-export interface JobDefinition<S extends StandardSchema<unknown, unknown>, Output = unknown> {
+export interface JobDefinition<S extends StandardSchema<unknown, unknown>, Output = unknown>
+  extends Limits<SchemaOutput<S>> {
   /** 1 to 128 of `A-Z a-z 0-9 . _ -`. It is part of every stored message: rename a job only when none is queued. */
   readonly name: string;
   /** @default 'default' */
@@ -97,6 +101,8 @@ export interface JobDefinition<S extends StandardSchema<unknown, unknown>, Outpu
   /** @default 86_400_000 (a day) */
   readonly idempotencyKeepMs?: number;
   readonly expiresInMs?: number;
+  /** One at a time over all workers: short for `concurrency: { limit: 1 }`. @default false */
+  readonly single?: boolean;
   /**
    * Keeps the payload for people (`longshore jobs show --payload`) as long as the record of the job, also when it is done. One that was
    * offloaded stays in the payload store until its lifecycle rule removes it. @default false
@@ -123,6 +129,9 @@ const kinds = {
   idempotencyKey: 'function',
   idempotencyKeepMs: 1,
   expiresInMs: 1,
+  single: 'boolean',
+  concurrency: '',
+  rate: '',
   keepPayload: 'boolean',
   transaction: 'boolean',
   use: '',
@@ -151,6 +160,9 @@ export function defineJob<S extends StandardSchema<unknown, unknown>, Output>(
     throw config(`Job "${name}" expects a handle function, got ${shown(handle)}.`);
   if (!Array.isArray(use) || !use.every((one) => typeof one === 'function'))
     throw config(`Job "${name}" expects use to be a list of functions (ctx, next), got ${shown(use)}.`);
+  const { single = false } = definition;
+  if (single && definition.concurrency)
+    throw config(`Job "${name}" expects either single or concurrency, got both.`);
   retry.check?.(name, maxRetries);
   return {
     name,
@@ -163,6 +175,7 @@ export function defineJob<S extends StandardSchema<unknown, unknown>, Output>(
     expiresInMs,
     idempotencyKeepMs,
     keyOf: (definition.idempotencyKey as Job['keyOf']) ?? null,
+    limits: limitsOf(`job:${name}`, single ? { ...definition, concurrency: { limit: 1 } } : definition),
     run: handle as Job<never, Output>['run'],
     use,
     keepPayload: definition.keepPayload ?? false,

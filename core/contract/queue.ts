@@ -26,6 +26,7 @@ import type { QueueAdmin } from './admin.ts';
 import type { MessageFacts } from './facts.ts';
 import type { AbandonReason, AttemptReport } from './outcome.ts';
 import type { Stores } from './store.ts';
+import type { WaitingJobs } from './waiting.ts';
 
 export interface OutgoingMessage {
   /** The envelope's identifier. A backend may use it to drop a second copy (`SendResult.duplicate`). */
@@ -165,6 +166,8 @@ export interface QueueBackend extends JobSender, JobSettler, JobSource {
   readonly admin?: QueueAdmin;
   /** Brings the stored tables to the version this code knows, where opening has not done so. `from` is null for new ones. */
   migrate?(): Promise<{ readonly from: number | null; readonly to: number }>;
+  /** Absent where a broker finds no message by its id. */
+  readonly waiting?: WaitingJobs;
   /** Stores the messages as a part of the caller's transaction: they come to be when it commits, or never. */
   enqueueIn?(tx: SqlTransaction, messages: readonly OutgoingMessage[]): Promise<SendResult[]>;
   begin?(): Promise<JobTransaction>;

@@ -7,6 +7,7 @@ import type { Replacement } from './admin.ts';
 import type { AuditLog } from './audit.ts';
 import type { Check, DiagnosisRequest } from './diagnosis.ts';
 import type { MessageFacts } from './facts.ts';
+import type { LimitStore } from './limits.ts';
 import type { MetricStore } from './metrics.ts';
 import type { AbandonReason, AttemptReport, JobStatus, Outcome, Progress } from './outcome.ts';
 
@@ -270,6 +271,8 @@ export interface Stores {
   readonly metrics?: MetricStore;
   /** Without it nothing remembers who did what. */
   readonly audit?: AuditLog;
+  /** Without it a job or queue with limits refuses to start. */
+  readonly limits?: LimitStore;
   /** Brings its tables to the version this code knows, where opening has not done so. `from` is null for new ones. */
   migrate?(): Promise<{ readonly from: number | null; readonly to: number }>;
   /** As `QueueAdmin.diagnose`, of a store that stands beside a queue. */

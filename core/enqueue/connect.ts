@@ -54,7 +54,7 @@ export function clientOf(app: App, backend: QueueBackend, options: ConnectOption
 /** The state that goes with a queue: what is given, else the queue's own. Throws `CONFIG` when something is missing. */
 function storesOf(backend: QueueBackend, given: Partial<Stores> = {}): Stores {
   const stores: { -readonly [Name in keyof Stores]?: unknown } = {};
-  for (const name of ['keys', 'records', 'workers', 'payloads', 'metrics', 'audit'] as const) {
+  for (const name of ['keys', 'records', 'workers', 'payloads', 'metrics', 'audit', 'limits'] as const) {
     const store = given[name] ?? backend.stores?.[name];
     if (store) stores[name] = store;
   }

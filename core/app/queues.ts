@@ -1,0 +1,30 @@
+/** What an app says of its queues. */
+
+import { checkOptions, checkQueue, type OptionKinds } from '../base/checks.ts';
+import { config, shown } from '../base/errors.ts';
+import { type Limit, type Limits, limitsOf } from './flow-control.ts';
+
+/** Its keys are functions of the payload, as the schema of its job returned it. */
+export type QueueOptions = Limits;
+
+/** What workers and senders keep to. */
+export interface QueueRules {
+  readonly limits: readonly Limit[] | null;
+}
+
+const kinds = { concurrency: '', rate: '' } satisfies OptionKinds<QueueOptions>;
+
+/** Throws `CONFIG`. */
+export function queueRulesOf(
+  queues: Readonly<Record<string, QueueOptions>> = {},
+): ReadonlyMap<string, QueueRules> {
+  const rules = new Map<string, QueueRules>();
+  for (const [queue, options] of Object.entries(queues)) {
+    checkQueue(queue);
+    if (typeof options !== 'object' || options === null)
+      throw config(`Expected options of queue "${queue}", got ${shown(options)}.`);
+    checkOptions(`queue "${queue}"`, options, kinds);
+    rules.set(queue, { limits: limitsOf(`queue:${queue}`, options) });
+  }
+  return rules;
+}

@@ -1,0 +1,91 @@
+/** Slots that all workers share: what limits of concurrency, rates, breakers and pauses of jobs are made of. */
+
+/**
+ * Asks for one slot of a key. A key has `limit` slots. A limit of concurrency holds a slot as long as the lease of its job; a rate
+ * holds one for the length of its window, so no window ever has more starts than slots.
+ */
+export interface SlotRequest {
+  /** 1 to 500 characters. */
+  readonly key: string;
+  /** 1 or more. While slots of other limits are held (another release runs too), the smallest counts. */
+  readonly limit: number;
+  /** The job that asks. It has one slot of a key at most: asking again replaces its own. */
+  readonly holder: string;
+  /** The lease's token. Only who has it can extend or free the slot. */
+  readonly owner: string;
+  /** The slot ends by itself after so long, by the store's clock. */
+  readonly holdMs: number;
+  /** Its place among those that wait: the lowest comes first. */
+  readonly rank: number;
+  /** Where the job waits, for those that wake it. */
+  readonly queue: string;
+}
+
+export type SlotAnswer =
+  | { readonly taken: true /** The one that counts. */; readonly limit: number }
+  | {
+      readonly taken: false;
+      readonly limit: number;
+      /** So many jobs wait before it. */
+      readonly ahead: number;
+      /**
+       * When a slot is its, if nobody frees one and nobody steps back: until the first slot in use ends, or the hold of the key, and
+       * then `holdMs` for every `limit` that are ahead. At least 1.
+       */
+      readonly waitMs: number;
+    };
+
+/** A slot that was taken. */
+export interface TakenSlot {
+  readonly key: string;
+  readonly holder: string;
+  readonly owner: string;
+}
+
+/** A job that was refused a slot and has not asked since. */
+export interface SlotWaiter {
+  readonly key: string;
+  readonly holder: string;
+  readonly queue: string;
+}
+
+export interface LimitState {
+  readonly key: string;
+  /** The smallest of the slots in use; `null` = none is. */
+  readonly limit: number | null;
+  /** In use now. */
+  readonly used: number;
+  /** At most 20, those that end first. */
+  readonly slots: readonly { readonly holder: string; readonly until: number }[];
+  /** Nobody gets a slot until then; `null` = the key is not held. */
+  readonly heldUntil: number | null;
+  /** Jobs that wait for it. One that was cancelled meanwhile is still counted until its turn. */
+  readonly waiting: number;
+}
+
+/** Each call is atomic per key, and stale owners change nothing. What has ended is forgotten without being asked for. */
+export interface LimitStore {
+  /** One answer per request, in order. A refused job becomes a waiter of the key, until it gets a slot, is woken, or did not ask for long. */
+  take(requests: readonly SlotRequest[]): Promise<readonly SlotAnswer[]>;
+  /** Moves their end to now + `holdMs`. `false` = the slot had ended or has another owner. */
+  extend(slots: readonly TakenSlot[], holdMs: number): Promise<readonly boolean[]>;
+  /**
+   * Gives slots back; those of other owners stay. Resolves with waiters that may come now, lowest rank first: one per slot that this call
+   * gave back, as far as slots are free. They are waiters no more.
+   */
+  free(slots: readonly TakenSlot[]): Promise<readonly SlotWaiter[]>;
+  /** Takes waiters out, lowest rank first: at most `max`, and no more than there are free slots; none while the key is held. */
+  wake(key: string, max: number): Promise<readonly SlotWaiter[]>;
+  /** Nobody gets a slot of the key for so long. A shorter hold than the present one changes nothing; `Infinity` = until a reset. */
+  hold(key: string, ms: number): Promise<void>;
+  /** Frees all slots and ends the hold. Waiters stay: `wake` takes them out. `false` = there was neither. */
+  reset(key: string): Promise<boolean>;
+  /** Keys that begin with `prefix` and are in use, held, or waited for, in the order of their characters. */
+  list(filter: {
+    readonly prefix?: string;
+    readonly after?: string;
+    readonly max?: number;
+  }): Promise<readonly LimitState[]>;
+  /** The keys that this job waits for. */
+  waitsFor(holder: string): Promise<readonly string[]>;
+}

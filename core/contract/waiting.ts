@@ -1,0 +1,27 @@
+/** What can be done with jobs that wait in a queue: ready, delayed or between two attempts. Running and ended ones are left alone. */
+
+import type { Replacement } from './admin.ts';
+
+export interface WaitingJob {
+  readonly queue: string;
+  readonly id: string;
+}
+
+export interface WaitingChange extends Partial<Replacement> {
+  /** 0 (first) to 9 (last). Absent = it stays. */
+  readonly priority?: number;
+  /** Hidden until then (epoch ms); `null` = ready at once. Absent = it stays. */
+  readonly notBefore?: number | null;
+}
+
+/** Every verb answers `false` for a job that does not wait there. */
+export interface WaitingJobs {
+  /** Makes delayed jobs ready now, in the place that their age gives them, and wakes a worker. */
+  promote(jobs: readonly WaitingJob[]): Promise<boolean[]>;
+  /** Replaces text, priority or time of one job at once. Its id and its attempts stay. */
+  change(job: WaitingJob, change: WaitingChange): Promise<boolean>;
+  /** Takes the job out of the queue, with its record: as if it had never been enqueued. */
+  remove(job: WaitingJob): Promise<boolean>;
+  /** The signed text of a job that waits; `null` = it does not. */
+  read(job: WaitingJob): Promise<string | null>;
+}
