@@ -9,7 +9,7 @@
 
 import type { App } from './app/app.ts';
 import { validate } from './app/schema.ts';
-import { admit, timely } from './attempt/admit.ts';
+import { admit } from './attempt/admit.ts';
 import { announceEnd, announceStart } from './attempt/announce.ts';
 import { answered } from './attempt/answered.ts';
 import type {
@@ -18,34 +18,17 @@ import type {
   AttemptPorts,
   AttemptResult,
   End,
-  EndStep,
   Maybe,
   RunStep,
   Verdict,
 } from './attempt/attempt.ts';
 import { execute } from './attempt/execute.ts';
-import { guarded } from './attempt/guarded.ts';
-import { logged } from './attempt/logged.ts';
-import { offloaded } from './attempt/offloaded.ts';
-import { pinged } from './attempt/pinged.ts';
-import { recorded, recordedAfterCommit } from './attempt/recorded.ts';
 import type { Run } from './attempt/run.ts';
-import { failedCommit, transactional } from './attempt/transactional.ts';
+import { aroundTheEnd, aroundTheRun, beforeTheCheck } from './attempt/steps.ts';
+import { failedCommit } from './attempt/transactional.ts';
 import { ackOf, endOf, lostLease, resultOf, unfit } from './attempt/verdict.ts';
 import { errorText } from './base/failure.ts';
 import type { Ack } from './contract/queue.ts';
-
-const beforeTheCheck: readonly RunStep[] = [timely, offloaded];
-const aroundTheRun: readonly RunStep[] = [guarded, recorded, transactional, pinged];
-const aroundTheEnd: readonly EndStep[] = [
-  pinged,
-  logged,
-  offloaded,
-  recordedAfterCommit,
-  guarded,
-  recorded,
-  transactional,
-];
 
 /**
  * One lease, one attempt, one settlement. Resolves with what happened. Rejects only when the backend or a store

@@ -37,6 +37,11 @@ export interface HandlerContext extends RunFacts {
   /** Writes a log line with the job's facts. On machines of your own, values of fields that look like secrets are masked. */
   log(message: string, fields?: Readonly<Record<string, unknown>>): void;
   /**
+   * Throws: the service that the job calls has said "wait". This job and all that share its rate (`rate` of the job or its queue) begin
+   * again after `delayMs`, and no attempt is spent. Without a rate only this job waits.
+   */
+  rateLimited(delayMs: number): never;
+  /**
    * For a job with `transaction: true`. What you write here commits together with the ack and the idempotency key, or not at all:
    * the effect happens exactly once. `enqueue(…, { tx })` joins it. Throws `CONFIG` for other jobs.
    */

@@ -13,6 +13,7 @@ import { endInTime } from './deadline.ts';
 import { log } from './logged.ts';
 import { type Output, outputOf } from './output.ts';
 import { progressOf } from './progress.ts';
+import { rateLimited } from './rate-limited.ts';
 import { abortReason, type Run } from './run.ts';
 import { afterFailure, mayBegin, rejected, release } from './verdict.ts';
 
@@ -180,6 +181,10 @@ class AttemptContext implements HandlerContext {
       if (events.active)
         events.emit({ type: 'job.log', ...attemptFacts(this.#it), message, fields: fields ?? {} });
     };
+  }
+
+  get rateLimited(): HandlerContext['rateLimited'] {
+    return rateLimited;
   }
 
   get tx(): SqlTransaction {

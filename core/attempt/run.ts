@@ -1,6 +1,7 @@
 /** A lease on its way through one attempt: what a worker keeps while the handler runs. */
 
 import { type ErrorCode, LongshoreError } from '../base/errors.ts';
+import type { TakenSlot } from '../contract/limits.ts';
 import type { JobLease, JobTransaction } from '../contract/queue.ts';
 
 export type EndCause = 'timeout' | 'cancelled' | 'shutdown' | 'lease-lost';
@@ -34,6 +35,12 @@ export class Run {
   startedAt = 0;
   /** The idempotency key this run holds, which must be extended with the lease. */
   key: string | null = null;
+  /** The slots of limits this run holds, which must be extended with the lease. */
+  slots: readonly TakenSlot[] | null = null;
+  /** When the first of them ends by itself. */
+  slotsUntil = Infinity;
+  /** The key of the limit that it was refused by. */
+  waitsFor: string | null = null;
   /** Open while a handler with a transaction of its own runs. */
   tx: JobTransaction | null = null;
   /** Set when the start was recorded, where the queue keeps no records itself. */

@@ -89,11 +89,16 @@ export class RetryAfterError extends Error {
  * snoozes for ever, but its `expiresInMs`.
  */
 export class SnoozeError extends RetryAfterError {
-  override readonly name = 'SnoozeError';
+  override readonly name: string = 'SnoozeError';
 
   constructor(delayMs: number, message = `snoozed for ${delayMs} ms`) {
     super(delayMs, message);
   }
+}
+
+/** Thrown by `ctx.rateLimited()`: all jobs that share the job's rate wait too. */
+export class RateLimitedError extends SnoozeError {
+  override readonly name = 'RateLimitedError';
 }
 
 export function config(message: string): LongshoreError {

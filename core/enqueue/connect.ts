@@ -18,7 +18,7 @@ export function connect(app: App, backend: QueueBackend, options: ConnectOptions
 /** The same without asking for keys, for those who only look and steer: what needs a key throws when it is asked for. */
 export function clientOf(app: App, backend: QueueBackend, options: ConnectOptions = {}): Client {
   checkOptions('connect()', options, { store: '' });
-  const stores = storesOf(backend, options.store);
+  const stores = storesOf(app, backend, options.store);
   const stopListening = backend.onWarning?.((message) => tellWarning(app.events, backend.name, message));
   const parts = { app, backend, stores };
   /** Loaded with the first job that is enqueued: a process that only runs jobs, or only reads records, starts without. */
@@ -52,14 +52,24 @@ export function clientOf(app: App, backend: QueueBackend, options: ConnectOption
 }
 
 /** The state that goes with a queue: what is given, else the queue's own. Throws `CONFIG` when something is missing. */
-function storesOf(backend: QueueBackend, given: Partial<Stores> = {}): Stores {
+function storesOf(app: App, backend: QueueBackend, given: Partial<Stores> = {}): Stores {
   const stores: { -readonly [Name in keyof Stores]?: unknown } = {};
   for (const name of ['keys', 'records', 'workers', 'payloads', 'metrics', 'audit', 'limits'] as const) {
     const store = given[name] ?? backend.stores?.[name];
     if (store) stores[name] = store;
   }
+  if (!stores.limits) refuseLimits(app, backend);
   if (stores.keys && stores.records && stores.workers) return stores as Stores;
   throw config(
     `Backend "${backend.name}" keeps no state of its own: give connect() a store, for example sqliteStore().`,
   );
+}
+
+/** Throws `CONFIG` for an app whose limits nobody could keep. */
+function refuseLimits({ jobs, queueRules }: App, { name }: QueueBackend): void {
+  for (const { limits } of [...jobs.values(), ...queueRules.values()])
+    if (limits)
+      throw config(
+        `${limits[0]!.of} has a limit, but backend "${name}" keeps none: give it a store, for example sqliteStore().`,
+      );
 }

@@ -14,6 +14,7 @@ import { hint } from '../base/nearest.ts';
 import type { BackendLimits, MessageHints, OutgoingMessage } from '../contract/queue.ts';
 import { contextMembers, type Envelope, type JobContext } from '../envelope/envelope.ts';
 import { messageFactsOf } from '../envelope/facts.ts';
+import { checkKeys } from '../limits/keys.ts';
 import type { Client } from './client.ts';
 import type { Upload } from './offload.ts';
 import { queueOf } from './queue-of.ts';
@@ -91,6 +92,8 @@ function compose(
     throw wrongOption(`maxRetries to be an integer of 0 or more, got ${shown(maxRetries)}`);
   }
   const context = contextOf(options.context ?? currentContext());
+  const rules = app.queueRules.get(queue);
+  if (job.limits || rules?.limits) checkKeys(rules?.limits, job, value, context ?? {});
   const envelope: Envelope = {
     v: 1,
     job: job.name,

@@ -9,6 +9,7 @@ import type { EnqueuedJob } from '../app/options.ts';
 import { validate } from '../app/schema.ts';
 import type { OwnContext } from '../attempt/around-handler.ts';
 import { outputOf } from '../attempt/output.ts';
+import { rateLimited } from '../attempt/rate-limited.ts';
 import { config, LongshoreError } from '../base/errors.ts';
 import { toError } from '../base/failure.ts';
 import { assertJson } from '../base/json.ts';
@@ -209,6 +210,7 @@ function contextOf(
     log(message, fields = {}) {
       if (!mine.ended) mine.log.write(message, fields);
     },
+    rateLimited,
     async enqueue(job, payload, options) {
       if (mine.ended) {
         throw new LongshoreError(

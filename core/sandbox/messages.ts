@@ -9,6 +9,7 @@ import {
   LongshoreError,
   type PayloadIssue,
   PermanentError,
+  RateLimitedError,
   RetryAfterError,
   SnoozeError,
 } from '../base/errors.ts';
@@ -56,7 +57,7 @@ export interface MemoryUse {
 
 /** Something that was thrown, as data. */
 export interface Thrown {
-  readonly kind: 'permanent' | 'retry-after' | 'snooze' | 'longshore' | 'error' | 'value';
+  readonly kind: 'permanent' | 'retry-after' | 'snooze' | 'rate-limited' | 'longshore' | 'error' | 'value';
   readonly name: string;
   readonly message: string;
   readonly stack: string | null;
@@ -99,6 +100,7 @@ const issueOf = (issue: Partial<PayloadIssue> | null): PayloadIssue => ({
 
 function kindOf(error: Error): Thrown['kind'] {
   if (error instanceof PermanentError) return 'permanent';
+  if (error instanceof RateLimitedError) return 'rate-limited';
   if (error instanceof SnoozeError) return 'snooze';
   if (error instanceof RetryAfterError) return 'retry-after';
   return error instanceof LongshoreError ? 'longshore' : 'error';
@@ -113,6 +115,12 @@ const builtIn: Readonly<Record<string, ErrorConstructor>> = {
   URIError,
 };
 
+const withDelay = {
+  'retry-after': RetryAfterError,
+  snooze: SnoozeError,
+  'rate-limited': RateLimitedError,
+} as const;
+
 /**
  * The same class again where it is ours or the language's; any other error keeps name, message, stack and code, and so does one of
  * ours with a delay or a code that is none.
@@ -122,8 +130,8 @@ export function unpackError(thrown: Thrown): unknown {
   let error: Error;
   if (kind === 'value') return message;
   if (kind === 'permanent') error = new PermanentError(message);
-  else if ((kind === 'retry-after' || kind === 'snooze') && retryAfterMs >= 0 && retryAfterMs < Infinity)
-    error = new (kind === 'snooze' ? SnoozeError : RetryAfterError)(retryAfterMs, message);
+  else if (Object.hasOwn(withDelay, kind) && retryAfterMs >= 0 && retryAfterMs < Infinity)
+    error = new withDelay[kind as keyof typeof withDelay](retryAfterMs, message);
   else if (kind === 'longshore' && errorCodes.includes(code as ErrorCode))
     error = new LongshoreError(code as ErrorCode, message, issues ? { issues } : {});
   else {

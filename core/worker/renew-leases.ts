@@ -1,5 +1,5 @@
 /**
- * Renews leases and the keys that go with them. No round waits for the one before, and no lease for a key: a call that
+ * Renews leases and the keys and slots that go with them. No round waits for the one before, and no lease for a key: a call that
  * hangs costs nobody else anything.
  */
 
@@ -26,7 +26,7 @@ const mostRounds = 2;
 export function renewing(options: RenewOptions, leaseMs: number): () => Promise<void> {
   const { client, settler, held, lose, failed } = options;
   const { clock } = client.app;
-  const { keys } = client.stores;
+  const { keys, limits } = client.stores;
   let rounds = 0;
   let extending = false;
   const patienceMs = leaseMs / 3;
@@ -59,6 +59,20 @@ export function renewing(options: RenewOptions, leaseMs: number): () => Promise<
     });
   }
 
+  /** Those of all runs in one call. */
+  async function extendSlots(runs: readonly Run[]): Promise<void> {
+    const holding = runs.filter((run) => run.slots !== null && !run.ended);
+    if (holding.length === 0) return;
+    const askedAt = clock.now();
+    try {
+      const slots = holding.flatMap((run) => run.slots!);
+      await within(clock, patienceMs, limits!.extend(slots, leaseMs), silent);
+      for (const run of holding) run.slotsUntil = askedAt + leaseMs;
+    } catch (error) {
+      failed('extending slots', error);
+    }
+  }
+
   async function round(runs: readonly Run[]): Promise<void> {
     rounds++;
     try {
@@ -69,14 +83,15 @@ export function renewing(options: RenewOptions, leaseMs: number): () => Promise<
     rounds--;
     if (extending) return;
     extending = true;
-    await extendKeys(runs);
+    await Promise.all([extendKeys(runs), extendSlots(runs)]);
     extending = false;
   }
 
   return async () => {
     const runs = held();
     // A lease that was not renewed before its end is lost, whatever the backend answers later.
-    for (const run of runs) if (run.expiresAt <= clock.now()) lose(run);
+    // The same for a slot: the job that gets it next must not run beside this one.
+    for (const run of runs) if (Math.min(run.expiresAt, run.slotsUntil) <= clock.now()) lose(run);
     if (runs.length > 0 && rounds < mostRounds) void round(runs);
   };
 }

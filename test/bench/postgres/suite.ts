@@ -1,5 +1,6 @@
 import { postgres as backendAt } from '../../../local/backends/postgres/index.ts';
 import { type Bench, suite } from '../kit/bench.ts';
+import { limits } from '../kit/limits.ts';
 import { million } from '../kit/million.ts';
 import type { BenchServer } from '../kit/network.ts';
 import { backlog } from './backlog.ts';
@@ -8,9 +9,13 @@ import { startServer } from './server.ts';
 import { drain, history, memory, workers } from './throughput.ts';
 
 export const postgres = suite(
-  { drain, history, workers, bulk, single, latency, backlog, million: lists, rss: memory },
+  { drain, history, workers, bulk, single, latency, backlog, million: lists, limits: limited, rss: memory },
   startServer,
 );
+
+function limited(bench: Bench, server: BenchServer) {
+  return limits(bench, server, ({ url, schema }) => backendAt({ url, schema }));
+}
 
 function lists(bench: Bench, server: BenchServer) {
   return server.at(async ({ url, schema }) => {

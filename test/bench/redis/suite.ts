@@ -1,9 +1,16 @@
-import { suite } from '../kit/bench.ts';
+import { redis as backendAt } from '../../../local/backends/redis/index.ts';
+import { type Bench, suite } from '../kit/bench.ts';
+import { limits } from '../kit/limits.ts';
+import type { BenchServer } from '../kit/network.ts';
 import { bulk, latency, pending, single } from './sending.ts';
 import { startServer } from './server.ts';
 import { backlog, drain, history, memory } from './throughput.ts';
 
 export const redis = suite(
-  { drain, history, bulk, single, latency, backlog, pending, rss: memory },
+  { drain, history, bulk, single, latency, backlog, pending, limits: limited, rss: memory },
   startServer,
 );
+
+function limited(bench: Bench, server: BenchServer) {
+  return limits(bench, server, ({ url }) => backendAt({ url }));
+}

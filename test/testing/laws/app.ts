@@ -1,6 +1,7 @@
 /** An app with one job that does nothing unless `parts` say otherwise, for laws that need a worker or an attempt. */
 
 import { systemClock } from '../../../core/base/clock.ts';
+import type { Limits } from '../../../core/app/flow-control.ts';
 import { type App, createApp, defineJob, type HandlerContext, keyRing } from '../../../core/index.ts';
 import { type Kit, mail } from './kit.ts';
 
@@ -9,7 +10,7 @@ const anything = {
   '~standard': { version: 1, vendor: 'longshore', validate: (value: unknown) => ({ value }) },
 } as const;
 
-export interface Parts {
+export interface Parts extends Limits {
   readonly maxRetries?: number;
   readonly idempotencyKey?: (payload: unknown) => string;
   readonly handle?: (payload: unknown, ctx: HandlerContext) => unknown;

@@ -1,0 +1,27 @@
+/** The steps that attempts pass, from left to right on the way in: each where it has to stand for what it promises. */
+
+import { timely } from './admit.ts';
+import type { EndStep, RunStep } from './attempt.ts';
+import { guarded } from './guarded.ts';
+import { limited } from './limited.ts';
+import { logged } from './logged.ts';
+import { offloaded } from './offloaded.ts';
+import { pinged } from './pinged.ts';
+import { recorded, recordedAfterCommit } from './recorded.ts';
+import { transactional } from './transactional.ts';
+
+export const beforeTheCheck: readonly RunStep[] = [timely, offloaded];
+
+// A job at its limit holds no key, and has not begun.
+export const aroundTheRun: readonly RunStep[] = [limited, guarded, recorded, transactional, pinged];
+
+export const aroundTheEnd: readonly EndStep[] = [
+  limited,
+  pinged,
+  logged,
+  offloaded,
+  recordedAfterCommit,
+  guarded,
+  recorded,
+  transactional,
+];

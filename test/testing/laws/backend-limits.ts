@@ -1,0 +1,170 @@
+/** Laws of limits over all workers, on a queue with its own store or with one beside it. */
+
+import assert from 'node:assert/strict';
+import type { AttemptResult } from '../../../core/attempt/attempt.ts';
+import { createRun, type Run } from '../../../core/attempt/run.ts';
+import { attempt } from '../../../core/flow.ts';
+import { connect } from '../../../core/index.ts';
+import { memoryStore } from '../../../local/backends/memory/store.ts';
+import { appOf, type Parts } from './app.ts';
+import { type Kit, minute, second } from './kit.ts';
+import type { Law } from './law.ts';
+
+interface Begun {
+  readonly run: Run;
+  /** Lets the handler return. */
+  finish(): void;
+  readonly result: Promise<AttemptResult>;
+}
+
+/** The handlers wait until they are told to finish. */
+async function limited(t: Kit, parts: Parts) {
+  const begun: Begun[] = [];
+  const open: (() => void)[] = [];
+  const app = appOf(t, 0, { handle: () => new Promise<void>((resolve) => open.push(resolve)), ...parts });
+  const { backend } = t;
+  const client = connect(app, backend, backend.stores ? {} : { store: memoryStore({ clock: app.clock }) });
+  const { limits } = client.stores;
+  assert.ok(limits);
+  const job = app.jobs.get('invoice.send')!;
+
+  /** Makes an attempt of the next job, and resolves when its handler has begun or it was refused. */
+  async function next(leaseMs = 10 * minute): Promise<Begun | AttemptResult> {
+    const run = createRun(await t.take({ leaseMs }));
+    const before = open.length;
+    const result = attempt(app, { client, settler: backend }, run);
+    let over: AttemptResult | null = null;
+    void result.then((it) => (over = it), () => {});
+    while (open.length === before && over === null) await new Promise((resolve) => setImmediate(resolve));
+    if (over) return over;
+    const one = { run, result, finish: open[before]! };
+    begun.push(one);
+    return one;
+  }
+  const begins = async (leaseMs?: number): Promise<Begun> => {
+    const one = await next(leaseMs);
+    assert.ok('run' in one, 'expected the handler to begin');
+    return one;
+  };
+  const waits = async (): Promise<AttemptResult> => {
+    const one = await next();
+    assert.ok('outcome' in one, 'expected the job to wait');
+    assert.deepEqual([one.outcome, one.counted, one.settled], ['requeued', false, true]);
+    return one;
+  };
+  return {
+    client,
+    limits,
+    begins,
+    waits,
+    put: async (payload: unknown = 7) => (await client.enqueue(job, payload)).id,
+  };
+}
+
+const one = { concurrency: { limit: 1 } };
+
+export function limitLaws(law: Law): void {
+  law('a job at its limit waits without an attempt, and comes when a slot is given back', async (t) => {
+    const { client, put, begins, waits } = await limited(t, one);
+    await put();
+    const second_ = await put();
+    const first = await begins();
+    await waits();
+    await t.nothingComes();
+    const { status, attempts } = (await client.status(second_))!;
+    assert.deepEqual([status, attempts], ['pending', []]);
+    first.finish();
+    assert.equal((await first.result).outcome, 'acked');
+    if (!t.backend.waiting) await t.advance(minute); // nobody can wake it
+    const next = await begins();
+    assert.equal(next.run.lease.attempt, 1);
+    next.finish();
+    await next.result;
+    await t.nothingEverComes();
+  });
+
+  law('the slot of a worker that died is free when its lease ends', async (t) => {
+    const { put, begins, waits } = await limited(t, one);
+    await put();
+    await put();
+    await begins(10 * second);
+    await waits();
+    await t.advance(11 * second);
+    await t.reap();
+    const next = await begins();
+    next.finish();
+    await next.result;
+  });
+
+  law('a worker that was paused gives back nothing that belongs to another one', async (t) => {
+    const { limits, put, begins, waits } = await limited(t, one);
+    await put();
+    const stale = await begins(10 * second);
+    await t.advance(11 * second);
+    await t.reap();
+    const owner = await begins();
+    await put();
+    stale.finish();
+    await stale.result;
+    const [state] = await limits.list({});
+    assert.equal(state?.used, 1);
+    await waits();
+    owner.finish();
+    await owner.result;
+  });
+
+  law('jobs of one key wait for one another, and for nobody else', async (t) => {
+    const concurrency = { limit: 1, key: (payload: unknown) => String(payload) };
+    const { put, begins, waits } = await limited(t, { concurrency });
+    for (const key of ['a', 'b']) await put(key);
+    const [a, b] = [await begins(), await begins()];
+    await put('a');
+    await waits();
+    for (const it of [a, b]) {
+      it.finish();
+      await it.result;
+    }
+  });
+
+  law('a rate lets as many begin as it says, in any window, and gives the others their time', async (t) => {
+    const { put, begins, waits } = await limited(t, { rate: { limit: 2, perMs: 10 * second } });
+    for (let i = 0; i < 4; i++) await put();
+    const begunAt = t.now();
+    const running = [await begins(), await begins()];
+    for (const { finish, result } of running) {
+      finish();
+      await result;
+    }
+    const { delayMs } = await waits();
+    await waits();
+    assert.ok(delayMs !== null && delayMs > 0 && delayMs <= 10 * second, `got a delay of ${delayMs} ms`);
+    await t.nothingComes();
+    await t.advance(10 * second);
+    const later = [await begins(), await begins()];
+    assert.ok(t.now() - begunAt >= 10 * second);
+    for (const { finish, result } of later) {
+      finish();
+      await result;
+    }
+  });
+
+  law('a job that was told to wait holds all that share its rate, and spends no attempt', async (t) => {
+    let calls = 0;
+    const { client, put, waits } = await limited(t, {
+      maxRetries: 0,
+      rate: { limit: 100, perMs: second },
+      handle: (_, ctx) => {
+        calls++;
+        ctx.rateLimited(20 * second);
+      },
+    });
+    const ids = [await put(), await put()];
+    const { delayMs } = await waits();
+    assert.equal(delayMs, 20 * second);
+    await waits();
+    assert.equal(calls, 1);
+    for (const id of ids) assert.equal((await client.status(id))?.status, 'pending');
+    await t.advance(10 * second);
+    await t.nothingComes();
+  });
+}
