@@ -19,6 +19,9 @@ export function connect(app: App, backend: QueueBackend, options: ConnectOptions
 export function clientOf(app: App, backend: QueueBackend, options: ConnectOptions = {}): Client {
   checkOptions('connect()', options, { store: '' });
   const stores = storesOf(app, backend, options.store);
+  for (const [queue, { maxLength }] of app.queueRules)
+    if (maxLength !== null && (!backend.admin || backend.admin.countsByReading))
+      throw config(`Backend "${backend.name}" does not count its jobs: leave out maxLength of "${queue}".`);
   const stopListening = backend.onWarning?.((message) => tellWarning(app.events, backend.name, message));
   const parts = { app, backend, stores };
   /** Loaded with the first job that is enqueued: a process that only runs jobs, or only reads records, starts without. */

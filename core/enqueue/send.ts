@@ -17,6 +17,33 @@ export function send(
   uploads: readonly Upload[] | null = null,
   tx?: SqlTransaction,
 ): Promise<SendResult[]> {
+  const { queueRules } = client.app;
+  return queueRules.size > 0 && messages.some(({ queue }) => queueRules.get(queue)?.maxLength != null)
+    ? sendLimited(client, messages, uploads, tx)
+    : sendAll(client, messages, uploads, tx);
+}
+
+let queueLength: typeof import('./queue-length.ts') | null = null;
+
+/** Before the payloads are stored: those of refused jobs would be left over. */
+async function sendLimited(
+  client: SendingClient,
+  messages: readonly OutgoingMessage[],
+  uploads: readonly Upload[] | null,
+  tx: SqlTransaction | undefined,
+): Promise<SendResult[]> {
+  queueLength ??= await import('./queue-length.ts');
+  return queueLength.sendWithin(client, messages, uploads, (some, theirs) =>
+    sendAll(client, some, theirs, tx),
+  );
+}
+
+function sendAll(
+  client: SendingClient,
+  messages: readonly OutgoingMessage[],
+  uploads: readonly Upload[] | null,
+  tx: SqlTransaction | undefined,
+): Promise<SendResult[]> {
   if (uploads?.length) return storeAndSend(client, messages, uploads, tx);
   if (messages.length === 0) return Promise.resolve([]);
   if (tx !== undefined) return sendIn(client, messages, tx);
@@ -33,7 +60,7 @@ async function storeAndSend(
 ): Promise<SendResult[]> {
   const failed = await storePayloads(client.stores.payloads!, uploads);
   const kept = messages.filter(({ id }) => !failed.has(id));
-  const sent = (await send(client, kept, null, tx)).values();
+  const sent = (await sendAll(client, kept, null, tx)).values();
   return messages.map(({ id }) => {
     const error = failed.get(id);
     return error ? { ok: false, id, error } : sent.next().value!;

@@ -25,15 +25,16 @@ export class Refusal extends LongshoreError {
   }
 }
 
-/** How soon it is worth trying again when the queue does not answer. */
-const retryAfterSeconds = 5;
+/** How soon it is worth trying again when the queue is full or does not answer. */
+const retryAfter = { 'retry-after': '5' };
 
-/** What `enqueue` refuses because of what the caller sent. Everything else is ours to mend. */
+/** What `enqueue` refuses because of what the caller sent, or when. Everything else is ours to mend. */
 const callersFault: Partial<Readonly<Record<ErrorCode, number>>> = {
   OPTION: 400,
   UNKNOWN_JOB: 404,
   LIMIT: 413,
   PAYLOAD: 422,
+  QUEUE_FULL: 429,
 };
 
 const storageFaults: readonly ErrorCode[] = [
@@ -52,13 +53,16 @@ export function refusalOf(error: unknown): Refusal {
   const status = callersFault[code];
   if (status !== undefined) {
     const detail = issues ? `${message} The schema is in GET /openapi.json.` : message;
-    return new Refusal(status, code, detail, { cause: error, ...(issues && { issues }) });
+    return new Refusal(status, code, detail, {
+      cause: error,
+      ...(issues && { issues }),
+      ...(status === 429 && { headers: retryAfter }),
+    });
   }
   if (!storageFaults.includes(code)) return internal(error);
   const detail =
     'Expected the queue to answer, but it failed. Repeat the request later, an enqueue with the same Idempotency-Key.';
-  const headers = { 'retry-after': String(retryAfterSeconds) };
-  return new Refusal(503, code, detail, { headers, cause: error });
+  return new Refusal(503, code, detail, { headers: retryAfter, cause: error });
 }
 
 function internal(cause: unknown): Refusal {
@@ -72,6 +76,7 @@ const titles: Partial<Readonly<Record<ErrorCode, string>>> = {
   PAYLOAD: 'The payload does not fit the job',
   UNKNOWN_JOB: 'No such job',
   LIMIT: 'Too large',
+  QUEUE_FULL: 'The queue is full',
   REQUEST: 'The request cannot be taken as it is',
   UNAUTHORIZED: 'A credential is needed',
   FORBIDDEN: 'Not allowed',

@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { type Contract, createApp, defineJob } from '../../core/index.ts';
+import { type Contract, connect, createApp, defineJob, keyRing } from '../../core/index.ts';
 import { createSqsQueues, sqs } from '../../functions/aws/index.ts';
 import { serviceBus } from '../../functions/azure/index.ts';
 import { beanstalkd } from '../../local/backends/beanstalkd/index.ts';
 import { memory } from '../../local/backends/memory/index.ts';
+import { memoryStore } from '../../local/backends/memory/store.ts';
 import { postgres } from '../../local/backends/postgres/index.ts';
 import { redis } from '../../local/backends/redis/index.ts';
 import { sqlite } from '../../local/backends/sqlite/index.ts';
@@ -35,6 +36,8 @@ function readTable(): Map<string, Map<string, string>> {
   );
 }
 
+const signing = keyRing([{ kid: 'k', secret: new Uint8Array(32) }]);
+const store = memoryStore();
 const job = defineJob({ name: 'any', payload: z.null(), async handle() {} });
 const database = await freshDatabase();
 const tubes = await startBeanstalkd();
@@ -86,6 +89,17 @@ function partOf({ stores }: Contract.QueueBackend, part: 'metrics' | 'audit'): s
   return stores[part] ? 'yes' : 'with a store';
 }
 
+/** Whether an app with a longest queue can be connected. */
+function lengthOf(backend: Contract.QueueBackend): string {
+  const limited = createApp({ jobs: [job], queues: { q: { maxLength: 1 } }, signing });
+  try {
+    connect(limited, backend, { store });
+    return 'approximate';
+  } catch {
+    return 'no';
+  }
+}
+
 describe('the capability table', () => {
   const table = readTable();
 
@@ -118,6 +132,7 @@ describe('the capability table', () => {
       };
       const [, second] = await backend.enqueue([message, message]);
       expect(cell('records, keys, workers')).toBe(await stateOf(backend, message.id));
+      expect(cell('`maxLength` of a queue')?.split(/[:;]/)[0]).toBe(lengthOf(backend));
       expect(cell('numbers')?.split(',')[0]).toBe(partOf(backend, 'metrics'));
       expect(cell('audit log')).toBe(partOf(backend, 'audit'));
       expect(cell('second copy of an id')?.includes('dropped')).toBe(second!.ok && second!.duplicate);

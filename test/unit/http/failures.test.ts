@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { queueRulesOf } from '../../../core/app/queues.ts';
 import { type ErrorCode, LongshoreError } from '../../../core/base/errors.ts';
-import type { Client } from '../../../core/index.ts';
+import { type Client, connect } from '../../../core/index.ts';
 import { createBench, expectSafe } from './kit.ts';
 
 const secret = '/srv/secret/jobs.db at db-7.internal';
@@ -24,6 +25,31 @@ const requests = [
   ['GET /jobs/:id', '/jobs/job-1', {}],
   ['DELETE /jobs/:id', '/jobs/job-1', { method: 'DELETE' }],
 ] as const;
+
+describe('a full queue', () => {
+  const limited = ({ app, backend }: Client) =>
+    connect({ ...app, queueRules: queueRulesOf({ mail: { maxLength: 1 } }) }, backend);
+
+  it('is a 429 with Retry-After, and for a batch the result of its jobs alone', async () => {
+    const bench = createBench({}, limited);
+    const item = { job: 'invoice.send', payload: body };
+    const some = await bench.send('/jobs', { body: [item, item] });
+    expect(some).toMatchObject({
+      status: 207,
+      body: { results: [{ status: 202 }, { status: 429, code: 'QUEUE_FULL' }] },
+    });
+    for (const [path, sent] of [
+      ['/jobs/invoice.send', { body }],
+      ['/jobs', { body: [item, item] }],
+    ] as const) {
+      const answer = await bench.send(path, sent);
+      expect(answer).toMatchObject({ status: 429, body: { code: 'QUEUE_FULL' } });
+      expect(answer.headers.get('retry-after')).toBe('5');
+      expectSafe(answer);
+    }
+    expect(bench.events).toEqual([]);
+  });
+});
 
 describe('a backend that fails', () => {
   const errors: [ErrorCode, Error][] = [
