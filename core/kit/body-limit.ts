@@ -19,10 +19,13 @@ export function checkReplaced(
   replaced: ReadonlyMap<string, Replacement> | undefined,
   maxBodyBytes: number,
 ): void {
-  for (const { body } of replaced?.values() ?? []) {
-    const error = tooLarge(body, maxBodyBytes);
-    if (error) throw error;
-  }
+  for (const { body } of replaced?.values() ?? []) checkBody(body, maxBodyBytes);
+}
+
+/** Throws `LIMIT` for a body that is too large; nothing for none. */
+export function checkBody(body: string | undefined, maxBodyBytes: number): void {
+  const error = body !== undefined && tooLarge(body, maxBodyBytes);
+  if (error) throw error;
 }
 
 /** Cuts a text to so many UTF-8 bytes, never in the middle of a character. */

@@ -25,6 +25,7 @@ const lacks: readonly Lack[] = [
   'transfer',
   'interruptions',
   'settled elsewhere',
+  'waiting jobs',
 ];
 
 const harnessOf = (fifo: boolean): Harness => ({

@@ -9,15 +9,25 @@ import { mostAttempts } from '../../../core/kit/records/row.ts';
 
 export type State = 'ready' | 'delayed' | 'leased' | 'completed' | 'failed' | 'cancelled' | 'expired';
 
+/** An entry's place in a ready list. */
+export interface ReadyItem {
+  readonly entry: Entry;
+  readonly at: number;
+  readonly rank: number;
+  readonly seq: number;
+}
+
 export interface Entry {
   /** Order of arrival; breaks ties. */
   readonly seq: number;
-  /** Replaced when a dead letter gets another text. */
+  /** Replaced when a dead letter or a waiting job gets another text. */
   message: OutgoingMessage;
   readonly createdAt: number;
   state: State;
   readyAt: number;
   rank: number;
+  /** The last one; those before it are stale. */
+  item: ReadyItem | null;
   attempt: number;
   token: string;
   leaseUntil: number;
@@ -41,6 +51,7 @@ export function newEntry(seq: number, message: OutgoingMessage, now: number): En
     state: 'ready',
     readyAt: now,
     rank: 0,
+    item: null,
     attempt: 0,
     token: '',
     leaseUntil: 0,
@@ -120,7 +131,7 @@ export function deadLetterOf(entry: Entry): DeadLetter {
   };
 }
 
-export function before(a: Entry, b: Entry): boolean {
+export function before(a: Pick<Entry, 'rank' | 'seq'>, b: Pick<Entry, 'rank' | 'seq'>): boolean {
   return a.rank !== b.rank ? a.rank < b.rank : a.seq < b.seq;
 }
 

@@ -16,6 +16,7 @@ import { memoryMetrics } from './metrics.ts';
 import { createReadyList, type ReadyList } from './ready-list.ts';
 import type { MemoryState } from './state.ts';
 import { memoryKeys, memoryRecords, memoryWorkers } from './stores.ts';
+import { memoryWaiting } from './waiting.ts';
 
 export { type MemoryStoreOptions, memoryStore } from './store.ts';
 
@@ -51,9 +52,9 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
     },
     wake: () => waiters.wake(),
     nextSeq: () => seq++,
-    queue(entry, readyAt) {
+    queue(entry, readyAt, rank = readyAt + entry.message.priority * ageingMs) {
       entry.readyAt = readyAt;
-      entry.rank = readyAt + entry.message.priority * ageingMs;
+      entry.rank = rank;
       entry.state = readyAt > clock.now() ? 'delayed' : 'ready';
       state.readyListOf(entry.message.queue).push(entry);
       waiters.wake();
@@ -100,6 +101,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
       audit: memoryAudit(),
     },
     admin: memoryAdmin(state, maxBodyBytes),
+    waiting: memoryWaiting(state, ageingMs, maxBodyBytes),
 
     async enqueue(messages) {
       return messages.map((message): SendResult => {

@@ -1,22 +1,16 @@
 /** The waiting messages of one queue: delayed ones by time, ready ones by rank. */
 
-import { before, type Entry } from './entry.ts';
+import { before, type Entry, type ReadyItem } from './entry.ts';
 import { createHeap } from './heap.ts';
 
 export type ReadyList = ReturnType<typeof createReadyList>;
 
-/** Entries that were cancelled or cleared stay in the heaps until they surface: `at` tells a stale item from a current one. */
-interface Item {
-  readonly entry: Entry;
-  readonly at: number;
-  readonly attempt: number;
-}
-
+/** Items of entries that have left or moved stay in the heaps until they surface. */
 export function createReadyList() {
-  const ready = createHeap<Item>((a, b) => before(a.entry, b.entry));
-  const delayed = createHeap<Item>((a, b) => a.at < b.at);
-  const current = ({ entry, at, attempt }: Item, state: Entry['state']) =>
-    entry.state === state && entry.readyAt === at && entry.attempt === attempt;
+  const ready = createHeap<ReadyItem>(before);
+  const delayed = createHeap<ReadyItem>((a, b) => a.at < b.at);
+  const current = (item: ReadyItem, state: Entry['state']) =>
+    item.entry.state === state && item.entry.item === item;
 
   function promote(now: number): void {
     for (let next = delayed.peek(); next && next.at <= now; next = delayed.peek()) {
@@ -30,7 +24,9 @@ export function createReadyList() {
 
   return {
     push(entry: Entry): void {
-      const item = { entry, at: entry.readyAt, attempt: entry.attempt };
+      const { readyAt: at, rank, seq } = entry;
+      const item: ReadyItem = { entry, at, rank, seq };
+      entry.item = item;
       (entry.state === 'delayed' ? delayed : ready).push(item);
     },
     /** The next ready entry, left in place. */

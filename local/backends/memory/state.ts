@@ -16,8 +16,8 @@ export interface MemoryState {
   /** Lets waiting fetches look again. */
   wake(): void;
   nextSeq(): number;
-  /** Puts an entry (back) into its ready list, to be ready at `readyAt`. */
-  queue(entry: Entry, readyAt: number): void;
+  /** Puts an entry (back) into its ready list, to be ready at `readyAt`, which also ranks it if nothing else does. */
+  queue(entry: Entry, readyAt: number, rank?: number): void;
   /** `reason` null = completed. */
   finish(entry: Entry, reason: AbandonReason | null, error: string | null): void;
 }

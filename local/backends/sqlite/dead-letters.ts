@@ -2,8 +2,8 @@ import type { DeadLetter, DeadLetterSummary, DeadLetters } from '../../../core/c
 import { checkReplaced } from '../../../core/kit/body-limit.ts';
 import { pageOf, positionIn } from '../../../core/kit/records/filter.ts';
 import { JobState } from '../shared/report-lines.ts';
-import { deadColumns } from './rows.ts';
-import { factOf, isDead } from './schema.ts';
+import { deadColumns, replaceText } from './rows.ts';
+import { isDead } from './schema.ts';
 import type { SqliteState } from './state.ts';
 
 type Listed<Letter> = Letter & { readonly seq: number };
@@ -33,10 +33,7 @@ export function sqliteDeadLetters(state: SqliteState, maxBodyBytes: number): Dea
     UPDATE jobs SET ended = NULL, cancel_requested = 0, finished_at = NULL, attempt = 0, reason = NULL, error = NULL,
       ready_at = ?, rank = ? + priority * ${state.ageingMs}
     WHERE id = ? AND ${isDead} RETURNING seq, queue, rank`);
-  const replace = db.prepare(`
-    UPDATE jobs SET body = ?1, facts = ?2, idempotency_key = ${factOf('idempotencyKey', '?2')},
-      schedule = ${factOf('schedule', '?2')}
-    WHERE seq = ?3`);
+  const replace = db.prepare(replaceText);
   const discard = db.prepare(`DELETE FROM jobs WHERE id = ? AND ${isDead}`);
 
   /** @param after a cursor */

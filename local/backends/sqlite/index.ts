@@ -21,6 +21,7 @@ import { createNarrowRows } from './narrow-rows.ts';
 import { sqliteRecords } from './records.ts';
 import { createSettler } from './settle.ts';
 import type { SqliteState } from './state.ts';
+import { sqliteWaiting } from './waiting.ts';
 import { sqliteWorkers } from './workers.ts';
 
 export { type SqliteStoreOptions, sqliteStore } from './store.ts';
@@ -77,6 +78,7 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
     },
     ...createSettler(state, keys, leases),
     enqueue: createEnqueue(state, maxBodyBytes),
+    waiting: sqliteWaiting(state, maxBodyBytes),
     migrate: async () => db.version, // done when the file was opened
     async reapExpired(queue) {
       let count = 0;

@@ -2,9 +2,15 @@
 
 import type { JobStatus } from '../../../core/contract/outcome.ts';
 import { JobState, roomForReport } from '../shared/report-lines.ts';
+import { factOf } from './schema.ts';
 
 /** Its parameter is a `reportLine`. */
 export const appendReport = `reports = coalesce(${roomForReport('reports', 'char(10)', 'instr')}, '') || ?`;
+
+/** Gives a job another text: body, facts as JSON, row number. */
+export const replaceText = `
+  UPDATE jobs SET body = ?1, facts = ?2, idempotency_key = ${factOf('idempotencyKey', '?2')}, schedule = ${factOf('schedule', '?2')}
+  WHERE seq = ?3`;
 
 /** The rows that have a status, as a condition. */
 export const statusWhere: Readonly<Record<JobStatus, string>> = {

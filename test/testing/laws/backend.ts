@@ -13,6 +13,7 @@ import { staleLeaseLaws } from './backend-stale.ts';
 import { timeLaws } from './backend-time.ts';
 import { transferLaws } from './backend-transfer.ts';
 import { waitingLaws } from './backend-waiting.ts';
+import { waitingJobLaws } from './backend-waiting-jobs.ts';
 import type { Harness, Lack, Runner } from './harness.ts';
 import { type Law, lawsOf } from './law.ts';
 
@@ -31,6 +32,7 @@ const topics: readonly (readonly [topic: string, define: (law: Law) => void])[] 
   ['dead letters', deadLetterEditLaws],
   ['administration', administrationLaws],
   ['transfer', transferLaws],
+  ['waiting jobs', waitingJobLaws],
 ];
 
 export function describeBackend(name: string, harness: Harness, runner: Runner): void {

@@ -38,6 +38,8 @@ export type Lack =
   | 'administration'
   /** A backlog cannot be taken out of it, nor put into it, with all that belongs to a job. */
   | 'transfer'
+  /** What waits cannot be reached by its id: it is not changed, promoted or removed. */
+  | 'waiting jobs'
   /** A lease cannot say that the attempt before it was interrupted, so it never does. */
   | 'interruptions'
   /** That a lease was settled is known to the process that did it, and to no other. */

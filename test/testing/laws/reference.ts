@@ -12,9 +12,12 @@ type State = 'waiting' | 'leased' | 'completed' | 'failed' | 'expired' | 'cancel
 export interface ReferenceJob {
   readonly id: string;
   readonly queue: string;
-  readonly priority: number;
+  readonly createdAt: number;
+  priority: number;
   state: State;
   readyAt: number;
+  /** The moment that ranks it. */
+  rankedAt: number;
   attempt: number;
   interrupted: boolean;
   askedToStop: boolean;
@@ -47,21 +50,35 @@ export function createReference(now: () => number, { retriedKeepPlace = false }:
   const find = (id: string): ReferenceJob | undefined => jobs.find((job) => job.id === id);
   const isReady = (job: ReferenceJob): boolean => job.state === 'waiting' && job.readyAt <= now();
   const isDead = (job: ReferenceJob): boolean => job.state === 'failed' || job.state === 'expired';
-  const rankOf = (job: ReferenceJob): number => job.readyAt + job.priority * hour;
+  const rankOf = (job: ReferenceJob): number => job.rankedAt + job.priority * hour;
   const owned = (claim: number): ReferenceJob | undefined =>
     jobs.find((job) => job.state === 'leased' && job.claim === claim && job.leaseUntil > now());
 
   function again(job: ReferenceJob, readyAt: number): void {
     job.state = job.askedToStop ? 'cancelled' : 'waiting';
     job.readyAt = readyAt;
+    job.rankedAt = readyAt;
   }
+
+  const waiting = (id: string, queue: string): ReferenceJob | undefined =>
+    jobs.find((job) => job.id === id && job.queue === queue && job.state === 'waiting');
 
   return {
     jobs,
     enqueue(id: string, queue: string, priority: number, readyAt: number): { duplicate: boolean } {
       if (find(id)) return { duplicate: true };
       const unclaimed = { attempt: 0, interrupted: false, askedToStop: false, claim: 0, leaseUntil: 0 };
-      jobs.push({ id, queue, priority, state: 'waiting', readyAt, ...unclaimed });
+      const createdAt = now();
+      jobs.push({
+        id,
+        queue,
+        createdAt,
+        priority,
+        state: 'waiting',
+        readyAt,
+        rankedAt: readyAt,
+        ...unclaimed,
+      });
       return { duplicate: false };
     },
     fetch(queues: readonly string[], max: number, leaseMs: number): ReferenceJob[] {
@@ -133,6 +150,19 @@ export function createReference(now: () => number, { retriedKeepPlace = false }:
     },
     clear(queue: string): number {
       return remove((job) => job.queue === queue && job.state === 'waiting');
+    },
+    promote(id: string, queue: string): boolean {
+      const job = waiting(id, queue);
+      if (job && job.readyAt > now()) Object.assign(job, { readyAt: now(), rankedAt: job.createdAt });
+      return job !== undefined;
+    },
+    delay(id: string, queue: string, priority: number, readyAt: number): boolean {
+      const job = waiting(id, queue);
+      if (job) Object.assign(job, { priority, readyAt, rankedAt: readyAt });
+      return job !== undefined;
+    },
+    remove(id: string, queue: string): boolean {
+      return remove((job) => job === waiting(id, queue)) === 1;
     },
     deadIds: () => jobs.filter(isDead).map(({ id }) => id),
     hasEnded(id: string): boolean {

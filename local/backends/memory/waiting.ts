@@ -1,0 +1,49 @@
+import type { WaitingChange, WaitingJob, WaitingJobs } from '../../../core/contract/waiting.ts';
+import { checkBody } from '../../../core/kit/body-limit.ts';
+import { reschedule } from '../shared/reschedule.ts';
+import type { Entry } from './entry.ts';
+import type { MemoryState } from './state.ts';
+
+export function memoryWaiting(state: MemoryState, ageingMs: number, maxBodyBytes: number): WaitingJobs {
+  const { entries, clock } = state;
+
+  function find({ queue, id }: WaitingJob): Entry | null {
+    const entry = entries.get(id);
+    const waits = entry?.state === 'ready' || entry?.state === 'delayed';
+    return waits && entry.message.queue === queue ? entry : null;
+  }
+
+  function changeNow(job: WaitingJob, change: WaitingChange): boolean {
+    const entry = find(job);
+    if (!entry) return false;
+    const { message, createdAt, readyAt, rank } = entry;
+    const { priority } = message;
+    const next = reschedule({ priority, createdAt, readyAt, rank }, change, clock.now(), ageingMs);
+    const { facts, ...rest } = message;
+    const { body } = change;
+    const told = body === undefined ? facts : change.facts;
+    entry.message = {
+      ...rest,
+      priority: next.priority,
+      ...(body !== undefined && { body }),
+      ...(told && { facts: told }),
+    };
+    state.queue(entry, next.readyAt, next.rank);
+    return true;
+  }
+
+  return {
+    promote: async (jobs) => jobs.map((job) => changeNow(job, { notBefore: null })),
+    async change(job, change) {
+      checkBody(change.body, maxBodyBytes);
+      return changeNow(job, change);
+    },
+    async remove(job) {
+      const entry = find(job);
+      if (!entry) return false;
+      entry.state = 'cancelled'; // so that its item in the ready list is stale
+      return entries.delete(job.id);
+    },
+    read: async (job) => find(job)?.message.body ?? null,
+  };
+}

@@ -1,0 +1,65 @@
+import type { WaitingChange, WaitingJob, WaitingJobs } from '../../../core/contract/waiting.ts';
+import { checkBody } from '../../../core/kit/body-limit.ts';
+import { reschedule } from '../shared/reschedule.ts';
+import type { NarrowRow } from './narrow-rows.ts';
+import { replaceText } from './rows.ts';
+import type { SqliteState } from './state.ts';
+
+interface WaitingRow extends NarrowRow {
+  readonly priority: number;
+  readonly createdAt: number;
+  readonly body: string;
+}
+
+export function sqliteWaiting(state: SqliteState, maxBodyBytes: number): WaitingJobs {
+  const { db, clock, narrowRows, ageingMs } = state;
+  /** It waits while it has a row there. */
+  const waitingIn = (table: string, column: string) => `
+    SELECT j.seq, j.queue, j.rank, j.ready_at AS readyAt, w.attempt, w.interrupted, j.priority, j.created_at AS createdAt, j.body
+    FROM jobs j JOIN ${table} w ON w.queue = j.queue AND w.${column} = j.${column} AND w.seq = j.seq
+    WHERE j.id = :id AND j.queue = :queue`;
+  const find = db.prepare(`${waitingIn('ready', 'rank')} UNION ALL ${waitingIn('delayed', 'ready_at')}`);
+  const move = db.prepare('UPDATE jobs SET priority = ?, ready_at = ?, rank = ? WHERE seq = ?');
+  const replace = db.prepare(replaceText);
+  const removeJob = db.prepare('DELETE FROM jobs WHERE seq = ?');
+  const findOne = ({ queue, id }: WaitingJob) => find.get({ queue, id }) as unknown as WaitingRow | undefined;
+
+  /** Inside a transaction. */
+  function changeNow(job: WaitingJob, change: WaitingChange, now: number): boolean {
+    const row = findOne(job);
+    if (!row) return false;
+    const { priority, readyAt, rank } = reschedule(row, change, now, ageingMs);
+    narrowRows.remove(row);
+    move.run(priority, readyAt, rank, row.seq);
+    narrowRows.insert({ ...row, readyAt, rank }, now);
+    const { body, facts } = change;
+    if (body !== undefined) replace.run(body, facts ? JSON.stringify(facts) : null, row.seq);
+    return true;
+  }
+
+  return {
+    async promote(jobs) {
+      const now = clock.now();
+      const promoted = db.transaction('promoting', () =>
+        jobs.map((job) => changeNow(job, { notBefore: null }, now)),
+      );
+      state.wake();
+      return promoted;
+    },
+    async change(job, change) {
+      checkBody(change.body, maxBodyBytes);
+      const changed = db.transaction('changing a job', () => changeNow(job, change, clock.now()));
+      state.wake();
+      return changed;
+    },
+    async remove(job) {
+      return db.transaction('removing a job', () => {
+        const row = findOne(job);
+        if (!row) return false;
+        narrowRows.remove(row);
+        return removeJob.run(row.seq).changes === 1;
+      });
+    },
+    read: async (job) => db.run('reading a job', () => findOne(job))?.body ?? null,
+  };
+}
