@@ -21,7 +21,10 @@ export interface EnqueueOptions {
   readonly maxRetries?: number;
   /** A label for people. */
   readonly name?: string;
-  /** Order and fairness per key, on backends that have it. */
+  /**
+   * 1 to 256 characters. Jobs of different groups take turns; in a queue with `order: 'group'` those of a group run in order. On
+   * backends that have it.
+   */
   readonly group?: string;
   /**
    * Enqueues in this transaction: the job exists when it commits, and never if it rolls back. Takes a client of `pg` between BEGIN

@@ -2,6 +2,7 @@
 
 import { checkOptions, checkQueue, type OptionKinds } from '../base/checks.ts';
 import { config, shown } from '../base/errors.ts';
+import type { GroupOrder, QueueBackend } from '../contract/queue.ts';
 import { type Limit, type Limits, limitsOf } from './flow-control.ts';
 
 /** Its keys are functions of the payload, as the schema of its job returned it. */
@@ -11,15 +12,28 @@ export interface QueueOptions extends Limits {
    * second. @default any number
    */
   readonly maxLength?: number;
+  /**
+   * The jobs of a group run one at a time and in the order in which they were enqueued. `'group'` is short for `{ by: 'group' }`.
+   * @default groups take turns, in no order
+   */
+  readonly order?: 'group' | GroupOrdering;
+}
+
+export interface GroupOrdering {
+  readonly by: 'group';
+  /** What the others of a group do until the next attempt of a failed job: wait, or go ahead. @default 'wait' */
+  readonly onRetry?: GroupOrder;
 }
 
 /** What workers and senders keep to. */
 export interface QueueRules {
   readonly limits: readonly Limit[] | null;
   readonly maxLength: number | null;
+  /** Of its groups; `null` = none. */
+  readonly order: GroupOrder | null;
 }
 
-const kinds = { concurrency: '', rate: '', maxLength: 1 } satisfies OptionKinds<QueueOptions>;
+const kinds = { concurrency: '', rate: '', maxLength: 1, order: '' } satisfies OptionKinds<QueueOptions>;
 
 /** Throws `CONFIG`. */
 export function queueRulesOf(
@@ -32,7 +46,29 @@ export function queueRulesOf(
       throw config(`Expected options of queue "${queue}", got ${shown(options)}.`);
     checkOptions(`queue "${queue}"`, options, kinds);
     const { maxLength = null } = options;
-    rules.set(queue, { limits: limitsOf(`queue:${queue}`, options), maxLength });
+    const limits = limitsOf(`queue:${queue}`, options);
+    rules.set(queue, { limits, maxLength, order: orderOf(queue, options.order) });
   }
   return rules;
+}
+
+function orderOf(queue: string, order: QueueOptions['order']): GroupOrder | null {
+  if (order === undefined) return null;
+  const { by, onRetry = 'wait' } = order === 'group' ? { by: order } : (order ?? {});
+  if (by === 'group' && (onRetry === 'wait' || onRetry === 'step-aside')) return onRetry;
+  throw config(
+    `Expected order of queue "${queue}" to be 'group' or { by: 'group', onRetry: 'wait' or 'step-aside' }, got ${shown(order)}.`,
+  );
+}
+
+/** Throws `CONFIG` where a queue is to keep an order that the backend does not keep. */
+export function checkOrder(
+  rules: ReadonlyMap<string, QueueRules>,
+  backend: Pick<QueueBackend, 'name' | 'keepsOrder'>,
+): void {
+  for (const [queue, { order }] of rules)
+    if (order && !backend.keepsOrder?.(queue, order))
+      throw config(
+        `Queue "${queue}" is to keep its groups in order (on a retry: ${order}), which backend "${backend.name}" does not do. Leave order out, or take another backend: docs/groups.md.`,
+      );
 }

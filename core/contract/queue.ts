@@ -15,6 +15,8 @@
  * - payload      what a handler is given; one that is too large for the queue is kept in a payload store
  * - record       what is known of a job for people: status, attempts, output
  * - worker       the loop that leases jobs and runs them; a slot is its room for one running job
+ * - group        messages that share a key: they take turns with other groups, or run in order. Its first message stands among the
+ *                ready ones; the others wait in line behind it
  * - notify       to wake waiting workers because a job has come
  * - lane         one of several physical queues that stand for one queue, by priority
  *
@@ -40,8 +42,10 @@ export interface OutgoingMessage {
   readonly priority: number;
   /** Hidden until then; `null` = ready at once. */
   readonly notBefore: number | null;
-  /** Order and fairness per key where the queue has it (SQS MessageGroupId, Service Bus session). */
+  /** Fair shares per key, and with `order` also order, where the queue has it (SQS MessageGroupId, Service Bus session). */
   readonly group: string | null;
+  /** Jobs of the group that have it run one at a time and in order. Absent = they only take turns with other groups. */
+  readonly order?: GroupOrder;
   /** Whose job it is, for listings; the envelope's own `context` decides what the handler sees. */
   readonly tenantId: string | null;
   /** Also for listings only. Absent where there is nothing to tell: such a job must not pay for it. */
@@ -49,6 +53,9 @@ export interface OutgoingMessage {
   /** May be ignored: nothing but speed and copies depends on it. Never stored. */
   readonly hints?: MessageHints;
 }
+
+/** What the jobs behind a failed one of an ordered group do until its next attempt: they wait, or go ahead meanwhile. */
+export type GroupOrder = 'wait' | 'step-aside';
 
 export interface MessageHints {
   /** The id was made for this call, so no copy can be in the queue yet: a backend need not look for one. */
@@ -166,6 +173,8 @@ export interface QueueBackend extends JobSender, JobSettler, JobSource {
   readonly admin?: QueueAdmin;
   /** Brings the stored tables to the version this code knows, where opening has not done so. `from` is null for new ones. */
   migrate?(): Promise<{ readonly from: number | null; readonly to: number }>;
+  /** Whether the ordered groups of this queue are kept in order. Absent = those of none are. */
+  keepsOrder?(queue: string, order: GroupOrder): boolean;
   /** Absent where a broker finds no message by its id. */
   readonly waiting?: WaitingJobs;
   /** Stores the messages as a part of the caller's transaction: they come to be when it commits, or never. */

@@ -2,6 +2,7 @@
 
 import type { App } from '../app/app.ts';
 import type { Job } from '../app/job.ts';
+import { checkOrder } from '../app/queues.ts';
 import { checkOptions } from '../base/checks.ts';
 import { config } from '../base/errors.ts';
 import { tellWarning } from '../base/events.ts';
@@ -12,6 +13,7 @@ import type { ManyCall } from './enqueue.ts';
 
 export function connect(app: App, backend: QueueBackend, options: ConnectOptions = {}): Client {
   app.keyRing(); // a missing key must stop the start, not the first job
+  checkOrder(app.queueRules, backend);
   return clientOf(app, backend, options);
 }
 

@@ -113,7 +113,8 @@ function compose(
     context,
   };
   const body = sealed(client, envelope, uploads);
-  const { group = null } = options;
+  const group = groupOf(options);
+  const order = group === null ? null : app.queueRules.get(queue)?.order;
   const facts = messageFactsOf(envelope);
   return {
     id,
@@ -124,6 +125,7 @@ function compose(
     notBefore: schedule === null ? null : schedule - skewMs,
     group,
     tenantId: context?.tenantId ?? null,
+    ...(order && { order }),
     ...(facts && { facts }),
     ...(app.ownIds && { hints: isNew }),
   };
@@ -173,6 +175,15 @@ function scheduleOf(options: EnqueueOptions, now: number, limits: BackendLimits)
     );
   }
   return at;
+}
+
+function groupOf(options: EnqueueOptions): string | null {
+  const group = options.group ?? null;
+  if (group === null) return null;
+  const isGroup = typeof group === 'string' && group.length > 0 && group.length <= 256 && isStorable(group);
+  if (!isGroup)
+    throw wrongOption(`a group of 1 to 256 characters, all whole and none U+0000, got ${shown(group)}`);
+  return group;
 }
 
 export function keyOf(

@@ -25,11 +25,16 @@ export function messageOf(text: string): OutgoingMessage | null {
     notBefore = null,
     group = null,
     tenantId = null,
+    order,
     facts,
   } = message ?? {};
   const texts = [id, queue, job, body].every((member) => typeof member === 'string');
   return texts && Number.isInteger(priority)
-    ? { id, queue, job, body, priority, notBefore, group, tenantId, ...(areFacts(facts) && { facts }) }
+    ? {
+        ...{ id, queue, job, body, priority, notBefore, group, tenantId },
+        ...((order === 'wait' || order === 'step-aside') && { order }),
+        ...(areFacts(facts) && { facts }),
+      }
     : null;
 }
 

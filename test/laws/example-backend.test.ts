@@ -8,7 +8,7 @@ import type { Harness } from '../testing/laws/harness.ts';
 import { createVirtualClock } from '../testing/virtual-clock.ts';
 
 const harness: Harness = {
-  lacks: ['dead letters', 'administration', 'transfer', 'waiting jobs'],
+  lacks: ['dead letters', 'administration', 'transfer', 'waiting jobs', 'groups'],
   async open() {
     const clock = createVirtualClock();
     const backend = exampleBackend({ clock });

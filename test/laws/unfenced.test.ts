@@ -30,6 +30,8 @@ function recordLaws(): RecordedLaw[] {
 }
 
 const lawsAboutOwnership = [
+  'a released one, and one whose worker died, are next again',
+  'in random sequences with workers that die, no group is stuck and none runs out of order',
   'a lease that expired settles nothing by ack, even before it is reaped',
   'a lease that expired settles nothing by nack, even before it is reaped',
   'a lease that expired settles nothing by abandon, even before it is reaped',

@@ -73,6 +73,7 @@ export function sqs(options: SqsOptions): SqsBackend {
     name: 'sqs',
     limits: { maxBodyBytes, maxDelayMs: null, maxLeaseMs: longestHiddenMs },
     queues,
+    keepsOrder: (queue, order) => order === 'wait' && queues.of(queue).fifo,
     ...verbsOf<Acceptor>(['accept'], acceptor),
     async check(names = queues.all().map(({ name }) => name)) {
       const { checkQueue } = await import('./check.ts');

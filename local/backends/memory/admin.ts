@@ -35,10 +35,7 @@ export function memoryAdmin(state: MemoryState, maxBodyBytes: number): QueueAdmi
     },
     async clear(queue) {
       const gone = waiting(queue);
-      for (const entry of gone) {
-        entry.state = 'cancelled'; // so that its item in the ready list is stale
-        entries.delete(entry.message.id);
-      }
+      state.drop(gone);
       return gone.length;
     },
     async pause(queue) {

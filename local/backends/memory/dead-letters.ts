@@ -53,6 +53,7 @@ export function memoryDeadLetters(state: MemoryState, maxBodyBytes: number): Dea
         entry.finishedAt = null;
         entry.reason = null;
         entry.error = null;
+        entry.place = null;
         state.queue(entry, clock.now());
         count++;
       }

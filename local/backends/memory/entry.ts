@@ -41,6 +41,10 @@ export interface Entry {
   error: string | null;
   /** The payload is shown though the job is done. */
   keepsBody: boolean;
+  /** In the line of its group, kept for life; `null` = it has not joined one. */
+  place: number | null;
+  /** It waits in the line of its group; `null` = it does not. */
+  lined: object | null;
 }
 
 export function newEntry(seq: number, message: OutgoingMessage, now: number): Entry {
@@ -64,6 +68,8 @@ export function newEntry(seq: number, message: OutgoingMessage, now: number): En
     reason: null,
     error: null,
     keepsBody: false,
+    place: null,
+    lined: null,
   };
 }
 
@@ -135,16 +141,23 @@ export function before(a: Pick<Entry, 'rank' | 'seq'>, b: Pick<Entry, 'rank' | '
   return a.rank !== b.rank ? a.rank < b.rank : a.seq < b.seq;
 }
 
+export const isWaiting = ({ state }: Entry): boolean => state === 'ready' || state === 'delayed';
+
 /** `delayed` becomes `ready` at the next fetch, so listings compare with the time. */
 export const isReady = ({ state, readyAt }: Entry, now: number): boolean =>
   state === 'ready' || (state === 'delayed' && readyAt <= now);
 
+/** Those in the lines of their groups come behind the heads. */
+function inOrder(a: Entry, b: Entry): number {
+  if (!a.lined || !b.lined)
+    return Number(a.lined !== null) - Number(b.lined !== null) || (before(a, b) ? -1 : 1);
+  return a.place! - b.place! || a.seq - b.seq;
+}
+
 /** Those of one queue that wait, in the order in which they are given out. */
 export function waitingOf(queue: string, entries: Iterable<Entry>, now: number): Entry[] {
-  const waiting = [...entries].filter(
-    ({ message, state }) => message.queue === queue && (state === 'ready' || state === 'delayed'),
-  );
-  const ready = waiting.filter((entry) => isReady(entry, now)).sort((a, b) => (before(a, b) ? -1 : 1));
+  const waiting = [...entries].filter((entry) => entry.message.queue === queue && isWaiting(entry));
+  const ready = waiting.filter((entry) => isReady(entry, now)).sort(inOrder);
   const delayed = waiting.filter((entry) => !isReady(entry, now)).sort((a, b) => a.readyAt - b.readyAt);
   return [...ready, ...delayed];
 }

@@ -12,6 +12,7 @@ import { createWaiters } from '../shared/waiters.ts';
 import { memoryAdmin } from './admin.ts';
 import { memoryAudit } from './audit.ts';
 import { addReport, before, type Entry, newEntry } from './entry.ts';
+import { createGroups } from './groups.ts';
 import { memoryMetrics } from './metrics.ts';
 import { createReadyList, type ReadyList } from './ready-list.ts';
 import type { MemoryState } from './state.ts';
@@ -36,8 +37,13 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
   let seq = 0;
   let open = true;
 
+  const groups = createGroups(ageingMs, (head, readyAt) => {
+    head.rank = readyAt + head.message.priority * ageingMs;
+    pushed(head);
+  });
   const state: MemoryState = {
     clock,
+    groups,
     retention: { ...backendDefaults.retention, ...options.retention },
     entries: new Map(),
     readyLists: new Map(),
@@ -45,7 +51,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
     readyListOf(queue) {
       let list = state.readyLists.get(queue);
       if (!list) {
-        list = createReadyList();
+        list = createReadyList(isLined);
         state.readyLists.set(queue, list);
       }
       return list;
@@ -55,19 +61,42 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
     queue(entry, readyAt, rank = readyAt + entry.message.priority * ageingMs) {
       entry.readyAt = readyAt;
       entry.rank = rank;
+      entry.lined = null;
       entry.state = readyAt > clock.now() ? 'delayed' : 'ready';
-      state.readyListOf(entry.message.queue).push(entry);
-      waiters.wake();
+      if (entry.state === 'delayed' || !isLined(entry, clock.now())) pushed(entry);
+      if (entry.state === 'delayed' && entry.message.group !== null) groups.delay(entry, clock.now());
     },
     finish(entry, reason, error) {
       entry.state = statusOfEnd(reason);
       entry.finishedAt = clock.now();
       entry.reason = reason;
       entry.error = error;
+      entry.lined = null;
       if ((reason === null || reason === 'cancelled') && state.retention.completedMs === 0)
         state.entries.delete(entry.message.id);
+      if (entry.message.group !== null) groups.advance(entry, clock.now());
+    },
+    drop(gone) {
+      for (const entry of gone) {
+        entry.state = 'cancelled'; // so that its item in the ready list is stale
+        entry.lined = null;
+        state.entries.delete(entry.message.id);
+      }
+      for (const entry of gone) if (entry.message.group !== null) groups.advance(entry, clock.now());
     },
   };
+
+  function pushed(entry: Entry): void {
+    state.readyListOf(entry.message.queue).push(entry);
+    waiters.wake();
+  }
+
+  /** An entry of a group that is ready joins its line, unless it is the head that the others wait for. */
+  function isLined(entry: Entry, now: number): boolean {
+    if (entry.message.group === null || groups.isHead(entry)) return false;
+    groups.join(entry, now);
+    return true;
+  }
 
   /** The entry this lease still owns. */
   function owned({ token }: JobLease): Entry | null {
@@ -93,6 +122,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
   return {
     name: 'memory',
     limits: { maxBodyBytes, maxDelayMs: null, maxLeaseMs: null },
+    keepsOrder: () => true,
     stores: {
       keys,
       records: memoryRecords(state, keys),
@@ -132,6 +162,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
           entry.leasedAt = now;
           entry.leaseUntil = now + leaseMs;
           leased.set(entry.token, entry);
+          if (entry.message.group !== null) groups.lease(entry, now);
           const { queue, body } = entry.message;
           const { attempt, token, interrupted } = entry;
           leases.push({ queue, body, attempt, token, expiresAt: entry.leaseUntil, interrupted });

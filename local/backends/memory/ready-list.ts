@@ -5,8 +5,11 @@ import { createHeap } from './heap.ts';
 
 export type ReadyList = ReturnType<typeof createReadyList>;
 
-/** Items of entries that have left or moved stay in the heaps until they surface. */
-export function createReadyList() {
+/**
+ * Items of entries that have left or moved stay in the heaps until they surface.
+ * @param isLined whether an entry whose time has come joins the line of its group instead
+ */
+export function createReadyList(isLined: (entry: Entry, now: number) => boolean) {
   const ready = createHeap<ReadyItem>(before);
   const delayed = createHeap<ReadyItem>((a, b) => a.at < b.at);
   const current = (item: ReadyItem, state: Entry['state']) =>
@@ -17,7 +20,7 @@ export function createReadyList() {
       delayed.pop();
       if (!current(next, 'delayed')) continue;
       next.entry.state = 'ready';
-      ready.push(next);
+      if (!isLined(next.entry, now)) ready.push(next);
     }
     for (let next = ready.peek(); next && !current(next, 'ready'); next = ready.peek()) ready.pop();
   }

@@ -4,6 +4,7 @@ import type { Clock } from '../../../core/base/clock.ts';
 import type { AbandonReason } from '../../../core/contract/outcome.ts';
 import type { Retention } from '../../../core/contract/store.ts';
 import type { Entry } from './entry.ts';
+import type { Groups } from './groups.ts';
 import type { ReadyList } from './ready-list.ts';
 
 export interface MemoryState {
@@ -12,6 +13,7 @@ export interface MemoryState {
   readonly entries: Map<string, Entry>;
   readonly readyLists: Map<string, ReadyList>;
   readonly paused: Set<string>;
+  readonly groups: Groups;
   readyListOf(queue: string): ReadyList;
   /** Lets waiting fetches look again. */
   wake(): void;
@@ -20,4 +22,6 @@ export interface MemoryState {
   queue(entry: Entry, readyAt: number, rank?: number): void;
   /** `reason` null = completed. */
   finish(entry: Entry, reason: AbandonReason | null, error: string | null): void;
+  /** Removes entries that wait or are held, as if they had never been. */
+  drop(entries: readonly Entry[]): void;
 }

@@ -29,7 +29,7 @@ export function memoryTransfer(state: MemoryState, maxBodyBytes: number): QueueT
     state.readyListOf(queue);
     if (entries.has(id)) return { ok: true, id, duplicate: true };
     const now = clock.now();
-    entries.set(id, {
+    const entry: Entry = {
       ...newEntry(state.nextSeq(), message, now),
       createdAt: job.createdAt,
       state: death ? statusOfEnd(death.reason) : 'leased',
@@ -44,14 +44,18 @@ export function memoryTransfer(state: MemoryState, maxBodyBytes: number): QueueT
       progress: job.progress,
       reason: death?.reason ?? null,
       error: death?.error ?? null,
-    });
+      place: message.order && job.attempts > 0 ? job.createdAt : null, // it was ahead of those that came meanwhile
+    };
+    entries.set(id, entry);
+    if (message.group !== null && !death) state.groups.lease(entry, now);
     return { ok: true, id, duplicate: false };
   }
 
   return {
     async hold(queue, max) {
       const held = waitingOf(queue, entries.values(), clock.now()).slice(0, max);
-      for (const entry of held) Object.assign(entry, { state: 'leased', token: heldToken });
+      for (const entry of held) Object.assign(entry, { state: 'leased', token: heldToken, lined: null });
+      for (const entry of held) if (entry.message.group !== null) state.groups.lease(entry, clock.now());
       return held.map(movedOf);
     },
     async held(queue, max) {
@@ -73,7 +77,7 @@ export function memoryTransfer(state: MemoryState, maxBodyBytes: number): QueueT
       return ids.map((id) => {
         const entry = heldOf(queue, id);
         if (entry?.cancelRequested) cancel(entry);
-        else if (entry) entries.delete(id);
+        else if (entry) state.drop([entry]);
         return entry !== null && !entry.cancelRequested;
       });
     },

@@ -41,8 +41,8 @@ export function memoryWaiting(state: MemoryState, ageingMs: number, maxBodyBytes
     async remove(job) {
       const entry = find(job);
       if (!entry) return false;
-      entry.state = 'cancelled'; // so that its item in the ready list is stale
-      return entries.delete(job.id);
+      state.drop([entry]);
+      return true;
     },
     read: async (job) => find(job)?.message.body ?? null,
   };

@@ -6,6 +6,7 @@ import { deadLetterPageLaws } from './backend-dead-letter-pages.ts';
 import { deadLetterLaws } from './backend-dead-letters.ts';
 import { deliveryLaws } from './backend-delivery.ts';
 import { endingLaws } from './backend-ending.ts';
+import { groupLaws } from './backend-groups.ts';
 import { duplicateLaws, orderLaws } from './backend-order.ts';
 import { settlingLaws } from './backend-settling.ts';
 import { snoozingLaws } from './backend-snoozing.ts';
@@ -27,6 +28,7 @@ const topics: readonly (readonly [topic: string, define: (law: Law) => void])[] 
   ['ending', endingLaws],
   ['order', orderLaws],
   ['duplicates', duplicateLaws],
+  ['groups', groupLaws],
   ['dead letters', deadLetterLaws],
   ['dead letters', deadLetterPageLaws],
   ['dead letters', deadLetterEditLaws],

@@ -34,6 +34,8 @@ export interface Bench {
 export type Lack =
   | 'order'
   | 'duplicates'
+  /** Groups neither take turns nor keep an order, or a law cannot see it. */
+  | 'groups'
   | 'dead letters'
   | 'administration'
   /** A backlog cannot be taken out of it, nor put into it, with all that belongs to a job. */

@@ -1,0 +1,179 @@
+/** A limit store over any table that can compare and swap. Its rules are those of limit-rules.ts. */
+
+import type { Clock } from '../../base/clock.ts';
+import { LongshoreError } from '../../base/errors.ts';
+import type { LimitState, LimitStore, SlotAnswer, SlotWaiter } from '../../contract/limits.ts';
+import { forEach } from '../parallel.ts';
+import {
+  aliveOf,
+  emptyLimit,
+  endOfHold,
+  endOfLimit,
+  extended,
+  freed,
+  held,
+  mostShownKeys,
+  type StoredLimit,
+  shownLimit,
+  taken,
+  woken,
+} from './limit-rules.ts';
+
+/** Texts by name. A name is the key of a limit, or the id of a job that waits, with a letter before it. */
+export interface LimitTable {
+  /** `version` is a new one at every write. */
+  read(name: string): Promise<{ readonly text: string; readonly version: string } | null>;
+  /**
+   * Writes over the version that was read, `null` = there is none yet. `false`: another writer was first, nothing changed.
+   *
+   * @param endsAt from then on it may be removed (epoch ms; up to 2^53)
+   */
+  write(name: string, text: string, over: string | null, endsAt: number): Promise<boolean>;
+  remove(name: string, version: string): Promise<boolean>;
+  /** At most so many whose name begins with `prefix` and is behind `after`, in the order of their characters. */
+  list(
+    prefix: string,
+    after: string,
+    max: number,
+  ): Promise<readonly { readonly name: string; readonly text: string }[]>;
+}
+
+/** Many workers may want one key at once; each round one of them gets on. */
+const mostTries = 200;
+
+/** A job that asks again and again has its keys written down once. */
+const slackMs = 86_400_000;
+
+const ofKey = (key: string): string => `k${key}`;
+const ofHolder = (holder: string): string => `h${holder}`;
+
+/** The keys that a job waits for, each with when that is forgotten. */
+type Waits = Readonly<Record<string, number>>;
+
+const read = (text: string | undefined, now: number): StoredLimit =>
+  text === undefined ? emptyLimit : aliveOf(JSON.parse(text) as StoredLimit, now);
+
+export function limitStore(table: LimitTable, clock: Clock): LimitStore {
+  /** @param decide what shall be there in place of a text; `null` = nothing */
+  async function update<T>(
+    name: string,
+    decide: (text: string | undefined) => Promise<{ answer: T; text: string | null; endsAt: number }>,
+  ): Promise<T> {
+    for (let tries = 0; tries < mostTries; tries++) {
+      const found = await table.read(name);
+      const { answer, text, endsAt } = await decide(found?.text);
+      if (text === (found?.text ?? null)) return answer;
+      const done =
+        text !== null
+          ? table.write(name, text, found?.version ?? null, endsAt)
+          : table.remove(name, found!.version);
+      if (await done) return answer;
+    }
+    throw new LongshoreError('BACKEND', `Expected to write the limit ${name}, lost ${mostTries} races.`);
+  }
+
+  /** Also writes down for each job that begins to wait what it waits for: before, so that no crash comes between. */
+  const change = <T>(
+    key: string,
+    work: (state: StoredLimit, now: number) => { readonly state: StoredLimit; readonly answer: T },
+  ): Promise<T> =>
+    update(ofKey(key), async (before) => {
+      const now = clock.now();
+      const old = read(before, now);
+      const { state, answer } = work(old, now);
+      const known = new Set(old.waiters);
+      for (const waiter of state.waiters)
+        if (!known.has(waiter)) await rememberWait(waiter.holder, key, waiter.until);
+      const endsAt = endOfLimit(state);
+      return { answer, text: endsAt === 0 ? null : JSON.stringify(state), endsAt };
+    });
+
+  const rememberWait = (holder: string, key: string, until: number): Promise<void> =>
+    update(ofHolder(holder), async (before) => {
+      const waits = JSON.parse(before ?? '{}') as Waits;
+      if ((waits[key] ?? 0) >= until) return { answer: undefined, text: before!, endsAt: 0 };
+      const now = clock.now();
+      const lasting = Object.entries(waits).filter(([, end]) => end > now);
+      const next = { ...Object.fromEntries(lasting), [key]: until + slackMs };
+      return { answer: undefined, text: JSON.stringify(next), endsAt: Math.max(...Object.values(next)) };
+    });
+
+  const stateOf = async (key: string): Promise<StoredLimit> =>
+    read((await table.read(ofKey(key)))?.text, clock.now());
+
+  /** Changes each key once, and answers every item in its place. */
+  async function byKey<Item extends { readonly key: string }, T>(
+    items: readonly Item[],
+    work: (state: StoredLimit, item: Item, now: number) => { state: StoredLimit; answer: T },
+  ): Promise<readonly T[]> {
+    const answers: T[] = [];
+    await forEach(groupsOf(items), ([key, group]) =>
+      change(key, (state, now) => {
+        for (const [place, item] of group) {
+          const changed = work(state, item, now);
+          answers[place] = changed.answer;
+          state = changed.state;
+        }
+        return { state, answer: undefined };
+      }),
+    );
+    return answers;
+  }
+
+  return {
+    take: (requests) => byKey<(typeof requests)[number], SlotAnswer>(requests, taken),
+    extend: (slots, holdMs) =>
+      byKey(slots, (state, slot, now) => extended(state, slot, now + Math.ceil(holdMs))),
+    async free(slots) {
+      const waiters: SlotWaiter[] = [];
+      await forEach(groupsOf(slots), async ([key, group]) => {
+        const owned = group.map(([, slot]) => slot);
+        waiters.push(...(await change(key, (state) => freed(state, key, owned))));
+      });
+      return waiters;
+    },
+    wake: (key, max) => change(key, (state) => woken(state, key, max)),
+    hold: (key, ms) =>
+      change(key, (state, now) => ({ state: held(state, endOfHold(now, ms), now), answer: undefined })),
+    reset: (key) =>
+      change(key, (state) => ({
+        state: { ...emptyLimit, waiters: state.waiters },
+        answer: state.slots.length > 0 || state.heldUntil !== null,
+      })),
+    async list({ prefix = '', after = '', max = mostShownKeys }) {
+      const shown: LimitState[] = [];
+      for (let last = ofKey(after); shown.length < max; ) {
+        const wanted = max - shown.length;
+        const rows = await table.list(ofKey(prefix), last, wanted);
+        for (const { name, text } of rows) {
+          const one = shownLimit(name.slice(1), read(text, clock.now()));
+          if (one) shown.push(one);
+          last = name;
+        }
+        if (rows.length < wanted) break;
+      }
+      return shown;
+    },
+    async waitsFor(holder) {
+      const text = (await table.read(ofHolder(holder)))?.text ?? '{}';
+      const keys: string[] = [];
+      await forEach(Object.keys(JSON.parse(text) as Waits), async (key) => {
+        if ((await stateOf(key)).waiters.some((waiter) => waiter.holder === holder)) keys.push(key);
+      });
+      return keys.sort();
+    },
+  };
+}
+
+/** By key, each item with its place among all. */
+function groupsOf<Item extends { readonly key: string }>(
+  items: readonly Item[],
+): Map<string, (readonly [number, Item])[]> {
+  const groups = new Map<string, (readonly [number, Item])[]>();
+  for (const [place, item] of items.entries()) {
+    const group = groups.get(item.key);
+    if (group) group.push([place, item]);
+    else groups.set(item.key, [[place, item]]);
+  }
+  return groups;
+}
