@@ -3,6 +3,7 @@
 import { LongshoreError } from '../../../core/base/errors.ts';
 import type { JobSender, OutgoingMessage, SendResult } from '../../../core/contract/queue.ts';
 import { tooLarge } from '../../../core/kit/body-limit.ts';
+import { notifying } from '../shared/notifier.ts';
 import { sharing } from '../shared/sharing.ts';
 import { bigintArray, intArray, textArray } from './arrays.ts';
 import { insertOne } from './enqueue-sql.ts';
@@ -31,15 +32,8 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
   async function insert(messages: readonly OutgoingMessage[]): Promise<ReadonlySet<number>> {
     const queues = new Set(messages.map(({ queue }) => queue));
     const fresh = [...queues].filter((queue) => !knownQueues.has(queue));
-    const notified: string[] = [];
-    const owed: string[] = [];
-    for (const queue of queues) (state.notifier.mayNotify(queue) ? notified : owed).push(queue);
-    const copies = await write(messages, fresh, notified).catch((error) => {
-      for (const queue of notified) state.notifier.owe(queue);
-      throw error;
-    });
+    const copies = await notifying(state.notifier, queues, (notified) => write(messages, fresh, notified));
     for (const queue of fresh) knownQueues.add(queue);
-    for (const queue of owed) state.notifier.owe(queue);
     state.wake();
     return copies;
   }

@@ -22,6 +22,7 @@ import { createOutbox } from './outbox.ts';
 import { postgresRecords } from './records.ts';
 import type { PostgresState } from './state.ts';
 import { createTransactions } from './transactions.ts';
+import { postgresWaiting } from './waiting.ts';
 import { postgresWorkers } from './workers.ts';
 
 export { type Outbox, type OutboxOptions, outbox } from '../../outbox/outbox.ts';
@@ -116,6 +117,7 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
     enqueue: createEnqueue(state, maxBodyBytes),
     ...createTransactions(state, leases, maxBodyBytes),
     outbox: outboxRows.table,
+    waiting: postgresWaiting(state, maxBodyBytes),
     migrate: () => db.migrate(),
 
     async fetch({ queues, max, leaseMs, waitMs, signal }) {

@@ -4,6 +4,7 @@ import { enqueueFunctions } from './enqueue-sql.ts';
 import { leaseFunctions } from './functions.ts';
 import { daysOfHistory, keyFunctions, rareFunctions } from './maintenance.ts';
 import { statsFunctions } from './stats-sql.ts';
+import { waitingFunction } from './waiting-sql.ts';
 
 /** What a record needs to know of a job, whatever became of it. */
 const record = `
@@ -200,4 +201,5 @@ export const migrations: readonly ((s: string) => string)[] = [
   // One sample for all queues: one for each took too long where many are long.
   statsFunctions,
   operatorTables,
+  waitingFunction,
 ];

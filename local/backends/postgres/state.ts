@@ -19,7 +19,7 @@ export interface PostgresState {
   /** Epoch ms for a test; `null` = the database's clock rules. */
   at(): number | null;
   /** In how many ms a message may run; 0 = now. */
-  delayOf(message: OutgoingMessage): number;
+  delayOf(message: Pick<OutgoingMessage, 'notBefore'>): number;
   /** Decides which queues an enqueue has to name in a NOTIFY. */
   readonly notifier: Notifier;
   /** Sends a NOTIFY for each queue now, if workers listen. */

@@ -57,3 +57,20 @@ export function createNotifier(
     close: flush,
   };
 }
+
+/** Writes, and decides for each queue whether the write itself notifies. @param write notifies of the queues it is given */
+export async function notifying<T>(
+  notifier: Notifier,
+  queues: ReadonlySet<string>,
+  write: (notified: readonly string[]) => Promise<T>,
+): Promise<T> {
+  const notified: string[] = [];
+  const owed: string[] = [];
+  for (const queue of queues) (notifier.mayNotify(queue) ? notified : owed).push(queue);
+  const result = await write(notified).catch((error) => {
+    for (const queue of notified) notifier.owe(queue);
+    throw error;
+  });
+  for (const queue of owed) notifier.owe(queue);
+  return result;
+}

@@ -345,7 +345,8 @@ export function waitingJobLaws(law: Law): void {
       assert.deepEqual(await promote(t, job), [false]);
       assert.equal(await change(t, job, { notBefore: null }), false);
       assert.equal(await waitingOf(t).remove(at(job)), false);
-      await t.nothingEverComes();
+      await t.advance(hour);
+      await t.nothingComes();
       assert.equal((await t.stores.records.get(job.id))?.status, 'cancelled');
     },
     { knownByQueue: true },

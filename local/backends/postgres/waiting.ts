@@ -1,0 +1,56 @@
+import type { WaitingChange, WaitingJob, WaitingJobs } from '../../../core/contract/waiting.ts';
+import { notifying } from '../shared/notifier.ts';
+import { storable, textArray } from './arrays.ts';
+import { refusal } from './enqueue.ts';
+import { storedFacts } from './facts.ts';
+import type { PostgresState } from './state.ts';
+
+export function postgresWaiting(state: PostgresState, maxBodyBytes: number): WaitingJobs {
+  const { db, ageingMs } = state;
+  const s = db.schema;
+  const sql = `SELECT ${s}.change_waiting($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`;
+
+  /** @param change `null` = they are removed */
+  async function write(jobs: readonly WaitingJob[], change: WaitingChange | null): Promise<boolean[]> {
+    const { priority = null, notBefore, body, facts } = change ?? {};
+    const delay = notBefore === undefined ? null : state.delayOf({ notBefore });
+    const text = [body ?? null, ...storedFacts(facts)];
+    const texts = [jobs.map(({ queue }) => queue), jobs.map(({ id }) => id)];
+    const values = [state.at(), ageingMs, ...texts.map((some) => textArray(some.map(storable)))];
+    // A removal makes nothing ready.
+    const queues = new Set(change ? jobs.map(({ queue }) => queue) : []);
+    const answers = await notifying(state.notifier, queues, async (notified) => {
+      const rest = [change === null, priority, delay, ...text, state.channel, textArray(notified)];
+      const [row] = await db.prepared('changing waiting jobs', sql, [...values, ...rest]);
+      return row![0] as boolean[];
+    });
+    if (change) state.wake();
+    return answers;
+  }
+
+  return {
+    async promote(jobs) {
+      await db.ready();
+      return jobs.length === 0 ? [] : write(jobs, { notBefore: null });
+    },
+    async change(job, change) {
+      const error = change.body !== undefined && refusal({ id: job.id, body: change.body }, maxBodyBytes);
+      if (error) throw error;
+      await db.ready();
+      return (await write([job], change))[0]!;
+    },
+    async remove(job) {
+      await db.ready();
+      return (await write([job], null))[0]!;
+    },
+    async read({ queue, id }) {
+      const waits = ['ready', 'delayed'].map((table) => {
+        const column = table === 'ready' ? 'rank' : 'ready_at';
+        return `EXISTS (SELECT FROM ${s}.${table} w WHERE w.queue = j.queue AND w.${column} = j.${column} AND w.seq = j.seq)`;
+      });
+      const text = `SELECT body FROM ${s}.jobs j WHERE id = $1 AND queue = $2 AND (${waits.join(' OR ')})`;
+      const [row] = await db.query('reading a job', text, [storable(id), storable(queue)]);
+      return (row?.[0] as string | undefined) ?? null;
+    },
+  };
+}
