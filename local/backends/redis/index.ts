@@ -13,6 +13,7 @@ import { type RedisOptions, resolveOptions } from './options.ts';
 import { redisRecords } from './records.ts';
 import { createSettler } from './settle.ts';
 import { createState } from './state.ts';
+import { redisWaiting } from './waiting.ts';
 import { redisWorkers } from './workers.ts';
 
 export type { RedisBudget, RedisOptions } from './options.ts';
@@ -44,6 +45,7 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
     hints: { ackAndFetch },
     enqueue: createEnqueue(state),
     fetch: createFetch(state, leases, listener),
+    waiting: redisWaiting(state),
     onWarning: state.onWarning,
 
     async close() {

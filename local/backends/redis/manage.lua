@@ -114,6 +114,64 @@ function actions.cancel()
   return 'cancelled'
 end
 
+-- A job that waits, taken out of its set. Answers with its text, the set and the score; nil = it does not wait.
+local function takeWaiting(id)
+  local text = redis.call('HGET', jobs, id)
+  if not text then return end
+  local where, score, member = whereIs(id, text)
+  if where == 'leased' then return end
+  redis.call('ZREM', base .. ':' .. where, member)
+  return text, where, tonumber(score)
+end
+
+-- [9] channel, '' = none   [10] ms until they may run, '' = their time stays   [11] priority, '' = it stays   [12] the second line and
+-- [13] the body of the new text, '' '' = it stays; then ids. One character each: '1' = it was changed.
+function actions.change()
+  local waitMs, flags = tonumber(ARGV[10]), {}
+  for i = 14, #ARGV do
+    local id = ARGV[i]
+    local text, where, score = takeWaiting(id)
+    if text then
+      local old = string.sub(text, 12, 12)
+      local priority = ARGV[11] ~= '' and ARGV[11] or old
+      local sortKey = string.sub(text, 1, 11) .. priority
+      local head, names, body = string.match(text, '^([^\n]*)\n([^\n]*)\n(.*)$')
+      local isReady = where == 'ready' or score <= at
+      local readyAt
+      if waitMs and waitMs > 0 then
+        readyAt = at + waitMs
+        where, score = 'delayed', readyAt
+      elseif waitMs and not isReady then
+        readyAt = at
+        where, score = 'ready', string.match(head, '^%S+ (%d+)') + priority * ageing -- ranked by its age
+      elseif where == 'ready' then
+        score = score + (priority - old) * ageing
+      end
+      redis.call('ZADD', base .. ':' .. where, number(score), sortKey .. id)
+      if ARGV[12] ~= '' then names, body = ARGV[12], ARGV[13] end
+      if ARGV[12] ~= '' or priority ~= old then
+        redis.call('HSET', jobs, id, sortKey .. string.sub(head, 13) .. '\n' .. names .. '\n' .. body)
+      end
+      if readyAt then
+        local state = stateOf(redis.call('HGET', states, id))
+        state.readyAt = number(readyAt)
+        redis.call('HSET', states, id, textOf(state))
+      end
+    end
+    flags[#flags + 1] = text and '1' or '0'
+  end
+  notify(ARGV[9])
+  return table.concat(flags)
+end
+
+-- [9] id
+function actions.remove()
+  if not takeWaiting(ARGV[9]) then return 0 end
+  redis.call('HDEL', jobs, ARGV[9])
+  redis.call('HDEL', states, ARGV[9])
+  return 1
+end
+
 -- [9]... ids
 function actions.cancelRequested()
   local found = {}

@@ -1,0 +1,56 @@
+import { slices } from '../../../core/base/slices.ts';
+import type { WaitingChange, WaitingJobs } from '../../../core/contract/waiting.ts';
+import { checkBody } from '../../../core/kit/body-limit.ts';
+import { readJobs } from './read-jobs.ts';
+import { storedFactsOf } from './rows.ts';
+import type { RedisState } from './state.ts';
+
+const mostPerCall = 1_000;
+
+export function redisWaiting(state: RedisState): WaitingJobs {
+  const { clock } = state;
+
+  /** @param names the second line of the new text; '' = body and facts stay */
+  async function changeIn(
+    queue: string,
+    ids: readonly string[],
+    { notBefore, priority, body = '' }: WaitingChange,
+    names = '',
+  ): Promise<string> {
+    const waitMs = notBefore === undefined ? '' : `${Math.max(0, Math.ceil((notBefore ?? 0) - clock.now()))}`;
+    const args = [state.channel(queue), waitMs, `${priority ?? ''}`, names, body];
+    let flags = '';
+    for (const some of slices(ids, mostPerCall))
+      flags += (await state.manage('changing waiting jobs', queue, 'change', [...args, ...some])) as string;
+    state.waiters.wake();
+    return flags;
+  }
+
+  return {
+    async promote(jobs) {
+      const answers: boolean[] = new Array(jobs.length);
+      const byQueue = [...Map.groupBy(jobs.keys(), (i) => jobs[i]!.queue)];
+      const promoteIn = async ([queue, mine]: (typeof byQueue)[number]): Promise<void> => {
+        const ids = mine.map((i) => jobs[i]!.id);
+        const flags = await changeIn(queue, ids, { notBefore: null });
+        for (const [n, i] of mine.entries()) answers[i] = flags[n] === '1';
+      };
+      await Promise.all(byQueue.map(promoteIn));
+      return answers;
+    },
+    async change({ queue, id }, change) {
+      checkBody(change.body, state.maxBodyBytes);
+      if (change.body === undefined) return (await changeIn(queue, [id], change)) === '1';
+      // Job and tenant stay, and are in the text: so they are read first.
+      const [known] = await readJobs(state, queue, [id]);
+      if (!known) return false;
+      const names = storedFactsOf(known.job, known.tenantId, change.facts);
+      return (await changeIn(queue, [id], change, names)) === '1';
+    },
+    remove: async ({ queue, id }) => (await state.manage('removing a job', queue, 'remove', [id])) === 1,
+    async read({ queue, id }) {
+      const [known] = await readJobs(state, queue, [id], 'whole');
+      return known && (known.status === 'pending' || known.status === 'retrying') ? known.body : null;
+    },
+  };
+}
