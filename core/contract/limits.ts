@@ -13,7 +13,7 @@ export interface SlotRequest {
   readonly holder: string;
   /** The lease's token. Only who has it can extend or free the slot. */
   readonly owner: string;
-  /** The slot ends by itself after so long, by the store's clock. */
+  /** The slot ends by itself after so long, by the store's clock. Whole: a fraction is rounded up. */
   readonly holdMs: number;
   /** Its place among those that wait: the lowest comes first. */
   readonly rank: number;
@@ -26,11 +26,11 @@ export type SlotAnswer =
   | {
       readonly taken: false;
       readonly limit: number;
-      /** So many jobs wait before it. */
+      /** So many jobs wait before it. Counted up to 1,000, or as far as the store remembers those that wait. */
       readonly ahead: number;
       /**
        * When a slot is its, if nobody frees one and nobody steps back: until the first slot in use ends, or the hold of the key, and
-       * then `holdMs` for every `limit` that are ahead. At least 1.
+       * then `holdMs` for every `limit` that are ahead. At least 1; `Infinity` = not before a reset.
        */
       readonly waitMs: number;
     };
@@ -59,19 +59,23 @@ export interface LimitState {
   readonly slots: readonly { readonly holder: string; readonly until: number }[];
   /** Nobody gets a slot until then; `null` = the key is not held. */
   readonly heldUntil: number | null;
-  /** Jobs that wait for it. One that was cancelled meanwhile is still counted until its turn. */
+  /** Jobs that wait for it, as far as the store remembers them. One that was cancelled meanwhile is still counted until its turn. */
   readonly waiting: number;
 }
 
 /** Each call is atomic per key, and stale owners change nothing. What has ended is forgotten without being asked for. */
 export interface LimitStore {
-  /** One answer per request, in order. A refused job becomes a waiter of the key, until it gets a slot, is woken, or did not ask for long. */
+  /**
+   * One answer per request, in order. A refused job becomes a waiter of the key, until it gets a slot, is woken, or has not asked for a day
+   * after its `waitMs`; a slot that it has stays. A store may remember only those of the lowest ranks, some hundred: the others come by
+   * themselves, when their `waitMs` is over.
+   */
   take(requests: readonly SlotRequest[]): Promise<readonly SlotAnswer[]>;
   /** Moves their end to now + `holdMs`. `false` = the slot had ended or has another owner. */
   extend(slots: readonly TakenSlot[], holdMs: number): Promise<readonly boolean[]>;
   /**
    * Gives slots back; those of other owners stay. Resolves with waiters that may come now, lowest rank first: one per slot that this call
-   * gave back, as far as slots are free. They are waiters no more.
+   * gave back, as far as slots are free by the smallest limit of the slots in use and of the first that waits. They are waiters no more.
    */
   free(slots: readonly TakenSlot[]): Promise<readonly SlotWaiter[]>;
   /** Takes waiters out, lowest rank first: at most `max`, and no more than there are free slots; none while the key is held. */

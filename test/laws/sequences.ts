@@ -3,6 +3,7 @@
 import { describe, inject, it } from 'vitest';
 import type { Harness } from '../testing/laws/harness.ts';
 import { describeModel } from '../testing/laws/model.ts';
+import { describeLimitModel } from '../testing/laws/model-limits.ts';
 
 /** So that a server that answers slowly, on a busy machine, is not taken for one that hangs. */
 const longestMs = 600_000;
@@ -15,4 +16,7 @@ export function describeSequences(name: string, harness: Harness, share = 1): vo
     it: (law: string, body: () => Promise<void>) => it(law, body, longestMs),
   };
   describeModel(name, harness, runner, { sequences });
+  // Their steps are slower than those of a queue, and they need no storage of their own.
+  if (!harness.lacks?.includes('limits'))
+    describeLimitModel(name, harness, runner, Math.ceil(sequences / 10));
 }

@@ -1,12 +1,6 @@
 /** The rules of limits, over the state of one key as plain data: who gets a slot, and who comes next. */
 
-import type {
-  LimitState,
-  SlotAnswer,
-  SlotRequest,
-  SlotWaiter,
-  TakenSlot,
-} from '../../contract/limits.ts';
+import type { LimitState, SlotAnswer, SlotRequest, SlotWaiter, TakenSlot } from '../../contract/limits.ts';
 
 export interface StoredLimit {
   readonly slots: readonly {
@@ -92,7 +86,13 @@ interface Changed<T> {
   readonly answer: T;
 }
 
-export function taken(state: StoredLimit, request: SlotRequest, now: number): Changed<SlotAnswer> {
+/** @param mostWaiters so many with the lowest ranks are remembered; the others come when their time is over */
+export function taken(
+  state: StoredLimit,
+  request: SlotRequest,
+  now: number,
+  mostWaiters = mostAhead,
+): Changed<SlotAnswer> {
   const { holder, owner, queue, rank, limit } = request;
   const others = state.slots.filter((slot) => slot.holder !== holder);
   const waiters = state.waiters.filter((waiter) => waiter.holder !== holder);
@@ -110,7 +110,7 @@ export function taken(state: StoredLimit, request: SlotRequest, now: number): Ch
     return { state: { ...state, slots: [...others, slot], waiters }, answer };
   }
   waiters.splice(ahead, 0, { holder, queue, rank, until: waiterUntil(now, answer.waitMs), limit });
-  return { state: { ...state, waiters: waiters.slice(0, mostAhead) }, answer };
+  return { state: { ...state, waiters: waiters.slice(0, mostWaiters) }, answer };
 }
 
 type Owned = Pick<TakenSlot, 'holder' | 'owner'>;

@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
-import type { LimitState, LimitStore, SlotAnswer, SlotWaiter } from '../../contract/limits.ts';
+import type { LimitState, LimitStore, SlotAnswer, SlotRequest, SlotWaiter } from '../../contract/limits.ts';
 import { forEach } from '../parallel.ts';
 import {
   aliveOf,
@@ -21,6 +21,8 @@ import {
 
 /** Texts by name. A name is the key of a limit, or the id of a job that waits, with a letter before it. */
 export interface LimitTable {
+  /** So many waiters of a key are remembered, because a text must not be longer than the table allows. @default 1_000 */
+  readonly mostWaiters?: number;
   /** `version` is a new one at every write. */
   read(name: string): Promise<{ readonly text: string; readonly version: string } | null>;
   /**
@@ -108,7 +110,8 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
   ): Promise<readonly T[]> {
     const answers: T[] = [];
     await forEach(groupsOf(items), ([key, group]) =>
-      change(key, (state, now) => {
+      change(key, (found, now) => {
+        let state = found;
         for (const [place, item] of group) {
           const changed = work(state, item, now);
           answers[place] = changed.answer;
@@ -121,7 +124,10 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
   }
 
   return {
-    take: (requests) => byKey<(typeof requests)[number], SlotAnswer>(requests, taken),
+    take: (requests) =>
+      byKey<SlotRequest, SlotAnswer>(requests, (state, request, now) =>
+        taken(state, request, now, table.mostWaiters),
+      ),
     extend: (slots, holdMs) =>
       byKey(slots, (state, slot, now) => extended(state, slot, now + Math.ceil(holdMs))),
     async free(slots) {

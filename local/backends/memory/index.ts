@@ -16,8 +16,8 @@ import { createGroups } from './groups.ts';
 import { memoryMetrics } from './metrics.ts';
 import { createReadyList, type ReadyList } from './ready-list.ts';
 import type { MemoryState } from './state.ts';
-import { memoryKeys, memoryRecords, memoryWorkers } from './stores.ts';
 import { memoryWaiting } from './waiting.ts';
+import { memoryKeys, memoryLimits, memoryRecords, memoryWorkers } from './stores.ts';
 
 export { type MemoryStoreOptions, memoryStore } from './store.ts';
 
@@ -118,6 +118,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
   }
 
   const keys = memoryKeys(clock);
+  const limits = memoryLimits(clock);
 
   return {
     name: 'memory',
@@ -125,10 +126,11 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
     keepsOrder: () => true,
     stores: {
       keys,
-      records: memoryRecords(state, keys),
+      records: memoryRecords(state, [keys, limits]),
       workers: memoryWorkers(),
       metrics: memoryMetrics(),
       audit: memoryAudit(),
+      limits,
     },
     admin: memoryAdmin(state, maxBodyBytes),
     waiting: memoryWaiting(state, ageingMs, maxBodyBytes),

@@ -6,7 +6,7 @@ import { listedOf, matches, pageOf, positionIn } from '../../../core/kit/records
 import { isShown, type RecordTable, recordStore, type Versioned } from '../../../core/kit/records/store.ts';
 import { memoryAudit } from './audit.ts';
 import { memoryMetrics } from './metrics.ts';
-import { type MemoryKeys, memoryKeys, memoryWorkers } from './stores.ts';
+import { memoryKeys, memoryLimits, memoryWorkers, type Purgeable } from './stores.ts';
 
 export interface MemoryStoreOptions {
   readonly clock?: Clock;
@@ -16,16 +16,18 @@ export interface MemoryStoreOptions {
 
 export function memoryStore({ clock = systemClock, retention }: MemoryStoreOptions = {}): Stores {
   const keys = memoryKeys(clock);
+  const limits = memoryLimits(clock);
   return {
     keys,
-    records: recordStore(memoryTable(keys), { clock, retention }),
+    records: recordStore(memoryTable([keys, limits]), { clock, retention }),
     workers: memoryWorkers(),
     metrics: memoryMetrics(),
     audit: memoryAudit(),
+    limits,
   };
 }
 
-function memoryTable(keys: MemoryKeys): RecordTable {
+function memoryTable(others: readonly Purgeable[]): RecordTable {
   /** `seq`: of equal age, the later one is the newer. */
   const rows = new Map<string, Versioned & { readonly seq: number }>();
   let writes = 0;
@@ -54,7 +56,7 @@ function memoryTable(keys: MemoryKeys): RecordTable {
       return { rows: shown.map(({ row }) => row), next };
     },
     async purge(past, now) {
-      let count = keys.purgeEnded();
+      let count = others.reduce((sum, other) => sum + other.purgeEnded(), 0);
       for (const [id, { row }] of rows) {
         if (!isShown(row, past) && row.guardedUntil <= now && rows.delete(id)) count++;
       }

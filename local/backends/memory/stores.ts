@@ -1,4 +1,5 @@
 import type { Clock } from '../../../core/base/clock.ts';
+import type { LimitStore } from '../../../core/contract/limits.ts';
 import type { KeyCompletion } from '../../../core/contract/queue.ts';
 import type {
   KeyStore,
@@ -15,16 +16,20 @@ import {
   type StoredKey,
   type VersionedKey,
 } from '../../../core/kit/records/keys.ts';
+import { limitStore } from '../../../core/kit/records/limits.ts';
 import { payloadOf } from '../../../core/kit/records/payload.ts';
 import { workerRegistry } from '../../../core/kit/records/worker-registry.ts';
 import { type Entry, isDead, isOver, recordOf } from './entry.ts';
 import type { MemoryState } from './state.ts';
 
-export interface MemoryKeys extends KeyStore {
-  /** For an ack, which has checked the lease. */
-  completeNow(done: KeyCompletion): void;
+export interface Purgeable {
   /** Returns how many. */
   purgeEnded(): number;
+}
+
+export interface MemoryKeys extends KeyStore, Purgeable {
+  /** For an ack, which has checked the lease. */
+  completeNow(done: KeyCompletion): void;
 }
 
 export function memoryKeys(clock: Clock): MemoryKeys {
@@ -46,16 +51,44 @@ export function memoryKeys(clock: Clock): MemoryKeys {
       if (rows.get(key)?.stored.owner !== owner) return;
       put(key, { owner: null, holdUntil: 0, done: true, value, keepUntil });
     },
-    purgeEnded() {
-      const now = clock.now();
-      const before = rows.size;
-      for (const [key, { stored }] of rows) if (endOf(stored) <= now) rows.delete(key);
-      return before - rows.size;
-    },
+    purgeEnded: () => purgeEnded(rows, clock.now(), ({ stored }) => endOf(stored)),
   };
 }
 
-export function memoryRecords(state: MemoryState, keys: MemoryKeys): RecordStore {
+export function memoryLimits(clock: Clock): LimitStore & Purgeable {
+  const rows = new Map<
+    string,
+    { readonly text: string; readonly version: string; readonly endsAt: number }
+  >();
+  let writes = 0;
+  const store = limitStore(
+    {
+      read: async (name) => rows.get(name) ?? null,
+      async write(name, text, over, endsAt) {
+        if ((rows.get(name)?.version ?? null) !== over) return false;
+        rows.set(name, { text, version: String(++writes), endsAt });
+        return true;
+      },
+      remove: async (name, version) => rows.get(name)?.version === version && rows.delete(name),
+      list: async (prefix, after, max) =>
+        [...rows.keys()]
+          .filter((name) => name.startsWith(prefix) && name > after)
+          .sort()
+          .slice(0, max)
+          .map((name) => ({ name, text: rows.get(name)!.text })),
+    },
+    clock,
+  );
+  return { ...store, purgeEnded: () => purgeEnded(rows, clock.now(), ({ endsAt }) => endsAt) };
+}
+
+function purgeEnded<Row>(rows: Map<string, Row>, now: number, end: (row: Row) => number): number {
+  const before = rows.size;
+  for (const [key, row] of rows) if (end(row) <= now) rows.delete(key);
+  return before - rows.size;
+}
+
+export function memoryRecords(state: MemoryState, others: readonly Purgeable[]): RecordStore {
   const { entries, clock } = state;
 
   function page({ after, max = 100, ...filter }: RecordFilter & { readonly after?: string }): RecordPage {
@@ -111,7 +144,7 @@ export function memoryRecords(state: MemoryState, keys: MemoryKeys): RecordStore
     },
     async purge(olderThan = state.retention) {
       const now = clock.now();
-      let count = keys.purgeEnded();
+      let count = others.reduce((sum, other) => sum + other.purgeEnded(), 0);
       for (const [id, entry] of entries) {
         if (entry.finishedAt === null) continue;
         const keepMs = isDead(entry) ? olderThan.deadMs : olderThan.completedMs;

@@ -58,6 +58,8 @@ export type Lack =
   | 'draining'
   /** Its stores keep no audit log. */
   | 'audit log'
+  /** Its stores have no limits. */
+  | 'limits'
   /** Its stores keep no numbers. */
   | 'numbers'
   /** It removes numbers, and entries of the audit log, by itself when they are old: a purge of them answers 0. */

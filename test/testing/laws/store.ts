@@ -1,4 +1,4 @@
-/** The laws of what is remembered beside the queue: keys, records of jobs, workers, numbers, the audit log. */
+/** The laws of what is remembered beside the queue: keys, records of jobs, workers, limits, numbers, the audit log. */
 
 import type { Harness, Runner } from './harness.ts';
 import { lawsOf } from './law.ts';
@@ -6,6 +6,9 @@ import { besideAQueue, type StoreHarness } from './store-alone.ts';
 import { auditLaws, auditPurgeLaws } from './store-audit.ts';
 import { factLaws, payloadLaws } from './store-facts.ts';
 import { ackedKeyLaws, keyLaws } from './store-keys.ts';
+import { limitLaws } from './store-limits.ts';
+import { limitListLaws } from './store-limits-lists.ts';
+import { limitWaiterLaws } from './store-limits-waiting.ts';
 import { metricLaws } from './store-metrics.ts';
 import { metricPurgeLaws } from './store-metrics-purge.ts';
 import { pageLaws } from './store-pages.ts';
@@ -32,6 +35,7 @@ export function describeStore(name: string, harness: Harness, runner: Runner): v
     runner.describe('cancelling', () => cancelLaws(law));
     runner.describe('retention', () => retentionLaws(law));
     runner.describe('workers', () => workerLaws(law));
+    slotLaws(harness, runner);
     auditLogLaws(harness, runner);
     numberLaws(harness, runner);
   });
@@ -54,9 +58,18 @@ export function describeStoreAlone(name: string, stores: StoreHarness, runner: R
     runner.describe('facts that were written', () => writtenFactLaws(law));
     runner.describe('cancelling what somebody else runs', () => writtenCancelLaws(law));
     runner.describe('retention of what was written', () => writtenRetentionLaws(law));
+    slotLaws(harness, runner);
     auditLogLaws(harness, runner);
     numberLaws(harness, runner);
   });
+}
+
+function slotLaws(harness: Harness, runner: Runner): void {
+  if (harness.lacks?.includes('limits')) return;
+  const law = lawsOf(harness, runner);
+  runner.describe('limits', () => limitLaws(law));
+  runner.describe('jobs that wait for a limit', () => limitWaiterLaws(law));
+  runner.describe('lists of limits', () => limitListLaws(law));
 }
 
 function auditLogLaws(harness: Harness, runner: Runner): void {

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import type { SlotRequest } from '../../../core/contract/limits.ts';
+import { day, hour, minute, second } from './kit.ts';
+import type { Law } from './law.ts';
+import { holdersOf, key, limitsOf, no, request, slotOf, stateOf, take, yes } from './store-limits-kit.ts';
+
+export function limitWaiterLaws(law: Law): void {
+  law('a slot that is given back wakes the one of the lowest rank, and nobody twice', async (t) => {
+    const [limits] = limitsOf(t);
+    const anna = request('anna');
+    await take(limits!, anna);
+    const waiting = { key, holder: 'carl', queue: 'reports' };
+    await limits!.take([
+      request('ben', { rank: 8.5 }),
+      request('carl', { rank: -3, queue: 'reports' }),
+      request('dora', { rank: 2 ** 53 - 1 }),
+      request('emil', { rank: 8 }),
+    ]);
+    assert.deepEqual(await limits!.free([slotOf(anna)]), [waiting]);
+    assert.deepEqual(holdersOf(await limits!.wake(key, 1)), ['emil']);
+    assert.deepEqual(await limits!.wake(key, 0), []);
+    assert.deepEqual(await take(limits!, request('carl')), yes(1));
+    assert.deepEqual(await limits!.wake(key, 5), []);
+    assert.deepEqual(holdersOf(await limits!.free([slotOf(request('carl'))])), ['ben']);
+    assert.deepEqual(holdersOf(await limits!.wake(key, 5)), ['dora']);
+    assert.deepEqual(await limits!.wake(key, 5), []);
+  });
+
+  law('as many are woken as slots were given back', async (t) => {
+    const [limits] = limitsOf(t);
+    const names = Array.from({ length: 8 }, (_, n) => `job ${n}`);
+    const requests = names.map((name, rank) => request(name, { limit: 3, rank }));
+    const other = [request('x', { key: 'other' }), request('y', { key: 'other' })];
+    await limits!.take([...requests, ...other]);
+    const [a, b, c] = requests as [SlotRequest, SlotRequest, SlotRequest];
+    const woken = await limits!.free([slotOf(a), slotOf(other[0]!), slotOf(b)]);
+    assert.deepEqual(holdersOf(woken).sort(), ['job 3', 'job 4', 'y']);
+    assert.deepEqual(holdersOf(woken.filter((one) => one.key === key)), ['job 3', 'job 4']);
+    // Two slots are free, and so many may come.
+    assert.deepEqual(holdersOf(await limits!.wake(key, 9)), ['job 5', 'job 6']);
+    assert.deepEqual(holdersOf(await limits!.free([slotOf(c)])), ['job 7']);
+  });
+
+  law('no more are woken than slots are free, when the limit has become smaller', async (t) => {
+    const [limits] = limitsOf(t);
+    const running = ['anna', 'ben', 'carl'].map((name) => request(name, { limit: 3 }));
+    await limits!.take(running);
+    assert.deepEqual(await take(limits!, request('dora', { limit: 2 })), no(2, 0, minute));
+    const woken = [];
+    for (const one of running) woken.push(holdersOf(await limits!.free([slotOf(one)])));
+    assert.deepEqual(woken, [[], ['dora'], []]);
+  });
+
+  law('none is woken while the key is held', async (t) => {
+    const [limits] = limitsOf(t);
+    const anna = request('anna');
+    await limits!.take([anna, request('ben')]);
+    await limits!.hold(key, minute);
+    assert.deepEqual(await limits!.free([slotOf(anna)]), []);
+    assert.deepEqual(await limits!.wake(key, 5), []);
+    await t.advance(minute);
+    assert.deepEqual(holdersOf(await limits!.wake(key, 5)), ['ben']);
+  });
+
+  law('who gets a slot, or asks again, does not wait twice', async (t) => {
+    const [limits] = limitsOf(t);
+    const anna = request('anna');
+    await limits!.take([anna, request('ben', { rank: 1 }), request('carl', { rank: 2 })]);
+    // In another place, and from another queue.
+    assert.deepEqual(
+      await take(limits!, request('ben', { rank: 3, queue: 'reports' })),
+      no(1, 1, 2 * minute),
+    );
+    assert.equal((await stateOf(limits!))!.waiting, 2);
+    await limits!.free([slotOf(anna)]);
+    assert.deepEqual(await take(limits!, request('ben')), yes(1));
+    assert.equal((await stateOf(limits!))!.waiting, 0);
+  });
+
+  law('a refused job hears how many are ahead and how long they take', async (t) => {
+    const [limits] = limitsOf(t);
+    const slots = [10, 30, 20].map((s, n) => request(`slot ${n}`, { limit: 3, holdMs: s * second }));
+    await limits!.take(slots);
+    const answers = await limits!.take(
+      Array.from({ length: 8 }, (_, n) => request(`job ${n}`, { limit: 3, rank: n, holdMs: 7 * second })),
+    );
+    const rounds = [0, 0, 0, 1, 1, 1, 2, 2];
+    assert.deepEqual(
+      answers,
+      rounds.map((round, n) => no(3, n, (10 + round * 7) * second)),
+    );
+    const urgent = request('urgent', { limit: 3, rank: 2.5, holdMs: 100 });
+    assert.deepEqual(await take(limits!, urgent), no(3, 3, 10 * second + 100));
+    await limits!.hold(key, minute);
+    assert.deepEqual(await take(limits!, urgent), no(3, 3, minute + 100));
+  });
+
+  law(
+    'a job that has not asked for long waits no more',
+    async (t) => {
+      const [limits] = limitsOf(t);
+      const anna = request('anna', { holdMs: 2 * hour });
+      await limits!.take([anna, request('ben')]);
+      await t.advance(2 * hour + day - 1);
+      assert.deepEqual(await limits!.waitsFor('ben'), [key]);
+      await t.advance(1);
+      assert.deepEqual(await limits!.waitsFor('ben'), []);
+      assert.deepEqual(await limits!.wake(key, 5), []);
+      assert.equal(await stateOf(limits!), undefined);
+      await limits!.hold(key, Infinity);
+      await take(limits!, request('ben'));
+      await t.advance(30 * day);
+      assert.deepEqual(await take(limits!, request('carl', { rank: 1 })), no(1, 0, Infinity));
+    },
+    { takesTime: true },
+  );
+}
