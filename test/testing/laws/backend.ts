@@ -8,6 +8,7 @@ import { deliveryLaws } from './backend-delivery.ts';
 import { endingLaws } from './backend-ending.ts';
 import { groupLaws } from './backend-groups.ts';
 import { duplicateLaws, orderLaws } from './backend-order.ts';
+import { limitLaws } from './backend-limits.ts';
 import { settlingLaws } from './backend-settling.ts';
 import { snoozingLaws } from './backend-snoozing.ts';
 import { staleLeaseLaws } from './backend-stale.ts';
@@ -22,6 +23,7 @@ const topics: readonly (readonly [topic: string, define: (law: Law) => void])[] 
   ['delivery', deliveryLaws],
   ['settling', settlingLaws],
   ['snoozing', snoozingLaws],
+  ['limits', limitLaws],
   ['stale leases', staleLeaseLaws],
   ['waiting', waitingLaws],
   ['time', timeLaws],

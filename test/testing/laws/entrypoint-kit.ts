@@ -85,6 +85,8 @@ export interface EntrypointKit {
   readonly job: Job<Payload>;
   /** The same under an idempotency key: its name. */
   readonly once: Job<Payload>;
+  /** The same, one in ten minutes. */
+  readonly rated: Job<Payload>;
   /** Every run that has begun. */
   readonly ran: readonly Ran[];
   readonly events: readonly LongshoreEvent[];
@@ -152,8 +154,9 @@ export async function createEntrypointKit(
   };
   const job = defineJob({ ...rest, name: 'law.job' });
   const once = defineJob({ ...rest, name: 'law.once', idempotencyKey: ({ name }) => name });
+  const rated = defineJob({ ...rest, name: 'law.rated', rate: { limit: 1, perMs: 10 * minute } });
   const app = createApp({
-    jobs: [job, once],
+    jobs: [job, once, rated],
     signing: keyRing([{ kid: 'laws', secret: new Uint8Array(32).fill(3) }]),
     clock,
     random: () => 0.5,
@@ -170,6 +173,7 @@ export async function createEntrypointKit(
     callsAreSingle: harness.callsAreSingle === true,
     job,
     once,
+    rated,
     ran,
     events,
     hooked,

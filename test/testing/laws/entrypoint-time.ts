@@ -9,6 +9,23 @@ const untilAborted = ({ signal }: HandlerContext) =>
 
 export function entrypointTimeLaws(law: EntrypointLaw): void {
   law(
+    'a job over its rate comes at its time, and has spent no attempt',
+    async (t) => {
+      for (const name of ['a', 'b']) await t.enqueue(name, { job: t.rated });
+      await t.deliverAll();
+      assert.equal(t.ran.length, 1);
+      await t.advance(10 * minute + 2 * second);
+      await t.deliverAll();
+      assert.deepEqual(
+        t.ran.map(({ ctx }) => ctx.attempt),
+        [1, 1],
+      );
+      await t.nothingEverComes();
+    },
+    takesTime,
+  );
+
+  law(
     'a job that runs towards the end of its call is aborted in time, and its attempt has failed',
     async (t) => {
       await t.enqueue('slow');
