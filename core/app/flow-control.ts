@@ -4,7 +4,7 @@ import { checkInteger, checkNumber, checkOptions, type OptionKinds } from '../ba
 import { config } from '../base/errors.ts';
 import type { JobContext } from '../envelope/envelope.ts';
 
-type KeyOf<Payload> = (payload: Payload, context: JobContext) => string | null;
+export type KeyOf<Payload> = (payload: Payload, context: JobContext) => string | null;
 
 export interface ConcurrencyLimit<Payload = unknown> {
   /** So many run at the same time, over all workers. */

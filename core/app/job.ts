@@ -2,11 +2,12 @@ import { checkName, checkOptions, checkQueue, type OptionKinds } from '../base/c
 import { config, type LongshoreError, shown } from '../base/errors.ts';
 import type { SqlTransaction } from '../contract/queue.ts';
 import type { JobContext } from '../envelope/envelope.ts';
-import { type Limit, type Limits, limitsOf } from './flow-control.ts';
+import { type KeyOf, type Limit, type Limits, limitsOf } from './flow-control.ts';
 import { type Isolation, isolationOf, leastMemoryMb, type Placement } from './isolation.ts';
 import { type EnqueuedJob, type EnqueueOptions, type Priority, priorityOf } from './options.ts';
 import { exponential, type RetryPolicy } from './retry.ts';
 import type { SchemaInput, SchemaOutput, StandardSchema } from './schema.ts';
+import { type Uniqueness, type UniqueRule, uniqueRuleOf } from './unique.ts';
 
 /** Facts about one run, as plain data. */
 export interface RunFacts {
@@ -75,6 +76,8 @@ export interface Job<Input = unknown, Output = unknown> {
   readonly run: (payload: unknown, ctx: HandlerContext) => Output;
   /** What limits it over all workers; `null` = nothing does. */
   readonly limits: readonly Limit[] | null;
+  /** When an earlier job stands for it; `null` = never. */
+  readonly unique: UniqueRule<KeyOf<never>> | null;
   /** Around the handler, inside those of the app. */
   readonly use: readonly AttemptMiddleware[];
   /** The record keeps the payload also when the job is done. */
@@ -86,7 +89,8 @@ export interface Job<Input = unknown, Output = unknown> {
 }
 
 export interface JobDefinition<S extends StandardSchema<unknown, unknown>, Output = unknown>
-  extends Limits<SchemaOutput<S>> {
+  extends Limits<SchemaOutput<S>>,
+    Uniqueness<KeyOf<SchemaOutput<S>>> {
   /** 1 to 128 of `A-Z a-z 0-9 . _ -`. It is part of every stored message: rename a job only when none is queued. */
   readonly name: string;
   /** @default 'default' */
@@ -137,6 +141,8 @@ const kinds = {
   single: 'boolean',
   concurrency: '',
   rate: '',
+  unique: '',
+  debounce: '',
   keepPayload: 'boolean',
   transaction: 'boolean',
   use: '',
@@ -181,6 +187,7 @@ export function defineJob<S extends StandardSchema<unknown, unknown>, Output>(
     idempotencyKeepMs,
     keyOf: (definition.idempotencyKey as Job['keyOf']) ?? null,
     limits: limitsOf(`job:${name}`, single ? { ...definition, concurrency: { limit: 1 } } : definition),
+    unique: uniqueRuleOf(`job "${name}"`, 'function', definition) as Job['unique'],
     run: handle as Job<never, Output>['run'],
     use,
     keepPayload: definition.keepPayload ?? false,

@@ -3,12 +3,14 @@
 import { config, shown } from '../base/errors.ts';
 import type { SqlTransaction } from '../contract/queue.ts';
 import type { JobContext } from '../envelope/envelope.ts';
+import type { Uniqueness } from './unique.ts';
 
 /** A lower number runs first. One level counts as much as one hour of waiting, so no job starves. */
 export const priorities = { critical: 0, high: 2, normal: 5, low: 8 } as const;
 export type Priority = keyof typeof priorities | number;
 
-export interface EnqueueOptions {
+/** `unique` or `debounce` of a call counts instead of what the job asks for. */
+export interface EnqueueOptions extends Uniqueness<string> {
   /** Runs this many ms from now at the earliest. Give either this or `runAt`. */
   readonly delayMs?: number;
   /** Runs at this moment at the earliest; a moment in the past runs at once. */
@@ -38,6 +40,8 @@ export interface EnqueueOptions {
 export interface EnqueuedJob {
   readonly id: string;
   readonly queue: string;
+  /** Nothing was added: the id is that of the job that stands for this one. */
+  readonly duplicate?: true;
 }
 
 export function priorityOf(priority: Priority): number {

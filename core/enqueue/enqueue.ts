@@ -6,8 +6,9 @@ import type { EnqueueCall } from '../app/middleware.ts';
 import type { EnqueuedJob, EnqueueOptions } from '../app/options.ts';
 import { LongshoreError } from '../base/errors.ts';
 import { backendError } from '../base/failure.ts';
-import type { OutgoingMessage, SendResult, SqlTransaction } from '../contract/queue.ts';
+import type { SendResult, SqlTransaction } from '../contract/queue.ts';
 import type { JobContext } from '../envelope/envelope.ts';
+import type { MaybeUnique } from '../unique/asked.ts';
 import type { JobToEnqueue } from './client.ts';
 import type { Upload } from './offload.ts';
 import { prepare, wrongOption } from './prepare.ts';
@@ -28,7 +29,7 @@ export async function enqueue(
   const message = pending instanceof Promise ? await pending : pending;
   const [result] = await send(client, [message], uploads, options.tx);
   if (!result?.ok) throw result?.error ?? new LongshoreError('BACKEND', 'The backend gave no result.');
-  return { id: message.id, queue: message.queue };
+  return enqueued(result, message.queue);
 }
 
 async function enqueueHooked(
@@ -39,8 +40,11 @@ async function enqueueHooked(
 ): Promise<EnqueuedJob> {
   const [result] = await enqueueMany(client, job, [payload], options);
   if (!result?.ok) throw result?.error ?? new LongshoreError('BACKEND', 'The backend gave no result.');
-  return { id: result.id, queue: options.queue ?? job.queue };
+  return enqueued(result, options.queue ?? job.queue);
 }
+
+export const enqueued = ({ id, duplicate }: SendResult & { ok: true }, queue: string): EnqueuedJob =>
+  duplicate ? { id, queue, duplicate } : { id, queue };
 
 /** Several payloads of one job are a list of jobs that are alike. */
 export function enqueueMany(client: SendingClient, ...call: ManyCall): Promise<SendResult[]> {
@@ -80,10 +84,7 @@ function common(values: readonly (string | undefined)[]): string | null {
 }
 
 /** Prepares the job at this index. What it throws as a `LongshoreError` is the result of this job. */
-export type PrepareAt = (
-  index: number,
-  uploads: Upload[] | null,
-) => OutgoingMessage | Promise<OutgoingMessage>;
+export type PrepareAt = (index: number, uploads: Upload[] | null) => MaybeUnique | Promise<MaybeUnique>;
 
 /**
  * Enqueues jobs of any kind with this context. One result per job, in order; what is wrong with one does not stop the others.
@@ -141,7 +142,7 @@ async function sendSlices(
 }
 
 interface Slice {
-  readonly messages: OutgoingMessage[];
+  readonly messages: MaybeUnique[];
   /** For each message the index of its job. */
   readonly indexes: number[];
   readonly uploads: Upload[] | null;

@@ -15,6 +15,7 @@ import type { BackendLimits, MessageHints, OutgoingMessage } from '../contract/q
 import { contextMembers, type Envelope, type JobContext } from '../envelope/envelope.ts';
 import { messageFactsOf } from '../envelope/facts.ts';
 import { checkKeys } from '../limits/keys.ts';
+import type { MaybeUnique } from '../unique/asked.ts';
 import type { Client } from './client.ts';
 import type { Upload } from './offload.ts';
 import { queueOf } from './queue-of.ts';
@@ -31,7 +32,7 @@ export function prepare(
   payload: unknown,
   options: EnqueueOptions,
   uploads: Upload[] | null = null,
-): OutgoingMessage | Promise<OutgoingMessage> {
+): MaybeUnique | Promise<MaybeUnique> {
   if (typeof job !== 'object' || job === null) {
     throw new LongshoreError('UNKNOWN_JOB', `Expected a job that defineJob() has made, got ${shown(job)}.`);
   }
@@ -42,12 +43,29 @@ export function prepare(
     );
   }
   const valid = checked(job, payload);
+  if (job.unique || options.unique || options.debounce)
+    return prepareUnique(client, job, payload, valid, options, uploads);
   const skewMs = skewOf(client, job, options);
   if (!(valid instanceof Promise) && typeof skewMs === 'number')
     return compose(client, job, payload, valid, options, uploads, skewMs);
   return Promise.all([valid, skewMs]).then(([value, ms]) =>
     compose(client, job, payload, value, options, uploads, ms),
   );
+}
+
+async function prepareUnique(
+  client: Pick<Client, 'app' | 'backend'>,
+  job: Job,
+  payload: unknown,
+  valid: unknown,
+  options: EnqueueOptions,
+  uploads: Upload[] | null,
+): Promise<MaybeUnique> {
+  const [value, { askUnique }] = await Promise.all([valid, import('../unique/asked.ts')]);
+  return askUnique(job, value, options, uploads, async (timing, into, id) => {
+    const all = { ...options, ...timing };
+    return compose(client, job, payload, value, all, into, await skewOf(client, job, all), id);
+  });
 }
 
 function checked(job: Job, payload: unknown): unknown | Promise<unknown> {
@@ -78,12 +96,13 @@ function compose(
   options: EnqueueOptions,
   uploads: Upload[] | null,
   skewMs: number,
+  knownId?: string,
 ): OutgoingMessage {
   for (const name in options) if (!Object.hasOwn(optionNames, name)) throw unknownOption(name);
   const { app, backend } = client;
   const { limits } = backend;
   const issuedAt = app.clock.now() + skewMs;
-  const id = app.newId();
+  const id = knownId ?? app.newId();
   const queue = queueOf(client, job, options);
   const schedule = scheduleOf(options, issuedAt, limits);
   const priority = options.priority === undefined ? job.priority : priorityOf(options.priority);
@@ -142,6 +161,8 @@ const optionNames = {
   group: true,
   tx: true,
   context: true,
+  unique: true,
+  debounce: true,
 } satisfies Record<keyof EnqueueOptions, true>;
 
 /** Where no types are checked, a typing error would go unnoticed. */

@@ -4,6 +4,7 @@ import { config, shown } from '../base/errors.ts';
 import { reportingFailures } from '../base/store-failures.ts';
 import type { OutgoingMessage, SendResult, SqlTransaction } from '../contract/queue.ts';
 import type { RecordedJob, RecordWriter } from '../contract/store.ts';
+import type { MaybeUnique } from '../unique/asked.ts';
 import type { Client } from './client.ts';
 import { storePayloads, type Upload } from './offload.ts';
 import { wrongOption } from './prepare.ts';
@@ -13,10 +14,12 @@ export type SendingClient = Pick<Client, 'app' | 'backend' | 'stores'>;
 // Not asynchronous itself: a promise around a promise takes three more turns of the microtasks, for every job.
 export function send(
   client: SendingClient,
-  messages: readonly OutgoingMessage[],
+  messages: readonly MaybeUnique[],
   uploads: readonly Upload[] | null = null,
   tx?: SqlTransaction,
 ): Promise<SendResult[]> {
+  if (messages.some(isUnique))
+    return import('../unique/send.ts').then((it) => it.sendUnique(client, messages, uploads, tx, send));
   const { queueRules } = client.app;
   return queueRules.size > 0 && messages.some(({ queue }) => queueRules.get(queue)?.maxLength != null)
     ? sendLimited(client, messages, uploads, tx)
@@ -50,6 +53,8 @@ function sendAll(
   const { writer } = client.stores.records;
   return writer ? sendAndRecord(client, messages, writer) : client.backend.enqueue(messages);
 }
+
+const isUnique = ({ unique }: MaybeUnique): boolean => unique !== undefined;
 
 /** The payloads come first: one without its message is only left over, a message without its payload is lost. */
 async function storeAndSend(

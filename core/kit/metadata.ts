@@ -22,6 +22,23 @@ const holdMs = 5_000;
 const waitMs = 5;
 const longestWaitMs = 10_000;
 
+/** Claims a key that others hold for one write. Throws `BACKEND` when it does not get free. */
+export async function holdKey(
+  keys: KeyStore,
+  clock: Clock,
+  key: string,
+  owner: string,
+): Promise<Exclude<KeyClaim, { state: 'running' }>> {
+  const since = performance.now();
+  for (;;) {
+    const claim = await keys.claim(key, owner, clock.now() + holdMs);
+    if (claim.state !== 'running') return claim;
+    if (performance.now() - since > longestWaitMs)
+      throw new LongshoreError('BACKEND', `Expected the key "${key}" to be free, others hold it.`);
+    await delay(waitMs); // another process holds it for one write
+  }
+}
+
 /** @param keepMs how long a value is kept after it was last read or written */
 export function createMetadata(
   keys: KeyStore,
@@ -29,21 +46,11 @@ export function createMetadata(
   newOwner: () => string,
   keepMs: number,
 ): Metadata {
-  async function hold(key: string, owner: string): Promise<Exclude<KeyClaim, { state: 'running' }>> {
-    const since = performance.now();
-    for (;;) {
-      const claim = await keys.claim(key, owner, clock.now() + holdMs);
-      if (claim.state !== 'running') return claim;
-      if (performance.now() - since > longestWaitMs)
-        throw new LongshoreError('BACKEND', `Expected the key "${key}" to be free, others hold it.`);
-      await delay(waitMs); // another process holds it for one write
-    }
-  }
   const kept = (value: unknown) => ({ value: JSON.stringify(value), keepUntil: clock.now() + keepMs });
 
   async function update<T>(key: string, change: (old: T | null) => T | null): Promise<T | null> {
     const owner = newOwner();
-    const { state, value: text } = await hold(key, owner);
+    const { state, value: text } = await holdKey(keys, clock, key, owner);
     const old = text === null ? null : (JSON.parse(text) as T);
     if (state === 'completed') return old;
     const value = change(old);
@@ -57,7 +64,7 @@ export function createMetadata(
     update,
     async writeOnce(key, value) {
       const owner = newOwner();
-      const { state } = await hold(key, owner);
+      const { state } = await holdKey(keys, clock, key, owner);
       if (state === 'claimed') await keys.complete(key, owner, kept(value));
     },
   };

@@ -1,0 +1,144 @@
+/** Which job stands for a call: one of its own, or an earlier one. */
+
+import { setTimeout as delay } from 'node:timers/promises';
+import type { UniqueRule } from '../app/unique.ts';
+import { config, LongshoreError } from '../base/errors.ts';
+import type { JobStatus } from '../contract/outcome.ts';
+import type { OutgoingMessage } from '../contract/queue.ts';
+import { storePayloads, type Upload } from '../enqueue/offload.ts';
+import type { UniqueMessage } from './asked.ts';
+import { rewrite, type Sender, type Standing } from './standing.ts';
+
+/** Jobs of the same call that stand and are yet to be sent. */
+export interface Unsent {
+  has(id: string): boolean;
+  replace(message: OutgoingMessage, uploads: readonly Upload[]): void;
+}
+
+/** A job that nobody has seen so long after its key was taken was never sent: its sender died in between. */
+const graceMs = 30_000;
+/** For the sender of such a job, whose call takes milliseconds as a rule. */
+const longestWaitMs = 5_000;
+/** How long a key is kept after the time when its job may run. Each call with the key begins that anew. */
+const keepMs = 7 * 86_400_000;
+/** More jobs that wait under one key are not looked at. */
+const mostIds = 20;
+
+type Status = JobStatus | null;
+
+const statuses = {
+  pending: ['pending', 'retrying'],
+  running: ['processing'],
+  'pending-or-running': ['pending', 'retrying', 'processing'],
+} satisfies Record<string, readonly Status[]>;
+const is = (what: keyof typeof statuses, status: Status | undefined): boolean =>
+  (statuses[what] as readonly unknown[]).includes(status);
+
+/**
+ * Resolves with the id of the job that stands; that of the message = it does, its key is taken, and it must be sent. Throws `CONFIG`
+ * where the backend or its store cannot do what is asked, and `BACKEND` while it is not known whether an earlier job was sent.
+ */
+export async function decide(client: Sender, unsent: Unsent, message: UniqueMessage): Promise<string> {
+  checkAbilities(client, message);
+  const since = performance.now();
+  for (let pauseMs = 5; ; pauseMs = Math.min(100, pauseMs * 2)) {
+    const id = await rewrite(client, message.unique.key, (old) => judge(client, unsent, message, old));
+    if (id !== null) return id;
+    if (performance.now() - since > longestWaitMs)
+      throw new LongshoreError(
+        'BACKEND',
+        `Another call with the unique key of job "${message.job}" has not ended, so nobody knows whether its job stands. Try again in ${graceMs / 1_000} s.`,
+      );
+    await delay(pauseMs);
+  }
+}
+
+function checkAbilities({ backend, stores }: Sender, { job, unique: { rule } }: UniqueMessage): void {
+  if (rule.onConflict === 'replace' && !backend.waiting)
+    throw config(
+      `Job "${job}" replaces one that waits, which backend "${backend.name}" cannot do. Use unique with onConflict: 'skip', or a backend that can: docs/backends.md.`,
+    );
+  if (stores.records.keepsNothing && typeof rule.while !== 'object')
+    throw config(
+      `Backend "${backend.name}" keeps no records, so nothing tells whether a job with the unique key of "${job}" waits or runs: give it a store, for example sqliteStore(), or use while: { forMs }.`,
+    );
+}
+
+/** `answer: null` = it is not known yet. */
+async function judge(
+  client: Sender,
+  unsent: Unsent,
+  message: UniqueMessage,
+  old: Standing | null,
+): Promise<{ answer: string | null; standing: Standing }> {
+  const { while: time, onConflict } = message.unique.rule;
+  const now = client.app.clock.now();
+  const keepUntil =
+    typeof time === 'object' ? now + time.forMs : Math.max(now, message.notBefore ?? 0) + keepMs;
+  const take = (others: readonly string[] = []) => {
+    const ids = [message.id, ...others].slice(0, mostIds);
+    return { answer: message.id, standing: { ids, at: now, sent: false, keepUntil } };
+  };
+  if (!old) return take();
+  const seen = await look(client, unsent, time, old);
+  const isUnseen = !old.sent && seen[0] === null;
+  if (isUnseen && time !== 'running' && now - old.at < graceMs) return { answer: null, standing: old };
+
+  if (typeof time === 'object') {
+    const stands = !isUnseen && now < old.at + time.forMs;
+    if (!stands) return take();
+    if (onConflict === 'replace') await replace(client, unsent, message, old.ids[0]!, old.at);
+    return { answer: old.ids[0]!, standing: old };
+  }
+  const id = old.ids.find((_, i) => is(time, seen[i]));
+  // Only then several may wait.
+  const others = time === 'running' ? old.ids.filter((_, i) => is('pending-or-running', seen[i])) : [];
+  if (id === undefined) return take(others);
+  const stays = { answer: id, standing: { ...old, keepUntil: Math.max(old.keepUntil, keepUntil) } };
+  if (onConflict === 'skip' || (await replace(client, unsent, message, id, old.at))) return stays;
+  // It does not wait: it runs, or it has ended meanwhile.
+  return time !== 'pending' && is(time, await statusOf(client, unsent, id)) ? stays : take(others);
+}
+
+/** What has become of the jobs that matter; `null` = nobody has seen it. */
+async function look(
+  client: Sender,
+  unsent: Unsent,
+  time: UniqueRule<unknown>['while'],
+  { ids, sent }: Standing,
+): Promise<readonly Status[]> {
+  if (typeof time === 'object' && sent) return [];
+  const asked = time === 'running' ? ids : ids.slice(0, 1);
+  return Promise.all(asked.map((id) => statusOf(client, unsent, id)));
+}
+
+async function statusOf({ stores: { records } }: Sender, unsent: Unsent, id: string): Promise<Status> {
+  if (unsent.has(id)) return 'pending';
+  return (await records.get(id))?.status ?? null;
+}
+
+/** Gives the job that stands what the message says. `false` = it does not wait. */
+async function replace(
+  client: Sender,
+  unsent: Unsent,
+  { unique: { rule, make } }: UniqueMessage,
+  id: string,
+  since: number,
+): Promise<boolean> {
+  const { app, backend, stores } = client;
+  const { waitMs, maxWaitMs = Number.POSITIVE_INFINITY } = rule;
+  const uploads: Upload[] = [];
+  const timing =
+    waitMs === undefined
+      ? {}
+      : { delayMs: Math.max(0, Math.min(waitMs, since + maxWaitMs - app.clock.now())) };
+  const message = await make(timing, stores.payloads ? uploads : null, id);
+  if (unsent.has(id)) {
+    unsent.replace(message, uploads);
+    return true;
+  }
+  if (stores.payloads)
+    for (const error of (await storePayloads(stores.payloads, uploads)).values()) throw error;
+  const { queue, body, facts, priority, notBefore } = message;
+  return backend.waiting!.change({ queue, id }, { body, priority, notBefore, ...(facts && { facts }) });
+}

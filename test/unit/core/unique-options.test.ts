@@ -1,0 +1,168 @@
+/** What jobs and calls may say of unique and debounce. */
+
+import { describe, expect, it } from 'vitest';
+import type { EnqueueOptions } from '../../../core/app/options.ts';
+import { connect } from '../../../core/enqueue/connect.ts';
+import { memory } from '../../../local/backends/memory/index.ts';
+import { bench, job, refusalText } from './kit.ts';
+
+const key = () => 'k';
+type Parts = Parameters<typeof job>[0];
+
+describe('defineJob', () => {
+  const wrong: readonly [what: string, parts: object, message: string][] = [
+    [
+      'unique and debounce together',
+      { unique: { key, while: 'pending' }, debounce: { key, waitMs: 1 } },
+      'Expected no debounce for unique of job "work", got an object.',
+    ],
+    [
+      'a key that is no function',
+      { unique: { key: 'k', while: 'pending' } },
+      'Expected a function as key for unique of job "work", got "k".',
+    ],
+    [
+      'a time that there is not',
+      { unique: { key, while: 'waiting' } },
+      'Expected while pending, running, pending-or-running or { forMs: 1 or more } for unique of job "work", got "waiting".',
+    ],
+    [
+      'no time at all',
+      { unique: { key } },
+      'Expected while pending, running, pending-or-running or { forMs: 1 or more } for unique of job "work", got undefined.',
+    ],
+    [
+      'a time of nothing',
+      { unique: { key, while: { forMs: 0 } } },
+      'Expected while pending, running, pending-or-running or { forMs: 1 or more } for unique of job "work", got an object.',
+    ],
+    [
+      'a conflict that ends in another way',
+      { unique: { key, while: 'pending', onConflict: 'cancel' } },
+      'Expected onConflict skip or replace for unique of job "work", got "cancel".',
+    ],
+    [
+      'a typing error',
+      { unique: { key, while: 'pending', onconflict: 'skip' } },
+      'Unknown option "onconflict" of unique of job "work", only key, while, onConflict.',
+    ],
+    [
+      'debounce without a wait',
+      { debounce: { key } },
+      'Expected waitMs, and maxWaitMs no shorter for debounce of job "work", got 0.',
+    ],
+    [
+      'a longest wait that is shorter than the wait',
+      { debounce: { key, waitMs: 10, maxWaitMs: 9 } },
+      'Expected waitMs, and maxWaitMs no shorter for debounce of job "work", got 10.',
+    ],
+    [
+      'a wait that is no number',
+      { debounce: { key, waitMs: '10' } },
+      'Expected waitMs of debounce of job "work" to be an integer of 1 or more, got "10".',
+    ],
+  ];
+  it.each(wrong)('refuses %s', async (_, parts, message) => {
+    expect(await refusalText(() => job(parts as Parts))).toBe(`CONFIG: ${message}`);
+  });
+});
+
+describe('enqueue()', () => {
+  const work = job();
+  const wrong: readonly [what: string, options: object, message: string][] = [
+    [
+      'unique and debounce together',
+      { unique: { key: 'k', while: 'pending' }, debounce: { key: 'k', waitMs: 1 } },
+      'Expected no debounce for unique of enqueue(), got an object.',
+    ],
+    [
+      'a key that is a function',
+      { unique: { key, while: 'pending' } },
+      'Expected a string as key for unique of enqueue(), got a function.',
+    ],
+    [
+      'an empty key',
+      { unique: { key: '', while: 'pending' } },
+      'Expected a unique key of 1 to 256 characters for job "work", got "".',
+    ],
+    [
+      'a key with half a character',
+      { unique: { key: '\ud800', while: 'pending' } },
+      'Expected a unique key of 1 to 256 characters for job "work", got "\\ud800".',
+    ],
+    [
+      'a key that is too long',
+      { debounce: { key: 'k'.repeat(257), waitMs: 1 } },
+      `Expected a unique key of 1 to 256 characters for job "work", got "${'k'.repeat(57)}...".`,
+    ],
+    [
+      'a delay beside debounce',
+      { debounce: { key: 'k', waitMs: 1 }, delayMs: 5 },
+      'Expected neither delayMs nor runAt for job "work": its debounce says when it runs.',
+    ],
+    [
+      'a transaction',
+      { unique: { key: 'k', while: 'pending' }, tx: { query: async () => ({ rows: [] }) } },
+      'Expected no tx for a unique or debounced job: its key is not part of your transaction, and would stand for a job that may never be. Enqueue it after the commit, or from a job that you enqueue in the transaction.',
+    ],
+  ];
+  it.each(wrong)('refuses %s', async (_, options, message) => {
+    const b = bench({ jobs: [work] });
+    const refusal = await refusalText(() => b.client.enqueue(work, {}, options as EnqueueOptions));
+    expect(refusal).toBe(`OPTION: ${message}`);
+    expect(await b.backend.admin!.stats()).toEqual([]);
+  });
+
+  it('takes keys of 256 characters', async () => {
+    const b = bench({ jobs: [work] });
+    const unique = { key: '€'.repeat(256), while: 'pending' } as const;
+    expect(await b.client.enqueue(work, {}, { unique })).not.toHaveProperty('duplicate');
+    expect(await b.client.enqueue(work, {}, { unique })).toMatchObject({ duplicate: true });
+  });
+
+  it.each([
+    [() => 7, 'Expected a unique key of 1 to 256 characters for job "work", got 7.'],
+    [
+      () => 'k'.repeat(300),
+      `Expected a unique key of 1 to 256 characters for job "work", got "${'k'.repeat(57)}...".`,
+    ],
+    [
+      () => {
+        throw new Error('no such customer');
+      },
+      'The unique key() of job "work" threw: no such customer',
+    ],
+  ])("refuses a payload of which the job's function makes no key", async (wrongKey, message) => {
+    const one = job({ unique: { key: wrongKey as never, while: 'pending' } });
+    const b = bench({ jobs: [one] });
+    expect(await refusalText(() => b.client.enqueue(one, {}))).toBe(`PAYLOAD: ${message}`);
+    expect(await b.backend.admin!.stats()).toEqual([]);
+  });
+
+  it('says what the backend lacks for it, and what to do', async () => {
+    const b = bench({ jobs: [work] });
+    const { waiting: _, ...backend } = memory();
+    const client = connect(b.app, backend);
+    const refusalOf = (options: EnqueueOptions) => refusalText(() => client.enqueue(work, {}, options));
+    const text = `CONFIG: Job "work" replaces one that waits, which backend "memory" cannot do. Use unique with onConflict: 'skip', or a backend that can: docs/backends.md.`;
+    expect(await refusalOf({ unique: { key: 'k', while: 'pending', onConflict: 'replace' } })).toBe(text);
+    expect(await refusalOf({ debounce: { key: 'k', waitMs: 5 } })).toBe(text);
+    expect(await backend.admin!.stats()).toEqual([]);
+  });
+
+  it('needs records, unless it is unique for a time', async () => {
+    const b = bench({ jobs: [work] });
+    const { stores } = b.client;
+    const store = { records: { ...stores.records, keepsNothing: true as const, get: async () => null } };
+    const client = connect(b.app, b.backend, { store });
+    const refusal = await refusalText(() =>
+      client.enqueue(work, {}, { unique: { key: 'k', while: 'pending' } }),
+    );
+    expect(refusal).toBe(
+      `CONFIG: Backend "memory" keeps no records, so nothing tells whether a job with the unique key of "work" waits or runs: give it a store, for example sqliteStore(), or use while: { forMs }.`,
+    );
+    const forMs = { unique: { key: 'k', while: { forMs: 5 } } };
+    const { id } = await client.enqueue(work, {}, forMs);
+    expect(await client.enqueue(work, {}, forMs)).toEqual({ id, queue: 'default', duplicate: true });
+  });
+});

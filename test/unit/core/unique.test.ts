@@ -1,0 +1,233 @@
+/** Unique jobs: while an earlier job with the key stands, no second one is enqueued. */
+
+import { describe, expect, it } from 'vitest';
+import type { EnqueueOptions } from '../../../core/app/options.ts';
+import type { Unique } from '../../../core/app/unique.ts';
+import { bench, job } from './kit.ts';
+
+const dayMs = 86_400_000;
+const unique = (time: Unique['while'], key = 'k'): EnqueueOptions => ({ unique: { key, while: time } });
+
+function start(failing = false) {
+  const work = job({
+    handle() {
+      if (failing) throw new Error('down');
+    },
+  });
+  const other = job({ name: 'other', queue: 'second' });
+  const b = bench({ jobs: [work, other] });
+  return {
+    ...b,
+    work,
+    other,
+    /** The id of the new job; `null` = another one stood for it. */
+    async add(options: EnqueueOptions, payload: unknown = {}): Promise<string | null> {
+      const { id, duplicate } = await b.client.enqueue(work, payload, options);
+      return duplicate ? null : id;
+    },
+    ready: async () =>
+      (await b.backend.admin!.stats()).reduce((sum, { ready, delayed }) => sum + ready + delayed, 0),
+  };
+}
+
+describe('while pending', () => {
+  it('one job waits, and the second call gets its id', async () => {
+    const b = start();
+    const first = await b.client.enqueue(b.work, 1, unique('pending'));
+    expect(first).toEqual({ id: first.id, queue: 'default' });
+    const second = await b.client.enqueue(b.work, 2, unique('pending'));
+    expect(second).toEqual({ ...first, duplicate: true });
+    expect(await b.ready()).toBe(1);
+  });
+
+  it('a job that runs stands for nobody', async () => {
+    const b = start();
+    const first = await b.add(unique('pending'));
+    await b.take();
+    const second = await b.add(unique('pending'));
+    expect(second).not.toBeNull();
+    expect(second).not.toBe(first);
+    expect(await b.add(unique('pending'))).toBeNull();
+  });
+
+  it('a job between two attempts waits', async () => {
+    const b = start(true);
+    await b.add(unique('pending'));
+    await b.next();
+    expect(await b.add(unique('pending'))).toBeNull();
+  });
+
+  it.each(['completed', 'cancelled', 'removed'])('a job that is %s stands no more', async (end) => {
+    const b = start();
+    const id = await b.add({ ...unique('pending'), delayMs: end === 'cancelled' ? 5_000 : 0 });
+    if (end === 'cancelled') await b.client.cancel(id!);
+    else await b.next();
+    if (end === 'removed') {
+      b.clock.advance(30 * dayMs);
+      await b.client.stores.records.purge();
+      expect(await b.client.status(id!)).toBeNull();
+    }
+    expect(await b.add(unique('pending'))).not.toBeNull();
+  });
+
+  it('a dead letter stands no more', async () => {
+    const b = start(true);
+    await b.add({ ...unique('pending'), maxRetries: 0 });
+    await b.next();
+    expect(await b.deadLetters()).toHaveLength(1);
+    expect(await b.add(unique('pending'))).not.toBeNull();
+  });
+
+  it('a job that is delayed for longer than keys are kept stands for all that time', async () => {
+    const b = start();
+    await b.add({ ...unique('pending'), delayMs: 300 * dayMs });
+    b.clock.advance(dayMs);
+    expect(await b.add(unique('pending'))).toBeNull();
+    b.clock.advance(298 * dayMs);
+    await b.client.stores.records.purge();
+    expect(await b.add(unique('pending'))).toBeNull();
+  });
+});
+
+describe('while running', () => {
+  it('any number waits, and none is added while one runs', async () => {
+    const b = start();
+    const [one, two] = [await b.add(unique('running')), await b.add(unique('running'))];
+    expect(two).not.toBeNull();
+    const run = await b.take();
+    const third = await b.client.enqueue(b.work, {}, unique('running'));
+    expect(third).toEqual({ id: one, queue: 'default', duplicate: true });
+    await b.run(run);
+    expect(await b.add(unique('running'))).not.toBeNull();
+    await b.take();
+    expect(await b.client.enqueue(b.work, {}, unique('running'))).toMatchObject({ id: two, duplicate: true });
+  });
+});
+
+describe('while pending or running', () => {
+  it('none is added until the job has ended', async () => {
+    const b = start();
+    await b.add(unique('pending-or-running'));
+    expect(await b.add(unique('pending-or-running'))).toBeNull();
+    const run = await b.take();
+    expect(await b.add(unique('pending-or-running'))).toBeNull();
+    await b.run(run);
+    expect(await b.add(unique('pending-or-running'))).not.toBeNull();
+  });
+
+  it('a handler finds itself', async () => {
+    const results: unknown[] = [];
+    const work = job({
+      unique: { key: () => 'k', while: 'pending-or-running' },
+      handle: async (_, ctx) => void results.push(await ctx.enqueue(work, {})),
+    });
+    const b = bench({ jobs: [work] });
+    const { id } = await b.client.enqueue(work, {});
+    await b.next();
+    expect(results).toEqual([{ id, queue: 'default', duplicate: true }]);
+  });
+});
+
+describe('for a time', () => {
+  it('the first one counts, whatever becomes of it', async () => {
+    const b = start();
+    await b.add(unique({ forMs: 60_000 }));
+    await b.next();
+    b.clock.advance(59_999);
+    expect(await b.add(unique({ forMs: 60_000 }))).toBeNull();
+    b.clock.advance(1);
+    expect(await b.add(unique({ forMs: 60_000 }))).not.toBeNull();
+  });
+
+  it('each call has its own time', async () => {
+    const b = start();
+    await b.add(unique({ forMs: 60_000 }));
+    b.clock.advance(10_000);
+    expect(await b.add(unique({ forMs: 20_000 }))).toBeNull();
+    expect(await b.add(unique({ forMs: 10_000 }))).not.toBeNull();
+  });
+});
+
+describe('a key', () => {
+  it('counts per key, job, queue and tenant', async () => {
+    const b = start();
+    const add = (options: EnqueueOptions) => b.add(options);
+    const acme = { context: { tenantId: 'acme' } };
+    expect(await add(unique('pending'))).not.toBeNull();
+    expect(await add(unique('pending', 'K'))).not.toBeNull();
+    expect(await add({ ...unique('pending'), ...acme })).not.toBeNull();
+    expect(await add({ ...unique('pending'), queue: 'second' })).not.toBeNull();
+    expect(await b.client.enqueue(b.other, {}, unique('pending'))).not.toHaveProperty('duplicate');
+    expect(await add({ ...unique('pending'), ...acme })).toBeNull();
+    expect(await b.ready()).toBe(5);
+  });
+
+  it("is made of the schema's output and the context; null is none", async () => {
+    const work = job({
+      unique: {
+        key: (payload: { n: number | null }, { actorId }) =>
+          payload.n === null ? null : `${payload.n} of ${actorId}`,
+        while: 'pending',
+      },
+    });
+    const b = bench({ jobs: [work] });
+    const add = async (n: number | null, actorId: string) =>
+      (await b.client.enqueue(work, { n }, { context: { actorId } })).duplicate ?? false;
+    expect([await add(1, 'ada'), await add(1, 'ben'), await add(2, 'ada')]).toEqual([false, false, false]);
+    expect([await add(1, 'ada'), await add(null, 'ada'), await add(null, 'ada')]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    // The call's own rule counts.
+    const own = { unique: { key: 'own', while: 'pending' } } as const;
+    expect(await b.client.enqueue(work, { n: 1 }, own)).not.toHaveProperty('duplicate');
+  });
+});
+
+describe('enqueueMany', () => {
+  it('finds duplicates in the list and before it, and sends the others as they come', async () => {
+    const b = start();
+    const standing = await b.add(unique('pending', 'b'));
+    const item = (options: EnqueueOptions) => ({ job: b.work, payload: {}, options });
+    const results = await b.client.enqueueMany([
+      item(unique('pending', 'a')),
+      item({}),
+      item(unique('pending', 'b')),
+      item(unique('pending', 'a')),
+      item(unique('pending', '')),
+      { job: b.other, payload: {} },
+    ]);
+    const ids = results.map((result) => (result.ok ? result.id : result.error.code));
+    expect(ids[3]).toBe(ids[0]);
+    expect([ids[2], ids[4]]).toEqual([standing, 'OPTION']);
+    expect(results.map((result) => result.ok && result.duplicate)).toEqual([
+      ...[false, false, true, true],
+      ...[false, false],
+    ]);
+    expect(await b.ready()).toBe(4);
+  });
+
+  it('finds them over its slices, and under a middleware', async () => {
+    const calls: number[] = [];
+    const work = job({ unique: { key: (n: number) => String(n % 7), while: 'pending' } });
+    const b = bench({
+      jobs: [work],
+      use: [
+        {
+          enqueue(call, next) {
+            calls.push(call.count);
+            return next();
+          },
+        },
+      ],
+    });
+    const results = await b.client.enqueueMany(
+      work,
+      Array.from({ length: 450 }, (_, i) => i),
+    );
+    expect(results.filter((result) => result.ok && !result.duplicate)).toHaveLength(7);
+    expect(await b.client.enqueue(work, 3)).toMatchObject({ duplicate: true });
+    expect(calls).toEqual([450, 1]);
+  });
+});
