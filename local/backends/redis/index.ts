@@ -7,6 +7,7 @@ import { createEnqueue } from './enqueue.ts';
 import { createFetch } from './fetch.ts';
 import { redisKeys } from './keys.ts';
 import { createLeases } from './leases.ts';
+import { redisLimits } from './limits.ts';
 import { createListener } from './listener.ts';
 import { redisMetrics } from './metrics.ts';
 import { type RedisOptions, resolveOptions } from './options.ts';
@@ -35,6 +36,7 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
       workers: redisWorkers(state),
       metrics: redisMetrics(state),
       audit: redisAudit(state),
+      limits: redisLimits(state),
     },
     admin: redisAdmin(state),
     async now() {

@@ -1,5 +1,6 @@
 import type { CancelResult, RecordStore } from '../../../core/contract/store.ts';
 import { payloadOf } from '../../../core/kit/records/payload.ts';
+import { purgeLimits } from './limits.ts';
 import { createPages } from './pages.ts';
 import { type Found, publicRecord, type Whole, wholeOf } from './rows.ts';
 import type { RedisState } from './state.ts';
@@ -47,8 +48,11 @@ export function redisRecords(state: RedisState): RecordStore {
     },
     async purge(olderThan) {
       const { completedMs, deadMs } = olderThan ?? state.retention;
-      const counts = await everywhere('purging', 'purge', [`${completedMs}`, `${deadMs}`]);
-      return (counts as number[]).reduce((sum, count) => sum + count, 0);
+      const counts = await Promise.all([
+        everywhere('purging', 'purge', [`${completedMs}`, `${deadMs}`]),
+        purgeLimits(state),
+      ]);
+      return (counts.flat() as number[]).reduce((sum, count) => sum + count, 0);
     },
   };
 }

@@ -25,4 +25,5 @@ export const scripts = {
   keys: load(new URL('./keys.lua', import.meta.url)),
   metrics: load(new URL('./metrics.lua', import.meta.url)),
   audit: load(new URL('./audit.lua', import.meta.url)),
+  limits: load(new URL('./limits.lua', import.meta.url)),
 };

@@ -272,6 +272,13 @@ describe('the rights that the documentation names', () => {
     expect(await admin!.clear('default')).toBe(2);
     expect(await backend.fetch({ ...take, waitMs: 50 })).toEqual([]);
     expect(await stores!.workers.list(0)).toEqual([]);
+    const slot = { key: 'k', holder: 'a', owner: 'a', limit: 1, holdMs: 60_000, rank: 0, queue: 'default' };
+    expect(await stores!.limits!.take([slot, { ...slot, holder: 'b' }])).toMatchObject([
+      { taken: true },
+      { taken: false },
+    ]);
+    expect(await stores!.limits!.extend([slot], 60_000)).toEqual([true]);
+    expect(await stores!.limits!.free([slot])).toMatchObject([{ holder: 'b' }]);
     await stores!.records.purge({ completedMs: 0, deadMs: 0 });
     await backend.close();
   });
