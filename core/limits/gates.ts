@@ -51,11 +51,7 @@ export async function enter(it: Admitted, next: () => Maybe<Verdict>): Promise<V
   return next();
 }
 
-export async function leave(
-  it: Attempt,
-  end: End,
-  next: (end: End) => Maybe<boolean>,
-): Promise<boolean> {
+export async function leave(it: Attempt, end: End, next: (end: End) => Maybe<boolean>): Promise<boolean> {
   const { run } = it;
   const { verdict } = end;
   if (verdict.verb === 'nack' && verdict.error instanceof RateLimitedError)

@@ -16,8 +16,8 @@ import { createGroups } from './groups.ts';
 import { memoryMetrics } from './metrics.ts';
 import { createReadyList, type ReadyList } from './ready-list.ts';
 import type { MemoryState } from './state.ts';
-import { memoryWaiting } from './waiting.ts';
 import { memoryKeys, memoryLimits, memoryRecords, memoryWorkers } from './stores.ts';
+import { memoryWaiting } from './waiting.ts';
 
 export { type MemoryStoreOptions, memoryStore } from './store.ts';
 

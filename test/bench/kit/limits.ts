@@ -52,7 +52,11 @@ async function drainOf(
 
 const perKey = { limit: 1, key: ({ n }: Payload) => `customer-${n % keys}` };
 
-export function limits(bench: Bench, server: BenchServer, open: (place: { url: string; schema: string }) => QueueBackend): Promise<Row[]> {
+export function limits(
+  bench: Bench,
+  server: BenchServer,
+  open: (place: { url: string; schema: string }) => QueueBackend,
+): Promise<Row[]> {
   return server.at(async (place) => {
     const backend = open(place);
     await drainOf(backend, 'warm-up', perKey);

@@ -17,7 +17,15 @@ let now = Date.UTC(2026, 0, 15, 12);
 
 /** A real server whose clock moves with that of the law, and two openings of the same tubes. */
 const harness: Harness = {
-  lacks: ['duplicates', 'transfer', 'use elsewhere', 'sight', 'place of the retried', 'waiting jobs', 'groups'],
+  lacks: [
+    'duplicates',
+    'transfer',
+    'use elsewhere',
+    'sight',
+    'place of the retried',
+    'waiting jobs',
+    'groups',
+  ],
   storeStandsAlone: true,
   grainMs: second,
   async open() {

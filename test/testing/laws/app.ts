@@ -1,7 +1,7 @@
 /** An app with one job that does nothing unless `parts` say otherwise, for laws that need a worker or an attempt. */
 
-import { systemClock } from '../../../core/base/clock.ts';
 import type { Limits } from '../../../core/app/flow-control.ts';
+import { systemClock } from '../../../core/base/clock.ts';
 import { type App, createApp, defineJob, type HandlerContext, keyRing } from '../../../core/index.ts';
 import { type Kit, mail } from './kit.ts';
 

@@ -34,7 +34,10 @@ async function limited(t: Kit, parts: Parts) {
     const before = open.length;
     const result = attempt(app, { client, settler: backend }, run);
     let over: AttemptResult | null = null;
-    void result.then((it) => (over = it), () => {});
+    void result.then(
+      (it) => (over = it),
+      () => {},
+    );
     while (open.length === before && over === null) await new Promise((resolve) => setImmediate(resolve));
     if (over) return over;
     const one = { run, result, finish: open[before]! };
