@@ -83,7 +83,8 @@ export function createGroups(ageingMs: number, stand: (head: Entry, readyAt: num
     /** An entry has to wait for its time. Where the others wait for its retry, it is the head meanwhile. */
     delay(entry: Entry, now: number): void {
       const group = groups.get(nameOf(entry));
-      if (group?.leased.has(entry) && entry.message.order === 'wait') group.head = entry;
+      const isFree = group && !(group.head && isWaiting(group.head));
+      if (isFree && entry.place !== null && entry.message.order === 'wait') group.head = entry;
       advance(entry, now);
     },
     isHead: (entry: Entry): boolean => groups.get(nameOf(entry))?.head === entry,

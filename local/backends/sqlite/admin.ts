@@ -1,6 +1,7 @@
 import type { PeekedMessage, QueueAdmin, QueueStats } from '../../../core/contract/admin.ts';
 import type { MovableAdmin } from '../../move/contract.ts';
 import { sqliteDeadLetters } from './dead-letters.ts';
+import { GroupState } from './group-tables.ts';
 import { peekColumns } from './rows.ts';
 import { isDead, stepSize } from './schema.ts';
 import type { SqliteState } from './state.ts';
@@ -8,6 +9,8 @@ import { sqliteTransfer } from './transfer.ts';
 
 /** The oldest job is looked for among the first ones: later ones of the same priority are younger. */
 const mostCompared = 1_000;
+/** A row of `grouped` that is in no narrow table. */
+const isInLine = `state = ${GroupState.inLine}`;
 
 export function sqliteAdmin(state: SqliteState, maxBodyBytes: number): QueueAdmin & MovableAdmin {
   const { db, clock } = state;
@@ -15,7 +18,8 @@ export function sqliteAdmin(state: SqliteState, maxBodyBytes: number): QueueAdmi
   const counts = db.prepare(`
     WITH asked (queue, now) AS (SELECT ?, ?)
     SELECT
-      (SELECT count(*) FROM ready WHERE queue = asked.queue) AS ready,
+      (SELECT count(*) FROM ready WHERE queue = asked.queue)
+        + (SELECT count(*) FROM grouped WHERE queue = asked.queue AND ${isInLine}) AS ready,
       (SELECT count(*) FROM delayed WHERE queue = asked.queue AND ready_at <= now) AS due,
       (SELECT count(*) FROM delayed WHERE queue = asked.queue AND ready_at > now) AS delayed,
       (SELECT count(*) FROM leases WHERE queue = asked.queue) AS leased,
@@ -23,6 +27,8 @@ export function sqliteAdmin(state: SqliteState, maxBodyBytes: number): QueueAdmi
       (SELECT min(ready_at) FROM (
         SELECT ready_at FROM ready WHERE queue = asked.queue ORDER BY rank LIMIT ${mostCompared})) AS oldest_ready,
       (SELECT min(ready_at) FROM delayed WHERE queue = asked.queue) AS oldest_delayed,
+      (SELECT min(ready_at) FROM jobs WHERE seq IN (
+        SELECT seq FROM grouped WHERE queue = asked.queue AND ${isInLine} LIMIT ${mostCompared})) AS oldest_in_line,
       coalesce((SELECT paused FROM queues WHERE name = asked.queue), 0) AS paused
     FROM asked`);
   // Of each table as many as may be shown, so that no long queue is sorted.
@@ -36,18 +42,25 @@ export function sqliteAdmin(state: SqliteState, maxBodyBytes: number): QueueAdmi
     SELECT ${peekColumns} FROM job_states
     WHERE seq IN (SELECT seq FROM delayed WHERE queue = :queue AND ready_at > :now ORDER BY ready_at, seq LIMIT :max)
     ORDER BY ready_at, seq`);
+  /** Group by group. */
+  const peekInLine = db.prepare(`
+    SELECT ${peekColumns} FROM (SELECT seq, name, place FROM grouped WHERE queue = :queue AND ${isInLine} ORDER BY name, place LIMIT :max) g
+    JOIN job_states USING (seq) ORDER BY name, place, seq`);
   const clearJobs = db.prepare(`
     DELETE FROM jobs WHERE seq IN (
-      SELECT seq FROM ready WHERE queue = ? UNION ALL SELECT seq FROM delayed WHERE queue = ?)`);
+      SELECT seq FROM ready WHERE queue = :queue UNION ALL SELECT seq FROM delayed WHERE queue = :queue
+      UNION ALL SELECT seq FROM grouped WHERE queue = :queue AND ${isInLine})`);
   const clearReady = db.prepare('DELETE FROM ready WHERE queue = ?');
   const clearDelayed = db.prepare('DELETE FROM delayed WHERE queue = ?');
+  const clearGrouped = db.prepare(`DELETE FROM grouped WHERE queue = ? AND state <> ${GroupState.leased}`);
   const setPaused = db.prepare(`
     INSERT INTO queues (name, paused) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET paused = excluded.paused`);
 
   function statsOf(queue: string): QueueStats {
     const now = clock.now();
     const row = db.run('counting', () => counts.get(queue, now)) as Record<string, number | null>;
-    const oldest = Math.min(row.oldest_ready ?? Infinity, row.oldest_delayed ?? Infinity);
+    const { oldest_ready, oldest_delayed, oldest_in_line } = row;
+    const oldest = Math.min(...[oldest_ready, oldest_delayed, oldest_in_line].map((at) => at ?? Infinity));
     return {
       queue,
       ready: row.ready! + row.due!,
@@ -69,15 +82,15 @@ export function sqliteAdmin(state: SqliteState, maxBodyBytes: number): QueueAdmi
       const now = clock.now();
       return db.run('peeking', () => {
         const ready = peekReady.all({ queue, now, max });
-        const delayed = peekDelayed.all({ queue, now, max: max - ready.length });
-        return [...ready, ...delayed].map((row) => ({ ...row }) as unknown as PeekedMessage);
+        const inLine = peekInLine.all({ queue, max: max - ready.length });
+        const delayed = peekDelayed.all({ queue, now, max: max - ready.length - inLine.length });
+        return [...ready, ...inLine, ...delayed].map((row) => ({ ...row }) as unknown as PeekedMessage);
       });
     },
     async clear(queue) {
       return db.transaction('clearing', () => {
-        const { changes } = clearJobs.run(queue, queue);
-        clearReady.run(queue);
-        clearDelayed.run(queue);
+        const { changes } = clearJobs.run({ queue });
+        for (const narrow of [clearReady, clearDelayed, clearGrouped]) narrow.run(queue);
         return Number(changes);
       });
     },

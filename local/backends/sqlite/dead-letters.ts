@@ -1,11 +1,13 @@
 import type { DeadLetter, DeadLetterSummary, DeadLetters } from '../../../core/contract/admin.ts';
 import { checkReplaced } from '../../../core/kit/body-limit.ts';
 import { pageOf, positionIn } from '../../../core/kit/records/filter.ts';
+import type { Grouping } from '../shared/groups.ts';
 import { JobState } from '../shared/report-lines.ts';
-import { deadColumns, replaceText } from './rows.ts';
+import { deadColumns, type NarrowRow, replaceText } from './rows.ts';
 import { isDead } from './schema.ts';
 import type { SqliteState } from './state.ts';
 
+type Revived = Pick<NarrowRow, 'seq' | 'queue' | 'rank'> & { readonly grouping: string | null };
 type Listed<Letter> = Letter & { readonly seq: number };
 
 /** Newest first. Row numbers come first, so that texts and what stands behind them are read of what is shown only. */
@@ -32,7 +34,7 @@ export function sqliteDeadLetters(state: SqliteState, maxBodyBytes: number): Dea
   const revive = db.prepare(`
     UPDATE jobs SET ended = NULL, cancel_requested = 0, finished_at = NULL, attempt = 0, reason = NULL, error = NULL,
       ready_at = ?, rank = ? + priority * ${state.ageingMs}
-    WHERE id = ? AND ${isDead} RETURNING seq, queue, rank`);
+    WHERE id = ? AND ${isDead} RETURNING seq, queue, rank, grouping`);
   const replace = db.prepare(replaceText);
   const discard = db.prepare(`DELETE FROM jobs WHERE id = ? AND ${isDead}`);
 
@@ -67,8 +69,11 @@ export function sqliteDeadLetters(state: SqliteState, maxBodyBytes: number): Dea
       checkReplaced(replaced, maxBodyBytes);
       const now = clock.now();
       const reviveOne = (id: string): boolean => {
-        const job = revive.get(now, now, id) as { seq: number; queue: string; rank: number } | undefined;
-        if (!job) return false;
+        const found = revive.get(now, now, id) as unknown as Revived | undefined;
+        if (!found) return false;
+        const { grouping, ...job } = found;
+        if (grouping !== null)
+          state.narrowRows.groups.add(job.seq, job.queue, JSON.parse(grouping) as Grouping);
         const replacement = replaced?.get(id);
         if (replacement) {
           const { body, facts } = replacement;

@@ -10,7 +10,7 @@ import type { SqliteState } from './state.ts';
 const chunkSize = 1000;
 
 export function createEnqueue(state: SqliteState, maxBodyBytes: number): JobSender['enqueue'] {
-  const { db, clock, ageingMs } = state;
+  const { db, clock, ageingMs, narrowRows } = state;
   const insert = db.prepare(`
     INSERT INTO jobs (id, queue, job, priority, created_at, ready_at, rank, tenant_id, facts, body, idempotency_key, schedule)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?9, ?10, ${factOf('idempotencyKey', '?9')}, ${factOf('schedule', '?9')})
@@ -19,13 +19,30 @@ export function createEnqueue(state: SqliteState, maxBodyBytes: number): JobSend
   const knownQueues = new Set<string>();
 
   function insertOne(message: OutgoingMessage, now: number): SendResult {
-    const { id, queue, job, priority, body, notBefore, tenantId, facts } = message;
+    const { id, queue, job, priority, body, notBefore, tenantId, facts, group, order } = message;
     const error = tooLarge(body, maxBodyBytes);
     if (error) return { ok: false, id, error };
     const readyAt = notBefore === null || notBefore < now ? now : notBefore;
     const rank = readyAt + priority * ageingMs;
     const told = facts === undefined ? null : JSON.stringify(facts);
-    const { changes } = insert.run(id, queue, job, priority, now, readyAt, rank, tenantId, told, body);
+    const { changes, lastInsertRowid } = insert.run(
+      id,
+      queue,
+      job,
+      priority,
+      now,
+      readyAt,
+      rank,
+      tenantId,
+      told,
+      body,
+    );
+    if (group !== null && changes > 0) {
+      const row = { seq: Number(lastInsertRowid), queue, rank, readyAt, attempt: 0, interrupted: 0 };
+      narrowRows.remove(row); // which a trigger has inserted
+      narrowRows.groups.add(row.seq, queue, { group, ...(order && { order }) });
+      narrowRows.insert(row, now);
+    }
     return { ok: true, id, duplicate: changes === 0 };
   }
 
@@ -38,7 +55,7 @@ export function createEnqueue(state: SqliteState, maxBodyBytes: number): JobSend
       return messages.map((message) => insertOne(message, now));
     };
     try {
-      const alone = messages.length === 1 && fresh.size === 0; // a single statement is its own transaction
+      const alone = messages.length === 1 && fresh.size === 0 && messages[0]!.group === null; // a single statement is its own transaction
       const results = alone ? db.run('enqueueing', write) : db.transaction('enqueueing', write);
       for (const queue of fresh) knownQueues.add(queue);
       return results;

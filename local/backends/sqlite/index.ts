@@ -62,6 +62,7 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
   return {
     name: 'sqlite',
     limits: { maxBodyBytes, maxDelayMs: null, maxLeaseMs: null },
+    keepsOrder: () => true,
     stores: {
       keys,
       records: sqliteRecords(state, keys),
@@ -87,6 +88,7 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
         count += jobs;
         await new Promise(setImmediate);
       }
+      if (open) leases.heal(queue);
       return count;
     },
 

@@ -3,7 +3,8 @@
 import type { JobLease } from '../../../core/contract/queue.ts';
 import { lostAttempt } from '../../../core/kit/records/row.ts';
 import { reportLine } from '../shared/report-lines.ts';
-import { type EndedLease, type NarrowRow, tokenOf } from './narrow-rows.ts';
+import { type EndedLease, tokenOf } from './narrow-rows.ts';
+import type { NarrowRow } from './rows.ts';
 import { stepSize } from './schema.ts';
 import type { SqliteState } from './state.ts';
 
@@ -15,6 +16,7 @@ type Ranked = Pick<NarrowRow, 'rank' | 'seq'> & { readonly lease: JobLease };
 
 export function createLeases(state: SqliteState, newNonce: () => string) {
   const { db, clock, narrowRows } = state;
+  const { groups } = narrowRows;
   const anyReady = db.prepare('SELECT 1 FROM ready WHERE queue = ? LIMIT 1');
   const firstDelayed = db.prepare('SELECT ready_at FROM delayed WHERE queue = ? ORDER BY ready_at LIMIT 1');
   const due = `FROM delayed WHERE queue = ? AND ready_at <= ? ORDER BY ready_at, seq LIMIT ${stepSize}`;
@@ -92,10 +94,26 @@ export function createLeases(state: SqliteState, newNonce: () => string) {
     for (const queue of open) promote(queue, now);
     const nonce = newNonce();
     const until = now + leaseMs;
+    const hasGroups = groups.isUsed();
+    if (hasGroups) for (const queue of open) groups.promote(queue, now);
+    const leases: JobLease[] = [];
+    for (let more = true; more && leases.length < max; ) {
+      const ranked = take(open, max - leases.length, nonce, now, until);
+      for (const { lease } of ranked) leases.push(lease);
+      more =
+        hasGroups &&
+        groups.lease(
+          ranked.map(({ seq }) => seq),
+          now,
+        );
+    }
+    return leases;
+  }
+
+  function take(open: readonly string[], max: number, nonce: string, now: number, until: number): Ranked[] {
     const share = open.length === 1 ? new Map([[open[0]!, max]]) : shares(open, max);
     const ranked = [...share].flatMap(([queue, count]) => leaseFrom(queue, count, nonce, now, until));
-    if (share.size > 1) ranked.sort(byRank);
-    return ranked.map(({ lease }) => lease);
+    return share.size > 1 ? ranked.sort(byRank) : ranked;
   }
 
   return {
@@ -112,6 +130,11 @@ export function createLeases(state: SqliteState, newNonce: () => string) {
     /** Of all these queues. */
     nextReadyAt(queues: readonly string[]): number {
       return Math.min(...db.run('looking for work', () => queues.map(nextReadyAt)));
+    },
+
+    /** Gives groups that have no head one. */
+    heal(queue: string): void {
+      if (db.run('reaping', groups.isUsed)) db.transaction('reaping', () => groups.heal(queue, clock.now()));
     },
 
     /** One step; 0 = no expired lease is left. */

@@ -4,17 +4,8 @@ import type { JobLease } from '../../../core/contract/queue.ts';
 import type { Retention } from '../../../core/contract/store.ts';
 import { JobState } from '../shared/report-lines.ts';
 import type { Database } from './database.ts';
-import { appendReport } from './rows.ts';
-
-/** A row of `ready` or `delayed`. */
-export interface NarrowRow {
-  readonly seq: number;
-  readonly queue: string;
-  readonly rank: number;
-  readonly readyAt: number;
-  readonly attempt: number;
-  readonly interrupted: number;
-}
+import { createGroups } from './groups.ts';
+import { appendReport, type NarrowRow } from './rows.ts';
 
 /** The row of a lease that has ended. */
 export interface EndedLease extends Pick<NarrowRow, 'seq' | 'queue' | 'attempt' | 'interrupted'> {
@@ -42,16 +33,25 @@ export function createNarrowRows(db: Database, retention: Retention, ageingMs: n
     UPDATE jobs SET ended = ${JobState.cancelled}, finished_at = ?, reason = 'cancelled', attempt = ? WHERE seq = ?`);
   const removeJob = db.prepare('DELETE FROM jobs WHERE seq = ?');
 
-  const narrowRows = {
-    /** Into `ready` when `readyAt` has come, else into `delayed`. */
+  const tables = {
     insert({ seq, queue, rank, readyAt, attempt, interrupted }: NarrowRow, now: number): void {
       if (readyAt > now) insertDelayed.run(queue, readyAt, seq, rank, attempt, interrupted);
       else insertReady.run(queue, rank, seq, readyAt, attempt, interrupted);
     },
-    /** From `ready` or `delayed`. */
     remove({ queue, rank, readyAt, seq }: Pick<NarrowRow, 'seq' | 'queue' | 'rank' | 'readyAt'>): void {
       if (removeReady.run(queue, rank, seq).changes === 0) removeDelayed.run(queue, readyAt, seq);
     },
+  };
+  const groups = createGroups(db, ageingMs, tables);
+
+  const narrowRows = {
+    groups,
+    /** Into `ready` when `readyAt` has come, else into `delayed`; a job of a group may have to stand in line. */
+    insert(row: NarrowRow, now: number): void {
+      if (!groups.wait(row, now)) tables.insert(row, now);
+    },
+    /** From `ready` or `delayed`. */
+    remove: tables.remove,
     /** Ends the lease if the token is still its own and it has not run out; `null` otherwise. */
     endLease(lease: Pick<JobLease, 'token'>, now: number): EndedLease | null {
       const { seq, nonce } = ownership(lease);
@@ -68,6 +68,7 @@ export function createNarrowRows(db: Database, retention: Retention, ageingMs: n
     cancel(seq: number, attempt: number, now: number): void {
       if (retention.completedMs === 0) removeJob.run(seq);
       else markCancelled.run(now, attempt, seq);
+      groups.end([seq], now);
     },
   };
   return narrowRows;

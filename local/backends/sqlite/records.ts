@@ -2,9 +2,9 @@ import type { RecordStore, Retention } from '../../../core/contract/store.ts';
 import { payloadOf } from '../../../core/kit/records/payload.ts';
 import { JobState, recordOf, type StoredRecord } from '../shared/report-lines.ts';
 import type { SqliteKeys } from './keys.ts';
-import { type NarrowRow, ownership } from './narrow-rows.ts';
+import { ownership } from './narrow-rows.ts';
 import { sqlitePages } from './pages.ts';
-import { recordColumns } from './rows.ts';
+import { type NarrowRow, recordColumns } from './rows.ts';
 import { stepSize } from './schema.ts';
 import type { SqliteState } from './state.ts';
 

@@ -1,8 +1,18 @@
-/** What is read of the view `job_states`, with the names that callers see. */
+/** Rows of the narrow tables, and what is read of the view `job_states`, with the names that callers see. */
 
 import type { JobStatus } from '../../../core/contract/outcome.ts';
 import { JobState, roomForReport } from '../shared/report-lines.ts';
 import { factOf } from './schema.ts';
+
+/** A row of `ready` or `delayed`. */
+export interface NarrowRow {
+  readonly seq: number;
+  readonly queue: string;
+  readonly rank: number;
+  readonly readyAt: number;
+  readonly attempt: number;
+  readonly interrupted: number;
+}
 
 /** Its parameter is a `reportLine`. */
 export const appendReport = `reports = coalesce(${roomForReport('reports', 'char(10)', 'instr')}, '') || ?`;

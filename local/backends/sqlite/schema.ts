@@ -2,6 +2,7 @@
 
 import type { MessageFacts } from '../../../core/contract/facts.ts';
 import { JobState } from '../shared/report-lines.ts';
+import { groupTables } from './group-tables.ts';
 
 /** `PRAGMA application_id`: the letters LGSH. */
 export const applicationId = 0x4c475348;
@@ -160,4 +161,5 @@ export const migrations: readonly string[] = [
   ALTER TABLE workers ADD COLUMN drain INTEGER NOT NULL DEFAULT 0;
   CREATE TABLE audit (at INTEGER NOT NULL, id TEXT NOT NULL UNIQUE, entry TEXT NOT NULL, PRIMARY KEY (at, id)) STRICT, WITHOUT ROWID;
   `,
+  groupTables,
 ];

@@ -13,6 +13,7 @@ type Settler = JobSettler & { readonly hints: Required<Pick<BackendHints, 'ackAn
 
 export function createSettler(state: SqliteState, keys: SqliteKeys, leases: Leases): Settler {
   const { db, clock, retention, narrowRows } = state;
+  const { groups } = narrowRows;
   const endThese = db.prepare(`
     DELETE FROM leases WHERE seq IN (SELECT value FROM json_each(?)) AND nonce = ? AND lease_until > ? RETURNING seq`);
   endThese.setReturnArrays(true);
@@ -26,6 +27,7 @@ export function createSettler(state: SqliteState, keys: SqliteKeys, leases: Leas
   const completeWhole = completeWith('body');
   const end = db.prepare(`
     UPDATE jobs SET ended = ?, finished_at = ?, attempt = ?, reason = ?, error = ?, ${appendReport} WHERE seq = ?`);
+  const keepGrouping = db.prepare('UPDATE jobs SET grouping = ? WHERE seq = ?'); // for when it is retried
   const extend = db.prepare(
     'UPDATE leases SET lease_until = ? WHERE seq = ? AND nonce = ? AND lease_until > ?',
   );
@@ -44,6 +46,7 @@ export function createSettler(state: SqliteState, keys: SqliteKeys, leases: Leas
 
   function ackNow(acks: readonly Ack[], now: number): boolean[] {
     const ended = endAll(acks, now);
+    if (ended.size > 0 && groups.isUsed()) groups.end([...ended.values()], now);
     if (retention.completedMs === 0 && ended.size > 0) removeThese.run(JSON.stringify([...ended.values()]));
     return acks.map(({ lease, report, complete: key, keepBody }) => {
       const seq = ended.get(lease.token);
@@ -96,6 +99,9 @@ export function createSettler(state: SqliteState, keys: SqliteKeys, leases: Leas
         const state = JobState[statusOfEnd(reason)];
         if (reason === 'cancelled' && retention.completedMs === 0) remove.run(mine.seq);
         else end.run(state, now, mine.attempt, reason, error, reportLine(report), mine.seq);
+        const grouping = groups.groupingOf(mine.seq);
+        if (grouping) keepGrouping.run(JSON.stringify(grouping), mine.seq);
+        groups.end([mine.seq], now);
         return true;
       });
     },

@@ -5,9 +5,10 @@ import type { SendResult } from '../../../core/contract/queue.ts';
 import { tooLarge } from '../../../core/kit/body-limit.ts';
 import { statusOfEnd } from '../../../core/kit/records/row.ts';
 import type { MovedJob, QueueTransfer } from '../../move/contract.ts';
+import { groupingIn, groupingText } from '../shared/groups.ts';
 import { JobState, recordOf, reportLine, type StoredRecord } from '../shared/report-lines.ts';
-import type { NarrowRow } from './narrow-rows.ts';
-import { recordColumns } from './rows.ts';
+import { GroupState } from './group-tables.ts';
+import { type NarrowRow, recordColumns } from './rows.ts';
 import { factOf } from './schema.ts';
 import type { SqliteState } from './state.ts';
 
@@ -15,21 +16,31 @@ import type { SqliteState } from './state.ts';
 const nonce = '~move';
 const forever = Number.MAX_SAFE_INTEGER;
 const heldColumns = `${recordColumns}, body, attempts AS attempt,
-  (SELECT interrupted FROM leases WHERE leases.seq = job_states.seq) AS interrupted`;
+  (SELECT interrupted FROM leases WHERE leases.seq = job_states.seq) AS interrupted,
+  (SELECT json_object('group', name, 'order', ordering) FROM grouped WHERE grouped.seq = job_states.seq) AS grouping`;
 
 interface FreedRow extends NarrowRow {
   readonly cancelRequested: number;
 }
 
-type HeldRow = StoredRecord & Pick<NarrowRow, 'attempt' | 'interrupted'> & { readonly body: string };
+type HeldRow = StoredRecord &
+  Pick<NarrowRow, 'attempt' | 'interrupted'> & {
+    readonly body: string;
+    readonly grouping: string | null;
+  };
 
 export function sqliteTransfer(state: SqliteState, maxBodyBytes: number): QueueTransfer {
   const { db, clock, narrowRows, ageingMs } = state;
+  const { groups } = narrowRows;
   const next = (table: string, order: string) =>
     db.prepare(`SELECT seq, queue, rank, ready_at AS readyAt, attempt, interrupted FROM ${table}
       WHERE queue = ? ORDER BY ${order}, seq LIMIT ?`);
   const nextReady = next('ready', 'rank');
   const nextDelayed = next('delayed', 'ready_at');
+  /** Group by group, each in its order. */
+  const nextInLine = db.prepare(`
+    SELECT g.seq, g.queue, j.rank, j.ready_at AS readyAt, g.attempt, g.interrupted FROM grouped g JOIN jobs j ON j.seq = g.seq
+    WHERE g.queue = ? AND g.state = ${GroupState.inLine} ORDER BY g.name, g.place, g.seq LIMIT ?`);
   const lease = db.prepare(`
     INSERT INTO leases (seq, queue, nonce, claimed_at, lease_until, attempt, interrupted)
     VALUES (?, ?, '${nonce}', ?, ${forever}, ?, ?)`);
@@ -43,6 +54,7 @@ export function sqliteTransfer(state: SqliteState, maxBodyBytes: number): QueueT
       (SELECT rank FROM jobs j WHERE j.seq = leases.seq) AS rank,
       (SELECT ready_at FROM jobs j WHERE j.seq = leases.seq) AS readyAt,
       (SELECT cancel_requested FROM jobs j WHERE j.seq = leases.seq) AS cancelRequested`);
+  const keepGrouping = db.prepare('UPDATE jobs SET grouping = ? WHERE seq = ?');
   const remove = db.prepare('DELETE FROM jobs WHERE seq = ?');
   const addQueue = db.prepare('INSERT INTO queues (name) VALUES (?) ON CONFLICT DO NOTHING');
   const insert = db.prepare(`
@@ -69,6 +81,17 @@ export function sqliteTransfer(state: SqliteState, maxBodyBytes: number): QueueT
     if (!row) return { ok: true, id, duplicate: true };
     narrowRows.remove({ seq: row.seq, queue, rank, readyAt }); // which a trigger has inserted
     if (!death) lease.run(row.seq, queue, now, attempts, job.interrupted ? 1 : 0);
+    const { group, order } = message;
+    if (group !== null && death) keepGrouping.run(groupingText(message), row.seq);
+    else if (group !== null) {
+      // One that has run was ahead of those that came meanwhile.
+      groups.add(
+        row.seq,
+        queue,
+        { group, ...(order && { order }) },
+        order && attempts > 0 ? createdAt : null,
+      );
+    }
     return { ok: true, id, duplicate: false };
   }
 
@@ -80,12 +103,18 @@ export function sqliteTransfer(state: SqliteState, maxBodyBytes: number): QueueT
       const now = clock.now();
       return db.transaction('holding', () => {
         const ready = nextReady.all(queue, max);
-        const rows = [...ready, ...nextDelayed.all(queue, max - ready.length)] as unknown as NarrowRow[];
-        return rows.map((row) => {
+        const first = [...ready, ...nextInLine.all(queue, max - ready.length)];
+        const rows = [...first, ...nextDelayed.all(queue, max - first.length)] as unknown as NarrowRow[];
+        const jobs = rows.map((row) => {
           narrowRows.remove(row);
           lease.run(row.seq, queue, now, row.attempt, row.interrupted);
           return movedOf(read.get(row.seq) as unknown as HeldRow);
         });
+        groups.lease(
+          rows.map(({ seq }) => seq),
+          now,
+        );
+        return jobs;
       });
     },
     async held(queue, max) {
@@ -118,7 +147,10 @@ export function sqliteTransfer(state: SqliteState, maxBodyBytes: number): QueueT
         ids.map((id) => {
           const held = freeOne(queue, id);
           if (held?.cancelRequested) narrowRows.cancel(held.seq, held.attempt, now);
-          else if (held) remove.run(held.seq);
+          else if (held) {
+            remove.run(held.seq);
+            groups.end([held.seq], now);
+          }
           return held !== undefined && !held.cancelRequested;
         }),
       );
@@ -130,7 +162,8 @@ function movedOf(row: HeldRow): MovedJob {
   const { id, queue, job, tenantId, priority, createdAt, runAt, attempts, progress } = recordOf(row);
   return {
     message: {
-      ...{ id, queue, job, body: row.body, priority, notBefore: runAt, group: null, tenantId },
+      ...{ id, queue, job, body: row.body, priority, notBefore: runAt, tenantId },
+      ...groupingIn(row.grouping),
       ...(row.facts && { facts: JSON.parse(row.facts) as MessageFacts }),
     },
     createdAt,

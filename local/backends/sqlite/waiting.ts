@@ -1,8 +1,8 @@
 import type { WaitingChange, WaitingJob, WaitingJobs } from '../../../core/contract/waiting.ts';
 import { checkBody } from '../../../core/kit/body-limit.ts';
 import { reschedule } from '../shared/reschedule.ts';
-import type { NarrowRow } from './narrow-rows.ts';
-import { replaceText } from './rows.ts';
+import { GroupState } from './group-tables.ts';
+import { type NarrowRow, replaceText } from './rows.ts';
 import type { SqliteState } from './state.ts';
 
 interface WaitingRow extends NarrowRow {
@@ -14,11 +14,14 @@ interface WaitingRow extends NarrowRow {
 export function sqliteWaiting(state: SqliteState, maxBodyBytes: number): WaitingJobs {
   const { db, clock, narrowRows, ageingMs } = state;
   /** It waits while it has a row there. */
-  const waitingIn = (table: string, column: string) => `
+  const waitingIn = (table: string, key: string) => `
     SELECT j.seq, j.queue, j.rank, j.ready_at AS readyAt, w.attempt, w.interrupted, j.priority, j.created_at AS createdAt, j.body
-    FROM jobs j JOIN ${table} w ON w.queue = j.queue AND w.${column} = j.${column} AND w.seq = j.seq
+    FROM jobs j JOIN ${table} w ON w.seq = j.seq AND ${key}
     WHERE j.id = :id AND j.queue = :queue`;
-  const find = db.prepare(`${waitingIn('ready', 'rank')} UNION ALL ${waitingIn('delayed', 'ready_at')}`);
+  const find = db.prepare(`
+    ${waitingIn('ready', 'w.queue = j.queue AND w.rank = j.rank')}
+    UNION ALL ${waitingIn('delayed', 'w.queue = j.queue AND w.ready_at = j.ready_at')}
+    UNION ALL ${waitingIn('grouped', `w.state = ${GroupState.inLine}`)}`);
   const move = db.prepare('UPDATE jobs SET priority = ?, ready_at = ?, rank = ? WHERE seq = ?');
   const replace = db.prepare(replaceText);
   const removeJob = db.prepare('DELETE FROM jobs WHERE seq = ?');
@@ -57,6 +60,7 @@ export function sqliteWaiting(state: SqliteState, maxBodyBytes: number): Waiting
         const row = findOne(job);
         if (!row) return false;
         narrowRows.remove(row);
+        narrowRows.groups.end([row.seq], clock.now());
         return removeJob.run(row.seq).changes === 1;
       });
     },

@@ -61,7 +61,7 @@ function statusSourceOf({ status, queue }: RecordFilter): Source | null {
       .join(' UNION ALL '),
     values: queue === undefined ? [] : tables.map(() => queue),
   });
-  const waiting = ['ready', 'delayed'];
+  const waiting = ['ready', 'delayed', 'grouped']; // of the last also others, which their status then tells apart
   if (status === 'processing') return from(['leases'], 'true');
   if (status === 'retrying') return from(waiting, 'attempt > 0');
   if (status === 'pending') return queue === undefined ? null : from(waiting, 'true');

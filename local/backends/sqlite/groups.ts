@@ -1,0 +1,156 @@
+/** Of each group one job stands in `ready`; the others wait in line. All calls are inside a transaction. */
+
+import { type Grouping, mostAheadMs } from '../shared/groups.ts';
+import type { Database } from './database.ts';
+import { GroupState } from './group-tables.ts';
+import type { NarrowRow } from './rows.ts';
+import { stepSize } from './schema.ts';
+
+/** So many groups are looked at when a queue is reaped; the next call goes on behind them. */
+const mostHealed = 200;
+
+interface GroupedRow {
+  readonly seq: number;
+  readonly queue: string;
+  readonly name: string;
+  readonly ordering: Grouping['order'] | null;
+  readonly state: number;
+  readonly place: number | null;
+  readonly entered_at: number;
+}
+
+/** What puts rows into the narrow tables, and takes them out. */
+interface Tables {
+  insert(row: NarrowRow, now: number): void;
+  remove(row: Pick<NarrowRow, 'seq' | 'queue' | 'rank' | 'readyAt'>): void;
+}
+
+export type Groups = ReturnType<typeof createGroups>;
+
+export function createGroups(db: Database, ageingMs: number, tables: Tables) {
+  const columns = 'seq, queue, name, ordering, state, place, entered_at';
+  const any = db.prepare('SELECT 1 FROM grouped LIMIT 1');
+  const add = db.prepare(
+    'INSERT INTO grouped (seq, queue, name, ordering, state, place) VALUES (?, ?, ?, ?, ?, ?)',
+  );
+  const find = db.prepare(`SELECT ${columns} FROM grouped WHERE seq = ?`);
+  /** With a line it is that of its end; the few others are looked at only without one. */
+  const ofGroup = 'SELECT max(place) FROM grouped WHERE queue = :queue AND name = :name';
+  const lastPlace = db.prepare(
+    `SELECT coalesce((${ofGroup} AND state = ${GroupState.inLine}), (${ofGroup}), 0) AS place`,
+  );
+  const put = db.prepare(`
+    UPDATE grouped SET state = ?, place = ?, apart_until = ?, attempt = ?, interrupted = ? WHERE seq = ?`);
+  const setAttempt = db.prepare('UPDATE jobs SET attempt = ? WHERE seq = ?');
+  const isGroup = 'FROM grouped o WHERE o.queue = g.queue AND o.name = g.name AND o.state =';
+  const next = db.prepare(`
+    SELECT seq, attempt, interrupted FROM (
+      SELECT * FROM grouped WHERE queue = ? AND name = ? AND state = ${GroupState.inLine} ORDER BY place, seq LIMIT 1) g
+    WHERE NOT EXISTS (SELECT 1 ${isGroup} ${GroupState.head})
+      AND (ordering IS NULL OR NOT EXISTS (SELECT 1 ${isGroup} ${GroupState.leased}))`);
+  const head = db.prepare(
+    `SELECT 1 FROM grouped WHERE queue = ? AND name = ? AND state = ${GroupState.head} LIMIT 1`,
+  );
+  const enter = db.prepare(`UPDATE grouped SET state = ${GroupState.head}, entered_at = ? WHERE seq = ?`);
+  const rank = db.prepare(`
+    UPDATE jobs SET rank = ? + priority * ${ageingMs} WHERE seq = ? RETURNING rank, ready_at AS readyAt`);
+  const lease = db.prepare(`
+    UPDATE grouped SET state = ${GroupState.leased}, apart_until = NULL WHERE seq IN (SELECT value FROM json_each(?)) RETURNING ${columns}`);
+  const remove = db.prepare(
+    `DELETE FROM grouped WHERE seq IN (SELECT value FROM json_each(?)) RETURNING ${columns}`,
+  );
+  const overdue = db.prepare(`
+    SELECT g.seq, g.queue, j.rank, j.ready_at AS readyAt, g.attempt, g.interrupted FROM grouped g JOIN jobs j ON j.seq = g.seq
+    WHERE g.queue = ? AND g.apart_until <= ? ORDER BY g.apart_until, g.seq LIMIT ${stepSize}`);
+  const following = db.prepare('SELECT name FROM grouped WHERE queue = ? AND name > ? ORDER BY name LIMIT 1');
+  const over = db.prepare(`
+    SELECT g.seq FROM grouped g LEFT JOIN jobs j ON j.seq = g.seq
+    WHERE g.queue = ? AND g.name = ? AND (j.seq IS NULL OR j.ended IS NOT NULL) LIMIT ${stepSize}`);
+  /** Of each queue the last group that was looked at. */
+  const healed = new Map<string, string>();
+
+  /** Lets the next one of a group come forward, if it may. Answers whether one did. */
+  function advance(queue: string, name: string, enteredAt: number, now: number): boolean {
+    const row = next.get(queue, name) as Pick<NarrowRow, 'seq' | 'attempt' | 'interrupted'> | undefined;
+    if (!row) return false;
+    const readyAt = Math.min(now + mostAheadMs, Math.max(now, enteredAt + 1));
+    enter.run(readyAt, row.seq);
+    const ranked = rank.get(readyAt, row.seq) as unknown as Pick<NarrowRow, 'rank' | 'readyAt'>;
+    tables.insert({ ...row, ...ranked, queue }, now);
+    return true;
+  }
+
+  const advanceAll = (rows: unknown, now: number): boolean =>
+    (rows as GroupedRow[])
+      .map(({ queue, name, entered_at }) => advance(queue, name, entered_at, now))
+      .includes(true);
+
+  function join(one: GroupedRow, { seq, rank, readyAt, attempt, interrupted }: NarrowRow, now: number): void {
+    const { queue, name, ordering } = one;
+    const behind = () => (lastPlace.get({ queue, name })!.place as number) + 1;
+    const place = one.place ?? (ordering ? Math.max(readyAt, behind()) : rank);
+    put.run(GroupState.inLine, place, null, attempt, interrupted, seq);
+    if (attempt > 0 || one.place !== null) setAttempt.run(attempt, seq); // no narrow row tells it
+    advance(queue, name, one.entered_at, now);
+  }
+
+  const groups = {
+    /** Whether any living job has a group: all that queues without groups pay for, once per call. */
+    isUsed: (): boolean => any.get() !== undefined,
+    /** A job that is in no narrow table, before it waits. @param place `null` = that of its arrival */
+    add(
+      seq: number,
+      queue: string,
+      { group, order = undefined }: Grouping,
+      place: number | null = null,
+    ): void {
+      add.run(seq, queue, group, order ?? null, GroupState.leased, place);
+    },
+    /** A job that is in no narrow table waits from now on. `false` = it has no group. */
+    wait(row: NarrowRow, now: number): boolean {
+      const one = find.get(row.seq) as GroupedRow | undefined;
+      if (!one) return false;
+      const { seq, readyAt, attempt, interrupted } = row;
+      if (readyAt <= now) join(one, row, now);
+      else {
+        const { queue, name, ordering, place } = one;
+        const isHead = ordering === 'wait' && place !== null && head.get(queue, name) === undefined;
+        const state = isHead ? GroupState.head : GroupState.apart;
+        put.run(state, place, isHead ? null : readyAt, attempt, interrupted, seq);
+        tables.insert(row, now);
+        advance(queue, name, one.entered_at, now);
+      }
+      return true;
+    },
+    /** Those of these jobs that have a group are leased or held. Answers whether others came forward. */
+    lease: (seqs: readonly number[], now: number): boolean =>
+      advanceAll(lease.all(JSON.stringify(seqs)), now),
+    /** Those of these jobs that have a group will not run again. */
+    end: (seqs: readonly number[], now: number): void =>
+      void advanceAll(remove.all(JSON.stringify(seqs)), now),
+    groupingOf(seq: number): Grouping | null {
+      const one = find.get(seq) as GroupedRow | undefined;
+      return one ? { group: one.name, ...(one.ordering && { order: one.ordering }) } : null;
+    },
+    /** Those whose time has come join the lines of their groups. */
+    promote(queue: string, now: number): void {
+      for (const row of overdue.all(queue, now) as unknown as NarrowRow[]) {
+        tables.remove(row);
+        join(find.get(row.seq) as unknown as GroupedRow, row, now);
+      }
+    },
+    /** Gives groups a head that should have one: a process of an older release, or a hand, may have taken theirs away. */
+    heal(queue: string, now: number): void {
+      let last = healed.get(queue) ?? '';
+      for (let i = 0; i < mostHealed; i++) {
+        const name = following.get(queue, last)?.name as string | undefined;
+        last = name ?? '';
+        if (name === undefined) break;
+        remove.all(JSON.stringify(over.all(queue, name).map(({ seq }) => seq)));
+        advance(queue, name, 0, now);
+      }
+      healed.set(queue, last);
+    },
+  };
+  return groups;
+}
