@@ -11,6 +11,7 @@ import { edit } from './edit.ts';
 import { groupsOf } from './groups.ts';
 import { adminOf, deadLettersOf, type OperatorHost } from './host.ts';
 import { cancel, runAgain } from './jobs.ts';
+import * as limits from './limits.ts';
 import { pageOfItems } from './select.ts';
 import { discard, retry } from './settle.ts';
 import { show } from './show.ts';
@@ -61,6 +62,10 @@ export function createOperator(client: Client, identity: OperatorIdentity): Oper
       discard: async (selection, options) => discard(host, selection, options),
     },
     jobs: { cancel: (ids) => cancel(host, ids), runAgain: (id) => runAgain(host, id) },
+    limits: {
+      list: (filter) => limits.list(host, filter),
+      reset: (key) => limits.reset(host, key),
+    },
     queues: {
       pause: (queue) => atQueue('queue.pause', queue, () => adminOf(client).pause(queue)),
       resume: (queue) => atQueue('queue.resume', queue, () => adminOf(client).resume(queue)),

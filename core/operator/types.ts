@@ -5,6 +5,7 @@ import type { AuditPage } from '../contract/audit.ts';
 import type { AbandonReason, AttemptReport } from '../contract/outcome.ts';
 import type { CancelResult, StoredPayload } from '../contract/store.ts';
 import type { JobContext } from '../envelope/envelope.ts';
+import type { LimitFilter, LimitPage } from '../limits/views.ts';
 
 /** Who acts, for the audit log. */
 export interface OperatorIdentity {
@@ -20,6 +21,7 @@ export type OperatorAction =
   | 'dead.discard'
   | 'job.cancel'
   | 'job.run-again'
+  | 'limit.reset'
   | 'queue.pause'
   | 'queue.resume'
   | 'queue.clear'
@@ -167,6 +169,12 @@ export interface Operator {
     cancel(ids: readonly string[]): Promise<Readonly<Record<string, CancelResult>>>;
     /** Enqueues a new job with the same payload; resolves with its id. Throws `OPTION` where the payload is not kept. */
     runAgain(id: string): Promise<string>;
+  };
+  readonly limits: {
+    /** Those in use, and those that the app declares. Throws `CONFIG` where none are kept. */
+    list(filter?: LimitFilter): Promise<LimitPage>;
+    /** Frees its slots, ends its hold and makes the jobs that wait for it ready. `false` = no slot was in use, and it was not held. */
+    reset(key: string): Promise<boolean>;
   };
   readonly queues: {
     pause(queue: string): Promise<void>;

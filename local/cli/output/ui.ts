@@ -3,6 +3,8 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
 import { columnsOf, cutTo, padTo, wrapped } from './width.ts';
 
+export { span } from '../../../core/base/span.ts';
+
 export type Style = Parameters<typeof styleText>[0];
 
 export interface Column<Row> {
@@ -112,24 +114,6 @@ export function plain(text: string): string {
   const unsafe = /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]+/g;
   return stripVTControlCharacters(text).replace(unsafe, ' ');
 }
-
-/** `850 ms`, `4.2 s`, `3 min`, `2 h`, `5 d`: two digits are enough to judge by. */
-export function span(ms: number): string {
-  const sign = ms < 0 ? '-' : '';
-  const size = Math.abs(ms);
-  if (size < 1000) return `${sign}${Math.round(size)} ms`;
-  for (const [unit, length, next] of [
-    ['s', 1000, 120_000],
-    ['min', 60_000, 7_200_000],
-    ['h', 3_600_000, 172_800_000],
-  ] as const) {
-    if (size < next) return `${sign}${shortened(size / length)} ${unit}`;
-  }
-  return `${sign}${shortened(size / 86_400_000)} d`;
-}
-
-const shortened = (value: number): string =>
-  value < 10 ? value.toFixed(1).replace('.0', '') : value.toFixed(0);
 
 const thousands = new Intl.NumberFormat('en-US');
 
