@@ -82,7 +82,7 @@ export function redisLimits(state: RedisState): LimitStore {
       }
       return shown.slice(0, max);
     },
-    waitsFor: async (holder) => (await run('reading limits', 'waitsFor', holder)) as string[],
+    waitsFor: async (holder) => ((await run('reading limits', 'waitsFor', holder)) as string[]).sort(),
   };
 }
 
