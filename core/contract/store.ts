@@ -10,6 +10,7 @@ import type { MessageFacts } from './facts.ts';
 import type { LimitStore } from './limits.ts';
 import type { MetricStore } from './metrics.ts';
 import type { AbandonReason, AttemptReport, JobStatus, Outcome, Progress } from './outcome.ts';
+import type { WaitingChange } from './waiting.ts';
 
 export interface JobRecord {
   readonly id: string;
@@ -200,6 +201,8 @@ export interface RecordWriter {
    * @param replaced by id, their new texts: a record that keeps the text keeps the new one
    */
   retried?(ids: readonly string[], replaced?: ReadonlyMap<string, Replacement>): Promise<void>;
+  /** A job that waits was changed. One that does not wait, or is not known, stays as it is. */
+  changed?(id: string, change: WaitingChange): Promise<void>;
 }
 
 export interface RunningJob {

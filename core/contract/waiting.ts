@@ -12,13 +12,18 @@ export interface WaitingChange extends Partial<Replacement> {
   readonly priority?: number;
   /** Hidden until then (epoch ms); `null` = ready at once. Absent = it stays. */
   readonly notBefore?: number | null;
+  /** The text that was read: `false` if the job has another one by now. So of two changes at once none is lost. */
+  readonly over?: string;
 }
 
 /** Every verb answers `false` for a job that does not wait there. */
 export interface WaitingJobs {
   /** Makes delayed jobs ready now, in the place that their age gives them, and wakes a worker. */
   promote(jobs: readonly WaitingJob[]): Promise<boolean[]>;
-  /** Replaces text, priority or time of one job at once. Its id and its attempts stay. */
+  /**
+   * Replaces text, priority or time of one job at once. Its id and its attempts stay. Throws `LIMIT` before anything changes if the text is too
+   * large for the queue.
+   */
   change(job: WaitingJob, change: WaitingChange): Promise<boolean>;
   /** Takes the job out of the queue, with its record: as if it had never been enqueued. */
   remove(job: WaitingJob): Promise<boolean>;

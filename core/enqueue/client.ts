@@ -38,6 +38,15 @@ export interface Client {
     options: ResultOptions,
   ): Promise<Kept<Awaited<Output>> | null>;
   cancel(id: string): Promise<CancelResult>;
+  /**
+   * Changes a job that waits: what is not given stays. Its id and its attempts stay, too. Resolves with `false` when it does not wait any more, or
+   * is not known. Throws as `enqueue`, and `CONFIG` on a backend that finds no waiting job by its id.
+   */
+  update<Input>(job: Job<Input>, id: string, change: JobChange<NoInfer<Input>>): Promise<boolean>;
+  /** Lets a job that is delayed, or waits for its next attempt, run now. Resolves and throws as `update`. */
+  promote(id: string): Promise<boolean>;
+  /** Takes a job that waits out of the queue, with its record: as if it had never been enqueued. Resolves and throws as `update`. */
+  remove(id: string): Promise<boolean>;
   /** What became of the attempts of each job lately, and how long they took. Throws `CONFIG` where no numbers are kept. */
   metrics(request?: MetricRequest): Promise<MetricReport>;
   close(): Promise<void>;
@@ -47,6 +56,11 @@ export interface JobToEnqueue<Input> {
   readonly job: Job<Input>;
   readonly payload: NoInfer<Input>;
   readonly options?: Omit<EnqueueOptions, 'tx'>;
+}
+
+export interface JobChange<Input> extends Pick<EnqueueOptions, 'delayMs' | 'runAt' | 'priority'> {
+  /** The whole new payload. An idempotency key that the job makes of its payload is made anew. */
+  readonly payload?: Input;
 }
 
 export interface ResultOptions {

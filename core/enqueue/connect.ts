@@ -47,6 +47,9 @@ export function clientOf(app: App, backend: QueueBackend, options: ConnectOption
       return import('./result.ts').then((it) => it.resultOf(parts, at, ...asked));
     },
     cancel: (id) => stores.records.cancel(id),
+    update: (job, ...asked) => import('./waiting.ts').then((it) => it.update(parts, job as Job, ...asked)),
+    promote: (id) => import('./waiting.ts').then((it) => it.promote(parts, id)),
+    remove: (id) => import('./waiting.ts').then((it) => it.remove(parts, id)),
     metrics: async (request) => (await import('../metrics/read.ts')).metricsOf(parts, request),
     async close() {
       stopListening?.();

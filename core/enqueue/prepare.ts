@@ -33,15 +33,7 @@ export function prepare(
   options: EnqueueOptions,
   uploads: Upload[] | null = null,
 ): MaybeUnique | Promise<MaybeUnique> {
-  if (typeof job !== 'object' || job === null) {
-    throw new LongshoreError('UNKNOWN_JOB', `Expected a job that defineJob() has made, got ${shown(job)}.`);
-  }
-  if (client.app.jobs.get(job.name) !== job) {
-    throw new LongshoreError(
-      'UNKNOWN_JOB',
-      `Job "${job.name}" is not among the app's jobs. Add it to createApp({ jobs }).`,
-    );
-  }
+  checkJob(client, job);
   const valid = checked(job, payload);
   if (job.unique || options.unique || options.debounce)
     return prepareUnique(client, job, payload, valid, options, uploads);
@@ -68,7 +60,20 @@ async function prepareUnique(
   });
 }
 
-function checked(job: Job, payload: unknown): unknown | Promise<unknown> {
+export function checkJob({ app }: Pick<Client, 'app'>, job: Job): void {
+  if (typeof job !== 'object' || job === null) {
+    throw new LongshoreError('UNKNOWN_JOB', `Expected a job that defineJob() has made, got ${shown(job)}.`);
+  }
+  if (app.jobs.get(job.name) !== job) {
+    throw new LongshoreError(
+      'UNKNOWN_JOB',
+      `Job "${job.name}" is not among the app's jobs. Add it to createApp({ jobs }).`,
+    );
+  }
+}
+
+/** What its schema makes of the payload. Throws `PAYLOAD`. */
+export function checked(job: Job, payload: unknown): unknown | Promise<unknown> {
   try {
     // Before the schema: a recursive one would follow a cycle until the stack is full.
     if (payload !== undefined) assertJson(payload, 'payload');
@@ -175,8 +180,12 @@ const unknownOption = (name: string): LongshoreError =>
 /** One object for all messages. */
 const isNew: MessageHints = Object.freeze({ isNew: true });
 
-function scheduleOf(options: EnqueueOptions, now: number, limits: BackendLimits): number | null {
-  const { delayMs, runAt } = options;
+/** `null` = at once. */
+export function scheduleOf(
+  { delayMs, runAt }: Pick<EnqueueOptions, 'delayMs' | 'runAt'>,
+  now: number,
+  limits: BackendLimits,
+): number | null {
   if (delayMs === undefined && runAt === undefined) return null;
   if (delayMs !== undefined && runAt !== undefined) throw wrongOption('either delayMs or runAt, got both');
   if (delayMs !== undefined && !(Number.isFinite(delayMs) && delayMs >= 0)) {

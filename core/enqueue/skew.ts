@@ -43,3 +43,7 @@ async function ask(clock: Clock, backend: QueueBackend, tx?: SqlTransaction): Pr
   answers.set(backend, { at, skewMs });
   return skewMs;
 }
+
+/** By the queue's clock, where it has one. For calls that are rare: it is asked each time. */
+export const nowOf = async ({ app, backend }: Pick<Client, 'app' | 'backend'>): Promise<number> =>
+  (await backend.now?.()) ?? app.clock.now();

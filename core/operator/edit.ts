@@ -5,15 +5,16 @@ import { validate } from '../app/schema.ts';
 import { LongshoreError } from '../base/errors.ts';
 import { assertJson } from '../base/json.ts';
 import type { DeadLetter, Replacement } from '../contract/admin.ts';
+import { keyAfter, signedEnvelope } from '../enqueue/anew.ts';
 import type { Client } from '../enqueue/client.ts';
 import { loadPayload, storePayloads, type Upload } from '../enqueue/offload.ts';
-import { keyOf } from '../enqueue/prepare.ts';
+import { nowOf } from '../enqueue/skew.ts';
 import type { Envelope } from '../envelope/envelope.ts';
 import { getDeadLetter } from '../kit/records/dead-letter-pages.ts';
 import { audited } from './audited.ts';
 import { checkExpiry } from './bulk.ts';
-import { deadLettersOf, noDeadLetter, nowOf, type OperatorHost } from './host.ts';
-import { expiredText, isExpired, signedAnew, signedEnvelope } from './replacement.ts';
+import { deadLettersOf, noDeadLetter, type OperatorHost } from './host.ts';
+import { expiredText, isExpired, signedAnew } from './replacement.ts';
 import { retryDeadLetters } from './retry-dead-letters.ts';
 import type { EditOptions } from './types.ts';
 import { unmasked } from './unmasked.ts';
@@ -71,21 +72,4 @@ async function signedEdit(
   const expiresAt = expiresInMs === undefined ? envelope.expiresAt : now + expiresInMs;
   const edited = { ...envelope, payload: mended, claim: null, idempotencyKey, expiresAt };
   return signedAnew(client, edited, uploads);
-}
-
-/** A key that the job made of the old payload is made of the new one; any other was given, and stays. */
-async function keyAfter(
-  job: Job,
-  { idempotencyKey }: Envelope,
-  old: unknown,
-  valid: unknown,
-): Promise<string | null> {
-  if (!job.keyOf) return idempotencyKey;
-  let before: string | null;
-  try {
-    before = keyOf(job, await validate(job.schema, old, job.name), {});
-  } catch {
-    return idempotencyKey; // of a payload that does not fit any more
-  }
-  return before === (idempotencyKey ?? null) ? keyOf(job, valid, {}) : idempotencyKey;
 }

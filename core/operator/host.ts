@@ -18,10 +18,6 @@ export function adminOf({ backend }: Client): QueueAdmin {
 
 export const deadLettersOf = (client: Client): DeadLetters => adminOf(client).deadLetters;
 
-/** By the queue's clock, where it has one. */
-export const nowOf = async ({ app, backend }: Client): Promise<number> =>
-  (await backend.now?.()) ?? app.clock.now();
-
 export const noDeadLetter = (id: string): LongshoreError =>
   new LongshoreError(
     'NOT_FOUND',

@@ -2,6 +2,7 @@
 
 import { LongshoreError } from '../base/errors.ts';
 import type { CancelResult } from '../contract/store.ts';
+import { verified } from '../enqueue/anew.ts';
 import type { Client } from '../enqueue/client.ts';
 import { loadPayload } from '../enqueue/offload.ts';
 import { wrongOption } from '../enqueue/prepare.ts';
@@ -9,7 +10,6 @@ import { forEach } from '../kit/parallel.ts';
 import { getDeadLetter } from '../kit/records/dead-letter-pages.ts';
 import { audited } from './audited.ts';
 import type { OperatorHost } from './host.ts';
-import { verified } from './select.ts';
 import { selectionText } from './words.ts';
 
 const atOnce = 16;

@@ -2,7 +2,8 @@
 
 import type { App } from '../app/app.ts';
 import type { DeadLetter, DeadLetterSummary, DeadLetters } from '../contract/admin.ts';
-import { type Envelope, readEnvelope } from '../envelope/envelope.ts';
+import { verified } from '../enqueue/anew.ts';
+import type { Envelope } from '../envelope/envelope.ts';
 import { firstMax, pageOfDeadLetters, summaryOf } from '../kit/records/dead-letter-pages.ts';
 import { fingerprintOf } from './fingerprint.ts';
 import type { DeadLetterFilter, DeadLetterItem, DeadLetterItems } from './types.ts';
@@ -133,7 +134,3 @@ export function envelopeIn(app: App, body: string): Envelope | null {
     return null;
   }
 }
-
-/** Throws as `readEnvelope`. What is accepted unsigned for a while is not verified by that. */
-export const verified = (app: App, body: string): Envelope =>
-  readEnvelope(body, { ring: app.keyRing(), now: Infinity, maxBytes: app.maxBodyBytes });

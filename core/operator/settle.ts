@@ -2,12 +2,14 @@
 
 import { toError } from '../base/failure.ts';
 import type { Replacement } from '../contract/admin.ts';
+import { signedEnvelope } from '../enqueue/anew.ts';
 import type { Client } from '../enqueue/client.ts';
+import { nowOf } from '../enqueue/skew.ts';
 import { getDeadLetters } from '../kit/records/dead-letter-pages.ts';
 import { audited } from './audited.ts';
 import { type BulkWork, checkBulk, inBulk, type Refused } from './bulk.ts';
-import { deadLettersOf, nowOf, type OperatorHost } from './host.ts';
-import { expiredText, isExpired, signedAnew, signedEnvelope } from './replacement.ts';
+import { deadLettersOf, type OperatorHost } from './host.ts';
+import { expiredText, isExpired, signedAnew } from './replacement.ts';
 import { retryDeadLetters } from './retry-dead-letters.ts';
 import { envelopeIn } from './select.ts';
 import type { BulkOptions, BulkResult, DeadLetterItem, DeadLetterSelection, RetryOptions } from './types.ts';

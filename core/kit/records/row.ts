@@ -14,6 +14,7 @@ import type {
   JobRecord,
   RecordedJob,
 } from '../../contract/store.ts';
+import type { WaitingChange } from '../../contract/waiting.ts';
 import { factsFrom, withLastLines } from './facts.ts';
 
 type Said = 'name' | 'idempotencyKey' | 'schedule' | 'requestId' | 'traceparent' | 'maxAttempts';
@@ -135,10 +136,22 @@ export function end(
 /** It waits again, with its attempts forgotten, as its queue forgets them. */
 export function retried(row: RecordRow, at: number, replacement?: Replacement): RecordRow {
   const waiting: RecordRow = { ...row, ...reopened, status: 'pending', attempt: 0, runAt: at, movedAt: at };
-  if (!replacement) return waiting;
-  const { facts: _, ...others } = waiting;
-  const { body, facts } = replacement;
+  return replacement ? withText(waiting, replacement) : waiting;
+}
+
+/** A row that keeps the text keeps the new one. */
+function withText(row: RecordRow, { body, facts }: Replacement): RecordRow {
+  const { facts: _, ...others } = row;
   return { ...others, ...(facts && { facts }), ...(row.body !== undefined && { body }) };
+}
+
+/** `null` = it does not wait. */
+export function changed(row: RecordRow, at: number, change: WaitingChange): RecordRow | null {
+  if (row.finishedAt !== null || row.status === 'processing') return null;
+  const { priority = row.priority, notBefore, body, facts } = change;
+  const runAt = notBefore === undefined ? row.runAt : Math.max(at, notBefore ?? at);
+  const moved: RecordRow = { ...row, priority, runAt };
+  return body === undefined ? moved : withText(moved, { body, ...(facts && { facts }) });
 }
 
 export function cancel(row: RecordRow, at: number): Change<CancelResult> {

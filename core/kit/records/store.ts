@@ -4,7 +4,18 @@ import type { Clock } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
 import type { RecordFilter, RecordPage, RecordStore, Retention } from '../../contract/store.ts';
 import { forEach } from '../parallel.ts';
-import { begin, type Change, cancel, end, newRow, type RecordRow, recordOf, retried, runs } from './row.ts';
+import {
+  begin,
+  type Change,
+  cancel,
+  changed,
+  end,
+  newRow,
+  type RecordRow,
+  recordOf,
+  retried,
+  runs,
+} from './row.ts';
 
 export interface Versioned {
   readonly row: RecordRow;
@@ -138,6 +149,8 @@ export function recordStore(
             answer: null,
           })),
         ),
+      changed: (id, change) =>
+        update(id, (row) => ({ row: row && changed(row, clock.now(), change), answer: undefined })),
     },
   };
 }

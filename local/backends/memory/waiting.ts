@@ -15,7 +15,7 @@ export function memoryWaiting(state: MemoryState, ageingMs: number, maxBodyBytes
 
   function changeNow(job: WaitingJob, change: WaitingChange): boolean {
     const entry = find(job);
-    if (!entry) return false;
+    if (!entry || entry.message.body !== (change.over ?? entry.message.body)) return false;
     const { message, createdAt, readyAt, rank } = entry;
     const { priority } = message;
     const next = reschedule({ priority, createdAt, readyAt, rank }, change, clock.now(), ageingMs);

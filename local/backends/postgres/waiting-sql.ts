@@ -4,12 +4,13 @@ import { clock, hot } from './sql.ts';
  * Changes or removes jobs that wait, and answers for each. A narrow row is owned by who deletes it, as in a fetch: so a job is given out
  * before the change or after it. It is deleted also where only the text changes, because a fetch that began before would read the old one.
  *
- * @param s the schema's name, quoted. In the function `delay` NULL = the time stays, `text` NULL = text and facts stay.
+ * @param s the schema's name, quoted. In the function `delay` NULL = the time stays, `old_body` NULL = whatever its text is, `new_body` NULL = text
+ * and facts stay.
  */
 export const waitingFunction = (s: string): string => `
   CREATE OR REPLACE FUNCTION ${s}.change_waiting(
     at bigint, ageing bigint, p_queues text[], p_ids text[], remove boolean, new_priority int, delay bigint,
-    new_body text, new_key text, new_schedule text, new_facts text, channel text, notified text[]
+    old_body text, new_body text, new_key text, new_schedule text, new_facts text, channel text, notified text[]
   ) RETURNS boolean[] LANGUAGE plpgsql ${hot} AS $$
   DECLARE
     now bigint := ${clock};
@@ -20,8 +21,7 @@ export const waitingFunction = (s: string): string => `
   BEGIN
     FOR the IN SELECT * FROM unnest(p_queues, p_ids) WITH ORDINALITY g (queue, id, n) ORDER BY g.id LOOP
       LOOP
-        SELECT k.queue, k.rank, k.seq, k.ready_at, k.created_at, k.priority INTO j FROM ${s}.jobs k
-        WHERE k.id = the.id AND k.queue = the.queue AND (
+        SELECT k.queue, k.rank, k.seq, k.ready_at INTO j FROM ${s}.jobs k WHERE k.id = the.id AND k.queue = the.queue AND (
           EXISTS (SELECT FROM ${s}.ready r WHERE r.queue = k.queue AND r.rank = k.rank AND r.seq = k.seq)
           OR EXISTS (SELECT FROM ${s}.delayed d WHERE d.queue = k.queue AND d.ready_at = k.ready_at AND d.seq = k.seq));
         EXIT WHEN NOT FOUND;
@@ -31,6 +31,13 @@ export const waitingFunction = (s: string): string => `
         END IF;
         -- Another transaction may have moved it between the two statements: then it is looked for again.
         CONTINUE WHEN NOT FOUND;
+        -- Nobody else changes it from here on.
+        SELECT k.rank, k.ready_at, k.created_at, k.priority, coalesce(k.body = old_body, true) AS same INTO j
+        FROM ${s}.jobs k WHERE k.id = the.id;
+        IF NOT j.same THEN
+          PERFORM ${s}.line(now, true, the.id);
+          EXIT;
+        END IF;
         answers[the.n] := true;
         IF remove THEN
           DELETE FROM ${s}.jobs WHERE id = the.id;

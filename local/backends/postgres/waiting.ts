@@ -8,13 +8,13 @@ import type { PostgresState } from './state.ts';
 export function postgresWaiting(state: PostgresState, maxBodyBytes: number): WaitingJobs {
   const { db, ageingMs } = state;
   const s = db.schema;
-  const sql = `SELECT ${s}.change_waiting($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`;
+  const sql = `SELECT ${s}.change_waiting($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`;
 
   /** @param change `null` = they are removed */
   async function write(jobs: readonly WaitingJob[], change: WaitingChange | null): Promise<boolean[]> {
-    const { priority = null, notBefore, body, facts } = change ?? {};
+    const { priority = null, notBefore, over = null, body, facts } = change ?? {};
     const delay = notBefore === undefined ? null : state.delayOf({ notBefore });
-    const text = [body ?? null, ...storedFacts(facts)];
+    const text = [over, body ?? null, ...storedFacts(facts)];
     const texts = [jobs.map(({ queue }) => queue), jobs.map(({ id }) => id)];
     const values = [state.at(), ageingMs, ...texts.map((some) => textArray(some.map(storable)))];
     // A removal makes nothing ready.

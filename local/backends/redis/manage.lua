@@ -114,10 +114,11 @@ function actions.cancel()
   return 'cancelled'
 end
 
--- A job that waits, taken out of its set. Answers with its text, the set and the score; nil = it does not wait.
-local function takeWaiting(id)
+-- A job that waits, taken out of its set. Answers with its text, the set and the score; nil = it does not wait, or has another body
+-- than this one ('' = any).
+local function takeWaiting(id, body)
   local text = redis.call('HGET', jobs, id)
-  if not text then return end
+  if not text or (body ~= '' and string.sub(text, #headOf(text) + 1) ~= body) then return end
   local where, score, member = whereIs(id, text)
   if where == 'leased' then return end
   redis.call('ZREM', base .. ':' .. where, member)
@@ -125,12 +126,12 @@ local function takeWaiting(id)
 end
 
 -- [9] channel, '' = none   [10] ms until they may run, '' = their time stays   [11] priority, '' = it stays   [12] the second line and
--- [13] the body of the new text, '' '' = it stays; then ids. One character each: '1' = it was changed.
+-- [13] the body of the new text, '' '' = it stays   [14] the body that it has, '' = any; then ids. One character each: '1' = it was changed.
 function actions.change()
   local waitMs, flags = tonumber(ARGV[10]), {}
-  for i = 14, #ARGV do
+  for i = 15, #ARGV do
     local id = ARGV[i]
-    local text, where, score = takeWaiting(id)
+    local text, where, score = takeWaiting(id, ARGV[14])
     if text then
       local old = string.sub(text, 12, 12)
       local priority = ARGV[11] ~= '' and ARGV[11] or old
@@ -166,7 +167,7 @@ end
 
 -- [9] id
 function actions.remove()
-  if not takeWaiting(ARGV[9]) then return 0 end
+  if not takeWaiting(ARGV[9], '') then return 0 end
   redis.call('HDEL', jobs, ARGV[9])
   redis.call('HDEL', states, ARGV[9])
   return 1

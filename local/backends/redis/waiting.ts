@@ -14,11 +14,11 @@ export function redisWaiting(state: RedisState): WaitingJobs {
   async function changeIn(
     queue: string,
     ids: readonly string[],
-    { notBefore, priority, body = '' }: WaitingChange,
+    { notBefore, priority, body = '', over = '' }: WaitingChange,
     names = '',
   ): Promise<string> {
     const waitMs = notBefore === undefined ? '' : `${Math.max(0, Math.ceil((notBefore ?? 0) - clock.now()))}`;
-    const args = [state.channel(queue), waitMs, `${priority ?? ''}`, names, body];
+    const args = [state.channel(queue), waitMs, `${priority ?? ''}`, names, body, over];
     let flags = '';
     for (const some of slices(ids, mostPerCall))
       flags += (await state.manage('changing waiting jobs', queue, 'change', [...args, ...some])) as string;

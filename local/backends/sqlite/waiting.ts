@@ -30,7 +30,7 @@ export function sqliteWaiting(state: SqliteState, maxBodyBytes: number): Waiting
   /** Inside a transaction. */
   function changeNow(job: WaitingJob, change: WaitingChange, now: number): boolean {
     const row = findOne(job);
-    if (!row) return false;
+    if (!row || row.body !== (change.over ?? row.body)) return false;
     const { priority, readyAt, rank } = reschedule(row, change, now, ageingMs);
     narrowRows.remove(row);
     move.run(priority, readyAt, rank, row.seq);
