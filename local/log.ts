@@ -36,6 +36,7 @@ function levelOf(event: LongshoreEvent): 'debug' | 'info' | 'warn' | 'error' {
     case 'schedule.late':
     case 'ping.failed':
     case 'alert.unavailable':
+    case 'enqueue.failed-over':
       return 'warn';
     case 'alert.firing':
       return event.severity === 'critical' ? 'error' : 'warn';
@@ -70,6 +71,8 @@ function textOf(event: LongshoreEvent): string {
       return `${event.schedule} skipped (${event.reason})`;
     case 'key.development':
       return 'signing with a development key; set LONGSHORE_SIGNING_KEYS in production';
+    case 'enqueue.failed-over':
+      return `${event.backend} does not answer, ${event.to} has taken its jobs`;
     case 'worker.memory':
       return 'memory has grown; look for a handler that keeps what it loads';
     default:

@@ -47,7 +47,7 @@ export interface HandlerContext extends RunFacts {
    * the effect happens exactly once. `enqueue(…, { tx })` joins it. Throws `CONFIG` for other jobs.
    */
   readonly tx: SqlTransaction;
-  /** Enqueues another job on the same backend. It carries this job's context unless `options.context` is given. */
+  /** Enqueues another job on the backend that it belongs to. It carries this job's context unless `options.context` is given. */
   enqueue<Input>(job: Job<Input>, payload: NoInfer<Input>, options?: EnqueueOptions): Promise<EnqueuedJob>;
 }
 
@@ -62,6 +62,8 @@ export type AttemptMiddleware = (ctx: HandlerContext, next: () => Promise<unknow
 export interface Job<Input = unknown, Output = unknown> {
   readonly name: string;
   readonly queue: string;
+  /** The backend that it is enqueued on; `null` = that of its queue. */
+  readonly backend: string | null;
   readonly schema: StandardSchema<Input, unknown>;
   readonly maxRetries: number;
   readonly retry: RetryPolicy;
@@ -95,6 +97,8 @@ export interface JobDefinition<S extends StandardSchema<unknown, unknown>, Outpu
   readonly name: string;
   /** @default 'default' */
   readonly queue?: string;
+  /** One of those that `connect()` is given by name. @default that of its queue */
+  readonly backend?: string;
   /** Any Standard Schema (zod, valibot, arktype). Payloads are checked when enqueued and again before the run. */
   readonly payload: S;
   /** How often a failed job runs again. @default 3 */
@@ -130,6 +134,7 @@ export interface JobDefinition<S extends StandardSchema<unknown, unknown>, Outpu
 const kinds = {
   name: '',
   queue: '',
+  backend: '',
   payload: '',
   maxRetries: 0,
   retry: 'function',
@@ -155,7 +160,7 @@ const kinds = {
 export function defineJob<S extends StandardSchema<unknown, unknown>, Output>(
   definition: JobDefinition<S, Output> & Placement,
 ): Job<SchemaInput<S>, Output> {
-  const { name, queue = 'default', payload, handle } = definition;
+  const { name, queue = 'default', backend = null, payload, handle } = definition;
   const { maxRetries = 3, timeoutMs = 300_000, expiresInMs = null } = definition;
   const { idempotencyKeepMs = 86_400_000, use = [] } = definition;
   const retry = definition.retry ?? exponential();
@@ -178,6 +183,7 @@ export function defineJob<S extends StandardSchema<unknown, unknown>, Output>(
   return {
     name,
     queue,
+    backend,
     schema: payload as unknown as StandardSchema<SchemaInput<S>, unknown>,
     maxRetries,
     retry,

@@ -18,6 +18,8 @@ export interface EnqueueOptions extends Uniqueness<string> {
   readonly priority?: Priority;
   /** @default the job's own queue */
   readonly queue?: string;
+  /** One of those that `connect()` was given by name. @default that of the job, else of its queue, else 'default' */
+  readonly backend?: string;
   /** 1 to 256 characters. @default the job's own `idempotencyKey(payload)` */
   readonly idempotencyKey?: string;
   readonly maxRetries?: number;
@@ -42,6 +44,8 @@ export interface EnqueuedJob {
   readonly queue: string;
   /** Nothing was added: the id is that of the job that stands for this one. */
   readonly duplicate?: true;
+  /** The name of the backend that has it, where the app has several. */
+  readonly backend?: string;
 }
 
 export function priorityOf(priority: Priority): number {

@@ -2,7 +2,7 @@
 
 import { checkOptions, checkQueue, type OptionKinds } from '../base/checks.ts';
 import { config, shown } from '../base/errors.ts';
-import type { GroupOrder, QueueBackend } from '../contract/queue.ts';
+import type { GroupOrder } from '../contract/queue.ts';
 import { type Limit, type Limits, limitsOf } from './flow-control.ts';
 
 /** Its keys are functions of the payload, as the schema of its job returned it. */
@@ -17,6 +17,8 @@ export interface QueueOptions extends Limits {
    * @default groups take turns, in no order
    */
   readonly order?: 'group' | GroupOrdering;
+  /** The backend of its jobs that name none themselves, where the app has several. @default 'default' */
+  readonly backend?: string;
 }
 
 export interface GroupOrdering {
@@ -31,9 +33,17 @@ export interface QueueRules {
   readonly maxLength: number | null;
   /** Of its groups; `null` = none. */
   readonly order: GroupOrder | null;
+  /** `null` = none is named. */
+  readonly backend: string | null;
 }
 
-const kinds = { concurrency: '', rate: '', maxLength: 1, order: '' } satisfies OptionKinds<QueueOptions>;
+const kinds = {
+  concurrency: '',
+  rate: '',
+  maxLength: 1,
+  order: '',
+  backend: '',
+} satisfies OptionKinds<QueueOptions>;
 
 /** Throws `CONFIG`. */
 export function queueRulesOf(
@@ -45,9 +55,9 @@ export function queueRulesOf(
     if (typeof options !== 'object' || options === null)
       throw config(`Expected options of queue "${queue}", got ${shown(options)}.`);
     checkOptions(`queue "${queue}"`, options, kinds);
-    const { maxLength = null } = options;
+    const { maxLength = null, backend = null } = options;
     const limits = limitsOf(`queue:${queue}`, options);
-    rules.set(queue, { limits, maxLength, order: orderOf(queue, options.order) });
+    rules.set(queue, { limits, maxLength, order: orderOf(queue, options.order), backend });
   }
   return rules;
 }
@@ -59,16 +69,4 @@ function orderOf(queue: string, order: QueueOptions['order']): GroupOrder | null
   throw config(
     `Expected order of queue "${queue}" to be 'group' or { by: 'group', onRetry: 'wait' or 'step-aside' }, got ${shown(order)}.`,
   );
-}
-
-/** Throws `CONFIG` where a queue is to keep an order that the backend does not keep. */
-export function checkOrder(
-  rules: ReadonlyMap<string, QueueRules>,
-  backend: Pick<QueueBackend, 'name' | 'keepsOrder'>,
-): void {
-  for (const [queue, { order }] of rules)
-    if (order && !backend.keepsOrder?.(queue, order))
-      throw config(
-        `Queue "${queue}" is to keep its groups in order (on a retry: ${order}), which backend "${backend.name}" does not do. Leave order out, or take another backend: docs/groups.md.`,
-      );
 }

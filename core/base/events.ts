@@ -131,6 +131,16 @@ export type LongshoreEvent =
       readonly error: LongshoreError;
     }
   | {
+      /** A backend did not answer, so another one has taken its new jobs. */
+      readonly type: 'enqueue.failed-over';
+      /** The names that `connect()` was given. */
+      readonly backend: string;
+      readonly to: string;
+      readonly ids: readonly string[];
+      /** What the first one failed with. */
+      readonly error: LongshoreError;
+    }
+  | {
       /** A message that its target will not take; it is kept among the refused ones of the outbox. */
       readonly type: 'outbox.refused';
       /** The target's name. */

@@ -12,6 +12,10 @@ export interface Client {
   readonly app: App;
   readonly backend: QueueBackend;
   readonly stores: Stores;
+  /** Of its backend, where the app has several. */
+  readonly name?: string;
+  /** Where the app has several: a client of each that this process uses, by name, whose `enqueue` sends to that one. */
+  readonly backends?: ReadonlyMap<string, Client>;
   /** Throws `PAYLOAD`, `LIMIT`, `OPTION`, `CONFIG` or `UNKNOWN_JOB` before anything is sent, `BACKEND` and its kin when sending fails. */
   enqueue<Input>(job: Job<Input>, payload: NoInfer<Input>, options?: EnqueueOptions): Promise<EnqueuedJob>;
   /** One result per payload, in order; what is wrong with one does not stop the others. */

@@ -1,29 +1,48 @@
-/** Connects an app to a queue. What `enqueue()` does is in enqueue.ts, loaded with the first job. */
+/** Connects an app to a queue, or to several. What `enqueue()` does is in enqueue.ts, loaded with the first job. */
 
 import type { App } from '../app/app.ts';
 import type { Job } from '../app/job.ts';
-import { checkOrder } from '../app/queues.ts';
 import { checkOptions } from '../base/checks.ts';
 import { config } from '../base/errors.ts';
 import { tellWarning } from '../base/events.ts';
 import type { QueueBackend } from '../contract/queue.ts';
 import type { Stores } from '../contract/store.ts';
+import { type Backends, checkNamed, isBackend } from '../routing/backends.ts';
+import type { RoutedClient, RoutingOptions } from '../routing/client.ts';
+import { route } from '../routing/route.ts';
+import { checkAbilities } from './abilities.ts';
 import type { Client, ConnectOptions } from './client.ts';
 import type { ManyCall } from './enqueue.ts';
 
-export function connect(app: App, backend: QueueBackend, options: ConnectOptions = {}): Client {
+export function connect(app: App, backend: QueueBackend, options?: ConnectOptions): Client;
+/** Several by name: each job is sent to the one that it, its queue or the call names, else to `default`. */
+export function connect(app: App, backends: Backends, options?: RoutingOptions): RoutedClient;
+export function connect(
+  app: App,
+  backend: QueueBackend | Backends,
+  options?: ConnectOptions | RoutingOptions,
+): Client;
+export function connect(
+  app: App,
+  backend: QueueBackend | Backends,
+  options: ConnectOptions | RoutingOptions = {},
+): Client {
   app.keyRing(); // a missing key must stop the start, not the first job
-  checkOrder(app.queueRules, backend);
-  return clientOf(app, backend, options);
+  if (!isBackend(backend)) return route(app, backend, options as RoutingOptions, connectOne);
+  checkNamed(app, []);
+  return connectOne(app, backend, options as ConnectOptions);
+}
+
+function connectOne(app: App, backend: QueueBackend, options: ConnectOptions, name?: string): Client {
+  const client = clientOf(app, backend, options);
+  checkAbilities(app, client, name);
+  return client;
 }
 
 /** The same without asking for keys, for those who only look and steer: what needs a key throws when it is asked for. */
 export function clientOf(app: App, backend: QueueBackend, options: ConnectOptions = {}): Client {
   checkOptions('connect()', options, { store: '' });
-  const stores = storesOf(app, backend, options.store);
-  for (const [queue, { maxLength }] of app.queueRules)
-    if (maxLength !== null && (!backend.admin || backend.admin.countsByReading))
-      throw config(`Backend "${backend.name}" does not count its jobs: leave out maxLength of "${queue}".`);
+  const stores = storesOf(backend, options.store);
   const stopListening = backend.onWarning?.((message) => tellWarning(app.events, backend.name, message));
   const parts = { app, backend, stores };
   /** Loaded with the first job that is enqueued: a process that only runs jobs, or only reads records, starts without. */
@@ -60,24 +79,14 @@ export function clientOf(app: App, backend: QueueBackend, options: ConnectOption
 }
 
 /** The state that goes with a queue: what is given, else the queue's own. Throws `CONFIG` when something is missing. */
-function storesOf(app: App, backend: QueueBackend, given: Partial<Stores> = {}): Stores {
+function storesOf(backend: QueueBackend, given: Partial<Stores> = {}): Stores {
   const stores: { -readonly [Name in keyof Stores]?: unknown } = {};
   for (const name of ['keys', 'records', 'workers', 'payloads', 'metrics', 'audit', 'limits'] as const) {
     const store = given[name] ?? backend.stores?.[name];
     if (store) stores[name] = store;
   }
-  if (!stores.limits) refuseLimits(app, backend);
   if (stores.keys && stores.records && stores.workers) return stores as Stores;
   throw config(
     `Backend "${backend.name}" keeps no state of its own: give connect() a store, for example sqliteStore().`,
   );
-}
-
-/** Throws `CONFIG` for an app whose limits nobody could keep. */
-function refuseLimits({ jobs, queueRules }: App, { name }: QueueBackend): void {
-  for (const { limits } of [...jobs.values(), ...queueRules.values()])
-    if (limits)
-      throw config(
-        `${limits[0]!.of} has a limit, but backend "${name}" keeps none: give it a store, for example sqliteStore().`,
-      );
 }

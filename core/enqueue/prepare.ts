@@ -168,14 +168,16 @@ const optionNames = {
   context: true,
   unique: true,
   debounce: true,
-} satisfies Record<keyof EnqueueOptions, true>;
+} satisfies Record<Exclude<keyof EnqueueOptions, 'backend'>, true>;
 
 /** Where no types are checked, a typing error would go unnoticed. */
 const unknownOption = (name: string): LongshoreError =>
-  new LongshoreError(
-    'OPTION',
-    `enqueue() has no option ${shown(name)}.${hint(name, Object.keys(optionNames))}`,
-  );
+  name === 'backend'
+    ? wrongOption('no option backend, because this client has one backend. Give connect() several by name')
+    : new LongshoreError(
+        'OPTION',
+        `enqueue() has no option ${shown(name)}.${hint(name, Object.keys(optionNames))}`,
+      );
 
 /** One object for all messages. */
 const isNew: MessageHints = Object.freeze({ isNew: true });

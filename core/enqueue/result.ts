@@ -3,18 +3,21 @@
 import { config, LongshoreError, shown } from '../base/errors.ts';
 import { within } from '../base/within.ts';
 import type { JobStatus } from '../contract/outcome.ts';
-import type { JobRecord } from '../contract/store.ts';
-import type { ResultOptions } from './client.ts';
-import type { SendingClient } from './send.ts';
+import type { JobRecord, RecordStore } from '../contract/store.ts';
+import type { Client, ResultOptions } from './client.ts';
 
 /** Between two looks: the first pause, and what the pauses grow to. */
 const pauseMs = { first: 50, most: 1_000 };
 /** The last look may take so long after the time is over. */
 const lastLookMs = 1_000;
 
+interface RecordReader extends Pick<Client, 'app' | 'backend'> {
+  readonly stores: { readonly records: Pick<RecordStore, 'get' | 'keepsNothing'> };
+}
+
 /** Asks the records again and again: no queue tells of the end of a job. */
 export async function resultOf(
-  { app, backend, stores: { records } }: SendingClient,
+  { app, backend, stores: { records } }: RecordReader,
   askedAt: number,
   job: { readonly name: string },
   id: string,

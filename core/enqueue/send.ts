@@ -9,7 +9,13 @@ import type { Client } from './client.ts';
 import { storePayloads, type Upload } from './offload.ts';
 import { wrongOption } from './prepare.ts';
 
-export type SendingClient = Pick<Client, 'app' | 'backend' | 'stores'>;
+export interface SendingClient extends Pick<Client, 'app' | 'backend' | 'stores'> {
+  /** Sends instead, unless in a transaction: where its backend does not answer, another one may. */
+  readonly sendOrFailOver?: (
+    messages: readonly OutgoingMessage[],
+    uploads: readonly Upload[] | null,
+  ) => Promise<SendResult[]>;
+}
 
 // Not asynchronous itself: a promise around a promise takes three more turns of the microtasks, for every job.
 export function send(
@@ -18,6 +24,7 @@ export function send(
   uploads: readonly Upload[] | null = null,
   tx?: SqlTransaction,
 ): Promise<SendResult[]> {
+  if (client.sendOrFailOver && tx === undefined) return client.sendOrFailOver(messages, uploads);
   if (messages.some(isUnique))
     return import('../unique/send.ts').then((it) => it.sendUnique(client, messages, uploads, tx, send));
   const { queueRules } = client.app;

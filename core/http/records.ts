@@ -15,8 +15,7 @@ export async function showJob(endpoint: Endpoint, call: Call, id: string): Promi
 
 export async function cancelJob(endpoint: Endpoint, call: Call, id: string): Promise<Answer> {
   await recordFor(endpoint, call, id);
-  const { records } = endpoint.client.stores;
-  const status = await records.cancel(id).catch((cause) => {
+  const status = await endpoint.client.cancel(id).catch((cause) => {
     throw backendError('cancelling', cause);
   });
   switch (status) {
@@ -36,7 +35,7 @@ export async function cancelJob(endpoint: Endpoint, call: Call, id: string): Pro
 /** Another's job is answered like one that does not exist: an id must not be worth guessing. */
 async function recordFor({ client }: Endpoint, { caller }: Call, id: string): Promise<JobRecord> {
   if (!namePattern.test(id)) throw unknown(id);
-  const record = await client.stores.records.get(id).catch((cause) => {
+  const record = await client.status(id).catch((cause) => {
     throw backendError('reading', cause);
   });
   const mine =

@@ -19,13 +19,13 @@ const periods: Readonly<Record<MetricPeriod, { readonly step: MetricStep; readon
 /** What a step is made of. */
 const parts = { day: 'hour', hour: 'minute', minute: null } as const;
 
-/** What `client.metrics()` does. */
+/** What `client.metrics()` does. @param all whose numbers are added up */
 export async function metricsOf(
   { app, backend, stores }: Pick<Client, 'app' | 'backend' | 'stores'>,
   { last = 'hour', queue, job, flag = {} }: MetricRequest = {},
+  all: readonly MetricStore[] = stores.metrics ? [stores.metrics] : [],
 ): Promise<MetricReport> {
-  const { metrics } = stores;
-  if (!metrics) {
+  if (all.length === 0) {
     throw config(
       `Backend "${backend.name}" keeps no numbers: give connect() a store that does, for example sqliteStore().`,
     );
@@ -37,8 +37,8 @@ export async function metricsOf(
   const { step, steps } = periods[last];
   const from = stepOf(step, now) - (steps - 1) * stepMs[step];
   const only = { ...(queue !== undefined && { queue }), ...(job !== undefined && { job }) };
-  const found = await read(metrics, { step, from, to: now + 1, ...only });
-  const past = await read(metrics, {
+  const found = await readAll(all, { step, from, to: now + 1, ...only });
+  const past = await readAll(all, {
     step: 'day',
     from: stepOf('day', from) - 30 * stepMs.day,
     to: stepOf('day', from),
@@ -67,6 +67,13 @@ export async function metricsOf(
 /** By step. */
 type Found = Map<number, Sums>;
 
+/** Each by itself, because each is rolled up by itself. */
+async function readAll(all: readonly MetricStore[], filter: MetricFilter): Promise<Found> {
+  const [first, ...others] = await Promise.all(all.map((metrics) => read(metrics, filter)));
+  for (const [at, sum] of others.flatMap((found) => [...found])) mergeAt(first!, at, sum);
+  return first!;
+}
+
 /** Steps that are rolled up, and the later ones from their parts. A roll-up goes in order, so nothing before the last one is missing. */
 async function read(metrics: MetricStore, filter: MetricFilter): Promise<Found> {
   const { step } = filter;
@@ -77,11 +84,15 @@ async function read(metrics: MetricStore, filter: MetricFilter): Promise<Found> 
   const from = rows.reduce((latest, { at }) => Math.max(latest, at + stepMs[step]), filter.from);
   if (from >= filter.to) return found;
   for (const [at, sum] of await read(metrics, { ...filter, step: part, from })) {
-    const whole = found.get(stepOf(step, at)) ?? new Map();
-    found.set(stepOf(step, at), whole);
-    merge(whole, sum);
+    mergeAt(found, stepOf(step, at), sum);
   }
   return found;
+}
+
+function mergeAt(found: Found, at: number, sum: Sums): void {
+  const whole: Sums = found.get(at) ?? new Map();
+  found.set(at, whole);
+  merge(whole, sum);
 }
 
 function byStep(rows: Awaited<ReturnType<MetricStore['read']>>, step: MetricStep): Found {

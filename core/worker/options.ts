@@ -1,17 +1,24 @@
 import type { App } from '../app/app.ts';
-import { noTransaction } from '../app/job.ts';
+import { type Job, noTransaction } from '../app/job.ts';
 import { checkOptions, checkQueue, type OptionKinds } from '../base/checks.ts';
 import { config } from '../base/errors.ts';
 import type { StopReason } from '../base/events.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { QueueBackend } from '../contract/queue.ts';
 import type { Stores } from '../contract/store.ts';
+import type { Backends } from '../routing/backends.ts';
+import type { RoutingOptions } from '../routing/client.ts';
 
 export interface WorkerOptions {
-  readonly backend: QueueBackend;
-  /** State that the backend does not keep itself. */
-  readonly store?: Partial<Stores>;
-  /** @default every queue that some job of the app names */
+  /** Of several, each has a worker of its own in this process, with these options. */
+  readonly backend: QueueBackend | Backends;
+  /** State that the backend does not keep itself; of several by their names. */
+  readonly store?: Partial<Stores> | NonNullable<RoutingOptions['store']>;
+  /** Of several backends the only one that jobs are taken from. @default all that this process uses */
+  readonly on?: string;
+  /** As given to `connect()`: a backend that new jobs fail over to is also worked for the queues they come from. */
+  readonly failover?: NonNullable<RoutingOptions['failover']>;
+  /** @default every queue that some job of the app names, on the backend that it belongs to */
   readonly queues?: readonly string[];
   /** Jobs that run at the same time. @default 10 */
   readonly concurrency?: number;
@@ -41,7 +48,13 @@ export interface WorkerOptions {
 }
 
 export interface WorkerSettings
-  extends Required<Omit<WorkerOptions, 'store' | 'maxJobs' | 'maxMemoryBytes' | 'maxRuntimeMs' | 'testing'>> {
+  extends Required<
+    Omit<
+      WorkerOptions,
+      'backend' | 'store' | 'on' | 'failover' | 'maxJobs' | 'maxMemoryBytes' | 'maxRuntimeMs' | 'testing'
+    >
+  > {
+  readonly backend: QueueBackend;
   readonly maxJobs: number;
   readonly maxMemoryBytes: number;
   readonly maxRuntimeMs: number | null;
@@ -61,6 +74,8 @@ export interface WorkerSummary {
 export const workerKinds = {
   backend: '',
   store: '',
+  on: '',
+  failover: '',
   queues: '',
   concurrency: 1,
   prefetch: 0,
@@ -76,7 +91,12 @@ export const workerKinds = {
   testing: '',
 } satisfies OptionKinds<WorkerOptions>;
 
-export function settingsOf(app: App, options: WorkerOptions): WorkerSettings {
+/** @param jobs those that may come to this backend */
+export function settingsOf(
+  app: App,
+  options: WorkerOptions & { readonly backend: QueueBackend },
+  jobs: Iterable<Job> = app.jobs.values(),
+): WorkerSettings {
   checkOptions('startWorker()', options, workerKinds);
   const { backend, concurrency = 10, leaseMs = 30_000, renew = true, drainMs = 10_000 } = options;
   const { queues = app.queues, prefetch = 0, once = false, untilIdle = false, signals = [] } = options;
@@ -84,7 +104,7 @@ export function settingsOf(app: App, options: WorkerOptions): WorkerSettings {
   if (queues.length === 0)
     throw config('A worker needs at least one queue, got none. Define a job or name queues.');
   for (const queue of queues) checkQueue(queue);
-  for (const job of app.jobs.values()) {
+  for (const job of jobs) {
     if (job.transaction && !backend.begin) throw noTransaction(job, backend);
     if (!renew && leaseMs <= job.timeoutMs) {
       throw config(

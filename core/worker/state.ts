@@ -17,6 +17,8 @@ export interface Worker {
   stop(reason?: StopReason): Promise<WorkerSummary>;
   /** Resolves when the worker has stopped, for whatever reason. Never rejects. */
   readonly done: Promise<WorkerSummary>;
+  /** Where it takes from several backends: the worker of each. */
+  readonly each?: readonly Worker[];
 }
 
 /** What the loop and its maintenance share. */

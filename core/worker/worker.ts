@@ -10,19 +10,24 @@ import type { AttemptPorts } from '../attempt/attempt.ts';
 import { hooksEnded } from '../attempt/failure-hooks.ts';
 import { createRun, type Run } from '../attempt/run.ts';
 import { isFailure } from '../attempt/verdict.ts';
+import { config } from '../base/errors.ts';
 import type { StopReason } from '../base/events.ts';
 import { backendError } from '../base/failure.ts';
 import { within } from '../base/within.ts';
 import type { Ack, JobLease } from '../contract/queue.ts';
+import type { Stores } from '../contract/store.ts';
+import type { Client } from '../enqueue/client.ts';
 import { connect } from '../enqueue/connect.ts';
 import { attempt } from '../flow.ts';
 import { forEach } from '../kit/parallel.ts';
 import { collectorOf } from '../metrics/collector.ts';
+import { isBackend } from '../routing/backends.ts';
 import { refuseInsideIsolate } from '../sandbox/inside.ts';
 import { endIsolates } from '../sandbox/run-isolated.ts';
 import { groupAcks } from './ack-groups.ts';
+import { startEach } from './each.ts';
 import { startMaintenance } from './maintenance.ts';
-import { settingsOf, type WorkerOptions, type WorkerSummary } from './options.ts';
+import { settingsOf, type WorkerOptions, type WorkerSettings, type WorkerSummary } from './options.ts';
 import { reap } from './reap.ts';
 import { RunList } from './run-list.ts';
 import type { Worker, WorkerState } from './state.ts';
@@ -50,12 +55,19 @@ const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(reso
 
 export function startWorker(app: App, options: WorkerOptions): Worker {
   refuseInsideIsolate('startWorker');
-  const settings = settingsOf(app, options);
+  const { backend, store, on, failover } = options;
+  if (!isBackend(backend)) return startEach(app, { ...options, backend }, startOne);
+  if (on !== undefined || failover !== undefined)
+    throw config('Expected on and failover only beside several backends by name, got one backend.');
+  const settings = settingsOf(app, { ...options, backend });
+  return startOne(app, settings, connect(app, backend, store ? { store: store as Partial<Stores> } : {}));
+}
+
+function startOne(app: App, settings: WorkerSettings, client: Client): Worker {
   const { backend, concurrency, queues } = settings;
   const { ackAndFetch } = backend.hints ?? {};
   /** A backend that gives out leases but does not confirm acks must not be asked for more and more of them. */
   const mostEnded = concurrency + Math.max(settings.prefetch, concurrency);
-  const client = connect(app, backend, options.store ? { store: options.store } : {});
   const { clock, events } = app;
   const acks = groupAcks(backend, {
     send: ackAndRefill,

@@ -6,7 +6,7 @@
 import type { App } from '../../core/app/app.ts';
 import { createRun } from '../../core/attempt/run.ts';
 import type { QueueBackend } from '../../core/contract/queue.ts';
-import { connect } from '../../core/enqueue/connect.ts';
+import { clientOf } from '../../core/enqueue/connect.ts';
 import { attempt } from '../../core/flow.ts';
 import { type MemoryOptions, memory } from './memory/index.ts';
 
@@ -16,7 +16,7 @@ export function sync(app: App, options: MemoryOptions = {}): QueueBackend {
   let busy: Promise<void> | null = null;
 
   async function drain(): Promise<void> {
-    const client = connect(app, backend);
+    const client = clientOf(app, backend);
     for (;;) {
       // The lease covers the longest job, because nobody renews it here.
       const leaseMs = Math.max(0, ...[...app.jobs.values()].map((job) => job.timeoutMs)) + 60_000;

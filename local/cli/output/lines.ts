@@ -87,6 +87,13 @@ function partsOf(event: LongshoreEvent): EventLine | null {
       return ['✗', 'red', event.target, event.error.message];
     case 'backend.failed':
       return ['✗', 'red', event.backend, once(event.during, event.error.message)];
+    case 'enqueue.failed-over':
+      return [
+        '!',
+        'yellow',
+        event.backend,
+        `does not answer: ${count(event.ids.length, 'job')} enqueued on ${event.to}. ${event.error.message}`,
+      ];
     case 'outbox.refused':
       return ['✗', 'red', event.backend, `refuses message ${event.id}: ${event.error.message}`];
     case 'backend.recovered':

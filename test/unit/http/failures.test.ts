@@ -15,7 +15,8 @@ const failing = (error: Error) => (client: Client) => {
   return {
     ...client,
     backend: { ...client.backend, enqueue: fail },
-    stores: { ...client.stores, records: { ...client.stores.records, get: fail, cancel: fail } },
+    status: fail,
+    cancel: fail,
   };
 };
 

@@ -1,0 +1,35 @@
+/** What belongs to which backend of an app. */
+
+import type { App } from '../app/app.ts';
+import type { Job } from '../app/job.ts';
+import { LongshoreError } from '../base/errors.ts';
+import type { Client } from '../enqueue/client.ts';
+import type { RoutingOptions } from './client.ts';
+
+/** The name of the backend that a job belongs to. @param queue another than its own */
+export const backendOf = (
+  { queueRules }: Pick<App, 'queueRules'>,
+  job: Pick<Job, 'backend' | 'queue'>,
+  queue: string = job.queue,
+): string => job.backend ?? queueRules.get(queue)?.backend ?? 'default';
+
+/** The jobs that belong to a backend, or come to it while theirs does not answer. */
+export const jobsOn = (app: App, name: string, { failover = {} }: RoutingOptions): Job[] =>
+  [...app.jobs.values()].filter((job) => {
+    const own = backendOf(app, job);
+    return own === name || failover[own] === name;
+  });
+
+/** The queues of these jobs, which are those that the workers of their backend take from. */
+export const queuesOf = (jobs: readonly Job[]): string[] => [...new Set(jobs.map(({ queue }) => queue))];
+
+/** Whether what belongs to this job is kept by this client's own backend. */
+export const isOn = ({ app, name }: Pick<Client, 'app' | 'name'>, job: Job): boolean =>
+  name === undefined || backendOf(app, job) === name;
+
+/** The client whose backend and stores keep what belongs to this job; `null` = this one does not reach them. */
+export const homeOf = (client: Client, job: Job): Client | null =>
+  client.backends?.get(backendOf(client.app, job)) ?? (isOn(client, job) ? client : null);
+
+export const notOne = (name: unknown, names: readonly string[]): LongshoreError =>
+  new LongshoreError('OPTION', `Expected backend to be one of ${names.join(', ')}, got "${name}".`);

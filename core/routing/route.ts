@@ -1,0 +1,41 @@
+/** Connects an app to several backends. What the verbs do is in verbs.ts, loaded with the first of them. */
+
+import type { App } from '../app/app.ts';
+import { checkOptions } from '../base/checks.ts';
+import type { QueueBackend } from '../contract/queue.ts';
+import type { Client, ConnectOptions } from '../enqueue/client.ts';
+import { type Backends, checkGiven, checkNamed } from './backends.ts';
+import type { RoutedClient, RoutingOptions } from './client.ts';
+
+const verbs = ['enqueue', 'enqueueMany', 'status', 'result', 'cancel', 'metrics', 'close'] as const;
+
+/** Throws `CONFIG`. @param connectTo connects to one of them */
+export function route(
+  app: App,
+  backends: Backends,
+  options: RoutingOptions,
+  connectTo: (app: App, backend: QueueBackend, options: ConnectOptions, name: string) => Client,
+): RoutedClient {
+  checkOptions('connect()', options, { store: '', failover: '' });
+  const { store = {}, failover = {} } = options;
+  const given = Object.keys(backends ?? {});
+  checkGiven('Every app', 'default', given);
+  checkNamed(app, given);
+  const names = [...new Set(['default', ...given])];
+  const here = names.filter((name) => backends[name]);
+  const named = [...Object.keys(store), ...Object.entries(failover).flat()];
+  for (const name of [here[0] ?? 'default', ...named]) checkGiven('This process', name, here);
+  const clients = new Map<string, Client>();
+  for (const name of here) {
+    const beside = store[name] ? { store: store[name] } : {};
+    clients.set(name, { ...connectTo(app, backends[name]!, beside, name), name });
+  }
+  let code: Promise<Record<string, (...call: never) => unknown>> | null = null;
+  const client: Record<string, unknown> = { ...clients.get(here[0]!), backends: clients };
+  for (const verb of verbs)
+    client[verb] = async (...call: never) => {
+      code ??= import('./verbs.ts').then((it) => it.verbsOf({ app, names, clients, failover }));
+      return (await code)[verb]!(...call);
+    };
+  return client as unknown as RoutedClient;
+}

@@ -1,0 +1,175 @@
+/** What a routed client does: finds the backend of a job, or asks all of them. */
+
+import type { Job } from '../app/job.ts';
+import type { EnqueuedJob, EnqueueOptions } from '../app/options.ts';
+import { config, LongshoreError } from '../base/errors.ts';
+import { backendError } from '../base/failure.ts';
+import type { SendResult } from '../contract/queue.ts';
+import type { CancelResult, JobRecord } from '../contract/store.ts';
+import type { Client, ResultOptions } from '../enqueue/client.ts';
+import * as one from '../enqueue/enqueue.ts';
+import type { SendingClient } from '../enqueue/send.ts';
+import type { MetricReport, MetricRequest } from '../metrics/report.ts';
+import { backendOf, jobsOn, notOne, queuesOf } from './belongs.ts';
+import type { OfBackend, Routing } from './client.ts';
+import { failingOver } from './fail-over.ts';
+
+type JobsToEnqueue = Extract<one.ManyCall[0], readonly unknown[]>;
+
+export function verbsOf(routing: Routing) {
+  const { app, names, clients, failover } = routing;
+  /** By backend: what its workers take from. */
+  const queues = new Map(names.map((name) => [name, queuesOf(jobsOn(app, name, routing))]));
+
+  /** Throws `OPTION` for a backend that there is not, or whose workers do not take from this queue. */
+  function nameOf(job: Job | undefined, { backend, queue = job?.queue ?? '' }: EnqueueOptions): string {
+    const name = backend ?? (job ? backendOf(app, job, queue) : 'default');
+    if (!names.includes(name)) throw notOne(name, names);
+    const others = names.filter((other) => queues.get(other)!.includes(queue));
+    // Of a queue that no job names, only workers that are given its name take: enqueue() warns of it.
+    if (others.length === 0 || others.includes(name)) return name;
+    throw new LongshoreError(
+      'OPTION',
+      `Expected a queue of backend "${name}", got "${queue}": only workers of ${others.join(', ')} take jobs from that. Name one of ${queues.get(name)!.join(', ') || 'another backend'}.`,
+    );
+  }
+
+  function clientAt(name: string): Client {
+    if (!names.includes(name)) throw notOne(name, names);
+    const client = clients.get(name);
+    if (client) return client;
+    throw config(`Expected backend "${name}" to be a queue, got null: this process does not use it.`);
+  }
+
+  const clientsAt = (name: string | undefined): Client[] =>
+    name === undefined ? [...clients.values()] : [clientAt(name)];
+
+  function sendingTo(name: string, went: (to: string) => void = () => {}): SendingClient {
+    const client = clientAt(name);
+    const to = Object.hasOwn(failover, name) ? failover[name]! : name;
+    return to === name ? client : failingOver(client, clientAt(to), () => went(to));
+  }
+
+  /** One call per backend, at the same time. */
+  async function enqueueEach(jobs: JobsToEnqueue, shared: EnqueueOptions = {}): Promise<SendResult[]> {
+    const results: SendResult[] = new Array(jobs.length);
+    const calls = new Map<string, { readonly client: SendingClient; readonly indexes: number[] }>();
+    for (const [i, each] of jobs.entries()) {
+      try {
+        const name = nameOf(each?.job, each?.options ?? {});
+        const call = calls.get(name) ?? { client: sendingTo(name), indexes: [] };
+        calls.set(name, call);
+        call.indexes.push(i);
+      } catch (error) {
+        if (!(error instanceof LongshoreError)) throw error;
+        results[i] = refused(error);
+      }
+    }
+    if (calls.size > 1 && shared.tx !== undefined)
+      throw new LongshoreError(
+        'OPTION',
+        `Expected jobs of one backend beside tx, got those of ${[...calls.keys()].join(', ')}. Enqueue those of each in a call of their own.`,
+      );
+    const failures: unknown[] = [];
+    await Promise.all(
+      [...calls.values()].map(async ({ client, indexes }) => {
+        try {
+          const sent = await one.enqueueMany(
+            client,
+            indexes.map((i) => withoutBackend(jobs[i]!)),
+            shared,
+          );
+          for (const [n, i] of indexes.entries()) results[i] = sent[n]!;
+        } catch (error) {
+          failures.push(error);
+          for (const i of indexes) results[i] = refused(backendError('enqueueing', error));
+        }
+      }),
+    );
+    // With other jobs in a queue already, the caller must learn which are not.
+    if (failures.length > 0 && failures.length === calls.size) throw failures[0];
+    return results;
+  }
+
+  return {
+    async enqueue(job: Job, payload: unknown, options: EnqueueOptions = {}): Promise<EnqueuedJob> {
+      const { backend: _, ...own } = options;
+      let backend = nameOf(job, options);
+      const client = sendingTo(backend, (to) => {
+        backend = to;
+      });
+      const enqueued = await one.enqueue(client, job, payload, own);
+      return { ...enqueued, backend };
+    },
+    enqueueMany(...[job, payloads, options]: one.ManyCall): Promise<SendResult[]> {
+      if (Array.isArray(job)) return enqueueEach(job, payloads as EnqueueOptions | undefined);
+      const { backend: _, ...own } = options ?? {};
+      const client = sendingTo(nameOf(job as Job, options ?? {}));
+      return one.enqueueMany(client, job as Job, payloads as readonly unknown[], own);
+    },
+    status(id: string, { backend }: OfBackend = {}): Promise<JobRecord | null> {
+      return firstOf(clientsAt(backend), (client) => client.status(id), isKnown);
+    },
+    cancel(id: string, { backend }: OfBackend = {}): Promise<CancelResult> {
+      return firstOf(clientsAt(backend), (client) => client.cancel(id), isKnown);
+    },
+    async result(job: Job, id: string, { backend, ...options }: ResultOptions & OfBackend) {
+      const askedAt = app.clock.now();
+      const { resultOf } = await import('../enqueue/result.ts');
+      const all = clientsAt(backend);
+      const keeping = all.filter(({ stores }) => !stores.records.keepsNothing);
+      const [first] = keeping;
+      if (!first) return resultOf(all[0]!, askedAt, job, id, options);
+      /** Once it was found, only where it is. */
+      let asked = keeping;
+      const look = async (client: Client) => {
+        const record = await client.status(id);
+        if (record) asked = [client];
+        return record;
+      };
+      const records = { get: () => firstOf(asked, look, isKnown) };
+      return resultOf({ app, backend: first.backend, stores: { records } }, askedAt, job, id, options);
+    },
+    async metrics({ backend, ...request }: MetricRequest & OfBackend = {}): Promise<MetricReport> {
+      const { metricsOf } = await import('../metrics/read.ts');
+      const asked = clientsAt(backend);
+      // A store that several share is counted once.
+      const stores = new Set(asked.flatMap(({ stores }) => stores.metrics ?? []));
+      return metricsOf(asked[0]!, request, [...stores]);
+    },
+    async close(): Promise<void> {
+      const ended = await Promise.allSettled([...clients.values()].map((client) => client.close()));
+      for (const end of ended) if (end.status === 'rejected') throw end.reason;
+    },
+  };
+}
+
+function withoutBackend(each: JobsToEnqueue[number]): JobsToEnqueue[number] {
+  if (each?.options?.backend === undefined) return each;
+  const { backend: _, ...options } = each.options;
+  return { ...each, options };
+}
+
+const refused = (error: LongshoreError): SendResult => ({ ok: false, id: '', error });
+
+const isKnown = (answer: JobRecord | CancelResult | null): boolean => answer !== null && answer !== 'unknown';
+
+/** The answer of the first one that knows; else the first error, because that one might have known; else that of the last. */
+async function firstOf<T>(
+  clients: readonly Client[],
+  ask: (client: Client) => Promise<T>,
+  knows: (answer: T) => boolean,
+): Promise<T> {
+  const failures: unknown[] = [];
+  let answer: T;
+  for (const client of clients) {
+    try {
+      answer = await ask(client);
+      if (knows(answer)) return answer;
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+  return answer!;
+}
