@@ -109,7 +109,7 @@ describe('defineJob', () => {
     [
       'an option that there is not',
       { retries: 5 },
-      'Unknown option "retries" of job "work", only name, queue, payload, maxRetries, ',
+      'Unknown option "retries" of job "work", only name, ',
     ],
     [
       'an option by the name of a method',
