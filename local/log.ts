@@ -34,6 +34,7 @@ function levelOf(event: LongshoreEvent): 'debug' | 'info' | 'warn' | 'error' {
     case 'worker.reaped':
     case 'key.development':
     case 'schedule.late':
+    case 'breaker.opened':
     case 'ping.failed':
     case 'alert.unavailable':
     case 'enqueue.failed-over':
@@ -67,6 +68,9 @@ function textOf(event: LongshoreEvent): string {
     case 'alert.resolved':
     case 'alert.unavailable':
       return `${event.type.replace('.', ' ')}: ${event.alert}: ${event.message}`;
+    case 'breaker.opened':
+    case 'breaker.closed':
+      return `${event.type.replace('.', ' ')} (${event.job})`;
     case 'schedule.skipped':
       return `${event.schedule} skipped (${event.reason})`;
     case 'key.development':

@@ -2,6 +2,7 @@ import { checkName, checkOptions, checkQueue, type OptionKinds } from '../base/c
 import { config, type LongshoreError, shown } from '../base/errors.ts';
 import type { SqlTransaction } from '../contract/queue.ts';
 import type { JobContext } from '../envelope/envelope.ts';
+import { type Breaker, breakerOf } from './breaker.ts';
 import { type KeyOf, type Limit, type Limits, limitsOf } from './flow-control.ts';
 import { type Isolation, isolationOf, leastMemoryMb, type Placement } from './isolation.ts';
 import { type EnqueuedJob, type EnqueueOptions, type Priority, priorityOf } from './options.ts';
@@ -80,6 +81,8 @@ export interface Job<Input = unknown, Output = unknown> {
   readonly limits: readonly Limit[] | null;
   /** When an earlier job stands for it; `null` = never. */
   readonly unique: UniqueRule<KeyOf<never>> | null;
+  /** Stops its jobs while they fail anyway; `null` = nothing does. */
+  readonly breaker: Breaker | null;
   /** Around the handler, inside those of the app. */
   readonly use: readonly AttemptMiddleware[];
   /** The record keeps the payload also when the job is done. */
@@ -116,6 +119,8 @@ export interface JobDefinition<S extends StandardSchema<unknown, unknown>, Outpu
   readonly expiresInMs?: number;
   /** One at a time over all workers: short for `concurrency: { limit: 1 }`. @default false */
   readonly single?: boolean;
+  /** After so many failures in a row no job of this kind begins for `openMs`; then one is tried. @default none */
+  readonly breaker?: Breaker;
   /**
    * Keeps the payload for people (`longshore jobs show --payload`) as long as the record of the job, also when it is done. One that was
    * offloaded stays in the payload store until its lifecycle rule removes it. @default false
@@ -144,6 +149,7 @@ const kinds = {
   idempotencyKeepMs: 1,
   expiresInMs: 1,
   single: 'boolean',
+  breaker: '',
   concurrency: '',
   rate: '',
   unique: '',
@@ -194,6 +200,7 @@ export function defineJob<S extends StandardSchema<unknown, unknown>, Output>(
     keyOf: (definition.idempotencyKey as Job['keyOf']) ?? null,
     limits: limitsOf(`job:${name}`, single ? { ...definition, concurrency: { limit: 1 } } : definition),
     unique: uniqueRuleOf(`job "${name}"`, 'function', definition) as Job['unique'],
+    breaker: breakerOf(name, definition.breaker),
     run: handle as Job<never, Output>['run'],
     use,
     keepPayload: definition.keepPayload ?? false,

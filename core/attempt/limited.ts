@@ -13,5 +13,6 @@ export const limited = {
 
 function hasLimits({ job, refusal, app, run }: Attempt): boolean {
   if (job === null || refusal !== null) return false;
+  if (run.waitsFor !== null || job.breaker !== null) return true;
   return job.limits !== null || (app.queueRules.get(run.lease.queue)?.limits ?? null) !== null;
 }

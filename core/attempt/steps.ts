@@ -6,6 +6,7 @@ import { guarded } from './guarded.ts';
 import { limited } from './limited.ts';
 import { logged } from './logged.ts';
 import { offloaded } from './offloaded.ts';
+import { paused } from './paused.ts';
 import { pinged } from './pinged.ts';
 import { recorded, recordedAfterCommit } from './recorded.ts';
 import { transactional } from './transactional.ts';
@@ -13,7 +14,7 @@ import { transactional } from './transactional.ts';
 export const beforeTheCheck: readonly RunStep[] = [timely, offloaded];
 
 // A job at its limit holds no key, and has not begun.
-export const aroundTheRun: readonly RunStep[] = [limited, guarded, recorded, transactional, pinged];
+export const aroundTheRun: readonly RunStep[] = [paused, limited, guarded, recorded, transactional, pinged];
 
 export const aroundTheEnd: readonly EndStep[] = [
   limited,

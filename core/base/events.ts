@@ -95,6 +95,18 @@ export type LongshoreEvent =
       readonly lateMs: number;
     }
   | {
+      /** So many attempts of the job have failed in a row, or the one that was tried has: none begins for `openMs`. */
+      readonly type: 'breaker.opened';
+      readonly job: string;
+      readonly failures: number;
+      readonly openMs: number;
+    }
+  | {
+      /** The one that was tried has succeeded: the others follow. */
+      readonly type: 'breaker.closed';
+      readonly job: string;
+    }
+  | {
       /** The first of a series: a ping that fails again is not told again before one has arrived. */
       readonly type: 'ping.failed';
       readonly schedule: string;

@@ -18,6 +18,11 @@ export function checkAbilities(
   const isHere = (queue: string, own: string | null): boolean =>
     name === undefined || (own ?? 'default') === name || jobs.some((job) => job.queue === queue);
   const rules = [...app.queueRules].filter(([queue, rule]) => isHere(queue, rule.backend));
+  for (const { name: job, breaker } of jobs)
+    if (breaker && !stores.limits)
+      throw config(
+        `Job "${job}" has a breaker, but backend "${backend.name}" keeps none: give it a store, for example sqliteStore().`,
+      );
   for (const { limits } of [...jobs, ...rules.map(([, rule]) => rule)])
     if (limits && !stores.limits)
       throw config(

@@ -13,29 +13,35 @@ import { backendError } from '../base/failure.ts';
 import type { SlotAnswer, TakenSlot } from '../contract/limits.ts';
 import { callsTo } from './calls.ts';
 import { limitKey, limitsFor } from './keys.ts';
+import { ask, parkMs, slotOf } from './slots.ts';
 import { promoteWaiters } from './wake.ts';
 
-/** A job that nobody wakes asks again after so long, or as long again as it has waited. */
-const alone = { leastMs: 1_000, mostMs: 60_000 };
-/** One that is woken asks by itself now and then: who should have woken it may have died. */
-const longestParkMs = 3_600_000;
-
-/** One level of priority counts as much as one hour of waiting, as in the queues. */
-const levelMs = 3_600_000;
+/** With the first job that has a breaker. */
+const breaker = () => import('./breaker.ts');
 
 export async function enter(it: Admitted, next: () => Maybe<Verdict>): Promise<Verdict> {
   const { run } = it;
   const taken: TakenSlot[] = [];
   try {
+    const tried = it.job.breaker && (await (await breaker()).beforeRun(it));
+    if (tried && 'waitsFor' in tried) {
+      run.waitsFor = tried.waitsFor;
+      return release(tried.delayMs, null);
+    }
+    if (tried) {
+      taken.push(tried);
+      run.slots = [tried];
+      run.slotsUntil = run.expiresAt;
+    }
     for (const limit of limitsOf(it)) {
       const key = limitKey(limit, it.payload, it.envelope.context ?? {});
       if (key === null) continue;
-      const slot = { key, holder: it.envelope.identifier, owner: run.lease.token };
+      const slot = slotOf(it, key);
       const answer = await take(it, limit, slot);
       if (!answer.taken) {
         await free(it, taken);
         run.waitsFor = key;
-        return release(parkMs(it, limit, answer.waitMs), null);
+        return release(limit.kind === 'rate' ? answer.waitMs : parkMs(it, answer.waitMs), null);
       }
       tellStricter(it, limit, answer.limit);
       taken.push(slot);
@@ -57,6 +63,7 @@ export async function leave(it: Attempt, end: End, next: (end: End) => Maybe<boo
   if (verdict.verb === 'nack' && verdict.error instanceof RateLimitedError)
     await holdRates(it as Admitted, verdict.error.retryAfterMs);
   const settled = await next(end);
+  if (it.job!.breaker && run.waitsFor === null) await (await breaker()).afterEnd(it, end, settled);
   if (run.waitsFor !== null) await lookAgain(it as Admitted, run.waitsFor);
   // Also of a lease that was lost: the handler is over, and a slot of another owner stays.
   else await free(it, run.slots ?? []);
@@ -67,25 +74,9 @@ const limitsOf = ({ app, run, job }: Admitted): readonly Limit[] =>
   limitsFor(app.queueRules.get(run.lease.queue)?.limits, job);
 
 function take(it: Admitted, { slots, holdMs }: Limit, slot: TakenSlot): Promise<SlotAnswer> {
-  const { app, run, envelope, ports } = it;
-  const { limits } = ports.client.stores;
-  const leftMs = run.expiresAt - app.clock.now();
-  const request = {
-    ...slot,
-    limit: slots,
-    holdMs: holdMs ?? leftMs,
-    rank: (envelope.schedule ?? envelope.issuedAt) + envelope.priority * levelMs,
-    queue: run.lease.queue,
-  };
-  if (holdMs === null) run.slotsUntil = Math.min(run.slotsUntil, run.expiresAt);
-  return answered(it, 'The store of limits', callsTo(limits!).take(request));
-}
-
-function parkMs({ ports, startedAt, envelope }: Admitted, { kind }: Limit, waitMs: number): number {
-  if (kind === 'rate') return waitMs;
-  if (ports.client.backend.waiting) return Math.min(waitMs, longestParkMs);
-  const waitedMs = startedAt - (envelope.schedule ?? envelope.issuedAt);
-  return Math.min(alone.mostMs, Math.max(alone.leastMs, waitedMs));
+  if (holdMs !== null) return ask(it, slot, slots, holdMs);
+  it.run.slotsUntil = Math.min(it.run.slotsUntil, it.run.expiresAt);
+  return ask(it, slot, slots);
 }
 
 /** Never fails: what is not given back ends with the lease. */

@@ -3,6 +3,9 @@
 import { checkQueue } from '../base/checks.ts';
 import { config, shown } from '../base/errors.ts';
 import type { Client } from '../enqueue/client.ts';
+import { closeBreaker } from '../limits/breaker.ts';
+import { limitsFor, pauseJob, resumeJob } from '../limits/pause.ts';
+import { stoppedJobs } from '../limits/stopped.ts';
 import { scheduleNamed } from '../scheduler/cursor.ts';
 import { pauseSchedule, resumeSchedule } from '../scheduler/pause.ts';
 import { drainWorker } from '../worker/drain.ts';
@@ -38,15 +41,17 @@ export function createOperator(client: Client, identity: OperatorIdentity): Oper
     });
   }
 
-  async function onSchedule(
+  /** @param unchanged the note of a change that changed nothing */
+  async function change(
     action: OperatorAction,
     name: string,
-    change: typeof pauseSchedule,
+    verb: (client: Client, name: string) => Promise<boolean>,
     unchanged: string,
   ): Promise<void> {
-    scheduleNamed(client.app, name);
+    if (action.startsWith('schedule.')) scheduleNamed(client.app, name);
+    else limitsFor(client, name);
     await audited(host, action, name, async (tell) => {
-      if (await change(client, name)) tell(1);
+      if (await verb(client, name)) tell(1);
       else tell(0, unchanged);
     });
   }
@@ -61,7 +66,14 @@ export function createOperator(client: Client, identity: OperatorIdentity): Oper
       edit: (id, options) => edit(host, id, options),
       discard: async (selection, options) => discard(host, selection, options),
     },
-    jobs: { cancel: (ids) => cancel(host, ids), runAgain: (id) => runAgain(host, id) },
+    jobs: {
+      cancel: (ids) => cancel(host, ids),
+      runAgain: (id) => runAgain(host, id),
+      pause: (job) => change('job.pause', job, pauseJob, 'It was paused already.'),
+      resume: (job) => change('job.resume', job, resumeJob, 'It was not paused.'),
+      closeBreaker: (job) => change('job.close-breaker', job, closeBreaker, 'It had no failures.'),
+      stopped: () => stoppedJobs(client),
+    },
     limits: {
       list: (filter) => limits.list(host, filter),
       reset: (key) => limits.reset(host, key),
@@ -82,8 +94,8 @@ export function createOperator(client: Client, identity: OperatorIdentity): Oper
           return id;
         });
       },
-      pause: (name) => onSchedule('schedule.pause', name, pauseSchedule, 'It was paused already.'),
-      resume: (name) => onSchedule('schedule.resume', name, resumeSchedule, 'It was not paused.'),
+      pause: (name) => change('schedule.pause', name, pauseSchedule, 'It was paused already.'),
+      resume: (name) => change('schedule.resume', name, resumeSchedule, 'It was not paused.'),
     },
     workers: { drain: (id) => audited(host, 'worker.drain', id, () => drainWorker(client, id)) },
     async audit(page = {}) {

@@ -6,6 +6,7 @@ import type { AbandonReason, AttemptReport } from '../contract/outcome.ts';
 import type { CancelResult, StoredPayload } from '../contract/store.ts';
 import type { JobContext } from '../envelope/envelope.ts';
 import type { LimitFilter, LimitPage } from '../limits/views.ts';
+import type { StoppedJob } from '../limits/stopped.ts';
 
 /** Who acts, for the audit log. */
 export interface OperatorIdentity {
@@ -22,6 +23,9 @@ export type OperatorAction =
   | 'job.cancel'
   | 'job.run-again'
   | 'limit.reset'
+  | 'job.pause'
+  | 'job.resume'
+  | 'job.close-breaker'
   | 'queue.pause'
   | 'queue.resume'
   | 'queue.clear'
@@ -169,6 +173,13 @@ export interface Operator {
     cancel(ids: readonly string[]): Promise<Readonly<Record<string, CancelResult>>>;
     /** Enqueues a new job with the same payload; resolves with its id. Throws `OPTION` where the payload is not kept. */
     runAgain(id: string): Promise<string>;
+    /** No job of this name begins any more, on any worker, until it is resumed. Workers hear of it within 5 s; running ones end normally. */
+    pause(job: string): Promise<void>;
+    resume(job: string): Promise<void>;
+    /** Forgets the failures of the job, so that all that wait for its breaker run. */
+    closeBreaker(job: string): Promise<void>;
+    /** Those that are paused, and those whose breaker is open. None where no limits are kept. */
+    stopped(): Promise<readonly StoppedJob[]>;
   };
   readonly limits: {
     /** Those in use, and those that the app declares. Throws `CONFIG` where none are kept. */

@@ -17,7 +17,7 @@ export function logLines(write: (line: string, level: LogLevel) => void): EventL
   };
 }
 
-const warning = /\.(warning|firing|skipped|late|unavailable|development)$/;
+const warning = /\.(warning|opened|firing|skipped|late|unavailable|development)$/;
 
 function levelOf(event: LongshoreEvent): LogLevel {
   if (event.type === 'job.started') return 'debug';

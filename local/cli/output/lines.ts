@@ -75,6 +75,10 @@ function partsOf(event: LongshoreEvent): EventLine | null {
     }
     case 'schedule.late':
       return ['!', 'yellow', event.schedule, `ticked ${span(event.lateMs)} late`];
+    case 'breaker.opened':
+      return ['!', 'red', event.job, `stopped for ${span(event.openMs)}: ${event.failures} failed in a row`];
+    case 'breaker.closed':
+      return ['✓', 'green', event.job, 'runs again'];
     case 'ping.failed':
       return ['!', 'yellow', event.schedule, event.error.message];
     case 'alert.firing':
