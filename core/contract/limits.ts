@@ -59,7 +59,10 @@ export interface LimitState {
   readonly slots: readonly { readonly holder: string; readonly until: number }[];
   /** Nobody gets a slot until then; `null` = the key is not held. */
   readonly heldUntil: number | null;
-  /** Jobs that wait for it, as far as the store remembers them. One that was cancelled meanwhile is still counted until its turn. */
+  /**
+   * Jobs that wait for it, counted up to 10,000, or as far as the store remembers them. One that was cancelled meanwhile is still counted
+   * until its turn.
+   */
   readonly waiting: number;
 }
 

@@ -6,7 +6,6 @@ import type { Harness } from '../testing/laws/harness.ts';
 import { createVirtualClock } from '../testing/virtual-clock.ts';
 
 export const sqliteHarness: Harness = {
-  lacks: ['limits'],
   async open(options) {
     const folder = await mkdtemp(join(tmpdir(), 'longshore-'));
     const clock = createVirtualClock();

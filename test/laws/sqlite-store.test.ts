@@ -8,7 +8,6 @@ import { describeStoreAlone } from '../testing/laws/store.ts';
 import type { StoreHarness } from '../testing/laws/store-alone.ts';
 
 const harness: StoreHarness = {
-  lacks: ['limits'],
   async open(clock, options) {
     const folder = await mkdtemp(join(tmpdir(), 'longshore-'));
     const path = join(folder, 'state.db');

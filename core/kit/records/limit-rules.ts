@@ -34,6 +34,7 @@ export interface Obstacles {
 /** The end of a hold until a reset: JSON and databases have no `Infinity`. */
 export const forever = Number.MAX_SAFE_INTEGER;
 export const mostAhead = 1_000;
+export const mostCountedWaiters = 10_000;
 export const mostShownSlots = 20;
 export const mostShownKeys = 100;
 

@@ -16,6 +16,7 @@ import { openDatabase, type SqliteFileOptions } from './database.ts';
 import { createEnqueue } from './enqueue.ts';
 import { sqliteKeys } from './keys.ts';
 import { createLeases } from './leases.ts';
+import { sqliteLimits } from './limits.ts';
 import { sqliteMetrics } from './metrics.ts';
 import { createNarrowRows } from './narrow-rows.ts';
 import { sqliteRecords } from './records.ts';
@@ -56,6 +57,7 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
     wake: () => waiters.wake(),
   };
   const keys = sqliteKeys(state);
+  const limits = sqliteLimits(state);
   const leases = createLeases(state, () => randomBytes(12).toString('base64url'));
   let open = true;
 
@@ -65,10 +67,11 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
     keepsOrder: () => true,
     stores: {
       keys,
-      records: sqliteRecords(state, keys),
+      records: sqliteRecords(state, [keys, limits]),
       workers: sqliteWorkers(state),
       metrics: sqliteMetrics(state),
       audit: sqliteAudit(state),
+      limits,
     },
     admin: {
       ...sqliteAdmin(state, maxBodyBytes),

@@ -1,7 +1,7 @@
 import type { KeyCompletion } from '../../../core/contract/queue.ts';
 import type { KeyStore } from '../../../core/contract/store.ts';
 import { stepSize } from './schema.ts';
-import type { SqliteState } from './state.ts';
+import type { Purgeable, SqliteState } from './state.ts';
 
 interface KeyRow {
   readonly owner: string | null;
@@ -11,11 +11,9 @@ interface KeyRow {
   readonly keep_until: number;
 }
 
-export interface SqliteKeys extends KeyStore {
+export interface SqliteKeys extends KeyStore, Purgeable {
   /** Inside the transaction of an ack, which has checked the lease. */
   completeNow(done: KeyCompletion): void;
-  /** Inside a transaction. One step: returns how many keys past their time it removed. */
-  purgeNow(now: number): number;
 }
 
 export function sqliteKeys({ db, clock }: Pick<SqliteState, 'db' | 'clock'>): SqliteKeys {

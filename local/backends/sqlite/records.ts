@@ -1,16 +1,15 @@
 import type { RecordStore, Retention } from '../../../core/contract/store.ts';
 import { payloadOf } from '../../../core/kit/records/payload.ts';
 import { JobState, recordOf, type StoredRecord } from '../shared/report-lines.ts';
-import type { SqliteKeys } from './keys.ts';
 import { ownership } from './narrow-rows.ts';
 import { sqlitePages } from './pages.ts';
 import { type NarrowRow, recordColumns } from './rows.ts';
 import { stepSize } from './schema.ts';
-import type { SqliteState } from './state.ts';
+import type { Purgeable, SqliteState } from './state.ts';
 
 type FoundRow = Omit<NarrowRow, 'interrupted'> & { readonly state: number };
 
-export function sqliteRecords(state: SqliteState, keys: SqliteKeys): RecordStore {
+export function sqliteRecords(state: SqliteState, others: readonly Purgeable[]): RecordStore {
   const { db, clock } = state;
   const byId = db.prepare(`SELECT ${recordColumns} FROM job_states WHERE id = ?`);
   const setProgress = db.prepare(`
@@ -69,12 +68,13 @@ export function sqliteRecords(state: SqliteState, keys: SqliteKeys): RecordStore
     },
     async purge({ completedMs, deadMs }: Retention = state.retention) {
       const now = clock.now();
-      const ended = JSON.stringify([JobState.completed, JobState.cancelled]);
+      const past = JSON.stringify([JobState.completed, JobState.cancelled]);
       const dead = JSON.stringify([JobState.failed, JobState.expired]);
       return db.transaction('purging', () => {
-        const completed = purgeJobs.run(ended, now - completedMs).changes;
+        const completed = purgeJobs.run(past, now - completedMs).changes;
         const failed = purgeJobs.run(dead, now - deadMs).changes;
-        return keys.purgeNow(now) + Number(completed) + Number(failed);
+        const ended = others.reduce((sum, other) => sum + other.purgeNow(now), 0);
+        return ended + Number(completed) + Number(failed);
       });
     },
   };

@@ -162,4 +162,28 @@ export const migrations: readonly string[] = [
   CREATE TABLE audit (at INTEGER NOT NULL, id TEXT NOT NULL UNIQUE, entry TEXT NOT NULL, PRIMARY KEY (at, id)) STRICT, WITHOUT ROWID;
   `,
   groupTables,
+  // Limits: slots in use, jobs that wait for one, and keys of which nobody gets one. `most` is the limit that was asked for.
+  `
+  CREATE TABLE limit_slots (
+    key TEXT NOT NULL,
+    holder TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    most INTEGER NOT NULL,
+    until INTEGER NOT NULL,
+    PRIMARY KEY (key, holder)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX limit_slots_until ON limit_slots (until);
+  CREATE TABLE limit_waiters (
+    holder TEXT NOT NULL,
+    key TEXT NOT NULL,
+    queue TEXT NOT NULL,
+    rank REAL NOT NULL,
+    most INTEGER NOT NULL,
+    until INTEGER NOT NULL,
+    PRIMARY KEY (holder, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX limit_waiters_rank ON limit_waiters (key, rank, holder, until);
+  CREATE INDEX limit_waiters_until ON limit_waiters (until);
+  CREATE TABLE limit_holds (key TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  `,
 ];

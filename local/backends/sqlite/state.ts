@@ -14,3 +14,8 @@ export interface SqliteState {
   /** Lets waiting fetches of this process look again. */
   wake(): void;
 }
+
+export interface Purgeable {
+  /** Inside a transaction. One step: returns how many rows past their time it removed. */
+  purgeNow(now: number): number;
+}

@@ -15,9 +15,11 @@ import {
 } from '../../../core/kit/records/store.ts';
 import { sqliteAudit } from './audit.ts';
 import { type Database, openDatabase, type SqliteFileOptions } from './database.ts';
-import { type SqliteKeys, sqliteKeys } from './keys.ts';
+import { sqliteKeys } from './keys.ts';
+import { sqliteLimits } from './limits.ts';
 import { sqliteMetrics } from './metrics.ts';
 import { stepSize } from './schema.ts';
+import type { Purgeable } from './state.ts';
 import { maybeAttempts, pathOf, whereOf } from './where.ts';
 import { sqliteWorkers } from './workers.ts';
 
@@ -34,13 +36,15 @@ export function sqliteStore(
   const { clock = systemClock, retention } = options;
   const db = openDatabase('sqliteStore()', options);
   const keys = sqliteKeys({ db, clock });
+  const limits = sqliteLimits({ db, clock });
   let open = true;
   return {
     keys,
-    records: recordStore(sqliteTable(db, keys), { clock, retention }),
+    records: recordStore(sqliteTable(db, [keys, limits]), { clock, retention }),
     workers: sqliteWorkers({ db }),
     metrics: sqliteMetrics({ db }),
     audit: sqliteAudit({ db }),
+    limits,
     migrate: async () => db.version, // opening the file has done it
     async diagnose(request) {
       const { sqliteDiagnosis } = await import('./diagnose.ts');
@@ -54,7 +58,7 @@ export function sqliteStore(
   };
 }
 
-function sqliteTable(db: Database, keys: SqliteKeys): RecordTable {
+function sqliteTable(db: Database, others: readonly Purgeable[]): RecordTable {
   const columns =
     'version, queue, job, tenant_id, facts, status, created_at, finished_at, guarded_until, row, id';
   const add = db.prepare(
@@ -142,7 +146,7 @@ function sqliteTable(db: Database, keys: SqliteKeys): RecordTable {
       const latest = Math.max(past.dead, past.ended); // for the index
       return db.transaction('purging', () => {
         const rows = removePast.run(past.dead, past.ended, latest, now).changes;
-        return Number(rows) + keys.purgeNow(now);
+        return others.reduce((sum, other) => sum + other.purgeNow(now), Number(rows));
       });
     },
   };

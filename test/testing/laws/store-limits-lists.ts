@@ -20,7 +20,20 @@ const texts = [
     ' ',
     '__proto__',
   ],
-  ...['\t\n', 'é', 'e\u0301', '世界', '\u{1f600}', 'A', 'a', '{', '\u007f', '\u202eabc', 'x'.repeat(490)],
+  ...[
+    '\t\n',
+    '\u0000',
+    'é',
+    'e\u0301',
+    '世界',
+    '\u{1f600}',
+    'A',
+    'a',
+    '{',
+    '\u007f',
+    '\u202eabc',
+    'x'.repeat(490),
+  ],
 ];
 
 export function limitListLaws(law: Law): void {
