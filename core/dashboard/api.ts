@@ -19,7 +19,7 @@
  * GET  api/events                          text/event-stream: `event: live`, `data:` a Live, every 2 s; `retry: 2000`
  * GET  api/live                            Live, for who cannot hold a stream
  * POST api/queues/:name/{pause,resume,clear}     Done
- * POST api/jobs/:id/{cancel,run-again}           Done
+ * POST api/jobs/:id/{cancel,promote,remove,run-again}  Done
  * POST api/dead/{retry,discard}            body: BulkRequest; NDJSON: a BulkProgress per line, then a BulkResult with `ended`
  * POST api/dead/:id/edit                   body: EditOptions; Done
  * POST api/schedules/:name/{run,pause,resume}    Done
@@ -137,6 +137,8 @@ export interface JobDetail {
   readonly runningOn: string | null;
   /** It is a dead letter: see `api/dead/:id`. */
   readonly dead: boolean;
+  /** The backend finds jobs that wait by their ids: this one can be promoted or removed while it does. */
+  readonly changeable: boolean;
 }
 
 export type DeadLetterView = Omit<DeadLetterDetail, 'payload'> & {

@@ -1,34 +1,66 @@
-/** Cancels jobs, and runs jobs again. */
+/** Cancels, promotes, changes and removes jobs, and runs jobs again. */
 
 import { LongshoreError } from '../base/errors.ts';
 import type { CancelResult } from '../contract/store.ts';
 import { verified } from '../enqueue/anew.ts';
-import type { Client } from '../enqueue/client.ts';
+import type { Client, JobChange } from '../enqueue/client.ts';
 import { loadPayload } from '../enqueue/offload.ts';
 import { wrongOption } from '../enqueue/prepare.ts';
+import { update as updateJob } from '../enqueue/waiting.ts';
 import { forEach } from '../kit/parallel.ts';
 import { getDeadLetter } from '../kit/records/dead-letter-pages.ts';
 import { audited } from './audited.ts';
 import type { OperatorHost } from './host.ts';
+import type { OperatorAction } from './types.ts';
+import { unmasked } from './unmasked.ts';
 import { selectionText } from './words.ts';
 
 const atOnce = 16;
 
-export function cancel(host: OperatorHost, ids: readonly string[]): Promise<Record<string, CancelResult>> {
-  return audited(host, 'job.cancel', selectionText({ ids }, {}), async (tell) => {
-    const results: Record<string, CancelResult> = {};
+export const cancel = (host: OperatorHost, ids: readonly string[]): Promise<Record<string, CancelResult>> =>
+  onEach(
+    host,
+    'job.cancel',
+    ids,
+    (id) => host.client.stores.records.cancel(id),
+    (result) => result === 'cancelled' || result === 'cancelling',
+  );
+
+export const promote = (host: OperatorHost, ids: readonly string[]): Promise<Record<string, boolean>> =>
+  onEach(host, 'job.promote', ids, (id) => host.client.promote(id), Boolean);
+
+export const remove = (host: OperatorHost, ids: readonly string[]): Promise<Record<string, boolean>> =>
+  onEach(host, 'job.remove', ids, (id) => host.client.remove(id), Boolean);
+
+function onEach<Result>(
+  host: OperatorHost,
+  action: OperatorAction,
+  ids: readonly string[],
+  work: (id: string) => Promise<Result>,
+  isDone: (result: Result) => boolean,
+): Promise<Record<string, Result>> {
+  return audited(host, action, selectionText({ ids }, {}), async (tell) => {
+    const results: Record<string, Result> = {};
     let count = 0;
     await forEach(
       new Set(ids),
       async (id) => {
-        const result = await host.client.stores.records.cancel(id);
-        results[id] = result;
-        if (result === 'cancelled' || result === 'cancelling') tell(++count);
+        results[id] = await work(id);
+        if (isDone(results[id])) tell(++count);
       },
       atOnce,
     );
     tell(count);
     return results;
+  });
+}
+
+/** The log names what was changed, and never a payload. */
+export function update(host: OperatorHost, id: string, change: JobChange<unknown>): Promise<boolean> {
+  return audited(host, 'job.update', id, async (tell) => {
+    const isDone = await updateJob(host.client, null, id, change, unmasked);
+    tell(isDone ? 1 : 0, Object.keys(change).join(', '));
+    return isDone;
   });
 }
 

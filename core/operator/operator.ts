@@ -13,7 +13,7 @@ import { audited } from './audited.ts';
 import { edit } from './edit.ts';
 import { groupsOf } from './groups.ts';
 import { adminOf, deadLettersOf, type OperatorHost } from './host.ts';
-import { cancel, runAgain } from './jobs.ts';
+import { cancel, promote, remove, runAgain, update } from './jobs.ts';
 import * as limits from './limits.ts';
 import { pageOfItems } from './select.ts';
 import { discard, retry } from './settle.ts';
@@ -69,6 +69,9 @@ export function createOperator(client: Client, identity: OperatorIdentity): Oper
     jobs: {
       cancel: (ids) => cancel(host, ids),
       runAgain: (id) => runAgain(host, id),
+      promote: (ids) => promote(host, ids),
+      update: (id, change) => update(host, id, change),
+      remove: (ids) => remove(host, ids),
       pause: (job) => change('job.pause', job, pauseJob, 'It was paused already.'),
       resume: (job) => change('job.resume', job, resumeJob, 'It was not paused.'),
       closeBreaker: (job) => change('job.close-breaker', job, closeBreaker, 'It had no failures.'),

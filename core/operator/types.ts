@@ -4,6 +4,7 @@ import type { DeadLetterSummary } from '../contract/admin.ts';
 import type { AuditPage } from '../contract/audit.ts';
 import type { AbandonReason, AttemptReport } from '../contract/outcome.ts';
 import type { CancelResult, StoredPayload } from '../contract/store.ts';
+import type { JobChange } from '../enqueue/client.ts';
 import type { JobContext } from '../envelope/envelope.ts';
 import type { LimitFilter, LimitPage } from '../limits/views.ts';
 import type { StoppedJob } from '../limits/stopped.ts';
@@ -22,6 +23,9 @@ export type OperatorAction =
   | 'dead.discard'
   | 'job.cancel'
   | 'job.run-again'
+  | 'job.promote'
+  | 'job.update'
+  | 'job.remove'
   | 'limit.reset'
   | 'job.pause'
   | 'job.resume'
@@ -173,6 +177,12 @@ export interface Operator {
     cancel(ids: readonly string[]): Promise<Readonly<Record<string, CancelResult>>>;
     /** Enqueues a new job with the same payload; resolves with its id. Throws `OPTION` where the payload is not kept. */
     runAgain(id: string): Promise<string>;
+    /** Lets jobs that wait run now. Of each id whether it waited. */
+    promote(ids: readonly string[]): Promise<Readonly<Record<string, boolean>>>;
+    /** As `client.update`, and a member of the payload that reads `[masked]` keeps its value. `false` = it does not wait. */
+    update(id: string, change: JobChange<unknown>): Promise<boolean>;
+    /** Takes jobs that wait out of their queues, with their records. Of each id whether it waited. */
+    remove(ids: readonly string[]): Promise<Readonly<Record<string, boolean>>>;
     /** No job of this name begins any more, on any worker, until it is resumed. Workers hear of it within 5 s; running ones end normally. */
     pause(job: string): Promise<void>;
     resume(job: string): Promise<void>;

@@ -19,6 +19,7 @@ function capabilitiesOf({ app, backend, stores }: Client): Capability[] {
     'Handlers write in the transaction of their ack': backend.begin !== undefined,
     'Ack and fetch in one step': hints?.ackAndFetch !== undefined,
     'Counts, pausing and clearing of queues': admin !== undefined,
+    'Waiting jobs are changed, promoted and removed': backend.waiting !== undefined,
     'Pages of dead letters':
       admin === undefined ? false : admin.deadLetters.page ? true : 'from the newest on',
     'Dead letters by their id':

@@ -55,7 +55,13 @@ export const showJob: Run = async ({ client }, { url, parameter: id }) => {
     workerOf(client, record),
     isDead(client, record),
   ]);
-  return { record: withoutSecrets(record), payload, runningOn, dead } satisfies JobDetail;
+  return {
+    record: withoutSecrets(record),
+    payload,
+    runningOn,
+    dead,
+    changeable: client.backend.waiting !== undefined,
+  } satisfies JobDetail;
 };
 
 /** Stores mask payloads and log lines; what handlers returned they keep as it was, also with each attempt. */
@@ -123,6 +129,19 @@ export const cancelJob: Run = change(anyId, async ({ jobs }, id) => {
       throw missing('job', id);
   }
 });
+
+export const promoteJob: Run = change(anyId, async ({ jobs }, id) => {
+  if (!(await jobs.promote([id]))[id]) throw notWaiting();
+  return { message: 'It runs as soon as a worker is free.' };
+});
+
+export const removeJob: Run = change(anyId, async ({ jobs }, id) => {
+  if (!(await jobs.remove([id]))[id]) throw notWaiting();
+  return { message: 'Removed.' };
+});
+
+const notWaiting = () =>
+  new Refusal(409, 'CONFLICT', 'The job does not wait any more: it runs, has ended or was removed.');
 
 export const runJobAgain: Run = change(anyId, async ({ jobs }, given) => {
   const id = await jobs.runAgain(given);

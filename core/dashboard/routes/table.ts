@@ -43,6 +43,8 @@ const routes: readonly Route[] = [
   search('jobs', jobs.listJobs),
   search('jobs/:id', jobs.showJob),
   post('jobs/:id/cancel', jobs.cancelJob),
+  post('jobs/:id/promote', jobs.promoteJob),
+  post('jobs/:id/remove', jobs.removeJob),
   post('jobs/:id/run-again', jobs.runJobAgain),
   search('dead', dead.listDeadLetters),
   search('dead/groups', dead.groupDeadLetters),

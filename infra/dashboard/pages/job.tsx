@@ -5,8 +5,8 @@ import type { JobDetail } from '../../../core/dashboard/api.ts';
 import { useMayAct } from '../data/act.ts';
 import { count, percent, traceOf } from '../data/format.ts';
 import { useLoad } from '../data/load.ts';
-import { linkTo } from '../data/route.ts';
-import { AskedAction } from '../parts/action.tsx';
+import { go, linkTo } from '../data/route.ts';
+import { Action, AskedAction } from '../parts/action.tsx';
 import { Attempts } from '../parts/attempts.tsx';
 import { type Fact, Facts, Head, Panel, Shown } from '../parts/frame.tsx';
 import { PayloadPanel } from '../parts/payload.tsx';
@@ -14,6 +14,7 @@ import { Badge } from '../parts/status.tsx';
 import { Id, Json, Message, Text, TextLink } from '../parts/text.tsx';
 import { Ago, MomentAgo } from '../parts/time.tsx';
 
+const waits = ({ status }: JobRecord): boolean => status === 'pending' || status === 'retrying';
 const isEnded = ({ status }: JobRecord): boolean =>
   ['completed', 'failed', 'cancelled', 'expired'].includes(status);
 
@@ -55,7 +56,13 @@ export function Job({ id }: { id: string }) {
   );
 }
 
-function Actions({ detail: { record, dead }, onDone }: { detail: JobDetail; onDone: () => void }) {
+function Actions({
+  detail: { record, dead, changeable },
+  onDone,
+}: {
+  detail: JobDetail;
+  onDone: () => void;
+}) {
   const mayAct = useMayAct();
   const path = `jobs/${encodeURIComponent(record.id)}`;
   return (
@@ -64,6 +71,21 @@ function Actions({ detail: { record, dead }, onDone }: { detail: JobDetail; onDo
         <a class="button" href={linkTo(['letter', record.id])}>
           Its dead letter: mend, retry, discard
         </a>
+      )}
+      {mayAct && changeable && waits(record) && (
+        <>
+          <Action label="Run now" path={`${path}/promote`} onDone={onDone} />
+          <AskedAction
+            label="Remove"
+            path={`${path}/remove`}
+            question="Remove this job?"
+            answer="Remove the job"
+            dangerous
+            onDone={() => go(linkTo(['jobs']))}
+          >
+            <p>It never runs, and its record is gone. To keep the record, cancel the job.</p>
+          </AskedAction>
+        </>
       )}
       {mayAct && !isEnded(record) && (
         <AskedAction

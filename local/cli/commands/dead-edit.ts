@@ -1,12 +1,10 @@
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { given } from '../config/given.ts';
 import { duration } from '../config/values.ts';
-import { defineCommand, type Input } from '../definition.ts';
+import { defineCommand } from '../definition.ts';
 import { usage } from '../errors.ts';
 import { deadAdmin, deadIds } from './dead-filter.ts';
 import { idArgs } from './job-ids.ts';
-import { parsedPayload, payloadFromStdin } from './payload-argument.ts';
+import { payloadFlag, payloadOf } from './payload-argument.ts';
 
 export const expiresInFlag = {
   flags: '--expires-in <duration>',
@@ -21,11 +19,7 @@ export const editDead = defineCommand({
     'The old text has to verify with the keys of this app. The new payload is checked against the schema of the job and signed anew; the job keeps its id and counts its attempts from 1. A member that reads [masked], as `longshore dead show` prints it, keeps its old value.',
   args: idArgs,
   flags: {
-    payload: {
-      flags: '--payload <json>',
-      text: 'the whole new payload as JSON, @ and the name of a file, or - to read it from stdin',
-      parse: String,
-    },
+    payload: payloadFlag,
     expiresIn: expiresInFlag,
     dryRun: { flags: '--dry-run', text: 'check it, and change nothing' },
   },
@@ -55,15 +49,3 @@ export const editDead = defineCommand({
     };
   },
 });
-
-async function payloadOf(input: Pick<Input, 'io'>, given: string): Promise<unknown> {
-  if (given === '-') return parsedPayload(await payloadFromStdin(input), true);
-  if (!given.startsWith('@')) return parsedPayload(given, false);
-  const path = resolve(input.io.cwd, given.slice(1));
-  const text = await readFile(path, 'utf8').catch((cause: Error) => {
-    throw usage(
-      `Expected a file with the payload after --payload @, could not read ${path}: ${cause.message}`,
-    );
-  });
-  return parsedPayload(text, true);
-}

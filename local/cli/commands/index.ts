@@ -22,6 +22,7 @@ import { simulateFunctions } from './simulate-functions.ts';
 import { simulateLambda } from './simulate-lambda.ts';
 import { status } from './status.ts';
 import { top } from './top.ts';
+import { waitingJobCommands } from './waiting-jobs.ts';
 import { work } from './work.ts';
 import { workers } from './workers.ts';
 
@@ -34,6 +35,7 @@ export const commands: readonly Command[] = [
   top,
   metrics,
   ...jobsCommands,
+  ...waitingJobCommands,
   ...deadCommands,
   ...queueCommands,
   move,

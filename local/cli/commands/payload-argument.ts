@@ -1,5 +1,7 @@
-/** A payload as people give it: as a word, or on stdin. */
+/** A payload as people give it: as a word, in a file, or on stdin. */
 
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import type { Input } from '../definition.ts';
 import { usage } from '../errors.ts';
@@ -20,4 +22,23 @@ export function parsedPayload(text: string, piped: boolean): unknown {
     const got = text.trim() === '' ? 'nothing' : `${text.length} characters that are not JSON${place}`;
     throw usage(`Expected the payload as JSON, got ${got}. ${how}`);
   }
+}
+
+export const payloadFlag = {
+  flags: '--payload <json>',
+  text: 'the whole new payload as JSON, @ and the name of a file, or - to read it from stdin',
+  parse: String,
+} as const;
+
+/** @param given after `--payload` */
+export async function payloadOf(input: Pick<Input, 'io'>, given: string): Promise<unknown> {
+  if (given === '-') return parsedPayload(await payloadFromStdin(input), true);
+  if (!given.startsWith('@')) return parsedPayload(given, false);
+  const path = resolve(input.io.cwd, given.slice(1));
+  const text = await readFile(path, 'utf8').catch((cause: Error) => {
+    throw usage(
+      `Expected a file with the payload after --payload @, could not read ${path}: ${cause.message}`,
+    );
+  });
+  return parsedPayload(text, true);
 }

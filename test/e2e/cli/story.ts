@@ -96,7 +96,11 @@ export async function tellStory(): Promise<{ folder: string; told: readonly Told
   await tell('jobs show', dead!, '--payload');
   await tell('jobs run-again', dead!);
   await tell('metrics');
+  await tell('jobs update', late!, '--payload', '{"name":"Eve"}', '--delay', '3h', '--priority', 'low');
+  await tell('jobs promote', late!);
   await tell('jobs cancel', late!);
+  const { id: unwanted } = await tell('enqueue greet', '{"name":"Mallory"}', '--delay', '2h');
+  await tell('jobs remove', unwanted!);
   await tell('dead retry --all');
   await tell('audit');
   await tell('pause mail');

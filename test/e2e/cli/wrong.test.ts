@@ -43,6 +43,9 @@ const rows: readonly Row[] = [
   ['jobs show', 2, 'USAGE', /Missing required argument 'id'/],
   [`jobs show ${noId} ${noId}`, 2, 'USAGE', /Too many arguments/],
   ['jobs cancel', 2, 'USAGE', /Missing required argument 'id'/],
+  ['jobs promote', 2, 'USAGE', /Missing required argument 'id'/],
+  [`jobs update ${noId}`, 2, 'USAGE', /Expected --payload, --delay, --run-at or --priority, got none/],
+  [`jobs update ${noId} --payload {`, 2, 'USAGE', /Expected the payload as JSON/],
   ['jobs list mail', 2, 'USAGE', /Too many arguments/],
   ['pause', 2, 'USAGE', /Missing required argument 'queue'/],
   ['pause mail default', 2, 'USAGE', /Too many arguments/],
@@ -220,6 +223,9 @@ describe('several ids', () => {
     [['dead', 'discard', noId, '--yes'], { discarded: 0, missing: [noId] }],
     [['dead', 'discard', '--all', '--yes'], { discarded: 0, missing: [] }],
     [['jobs', 'cancel', noId], { cancelled: 0, results: { [noId]: 'unknown' } }],
+    [['jobs', 'promote', noId], { promoted: 0, results: { [noId]: false } }],
+    [['jobs', 'remove', noId], { removed: 0, results: { [noId]: false } }],
+    [['jobs', 'update', noId, '--priority', 'low'], { id: noId, updated: false }],
   ])('of which none is there: %j ends with 3', async (argv, data) => {
     expect(await json(folder, argv)).toMatchObject({ code: 3, data, stderr: '' });
   });
@@ -245,5 +251,6 @@ describe('several ids', () => {
       code: 1,
       data: { cancelled: 1, results: { [id]: 'cancelled', [noId]: 'unknown' } },
     });
+    expect(await json(folder, ['jobs', 'promote', id, noId])).toMatchObject({ code: 3 });
   });
 });

@@ -142,6 +142,23 @@ describe('an operator', () => {
     await client.close();
   });
 
+  it('lets jobs that wait run now, and removes them', async () => {
+    const { client, get, post, run, die } = await createPage();
+    const [dead] = await die(1);
+    const [first, second] = [
+      (await post(`jobs/${dead}/run-again`)).body.id,
+      (await post(`jobs/${dead}/run-again`)).body.id,
+    ];
+    expect((await get(`jobs/${first}`)).body.changeable).toBe(true);
+    expect((await post(`jobs/${first}/promote`)).body.message).toContain('as soon as a worker is free');
+    expect((await post(`jobs/${second}/remove`)).body.message).toBe('Removed.');
+    expect(await get(`jobs/${second}`)).toMatchObject({ status: 404 });
+    await run();
+    for (const verb of ['promote', 'remove'])
+      expect((await post(`jobs/${first}/${verb}`)).body).toMatchObject({ status: 409, code: 'CONFLICT' });
+    await client.close();
+  });
+
   it('cancels jobs, and runs them and schedules again', async () => {
     const { client, get, post, run, die } = await createPage();
     const [dead] = await die(1);

@@ -2,8 +2,10 @@
 
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { createApp } from '../../../core/app/app.ts';
 import { defineJob } from '../../../core/app/job.ts';
 import { defineSchedule } from '../../../core/app/schedule.ts';
+import { connect } from '../../../core/enqueue/connect.ts';
 import { createOperator } from '../../../core/operator/index.ts';
 import { tick } from '../../../core/scheduler/tick.ts';
 import { refusal } from '../core/kit.ts';
@@ -44,6 +46,42 @@ describe('an operator', () => {
     await drain();
     expect((await refusal(() => operator.jobs.runAgain(gone))).code).toBe('OPTION');
     expect((await refusal(() => operator.jobs.runAgain('nobody'))).code).toBe('OPTION');
+  });
+
+  it('changes, promotes and removes jobs that wait, and notes it without payloads', async () => {
+    const { audit, entries } = auditLog();
+    const { operator, client, drain } = operatorBench({ stores: { audit } });
+    const login = { user: 'ann', password: 'hunter2' };
+    const { id } = await client.enqueue(mail, { to: 'a', login }, { delayMs: 60_000 });
+    const { id: other } = await client.enqueue(mail, { to: 'b' });
+    const payload = { to: 'c', login: { user: 'bob', password: '[masked]' } };
+    expect(await operator.jobs.update(id, { payload, priority: 'low' })).toBe(true);
+    expect(JSON.parse((await client.stores.records.body!(id))!)).toMatchObject({
+      payload: { to: 'c', login: { user: 'bob', password: 'hunter2' } },
+      priority: 8,
+    });
+    expect(await operator.jobs.promote([id, 'nobody'])).toEqual({ [id]: true, nobody: false });
+    expect(await operator.jobs.remove([other])).toEqual({ [other]: true });
+    await drain();
+    expect(await client.status(id)).toMatchObject({ status: 'completed' });
+    expect(await operator.jobs.update(id, { priority: 1 })).toBe(false);
+    const ends = (await entries()).filter(({ phase }) => phase === 'done');
+    expect(ends.map(({ action, target, count, note }) => [action, target, count, note])).toEqual([
+      ['job.update', id, 1, 'payload, priority'],
+      ['job.promote', `${id} nobody`, 1, null],
+      ['job.remove', other, 1, null],
+      ['job.update', id, 0, 'priority'],
+    ]);
+    expect(JSON.stringify(await entries())).not.toContain('hunter2');
+  });
+
+  it('refuses to change a job that is not defined here', async () => {
+    const { backend, clock, app, client } = operatorBench();
+    const { id } = await client.enqueue(mail, { to: 'a' });
+    const other = createApp({ jobs: [brief], clock, signing: app.keyRing() });
+    const operator = createOperator(connect(other, backend), by);
+    expect((await refusal(() => operator.jobs.update(id, { priority: 1 }))).code).toBe('UNKNOWN_JOB');
+    expect(await operator.jobs.promote([id])).toEqual({ [id]: true });
   });
 
   it('cancels jobs, and pauses, resumes and clears queues', async () => {
