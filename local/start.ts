@@ -9,6 +9,7 @@ import { optional } from '../core/base/optional.ts';
 import type { Client } from '../core/enqueue/client.ts';
 import { connect } from '../core/enqueue/connect.ts';
 import { createHttpHandler, type HttpOptions } from '../core/http/index.ts';
+import { eachOf } from '../core/routing/belongs.ts';
 import { tick } from '../core/scheduler/tick.ts';
 import { type WorkerOptions, type WorkerSummary, workerKinds } from '../core/worker/options.ts';
 import type { Worker } from '../core/worker/state.ts';
@@ -61,7 +62,7 @@ const kinds = {
 
 /** Throws `CONFIG` for a wrong option, `SCHEMA_VERSION` when the tables are not those of this version. */
 export async function startLocal(app: App, options: LocalOptions): Promise<Local> {
-  if (typeof options?.backend?.fetch !== 'function') {
+  if (typeof options?.backend !== 'object' || options.backend === null) {
     throw config(
       `startLocal() expects { backend }, such as sqlite('jobs.db') or postgres(url), got ${shown(options?.backend)}.`,
     );
@@ -80,9 +81,10 @@ export async function startLocal(app: App, options: LocalOptions): Promise<Local
   }
   if (schedules) await checkSchedules(app);
   const unsubscribe = logger ? app.events.on(logTo(logger)) : () => {};
-  const client = connect(app, options.backend, options.store ? { store: options.store } : {});
+  const { store, failover } = options;
+  const client = connect(app, options.backend, { ...(store && { store }), ...(failover && { failover }) });
   try {
-    await Promise.all([checkTables(client), tellSettings(client)]);
+    await Promise.all(eachOf(client).flatMap((one) => [checkTables(one), tellSettings(one)]));
   } catch (error) {
     unsubscribe();
     throw error;
@@ -106,9 +108,10 @@ export async function startLocal(app: App, options: LocalOptions): Promise<Local
     throw error;
   }
   let endAt = 0;
+  const open = new Set((worker.each ?? [worker]).map(({ id }) => id));
   // All drain in the same time: a supervisor does not wait for one after the other.
   const unwatch = app.events.on((event) => {
-    if (event.type !== 'worker.draining' || event.worker !== worker.id) return;
+    if (event.type !== 'worker.draining' || !open.delete(event.worker) || open.size > 0) return;
     endAt = app.clock.now() + leastTickMs;
     void http?.close();
     void ticking?.stop();
@@ -220,8 +223,8 @@ async function startTicking(app: App, client: Client): Promise<{ stop(): Promise
     const asked = await client.backend.now?.().catch(() => null);
     const startedAt = app.clock.now();
     const now = asked ?? startedAt; // taken first: what falls due during the tick is the next one's
-    // Where the queue does not say its time, the tick asks again, and reports why there is no answer.
-    await tick(app, client, asked === null ? undefined : now);
+    // Where the queue does not say its time, or there are several, the tick asks again, and reports why there is no answer.
+    await tick(app, client, asked === null || client.backends ? undefined : now);
     const moments = await Promise.all(app.schedules.map((schedule) => schedule.nextAfter(now)));
     if (stopped) return;
     const due = moments.map((at) => at ?? Number.POSITIVE_INFINITY);

@@ -31,5 +31,16 @@ export const isOn = ({ app, name }: Pick<Client, 'app' | 'name'>, job: Job): boo
 export const homeOf = (client: Client, job: Job): Client | null =>
   client.backends?.get(backendOf(client.app, job)) ?? (isOn(client, job) ? client : null);
 
+/** The clients of all backends that are reached, or of the one. */
+export const eachOf = (client: Client): Client[] => [...(client.backends?.values() ?? [client])];
+
+/** The same client, and of the app only the queues and schedules that its own backend keeps. */
+export function scoped(client: Client): Client {
+  const { app, name } = client;
+  if (name === undefined) return client;
+  const schedules = app.schedules.filter(({ job }) => isOn(client, job));
+  return { ...client, app: { ...app, queues: queuesOf(jobsOn(app, name, {})), schedules } };
+}
+
 export const notOne = (name: unknown, names: readonly string[]): LongshoreError =>
   new LongshoreError('OPTION', `Expected backend to be one of ${names.join(', ')}, got "${name}".`);

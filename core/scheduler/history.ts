@@ -5,6 +5,7 @@ import type { JobStatus } from '../contract/outcome.ts';
 import type { JobRecord } from '../contract/store.ts';
 import type { Client } from '../enqueue/client.ts';
 import { momentOf } from '../envelope/schedule-of.ts';
+import { homeOf } from '../routing/belongs.ts';
 import { readCursor, scheduleNamed } from './cursor.ts';
 import type { Skipped } from './skipped.ts';
 
@@ -56,9 +57,10 @@ export async function scheduleHistory(
   { max = 50 }: { readonly max?: number } = {},
 ): Promise<ScheduleHistory> {
   const schedule = scheduleNamed(client.app, name);
-  const found = await readCursor(client, name);
+  const home = homeOf(client, schedule.job) ?? client;
+  const found = await readCursor(home, name);
   const cursor = typeof found === 'string' ? null : found;
-  const records = await client.stores.records.list({ schedule: name, max });
+  const records = await home.stores.records.list({ schedule: name, max });
   const skipped = (cursor?.skipped ?? []).map(skippedMoments);
   const entries = [...runsOf(records), ...skipped].sort((a, b) => lastOf(b) - lastOf(a)).slice(0, max);
   const checkedAt = cursor?.at ?? null;

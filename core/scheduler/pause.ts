@@ -8,6 +8,7 @@ import type { Schedule } from '../app/schedule.ts';
 import { LongshoreError } from '../base/errors.ts';
 import type { Client } from '../enqueue/client.ts';
 import { claimPastReaders } from '../kit/records/peek.ts';
+import { homeOf } from '../routing/belongs.ts';
 import { type Cursor, cursorKey, readCursor, scheduleNamed, storedText } from './cursor.ts';
 import { announceSkipped, type Skipped, skippedIn, withSkipped } from './skipped.ts';
 
@@ -34,9 +35,9 @@ export async function resumeSchedule(client: Client, name: string): Promise<bool
 
 /** Throws `OPTION` for a schedule the app does not have. */
 export async function isPaused(client: Client, name: string): Promise<boolean> {
-  scheduleNamed(client.app, name);
+  const home = homeOf(client, scheduleNamed(client.app, name).job) ?? client;
   const cursor = await settled(name, async () => {
-    const found = await readCursor(client, name);
+    const found = await readCursor(home, name);
     return found === 'ticking' ? null : found;
   });
   return cursor !== 'never' && cursor.pausedAt !== undefined;
@@ -59,8 +60,15 @@ async function change(
   name: string,
   decide: (cursor: Cursor, now: number) => Promise<Change | null>,
 ): Promise<boolean> {
-  const { app, backend, stores } = client;
+  const { app } = client;
   const schedule = scheduleNamed(app, name);
+  const home = homeOf(client, schedule.job);
+  if (!home)
+    throw new LongshoreError(
+      'OPTION',
+      `Expected a schedule of backend "${client.name}", got "${name}", whose job belongs to another. Name that one.`,
+    );
+  const { backend, stores } = home;
   if (stores.records.keepsNothing)
     throw new LongshoreError(
       'OPTION',

@@ -7,6 +7,7 @@ import { backendError } from '../base/failure.ts';
 import type { Client } from '../enqueue/client.ts';
 import { scheduleKey } from '../envelope/schedule-of.ts';
 import { claimPastReaders } from '../kit/records/peek.ts';
+import { homeOf } from '../routing/belongs.ts';
 import { type Cursor, cursorKey, stored } from './cursor.ts';
 import { announceSkipped, type Skipped, skippedIn, withSkipped } from './skipped.ts';
 
@@ -24,9 +25,11 @@ const keptOut = new WeakMap<Schedule, number>();
 export async function enqueueSchedules(app: App, client: Client, at?: number): Promise<string[]> {
   const ids: string[] = [];
   for (const schedule of app.schedules) {
+    const home = homeOf(client, schedule.job);
+    if (!home) continue; // another process ticks it
     try {
-      const now = at ?? (await client.backend.now?.()) ?? app.clock.now();
-      ids.push(...(await tickOne(app, client, schedule, now)));
+      const now = at ?? (await home.backend.now?.()) ?? app.clock.now();
+      ids.push(...(await tickOne(app, home, schedule, now)));
     } catch (cause) {
       const error = backendError(`enqueueing schedule "${schedule.name}"`, cause);
       app.events.emit({ type: 'schedule.failed', schedule: schedule.name, error });

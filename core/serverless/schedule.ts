@@ -4,6 +4,7 @@ import { LongshoreError } from '../base/errors.ts';
 import type { LongshoreEvent } from '../base/events.ts';
 import { reportingFailures } from '../base/store-failures.ts';
 import type { Client } from '../enqueue/client.ts';
+import { eachOf, scoped } from '../routing/belongs.ts';
 import { tick } from '../scheduler/tick.ts';
 
 export interface ScheduleResult {
@@ -20,8 +21,10 @@ export function createScheduleHandler(client: Client): () => Promise<ScheduleRes
     });
     try {
       const enqueued = await tick(app, client);
-      await app.alerts?.evaluate(client, 'function');
-      await rollUpNow(client);
+      for (const one of eachOf(client)) {
+        await app.alerts?.evaluate(scoped(one), 'function');
+        await rollUpNow(one);
+      }
       const [first] = failures;
       // The others have been enqueued. Thrown, so that the cloud's alarms see it.
       if (first) {

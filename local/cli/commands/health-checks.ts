@@ -2,6 +2,7 @@
 
 import { onDemand } from '../../../core/kit/lazy.ts';
 import { healthyWithinMs, workerStateOf } from '../../../core/kit/worker-state.ts';
+import { homeOf } from '../../../core/routing/belongs.ts';
 import { readCursor } from '../../../core/scheduler/cursor.ts';
 import type { Input } from '../definition.ts';
 import { count, span } from '../output/ui.ts';
@@ -69,7 +70,9 @@ export async function schedulesTicked({ session, io }: HealthFacts, mostLateMs: 
   const now = (await backend.now?.()) ?? io.clock.now();
   const late: string[] = [];
   for (const schedule of app.schedules) {
-    const cursor = await readCursor(client, schedule.name);
+    const home = homeOf(client, schedule.job);
+    if (!home) continue;
+    const cursor = await readCursor(home, schedule.name);
     if (cursor === 'ticking') continue;
     if (cursor !== 'never' && cursor.pausedAt !== undefined) continue;
     if (cursor === 'never') late.push(`${schedule.name} was never checked`);

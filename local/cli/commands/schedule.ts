@@ -1,5 +1,6 @@
 import type { Schedule } from '../../../core/app/schedule.ts';
 import type { Client } from '../../../core/enqueue/client.ts';
+import { eachOf, scoped } from '../../../core/routing/belongs.ts';
 import { scheduleHistory } from '../../../core/scheduler/history.ts';
 import { tick as tickOnce } from '../../../core/scheduler/tick.ts';
 import { type Command, defineCommand } from '../definition.ts';
@@ -143,7 +144,7 @@ const tick = defineCommand({
       failed.push({ schedule: event.schedule, code: event.error.code, message: event.error.message });
     });
     const enqueued = await tickOnce(app, client).finally(unlisten);
-    await app.alerts?.evaluate(client, 'function');
+    for (const one of eachOf(client)) await app.alerts?.evaluate(scoped(one), 'function');
     const lines = failed.map(({ schedule, code, message }) => `${schedule}: ${code}: ${message}`);
     return {
       data: { enqueued, failed },
