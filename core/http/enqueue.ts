@@ -3,14 +3,14 @@
 import { createHash } from 'node:crypto';
 import type { Job } from '../app/job.ts';
 import type { EnqueueCall } from '../app/middleware.ts';
-import type { EnqueueOptions } from '../app/options.ts';
+import type { EnqueuedJob, EnqueueOptions } from '../app/options.ts';
 import { LongshoreError, shown } from '../base/errors.ts';
 import { backendError } from '../base/failure.ts';
 import { assertJson } from '../base/json.ts';
-import type { OutgoingMessage } from '../contract/queue.ts';
-import { enqueueEach, type PrepareAt } from '../enqueue/enqueue.ts';
+import { enqueued, enqueueEach, type PrepareAt } from '../enqueue/enqueue.ts';
 import type { Upload } from '../enqueue/offload.ts';
 import { prepare } from '../enqueue/prepare.ts';
+import type { MaybeUnique } from '../unique/asked.ts';
 import { readJson } from './body.ts';
 import type { Answer, Call, Endpoint } from './call.ts';
 import { type OptionRules, optionsOfItem, optionsOfQuery } from './options.ts';
@@ -54,7 +54,7 @@ export async function enqueueMany(endpoint: Endpoint, call: Call): Promise<Answe
 }
 
 /** 202 when all were accepted, 207 when some were. None accepted is an error status, so that a caller who reads only the status sees it. */
-function answerOf(endpoint: Endpoint, results: readonly (OutgoingMessage | Refusal)[]): Answer {
+function answerOf(endpoint: Endpoint, results: readonly (EnqueuedJob | Refusal)[]): Answer {
   const refused = results.filter((one) => one instanceof Refusal);
   const shownResults = results.map((one) =>
     one instanceof Refusal ? problemOf(one) : { status: 202, ...acceptedOf(endpoint, one) },
@@ -77,7 +77,7 @@ async function itemOf(
   call: Call,
   item: unknown,
   uploads: Upload[] | null,
-): Promise<OutgoingMessage> {
+): Promise<MaybeUnique> {
   if (typeof item !== 'object' || item === null || Array.isArray(item)) {
     throw unfit(`an item { "job", "payload", "options" }, got ${shown(item)}`);
   }
@@ -113,7 +113,7 @@ async function messageOf(
   payload: unknown,
   options: EnqueueOptions,
   uploads: Upload[] | null,
-): Promise<OutgoingMessage> {
+): Promise<MaybeUnique> {
   try {
     assertJson(payload, 'payload'); // before the schema: a recursive one would overflow the stack on extreme nesting
   } catch (error) {
@@ -150,18 +150,19 @@ async function refuseOtherPayload(
   );
 }
 
-/** As the client sends: large payloads beside the queue, many jobs in slices. One message or refusal per job. */
+/** As the client sends: large payloads beside the queue, many jobs in slices. One job or refusal each. */
 async function sendEach(
   { client }: Endpoint,
   { context }: Call,
   kind: Omit<EnqueueCall, 'backend'>,
   prepareAt: PrepareAt,
-): Promise<(OutgoingMessage | Refusal)[]> {
-  const messages: OutgoingMessage[] = [];
+): Promise<(EnqueuedJob | Refusal)[]> {
+  const queues: string[] = [];
   const results = await enqueueEach(client, kind, context, async (i, uploads) => {
     try {
-      messages[i] = await prepareAt(i, uploads);
-      return messages[i];
+      const message = await prepareAt(i, uploads);
+      queues[i] = message.queue;
+      return message;
     } catch (error) {
       throw refusalOf(error); // also where a schema threw something else: that is the answer for this job alone
     }
@@ -169,13 +170,13 @@ async function sendEach(
     throw backendError('enqueueing', cause);
   });
   return Array.from(results, (result, i) => {
-    if (result?.ok) return messages[i]!;
+    if (result?.ok) return enqueued(result, queues[i]!);
     return refusalOf(result?.error ?? new LongshoreError('BACKEND', 'The backend gave no result.'));
   });
 }
 
-function acceptedOf({ basePath }: Endpoint, { id, queue }: OutgoingMessage) {
-  return { id, queue, statusUrl: `${basePath}/jobs/${id}` };
+function acceptedOf({ basePath }: Endpoint, job: EnqueuedJob) {
+  return { ...job, statusUrl: `${basePath}/jobs/${job.id}` };
 }
 
 function unfit(expected: string): Refusal {

@@ -203,7 +203,11 @@ const object = (properties: Json, required = Object.keys(properties)): Json => (
 });
 
 const fixedSchemas = {
-  Accepted: object({ id: text, queue: text, statusUrl: text }),
+  Accepted: object({ id: text, queue: text, statusUrl: text, duplicate: { const: true } }, [
+    'id',
+    'queue',
+    'statusUrl',
+  ]),
   Results: object({ results: { type: 'array', items: { anyOf: [ref('Accepted'), ref('Problem')] } } }),
   Cancelled: object({ id: text, status: { enum: ['cancelled', 'cancelling'] } }),
   Options: {

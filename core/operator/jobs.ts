@@ -92,7 +92,8 @@ export function runAgain(host: OperatorHost, id: string): Promise<string> {
       ...(name != null && { name }),
       context: context ?? {},
     });
-    tell(1, `enqueued as ${enqueued.id}`);
+    if (enqueued.duplicate) tell(0, `job ${enqueued.id} stands for it`);
+    else tell(1, `enqueued as ${enqueued.id}`);
     return enqueued.id;
   });
 }

@@ -92,8 +92,9 @@ export function createOperator(client: Client, identity: OperatorIdentity): Oper
         return audited(host, 'schedule.run', name, async (tell) => {
           // No moment's key: its own moment stays to be enqueued.
           const idempotencyKey = `schedule-run:${name}@${client.app.newId()}`;
-          const { id } = await client.enqueue(job, payload, { idempotencyKey, name });
-          tell(1, `enqueued as ${id}`);
+          const { id, duplicate } = await client.enqueue(job, payload, { idempotencyKey, name });
+          if (duplicate) tell(0, `job ${id} stands for it`);
+          else tell(1, `enqueued as ${id}`);
           return id;
         });
       },

@@ -67,14 +67,15 @@ export const enqueue = defineCommand({
     const { queue: wanted, priority, key: idempotencyKey, maxRetries } = flags;
     const runAt = later === null ? undefined : new Date(later);
     const options = given({ runAt, queue: wanted, priority, idempotencyKey, maxRetries });
-    const { id, queue } = await client.enqueue(job, payload, options);
+    const { id, queue, duplicate } = await client.enqueue(job, payload, options);
     if (client.backend.name === 'memory') {
       input.note(
         'Note: the memory backend ends with this process, and the job with it. Use sqlite to keep jobs.',
       );
     }
+    if (duplicate) input.note('Note: this job stands already, so nothing was added.');
     return {
-      data: { id, job: job.name, queue, runAt: later },
+      data: { id, job: job.name, queue, runAt: later, ...(duplicate && { duplicate }) },
       text: `${id}  ${job.name} in queue ${queue}${later === null ? '' : `, not before ${when(later)}`}`,
     };
   },
