@@ -20,6 +20,8 @@ const commonOptions = [
   'idempotencyKey',
   'idempotencyKeepMs',
   'expiresInMs',
+  'unique',
+  'debounce',
   'keepPayload',
   'use',
 ] as const;

@@ -19,7 +19,8 @@ export interface Metadata {
 
 /** Long enough for one write. A process that is killed during it blocks the key for so long. */
 const holdMs = 5_000;
-const waitMs = 5;
+/** Between two claims: the first pause, and what the pauses grow to. */
+const pauseMs = { first: 5, most: 40 };
 const longestWaitMs = 10_000;
 
 /** Claims a key that others hold for one write. Throws `BACKEND` when it does not get free. */
@@ -30,7 +31,7 @@ export async function holdKey(
   owner: string,
 ): Promise<Exclude<KeyClaim, { state: 'running' }>> {
   const since = performance.now();
-  for (;;) {
+  for (let waitMs = pauseMs.first; ; waitMs = Math.min(pauseMs.most, waitMs * 2)) {
     const claim = await keys.claim(key, owner, clock.now() + holdMs);
     if (claim.state !== 'running') return claim;
     if (performance.now() - since > longestWaitMs)

@@ -18,7 +18,7 @@ export interface Unsent {
 /** A job that nobody has seen so long after its key was taken was never sent: its sender died in between. */
 const graceMs = 30_000;
 /** For the sender of such a job, whose call takes milliseconds as a rule. */
-const longestWaitMs = 5_000;
+const longestWaitMs = 10_000;
 /** How long a key is kept after the time when its job may run. Each call with the key begins that anew. */
 const keepMs = 7 * 86_400_000;
 /** More jobs that wait under one key are not looked at. */

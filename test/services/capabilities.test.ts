@@ -118,6 +118,8 @@ describe('the capability table', () => {
       expect(
         cell('a backlog moves with its past')?.startsWith(yes(movable(backend).transfer !== undefined)),
       ).toBe(true);
+      const waiting = yes(backend.waiting !== undefined);
+      expect(cell("`onConflict: 'replace'`, `debounce` ([unique](unique.md))")).toBe(waiting);
       const transactions = backend.enqueueIn !== undefined && backend.begin !== undefined;
       expect(cell('enqueue in your transaction, `ctx.tx`')).toBe(yes(transactions));
       const message = {
