@@ -5,6 +5,7 @@
  * GET  api/session                         Session
  * GET  api/overview?last=live|hour|day|month   Overview
  * GET  api/queues                          QueueView[]
+ * GET  api/limits?prefix&max&after         LimitPage
  * GET  api/jobs?…                          JobList         filter members of RecordFilter by their names, `max`, `after`
  * GET  api/jobs/:id?whole=true             JobDetail       `whole`: also a payload that is very large
  * GET  api/dead/groups?…                   DeadLetterGroups  filter members of DeadLetterFilter by their names
@@ -19,6 +20,7 @@
  * GET  api/events                          text/event-stream: `event: live`, `data:` a Live, every 2 s; `retry: 2000`
  * GET  api/live                            Live, for who cannot hold a stream
  * POST api/queues/:name/{pause,resume,clear}     Done
+ * POST api/limits/reset                    body: { key }; Done
  * POST api/jobs/:id/{cancel,promote,remove,run-again}  Done
  * POST api/dead/{retry,discard}            body: BulkRequest; NDJSON: a BulkProgress per line, then a BulkResult with `ended`
  * POST api/dead/:id/edit                   body: EditOptions; Done
@@ -139,6 +141,8 @@ export interface JobDetail {
   readonly dead: boolean;
   /** The backend finds jobs that wait by their ids: this one can be promoted or removed while it does. */
   readonly changeable: boolean;
+  /** Why it waits, in words; empty unless it does. */
+  readonly waits: readonly string[];
 }
 
 export type DeadLetterView = Omit<DeadLetterDetail, 'payload'> & {

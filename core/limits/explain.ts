@@ -1,5 +1,6 @@
 /** Why a job waits, in words for people. */
 
+import { isName } from '../base/checks.ts';
 import { span } from '../base/span.ts';
 import type { JobRecord } from '../contract/store.ts';
 import type { Client } from '../enqueue/client.ts';
@@ -13,7 +14,7 @@ const mostNamed = 3;
 export async function whyWaits(client: Client, record: JobRecord): Promise<string[]> {
   if (record.status !== 'pending' && record.status !== 'retrying') return [];
   const { app, backend, stores } = client;
-  const { job, queue } = record;
+  const { queue } = record;
   const [now, limits, stats, beats] = await Promise.all([
     backend.now?.() ?? app.clock.now(),
     limitsOf(client, record),
@@ -24,7 +25,6 @@ export async function whyWaits(client: Client, record: JobRecord): Promise<strin
   if (whys.length === 0 && record.runAt > now) whys.push(timeText(record, now));
   if (stats.some((one) => one.queue === queue && one.paused))
     whys.push(`queue ${queue} is paused: no job of it begins until it is resumed`);
-  if (!app.jobs.has(job)) whys.push(`job ${job} is not defined in the app that was asked`);
   if (!beats.some(({ queues, draining }) => queues.includes(queue) && !draining))
     whys.push(`no worker is seen that takes jobs of queue ${queue}: only functions may do so unseen`);
   return whys.length > 0 ? whys : ['ready: it waits for a free worker'];
@@ -34,7 +34,7 @@ export async function whyWaits(client: Client, record: JobRecord): Promise<strin
 async function limitsOf(client: Client, { id, job }: JobRecord): Promise<LimitView[]> {
   const { limits } = client.stores;
   if (!limits) return [];
-  const stops = [`pause:${job}`, `breaker:${job}:open`];
+  const stops = isName(job) ? [`pause:${job}`, `breaker:${job}:open`] : [];
   const asked = (await limits.waitsFor(id)).filter((key) => !stops.includes(key));
   const views = await Promise.all([...stops, ...asked].map((key) => limitView(client, key)));
   return views.filter((view, i) => view !== null && (i >= stops.length || isClosed(view))) as LimitView[];

@@ -8,7 +8,7 @@ import { audited } from './audited.ts';
 import type { OperatorHost } from './host.ts';
 
 const longestKey = 500;
-const mostAtOnce = 1_000;
+const mostAtOnce = 10_000;
 
 export async function list({ client }: OperatorHost, filter: LimitFilter = {}): Promise<LimitPage> {
   const { prefix = '', after = '', max = 1 } = filter;

@@ -28,6 +28,7 @@ function capabilitiesOf({ app, backend, stores }: Client): Capability[] {
     'Lists of jobs in pages': records.page !== undefined,
     'Payloads of jobs': records.payload !== undefined,
     'Numbers of the last hour, day and month': stores.metrics !== undefined,
+    'Limits over all workers': stores.limits !== undefined,
     'Audit log': stores.audit !== undefined,
   };
   return Object.entries(all).map(([name, value]) => ({

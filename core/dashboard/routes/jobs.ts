@@ -4,6 +4,7 @@ import type { Client } from '../../enqueue/client.ts';
 import { Refusal } from '../../http/problem.ts';
 import { statuses } from '../../kit/records/partitions.ts';
 import { goneAfterMs, runnerOf } from '../../kit/worker-state.ts';
+import { whyWaits } from '../../limits/explain.ts';
 import type { JobDetail, JobItem, JobList, Unavailable } from '../api.ts';
 import type { Endpoint, Run } from '../call.ts';
 import { change } from './change.ts';
@@ -50,16 +51,18 @@ export const showJob: Run = async ({ client }, { url, parameter: id }) => {
   if (stores.records.keepsNothing) return noRecords(client);
   const record = await stores.records.get(id);
   if (!record) throw missing('job', id);
-  const [payload, runningOn, dead] = await Promise.all([
+  const [payload, runningOn, dead, waits] = await Promise.all([
     payloadOf(client, id, asked),
     workerOf(client, record),
     isDead(client, record),
+    whyWaits(client, record),
   ]);
   return {
     record: withoutSecrets(record),
     payload,
     runningOn,
     dead,
+    waits,
     changeable: client.backend.waiting !== undefined,
   } satisfies JobDetail;
 };

@@ -11,6 +11,7 @@ import * as dead from './dead-letters.ts';
 import { openEvents } from './events.ts';
 import { causeFault } from './faults.ts';
 import * as jobs from './jobs.ts';
+import * as limits from './limits.ts';
 import { showLive, showOverview } from './overview.ts';
 import { noQuery } from './query.ts';
 import * as queues from './queues.ts';
@@ -40,6 +41,8 @@ const routes: readonly Route[] = [
   post('queues/:name/pause', queues.pauseQueue),
   post('queues/:name/resume', queues.resumeQueue),
   post('queues/:name/clear', queues.clearQueue),
+  search('limits', limits.listLimits),
+  post('limits/reset', limits.resetLimit),
   search('jobs', jobs.listJobs),
   search('jobs/:id', jobs.showJob),
   post('jobs/:id/cancel', jobs.cancelJob),

@@ -46,11 +46,11 @@ export function useBusy(): [boolean, (work: () => Promise<void>) => Promise<void
 }
 
 /** The same for a change, which the server tells of. */
-export function useAct(after: () => void): [boolean, (path: string) => Promise<void>] {
+export function useAct(after: () => void): [boolean, (path: string, body?: unknown) => Promise<void>] {
   const [busy, run] = useBusy();
-  const act = (path: string): Promise<void> =>
+  const act = (path: string, body?: unknown): Promise<void> =>
     run(async () => {
-      const { message, id } = await send<Done>(path);
+      const { message, id } = await send<Done>(path, body);
       notify(message, { jobId: id ?? null });
       after();
     });

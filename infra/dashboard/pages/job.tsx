@@ -11,7 +11,7 @@ import { Attempts } from '../parts/attempts.tsx';
 import { type Fact, Facts, Head, Panel, Shown } from '../parts/frame.tsx';
 import { PayloadPanel } from '../parts/payload.tsx';
 import { Badge } from '../parts/status.tsx';
-import { Id, Json, Message, Text, TextLink } from '../parts/text.tsx';
+import { Id, Json, Message, Text, TextLink, Wrapped } from '../parts/text.tsx';
 import { Ago, MomentAgo } from '../parts/time.tsx';
 
 const waits = ({ status }: JobRecord): boolean => status === 'pending' || status === 'retrying';
@@ -114,7 +114,7 @@ function Actions({
   );
 }
 
-function factsOf({ record, runningOn }: JobDetail): readonly Fact[] {
+function factsOf({ record, runningOn, waits }: JobDetail): readonly Fact[] {
   const search = (member: string, value: string | null) =>
     value && <TextLink href={linkTo(['jobs'], { [member]: value })} value={value} />;
   const { name, schedule, maxAttempts, requestId, traceparent } = record;
@@ -128,6 +128,7 @@ function factsOf({ record, runningOn }: JobDetail): readonly Fact[] {
     ['Priority', String(record.priority)],
     ['Enqueued', <MomentAgo at={record.createdAt} />],
     ['Runs', !isEnded(record) && <MomentAgo at={record.runAt} />],
+    ['Waits', waits.length > 0 && <Waits whys={waits} />],
     ['Ended', record.finishedAt !== null && <MomentAgo at={record.finishedAt} />],
     ['Runs now on', search('worker', runningOn)],
     ['Attempts', maxAttempts !== null && `at most ${maxAttempts}`],
@@ -136,6 +137,16 @@ function factsOf({ record, runningOn }: JobDetail): readonly Fact[] {
     ['Trace', traceparent && <Text value={traceOf(traceparent)} mono />],
   ];
 }
+
+const Waits = ({ whys }: { whys: readonly string[] }) => (
+  <ul>
+    {whys.map((why) => (
+      <li key={why}>
+        <Wrapped value={why} />
+      </li>
+    ))}
+  </ul>
+);
 
 function ProgressBar({ done, total, message, at }: Progress) {
   const share = total === null || total === 0 ? null : Math.min(1, done / total);

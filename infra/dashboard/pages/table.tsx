@@ -1,5 +1,5 @@
 /**
- * Every page, in the order of the navigation. A further one (limits, batches, steps) is a file here and a line in this table; its data
+ * Every page, in the order of the navigation. A further one (batches, steps) is a file here and a line in this table; its data
  * is a route of the server, loaded with `useLoad`.
  */
 
@@ -12,6 +12,7 @@ import { DeadLetterPage } from './dead-letter.tsx';
 import { DeadLetterList } from './dead-list.tsx';
 import { Faults } from './faults.tsx';
 import { Jobs } from './jobs.tsx';
+import { Limits } from './limits.tsx';
 import { Overview } from './overview.tsx';
 import type { PageEntry } from './page.ts';
 import { Queues } from './queues.tsx';
@@ -21,6 +22,7 @@ import { Workers } from './workers.tsx';
 export const pages: readonly PageEntry[] = [
   { path: '', title: 'Overview', key: 'o', View: Overview },
   { path: 'queues', title: 'Queues', key: 'q', View: Queues },
+  { path: 'limits', title: 'Limits', key: 'i', View: Limits },
   { path: 'jobs', title: 'Jobs', key: 'j', View: Jobs },
   { path: 'dead', title: 'Dead letters', key: 'd', View: DeadGroups },
   { path: 'letters', title: 'Dead letters', from: 'dead', View: DeadLetterList },

@@ -34,6 +34,8 @@ export function Pause({ path, paused, onDone }: { path: string; paused: boolean;
 }
 
 interface AskedActionProps extends ActionProps {
+  /** For the server. */
+  readonly body?: unknown;
   readonly question: string;
   /** What its button says. */
   readonly answer: string;
@@ -43,7 +45,17 @@ interface AskedActionProps extends ActionProps {
 }
 
 export function AskedAction(props: AskedActionProps) {
-  const { label, path, disabled = false, onDone, question, answer, dangerous = false, children } = props;
+  const {
+    label,
+    path,
+    body,
+    disabled = false,
+    onDone,
+    question,
+    answer,
+    dangerous = false,
+    children,
+  } = props;
   const [asked, ask] = useState(false);
   const [busy, act] = useAct(onDone);
   const close = (): void => ask(false);
@@ -57,7 +69,7 @@ export function AskedAction(props: AskedActionProps) {
           <form
             onSubmit={(event) => {
               event.preventDefault();
-              void act(path).then(close);
+              void act(path, body).then(close);
             }}
           >
             <div class="dialog-text">{children}</div>

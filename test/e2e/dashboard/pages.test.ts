@@ -4,6 +4,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AttemptReport } from '../../../core/contract/outcome.ts';
 import type { JobLease } from '../../../core/contract/queue.ts';
+import { memoryStore } from '../../../local/backends/memory/index.ts';
 import { openPage, scrollsSideways, startBrowser, violationsOf } from './browser.ts';
 import { openShop, type Shop } from './shop.ts';
 
@@ -19,6 +20,9 @@ const hostile = `${markup}\u202E\u0007\u001B[31m\u0000\uFFFF مرحبا "'&lt; $
   0,
   500,
 );
+
+/** As long as the key of a limit may be. */
+const hostileKey = `job:mail:concurrency:${hostile.replaceAll('\0', '').slice(0, 256)}`;
 
 const counts = { acked: 1, requeued: 0, 'dead-lettered': 0, rejected: 0, 'skipped-idempotent': 0 };
 
@@ -52,6 +56,10 @@ async function fill({ client: { backend, stores }, enqueue, work }: Shop) {
   const error = `HANDLER: ${hostile}`;
   await backend.abandon(lease!, { reason: 'exhausted', error, report: report(lease!) });
   await backend.enqueue([outgoing(waiting)]);
+  const slot = { key: hostileKey, limit: 1, queue: 'mail', holdMs: 3_600_000, rank: 0 };
+  for (const holder of [hostile, waiting]) await stores.limits!.take([{ ...slot, holder, owner: holder }]);
+  for (const key of ['pause:other', 'breaker:other:open', 'queue:other:rate'])
+    await stores.limits!.hold(key, key === 'pause:other' ? Infinity : 3_600_000);
   await stores.workers.heartbeat({
     ...{ id: hostile, host: hostile, pid: 7, queues: [hostile], concurrency: 4, startedAt: now, seenAt: now },
     ...{ running: 1, counts, memoryBytes: 1 },
@@ -73,7 +81,7 @@ const at = encodeURIComponent(hostile);
 /** Where the text is shown, and where it is not. */
 const pagesOf = ({ ended, waiting, verified }: Awaited<ReturnType<typeof fill>>) => ({
   shown: [
-    ...['', 'queues', 'jobs', 'dead', 'letters', 'workers', 'audit'],
+    ...['', 'queues', 'jobs', 'dead', 'letters', 'limits', 'workers', 'audit'],
     ...[`letter/${ended}`, `letter/${verified}`, `jobs/${ended}`, `jobs/${waiting}`, `jobs/${verified}`],
     ...[
       `jobs/${at}`,
@@ -82,6 +90,7 @@ const pagesOf = ({ ended, waiting, verified }: Awaited<ReturnType<typeof fill>>)
       `jobs?error=${at}`,
       `dead?job=${at}`,
       `letters?error=${at}`,
+      `limits?prefix=${at}`,
     ],
   ],
   others: ['schedules', 'schedules/nightly', 'alerts', 'capabilities', 'faults', at],
@@ -116,6 +125,7 @@ const widths = [1280, 400];
 describe('every page', () => {
   it('shows texts as texts and fits, with nothing that axe finds', async () => {
     const shop = await openShop({
+      store: { limits: memoryStore().limits! },
       dashboard: {
         development: true,
         faults: {
@@ -144,7 +154,7 @@ describe('every page', () => {
   });
 
   it('shows all of a text of a megabyte when it is asked to', async () => {
-    const shop = await openShop();
+    const shop = await openShop({ store: { limits: memoryStore().limits! } });
     const { verified } = await fill(shop);
     const { page, offences } = await openPage(browser, shop.link());
     await show(page, `jobs/${verified}`);

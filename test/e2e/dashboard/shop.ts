@@ -7,6 +7,7 @@ import type { Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
+import type { Stores } from '../../../core/contract/store.ts';
 import { createDashboard, type DashboardOptions } from '../../../core/dashboard/index.ts';
 import {
   connect,
@@ -22,13 +23,18 @@ import { serveHttp } from '../../../local/serve.ts';
 
 interface ShopOptions {
   readonly backend?: QueueBackend;
+  readonly store?: Partial<Stores>;
   readonly dashboard?: DashboardOptions;
 }
 
 /** Sessions outlive a restart of the dashboard. */
 const development = { actor: 'anna', secret: 'the same after a restart of the dashboard' };
 
-export async function openShop({ backend = inFile(), dashboard = { development } }: ShopOptions = {}) {
+export async function openShop({
+  backend = inFile(),
+  store = {},
+  dashboard = { development },
+}: ShopOptions = {}) {
   const handled: string[] = [];
   /** Addresses without an @ are refused until it is set. */
   const mailServer = { takesAll: false };
@@ -53,7 +59,7 @@ export async function openShop({ backend = inFile(), dashboard = { development }
   });
   const signing = keyRing([{ kid: 'k', secret: new Uint8Array(32) }]);
   const app = createApp({ jobs: [mail], schedules: [nightly], signing });
-  const client = connect(app, backend);
+  const client = connect(app, backend, { store });
 
   async function serve(port: number) {
     const handler = createDashboard(client, dashboard);

@@ -129,7 +129,7 @@ describe('the limits', () => {
     for (const filter of [
       { max: 0 },
       { max: 1.5 },
-      { max: 1_001 },
+      { max: 10_001 },
       { prefix: 'x'.repeat(501) },
       { after: 5 },
     ])
