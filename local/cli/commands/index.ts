@@ -13,6 +13,7 @@ import { enqueue } from './enqueue.ts';
 import { health } from './health.ts';
 import { jobsCommands } from './jobs.ts';
 import { keysCommands } from './keys.ts';
+import { limitsCommands } from './limits.ts';
 import { maintenanceCommands } from './maintenance.ts';
 import { metrics } from './metrics.ts';
 import { move } from './move.ts';
@@ -38,6 +39,7 @@ export const commands: readonly Command[] = [
   ...waitingJobCommands,
   ...deadCommands,
   ...queueCommands,
+  ...limitsCommands,
   move,
   ...maintenanceCommands,
   workers,

@@ -1,6 +1,7 @@
 import type { Progress } from '../../../core/contract/outcome.ts';
 import type { JobRecord, StoredPayload, WorkerBeat } from '../../../core/contract/store.ts';
 import { forgetWorkerMs, runnerOf, workerStateOf } from '../../../core/kit/worker-state.ts';
+import { whyWaits } from '../../../core/limits/explain.ts';
 import { given } from '../config/given.ts';
 import { defineCommand } from '../definition.ts';
 import { notFound } from '../errors.ts';
@@ -14,7 +15,7 @@ export const showJob = defineCommand({
   path: 'jobs show',
   summary: 'show one job with all its attempts',
   about:
-    'Who asked for it, every attempt with its worker, what its handler logged, and where in your code it failed. With --payload it prints what the job was given, as far as that is kept; values under names that look like secrets are masked. Payloads of jobs that are done are kept with keepPayload: true.',
+    'Who asked for it, why it waits, every attempt with its worker, what its handler logged, and where in your code it failed. With --payload it prints what the job was given, as far as that is kept; values under names that look like secrets are masked. Payloads of jobs that are done are kept with keepPayload: true.',
   args: idArgs,
   flags: { payload: { flags: '--payload', text: 'print what the job was given, masked' } },
   examples: [
@@ -24,21 +25,23 @@ export const showJob = defineCommand({
   exits: { 3: 'no such job, or it is no longer kept' },
   async run({ args, flags, session, ui, io }) {
     const wanted = await wholeId(session, args[0] ?? '');
-    const { records, workers: registry } = (await session.client()).stores;
+    const client = await session.client();
+    const { records, workers: registry } = client.stores;
     const job = await records.get(wanted);
     if (!job)
       throw notFound(`There is no job ${wanted} here, or it is no longer kept. See \`longshore jobs list\`.`);
     const now = io.clock.now();
     const beats = job.status === 'processing' ? await registry.list(now - forgetWorkerMs) : [];
     const payload = flags.payload ? ((await records.payload?.(wanted)) ?? null) : undefined;
+    const waits = await whyWaits(client, job);
     const parts = [
-      factsOf(job, { payload, running: runningOn(beats, wanted, now) }, ui, now),
+      factsOf(job, { payload, running: runningOn(beats, wanted, now), waits }, ui, now),
       attemptsTable(job.attempts, job.maxAttempts, ui),
       linesOf(job),
       stackOf(job, ui, io.cwd),
     ];
     return {
-      data: { job, ...given({ payload }) },
+      data: { job, waits, ...given({ payload }) },
       text: parts.filter((part) => part !== '').join('\n\n'),
     };
   },
@@ -56,9 +59,10 @@ function runningOn(beats: readonly WorkerBeat[], id: string, now: number): strin
 interface Beside {
   readonly payload: StoredPayload | null | undefined;
   readonly running: string | null;
+  readonly waits: readonly string[];
 }
 
-function factsOf(job: JobRecord, { payload, running }: Beside, ui: Ui, now: number): string {
+function factsOf(job: JobRecord, { payload, running, waits }: Beside, ui: Ui, now: number): string {
   return ui.facts([
     ['id', job.id],
     ['job', job.job],
@@ -73,6 +77,7 @@ function factsOf(job: JobRecord, { payload, running }: Beside, ui: Ui, now: numb
     ['trace', job.traceparent],
     ['created', `${when(job.createdAt)} (${span(now - job.createdAt)} ago)`],
     ['runs', job.finishedAt === null && job.runAt > now ? `in ${span(job.runAt - now)}` : running],
+    ['waits', waits.length > 0 ? waits.join('; ') : null],
     ['finished', job.finishedAt === null ? null : when(job.finishedAt)],
     ['progress', job.progress && progressOf(job.progress)],
     ['output', job.output === null ? null : JSON.stringify(job.output)],

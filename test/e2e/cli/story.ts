@@ -44,6 +44,14 @@ async function leaveOut(file: string, at: number): Promise<void> {
   await backend.close();
 }
 
+/** What a worker leaves behind that runs a job with a limit. */
+async function takeSlot(file: string): Promise<void> {
+  const backend = sqlite(file);
+  const slot = { key: 'job:greet:concurrency', holder: 'story', owner: 'story', queue: 'default' };
+  await backend.stores!.limits!.take([{ ...slot, limit: 1, holdMs: 60_000, rank: 0 }]);
+  await backend.close();
+}
+
 export async function tellStory(): Promise<{ folder: string; told: readonly Told[] }> {
   const folder = makeProject({
     'longshore.config.ts': `import { defineAlerts, sendTo } from ${from('core/alerts/index.ts')};${watchedConfig}`,
@@ -106,6 +114,9 @@ export async function tellStory(): Promise<{ folder: string; told: readonly Told
   await tell('pause mail');
   await tell('resume mail');
   await tell('clear mail --yes');
+  await takeSlot(join(folder, 'jobs.db'));
+  await tell('limits');
+  await tell('limits reset', 'job:greet:concurrency', '--yes');
   await tell('reap');
   await tell('purge --older-than 0 --dry-run');
   await tell('purge --older-than 0 --yes');
