@@ -13,7 +13,6 @@ beforeAll(async () => {
 });
 
 const harness: StoreHarness = {
-  lacks: ['limits'],
   async open(clock, options) {
     const where = { table: `laws${++tables}`, connectionString };
     await tableStore({ ...where, clock, ...options }).migrate();

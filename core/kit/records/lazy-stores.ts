@@ -1,6 +1,7 @@
 /** Stores whose code, and the SDK it needs, is loaded with the first key, record or heartbeat. */
 
 import type { AuditLog } from '../../contract/audit.ts';
+import type { LimitStore } from '../../contract/limits.ts';
 import type { MetricStore } from '../../contract/metrics.ts';
 import type { RecordWriter, Stores } from '../../contract/store.ts';
 import { verbsOf } from '../lazy.ts';
@@ -11,9 +12,11 @@ export interface OpenStores extends Required<Pick<Stores, 'keys' | 'records' | '
   metrics(): Promise<MetricStore>;
   /** Loads code that only operators need. */
   audit(): Promise<AuditLog>;
+  /** Loads code that only jobs with limits need. */
+  limits(): Promise<LimitStore>;
 }
 
-type Lazy = Required<Pick<Stores, 'keys' | 'records' | 'workers' | 'metrics' | 'audit' | 'close'>>;
+type Lazy = Required<Pick<Stores, 'keys' | 'records' | 'workers' | 'metrics' | 'audit' | 'limits' | 'close'>>;
 
 export function lazyStores(load: () => Promise<OpenStores>): Lazy {
   let opening: Promise<OpenStores> | null = null;
@@ -21,7 +24,7 @@ export function lazyStores(load: () => Promise<OpenStores>): Lazy {
     opening ??= load();
     return opening;
   };
-  const part = <Name extends Exclude<keyof OpenStores, 'close' | 'metrics' | 'audit'>>(
+  const part = <Name extends Exclude<keyof OpenStores, 'close' | 'metrics' | 'audit' | 'limits'>>(
     name: Name,
     verbs: readonly (keyof OpenStores[Name] & string)[],
   ): OpenStores[Name] => verbsOf(verbs, async () => (await open())[name]);
@@ -44,6 +47,9 @@ export function lazyStores(load: () => Promise<OpenStores>): Lazy {
     workers: part('workers', ['heartbeat', 'list', 'remove', 'drain']),
     metrics: verbsOf(['write', 'read', 'purge'], async () => (await open()).metrics()),
     audit: verbsOf(['append', 'page', 'purge'], async () => (await open()).audit()),
+    limits: verbsOf(['take', 'extend', 'free', 'wake', 'hold', 'reset', 'list', 'waitsFor'], async () =>
+      (await open()).limits(),
+    ),
     async close() {
       await (await opening)?.close();
     },

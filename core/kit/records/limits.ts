@@ -1,8 +1,16 @@
 /** A limit store over any table that can compare and swap. Its rules are those of limit-rules.ts. */
 
 import type { Clock } from '../../base/clock.ts';
+import { crypto } from '../../base/crypto.ts';
 import { LongshoreError } from '../../base/errors.ts';
-import type { LimitState, LimitStore, SlotAnswer, SlotRequest, SlotWaiter } from '../../contract/limits.ts';
+import type {
+  LimitState,
+  LimitStore,
+  SlotAnswer,
+  SlotRequest,
+  SlotWaiter,
+  TakenSlot,
+} from '../../contract/limits.ts';
 import { forEach } from '../parallel.ts';
 import {
   aliveOf,
@@ -23,6 +31,10 @@ import {
 export interface LimitTable {
   /** So many waiters of a key are remembered, because a text must not be longer than the table allows. @default 1_000 */
   readonly mostWaiters?: number;
+  /** Whether a text is short enough. Of one that is not waiters go, those with the highest ranks. @default any is */
+  fits?(text: string): boolean;
+  /** How long a writer that has lost a race pauses before the next try: up to so long, then up to twice as long, and so on. @default 0 */
+  readonly pauseMs?: number;
   /** `version` is a new one at every write. */
   read(name: string): Promise<{ readonly text: string; readonly version: string } | null>;
   /**
@@ -42,6 +54,7 @@ export interface LimitTable {
 
 /** Many workers may want one key at once; each round one of them gets on. */
 const mostTries = 200;
+const longestPauseMs = 500;
 
 /** A job that asks again and again has its keys written down once. */
 const slackMs = 86_400_000;
@@ -55,6 +68,12 @@ type Waits = Readonly<Record<string, number>>;
 const read = (text: string | undefined, now: number): StoredLimit =>
   text === undefined ? emptyLimit : aliveOf(JSON.parse(text) as StoredLimit, now);
 
+/** The token of a lease may be as long as a text of its own. */
+const shortest = <Slot extends TakenSlot>(slot: Slot): Slot =>
+  slot.owner.length <= 43
+    ? slot
+    : { ...slot, owner: crypto().createHash('sha256').update(slot.owner).digest('base64url') };
+
 export function limitStore(table: LimitTable, clock: Clock): LimitStore {
   /** @param decide what shall be there in place of a text; `null` = nothing */
   async function update<T>(
@@ -62,6 +81,7 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
     decide: (text: string | undefined) => Promise<{ answer: T; text: string | null; endsAt: number }>,
   ): Promise<T> {
     for (let tries = 0; tries < mostTries; tries++) {
+      if (tries > 0 && table.pauseMs) await pause(Math.min(longestPauseMs, table.pauseMs * 2 ** (tries - 1)));
       const found = await table.read(name);
       const { answer, text, endsAt } = await decide(found?.text);
       if (text === (found?.text ?? null)) return answer;
@@ -82,13 +102,29 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
     update(ofKey(key), async (before) => {
       const now = clock.now();
       const old = read(before, now);
-      const { state, answer } = work(old, now);
+      const changed = work(old, now);
+      const { answer } = changed;
+      const state = fitting(key, changed.state);
       const known = new Set(old.waiters);
       for (const waiter of state.waiters)
         if (!known.has(waiter)) await rememberWait(waiter.holder, key, waiter.until);
       const endsAt = endOfLimit(state);
       return { answer, text: endsAt === 0 ? null : JSON.stringify(state), endsAt };
     });
+
+  function fitting(key: string, whole: StoredLimit): StoredLimit {
+    let state = whole;
+    while (table.fits?.(JSON.stringify(state)) === false) {
+      const { length } = state.waiters;
+      if (length === 0)
+        throw new LongshoreError(
+          'LIMIT',
+          `Expected the slots of the limit ${key} to fit into one item, got ${state.slots.length} of them. Use a smaller limit, or smooth.`,
+        );
+      state = { ...state, waiters: state.waiters.slice(0, length >> 1) };
+    }
+    return state;
+  }
 
   const rememberWait = (holder: string, key: string, until: number): Promise<void> =>
     update(ofHolder(holder), async (before) => {
@@ -126,14 +162,14 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
   return {
     take: (requests) =>
       byKey<SlotRequest, SlotAnswer>(requests, (state, request, now) =>
-        taken(state, request, now, table.mostWaiters),
+        taken(state, shortest(request), now, table.mostWaiters),
       ),
     extend: (slots, holdMs) =>
-      byKey(slots, (state, slot, now) => extended(state, slot, now + Math.ceil(holdMs))),
+      byKey(slots, (state, slot, now) => extended(state, shortest(slot), now + Math.ceil(holdMs))),
     async free(slots) {
       const waiters: SlotWaiter[] = [];
       await forEach(groupsOf(slots), async ([key, group]) => {
-        const owned = group.map(([, slot]) => slot);
+        const owned = group.map(([, slot]) => shortest(slot));
         waiters.push(...(await change(key, (state) => freed(state, key, owned))));
       });
       return waiters;
@@ -170,6 +206,10 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
     },
   };
 }
+
+/** Chance keeps those who lost together from meeting again. */
+const pause = (mostMs: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, crypto().randomInt(0, mostMs + 1)));
 
 /** By key, each item with its place among all. */
 function groupsOf<Item extends { readonly key: string }>(

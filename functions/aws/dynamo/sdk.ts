@@ -21,6 +21,8 @@ export interface IndexQuery {
   readonly values?: Item;
   /** Stops after so many matches. @default all */
   readonly max?: number;
+  /** First sort key first. @default false */
+  readonly forward?: boolean;
 }
 
 /** The requests Longshore makes. */
@@ -72,7 +74,15 @@ export async function openApi({ table: TableName, client: given, ...target }: Dy
         client.send(new sdk.DeleteItemCommand({ TableName, Key: { pk: { S: pk } }, ...expecting(over) })),
       ),
     /** Items of one index partition, last sort key first. */
-    async query({ partition, from = '', to, where = '', values = {}, max }: IndexQuery): Promise<Item[]> {
+    async query({
+      partition,
+      from = '',
+      to,
+      where = '',
+      values = {},
+      max,
+      forward = false,
+    }: IndexQuery): Promise<Item[]> {
       const most = max ?? Number.POSITIVE_INFINITY;
       const found: Item[] = [];
       const names = { '#partition': partitionKey, '#sort': sortKey, ...namesIn(where) };
@@ -94,7 +104,7 @@ export async function openApi({ table: TableName, client: given, ...target }: Dy
               ':to': to ?? null,
               ...values,
             }),
-            ScanIndexForward: false,
+            ScanIndexForward: forward,
             ...(ExclusiveStartKey ? { ExclusiveStartKey } : {}),
           }),
         );

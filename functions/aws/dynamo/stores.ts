@@ -26,6 +26,7 @@ export function openStores(options: DynamoStoreOptions): OpenStores {
     workers: workersIn(dynamo),
     metrics: async () => (await import('./metrics.ts')).dynamoMetrics(dynamo),
     audit: async () => (await import('./audit.ts')).dynamoAudit(dynamo),
+    limits: async () => (await import('./limits.ts')).dynamoLimits(dynamo, clock),
     close: dynamo.close,
   };
 }

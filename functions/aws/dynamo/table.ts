@@ -9,9 +9,11 @@
  * | `worker#<id>`           | a worker's heartbeat | `workers`               | `<seenAt>#<id>`                 |
  * | `metric#<step>#<place>` | numbers of a step    | `metrics#<step>#<0…7>`  | `<at>#<queue>#<job>#<source>`   |
  * | `audit#<id>`            | what an operator did | `audit`                 | `<at>#<id>`                     |
+ * | `limit#k<key>`          | slots of a limit     | `limits#<0…7>`          | the key, as sortable.ts has it  |
+ * | `limit#h<id>`           | limits of a waiting job |                      |                                 |
  *
  * Lists read the index `shelves`: its partition key is `shelf`, its sort key is `place`. Each status and step has eight partitions,
- * because one takes only 1,000 writes a second. The index lags some milliseconds behind the table, so a list reads what it finds
+ * and so have limits, because one takes only 1,000 writes a second. The index lags some milliseconds behind the table, so a list reads what it finds
  * there from the table.
  */
 

@@ -4,7 +4,14 @@ import type { AuditEntry, AuditLog } from '../../../core/contract/audit.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { type AuditPosition, auditLog } from '../../../core/kit/records/audit-log.ts';
 import type { Table } from './api.ts';
-import { backwards, auditPartition as partition, safe, textOf, textProperties } from './layout.ts';
+import {
+  backwards,
+  auditPartition as partition,
+  safe,
+  textOf,
+  textProperties,
+  withoutSeparators,
+} from './layout.ts';
 
 /** A write that meets another one of the same entry is sent again. */
 const mostTries = 5;
@@ -15,10 +22,6 @@ const stepSize = 100;
 const idBackwards = (id: string): string =>
   `${Buffer.from(Buffer.from(id).map((byte) => 255 - byte)).toString('hex')}~`;
 const rowOf = ({ at, id }: AuditPosition): string => `at:${backwards(at)}:${idBackwards(id)}`;
-
-/** JSON may escape them. Azurite takes no transaction that has one as it is. */
-const withoutSeparators = (json: string): string =>
-  json.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
 
 export function tableAudit(table: Table): AuditLog {
   return auditLog({

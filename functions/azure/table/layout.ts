@@ -9,6 +9,8 @@
  * |              | `past:<ended or dead>:<finished>:<id>` | for purging                                             |
  * | `keys-<0…7>` | `key:<key>`                   | idempotency key                                                  |
  * |              | `look:<moment>:<uuid>`        | when to look whether a key may go                                |
+ * | `limits-<0…7>` | `limit:<key or job>`        | slots of a limit, or the limits that a job waits for; sortable.ts has the texts |
+ * |              | `look:<moment>:<uuid>`        | when to look whether it may go                                   |
  * | `workers`    | `<id>`                        | a worker's heartbeat                                             |
  * |              | `<id>!drain`                  | it is to drain                                                   |
  * | `metrics-<step>-<moment>` | `<at>|<queue>|<job>|<source>` | numbers of the steps that began in the days from that moment on |
@@ -27,14 +29,16 @@ export const workersPartition = 'workers';
 export const auditPartition = 'audit';
 export const jobPartitions = names('jobs');
 export const keyPartitions = names('keys');
+export const limitPartitions = names('limits');
 export const jobPartition = (id: string): string => jobPartitions[shardOf(id, shards)]!;
 export const keyPartition = (key: string): string => keyPartitions[shardOf(key, shards)]!;
+export const limitPartition = (name: string): string => limitPartitions[shardOf(name, shards)]!;
 
 /** Whether a partition can be one of ours. */
 export const isOurs = (partition: string): boolean =>
   partition === workersPartition ||
   partition === auditPartition ||
-  [...jobPartitions, ...keyPartitions].includes(partition) ||
+  [...jobPartitions, ...keyPartitions, ...limitPartitions].includes(partition) ||
   /^metrics-(minute|hour|day)-\d{16}$/.test(partition);
 
 function names(kind: string): string[] {
@@ -79,6 +83,10 @@ export function textOf(entity: Readonly<Record<string, string>>): string {
   for (let n = 0; entity[`text${n}`] !== undefined; n++) text += entity[`text${n}`];
   return text;
 }
+
+/** JSON may escape them. Azurite takes no transaction that has one as it is. */
+export const withoutSeparators = (json: string): string =>
+  json.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
 
 /** An entity holds 1 MB at most, with two bytes per letter. This leaves room for other properties. */
 export const fits = (text: string): boolean => text.length <= 450_000;

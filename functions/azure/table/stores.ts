@@ -20,11 +20,17 @@ export function openStores(options: TableStoreOptions): OpenStores {
   const table = openTable(options);
   const retention = { ...defaultRetention, ...options.retention };
   const rows = tableRecords(table);
-  /** Table storage has no expiry, so a purge removes keys and workers too. */
+  /** Table storage has no expiry, so a purge removes keys, limits and workers too. */
   const purge: RecordTable['purge'] = async (past, now) => {
-    const work = [rows.purge(past, now), purgeKeys(table, now), purgeWorkers(table, now)] as const;
-    const [records, keys] = await Promise.all(work);
-    return records + keys;
+    const { purgeLimits } = await import('./limits.ts');
+    const work = [
+      rows.purge(past, now),
+      purgeKeys(table, now),
+      purgeLimits(table, now),
+      purgeWorkers(table, now),
+    ] as const;
+    const [records, keys, limits] = await Promise.all(work);
+    return records + keys + limits;
   };
   const records = recordStore({ ...rows, purge }, { clock, retention });
   return {
@@ -34,6 +40,7 @@ export function openStores(options: TableStoreOptions): OpenStores {
     workers: workersIn(table),
     metrics: async () => (await import('./metrics.ts')).tableMetrics(table),
     audit: async () => (await import('./audit.ts')).tableAudit(table),
+    limits: async () => (await import('./limits.ts')).tableLimits(table, clock),
     close: async () => {}, // there is no connection to close
   };
 }

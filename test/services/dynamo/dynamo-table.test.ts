@@ -157,6 +157,46 @@ describe('an item', () => {
     expect(Number((await item('key#k'))?.expiresAt?.N)).toBe(Math.ceil((now + 900_000) / 1000));
   });
 
+  it('of a limit expires with what ends last, and never while it is held until a reset', async () => {
+    const now = clock.now();
+    const asked = { key: 'k', limit: 1, owner: 'lease', holdMs: 60_000, rank: 0, queue: 'mail' };
+    const expiresAt = async () => (await item('limit#kk'))?.expiresAt;
+    await stores.limits!.take([{ ...asked, holder: 'anna' }]);
+    expect(await expiresAt()).toEqual({ N: String(Math.ceil((now + 60_000) / 1000)) });
+    await stores.limits!.take([{ ...asked, holder: 'ben' }]);
+    const forgotten = now + 60_000 + 86_400_000;
+    expect(await expiresAt()).toEqual({ N: String(Math.ceil(forgotten / 1000)) });
+    expect(Number((await item('limit#hben'))?.expiresAt?.N)).toBeGreaterThanOrEqual(forgotten / 1000);
+    await stores.limits!.hold('k', Number.POSITIVE_INFINITY);
+    expect(await item('limit#kk')).toBeDefined();
+    expect(await expiresAt()).toBeUndefined();
+    await stores.limits!.reset('k');
+    await stores.limits!.wake('k', 1);
+    expect(await item('limit#kk')).toBeUndefined();
+  });
+
+  it('of a limit never outgrows what DynamoDB takes: who waits longest stays, and too many slots are refused', async () => {
+    const asked = { limit: 1_000, holdMs: 60_000, queue: 'mail' };
+    const long = (n: number) => ({ holder: `${n}-${'ü'.repeat(2_000)}`, owner: `${n}`.repeat(900), rank: n });
+    const slots = Array.from({ length: 80 }, (_, n) => ({ ...asked, ...long(n + 1), key: 'long' }));
+    await stores.limits!.take(slots);
+    await stores.limits!.hold('long', 60_000);
+    const waiting = Array.from({ length: 200 }, (_, n) => ({ ...asked, ...long(n + 101), key: 'long' }));
+    await stores.limits!.take(waiting);
+    const [state] = await stores.limits!.list({ prefix: 'long' });
+    expect(state).toMatchObject({ used: 80, limit: 1_000 });
+    expect(state!.waiting).toBeLessThan(20);
+    await stores.limits!.reset('long');
+    const [first] = await stores.limits!.wake('long', 1);
+    expect(first!.holder).toBe(waiting[0]!.holder);
+    const tooMany = Array.from({ length: 100 }, (_, n) => ({ ...asked, ...long(n), key: 'too many' }));
+    await expect(stores.limits!.take(tooMany)).rejects.toMatchObject({
+      code: 'LIMIT',
+      message: /the limit too many to fit into one item, got 100 of them/,
+    });
+    expect(await stores.limits!.list({ prefix: 'too many' })).toEqual([]);
+  });
+
   it('never outgrows what DynamoDB takes: the newest output stays, older ones go', async () => {
     const job = newJob();
     const output = (letter: string) => JSON.stringify(letter.repeat(65_000)); // 195 kB, three bytes each

@@ -190,6 +190,38 @@ describe('the sweep', () => {
     expect(await rowCount(name)).toBe(0);
   });
 
+  it('removes limits past their time, and keeps those that are held until a reset', async () => {
+    const name = 'limited';
+    const limited = tableStore({ table: name, connectionString, clock, retention });
+    await limited.migrate();
+    const { limits } = limited;
+    const asked = {
+      key: 'a/b\\c#d?e \u2028',
+      limit: 1,
+      owner: 'lease',
+      holdMs: 1_000,
+      rank: 0,
+      queue: 'mail',
+    };
+    const slot = { ...asked, holder: 'anna' };
+    await limits!.take([slot, { ...asked, holder: 'ben' }, { ...asked, key: 'done', holder: 'anna' }]);
+    await limits!.free([{ ...slot, key: 'done' }]);
+    expect(await rowCount(name)).toBe(4);
+    await limits!.extend([slot], 3 * 24 * hour);
+    await limits!.hold('held', Number.POSITIVE_INFINITY);
+    clock.advance(2 * 24 * hour);
+    await purgeAll(limited);
+    expect((await limits!.list({})).map(({ key, used, heldUntil }) => [key, used, heldUntil])).toEqual([
+      [asked.key, 1, null],
+      ['held', 0, Number.POSITIVE_INFINITY],
+    ]);
+    clock.advance(3 * 24 * hour);
+    await purgeAll(limited);
+    expect(await rowCount(name)).toBe(2);
+    expect(await limits!.reset('held')).toBe(true);
+    expect(await rowCount(name)).toBe(0);
+  });
+
   it('forgets workers that were not seen for 5 minutes', async () => {
     const counts = { acked: 0, requeued: 0, 'dead-lettered': 0, rejected: 0, 'skipped-idempotent': 0 };
     const about = { host: 'h', pid: 1, queues: [], concurrency: 1, running: 0, counts, memoryBytes: 1 };
