@@ -6,8 +6,8 @@ import type { AbandonReason, AttemptReport } from '../contract/outcome.ts';
 import type { CancelResult, StoredPayload } from '../contract/store.ts';
 import type { JobChange } from '../enqueue/client.ts';
 import type { JobContext } from '../envelope/envelope.ts';
-import type { LimitFilter, LimitPage } from '../limits/views.ts';
 import type { StoppedJob } from '../limits/stopped.ts';
+import type { LimitFilter, LimitPage } from '../limits/views.ts';
 
 /** Who acts, for the audit log. */
 export interface OperatorIdentity {

@@ -106,11 +106,7 @@ describe('defineJob', () => {
       { retry: 5 },
       'Expected retry of job "work" to be a function, got a number.',
     ],
-    [
-      'an option that there is not',
-      { retries: 5 },
-      'Unknown option "retries" of job "work", only name, ',
-    ],
+    ['an option that there is not', { retries: 5 }, 'Unknown option "retries" of job "work", only name, '],
     [
       'an option by the name of a method',
       JSON.parse('{ "toString": 1 }'),
