@@ -22,6 +22,7 @@ import { scheduleCommands } from './schedule.ts';
 import { simulateFunctions } from './simulate-functions.ts';
 import { simulateLambda } from './simulate-lambda.ts';
 import { status } from './status.ts';
+import { stopCommands } from './stop-jobs.ts';
 import { top } from './top.ts';
 import { waitingJobCommands } from './waiting-jobs.ts';
 import { work } from './work.ts';
@@ -36,6 +37,7 @@ export const commands: readonly Command[] = [
   top,
   metrics,
   ...jobsCommands,
+  ...stopCommands,
   ...waitingJobCommands,
   ...deadCommands,
   ...queueCommands,

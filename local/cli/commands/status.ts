@@ -1,10 +1,12 @@
 import type { QueueStats } from '../../../core/contract/admin.ts';
+import { stoppedJobs } from '../../../core/limits/stopped.ts';
 import { watchEveryMs, watchFlags } from '../config/flags.ts';
 import { name, oneOf } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';
 import { lateness } from '../output/late.ts';
 import { type Column, number, span } from '../output/ui.ts';
 import { watchQueues } from './queue-picture.ts';
+import { stoppedText } from './stop-jobs.ts';
 
 const orders = ['ready', 'delayed', 'running', 'dead', 'oldest'] as const;
 const order = oneOf(orders);
@@ -42,7 +44,7 @@ export const status = defineCommand({
   path: 'status',
   summary: 'show every queue with its counts',
   about:
-    'Lists every queue that a job of the app names, used or not. `oldest ready` shows how late the workers are. With --watch it is `longshore top`.',
+    'Lists every queue that a job of the app names, used or not. `oldest ready` shows how late the workers are. Jobs that are paused or stopped by their breaker are listed below. With --watch it is `longshore top`.',
   args: [{ name: '[queues...]', text: 'only these', parse: name }],
   flags: {
     ...watchFlags,
@@ -66,10 +68,14 @@ export const status = defineCommand({
     if (everyMs !== null) return watchQueues(input, names, everyMs);
     const found = (await Promise.all(names.map((queue) => admin.stats(queue)))).flat();
     const queues = flags.sort === undefined ? found : sorted(found, flags.sort);
-    const { backend } = await session.client();
+    const client = await session.client();
+    const stopped = await stoppedJobs(client);
     return {
-      data: { backend: backend.name, queues },
-      text: queues.length > 0 ? ui.table(queues, columns) : 'The app has no jobs, and no queue was used yet.',
+      data: { backend: client.backend.name, queues, stopped },
+      text:
+        queues.length > 0
+          ? ui.table(queues, columns) + stoppedText(ui, stopped)
+          : 'The app has no jobs, and no queue was used yet.',
     };
   },
 });

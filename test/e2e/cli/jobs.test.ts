@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
 import { columnsOf } from '../../../local/cli/output/width.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
-import { cli, json, project } from './kit.ts';
+import { cli, json, project, shopConfig } from './kit.ts';
 
 interface Listed {
   readonly jobs: {
@@ -32,6 +32,62 @@ async function ran(): Promise<{ cwd: string; list: (line: string) => Promise<Lis
   };
   return { cwd, list };
 }
+
+describe('jobs pause', () => {
+  it('keeps jobs of the name from running, and status says so, until they are resumed', async () => {
+    const cwd = project();
+    expect(await cli(cwd, ['jobs', 'pause', 'greet'])).toMatchObject({
+      code: 0,
+      stdout: 'greet is paused. Go on with: longshore jobs resume greet\n',
+    });
+    await cli(cwd, ['enqueue', 'greet', '{"name":"Ada"}']);
+    await cli(cwd, ['enqueue', 'mail.send', '{"to":"Ada"}']);
+    await cli(cwd, ['work', '--drain', '--no-schedules']);
+    const statuses = async () => {
+      const { data } = await json(cwd, ['jobs', 'list']);
+      const { jobs } = data as unknown as { jobs: { job: string; status: string }[] };
+      return Object.fromEntries(jobs.map(({ job, status }) => [job, status]));
+    };
+    expect(await statuses()).toEqual({ greet: 'pending', 'mail.send': 'completed' });
+    const { stdout } = await cli(cwd, ['status']);
+    expect(stdout).toMatch(/\n\njob +state +waiting\ngreet +paused +1\n$/);
+    expect(await json(cwd, ['status'])).toMatchObject({
+      data: { stopped: [{ job: 'greet', state: 'paused', until: null, failures: 0, waiting: 1 }] },
+    });
+    expect((await cli(cwd, ['jobs', 'resume', 'greet'])).stdout).toBe('greet runs.\n');
+    await cli(cwd, ['work', '--drain', '--no-schedules']);
+    expect(await statuses()).toEqual({ greet: 'completed', 'mail.send': 'completed' });
+    expect((await cli(cwd, ['status'])).stdout).not.toContain('paused');
+  });
+
+  it.each(['pause', 'resume', 'close-breaker'])('%s knows the jobs of the app', async (verb) => {
+    expect(await cli(project(), ['jobs', verb, 'mail.sent'])).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('The app has no job "mail.sent". Did you mean "mail.send"?'),
+    });
+  });
+});
+
+describe('jobs close-breaker', () => {
+  it('lets the jobs run that wait for it', async () => {
+    const cwd = project({
+      'longshore.config.ts': shopConfig.replace(
+        "name: 'mail.send',",
+        "name: 'mail.send', breaker: { failures: 1, openMs: 3_600_000 },",
+      ),
+    });
+    await cli(cwd, ['enqueue', 'mail.send', '{"to":"nobody"}']);
+    await cli(cwd, ['work', '--drain', '--no-schedules']);
+    const { id } = (await json(cwd, ['enqueue', 'mail.send', '{"to":"Ada"}'])).data as { id: string };
+    await cli(cwd, ['work', '--drain', '--no-schedules']);
+    expect((await cli(cwd, ['status'])).stdout).toMatch(
+      /\nmail\.send +breaker open, 1 failed in a row, until .+ 1\n$/,
+    );
+    expect((await cli(cwd, ['jobs', 'close-breaker', 'mail.send'])).code).toBe(0);
+    await cli(cwd, ['work', '--drain', '--no-schedules']);
+    expect((await json(cwd, ['jobs', 'show', id])).data).toMatchObject({ job: { status: 'completed' } });
+  });
+});
 
 describe('jobs list', () => {
   it('finds jobs by what only some of them have', async () => {

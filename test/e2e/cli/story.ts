@@ -111,6 +111,10 @@ export async function tellStory(): Promise<{ folder: string; told: readonly Told
   await tell('jobs remove', unwanted!);
   await tell('dead retry --all');
   await tell('audit');
+  await tell('jobs pause mail.send');
+  await tell('status');
+  await tell('jobs resume mail.send');
+  await tell('jobs close-breaker mail.send');
   await tell('pause mail');
   await tell('resume mail');
   await tell('clear mail --yes');
