@@ -11,10 +11,15 @@ const leastMs = 1_000;
  * the wait the slot would be held for ever.
  * @param ms a third of the lease, unless the wait may be long by its nature
  */
-export function answered<T>({ app, run }: Attempt, who: string, work: Promise<T>, ms?: number): Promise<T> {
-  const thirdMs = (run.expiresAt - app.clock.now()) / 3;
-  const patienceMs = ms ?? Math.ceil(Math.min(longestMs, Math.max(leastMs, thirdMs)));
-  return within(app.clock, patienceMs, work, () => {
+export function answered<T>(it: Attempt, who: string, work: Promise<T>, ms?: number): Promise<T> {
+  const patienceMs = ms ?? patienceOf(it);
+  return within(it.app.clock, patienceMs, work, () => {
     throw new LongshoreError('BACKEND', `${who} gave no answer for ${patienceMs} ms.`);
   });
+}
+
+/** A third of what is left of the lease. */
+export function patienceOf({ app, run }: Attempt): number {
+  const thirdMs = (run.expiresAt - app.clock.now()) / 3;
+  return Math.ceil(Math.min(longestMs, Math.max(leastMs, thirdMs)));
 }

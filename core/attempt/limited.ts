@@ -2,13 +2,19 @@
 
 import type { Attempt, Step } from './attempt.ts';
 
-/** With the first job that has limits. */
-const load = () => import('../limits/gates.ts');
+let gates: typeof import('../limits/gates.ts') | null = null;
+
+/** With the first job that has limits, and once: an import() costs more than the rest. */
+async function load(): Promise<typeof import('../limits/gates.ts')> {
+  gates = await import('../limits/gates.ts');
+  return gates;
+}
 
 export const limited = {
   for: hasLimits,
-  run: async (it, next) => (await load()).enter(it, next),
-  settle: async (it, end, next) => (await load()).leave(it, end, next),
+  run: (it, next) => (gates ? gates.enter(it, next) : load().then(({ enter }) => enter(it, next))),
+  settle: (it, end, next) =>
+    gates ? gates.leave(it, end, next) : load().then(({ leave }) => leave(it, end, next)),
 } satisfies Step;
 
 function hasLimits({ job, refusal, app, run }: Attempt): boolean {

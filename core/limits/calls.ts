@@ -1,40 +1,54 @@
 /** Calls of one turn of the event loop as one call of the store: a worker begins and ends many jobs at once. */
 
-import type { LimitStore, SlotAnswer, SlotRequest, SlotWaiter, TakenSlot } from '../contract/limits.ts';
+import { patienceOf } from '../attempt/answered.ts';
+import type { Attempt } from '../attempt/attempt.ts';
+import { LongshoreError } from '../base/errors.ts';
+import { within } from '../base/within.ts';
+import type { SlotAnswer, SlotRequest, TakenSlot } from '../contract/limits.ts';
+import type { Client } from '../enqueue/client.ts';
+import { promoteWaiters } from './wake.ts';
+
+type Call<T, R> = (it: Attempt, item: T) => Promise<R>;
 
 interface Calls {
-  take(request: SlotRequest): Promise<SlotAnswer>;
-  /** Resolves with the waiters of all that were freed with it; one of the callers gets them. */
-  free(slots: readonly TakenSlot[]): Promise<readonly SlotWaiter[]>;
+  readonly take: Call<SlotRequest, SlotAnswer>;
+  /** Also wakes those that may come now. */
+  readonly free: Call<readonly TakenSlot[], void>;
 }
 
-const callsOf = new WeakMap<LimitStore, Calls>();
+const callsOf = new WeakMap<Client, Calls>();
 
-export function callsTo(store: LimitStore): Calls {
-  let calls = callsOf.get(store);
+/** Each rejects with `BACKEND` when there is no answer for a third of the lease. */
+export function callsTo(client: Client): Calls {
+  let calls = callsOf.get(client);
   if (!calls) {
+    const limits = client.stores.limits!;
     calls = {
-      take: gathered((requests: readonly SlotRequest[]) => store.take(requests)),
-      free: gathered(async (groups: readonly (readonly TakenSlot[])[]) => {
-        const waiters = await store.free(groups.flat());
-        return groups.map((_, i) => (i === 0 ? waiters : []));
+      take: gathered((requests) => limits.take(requests)),
+      free: gathered(async (groups) => {
+        await promoteWaiters(client, await limits.free(groups.flat()));
+        return [];
       }),
     };
-    callsOf.set(store, calls);
+    callsOf.set(client, calls);
   }
   return calls;
 }
 
-function gathered<T, R>(call: (items: readonly T[]) => Promise<readonly R[]>): (item: T) => Promise<R> {
+function gathered<T, R>(call: (items: readonly T[]) => Promise<readonly R[]>): Call<T, R> {
   let items: T[] = [];
   let answers: Promise<readonly R[]> | null = null;
-  return async (item) => {
+  return async (it, item) => {
     const at = items.push(item) - 1;
+    // One timer for all of them: the leases of a worker are as long.
     answers ??= new Promise((resolve) => setImmediate(resolve)).then(() => {
       const all = items;
       items = [];
       answers = null;
-      return call(all);
+      const patienceMs = patienceOf(it);
+      return within(it.app.clock, patienceMs, call(all), () => {
+        throw new LongshoreError('BACKEND', `The store of limits gave no answer for ${patienceMs} ms.`);
+      });
     });
     return (await answers)[at]!;
   };

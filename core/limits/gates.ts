@@ -14,7 +14,6 @@ import type { SlotAnswer, TakenSlot } from '../contract/limits.ts';
 import { callsTo } from './calls.ts';
 import { limitKey, limitsFor } from './keys.ts';
 import { ask, parkMs, slotOf } from './slots.ts';
-import { promoteWaiters } from './wake.ts';
 
 /** With the first job that has a breaker. */
 const breaker = () => import('./breaker.ts');
@@ -83,7 +82,9 @@ function take(it: Admitted, { slots, holdMs }: Limit, slot: TakenSlot): Promise<
 async function free(it: Attempt, slots: readonly TakenSlot[]): Promise<void> {
   if (slots.length === 0) return;
   const { client } = it.ports;
-  await wakeSafely(it, async () => promoteWaiters(client, await callsTo(client.stores.limits!).free(slots)));
+  await callsTo(client)
+    .free(it, slots)
+    .catch((error) => tellFailure(it, error));
 }
 
 /** Who gave a slot back before this job was in its queue again could not wake it. */
@@ -97,11 +98,13 @@ async function lookAgain(it: Admitted, key: string): Promise<void> {
 }
 
 async function wakeSafely(it: Attempt, work: () => Promise<void>): Promise<void> {
+  await answered(it, 'The store of limits', work()).catch((error) => tellFailure(it, error));
+}
+
+function tellFailure(it: Attempt, cause: unknown): void {
   const during = 'giving slots back';
   const { name: backend } = it.ports.client.backend;
-  await answered(it, 'The store of limits', work()).catch((error) =>
-    it.app.events.emit({ type: 'backend.failed', backend, during, error: backendError(during, error) }),
-  );
+  it.app.events.emit({ type: 'backend.failed', backend, during, error: backendError(during, cause) });
 }
 
 /** The other side has said "wait": all jobs that share the rate wait with this one. */

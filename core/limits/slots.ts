@@ -1,6 +1,5 @@
 /** Asks for slots in the name of an attempt, and says how long one without waits. */
 
-import { answered } from '../attempt/answered.ts';
 import type { Admitted } from '../attempt/attempt.ts';
 import type { SlotAnswer, TakenSlot } from '../contract/limits.ts';
 import { callsTo } from './calls.ts';
@@ -32,7 +31,7 @@ export function ask(it: Admitted, slot: TakenSlot, limit: number, holdMs?: numbe
     rank: (envelope.schedule ?? envelope.issuedAt) + envelope.priority * levelMs,
     queue: run.lease.queue,
   };
-  return answered(it, 'The store of limits', callsTo(ports.client.stores.limits!).take(request));
+  return callsTo(ports.client).take(it, request);
 }
 
 /** How long a job is released for that gets its slot after `waitMs`, if nobody wakes it. */
