@@ -120,6 +120,7 @@ describe('the capability table', () => {
       ).toBe(true);
       const waiting = yes(backend.waiting !== undefined);
       expect(cell("`onConflict: 'replace'`, `debounce` ([unique](unique.md))")).toBe(waiting);
+      expect(cell('waiting jobs: change, promote, remove')?.startsWith(waiting)).toBe(true);
       const transactions = backend.enqueueIn !== undefined && backend.begin !== undefined;
       expect(cell('enqueue in your transaction, `ctx.tx`')).toBe(yes(transactions));
       const message = {

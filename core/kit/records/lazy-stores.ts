@@ -42,7 +42,7 @@ export function lazyStores(load: () => Promise<OpenStores>): Lazy {
         'cancelRequested',
         'purge',
       ]),
-      writer: part('writer', ['enqueued', 'started', 'settled', 'retried']),
+      writer: part('writer', ['enqueued', 'started', 'settled', 'retried', 'changed']),
     },
     workers: part('workers', ['heartbeat', 'list', 'remove', 'drain']),
     metrics: verbsOf(['write', 'read', 'purge'], async () => (await open()).metrics()),

@@ -31,6 +31,29 @@ export function writtenFactLaws(law: Law): void {
     assert.equal(await records.payload!(other.job.id), null);
   });
 
+  law('a job that waits tells what it was changed to', async (t) => {
+    const message = carrying(t, secret);
+    const { job } = recorder(t, { id: message.id! });
+    const waiting = { ...job, facts: { name: 'old', idempotencyKey: 'a' }, body: message.body! };
+    const { writer, enqueued, started, settled, record } = about(t, waiting, 0);
+    assert.ok(writer.changed, 'the store is not told of changes');
+    await writer.changed(job.id, { priority: 1 });
+    await enqueued();
+    const body = JSON.stringify({ ...JSON.parse(message.body!), payload: { to: 'Ada' } });
+    const runAt = t.now() + minute;
+    await writer.changed(job.id, { body, facts: { name: 'new' }, priority: 2, notBefore: runAt });
+    const expected = { status: 'pending', priority: 2, runAt, name: 'new', idempotencyKey: null };
+    assert.partialDeepStrictEqual(await record(), expected);
+    assert.deepEqual((await t.stores.records.payload!(job.id))?.value, { to: 'Ada' });
+    await writer.changed(job.id, { notBefore: null });
+    assert.partialDeepStrictEqual(await record(), { ...expected, runAt: t.now() });
+    await started(1);
+    await writer.changed(job.id, { priority: 9 });
+    await settled(reportAt(t, 1, t.now(), 'acked'));
+    await writer.changed(job.id, { priority: 9 });
+    assert.partialDeepStrictEqual(await record(), { status: 'completed', priority: 2 });
+  });
+
   law('an attempt that never reported its end names the worker that began it', async (t) => {
     const { job, writer, started, record } = recorder(t);
     const at = t.now();
