@@ -137,3 +137,27 @@ it('refuses a link that was used, in words', async () => {
   await page.getByText(/used/).first().waitFor();
   expect(await page.getByRole('link', { name: 'Dead letters' }).count()).toBe(0);
 });
+
+it('lets a delayed job run now, and removes another', async () => {
+  const shop = await openShop();
+  const [now, never] = [await shop.enqueue('anna@b.example'), await shop.enqueue('bert@b.example')];
+  for (const { id } of [now, never]) await shop.client.update(shop.mail, id, { delayMs: 3_600_000 });
+  const { page, offences } = await openPage(browser, shop.link());
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  const home = page.url().split('#')[0];
+  await page.goto(`${home}#/jobs/${now.id}`);
+  await page.getByRole('button', { name: 'Run now' }).click();
+  await page.getByText('as soon as a worker is free').waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+  await page.goto(`${home}#/jobs/${never.id}`);
+  await page.getByRole('button', { name: 'Remove…' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove the job' }).click();
+  await page.waitForURL(/#\/jobs$/);
+  await shop.work();
+  expect(shop.handled).toEqual([now.id]);
+  expect(await shop.client.status(never.id)).toBeNull();
+  await page.goto(`${home}#/jobs/${now.id}`);
+  await page.getByRole('button', { name: 'Run again…' }).waitFor();
+  expect(await page.getByRole('button', { name: 'Run now' }).count()).toBe(0);
+  expect(offences).toEqual([]);
+});

@@ -74,6 +74,7 @@ export async function openShop({
   });
   return {
     client,
+    mail,
     url,
     handled,
     mailServer,
