@@ -38,8 +38,9 @@ export const mostCountedWaiters = 10_000;
 export const mostShownSlots = 20;
 export const mostShownKeys = 100;
 
-const day = 86_400_000;
-const mostWaitMs = 7 * day;
+/** A job that has not asked for so long after its time is waited for no more: it is gone, or comes by itself. */
+export const forgetMs = 86_400_000;
+export const mostWaitMs = 7 * forgetMs;
 
 /** @param countAhead asked only if it matters */
 export function answerOf(
@@ -56,8 +57,8 @@ export function answerOf(
   return { taken: false, limit, ahead, waitMs: begins >= forever ? Infinity : Math.max(1, waitMs) };
 }
 
-/** A job that has not asked for a day after its time is waited for no more: it is gone, or comes by itself. */
-export const waiterUntil = (now: number, waitMs: number): number => now + Math.min(waitMs, mostWaitMs) + day;
+export const waiterUntil = (now: number, waitMs: number): number =>
+  now + Math.min(waitMs, mostWaitMs) + forgetMs;
 
 export const endOfHold = (now: number, ms: number): number => Math.min(now + Math.ceil(ms), forever);
 export const shownHold = (until: number): number => (until >= forever ? Infinity : until);

@@ -16,6 +16,7 @@ import { type DatabaseOptions, openDatabase } from './database.ts';
 import { createEnqueue } from './enqueue.ts';
 import { postgresKeys } from './keys.ts';
 import { createLeases } from './leases.ts';
+import { postgresLimits } from './limits.ts';
 import { channelOf, createListener, notifyGapMs, safetyPollMs } from './listen.ts';
 import { postgresMetrics } from './metrics.ts';
 import { createOutbox } from './outbox.ts';
@@ -100,6 +101,7 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
       workers: postgresWorkers(state),
       metrics: postgresMetrics(state),
       audit: postgresAudit(state),
+      limits: postgresLimits(state),
     },
     admin: {
       ...postgresAdmin(state, maxBodyBytes),

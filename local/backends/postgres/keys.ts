@@ -10,6 +10,10 @@ export function storedKey(key: string): string {
   return key.replace(unstorable, (character) => `\\${character.charCodeAt(0).toString(16)};`);
 }
 
+/** What was made a stored key. */
+export const keyOf = (stored: string): string =>
+  stored.replace(/\\([0-9a-f]+);/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+
 /** Callers give moments of their own clock. The database gets how far away these are, and applies its own clock. */
 export function postgresKeys(state: Pick<PostgresState, 'db' | 'clock' | 'at'>): KeyStore {
   const { db, clock } = state;

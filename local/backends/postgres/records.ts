@@ -1,6 +1,7 @@
 import type { CancelResult, RecordStore, Retention } from '../../../core/contract/store.ts';
 import { payloadOf } from '../../../core/kit/records/payload.ts';
 import { ownership } from './lease-table.ts';
+import { purgeLimits } from './limits-sql.ts';
 import { createPages } from './pages.ts';
 import { recordOf } from './rows.ts';
 import { removeSome, stepSize, timeOf } from './sql.ts';
@@ -81,6 +82,7 @@ export function postgresRecords(
         [stepOfDay(rest), [at, completedMs]],
         [removeSome(`${s}.dead`, 'id', `finished_at <= ${before} ORDER BY finished_at, seq`), [at, deadMs]],
         [removeSome(`${s}.keys`, 'key', `${keyEnd} <= ${before} ORDER BY ${keyEnd}`), [at, 0]],
+        [purgeLimits(s, now), [at]],
       ];
       let removed = 0;
       for (const [sql, values] of steps) removed += Number((await db.query('purging', sql, values))[0]![0]);

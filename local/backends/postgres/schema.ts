@@ -2,7 +2,9 @@
 
 import { enqueueFunctions } from './enqueue-sql.ts';
 import { leaseFunctions } from './functions.ts';
+import { limits } from './limits-sql.ts';
 import { daysOfHistory, keyFunctions, rareFunctions } from './maintenance.ts';
+import { busy } from './sql.ts';
 import { statsFunctions } from './stats-sql.ts';
 import { waitingFunction } from './waiting-sql.ts';
 
@@ -24,9 +26,6 @@ const end = `
   finished_at bigint NOT NULL,
   reason text,
   error text`;
-/** These tables are filled and emptied all the time: they are vacuumed by what changed, not by a share of what is there. */
-const busy = `WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 5000,
-  autovacuum_analyze_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0)`;
 
 /**
  * A job is one wide row of `jobs`, which a fetch does not touch: copying it would be the most expensive part. A narrow row in `ready` or
@@ -202,4 +201,5 @@ export const migrations: readonly ((s: string) => string)[] = [
   statsFunctions,
   operatorTables,
   waitingFunction,
+  limits,
 ];

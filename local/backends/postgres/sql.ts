@@ -7,6 +7,10 @@
 export const hot = `SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
   SET plan_cache_mode = force_generic_plan SET jit = off`;
 
+/** These tables are filled and emptied all the time: they are vacuumed by what changed, not by a share of what is there. */
+export const busy = `WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 5000,
+  autovacuum_analyze_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0)`;
+
 /** The database's time in epoch ms. */
 export const databaseTime = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 

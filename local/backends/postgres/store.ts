@@ -7,6 +7,7 @@ import { backendDefaults } from '../shared/defaults.ts';
 import { postgresAudit } from './audit.ts';
 import { type DatabaseOptions, openDatabase } from './database.ts';
 import { postgresKeys } from './keys.ts';
+import { postgresLimits } from './limits.ts';
 import { postgresMetrics } from './metrics.ts';
 import { storedRecords } from './stored-records.ts';
 import { postgresWorkers } from './workers.ts';
@@ -32,6 +33,7 @@ export function postgresStore(
     workers: postgresWorkers(state),
     metrics: postgresMetrics(state),
     audit: postgresAudit(state),
+    limits: postgresLimits(state),
     migrate: () => db.migrate(),
     async diagnose(request) {
       const { postgresDiagnosis } = await import('./diagnose.ts');

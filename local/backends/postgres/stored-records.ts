@@ -12,6 +12,7 @@ import {
 import { storable } from './arrays.ts';
 import type { Row } from './client.ts';
 import { readInOrder } from './in-order.ts';
+import { purgeLimits } from './limits-sql.ts';
 import { removeSome, timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
 
@@ -74,7 +75,8 @@ export function storedRecords({ db, at }: Pick<PostgresState, 'db' | 'at'>): Rec
       const sql = removeSome(`${s}.records`, 'seq', past);
       const [rows] = await db.query('purging', sql, [now, dead, ended, latest]);
       const [keys] = await db.query('purging', removeSome(`${s}.keys`, 'key', over), [at()]);
-      return Number(rows![0]) + Number(keys![0]);
+      const [limits] = await db.query('purging', purgeLimits(s, timeOf('$1')), [at()]);
+      return Number(rows![0]) + Number(keys![0]) + Number(limits![0]);
     },
   };
 }

@@ -86,12 +86,20 @@ export function sqliteLimits({ db, clock }: Pick<SqliteState, 'db' | 'clock'>): 
   const obstaclesOf = (key: string, holder: string, now: number) =>
     sql().obstacles.get(key, now, holder) as unknown as Found;
 
-  function takeOne({ key, holder, owner, queue, ...asked }: SlotRequest, now: number): SlotAnswer {
+  /** @param crowds by key, a rank that has as many ahead as are counted: behind it there are as many */
+  function takeOne(
+    { key, holder, owner, queue, ...asked }: SlotRequest,
+    now: number,
+    crowds: Map<string, number>,
+  ): SlotAnswer {
     const found = obstaclesOf(key, holder, now);
     if (found.ended > 0) sql().removeEndedSlots.run(key, now);
     const answer = answerOf(asked, found, now, () => {
+      if (asked.rank > (crowds.get(key) ?? Infinity)) return mostAhead;
       sql().removeWaiter.run(holder, key);
-      return sql().ahead.get(key, now, asked.rank, holder)!.count as number;
+      const ahead = sql().ahead.get(key, now, asked.rank, holder)!.count as number;
+      if (ahead === mostAhead) crowds.set(key, asked.rank);
+      return ahead;
     });
     if (answer.taken) {
       sql().writeSlot.run(key, holder, owner, asked.limit, now + Math.ceil(asked.holdMs));
@@ -134,7 +142,10 @@ export function sqliteLimits({ db, clock }: Pick<SqliteState, 'db' | 'clock'>): 
 
   return {
     async take(requests) {
-      return transaction('taking slots', (now) => requests.map((request) => takeOne(request, now)));
+      return transaction('taking slots', (now) => {
+        const crowds = new Map<string, number>();
+        return requests.map((request) => takeOne(request, now, crowds));
+      });
     },
     async extend(slots, holdMs) {
       return transaction('extending slots', (now) =>
