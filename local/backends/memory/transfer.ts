@@ -4,6 +4,7 @@ import type { SendResult } from '../../../core/contract/queue.ts';
 import { tooLarge } from '../../../core/kit/body-limit.ts';
 import { statusOfEnd } from '../../../core/kit/records/row.ts';
 import type { MovedJob, QueueTransfer } from '../../move/contract.ts';
+import { positionOfMoved } from '../shared/groups.ts';
 import { type Entry, newEntry, waitingOf } from './entry.ts';
 import type { MemoryState } from './state.ts';
 
@@ -44,7 +45,7 @@ export function memoryTransfer(state: MemoryState, maxBodyBytes: number): QueueT
       progress: job.progress,
       reason: death?.reason ?? null,
       error: death?.error ?? null,
-      place: message.order && job.attempts > 0 ? job.createdAt : null, // it was ahead of those that came meanwhile
+      place: positionOfMoved(job, now),
     };
     entries.set(id, entry);
     if (message.group !== null && !death) state.groups.lease(entry, now);

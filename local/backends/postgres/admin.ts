@@ -1,10 +1,14 @@
 import type { QueueAdmin, QueueStats } from '../../../core/contract/admin.ts';
 import type { MovableAdmin } from '../../move/contract.ts';
 import { postgresDeadLetters } from './dead-letters.ts';
+import { GroupState } from './group-sql.ts';
 import { peekedOf } from './rows.ts';
 import { timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
 import { postgresTransfer } from './transfer.ts';
+
+/** In the order in which a list shows them; those in lines come group by group. */
+const part = { ready: 0, inLine: 1, delayed: 2 };
 
 export function postgresAdmin(state: PostgresState, maxBodyBytes: number): QueueAdmin & MovableAdmin {
   const { db } = state;
@@ -43,23 +47,21 @@ export function postgresAdmin(state: PostgresState, maxBodyBytes: number): Queue
       const sql = `
         SELECT j.id, j.queue, j.job, j.priority, j.ready_at, j.attempt FROM (
           SELECT * FROM (
-            (SELECT id, true AS due, rank AS position, seq FROM ${s}.ready WHERE queue = $2 ORDER BY queue, rank, seq LIMIT $3)
-            UNION ALL (SELECT id, true, rank, seq FROM ${s}.delayed WHERE queue = $2 AND ready_at <= ${due}
+            (SELECT id, ${part.ready} AS part, rank AS position, seq FROM ${s}.ready WHERE queue = $2 ORDER BY queue, rank, seq LIMIT $3)
+            UNION ALL (SELECT id, ${part.ready}, rank, seq FROM ${s}.delayed WHERE queue = $2 AND ready_at <= ${due}
               ORDER BY queue, ready_at, seq LIMIT $3 + 1000)
-            UNION ALL (SELECT id, false, ready_at, seq FROM ${s}.delayed WHERE queue = $2 AND ready_at > ${due}
+            UNION ALL (SELECT id, ${part.inLine}, row_number() OVER (ORDER BY queue, name, state, place, seq), seq FROM ${s}.grouped
+              WHERE queue = $2 AND state = ${GroupState.inLine} ORDER BY queue, name, state, place, seq LIMIT $3)
+            UNION ALL (SELECT id, ${part.delayed}, ready_at, seq FROM ${s}.delayed WHERE queue = $2 AND ready_at > ${due}
               ORDER BY queue, ready_at, seq LIMIT $3)) waiting
-          ORDER BY NOT due, position, seq LIMIT $3) i
+          ORDER BY part, position, seq LIMIT $3) i
         CROSS JOIN LATERAL (SELECT * FROM ${s}.jobs WHERE id = i.id OFFSET 0) j
-        ORDER BY NOT i.due, i.position, i.seq`;
+        ORDER BY i.part, i.position, i.seq`;
       return (await db.query('peeking', sql, [state.at(), queue, max])).map(peekedOf);
     },
     async clear(queue) {
-      const sql = `
-        WITH r AS (DELETE FROM ${s}.ready WHERE queue = $1 RETURNING id),
-        d AS (DELETE FROM ${s}.delayed WHERE queue = $1 RETURNING id),
-        gone AS (DELETE FROM ${s}.jobs WHERE id IN (SELECT id FROM r UNION ALL SELECT id FROM d) RETURNING 1)
-        SELECT count(*) FROM gone`;
-      return Number((await db.query('clearing', sql, [queue]))[0]![0]);
+      const [row] = await db.query('clearing', `SELECT ${s}.clear_queue($1)`, [queue]);
+      return Number(row![0]);
     },
     pause: (queue) => setPaused(queue, true),
     async resume(queue) {

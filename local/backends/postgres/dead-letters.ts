@@ -45,8 +45,14 @@ export function postgresDeadLetters(state: PostgresState, maxBodyBytes: number):
       SELECT ${recordNames.replace('ready_at, attempt', 'now, 0').replace(/idempotency_key|schedule|facts/g, given)},
         nextval('${s}.turns'), now + priority * $2::bigint, false, false, ${given('body')}
       FROM given, found LEFT JOIN fresh ON new_id = id
-      RETURNING queue, rank, seq, ready_at, id)
-    INSERT INTO ${s}.ready (queue, rank, seq, ready_at, id) SELECT queue, rank, seq, ready_at, id FROM back RETURNING queue`;
+      RETURNING queue, rank, seq, ready_at, id),
+    alone AS (
+      INSERT INTO ${s}.ready (queue, rank, seq, ready_at, id)
+      SELECT queue, rank, seq, ready_at, id FROM back WHERE id IN (SELECT id FROM found WHERE grouping IS NULL)),
+    grouped AS (
+      SELECT array_agg(id ORDER BY id) AS ids, array_agg(grouping ORDER BY id) AS groupings FROM found JOIN back USING (id)
+      WHERE grouping IS NOT NULL)
+    SELECT queue, (SELECT ${s}.revive_groups(now, ids, groupings) FROM given, grouped WHERE ids IS NOT NULL) FROM back`;
 
   return {
     async list({ queue, max = 100 }) {

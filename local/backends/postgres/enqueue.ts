@@ -9,6 +9,7 @@ import { bigintArray, intArray, textArray } from './arrays.ts';
 import { insertOne } from './enqueue-sql.ts';
 import { isAboutData, isCopy, postgresError } from './errors.ts';
 import { factArrays, storedFacts } from './facts.ts';
+import { groupArrays } from './groups.ts';
 import type { PostgresState } from './state.ts';
 
 /** A longer statement would keep other writers waiting for more than some 10 ms. */
@@ -26,6 +27,7 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
   const oneWithFacts = { silent: textOf(false, true), notifying: textOf(true, true) };
   const someNew = `SELECT ${s}.enqueue_new($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`;
   const some = `SELECT ${s}.enqueue($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`;
+  const someGrouped = `SELECT ${s}.enqueue_grouped($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, false)`;
   const send = (sql: string, values: unknown[]) => db.prepared('enqueueing', sql, values);
 
   /** Which of the messages were copies, by their positions counted from 1. */
@@ -61,7 +63,8 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
       state.channel,
       textArray(notified),
     ];
-    if (since === null) {
+    const grouped = messages.some(({ group }) => group !== null);
+    if (since === null && !grouped) {
       try {
         await send(someNew, [state.at(), ageingMs, ...values]);
         return none;
@@ -69,7 +72,9 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
         if (!isCopy((error as LongshoreError).cause)) throw error; // else nothing was written
       }
     }
-    const [row] = await send(some, [state.at(), ageingMs, since, ...values]);
+    const [row] = grouped
+      ? await send(someGrouped, [state.at(), ageingMs, since, ...values, ...groupArrays(messages)])
+      : await send(some, [state.at(), ageingMs, since, ...values]);
     const positions = row![0] as number[] | null;
     return positions === null ? none : new Set(positions);
   }
@@ -125,8 +130,14 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
   }
 
   function isForOne(message: OutgoingMessage): boolean {
-    const { hints, queue } = message;
-    return hints?.isNew === true && db.mayPrepare && knownQueues.has(queue) && state.delayOf(message) === 0;
+    const { hints, queue, group } = message;
+    return (
+      hints?.isNew === true &&
+      group === null &&
+      db.mayPrepare &&
+      knownQueues.has(queue) &&
+      state.delayOf(message) === 0
+    );
   }
 
   const together = sharing(chunkSize, (messages) =>

@@ -9,6 +9,7 @@
  */
 
 import { roomForReport } from '../shared/report-lines.ts';
+import { groupingOf } from './group-sql.ts';
 import { clock, hot, recordNames, recordNamesOf } from './sql.ts';
 
 /**
@@ -33,6 +34,7 @@ const endNames = 'ended, finished_at, reason, error';
 /** Acks: each position of the arrays is one lease. Leaves what was settled in `settled`; NULL = all. */
 const settle = (s: string): string => `
   IF cardinality(p_ids) > 0 THEN
+    PERFORM ${s}.lock_groups(p_ids);
     alive := ARRAY(
       SELECT EXISTS (SELECT FROM ${s}.leases l WHERE l.claim = c.claim AND l.until + 0 > now OFFSET 0)
       FROM unnest(p_claims) WITH ORDINALITY c (claim, n) ORDER BY n);
@@ -65,6 +67,9 @@ const settle = (s: string): string => `
       DELETE FROM ${s}.renewals r WHERE r.id = ANY (p_renewed) AND r.claim = ANY (p_claims)
         AND NOT EXISTS (SELECT FROM ${s}.jobs j WHERE j.id = r.id AND j.turn = r.turn OFFSET 0);
     END IF;
+    IF EXISTS (SELECT FROM ${s}.grouped) THEN
+      PERFORM ${s}.end_groups(now, CASE WHEN settled IS NULL THEN p_ids ELSE ARRAY(SELECT p_ids[n] FROM unnest(settled) n) END);
+    END IF;
   END IF;
   -- Not if anything failed: an expired lease that is not settled must be left for the reaper to find.
   IF cardinality(p_finished) > 0 AND settled IS NULL THEN
@@ -75,16 +80,16 @@ const settleArguments = `
   at bigint, p_ids text[], p_turns bigint[], p_which int[], p_claims text[], p_reports text[], p_renewed text[], p_finished text[],
   p_keys text[], p_owners text[], p_vals text[], p_keeps bigint[], p_places int[], p_kept int[]`;
 
-/** Leases the jobs of these narrow rows and deletes the rows; `spots` gives their ctids. */
-const take = (s: string, spots: string): string => `
+/** Leases the jobs of these narrow rows and deletes the rows; `spots` gives their ctids. @param again for a claim that has a row already */
+const take = (s: string, spots: string, again = ''): string => `
   RETURN QUERY WITH picked AS (
-    DELETE FROM ${s}.ready WHERE ctid = ANY (ARRAY(${spots})) RETURNING rank, seq, id),
+    DELETE FROM ${s}.ready WHERE ctid = ANY (${spots}) RETURNING rank, seq, id),
   taken AS MATERIALIZED (
     SELECT j.queue, j.rank, j.seq, j.id, j.turn, j.attempt + 1 AS attempt, j.interrupted, j.body
     FROM picked p JOIN ${s}.jobs j ON ${finds('j.id', 'p.id')} ORDER BY j.rank, j.seq),
   lease AS (
     INSERT INTO ${s}.leases (claim, queue, claimed_at, until, ids, turns)
-    SELECT nonce, t.queue, now, now + lease_ms, array_agg(t.id), array_agg(t.turn) FROM taken t GROUP BY t.queue)
+    SELECT nonce, t.queue, now, now + lease_ms, array_agg(t.id), array_agg(t.turn) FROM taken t GROUP BY t.queue ${again})
   SELECT t.id, t.turn, t.attempt, t.interrupted, t.queue, t.body FROM taken t;`;
 
 /**
@@ -101,6 +106,12 @@ const work = (s: string): string => `
     alive boolean[];
     settled int[];
     open text[];
+    has_groups boolean;
+    first_spots tid[];
+    first_heads text[];
+    is_blocked boolean;
+    leased_now int;
+    leased_jobs int := 0;
   BEGIN
     ${settle(s)}
     IF cardinality(p_ids) = 0 THEN
@@ -108,30 +119,49 @@ const work = (s: string): string => `
       PERFORM set_config('synchronous_commit', 'off', true);
     END IF;
     IF EXISTS (SELECT FROM ${s}.delayed d WHERE d.queue = ANY (wanted) AND d.ready_at <= now) THEN
+      PERFORM ${s}.promote_groups(now, wanted);
       WITH due AS (
         DELETE FROM ${s}.delayed WHERE ctid = ANY (ARRAY(
           SELECT d.ctid FROM ${s}.delayed d WHERE d.queue = ANY (wanted) AND d.ready_at <= now
+            AND NOT EXISTS (SELECT FROM ${s}.grouped g WHERE g.id = d.id AND g.apart_until IS NOT NULL OFFSET 0)
           ORDER BY d.ready_at, d.seq LIMIT 1000 FOR UPDATE SKIP LOCKED))
         RETURNING queue, rank, seq, ready_at, id)
       INSERT INTO ${s}.ready (queue, rank, seq, ready_at, id) SELECT queue, rank, seq, ready_at, id FROM due;
     END IF;
     open := ARRAY(SELECT q FROM unnest(wanted) q
       WHERE NOT EXISTS (SELECT FROM ${s}.queues n WHERE n.name = q AND n.paused));
+    has_groups := EXISTS (SELECT FROM ${s}.grouped g WHERE g.queue = ANY (open));
+    IF has_groups THEN
+      SELECT p.spots, p.heads, p.blocked INTO first_spots, first_heads, is_blocked FROM ${s}.pick(open, most) p;
+    END IF;
     RETURN QUERY SELECT NULL::text, (
-      SELECT min(d.ready_at) - now FROM unnest(open) q (queue) CROSS JOIN LATERAL (
+      SELECT CASE WHEN is_blocked THEN 1 ELSE min(d.ready_at) - now END FROM unnest(open) q (queue) CROSS JOIN LATERAL (
         SELECT d.ready_at FROM ${s}.delayed d WHERE d.queue = q.queue ORDER BY d.queue, d.ready_at LIMIT 1) d),
       NULL::int, NULL::boolean, NULL::text, settled::text;
-    IF cardinality(open) = 1 THEN
+    IF has_groups THEN
+      -- Round by round: when its head is leased, the next one of a group comes forward.
+      LOOP
+        ${take(
+          s,
+          'first_spots',
+          'ON CONFLICT ON CONSTRAINT leases_pkey DO UPDATE SET ids = leases.ids || excluded.ids, turns = leases.turns || excluded.turns',
+        )}
+        GET DIAGNOSTICS leased_now = ROW_COUNT;
+        leased_jobs := leased_jobs + leased_now;
+        EXIT WHEN NOT ${s}.lease_groups(now, first_heads) OR leased_jobs >= most;
+        SELECT p.spots, p.heads INTO first_spots, first_heads FROM ${s}.pick(open, most - leased_jobs) p;
+      END LOOP;
+    ELSIF cardinality(open) = 1 THEN
       ${take(
         s,
-        `SELECT r.ctid FROM ${s}.ready r WHERE r.queue = open[1] ORDER BY r.queue, r.rank, r.seq LIMIT most
-          FOR UPDATE SKIP LOCKED`,
+        `ARRAY(SELECT r.ctid FROM ${s}.ready r WHERE r.queue = open[1] ORDER BY r.queue, r.rank, r.seq LIMIT most
+          FOR UPDATE SKIP LOCKED)`,
       )}
     ELSIF cardinality(open) > 1 THEN
       -- How many each queue gives when the best of all are taken; then those are locked.
       ${take(
         s,
-        `SELECT spot.ctid FROM (
+        `ARRAY(SELECT spot.ctid FROM (
           SELECT f.queue, count(*) AS n FROM (
             SELECT q.queue FROM unnest(open) q (queue) CROSS JOIN LATERAL (
               SELECT r.rank, r.seq FROM ${s}.ready r WHERE r.queue = q.queue ORDER BY r.queue, r.rank, r.seq LIMIT most) r
@@ -139,7 +169,7 @@ const work = (s: string): string => `
           GROUP BY f.queue) share
         CROSS JOIN LATERAL (
           SELECT r.ctid FROM ${s}.ready r WHERE r.queue = share.queue ORDER BY r.queue, r.rank, r.seq LIMIT share.n
-          FOR UPDATE SKIP LOCKED) spot`,
+          FOR UPDATE SKIP LOCKED) spot)`,
       )}
     END IF;
   END $$;
@@ -166,6 +196,9 @@ const again = (s: string): string => `
         INSERT INTO ${s}.history (${recordNames}, ${endNames})
         VALUES (${recordNamesOf('j')}, 4, now, 'cancelled', NULL);
       END IF;
+      PERFORM ${s}.end_groups(now, ARRAY[the_id]);
+    ELSIF ${s}.wait_in_group(now, j) THEN
+      RETURN;
     ELSIF j.ready_at <= now THEN
       INSERT INTO ${s}.ready (queue, rank, seq, ready_at, id) VALUES (j.queue, j.rank, j.seq, j.ready_at, j.id);
     ELSE
@@ -180,6 +213,7 @@ const again = (s: string): string => `
     now bigint := ${clock};
     the_queue text;
   BEGIN
+    PERFORM ${s}.lock_groups(ARRAY[the_id]);
     UPDATE ${s}.jobs SET turn = nextval('${s}.turns'), attempt = attempt + counted::int, interrupted = interrupted AND NOT counted,
       ready_at = now + delay, rank = now + delay + priority * ageing, reports = ${room('reports')} || report
     WHERE id = the_id AND turn = the_turn AND ${alive(s, 'the_claim', 'the_id')}
@@ -203,6 +237,7 @@ const again = (s: string): string => `
     now bigint := ${clock};
     j ${s}.jobs;
   BEGIN
+    PERFORM ${s}.lock_groups(ARRAY[the_id]);
     DELETE FROM ${s}.jobs WHERE id = the_id AND turn = the_turn AND ${alive(s, 'the_claim', 'the_id')} RETURNING * INTO j;
     IF NOT FOUND THEN
       RETURN false;
@@ -212,12 +247,13 @@ const again = (s: string): string => `
     j.attempt := j.attempt + 1;
     j.reports := j.reports || report;
     IF the_end <> 4 THEN
-      INSERT INTO ${s}.dead (${recordNames}, ${endNames}, body)
-      VALUES (${recordNamesOf('j')}, the_end, now, why, message, j.body);
+      INSERT INTO ${s}.dead (${recordNames}, ${endNames}, body, grouping)
+      VALUES (${recordNamesOf('j')}, the_end, now, why, message, j.body, ${groupingOf(s, 'the_id')});
     ELSIF keep THEN
       INSERT INTO ${s}.history (${recordNames}, ${endNames})
       VALUES (${recordNamesOf('j')}, the_end, now, why, message);
     END IF;
+    PERFORM ${s}.end_groups(now, ARRAY[the_id]);
     RETURN true;
   END $$;`;
 
@@ -253,6 +289,9 @@ const reap = (s: string): string => `
   RETURNS int LANGUAGE plpgsql ${hot} AS $$
   DECLARE
     now bigint := ${clock};
+    over_ids text[];
+    over_turns bigint[];
+    over_times bigint[];
     back text[];
     gone bigint;
   BEGIN
@@ -273,12 +312,16 @@ const reap = (s: string): string => `
     over AS (
       SELECT m.id, m.turn, e.claimed_at FROM ended e CROSS JOIN LATERAL unnest(e.ids, e.turns) m (id, turn)
       WHERE NOT EXISTS (SELECT FROM ${s}.renewals r WHERE r.id = m.id AND r.turn = m.turn OFFSET 0)
-      UNION ALL SELECT id, turn, claimed_at FROM unrenewed),
-    freed AS (
+      UNION ALL SELECT id, turn, claimed_at FROM unrenewed)
+    SELECT array_agg(id), array_agg(turn), array_agg(claimed_at), (SELECT count(*) FROM ended) + (SELECT count(*) FROM unrenewed)
+    INTO over_ids, over_turns, over_times, gone FROM over;
+    PERFORM ${s}.lock_groups(over_ids);
+    WITH freed AS (
       UPDATE ${s}.jobs j SET turn = nextval('${s}.turns'), attempt = j.attempt + 1, interrupted = true, ready_at = now,
         rank = now + j.priority * ageing, reports = ${room('j.reports')} || format(lost, j.attempt + 1, o.claimed_at, now) || E'\\n'
-      FROM over o WHERE ${finds('j.id', 'o.id')} AND j.turn = o.turn RETURNING j.id)
-    SELECT array_agg(id), (SELECT count(*) FROM ended) + (SELECT count(*) FROM unrenewed) INTO back, gone FROM freed;
+      FROM unnest(over_ids, over_turns, over_times) o (id, turn, claimed_at)
+      WHERE ${finds('j.id', 'o.id')} AND j.turn = o.turn RETURNING j.id)
+    SELECT array_agg(id) INTO back FROM freed;
     PERFORM ${s}.line(now, keep, id) FROM unnest(back) id;
     RETURN CASE WHEN gone > 0 THEN coalesce(cardinality(back), 0) END;
   END $$;`;

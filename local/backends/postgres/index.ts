@@ -95,6 +95,7 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
   return {
     name: 'postgres',
     limits: { maxBodyBytes, maxDelayMs: null, maxLeaseMs: null },
+    keepsOrder: () => true,
     stores: {
       keys: postgresKeys(state),
       records: postgresRecords(state),

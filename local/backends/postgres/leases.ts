@@ -44,6 +44,9 @@ export interface Leases
   ackIn(client: PostgresClient, ack: Ack): Promise<{ settled: boolean; committed(): void }>;
 }
 
+/** So many groups are looked at when a queue is reaped; the next call goes on behind them. */
+const mostHealed = 200;
+
 const columns = '$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14';
 
 export function createLeases(state: PostgresState): Leases {
@@ -53,6 +56,8 @@ export function createLeases(state: PostgresState): Leases {
   const workSql = `SELECT * FROM ${s}.work(${columns}, $15, $16, $17, $18)`;
   const settleSql = `SELECT ${s}.settle(${columns})`;
   // `startedAt` is when the lease was given out: whether the handler ever began is unknown.
+  /** Of each queue the last group that was looked at. */
+  const healed = new Map<string, string>();
   const lost = lostFormat('%1$s', '%2$s', '%3$s');
 
   async function work(acks: readonly Ack[], { queues, max, leaseMs }: LeaseRequest): Promise<Leased> {
@@ -210,6 +215,11 @@ export function createLeases(state: PostgresState): Leases {
       let count = 0;
       // In rounds, so that no transaction is long.
       for (let jobs = await reap(); jobs !== null; jobs = await reap()) count += jobs as number;
+      const values = [state.at(), queue, healed.get(queue) ?? '', mostHealed];
+      healed.set(
+        queue,
+        ((await one('reaping', 'heal_groups($1, $2, $3, $4)', values)) as string | null) ?? '',
+      );
       return count;
     },
   };

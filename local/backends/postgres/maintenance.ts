@@ -1,7 +1,8 @@
 /** The functions of rare steps: keys, cancelling, and the days of the history. */
 
+import { GroupState } from './group-sql.ts';
 import { recordFunction } from './rows.ts';
-import { clock, recordNames, recordNamesOf } from './sql.ts';
+import { clock, hot, recordNames, recordNamesOf } from './sql.ts';
 import { statsFunctions } from './stats-sql.ts';
 
 export const keyFunctions = (s: string): string => `
@@ -38,11 +39,12 @@ export const keyFunctions = (s: string): string => `
   END $$;`;
 
 const cancel = (s: string): string => `
-  CREATE OR REPLACE FUNCTION ${s}.cancel(at bigint, keep boolean, the_id text) RETURNS text LANGUAGE plpgsql AS $$
+  CREATE OR REPLACE FUNCTION ${s}.cancel(at bigint, keep boolean, the_id text) RETURNS text LANGUAGE plpgsql ${hot} AS $$
   DECLARE
     now bigint := ${clock};
     j ${s}.jobs;
   BEGIN
+    PERFORM ${s}.lock_groups(ARRAY[the_id]);
     SELECT * INTO j FROM ${s}.jobs WHERE id = the_id FOR UPDATE;
     IF NOT FOUND THEN
       RETURN CASE WHEN EXISTS (SELECT FROM ${s}.history WHERE id = the_id) OR EXISTS (SELECT FROM ${s}.dead WHERE id = the_id)
@@ -52,7 +54,7 @@ const cancel = (s: string): string => `
     IF NOT FOUND THEN
       DELETE FROM ${s}.delayed WHERE queue = j.queue AND ready_at = j.ready_at AND seq = j.seq;
     END IF;
-    IF NOT FOUND THEN
+    IF NOT FOUND AND NOT EXISTS (SELECT FROM ${s}.grouped g WHERE g.id = the_id AND g.state = ${GroupState.inLine}) THEN
       UPDATE ${s}.jobs SET cancel_requested = true WHERE id = the_id;
       RETURN 'cancelling';
     END IF;
@@ -61,6 +63,7 @@ const cancel = (s: string): string => `
       INSERT INTO ${s}.history (${recordNames}, ended, finished_at, reason)
       VALUES (${recordNamesOf('j')}, 4, now, 'cancelled');
     END IF;
+    PERFORM ${s}.end_groups(now, ARRAY[the_id]);
     RETURN 'cancelled';
   END $$;
   -- Processes of versions that give dead letters no new texts still call this one.

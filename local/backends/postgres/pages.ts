@@ -9,6 +9,7 @@ import { cursorOf, matches, mostLooked, positionIn } from '../../../core/kit/rec
 import { JobState } from '../shared/report-lines.ts';
 import { storable } from './arrays.ts';
 import type { Row } from './client.ts';
+import { GroupState } from './group-sql.ts';
 import { readInOrder } from './in-order.ts';
 import { storedKey } from './keys.ts';
 import { leasedOf, positionOf, type RecordTable, recordOf, recordTables, type TableName } from './rows.ts';
@@ -55,9 +56,14 @@ export function createPages(state: PostgresState, keptSince: (at: string) => str
 
   /** Every living job of the queue is in one of these tables. */
   function fewOfQueue(queue: string): Promise<string[] | null> {
-    const from = (table: string, order: string) =>
-      `(SELECT id FROM ${s}.${table} WHERE queue = $1 ORDER BY queue, ${order} LIMIT ${fewIds + 1})`;
-    const parts = [from('ready', 'rank, seq'), from('delayed', 'ready_at, seq'), from('renewals', 'until')];
+    const from = (table: string, order: string, where = '') =>
+      `(SELECT id FROM ${s}.${table} WHERE queue = $1 ${where} ORDER BY queue, ${order} LIMIT ${fewIds + 1})`;
+    const parts = [
+      from('ready', 'rank, seq'),
+      from('delayed', 'ready_at, seq'),
+      from('grouped', 'name, state, place, seq', `AND state = ${GroupState.inLine}`),
+      from('renewals', 'until'),
+    ];
     const leased = `SELECT unnest(ids) AS id FROM ${s}.leases WHERE queue = $1`;
     return few([...parts, leased].join(' UNION ALL '), [storable(queue)]);
   }

@@ -5,6 +5,7 @@ import type { AbandonReason, JobStatus } from '../../../core/contract/outcome.ts
 import type { JobRecord } from '../../../core/contract/store.ts';
 import { JobState, recordOf as storedRecordOf } from '../shared/report-lines.ts';
 import type { Row } from './client.ts';
+import { GroupState } from './group-sql.ts';
 
 /** In the order that `recordOf` reads; and where the row stands in a list, and after how many others of its table. */
 const recordColumns =
@@ -13,11 +14,12 @@ const shared =
   'id, queue, job, tenant_id, priority, created_at, ready_at, attempt, progress, reports, facts, seq';
 
 /**
- * Whether a job of `jobs` is leased: no narrow row says where it waits. `OFFSET 0` keeps the planner from reading all of those that wait.
+ * Whether a job of `jobs` is leased: no narrow row says where it waits, and it is in no line. `OFFSET 0` keeps the planner from reading all of those that wait.
  */
 export const leasedOf = (s: string, j: string): string => `
   (NOT EXISTS (SELECT FROM ${s}.ready r WHERE r.queue = ${j}.queue AND r.rank = ${j}.rank AND r.seq = ${j}.seq OFFSET 0)
-    AND NOT EXISTS (SELECT FROM ${s}.delayed d WHERE d.queue = ${j}.queue AND d.ready_at = ${j}.ready_at AND d.seq = ${j}.seq OFFSET 0))`;
+    AND NOT EXISTS (SELECT FROM ${s}.delayed d WHERE d.queue = ${j}.queue AND d.ready_at = ${j}.ready_at AND d.seq = ${j}.seq OFFSET 0)
+    AND NOT EXISTS (SELECT FROM ${s}.grouped g WHERE g.id = ${j}.id AND g.state = ${GroupState.inLine} OFFSET 0))`;
 
 /** A table whose rows are records. */
 export interface RecordTable {

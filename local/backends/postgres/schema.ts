@@ -2,6 +2,7 @@
 
 import { enqueueFunctions } from './enqueue-sql.ts';
 import { leaseFunctions } from './functions.ts';
+import { groupTables } from './group-sql.ts';
 import { limits } from './limits-sql.ts';
 import { daysOfHistory, keyFunctions, rareFunctions } from './maintenance.ts';
 import { busy } from './sql.ts';
@@ -202,4 +203,5 @@ export const migrations: readonly ((s: string) => string)[] = [
   operatorTables,
   waitingFunction,
   limits,
+  (s) => `${groupTables(s)} ${leaseFunctions(s)} ${rareFunctions(s)}`,
 ];

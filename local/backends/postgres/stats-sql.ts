@@ -1,5 +1,6 @@
 /** How a queue is counted, however long it is. */
 
+import { GroupState } from './group-sql.ts';
 import { clock, hot } from './sql.ts';
 
 /** Up to so many are counted one by one; of more a sample tells how many there are. */
@@ -53,7 +54,8 @@ const stats = (s: string): string => `
     asked text[] := CASE WHEN only_queue IS NULL THEN ARRAY(SELECT n.name FROM ${s}.queues n) ELSE ARRAY[only_queue] END;
   BEGIN
     RETURN QUERY SELECT q.name,
-      q.ready + due.count,
+      q.ready + due.count + greatest(line.count, CASE WHEN line.count = ${mostCounted} THEN q.grouped - (
+        SELECT count(*) FROM ${s}.grouped g WHERE g.queue = q.name AND g.state <> ${GroupState.inLine}) END),
       greatest(q.delayed - due.count, 0),
       (SELECT count(*) FROM (
         SELECT FROM ${s}.leases l CROSS JOIN LATERAL unnest(l.ids, l.turns) m (id, turn)
@@ -65,15 +67,21 @@ const stats = (s: string): string => `
         WHERE r.queue = q.name LIMIT ${mostCounted}) renewed),
       q.dead,
       coalesce((SELECT p.paused FROM ${s}.queues p WHERE p.name = q.name), false),
-      now - least(due.oldest, (
+      now - least(due.oldest, line.oldest, (
         SELECT min(foremost.ready_at) FROM (
           SELECT r.ready_at FROM ${s}.ready r WHERE r.queue = q.name ORDER BY r.queue, r.rank, r.seq LIMIT ${mostCompared}) foremost))
-    FROM unnest(asked, ${s}.count_queues('${s}.ready', asked), ${s}.count_queues('${s}.delayed', asked), ${s}.count_queues('${s}.dead', asked))
-      AS q (name, ready, delayed, dead)
+    FROM unnest(asked, ${s}.count_queues('${s}.ready', asked), ${s}.count_queues('${s}.delayed', asked), ${s}.count_queues('${s}.dead', asked),
+      ${s}.count_queues('${s}.grouped', asked)) AS q (name, ready, delayed, dead, grouped)
     CROSS JOIN LATERAL (
       SELECT count(*) AS count, min(promotable.ready_at) AS oldest FROM (
         SELECT d.ready_at FROM ${s}.delayed d WHERE d.queue = q.name AND d.ready_at <= now
         ORDER BY d.queue, d.ready_at LIMIT ${mostCounted}) promotable) due
+    CROSS JOIN LATERAL (
+      SELECT (SELECT count(*) FROM (
+        SELECT FROM ${s}.grouped g WHERE g.queue = q.name AND g.state = ${GroupState.inLine} ORDER BY g.queue, g.name LIMIT ${mostCounted}) lined) AS count,
+        (SELECT min(j.ready_at) FROM (
+          SELECT g.id FROM ${s}.grouped g WHERE g.queue = q.name AND g.state = ${GroupState.inLine} ORDER BY g.queue, g.name LIMIT ${mostCompared}) first
+          JOIN ${s}.jobs j ON j.id BETWEEN first.id AND first.id) AS oldest) line
     ORDER BY q.name;
   END $$;`;
 

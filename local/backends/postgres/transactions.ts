@@ -23,12 +23,16 @@ export function createTransactions(state: PostgresState, leases: Leases, maxBody
   const { db, ageingMs, channel } = state;
   const s = db.schema;
   // One parameter of text, so that the transaction may be any driver's, whatever it does to arrays.
-  const sql = `
-    SELECT ${s}.enqueue(r.at, r.ageing, r.since, '{}', r.ids, r.queues, r.names, r.tenants, r.priorities, r.delays, r.bodies,
-      r.keys, r.schedules, r.facts, r.channel, r.notified) AS copies
+  const enqueueing = (name: string, more = '') => `
+    SELECT ${s}.${name}(r.at, r.ageing, r.since, '{}', r.ids, r.queues, r.names, r.tenants, r.priorities, r.delays, r.bodies,
+      r.keys, r.schedules, r.facts, r.channel, r.notified${more}) AS copies
     FROM json_to_record($1::text::json) AS r (at bigint, ageing bigint, since bigint, ids text[], queues text[], names text[],
       tenants text[], priorities int[], delays bigint[], bodies text[], keys text[], schedules text[], facts text[], channel text,
-      notified text[])`;
+      notified text[], groups text[], orders text[])`;
+  const sql = {
+    plain: enqueueing('enqueue'),
+    grouped: enqueueing('enqueue_grouped', ', r.groups, r.orders, true'),
+  };
   const check = createTransactionCheck(db);
   const slots = createSlots(Math.max(1, db.connections - sparedConnections));
 
@@ -50,6 +54,8 @@ export function createTransactions(state: PostgresState, leases: Leases, maxBody
       facts: facts.map(([, , text]) => text),
       channel,
       notified: channel === null ? [] : queues,
+      groups: messages.map(({ group }) => group),
+      orders: messages.map(({ order }) => order ?? null),
     });
   }
 
@@ -85,7 +91,8 @@ export function createTransactions(state: PostgresState, leases: Leases, maxBody
       await check(tx);
       try {
         const queues = [...new Set(good.map(({ queue }) => queue))];
-        const { rows } = await tx.query(sql, [requestOf(good, queues)]);
+        const text = good.some(({ group }) => group !== null) ? sql.grouped : sql.plain;
+        const { rows } = await tx.query(text, [requestOf(good, queues)]);
         list(queues);
         const copies = new Set((rows[0] as { copies: number[] | null }).copies);
         for (const [i, { id }] of good.entries())

@@ -1,3 +1,4 @@
+import { GroupState } from './group-sql.ts';
 import { clock, hot } from './sql.ts';
 
 /**
@@ -19,15 +20,20 @@ export const waitingFunction = (s: string): string => `
     weight bigint;
     answers boolean[] := array_fill(false, ARRAY[cardinality(p_ids)]);
   BEGIN
+    PERFORM ${s}.lock_groups(p_ids);
     FOR the IN SELECT * FROM unnest(p_queues, p_ids) WITH ORDINALITY g (queue, id, n) ORDER BY g.id LOOP
       LOOP
         SELECT k.queue, k.rank, k.seq, k.ready_at INTO j FROM ${s}.jobs k WHERE k.id = the.id AND k.queue = the.queue AND (
           EXISTS (SELECT FROM ${s}.ready r WHERE r.queue = k.queue AND r.rank = k.rank AND r.seq = k.seq)
-          OR EXISTS (SELECT FROM ${s}.delayed d WHERE d.queue = k.queue AND d.ready_at = k.ready_at AND d.seq = k.seq));
+          OR EXISTS (SELECT FROM ${s}.delayed d WHERE d.queue = k.queue AND d.ready_at = k.ready_at AND d.seq = k.seq)
+          OR EXISTS (SELECT FROM ${s}.grouped g WHERE g.id = k.id AND g.state = ${GroupState.inLine}));
         EXIT WHEN NOT FOUND;
         DELETE FROM ${s}.ready r WHERE r.queue = j.queue AND r.rank = j.rank AND r.seq = j.seq;
         IF NOT FOUND THEN
           DELETE FROM ${s}.delayed d WHERE d.queue = j.queue AND d.ready_at = j.ready_at AND d.seq = j.seq;
+        END IF;
+        IF NOT FOUND THEN
+          PERFORM FROM ${s}.grouped g WHERE g.id = the.id AND g.state = ${GroupState.inLine};
         END IF;
         -- Another transaction may have moved it between the two statements: then it is looked for again.
         CONTINUE WHEN NOT FOUND;
@@ -41,6 +47,7 @@ export const waitingFunction = (s: string): string => `
         answers[the.n] := true;
         IF remove THEN
           DELETE FROM ${s}.jobs WHERE id = the.id;
+          PERFORM ${s}.end_groups(now, ARRAY[the.id]);
           EXIT;
         END IF;
         weight := coalesce(new_priority, j.priority) * ageing;
@@ -54,6 +61,7 @@ export const waitingFunction = (s: string): string => `
           j.rank := j.created_at + weight;
         END IF;
         UPDATE ${s}.jobs SET ready_at = j.ready_at, rank = j.rank, priority = coalesce(new_priority, priority) WHERE id = the.id;
+        UPDATE ${s}.grouped SET lag = weight WHERE id = the.id;
         IF new_body IS NOT NULL THEN
           UPDATE ${s}.jobs SET body = new_body, idempotency_key = new_key, schedule = new_schedule, facts = new_facts WHERE id = the.id;
         END IF;

@@ -3,6 +3,7 @@ import { notifying } from '../shared/notifier.ts';
 import { storable, textArray } from './arrays.ts';
 import { refusal } from './enqueue.ts';
 import { storedFacts } from './facts.ts';
+import { GroupState } from './group-sql.ts';
 import type { PostgresState } from './state.ts';
 
 export function postgresWaiting(state: PostgresState, maxBodyBytes: number): WaitingJobs {
@@ -48,6 +49,7 @@ export function postgresWaiting(state: PostgresState, maxBodyBytes: number): Wai
         const column = table === 'ready' ? 'rank' : 'ready_at';
         return `EXISTS (SELECT FROM ${s}.${table} w WHERE w.queue = j.queue AND w.${column} = j.${column} AND w.seq = j.seq)`;
       });
+      waits.push(`EXISTS (SELECT FROM ${s}.grouped g WHERE g.id = j.id AND g.state = ${GroupState.inLine})`);
       const text = `SELECT body FROM ${s}.jobs j WHERE id = $1 AND queue = $2 AND (${waits.join(' OR ')})`;
       const [row] = await db.query('reading a job', text, [storable(id), storable(queue)]);
       return (row?.[0] as string | undefined) ?? null;

@@ -1,6 +1,7 @@
 /** What backends agree about that keep the lines of groups themselves. */
 
 import type { OutgoingMessage } from '../../../core/contract/queue.ts';
+import type { MovedJob } from '../../move/contract.ts';
 
 /**
  * The next message of a group counts as ready after the one before it, so that groups take turns within a millisecond too. A group that
@@ -20,4 +21,15 @@ export function groupingIn(text: string | null): Pick<OutgoingMessage, 'group' |
   if (text === null) return { group: null };
   const { group, order } = JSON.parse(text) as Grouping;
   return { group, ...(order && { order }) };
+}
+
+/**
+ * Where a job that came from another backend stands in the line of its ordered group: one that has run was ahead of those that came
+ * meanwhile. `null` = it has no order, or joins the line when its time comes.
+ */
+export function positionOfMoved({ message, attempts, createdAt }: MovedJob, now: number): number | null {
+  const { order, notBefore } = message;
+  if (!order) return null;
+  if (attempts > 0) return createdAt;
+  return notBefore === null || notBefore <= now ? (notBefore ?? now) : null;
 }

@@ -5,7 +5,7 @@ import type { SendResult } from '../../../core/contract/queue.ts';
 import { tooLarge } from '../../../core/kit/body-limit.ts';
 import { statusOfEnd } from '../../../core/kit/records/row.ts';
 import type { MovedJob, QueueTransfer } from '../../move/contract.ts';
-import { groupingIn, groupingText } from '../shared/groups.ts';
+import { groupingIn, groupingText, positionOfMoved } from '../shared/groups.ts';
 import { JobState, recordOf, reportLine, type StoredRecord } from '../shared/report-lines.ts';
 import { GroupState } from './group-tables.ts';
 import { type NarrowRow, recordColumns } from './rows.ts';
@@ -83,15 +83,8 @@ export function sqliteTransfer(state: SqliteState, maxBodyBytes: number): QueueT
     if (!death) lease.run(row.seq, queue, now, attempts, job.interrupted ? 1 : 0);
     const { group, order } = message;
     if (group !== null && death) keepGrouping.run(groupingText(message), row.seq);
-    else if (group !== null) {
-      // One that has run was ahead of those that came meanwhile.
-      groups.add(
-        row.seq,
-        queue,
-        { group, ...(order && { order }) },
-        order && attempts > 0 ? createdAt : null,
-      );
-    }
+    else if (group !== null)
+      groups.add(row.seq, queue, { group, ...(order && { order }) }, positionOfMoved(job, now));
     return { ok: true, id, duplicate: false };
   }
 

@@ -259,7 +259,7 @@ const cases: Record<string, Case> = {
     run: (measure) =>
       measure(() => records().cancelRequested(Array.from({ length: 10 }, (_, n) => `l00200000${n}`))),
   },
-  'a purge that finds nothing': { rows: 50, pages: 400, run: (measure) => measure(() => records().purge()) },
+  'a purge that finds nothing': { rows: 50, pages: 500, run: (measure) => measure(() => records().purge()) },
   'a purge': {
     rows: 5_000,
     pages: 20_000,

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import type { OutgoingMessage } from '../../../core/contract/queue.ts';
-import { movable } from '../../../local/move/contract.ts';
+import { type MovedJob, movable } from '../../../local/move/contract.ts';
 import { playGroups } from './groups-at-random.ts';
 import { bodiesOf, hour, idsOf, type Kit, mail, minute, second } from './kit.ts';
 import type { Law } from './law.ts';
@@ -269,13 +269,15 @@ function leavingLaws(law: Law): void {
       const { transfer } = movable(t.backend);
       assert.ok(transfer);
       const all = await putMany(t, 4, wait);
-      const held = await transfer.hold(mail, 3);
+      const held: MovedJob[] = [];
+      for (let some = await transfer.hold(mail, 3); some.length > 0; some = await transfer.hold(mail, 3))
+        held.push(...some);
       assert.deepEqual(
         held.map(({ message: { id, group, order } }) => ({ id, group, order })),
-        all.slice(0, 3).map(({ id }) => ({ id, ...wait })),
+        all.map(({ id }) => ({ id, ...wait })),
       );
       await t.nothingComes();
-      assert.equal(await transfer.release(mail, idsOf(all.slice(0, 3))), 3);
+      assert.equal(await transfer.release(mail, idsOf(all)), 4);
       const [gone] = await transfer.hold(mail, 1);
       assert.deepEqual(await transfer.remove(mail, [gone!.message.id]), [true]);
       const put = { ...gone!, message: { ...gone!.message, id: `${gone!.message.id}-moved` } };
@@ -287,5 +289,42 @@ function leavingLaws(law: Law): void {
       assert.deepEqual((await drained(t)).length, 4);
     },
     { needs: 'transfer' },
+  );
+
+  law(
+    'one that waits in a line can be changed, promoted and removed',
+    async (t) => {
+      const waiting = t.backend.waiting!;
+      const [first, second_, third, fourth] = await putMany(t, 4, wait);
+      const at = ({ id }: OutgoingMessage) => ({ queue: mail, id });
+      assert.equal(await waiting.read(at(second_!)), second_!.body);
+      const { body } = t.message({ id: second_!.id });
+      assert.equal(await waiting.change(at(second_!), { body, priority: 0 }), true);
+      assert.equal(await waiting.remove(at(third!)), true);
+      assert.deepEqual(await waiting.promote([at(fourth!)]), [true]);
+      const head = await t.take();
+      assert.equal(head.body, first!.body);
+      assert.deepEqual(await waiting.promote([at(first!), at(second_!)]), [false, true]);
+      await t.nothingComes();
+      assert.equal(await t.ack(head), true);
+      assert.deepEqual(await drained(t), [body, fourth!.body]);
+      await t.nothingEverComes();
+    },
+    { needs: 'waiting jobs' },
+  );
+
+  law(
+    'the head can be removed, or sent to a later time, and the next one comes forward',
+    async (t) => {
+      const waiting = t.backend.waiting!;
+      const [first, second_, third] = await putMany(t, 3, wait);
+      assert.equal(await waiting.remove({ queue: mail, id: first!.id }), true);
+      const later = { notBefore: t.now() + minute };
+      assert.equal(await waiting.change({ queue: mail, id: third!.id }, later), true);
+      assert.deepEqual(await drained(t), [second_!.body]);
+      await t.advance(minute + second);
+      assert.deepEqual(await drained(t), [third!.body]);
+    },
+    { needs: 'waiting jobs' },
   );
 }

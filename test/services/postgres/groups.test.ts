@@ -1,0 +1,137 @@
+/** What Postgres keeps of groups, and how those who change them at the same time get along. */
+
+import pg from 'pg';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { JobLease, QueueBackend } from '../../../core/contract/queue.ts';
+import { postgres } from '../../../local/backends/postgres/index.ts';
+import { message } from '../sqlite/messages.ts';
+import { createSchemas } from './schemas.ts';
+
+const schemas = await createSchemas();
+const client = new pg.Client(schemas.url);
+await client.connect();
+afterAll(async () => {
+  await client.end();
+  await schemas.drop();
+});
+
+let schema: string;
+let openings: QueueBackend[];
+let backend: QueueBackend;
+beforeEach(async () => {
+  schema = await schemas.take();
+  openings = Array.from({ length: 3 }, () => postgres({ url: schemas.url, schema }));
+  backend = openings[0]!;
+});
+afterEach(async () => {
+  for (const opening of openings) await opening.close();
+  schemas.release(schema);
+});
+
+const queue = 'default';
+const ordered = { group: 'a', order: 'wait' } as const;
+const fetch = (max: number, from = backend) =>
+  from.fetch({ queues: [queue], max, leaseMs: 60_000, waitMs: 0 });
+const bodiesOf = (leases: readonly JobLease[]) => leases.map(({ body }) => body);
+const count = async (table: string) =>
+  Number((await client.query(`SELECT count(*) FROM "${schema}".${table}`)).rows[0].count);
+
+describe('groups in Postgres', () => {
+  it('keep nothing of jobs without a group, and nothing of jobs that are done', async () => {
+    await backend.enqueue([message({ id: 'plain' }), message({ id: 'one', group: 'a' })]);
+    expect(await count('grouped')).toBe(1);
+    await backend.ack((await fetch(2)).map((lease) => ({ lease })));
+    expect(await count('grouped')).toBe(0);
+  });
+
+  it('wait for nobody while a transaction that enqueues into them is open, and see it when it commits', async () => {
+    await backend.enqueue([message({ id: 'before', body: 'before', ...ordered })]);
+    await client.query('BEGIN');
+    await backend.enqueueIn!(client, [message({ id: 'inside', body: 'inside', ...ordered })]);
+    const [first] = await fetch(5);
+    expect(first!.body).toBe('before');
+    await backend.enqueue([message({ id: 'beside', body: 'beside', ...ordered })]);
+    expect(await backend.ack([{ lease: first! }])).toEqual([true]);
+    expect(bodiesOf(await fetch(5))).toEqual(['beside']);
+    await client.query('COMMIT');
+    const [beside] = await backend.stores!.records.list({ status: 'processing' });
+    expect(beside!.id).toBe('beside');
+    expect(await fetch(5)).toEqual([]);
+    expect(await count('grouped')).toBe(2);
+  });
+
+  it('forget what a transaction that is rolled back has enqueued', async () => {
+    await client.query('BEGIN');
+    await backend.enqueueIn!(client, [message({ id: 'inside', ...ordered })]);
+    await client.query('ROLLBACK');
+    expect(await fetch(5)).toEqual([]);
+    expect(await count('grouped')).toBe(0);
+  });
+
+  it.each([
+    ['whose head was deleted', 0],
+    ['whose running job was deleted', 1],
+  ])('that are left without a head, %s, get one when the queue is reaped', async (_, running) => {
+    await backend.enqueue([
+      message({ id: 'first', ...ordered }),
+      message({ id: 'next', body: 'next', ...ordered }),
+    ]);
+    await fetch(running);
+    await client.query(
+      `DELETE FROM "${schema}".ready; DELETE FROM "${schema}".leases; DELETE FROM "${schema}".jobs WHERE id = 'first'`,
+    );
+    expect(await fetch(5)).toEqual([]);
+    await backend.reapExpired(queue);
+    expect(bodiesOf(await fetch(5))).toEqual(['next']);
+  });
+
+  it('are run one at a time and never stuck while all change them at once', async () => {
+    const groups = ['a', 'b', 'c'];
+    const total = 240;
+    const running = new Set<string>();
+    const last = new Map<string, number>();
+    let ended = 0;
+
+    /** Each group has a sender of its own: only of one is it known what came first. */
+    async function send(from: QueueBackend, group: string): Promise<void> {
+      for (let n = 0; n < total / groups.length; n += 8) {
+        const some = Array.from({ length: 8 }, (_, i) =>
+          message({ id: `${group}${n + i}`, body: JSON.stringify([group, n + i]), group, order: 'wait' }),
+        );
+        expect((await from.enqueue(some)).filter(({ ok }) => !ok)).toEqual([]);
+      }
+    }
+
+    async function work(from: QueueBackend, number: number): Promise<void> {
+      for (let round = 0; ended < total; round++) {
+        const leases = await fetch(1 + (round % 3), from);
+        for (const lease of leases) {
+          const [group, n] = JSON.parse(lease.body) as [string, number];
+          expect(running.has(group), `${group} runs twice`).toBe(false);
+          expect(n).toBeGreaterThan(last.get(group) ?? -1);
+          running.add(group);
+          if ((round + number) % 5 === 0) {
+            running.delete(group);
+            expect(await from.nack(lease, { delayMs: 0, countAttempt: false })).toBe(true);
+            continue;
+          }
+          last.set(group, n);
+          // Its cancel comes in the middle of it: whoever is first, the other one gets an answer.
+          const cancelling = n % 4 === 0 ? from.stores!.records.cancel(`${group}${n}`) : null;
+          running.delete(group);
+          ended++;
+          expect(await from.ack([{ lease }])).toEqual([true]);
+          await cancelling;
+        }
+        if (leases.length === 0) await from.reapExpired(queue);
+      }
+    }
+
+    await Promise.all([
+      ...groups.map((group, i) => send(openings[i]!, group)),
+      ...openings.flatMap((opening, i) => [work(opening, 2 * i), work(opening, 2 * i + 1)]),
+    ]);
+    expect(await count('grouped')).toBe(0);
+    expect(await count('jobs')).toBe(0);
+  }, 60_000);
+});
