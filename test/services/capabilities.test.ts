@@ -114,6 +114,8 @@ describe('the capability table', () => {
       expect(cell('largest body')).toBe(`${backend.limits.maxBodyBytes} bytes`);
       expect(cell('longest delay')).toBe(any(backend.limits.maxDelayMs));
       expect(cell('longest lease')).toBe(any(backend.limits.maxLeaseMs));
+      const keepsOrder = backend.keepsOrder?.('q', 'wait') ?? false;
+      expect(cell("[`order: 'group'`](groups.md#order)")?.startsWith(yes(keepsOrder))).toBe(true);
       expect(cell('administration')).toBe(await administrationOf(backend));
       expect(
         cell('a backlog moves with its past')?.startsWith(yes(movable(backend).transfer !== undefined)),

@@ -1,5 +1,6 @@
 import { postgres as backendAt } from '../../../local/backends/postgres/index.ts';
 import { type Bench, suite } from '../kit/bench.ts';
+import { groups } from '../kit/groups.ts';
 import { limits } from '../kit/limits.ts';
 import { million } from '../kit/million.ts';
 import type { BenchServer } from '../kit/network.ts';
@@ -9,7 +10,19 @@ import { startServer } from './server.ts';
 import { drain, history, memory, workers } from './throughput.ts';
 
 export const postgres = suite(
-  { drain, history, workers, bulk, single, latency, backlog, million: lists, limits: limited, rss: memory },
+  {
+    drain,
+    history,
+    workers,
+    bulk,
+    single,
+    latency,
+    backlog,
+    million: lists,
+    limits: limited,
+    groups: fairShares,
+    rss: memory,
+  },
   startServer,
 );
 
@@ -24,4 +37,8 @@ function lists(bench: Bench, server: BenchServer) {
     await backend.close();
     return rows;
   });
+}
+
+function fairShares(bench: Bench, server: BenchServer) {
+  return server.at(({ url, schema }) => groups(bench, async () => backendAt({ url, schema })));
 }

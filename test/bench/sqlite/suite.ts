@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { sqlite as backendAt } from '../../../local/backends/sqlite/index.ts';
 import { bundle, load, rss } from '../footprint.ts';
 import { type Bench, suite } from '../kit/bench.ts';
+import { groups as fairShares } from '../kit/groups.ts';
 import { latency } from '../kit/latency.ts';
 import { million } from '../kit/million.ts';
 import { bulk, single } from '../kit/sending.ts';
@@ -22,6 +23,7 @@ const groups = {
     await backend.close();
     return rows;
   },
+  groups: (bench: Bench) => fairShares(bench, async () => backendAt(join(bench.folder(), 'queue.db'))),
   rss,
   core,
   import: load,
