@@ -12,7 +12,7 @@ export interface OpenStores extends Required<Pick<Stores, 'keys' | 'records' | '
   metrics(): Promise<MetricStore>;
   /** Loads code that only operators need. */
   audit(): Promise<AuditLog>;
-  /** Loads code that only jobs with limits need. */
+  /** Loads code that only jobs with limits need. Always the same one. */
   limits(): Promise<LimitStore>;
 }
 

@@ -68,6 +68,16 @@ type Waits = Readonly<Record<string, number>>;
 const read = (text: string | undefined, now: number): StoredLimit =>
   text === undefined ? emptyLimit : aliveOf(JSON.parse(text) as StoredLimit, now);
 
+type Work<T> = (state: StoredLimit, now: number) => { readonly state: StoredLimit; readonly answer: T };
+
+/** One call's change of a key. Applied anew for each race that is lost. */
+interface Change {
+  apply(state: StoredLimit, now: number): StoredLimit;
+  /** Its last state was written. */
+  done(): void;
+  reject(error: unknown): void;
+}
+
 /** The token of a lease may be as long as a text of its own. */
 const shortest = <Slot extends TakenSlot>(slot: Slot): Slot =>
   slot.owner.length <= 43
@@ -94,23 +104,66 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
     throw new LongshoreError('BACKEND', `Expected to write the limit ${name}, lost ${mostTries} races.`);
   }
 
-  /** Also writes down for each job that begins to wait what it waits for: before, so that no crash comes between. */
-  const change = <T>(
-    key: string,
-    work: (state: StoredLimit, now: number) => { readonly state: StoredLimit; readonly answer: T },
-  ): Promise<T> =>
-    update(ofKey(key), async (before) => {
+  const waiting = new Map<string, Change[]>();
+
+  /** Changes that come while another one of the key is under way are written together: a process runs no races with itself. */
+  function change<T>(key: string, work: Work<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      let done = (): void => {};
+      const one: Change = {
+        apply(state, now) {
+          try {
+            const changed = work(state, now);
+            const fitted = fitting(key, changed.state);
+            done = () => resolve(changed.answer);
+            return fitted;
+          } catch (error) {
+            done = () => reject(error);
+            return state;
+          }
+        },
+        done: () => done(),
+        reject,
+      };
+      const others = waiting.get(key);
+      if (others) others.push(one);
+      else {
+        waiting.set(key, [one]);
+        void writeAll(key);
+      }
+    });
+  }
+
+  async function writeAll(key: string): Promise<void> {
+    for (let changes = waiting.get(key)!; changes.length > 0; changes = waiting.get(key)!) {
+      waiting.set(key, []);
+      try {
+        await write(key, changes);
+        for (const one of changes) one.done();
+      } catch (error) {
+        for (const one of changes) one.reject(error);
+      }
+    }
+    waiting.delete(key);
+  }
+
+  function write(key: string, changes: readonly Change[]): Promise<void> {
+    const remembered = new Set<string>();
+    return update(ofKey(key), async (before) => {
       const now = clock.now();
       const old = read(before, now);
-      const changed = work(old, now);
-      const { answer } = changed;
-      const state = fitting(key, changed.state);
+      const state = changes.reduce((found, one) => one.apply(found, now), old);
+      // Before the write, so that no crash comes between.
       const known = new Set(old.waiters);
-      for (const waiter of state.waiters)
-        if (!known.has(waiter)) await rememberWait(waiter.holder, key, waiter.until);
+      const begin = state.waiters.filter((waiter) => !known.has(waiter) && !remembered.has(waiter.holder));
+      await forEach(begin, async ({ holder, until }) => {
+        await rememberWait(holder, key, until);
+        remembered.add(holder);
+      });
       const endsAt = endOfLimit(state);
-      return { answer, text: endsAt === 0 ? null : JSON.stringify(state), endsAt };
+      return { answer: undefined, text: endsAt === 0 ? null : JSON.stringify(state), endsAt };
     });
+  }
 
   function fitting(key: string, whole: StoredLimit): StoredLimit {
     let state = whole;

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '../../../core/base/clock.ts';
 import type { WorkerRegistry } from '../../../core/contract/store.ts';
+import { onDemand } from '../../../core/kit/lazy.ts';
 import { endOf, type KeyTable, keyStore, type StoredKey } from '../../../core/kit/records/keys.ts';
 import type { OpenStores } from '../../../core/kit/records/lazy-stores.ts';
 import { defaultRetention, recordStore } from '../../../core/kit/records/store.ts';
@@ -26,7 +27,7 @@ export function openStores(options: DynamoStoreOptions): OpenStores {
     workers: workersIn(dynamo),
     metrics: async () => (await import('./metrics.ts')).dynamoMetrics(dynamo),
     audit: async () => (await import('./audit.ts')).dynamoAudit(dynamo),
-    limits: async () => (await import('./limits.ts')).dynamoLimits(dynamo, clock),
+    limits: onDemand(async () => (await import('./limits.ts')).dynamoLimits(dynamo, clock)),
     close: dynamo.close,
   };
 }

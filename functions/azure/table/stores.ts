@@ -2,6 +2,7 @@
 
 import { systemClock } from '../../../core/base/clock.ts';
 import type { WorkerRegistry } from '../../../core/contract/store.ts';
+import { onDemand } from '../../../core/kit/lazy.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { keyStore } from '../../../core/kit/records/keys.ts';
 import type { OpenStores } from '../../../core/kit/records/lazy-stores.ts';
@@ -40,7 +41,7 @@ export function openStores(options: TableStoreOptions): OpenStores {
     workers: workersIn(table),
     metrics: async () => (await import('./metrics.ts')).tableMetrics(table),
     audit: async () => (await import('./audit.ts')).tableAudit(table),
-    limits: async () => (await import('./limits.ts')).tableLimits(table, clock),
+    limits: onDemand(async () => (await import('./limits.ts')).tableLimits(table, clock)),
     close: async () => {}, // there is no connection to close
   };
 }
