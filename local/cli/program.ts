@@ -11,7 +11,7 @@ export interface Parsed {
   readonly command: Command;
   readonly args: readonly string[];
   readonly flags: Record<string, never>;
-  readonly globals: { readonly json?: boolean; readonly config?: string };
+  readonly globals: { readonly json?: boolean; readonly config?: string; readonly backend?: string };
 }
 
 /** What the groups of commands are about. */
@@ -53,6 +53,10 @@ function emptyProgram(io: Io): Commander {
     .option(
       '--config <path>',
       'the config to load instead of LONGSHORE_CONFIG, or longshore.config.ts (.mts, .js, .mjs) in this folder',
+    )
+    .option(
+      '--backend <name>',
+      'which backend, where the config exports several by name; by default the first',
     )
     .option('--json', 'print exactly one JSON object on stdout; an error is one on stderr')
     .option('--no-color', 'no colours (they are also off without a terminal and with NO_COLOR)')

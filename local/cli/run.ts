@@ -29,7 +29,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
 async function execute(argv: readonly string[], parsed: Parsed, io: Io, ui: Ui): Promise<number> {
   const { command, args, flags, globals } = parsed;
   const json = globals.json === true;
-  const session = createSession(io, globals.config);
+  const session = createSession(io, globals.config, globals.backend);
   const input: Input = {
     argv,
     args,

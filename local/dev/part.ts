@@ -1,6 +1,7 @@
 /** What a child of `longshore dev` does: it is the worker, or the dashboard. */
 
 import { systemClock } from '../../core/base/clock.ts';
+import { isBackend } from '../../core/routing/backends.ts';
 import { untilStopped } from '../cli/commands/stopping.ts';
 import type { Input, Result } from '../cli/definition.ts';
 import { messageOf } from '../cli/errors.ts';
@@ -86,7 +87,8 @@ async function withFaults(
   { begin, channel, supervisor, calls }: Channels,
 ): Promise<Session> {
   const config = await session.config();
-  const worker = faultyWorker(config.app, await session.backend(), supervisor, note);
+  const queue = await session.backend();
+  const worker = faultyWorker(config.app, queue, supervisor, note);
   let { frozenPid } = begin;
   channel.on('disconnect', () => {
     if (frozenPid !== null) process.kill(frozenPid, 'SIGCONT'); // it then finds its own channel closed
@@ -100,5 +102,12 @@ async function withFaults(
     ...session,
     config: async () => ({ ...config, app: worker.app }),
     backend: async () => worker.backend,
+    async backends() {
+      const all = await session.backends();
+      if (isBackend(all)) return worker.backend;
+      // Of several, the first has the faults.
+      const changed = Object.entries(all).map(([name, one]) => [name, one === queue ? worker.backend : one]);
+      return Object.fromEntries(changed);
+    },
   };
 }

@@ -1,6 +1,7 @@
 import type { App } from '../../../core/app/app.ts';
 import { reportError } from '../../../core/base/failure.ts';
 import { endingOf } from '../../../core/metrics/tally.ts';
+import { isBackend } from '../../../core/routing/backends.ts';
 import { tick } from '../../../core/scheduler/tick.ts';
 import type { WorkerSummary } from '../../../core/worker/options.ts';
 import { logTo } from '../../log.ts';
@@ -107,10 +108,12 @@ export async function runWorker(
     throw usage(
       'Expected --metrics-port beside --metrics-host, got none. Prometheus reads it: 9464, for example.',
     );
-  const backend = await session.backend();
-  const store = await session.store();
+  const backends = await session.backends();
+  const several = isBackend(backends) ? null : await session.routing();
+  const store = several ? several.store : await session.store();
   const batch = flags.once === true || flags.drain === true;
-  const ready = flags.drain && backend.admin ? await backend.admin.stats() : [];
+  const worked = several && !several.on ? Object.values(backends) : [await session.backend()];
+  const ready = flags.drain ? (await Promise.all(worked.map((one) => one?.admin?.stats() ?? []))).flat() : [];
   const total = ready.filter(({ queue }) => queues.includes(queue)).reduce((sum, one) => sum + one.ready, 0);
   const bar = await startProgress({ io, json: input.json || flags.log !== undefined }, 'draining', total);
   let settled = 0;
@@ -140,9 +143,10 @@ export async function runWorker(
     const { maxJobs, maxRuntime, maxMemory, lease } = flags;
     const { startLocal } = await import('../../start.ts');
     const local = await startLocal(app, {
-      backend,
+      backend: backends,
+      ...(several ?? {}),
       ...(store ? { store } : {}),
-      queues,
+      ...(several && named.length === 0 ? {} : { queues }),
       concurrency: flags.concurrency,
       ...(flags.once ? { once: true } : {}),
       ...(flags.drain ? { untilIdle: true } : {}),

@@ -7,6 +7,7 @@ import type { Input } from '../definition.ts';
 import { CliError, longshoreCode, messageOf, usage } from '../errors.ts';
 import { loadConfig } from './config.ts';
 import { hint } from './nearest.ts';
+import { only } from './only.ts';
 
 /** How an address opens, by what stands before its first colon. */
 const openers: Readonly<Record<string, (address: string) => Promise<QueueBackend>>> = {
@@ -47,7 +48,7 @@ export function backendAt(input: Pick<Input, 'io' | 'session'>, flag: string, te
     return {
       address: `config ${path}`,
       async open() {
-        return (await loadConfig(io, text)).backend();
+        return only(await (await loadConfig(io, text)).backend(), undefined, text);
       },
     };
   }

@@ -7,6 +7,8 @@ import type { App } from '../../../core/app/app.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import type { Stores } from '../../../core/contract/store.ts';
 import type { DashboardAuthorize } from '../../../core/dashboard/index.ts';
+import type { Backends } from '../../../core/routing/backends.ts';
+import type { RoutingOptions } from '../../../core/routing/client.ts';
 import type { FunctionsSimulationConfig } from '../../simulate/functions/options.ts';
 import type { SimulationConfig } from '../../simulate/lambda/options.ts';
 import { CliError, longshoreCode, messageOf, wrongConfig } from '../errors.ts';
@@ -16,10 +18,11 @@ import { similarFile, spotOf, watchLoads } from './broken-file.ts';
 export interface Config {
   readonly path: string;
   readonly app: App;
-  /** Opens the backend, which then knows the queues of the app. */
-  readonly backend: () => Promise<QueueBackend>;
-  /** Opens the store that stands beside it; `undefined` when the config names none. */
-  readonly store: () => Promise<Partial<Stores> | undefined>;
+  /** Opens the backend, or all that the config names, which then know the queues of the app. */
+  readonly backend: () => Promise<QueueBackend | Backends>;
+  /** Opens the store that stands beside it, or the stores by the names of their backends; `undefined` when the config names none. */
+  readonly store: () => Promise<Partial<Stores> | RoutingOptions['store']>;
+  readonly failover: RoutingOptions['failover'];
   /** What `longshore simulate` runs when the command line names no file. */
   readonly simulation: Simulations | undefined;
   /** Who may use the dashboard on an address that others reach. */
@@ -58,7 +61,7 @@ export async function loadConfig(io: Pick<Io, 'cwd' | 'env'>, given: string | un
   } finally {
     loads.end();
   }
-  const { app, backend, store, simulation, dashboard } = module;
+  const { app, backend, store, failover, simulation, dashboard } = module;
   const names = Object.keys(module).join(', ') || 'nothing';
   if (!isApp(app)) {
     throw wrong(
@@ -85,6 +88,7 @@ export async function loadConfig(io: Pick<Io, 'cwd' | 'env'>, given: string | un
     app,
     backend: () => openBackend(shown, backend, app.queues),
     store: () => openStore(shown, store),
+    failover: failover as RoutingOptions['failover'],
     simulation: simulation as Simulations | undefined,
     dashboard: dashboard as DashboardConfig | undefined,
   };
@@ -134,8 +138,15 @@ async function openBackend(
   shown: string,
   exported: unknown,
   queues: readonly string[],
-): Promise<QueueBackend> {
+): Promise<QueueBackend | Backends> {
   const backend = await opened(`backend of ${shown}`, exported);
+  if (hasDefault(backend)) {
+    const all: Record<string, QueueBackend | null> = {};
+    for (const [name, one] of Object.entries(backend))
+      all[name] =
+        one === null ? null : ((await openBackend(`${shown} called ${name}`, one, queues)) as QueueBackend);
+    return all as unknown as Backends;
+  }
   if (!isBackend(backend)) {
     throw wrong(
       `Expected the backend of ${shown} to be a QueueBackend such as sqlite('jobs.db'), got ${kindOf(backend)}.`,
@@ -151,10 +162,12 @@ async function openStore(shown: string, exported: unknown): Promise<Partial<Stor
   return store as Partial<Stores> | undefined;
 }
 
+/** One, or several by the names of their backends. */
 function checkStore(shown: string, store: unknown): void {
   if (store instanceof Promise) return;
-  const { keys, records, workers } = (store ?? {}) as Partial<Stores>;
-  if ([keys, records, workers].some((part) => typeof part === 'object' && part !== null)) return;
+  const all = [store, ...Object.values(store ?? {})] as (Partial<Stores> | null | undefined)[];
+  const parts = all.flatMap((one) => [one?.keys, one?.records, one?.workers]);
+  if (parts.some((part) => typeof part === 'object' && part !== null)) return;
   throw wrong(
     `Expected the store of ${shown} to be an object with keys, records or workers (or a function that returns one), got ${kindOf(store)}.`,
   );
@@ -167,6 +180,10 @@ function isApp(value: unknown): value is App {
     typeof app?.jobs?.get === 'function' && typeof app.keyRing === 'function' && Array.isArray(app.queues)
   );
 }
+
+/** Several by name; one may be a function that returns it, too. */
+const hasDefault = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, 'default');
 
 function isBackend(value: unknown): value is QueueBackend {
   const backend = value as Partial<QueueBackend> | null | undefined;

@@ -1,0 +1,87 @@
+/** The backends and stores of a config, opened when they are first asked for. */
+
+import { relative } from 'node:path';
+import type { Stores } from '../../../core/contract/store.ts';
+import type { Client } from '../../../core/enqueue/client.ts';
+import { clientOf, connect } from '../../../core/enqueue/connect.ts';
+import { onDemand } from '../../../core/kit/lazy.ts';
+import { isBackend } from '../../../core/routing/backends.ts';
+import { jobsOn, queuesOf } from '../../../core/routing/belongs.ts';
+import type { RoutingOptions } from '../../../core/routing/client.ts';
+import { route } from '../../../core/routing/route.ts';
+import type { Io } from '../io.ts';
+import type { Config } from './config.ts';
+import { only } from './only.ts';
+
+interface Closing {
+  close?(): Promise<void>;
+}
+
+/** @param name which backend, where the config exports several; without it a client sends each job where it belongs */
+export function createOpened(io: Pick<Io, 'cwd'>, config: () => Promise<Config>, name: string | undefined) {
+  const closing: Closing[] = [];
+  const keep = (all: readonly (Closing | null | undefined)[]) => {
+    for (const one of all) if (one) closing.push(one);
+  };
+  const backends = onDemand(async () => {
+    const all = await (await config()).backend();
+    keep(isBackend(all) ? [all] : Object.values(all));
+    return all;
+  });
+  const backend = onDemand(async () => only(await backends(), name, relative(io.cwd, (await config()).path)));
+  const nameOfBackend = async (): Promise<string | undefined> => {
+    const own = await backend();
+    return Object.entries(await backends()).find(([, one]) => one === own)?.[0];
+  };
+  const stores = onDemand(async () => {
+    const all = await (await config()).store();
+    keep(isBackend(await backends()) ? [all as Closing | undefined] : Object.values(all ?? {}));
+    return all;
+  });
+  const store = async () => {
+    const own = await nameOfBackend();
+    const all = await stores();
+    return (own === undefined ? all : (all as RoutingOptions['store'])?.[own]) as Partial<Stores> | undefined;
+  };
+  const routing = async (): Promise<RoutingOptions> => {
+    const { failover } = await config();
+    const all = (await stores()) as RoutingOptions['store'];
+    return { ...(all && { store: all }), ...(failover && { failover }) };
+  };
+
+  async function client(signs: boolean): Promise<Client> {
+    const { app } = await config();
+    const own = await backend();
+    const all = await backends();
+    if (isBackend(all)) {
+      const beside = await store();
+      return (signs ? connect : clientOf)(app, own, beside ? { store: beside } : {});
+    }
+    const options = await routing();
+    const routed = signs ? connect(app, all, options) : route(app, all, options, clientOf);
+    return name === undefined ? routed : routed.backends.get(name)!;
+  }
+
+  return {
+    /** The one that is named, else the first. */
+    backend,
+    /** All that the config exports. */
+    backends,
+    /** What stands beside the backend; `undefined` = it keeps its state itself. */
+    store,
+    client: onDemand(() => client(true)),
+    /** Works without a signing key as far as nothing is signed. */
+    keyless: () => client(false),
+    /** How a worker takes from the backends. */
+    routing: async () => ({ ...(await routing()), ...(name !== undefined && { on: name }) }),
+    /** That jobs of the backend are in. */
+    async queues(): Promise<readonly string[]> {
+      const { app, failover } = await config();
+      const own = await nameOfBackend();
+      return own === undefined ? app.queues : queuesOf(jobsOn(app, own, failover ? { failover } : {}));
+    },
+    async close(): Promise<void> {
+      await Promise.all(closing.map((one) => one.close?.()));
+    },
+  };
+}

@@ -1,0 +1,107 @@
+/** Command lines for a config that exports several backends by name. */
+
+import { describe, expect, it } from 'vitest';
+import { cli, json, project, shopConfig, shopOn } from './kit.ts';
+
+/** `greet` is on `default`; what is in queue `mail` is on `fast`. */
+const files = `{
+  default: () => sqlite(import.meta.dirname + '/default.db'),
+  fast: () => sqlite(import.meta.dirname + '/fast.db'),
+  other: null,
+}`;
+const severalOn = (backends: string): string =>
+  shopOn(backends).replace('jobs: [greet, send, slow],', '$& queues: { mail: { backend: "fast" } },');
+const several = (backends = files) => project({ 'longshore.config.ts': severalOn(backends) });
+
+describe('a config with several backends', () => {
+  it('enqueues jobs where they belong, or where --backend says', async () => {
+    const folder = several();
+    await cli(folder, ['enqueue', 'greet', '{"name":"Ada"}']);
+    await cli(folder, ['enqueue', 'mail.send', '{"to":"Ada"}']);
+    await cli(folder, ['enqueue', 'greet', '{"name":"Ben"}', '--backend', 'fast']);
+    const listed = async (...more: string[]) =>
+      ((await json(folder, ['jobs', 'list', ...more])).data!.jobs as { job: string }[]).map(({ job }) => job);
+    expect(await listed()).toEqual(['greet']);
+    expect(await listed('--backend', 'default')).toEqual(['greet']);
+    expect((await listed('--backend', 'fast')).toSorted()).toEqual(['greet', 'mail.send']);
+  });
+
+  it('shows the queues of the one that is named', async () => {
+    const folder = several(`() => (${files})`);
+    const queues = async (...more: string[]) =>
+      ((await json(folder, ['status', ...more])).data!.queues as { queue: string }[]).map(
+        ({ queue }) => queue,
+      );
+    expect(await queues()).toEqual(['default']);
+    expect(await queues('--backend', 'fast')).toEqual(['mail']);
+  });
+
+  it('works all of them, or the one that is named', async () => {
+    const folder = several();
+    for (const [job, payload] of [
+      ['greet', '{"name":"Ada"}'],
+      ['mail.send', '{"to":"Ada"}'],
+    ] as const)
+      await cli(folder, ['enqueue', job, payload]);
+    const one = await json(folder, ['work', '--drain', '--backend', 'fast', '--no-schedules']);
+    expect(one.data).toMatchObject({ reason: 'idle', counts: { acked: 1 } });
+    await cli(folder, ['enqueue', 'mail.send', '{"to":"Ben"}']);
+    const all = await json(folder, ['work', '--drain', '--no-schedules']);
+    expect(all.data).toMatchObject({ reason: 'idle', counts: { acked: 2 } });
+    const none = await json(folder, ['work', 'mail', '--once', '--no-schedules']);
+    expect([none.code, none.data]).toMatchObject([3, { reason: 'once', counts: { acked: 0 } }]);
+  });
+
+  it('finds a schedule on the backend of its job', async () => {
+    const folder = several();
+    expect((await json(folder, ['schedule', 'pause', 'hourly'])).code).toBe(0);
+    expect((await json(folder, ['schedule', 'list', '--last'])).data).toMatchObject({
+      schedules: [{ name: 'hourly', pausedAt: expect.any(Number) }],
+    });
+    expect(await json(folder, ['schedule', 'resume', 'hourly', '--backend', 'fast'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('whose job belongs to another'),
+    });
+    expect((await json(folder, ['schedule', 'resume', 'hourly'])).code).toBe(0);
+    expect((await json(folder, ['tick'])).code).toBe(0);
+  });
+
+  it.each([
+    [
+      '--backend',
+      'fsat',
+      /Expected --backend to be one of default, fast, got "fsat"\. Did you mean "fast"\?/,
+    ],
+    ['--backend', 'other', /Expected --backend to be one of default, fast, got "other"\./],
+  ])('refuses %s %s', async (flag, name, text) => {
+    const { code, stderr } = await cli(several(), ['status', flag, name]);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(text)]);
+  });
+
+  it('refuses a name where there is one backend, and an app that names one', async () => {
+    const named = await cli(project(), ['status', '--backend', 'fast']);
+    expect([named.code, named.stderr]).toEqual([
+      2,
+      expect.stringMatching(/Expected no --backend, because longshore\.config\.ts exports one backend/),
+    ]);
+    const folder = project({
+      'longshore.config.ts': shopConfig.replace(
+        'jobs: [greet, send, slow],',
+        '$& queues: { mail: { backend: "fast" } },',
+      ),
+    });
+    expect((await cli(folder, ['work', '--drain'])).stderr).toMatch(
+      /CONFIG: Job or queue "mail" names backend "fast"/,
+    );
+  });
+
+  it('says which of them is none', async () => {
+    const { code, stderr } = await cli(several("{ default: memory(), fast: 'fast.db' }"), ['status']);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(
+        /Expected the backend of longshore\.config\.ts called fast to be a QueueBackend .+, got a string/,
+      ),
+    ]);
+  });
+});
