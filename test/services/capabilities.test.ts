@@ -84,7 +84,7 @@ async function stateOf({ stores }: Contract.QueueBackend, id: string): Promise<s
 }
 
 /** What has state of its own and lacks this part of it must be given a store that has it. */
-function partOf({ stores }: Contract.QueueBackend, part: 'metrics' | 'audit'): string {
+function partOf({ stores }: Contract.QueueBackend, part: 'metrics' | 'audit' | 'limits'): string {
   if (!stores) return 'no';
   return stores[part] ? 'yes' : 'with a store';
 }
@@ -140,6 +140,7 @@ describe('the capability table', () => {
       expect(cell('`maxLength` of a queue')?.split(/[:;]/)[0]).toBe(lengthOf(backend));
       expect(cell('numbers')?.split(',')[0]).toBe(partOf(backend, 'metrics'));
       expect(cell('audit log')).toBe(partOf(backend, 'audit'));
+      expect(cell('limits of jobs and queues')).toBe(partOf(backend, 'limits'));
       expect(cell('second copy of an id')?.includes('dropped')).toBe(second!.ok && second!.duplicate);
       await backend.close();
     },
