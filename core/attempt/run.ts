@@ -39,8 +39,8 @@ export class Run {
   slots: readonly TakenSlot[] | null = null;
   /** When the first of them ends by itself. */
   slotsUntil = Infinity;
-  /** The key of the limit that it was refused by. */
-  waitsFor: string | null = null;
+  /** The slot that it was refused. */
+  waitsFor: TakenSlot | null = null;
   /** Open while a handler with a transaction of its own runs. */
   tx: JobTransaction | null = null;
   /** Set when the start was recorded, where the queue keeps no records itself. */

@@ -11,6 +11,7 @@ import { isFailure, resultOf } from '../attempt/verdict.ts';
 import { backendError } from '../base/failure.ts';
 import type { LimitState, LimitStore, TakenSlot } from '../contract/limits.ts';
 import type { Client } from '../enqueue/client.ts';
+import { ofAttempt } from './holders.ts';
 import { ask, most, parkedMs, slotOf } from './slots.ts';
 import { wakeAll } from './wake.ts';
 
@@ -40,7 +41,7 @@ const known = new WeakMap<LimitStore, Map<string, Known>>();
 /** `null`: it may run. A slot: it may run, as the one that tries. A key: it waits for that key. */
 export async function beforeRun(
   it: Admitted,
-): Promise<TakenSlot | { readonly waitsFor: string; readonly delayMs: number } | null> {
+): Promise<TakenSlot | { readonly waitsFor: TakenSlot; readonly delayMs: number } | null> {
   const { job, ports } = it;
   if (!stops(await stateOf(it), job.breaker!)) return null;
   const slot = slotOf(it, breakerKeys(job.name).open);
@@ -50,7 +51,7 @@ export async function beforeRun(
   if (answer.taken || (await ask(it, slot, most)).taken) return slot;
   // One that nobody wakes looks again when another one may try.
   const longestMs = ports.client.backend.waiting ? Math.max(openMs, parkedMs) : openMs;
-  return { waitsFor: slot.key, delayMs: Math.min(answer.waitMs, longestMs) };
+  return { waitsFor: slot, delayMs: Math.min(answer.waitMs, longestMs) };
 }
 
 /** Never rejects: what becomes of the breaker changes nothing for the job. */
@@ -82,10 +83,7 @@ async function note(it: Admitted, end: End, settled: boolean): Promise<void> {
 }
 
 async function countFailure(it: Admitted, key: string): Promise<void> {
-  const slot = slotOf(it, key);
-  // Each attempt of a job is a failure of its own.
-  const holder = `${slot.holder}#${it.number}`;
-  await ask(it, { ...slot, holder }, most, rememberMs + it.job.breaker!.openMs);
+  await ask(it, ofAttempt(slotOf(it, key), it.number), most, rememberMs + it.job.breaker!.openMs);
 }
 
 async function open({ app, job, ports }: Admitted, failures: number): Promise<void> {

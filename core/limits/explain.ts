@@ -31,11 +31,13 @@ export async function whyWaits(client: Client, record: JobRecord): Promise<strin
 }
 
 /** Those it was refused by, and those that would refuse it though it has not asked yet. */
-async function limitsOf(client: Client, { id, job }: JobRecord): Promise<LimitView[]> {
+async function limitsOf(client: Client, { id, job, attempts }: JobRecord): Promise<LimitView[]> {
   const { limits } = client.stores;
   if (!limits) return [];
   const stops = isName(job) ? [`pause:${job}`, `breaker:${job}:open`] : [];
-  const asked = (await limits.waitsFor(id)).filter((key) => !stops.includes(key));
+  const next = `${id}#${(attempts.at(-1)?.attempt ?? 0) + 1}`;
+  const waits = await Promise.all([limits.waitsFor(id), limits.waitsFor(next)]);
+  const asked = waits.flat().filter((key) => !stops.includes(key));
   const views = await Promise.all([...stops, ...asked].map((key) => limitView(client, key)));
   return views.filter((view, i) => view !== null && (i >= stops.length || isClosed(view))) as LimitView[];
 }

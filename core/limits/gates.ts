@@ -12,6 +12,7 @@ import { tellWarning } from '../base/events.ts';
 import { backendError } from '../base/failure.ts';
 import type { SlotAnswer, TakenSlot } from '../contract/limits.ts';
 import { callsTo } from './calls.ts';
+import { ofAttempt } from './holders.ts';
 import { limitKey, limitsFor } from './keys.ts';
 import { ask, parkMs, slotOf } from './slots.ts';
 
@@ -35,11 +36,12 @@ export async function enter(it: Admitted, next: () => Maybe<Verdict>): Promise<V
     for (const limit of limitsOf(it)) {
       const key = limitKey(limit, it.payload, it.envelope.context ?? {});
       if (key === null) continue;
-      const slot = slotOf(it, key);
+      // A rate counts every attempt, also of one job.
+      const slot = limit.kind === 'rate' ? ofAttempt(slotOf(it, key), it.number) : slotOf(it, key);
       const answer = await take(it, limit, slot);
       if (!answer.taken) {
         await free(it, taken);
-        run.waitsFor = key;
+        run.waitsFor = slot;
         return release(limit.kind === 'rate' ? answer.waitMs : parkMs(it, answer.waitMs), null);
       }
       tellStricter(it, limit, answer.limit);
@@ -88,12 +90,12 @@ async function free(it: Attempt, slots: readonly TakenSlot[]): Promise<void> {
 }
 
 /** Who gave a slot back before this job was in its queue again could not wake it. */
-async function lookAgain(it: Admitted, key: string): Promise<void> {
+async function lookAgain(it: Admitted, { key, holder }: TakenSlot): Promise<void> {
   const { client } = it.ports;
-  const { identifier: holder, queue } = it.envelope;
+  const { identifier: id, queue } = it.envelope;
   await wakeSafely(it, async () => {
     const waits = await client.stores.limits!.waitsFor(holder);
-    if (!waits.includes(key)) await client.backend.waiting?.promote([{ queue, id: holder }]);
+    if (!waits.includes(key)) await client.backend.waiting?.promote([{ queue, id }]);
   });
 }
 

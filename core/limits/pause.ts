@@ -20,7 +20,7 @@ export async function park(it: Admitted, known: PausedJobs, next: () => Maybe<Ve
     // One of many slots, so that all may come at once when it is resumed.
     const answer = await ask(it, slot, most);
     if (!answer.taken) {
-      it.run.waitsFor = slot.key;
+      it.run.waitsFor = slot;
       return release(Math.min(parkMs(it, answer.waitMs), parkedMs), null);
     }
     known.readAt = -Infinity;

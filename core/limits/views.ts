@@ -4,6 +4,7 @@ import type { App } from '../app/app.ts';
 import { config } from '../base/errors.ts';
 import type { LimitState, LimitStore } from '../contract/limits.ts';
 import type { Client } from '../enqueue/client.ts';
+import { jobOf } from './holders.ts';
 
 export interface LimitView {
   /** Names it in the store: `job:shop.sync:concurrency:c-7`. */
@@ -116,7 +117,7 @@ function viewOf(state: LimitState, declared: ReadonlyMap<string, Declared>): Lim
     limit: found.state ? null : (limit ?? known?.limit ?? null),
     perMs: known?.perMs ?? null,
     used,
-    holders: slots.map(({ holder: id, until }) => ({ id, until })),
+    holders: slots.map(({ holder, until }) => ({ id: jobOf(holder), until })),
     heldUntil: heldUntil === Infinity ? 'reset' : heldUntil,
     waiting,
   };

@@ -2,6 +2,7 @@
 
 import type { LimitStore, SlotWaiter } from '../contract/limits.ts';
 import type { Client } from '../enqueue/client.ts';
+import { jobOf } from './holders.ts';
 
 type WakingClient = Pick<Client, 'backend' | 'stores'>;
 
@@ -19,7 +20,9 @@ export async function promoteWaiters(
   if (!backend.waiting) return; // they ask again by themselves
   let next = waiters;
   while (next.length > 0) {
-    const promoted = await backend.waiting.promote(next.map(({ queue, holder: id }) => ({ queue, id })));
+    const promoted = await backend.waiting.promote(
+      next.map(({ queue, holder }) => ({ queue, id: jobOf(holder) })),
+    );
     const missed = next.filter((_, i) => !promoted[i]);
     next = await inTheirPlace(stores.limits!, missed);
   }

@@ -249,3 +249,24 @@ describe('an app with limits', () => {
     expect(createApp({ jobs: [work], queues: { default: keyed }, signing: ring }).queueRules.size).toBe(1);
   });
 });
+
+describe('a rate', () => {
+  it('counts every attempt, also of one job', async () => {
+    const work = job({
+      rate: { limit: 2, perMs: 60_000 },
+      retry: () => 0,
+      maxRetries: 5,
+      handle() {
+        throw new Error('no');
+      },
+    });
+    const b = bench({ jobs: [work] });
+    await b.client.enqueue(work, {});
+    const counted: boolean[] = [];
+    for (let i = 0; i < 3; i++) counted.push((await b.next()).counted);
+    expect(counted).toEqual([true, true, false]);
+    expect(await b.client.stores.limits!.list({})).toMatchObject([{ used: 2, waiting: 1 }]);
+    b.clock.advance(60_000);
+    expect(await b.next()).toMatchObject({ counted: true, attempt: 3 });
+  });
+});
