@@ -7,11 +7,16 @@ import { checkOptions, type OptionKinds } from '../core/base/checks.ts';
 import { config, LongshoreError, shown } from '../core/base/errors.ts';
 import { optional } from '../core/base/optional.ts';
 import type { Client } from '../core/enqueue/client.ts';
-import { connect } from '../core/enqueue/connect.ts';
 import { createHttpHandler, type HttpOptions } from '../core/http/index.ts';
 import { eachOf } from '../core/routing/belongs.ts';
+import { connect } from '../core/routing/connect.ts';
 import { tick } from '../core/scheduler/tick.ts';
-import { type WorkerOptions, type WorkerSummary, workerKinds } from '../core/worker/options.ts';
+import {
+  type EachWorkerOptions,
+  type WorkerOptions,
+  type WorkerSummary,
+  workerKinds,
+} from '../core/worker/options.ts';
 import type { Worker } from '../core/worker/state.ts';
 import { startWorker } from '../core/worker/worker.ts';
 import { logTo } from './log.ts';
@@ -20,7 +25,7 @@ import { type HttpServer, type ServeOptions, serveHttp } from './serve.ts';
 import { checkSettings } from './settings.ts';
 import { within } from './waiting.ts';
 
-export interface LocalOptions extends WorkerOptions {
+interface LocalParts {
   /** Whether this process enqueues what the app's schedules owe. Several may: a moment is enqueued once. @default true */
   readonly schedules?: boolean;
   /** `false`: no log lines; listen to `app.events` instead. @default pino, JSON lines on stdout */
@@ -30,6 +35,10 @@ export interface LocalOptions extends WorkerOptions {
   /** Numbers for Prometheus at `GET /metrics`: `true` = beside the routes of `http`. Needs the package prom-client. @default false */
   readonly metrics?: boolean | LocalMetricsOptions;
 }
+
+export interface LocalOptions extends WorkerOptions, LocalParts {}
+/** Works several backends. */
+export interface EachLocalOptions extends EachWorkerOptions, LocalParts {}
 
 /** Where the jobs are served, and with which credential in development. */
 export type LocalHttp = Pick<HttpServer, 'url' | 'port'> & { readonly developmentToken: string | null };
@@ -54,14 +63,16 @@ const leastTickMs = 1_000;
 
 const kinds = {
   ...workerKinds,
+  on: '',
+  failover: '',
   schedules: 'boolean',
   logger: '',
   http: '',
   metrics: '',
-} satisfies OptionKinds<LocalOptions>;
+} satisfies OptionKinds<LocalOptions & EachLocalOptions>;
 
 /** Throws `CONFIG` for a wrong option, `SCHEMA_VERSION` when the tables are not those of this version. */
-export async function startLocal(app: App, options: LocalOptions): Promise<Local> {
+export async function startLocal(app: App, options: LocalOptions | EachLocalOptions): Promise<Local> {
   if (typeof options?.backend !== 'object' || options.backend === null) {
     throw config(
       `startLocal() expects { backend }, such as sqlite('jobs.db') or postgres(url), got ${shown(options?.backend)}.`,
@@ -81,8 +92,8 @@ export async function startLocal(app: App, options: LocalOptions): Promise<Local
   }
   if (schedules) await checkSchedules(app);
   const unsubscribe = logger ? app.events.on(logTo(logger)) : () => {};
-  const { store, failover } = options;
-  const client = connect(app, options.backend, { ...(store && { store }), ...(failover && { failover }) });
+  const { backend, store, failover } = options as EachLocalOptions;
+  const client = connect(app, backend, { ...(store && { store }), ...(failover && { failover }) });
   try {
     await Promise.all(eachOf(client).flatMap((one) => [checkTables(one), tellSettings(one)]));
   } catch (error) {
@@ -97,26 +108,37 @@ export async function startLocal(app: App, options: LocalOptions): Promise<Local
   });
   // Then the tick: a worker that stops when it is idle must find what the schedules owe.
   const ticking = schedules && app.schedules.length > 0 ? await startTicking(app, client) : null;
-  let worker: Worker;
+  let worker: Worker | null = null;
+  let endAt = 0;
+  const draining = new Set<string>();
+  // All drain in the same time: a supervisor does not wait for one after the other.
+  function endOthers(): void {
+    if (endAt > 0 || !worker || !(worker.each ?? [worker]).every(({ id }) => draining.has(id))) return;
+    endAt = app.clock.now() + leastTickMs;
+    void http?.close();
+    void ticking?.stop();
+  }
+  const unwatch = app.events.on((event) => {
+    if (event.type !== 'worker.draining') return;
+    draining.add(event.worker);
+    endOthers();
+  });
   try {
-    worker = startWorker(app, { signals: ['SIGINT', 'SIGTERM'], ...workerOptions });
+    worker = await startWorker(app, {
+      signals: ['SIGINT', 'SIGTERM'],
+      ...workerOptions,
+    } as EachWorkerOptions);
+    endOthers(); // it may have ended already
   } catch (error) {
+    unwatch();
     await ticking?.stop();
     await http?.close();
     await metered?.close();
     unsubscribe();
     throw error;
   }
-  let endAt = 0;
-  const open = new Set((worker.each ?? [worker]).map(({ id }) => id));
-  // All drain in the same time: a supervisor does not wait for one after the other.
-  const unwatch = app.events.on((event) => {
-    if (event.type !== 'worker.draining' || !open.delete(event.worker) || open.size > 0) return;
-    endAt = app.clock.now() + leastTickMs;
-    void http?.close();
-    void ticking?.stop();
-  });
-  const done = worker.done.then(async (summary) => {
+  const started = worker;
+  const done = started.done.then(async (summary) => {
     // A tick that is cut off is repeated by the next one: a silent server must not make a stop longer.
     await within(app.clock, endAt - app.clock.now(), Promise.resolve(ticking?.stop()), () => {});
     await http?.close();
@@ -128,12 +150,12 @@ export async function startLocal(app: App, options: LocalOptions): Promise<Local
   });
   return {
     client,
-    worker,
+    worker: started,
     http,
     metrics: metered && { url: metered.url },
     done,
     async stop() {
-      await worker.stop();
+      await started.stop();
       return done;
     },
   };

@@ -3,7 +3,7 @@
 import type { App } from '../app/app.ts';
 import type { QueueBackend } from '../contract/queue.ts';
 import type { ConnectOptions } from '../enqueue/client.ts';
-import { connect } from '../enqueue/connect.ts';
+import { connectOne } from '../enqueue/connect.ts';
 import { createDashboard, type DashboardHandler } from './dashboard.ts';
 import type { DashboardOptions } from './options.ts';
 
@@ -25,4 +25,4 @@ export const dashboard = (
   app: App,
   backend: QueueBackend,
   { store, ...options }: DashboardOptions & ConnectOptions,
-): DashboardHandler => createDashboard(connect(app, backend, store ? { store } : {}), options);
+): DashboardHandler => createDashboard(connectOne(app, backend, store ? { store } : {}), options);

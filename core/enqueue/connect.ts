@@ -1,4 +1,4 @@
-/** Connects an app to a queue, or to several. What `enqueue()` does is in enqueue.ts, loaded with the first job. */
+/** Connects an app to a queue. What `enqueue()` does is in enqueue.ts, loaded with the first job. */
 
 import type { App } from '../app/app.ts';
 import type { Job } from '../app/job.ts';
@@ -7,35 +7,17 @@ import { config } from '../base/errors.ts';
 import { tellWarning } from '../base/events.ts';
 import type { QueueBackend } from '../contract/queue.ts';
 import type { Stores } from '../contract/store.ts';
-import { type Backends, checkNamed, isBackend } from '../routing/backends.ts';
-import type { RoutedClient, RoutingOptions } from '../routing/client.ts';
-import { route } from '../routing/route.ts';
+import { checkNamed } from '../routing/backends.ts';
 import { checkAbilities } from './abilities.ts';
 import type { Client, ConnectOptions } from './client.ts';
 import type { ManyCall } from './enqueue.ts';
 
-export function connect(app: App, backend: QueueBackend, options?: ConnectOptions): Client;
-/** Several by name: each job is sent to the one that it, its queue or the call names, else to `default`. */
-export function connect(app: App, backends: Backends, options?: RoutingOptions): RoutedClient;
-export function connect(
-  app: App,
-  backend: QueueBackend | Backends,
-  options?: ConnectOptions | RoutingOptions,
-): Client;
-export function connect(
-  app: App,
-  backend: QueueBackend | Backends,
-  options: ConnectOptions | RoutingOptions = {},
-): Client {
+/** To one. `connect()` of core/routing takes several, too: a function that has one starts without that code. */
+export function connectOne(app: App, backend: QueueBackend, options: ConnectOptions = {}): Client {
   app.keyRing(); // a missing key must stop the start, not the first job
-  if (!isBackend(backend)) return route(app, backend, options as RoutingOptions, connectOne);
   checkNamed(app, []);
-  return connectOne(app, backend, options as ConnectOptions);
-}
-
-function connectOne(app: App, backend: QueueBackend, options: ConnectOptions, name?: string): Client {
   const client = clientOf(app, backend, options);
-  checkAbilities(app, client, name);
+  checkAbilities(app, client, undefined);
   return client;
 }
 

@@ -2,20 +2,15 @@
 
 import type { App } from '../app/app.ts';
 import { checkOptions } from '../base/checks.ts';
-import type { QueueBackend } from '../contract/queue.ts';
-import type { Client, ConnectOptions } from '../enqueue/client.ts';
+import type { Client } from '../enqueue/client.ts';
+import { clientOf } from '../enqueue/connect.ts';
 import { type Backends, checkGiven, checkNamed } from './backends.ts';
 import type { RoutedClient, RoutingOptions } from './client.ts';
 
 const verbs = ['enqueue', 'enqueueMany', 'status', 'result', 'cancel', 'metrics', 'close'] as const;
 
-/** Throws `CONFIG`. @param connectTo connects to one of them */
-export function route(
-  app: App,
-  backends: Backends,
-  options: RoutingOptions,
-  connectTo: (app: App, backend: QueueBackend, options: ConnectOptions, name: string) => Client,
-): RoutedClient {
+/** Throws `CONFIG`. Does not ask for keys. */
+export function route(app: App, backends: Backends, options: RoutingOptions): RoutedClient {
   checkOptions('connect()', options, { store: '', failover: '' });
   const { store = {}, failover = {} } = options;
   const given = Object.keys(backends ?? {});
@@ -28,7 +23,7 @@ export function route(
   const clients = new Map<string, Client>();
   for (const name of here) {
     const beside = store[name] ? { store: store[name] } : {};
-    clients.set(name, { ...connectTo(app, backends[name]!, beside, name), name });
+    clients.set(name, { ...clientOf(app, backends[name]!, beside), name });
   }
   let code: Promise<Record<string, (...call: never) => unknown>> | null = null;
   const client: Record<string, unknown> = { ...clients.get(here[0]!), backends: clients };

@@ -1,28 +1,28 @@
 /** Works several backends in one process: a worker for each, which stand for one. */
 
 import type { App } from '../app/app.ts';
+import type { Job } from '../app/job.ts';
 import { config, shown } from '../base/errors.ts';
 import type { StopReason } from '../base/events.ts';
 import type { Client } from '../enqueue/client.ts';
-import { connect } from '../enqueue/connect.ts';
-import type { Backends } from '../routing/backends.ts';
 import { jobsOn, queuesOf } from '../routing/belongs.ts';
-import type { RoutedClient, RoutingOptions } from '../routing/client.ts';
-import { settingsOf, type WorkerOptions, type WorkerSettings, type WorkerSummary } from './options.ts';
+import { viewOf } from '../routing/beside.ts';
+import { connect } from '../routing/connect.ts';
+import type { EachWorkerOptions, WorkerOptions, WorkerSettings, WorkerSummary } from './options.ts';
 import type { Worker } from './state.ts';
-
-type Options = WorkerOptions & { readonly backend: Backends };
 
 /** Ends of one backend's work, which leave the others theirs. */
 const ownEnds: readonly StopReason[] = ['once', 'idle', 'backend-failed'];
 
-export function startEach(
-  app: App,
-  options: Options,
-  startOne: (app: App, settings: WorkerSettings, client: Client) => Worker,
-): Worker {
-  const { backend: backends, on, failover = {}, store, ...rest } = options;
-  const routing: RoutingOptions = { failover, ...(store && { store: store as typeof routing.store & {} }) };
+/** What one worker is made of. Given, because a bundler would load the polling worker for an import of it. */
+interface Parts {
+  settingsOf(app: App, options: WorkerOptions, jobs: readonly Job[]): WorkerSettings;
+  startOne(app: App, settings: WorkerSettings, client: Client): Worker;
+}
+
+export function startEach(app: App, options: EachWorkerOptions, { settingsOf, startOne }: Parts): Worker {
+  const { backend: backends, on, failover = {}, store = {}, ...rest } = options;
+  const routing = { failover, store };
   const client = connect(app, backends, routing);
   if (on !== undefined && !client.backends.has(on))
     throw config(`Expected on to be one of ${[...client.backends.keys()].join(', ')}, got ${shown(on)}.`);
@@ -33,7 +33,7 @@ export function startEach(
     const queues = queuesAt(app, name, queuesOf(jobs), options);
     if (queues.length === 0 && on === undefined) return [];
     const settings = settingsOf(app, { ...rest, backend: own.backend, queues }, jobs);
-    return [{ settings, client: viewOf(client, own, name) }];
+    return [{ settings, client: viewOf(client, name) }];
   });
   if (starts.length === 0)
     throw config('A worker needs at least one queue, got none. Define a job or name queues.');
@@ -45,7 +45,7 @@ function queuesAt(
   app: App,
   name: string,
   own: readonly string[],
-  { queues, on }: Options,
+  { queues, on }: EachWorkerOptions,
 ): readonly string[] {
   if (queues === undefined) return own;
   if (on !== undefined) return queues;
@@ -54,14 +54,6 @@ function queuesAt(
     (queue) => own.includes(queue) || (!app.queues.includes(queue) && home(queue) === name),
   );
 }
-
-/** The backend and the stores of one, and the verbs of all: what its handlers enqueue goes where it belongs. */
-const viewOf = (client: RoutedClient, { backend, stores }: Client, name: string): Client => ({
-  ...client,
-  name,
-  backend,
-  stores,
-});
 
 function together(each: readonly Worker[]): Worker {
   const [first] = each;

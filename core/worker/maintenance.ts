@@ -3,7 +3,6 @@
 import { hostname } from 'node:os';
 import type { Run } from '../attempt/run.ts';
 import { flushMs } from '../metrics/collector.ts';
-import { scoped } from '../routing/belongs.ts';
 import { reap } from './reap.ts';
 import { renewing } from './renew-leases.ts';
 import type { WorkerState } from './state.ts';
@@ -105,8 +104,11 @@ export function startMaintenance(state: WorkerState): { stop(): void } {
   }
   const { alerts } = app;
   if (alerts)
-    watch.every('evaluating alerts', firstAfter(firstLookMs, lookMs), () =>
-      alerts.evaluate(scoped(client), 'worker'),
+    watch.every('evaluating alerts', firstAfter(firstLookMs, lookMs), async () =>
+      alerts.evaluate(
+        client.name === undefined ? client : (await import('../routing/belongs.ts')).scoped(client),
+        'worker',
+      ),
     );
   if (settings.maxRuntimeMs !== null) watch.once(settings.maxRuntimeMs, () => state.stop('max-runtime'));
   return {

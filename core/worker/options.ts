@@ -10,15 +10,10 @@ import type { Backends } from '../routing/backends.ts';
 import type { RoutingOptions } from '../routing/client.ts';
 
 export interface WorkerOptions {
-  /** Of several, each has a worker of its own in this process, with these options. */
-  readonly backend: QueueBackend | Backends;
-  /** State that the backend does not keep itself; of several by their names. */
-  readonly store?: Partial<Stores> | NonNullable<RoutingOptions['store']>;
-  /** Of several backends the only one that jobs are taken from. @default all that this process uses */
-  readonly on?: string;
-  /** As given to `connect()`: a backend that new jobs fail over to is also worked for the queues they come from. */
-  readonly failover?: NonNullable<RoutingOptions['failover']>;
-  /** @default every queue that some job of the app names, on the backend that it belongs to */
+  readonly backend: QueueBackend;
+  /** State that the backend does not keep itself. */
+  readonly store?: Partial<Stores>;
+  /** @default every queue that some job of the app names */
   readonly queues?: readonly string[];
   /** Jobs that run at the same time. @default 10 */
   readonly concurrency?: number;
@@ -47,14 +42,15 @@ export interface WorkerOptions {
   readonly testing?: { readonly rssBytes?: () => number };
 }
 
+/** For a worker of each of several backends, with the same options. */
+export interface EachWorkerOptions extends Omit<WorkerOptions, 'backend' | 'store'>, RoutingOptions {
+  readonly backend: Backends;
+  /** The only one that jobs are taken from. @default all that this process uses */
+  readonly on?: string;
+}
+
 export interface WorkerSettings
-  extends Required<
-    Omit<
-      WorkerOptions,
-      'backend' | 'store' | 'on' | 'failover' | 'maxJobs' | 'maxMemoryBytes' | 'maxRuntimeMs' | 'testing'
-    >
-  > {
-  readonly backend: QueueBackend;
+  extends Required<Omit<WorkerOptions, 'store' | 'maxJobs' | 'maxMemoryBytes' | 'maxRuntimeMs' | 'testing'>> {
   readonly maxJobs: number;
   readonly maxMemoryBytes: number;
   readonly maxRuntimeMs: number | null;
@@ -74,8 +70,6 @@ export interface WorkerSummary {
 export const workerKinds = {
   backend: '',
   store: '',
-  on: '',
-  failover: '',
   queues: '',
   concurrency: 1,
   prefetch: 0,
@@ -94,7 +88,7 @@ export const workerKinds = {
 /** @param jobs those that may come to this backend */
 export function settingsOf(
   app: App,
-  options: WorkerOptions & { readonly backend: QueueBackend },
+  options: WorkerOptions,
   jobs: Iterable<Job> = app.jobs.values(),
 ): WorkerSettings {
   checkOptions('startWorker()', options, workerKinds);

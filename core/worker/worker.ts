@@ -10,14 +10,12 @@ import type { AttemptPorts } from '../attempt/attempt.ts';
 import { hooksEnded } from '../attempt/failure-hooks.ts';
 import { createRun, type Run } from '../attempt/run.ts';
 import { isFailure } from '../attempt/verdict.ts';
-import { config } from '../base/errors.ts';
 import type { StopReason } from '../base/events.ts';
 import { backendError } from '../base/failure.ts';
 import { within } from '../base/within.ts';
 import type { Ack, JobLease } from '../contract/queue.ts';
-import type { Stores } from '../contract/store.ts';
 import type { Client } from '../enqueue/client.ts';
-import { connect } from '../enqueue/connect.ts';
+import { connectOne } from '../enqueue/connect.ts';
 import { attempt } from '../flow.ts';
 import { forEach } from '../kit/parallel.ts';
 import { collectorOf } from '../metrics/collector.ts';
@@ -25,9 +23,14 @@ import { isBackend } from '../routing/backends.ts';
 import { refuseInsideIsolate } from '../sandbox/inside.ts';
 import { endIsolates } from '../sandbox/run-isolated.ts';
 import { groupAcks } from './ack-groups.ts';
-import { startEach } from './each.ts';
 import { startMaintenance } from './maintenance.ts';
-import { settingsOf, type WorkerOptions, type WorkerSettings, type WorkerSummary } from './options.ts';
+import {
+  type EachWorkerOptions,
+  settingsOf,
+  type WorkerOptions,
+  type WorkerSettings,
+  type WorkerSummary,
+} from './options.ts';
 import { reap } from './reap.ts';
 import { RunList } from './run-list.ts';
 import type { Worker, WorkerState } from './state.ts';
@@ -53,15 +56,20 @@ const leave = (): void => {};
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-export function startWorker(app: App, options: WorkerOptions): Worker {
+export function startWorker(app: App, options: WorkerOptions): Worker;
+/** A worker for each of several backends, which stand for one. */
+export function startWorker(app: App, options: EachWorkerOptions): Promise<Worker>;
+export function startWorker(app: App, options: WorkerOptions | EachWorkerOptions): Worker | Promise<Worker> {
   refuseInsideIsolate('startWorker');
-  const { backend, store, on, failover } = options;
-  if (!isBackend(backend)) return startEach(app, { ...options, backend }, startOne);
-  if (on !== undefined || failover !== undefined)
-    throw config('Expected on and failover only beside several backends by name, got one backend.');
-  const settings = settingsOf(app, { ...options, backend });
-  return startOne(app, settings, connect(app, backend, store ? { store: store as Partial<Stores> } : {}));
+  if (!isAlone(options))
+    return import('./each.ts').then((it) => it.startEach(app, options, { settingsOf, startOne }));
+  const settings = settingsOf(app, options);
+  const { backend, store } = options;
+  return startOne(app, settings, connectOne(app, backend, store ? { store } : {}));
 }
+
+const isAlone = (options: WorkerOptions | EachWorkerOptions): options is WorkerOptions =>
+  isBackend(options.backend);
 
 function startOne(app: App, settings: WorkerSettings, client: Client): Worker {
   const { backend, concurrency, queues } = settings;

@@ -2,9 +2,11 @@
 
 import type { App } from '../../core/app/app.ts';
 import type { Stores } from '../../core/contract/store.ts';
-import { connect } from '../../core/enqueue/connect.ts';
+import { connectOne } from '../../core/enqueue/connect.ts';
 import type { HttpOptions } from '../../core/http/index.ts';
 import { onDemand } from '../../core/kit/lazy.ts';
+import { checkNamed } from '../../core/routing/backends.ts';
+import type { Beside } from '../../core/routing/beside.ts';
 import { logLines } from '../../core/serverless/log-lines.ts';
 import type { ScheduleResult } from '../../core/serverless/schedule.ts';
 import type { HttpResult } from './lambda/events.ts';
@@ -20,7 +22,7 @@ export { type S3Client, type S3PayloadsOptions, s3Payloads } from './s3/index.ts
 export { createSqsQueues, type SqsQueuesOptions } from './sqs/create.ts';
 export { type SqsBackend, type SqsOptions, sqs } from './sqs/index.ts';
 
-export interface LambdaOptions extends WorkerOptions, HttpOptions {
+export interface LambdaOptions extends WorkerOptions, HttpOptions, Beside {
   readonly backend: SqsBackend;
   /** Keys, records and workers: SQS keeps none. */
   readonly store: Partial<Stores>;
@@ -43,16 +45,27 @@ export function lambda(app: App, options: LambdaOptions): LambdaHandlers {
   const { backend, store, log = (line) => process.stdout.write(line) } = options;
   if (log) app.events.on(logLines(log));
   checkWorkerOptions(options);
-  const client = connect(app, backend, { store });
+  const { on = 'default', backends } = options;
+  app.keyRing();
+  if (backends) checkNamed(app, [on, ...Object.keys(backends)]);
+  const alone = backends ? null : connectOne(app, backend, { store });
+  const client = onDemand(
+    async () =>
+      alone ??
+      (await import('../../core/routing/beside.ts')).connectBeside(app, backend, store, {
+        on,
+        backends: backends!,
+      }),
+  );
   // Each function loads only what it needs: one runs jobs, another serves HTTP.
   const worker = onDemand(async () =>
-    (await import('./lambda/worker.ts')).createWorker(client, backend, options),
+    (await import('./lambda/worker.ts')).createWorker(await client(), backend, options),
   );
   const schedule = onDemand(async () =>
-    (await import('../../core/serverless/schedule.ts')).createScheduleHandler(client),
+    (await import('../../core/serverless/schedule.ts')).createScheduleHandler(await client()),
   );
   const enqueue = onDemand(async () =>
-    (await import('./lambda/enqueue.ts')).createEnqueueHandler(client, options),
+    (await import('./lambda/enqueue.ts')).createEnqueueHandler(await client(), options),
   );
   return {
     worker: async (event, context) => (await worker())(event, context),

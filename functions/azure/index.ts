@@ -5,6 +5,8 @@ import { checkInteger } from '../../core/base/checks.ts';
 import { config, shown } from '../../core/base/errors.ts';
 import type { Stores } from '../../core/contract/store.ts';
 import type { HttpOptions } from '../../core/http/index.ts';
+import { jobsOn, queuesOf } from '../../core/routing/belongs.ts';
+import type { Beside } from '../../core/routing/beside.ts';
 import { createScheduleHandler } from '../../core/serverless/schedule.ts';
 import { createEnqueueHandler } from './app/enqueue.ts';
 import { type FunctionsApp, loadFunctions } from './app/host.ts';
@@ -27,6 +29,7 @@ export interface AzureOptions
   extends WorkerOptions,
     QueueOptions,
     Pick<ServiceBusOptions, 'foreign'>,
+    Beside,
     Omit<HttpOptions, 'basePath' | 'development'> {
   /** The name of the setting that holds the connection string, or begins `…__fullyQualifiedNamespace`. */
   readonly connection: string;
@@ -56,6 +59,7 @@ export interface AzureOptions
 export function azure(app: App, options: AzureOptions): void {
   const { connection, credential, store, log, drainMs = 2_000, tick = '0 * * * * *' } = options;
   const { routePrefix = 'api', functions = loadFunctions(), foreign } = options;
+  const { on = 'default', backends } = options;
   if (typeof connection !== 'string' || !/^[A-Za-z][\w.-]*$/.test(connection)) {
     throw config(
       `Expected connection to be the name of a setting, like SERVICEBUS_CONNECTION, got ${typeof connection === 'string' ? 'another text' : shown(connection)}.`,
@@ -67,7 +71,7 @@ export function azure(app: App, options: AzureOptions): void {
       `Expected drainMs of azure() to be at most 3000, got ${drainMs}: the host ends the process 5 seconds after it has asked.`,
     );
   }
-  const queues = entitiesOf(options.queues ?? app.queues);
+  const queues = entitiesOf(options.queues ?? (backends ? queuesOf(jobsOn(app, on, {})) : app.queues));
   for (const [name, entity] of Object.entries(queues)) {
     // Names like %NAME% are checked later, when settings are read.
     if (typeof entity !== 'string' || settingIn(entity) === null) checkEntity(name, entity);
@@ -78,6 +82,8 @@ export function azure(app: App, options: AzureOptions): void {
     store,
     log,
     drainMs,
+    on,
+    ...(backends && { backends }),
     access: () => accessFrom(connection, credential),
   });
 

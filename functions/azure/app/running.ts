@@ -8,8 +8,9 @@ import { backendError } from '../../../core/base/failure.ts';
 import { within } from '../../../core/base/within.ts';
 import type { Stores } from '../../../core/contract/store.ts';
 import type { Client } from '../../../core/enqueue/client.ts';
-import { connect } from '../../../core/enqueue/connect.ts';
+import { connectOne } from '../../../core/enqueue/connect.ts';
 import { type Collector, collectorOf } from '../../../core/metrics/collector.ts';
+import { type Beside, connectBeside } from '../../../core/routing/beside.ts';
 import { type LogLevel, logLines } from '../../../core/serverless/log-lines.ts';
 import type { Access } from '../service-bus/access.ts';
 import {
@@ -20,7 +21,7 @@ import {
 import { resolved } from '../settings.ts';
 import type { HostContext } from './host.ts';
 
-export interface RunningOptions {
+export interface RunningOptions extends Beside {
   /** Names in the namespace, or settings like %NAME%, by name of the app's queue. */
   readonly queues: Readonly<Record<string, string>>;
   readonly foreign: ServiceBusOptions['foreign'];
@@ -73,7 +74,9 @@ export function createRunning(app: App, options: RunningOptions) {
       { clock, queues, ...(foreign && { foreign }), ...(keys && { keys }) },
       access,
     );
-    const client = connect(app, backend, { store });
+    const client = options.backends
+      ? connectBeside(app, backend, store, options)
+      : connectOne(app, backend, { store });
     const numbers = collectorOf(client, { source: app.newId(), rssBytes: process.memoryUsage.rss });
     started = { backend, client, numbers };
     return started;

@@ -110,7 +110,7 @@ export async function runWorker(
     );
   const backends = await session.backends();
   const several = isBackend(backends) ? null : await session.routing();
-  const store = several ? several.store : await session.store();
+  const store = several ? undefined : await session.store();
   const batch = flags.once === true || flags.drain === true;
   const worked = several && !several.on ? Object.values(backends) : [await session.backend()];
   const ready = flags.drain ? (await Promise.all(worked.map((one) => one?.admin?.stats() ?? []))).flat() : [];
@@ -143,10 +143,9 @@ export async function runWorker(
     const { maxJobs, maxRuntime, maxMemory, lease } = flags;
     const { startLocal } = await import('../../start.ts');
     const local = await startLocal(app, {
-      backend: backends,
-      ...(several ?? {}),
-      ...(store ? { store } : {}),
-      ...(several && named.length === 0 ? {} : { queues }),
+      ...(isBackend(backends)
+        ? { backend: backends, queues, ...(store && { store }) }
+        : { backend: backends, ...several, ...(named.length > 0 && { queues }) }),
       concurrency: flags.concurrency,
       ...(flags.once ? { once: true } : {}),
       ...(flags.drain ? { untilIdle: true } : {}),

@@ -3,11 +3,12 @@
 import { relative } from 'node:path';
 import type { Stores } from '../../../core/contract/store.ts';
 import type { Client } from '../../../core/enqueue/client.ts';
-import { clientOf, connect } from '../../../core/enqueue/connect.ts';
+import { clientOf } from '../../../core/enqueue/connect.ts';
 import { onDemand } from '../../../core/kit/lazy.ts';
 import { isBackend } from '../../../core/routing/backends.ts';
 import { jobsOn, queuesOf } from '../../../core/routing/belongs.ts';
 import type { RoutingOptions } from '../../../core/routing/client.ts';
+import { connect } from '../../../core/routing/connect.ts';
 import { route } from '../../../core/routing/route.ts';
 import type { Io } from '../io.ts';
 import type { Config } from './config.ts';
@@ -58,7 +59,7 @@ export function createOpened(io: Pick<Io, 'cwd'>, config: () => Promise<Config>,
       return (signs ? connect : clientOf)(app, own, beside ? { store: beside } : {});
     }
     const options = await routing();
-    const routed = signs ? connect(app, all, options) : route(app, all, options, clientOf);
+    const routed = signs ? connect(app, all, options) : route(app, all, options);
     return name === undefined ? routed : routed.backends.get(name)!;
   }
 

@@ -7,8 +7,8 @@ import * as z from 'zod/mini';
 import { type App, createApp } from '../../../core/app/app.ts';
 import { defineJob, type Job } from '../../../core/app/job.ts';
 import type { Client } from '../../../core/enqueue/client.ts';
-import { connect } from '../../../core/enqueue/connect.ts';
 import { keyRing } from '../../../core/envelope/signing.ts';
+import { connect } from '../../../core/routing/connect.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 
 export interface Payload {

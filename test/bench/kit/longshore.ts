@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
-import { connect } from '../../../core/enqueue/connect.ts';
+import { connect } from '../../../core/routing/connect.ts';
 import { startWorker } from '../../../core/worker/worker.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';

@@ -63,7 +63,7 @@ it('enqueues on the other backend while Redis is away, and a worker of that one 
     { backend: 'fast', to: 'default', ids: many.flatMap((one) => (one.ok ? one.id : [])) },
   ]);
   expect(await client.status(moved.id)).toMatchObject({ queue: 'thumbs', status: 'pending' });
-  await startWorker(app, { backend: backends, failover, on: 'default', untilIdle: true }).done;
+  await (await startWorker(app, { backend: backends, failover, on: 'default', untilIdle: true })).done;
   expect(ran).toEqual([2, 3, 4]);
   await server.start();
   expect(await client.enqueue(thumb, { n: 5 })).toMatchObject({ backend: 'fast' });
@@ -104,7 +104,7 @@ it('has one effect where a job came to be on both, if both have the same keys', 
   expect(backend).toBe('default');
   for (const name of ['default', 'fast']) {
     expect(await client.status(id, { backend: name })).toMatchObject({ status: 'pending' });
-    await startWorker(app, { backend: backends, store, failover, on: name, untilIdle: true }).done;
+    await (await startWorker(app, { backend: backends, store, failover, on: name, untilIdle: true })).done;
   }
   expect(ran).toEqual([7]);
   await client.close();

@@ -14,7 +14,7 @@ import {
   SnoozeError,
 } from '../../../core/base/errors.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
-import { connect } from '../../../core/enqueue/connect.ts';
+import { connect } from '../../../core/routing/connect.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { anything, job, refusal, refusalText, ring } from './kit.ts';
 

@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { OutgoingMessage, QueueBackend } from '../../../core/contract/queue.ts';
-import { connect } from '../../../core/enqueue/connect.ts';
 import { readEnvelope } from '../../../core/envelope/envelope.ts';
+import { connect } from '../../../core/routing/connect.ts';
 import { bench, job, ring } from './kit.ts';
 
 describe('enqueueMany of several kinds', () => {

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { withContext } from '../../../core/app/context.ts';
 import { defineJob, type Job } from '../../../core/app/job.ts';
 import type { EnqueueOptions } from '../../../core/app/options.ts';
-import { connect } from '../../../core/enqueue/connect.ts';
+import { connect } from '../../../core/routing/connect.ts';
 import { refused, sent } from './enqueue-kit.ts';
 import { type Bench, bench, job, refusalText, startMs } from './kit.ts';
 

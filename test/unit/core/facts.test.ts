@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import { describe, it } from 'vitest';
 import { defineSchedule } from '../../../core/app/schedule.ts';
-import { connect } from '../../../core/enqueue/connect.ts';
+import { connect } from '../../../core/routing/connect.ts';
 import { tick } from '../../../core/scheduler/tick.ts';
 import { startWorker } from '../../../core/worker/worker.ts';
 import { memory } from '../../../local/backends/memory/index.ts';

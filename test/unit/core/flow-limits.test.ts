@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { JobDefinition } from '../../../core/app/job.ts';
 import type { LimitStore } from '../../../core/contract/limits.ts';
-import { connect } from '../../../core/enqueue/connect.ts';
 import { createApp } from '../../../core/index.ts';
+import { connect } from '../../../core/routing/connect.ts';
 // Loaded here, because 1000 turns of the event loop do not wait for a module.
 import '../../../core/limits/gates.ts';
 import { memory } from '../../../local/backends/memory/index.ts';

@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { delays, fixed, none, type RetryPolicy } from '../../../core/app/retry.ts';
 import { PermanentError, RetryAfterError, SnoozeError } from '../../../core/base/errors.ts';
 import { reportError } from '../../../core/base/failure.ts';
-import { connect } from '../../../core/enqueue/connect.ts';
 import { attempt } from '../../../core/flow.ts';
+import { connect } from '../../../core/routing/connect.ts';
 import { bench, envelope, job, startMs } from './kit.ts';
 
 const throwing = (error: unknown, retry: RetryPolicy = fixed(1000)) =>

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { createApp } from '../../../core/app/app.ts';
 import type { OutgoingMessage } from '../../../core/contract/queue.ts';
-import { connect } from '../../../core/enqueue/connect.ts';
+import { connect } from '../../../core/routing/connect.ts';
 import { startWorker } from '../../../core/worker/worker.ts';
 import { sqs } from '../../../functions/aws/index.ts';
 import { memory } from '../../../local/backends/memory/index.ts';

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../../core/app/app.ts';
-import { connect } from '../../../core/enqueue/connect.ts';
 import { keyRing } from '../../../core/envelope/signing.ts';
 import { signingFromEnv } from '../../../core/envelope/signing-keys.ts';
+import { connect } from '../../../core/routing/connect.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { job, refusal, refusalText, secret } from './kit.ts';
 

@@ -8,7 +8,7 @@ import { createApp } from '../../../core/app/app.ts';
 import type { QueueOptions } from '../../../core/app/queues.ts';
 import { defineSchedule } from '../../../core/app/schedule.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
-import { connect } from '../../../core/enqueue/connect.ts';
+import { connect } from '../../../core/routing/connect.ts';
 import { tick } from '../../../core/scheduler/tick.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { directoryPayloads } from '../../../local/index.ts';

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { defineSchedule, type Schedule, type ScheduleDefinition } from '../../../core/app/schedule.ts';
 import { LongshoreError } from '../../../core/base/errors.ts';
 import type { KeyStore } from '../../../core/contract/store.ts';
-import { connect } from '../../../core/enqueue/connect.ts';
 import { readEnvelope } from '../../../core/envelope/envelope.ts';
+import { connect } from '../../../core/routing/connect.ts';
 import { tick } from '../../../core/scheduler/tick.ts';
 import { bench, job, ring, startMs } from './kit.ts';
 

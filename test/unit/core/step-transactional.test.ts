@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { failedCommit, transactional } from '../../../core/attempt/transactional.ts';
 import { LongshoreError } from '../../../core/base/errors.ts';
 import type { Ack, JobTransaction, QueueBackend } from '../../../core/contract/queue.ts';
-import { connect } from '../../../core/enqueue/connect.ts';
 import { attempt } from '../../../core/flow.ts';
+import { connect } from '../../../core/routing/connect.ts';
 import { bench, job } from './kit.ts';
 import { acked, admitted, failed, runStep, settleStep } from './step-kit.ts';
 

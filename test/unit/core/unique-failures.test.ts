@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { EnqueueOptions } from '../../../core/app/options.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import type { KeyStore } from '../../../core/contract/store.ts';
-import { connect } from '../../../core/enqueue/connect.ts';
+import { connect } from '../../../core/routing/connect.ts';
 import { until } from '../../kit/until.ts';
 import { bench, job, refusal, refusalText } from './kit.ts';
 

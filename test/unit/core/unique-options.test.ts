@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import type { EnqueueOptions } from '../../../core/app/options.ts';
-import { connect } from '../../../core/enqueue/connect.ts';
+import { connect } from '../../../core/routing/connect.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { bench, job, refusalText } from './kit.ts';
 

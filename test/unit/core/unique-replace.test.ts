@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import type { EnqueueOptions } from '../../../core/app/options.ts';
 import type { Debounce, Unique } from '../../../core/app/unique.ts';
-import { connect } from '../../../core/enqueue/connect.ts';
 import { readEnvelope } from '../../../core/envelope/envelope.ts';
+import { connect } from '../../../core/routing/connect.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { bench, job, ring } from './kit.ts';
 

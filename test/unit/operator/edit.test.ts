@@ -2,9 +2,9 @@
 
 import { describe, expect, it } from 'vitest';
 import { createApp } from '../../../core/app/app.ts';
-import { connect } from '../../../core/enqueue/connect.ts';
 import { keyRing } from '../../../core/envelope/signing.ts';
 import { createOperator } from '../../../core/operator/index.ts';
+import { connect } from '../../../core/routing/connect.ts';
 import { envelope, refusal, secret } from '../core/kit.ts';
 import { brief, by, mail, operatorBench } from './kit.ts';
 

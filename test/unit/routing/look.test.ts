@@ -9,9 +9,9 @@ import { createBench } from './kit.ts';
 
 const worked = (bench: ReturnType<typeof createBench>) =>
   Promise.all(
-    (['default', 'fast'] as const).map((on) => {
+    (['default', 'fast'] as const).map(async (on) => {
       const { app, backends } = bench;
-      return startWorker(app, { backend: backends, on, untilIdle: true }).done;
+      return (await startWorker(app, { backend: backends, on, untilIdle: true })).done;
     }),
   );
 
@@ -87,7 +87,7 @@ describe('a client of several backends', () => {
     ] as const) {
       await client.enqueue(job, { n: 1 });
       const store = { default: shared, fast: shared };
-      await startWorker(app, { backend: backends, store, on, untilIdle: true }).done;
+      await (await startWorker(app, { backend: backends, store, on, untilIdle: true })).done;
     }
     expect((await client.metrics()).all.done).toBe(2);
     await client.close();

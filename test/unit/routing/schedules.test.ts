@@ -86,7 +86,7 @@ describe('a schedule', () => {
     await createScheduleHandler(client)();
     expect(eventsOf('alert.firing')).toEqual([]);
     clock.advance(60 * minuteMs);
-    const worker = startWorker(app, { backend: backends });
+    const worker = await startWorker(app, { backend: backends });
     await until(async () => {
       clock.advance(1_000);
       await settle();

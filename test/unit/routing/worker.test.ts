@@ -1,7 +1,7 @@
 /** Workers of several backends in one process. */
 
 import { describe, expect, it } from 'vitest';
-import { connect, createApp, defineJob, startWorker } from '../../../core/index.ts';
+import { connect, createApp, defineJob, startWorker, type WorkerOptions } from '../../../core/index.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { anything, job, refusalText, ring } from '../core/kit.ts';
 import { settle } from '../worker/kit.ts';
@@ -12,7 +12,7 @@ describe('a worker of several backends', () => {
     const { app, backends, eventsOf, ran, mail, thumb, resize } = createBench();
     const client = connect(app, backends);
     for (const one of [mail, thumb, resize]) await client.enqueue(one, { n: 1 });
-    const worker = startWorker(app, { backend: backends, untilIdle: true });
+    const worker = await startWorker(app, { backend: backends, untilIdle: true });
     expect(eventsOf('worker.started').map(({ backend, queues }) => [backend, queues])).toEqual([
       ['memory', ['default']],
       ['sqlite', ['default', 'images']],
@@ -25,7 +25,7 @@ describe('a worker of several backends', () => {
   it('enqueues what a handler enqueues on the backend that it belongs to', async () => {
     const { app, backends, ran, both } = createBench();
     const { id } = await connect(app, backends).enqueue(both, { n: 5 });
-    await startWorker(app, { backend: backends, on: 'fast', untilIdle: true }).done;
+    await (await startWorker(app, { backend: backends, on: 'fast', untilIdle: true })).done;
     expect(ran).toEqual(['thumb 5']);
     expect(await backends.fast.stores!.records.get(id)).toMatchObject({ status: 'completed' });
     expect(await readyOn(backends.default)).toEqual(['mail in default']);
@@ -34,19 +34,19 @@ describe('a worker of several backends', () => {
   it('stops all when it is stopped, or when one of them stops', async () => {
     const { app, backends, eventsOf, mail } = createBench();
     const options = { backend: backends, concurrency: 2 };
-    const worker = startWorker(app, options);
+    const worker = await startWorker(app, options);
     expect(worker.running()).toBe(0);
     expect(await worker.stop()).toMatchObject({ reason: 'stopped' });
     expect(eventsOf('worker.stopped').map(({ reason }) => reason)).toEqual(['stopped', 'stopped']);
     await connect(app, backends).enqueue(mail, { n: 1 });
-    const other = startWorker(app, { ...options, maxJobs: 1 });
+    const other = await startWorker(app, { ...options, maxJobs: 1 });
     expect(await other.done).toMatchObject({ reason: 'max-jobs', counts: { acked: 1 } });
     expect(eventsOf('worker.stopped')).toHaveLength(4);
   });
 
   it('stops as one when one of its workers is asked to drain', async () => {
     const { app, backends, clock } = createBench();
-    const worker = startWorker(app, { backend: backends });
+    const worker = await startWorker(app, { backend: backends });
     clock.advance(1_000);
     await settle();
     const [beat] = await backends.fast.stores!.workers.list(0);
@@ -58,17 +58,17 @@ describe('a worker of several backends', () => {
   it('starts none for a backend without jobs, or that is not used here', async () => {
     const { app, backends, eventsOf } = createBench();
     const options = { untilIdle: true } as const;
-    await startWorker(app, { ...options, backend: { ...backends, slow: memory(), none: null } }).done;
+    await (await startWorker(app, { ...options, backend: { ...backends, slow: memory(), none: null } })).done;
     expect(eventsOf('worker.started')).toHaveLength(2);
-    await startWorker(app, { ...options, backend: { default: null, fast: backends.fast } }).done;
+    await (await startWorker(app, { ...options, backend: { default: null, fast: backends.fast } })).done;
     expect(eventsOf('worker.started')).toHaveLength(3);
   });
 
   it('takes from queues that are named where they belong, and from all of them with on', async () => {
     const { app, backends, eventsOf } = createBench();
     const options = { backend: backends, untilIdle: true, queues: ['images', 'bulk'] } as const;
-    await startWorker(app, options).done;
-    await startWorker(app, { ...options, on: 'fast' }).done;
+    await (await startWorker(app, options)).done;
+    await (await startWorker(app, { ...options, on: 'fast' })).done;
     expect(eventsOf('worker.started').map(({ backend, queues }) => [backend, queues])).toEqual([
       ['memory', ['bulk']],
       ['sqlite', ['images']],
@@ -78,7 +78,8 @@ describe('a worker of several backends', () => {
 
   it('takes jobs that fail over from another backend, too', async () => {
     const { app, backends, eventsOf } = createBench();
-    await startWorker(app, { backend: backends, untilIdle: true, failover: { fast: 'default' } }).done;
+    await (await startWorker(app, { backend: backends, untilIdle: true, failover: { fast: 'default' } }))
+      .done;
     expect(eventsOf('worker.started').map(({ queues }) => queues)).toEqual([
       ['default', 'images'],
       ['default', 'images'],
@@ -96,7 +97,8 @@ describe('a worker of several backends', () => {
     const app = createApp({ jobs: [job(), written], signing: ring });
     const begin = () => Promise.reject(new Error('never asked'));
     const fast = { ...memory(), begin };
-    const summary = await startWorker(app, { backend: { default: memory(), fast }, untilIdle: true }).done;
+    const summary = await (await startWorker(app, { backend: { default: memory(), fast }, untilIdle: true }))
+      .done;
     expect(summary.reason).toBe('idle');
     expect(await refusalText(() => startWorker(app, { backend: { default: fast, fast: memory() } }))).toMatch(
       /^CONFIG: Job "written"/,
@@ -112,9 +114,11 @@ describe('a worker of several backends', () => {
       /^CONFIG: Job or queue "thumb" names backend "fast"/,
     );
     const plain = createApp({ jobs: [job()], signing: ring });
-    expect(await refusalText(() => startWorker(plain, { backend: memory(), on: 'fast' }))).toBe(
-      'CONFIG: Expected on and failover only beside several backends by name, got one backend.',
-    );
+    expect(
+      await refusalText(() =>
+        startWorker(plain, { backend: memory(), on: 'fast' } as object as WorkerOptions),
+      ),
+    ).toMatch(/^CONFIG: Unknown option "on" of startWorker\(\)/);
     const empty = createApp({ jobs: [], signing: ring });
     expect(await refusalText(() => startWorker(empty, { backend: { default: memory() } }))).toMatch(
       /^CONFIG: A worker needs at least one queue/,

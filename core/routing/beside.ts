@@ -1,0 +1,34 @@
+/** One backend of an app, with the others beside it. Imports nothing that core/index.ts exports: a function would start with all of it. */
+
+import type { App } from '../app/app.ts';
+import type { QueueBackend } from '../contract/queue.ts';
+import type { Stores } from '../contract/store.ts';
+import type { Client } from '../enqueue/client.ts';
+import type { Backends } from './backends.ts';
+import type { RoutedClient } from './client.ts';
+import { route } from './route.ts';
+
+export interface Beside {
+  /** The name of this backend, where the app has several. @default 'default' */
+  readonly on?: string;
+  /** The other backends of the app by name, `null` for those that this function does not use. @default there are none */
+  readonly backends?: Readonly<Record<string, QueueBackend | null>>;
+}
+
+/** The backend and the stores of one, and the verbs of all: what its handlers enqueue goes where it belongs. */
+export function viewOf(client: RoutedClient, name: string): Client {
+  const { backend, stores } = client.backends.get(name)!;
+  return { ...client, name, backend, stores };
+}
+
+/** Connects to the one, and to those beside it. Throws `CONFIG`. */
+export function connectBeside(
+  app: App,
+  backend: QueueBackend,
+  store: Partial<Stores>,
+  { on = 'default', backends }: Beside,
+): Client {
+  app.keyRing();
+  const all = { ...backends, [on]: backend } as unknown as Backends;
+  return viewOf(route(app, all, { store: { [on]: store } }), on);
+}

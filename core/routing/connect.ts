@@ -1,0 +1,30 @@
+/** Connects an app to one backend or to several. */
+
+import type { App } from '../app/app.ts';
+import type { QueueBackend } from '../contract/queue.ts';
+import { checkAbilities } from '../enqueue/abilities.ts';
+import type { Client, ConnectOptions } from '../enqueue/client.ts';
+import { connectOne } from '../enqueue/connect.ts';
+import { type Backends, isBackend } from './backends.ts';
+import type { RoutedClient, RoutingOptions } from './client.ts';
+import { route } from './route.ts';
+
+export function connect(app: App, backend: QueueBackend, options?: ConnectOptions): Client;
+/** Several by name: each job is sent to the one that it, its queue or the call names, else to `default`. */
+export function connect(app: App, backends: Backends, options?: RoutingOptions): RoutedClient;
+export function connect(
+  app: App,
+  backend: QueueBackend | Backends,
+  options?: ConnectOptions | RoutingOptions,
+): Client;
+export function connect(
+  app: App,
+  backend: QueueBackend | Backends,
+  options: ConnectOptions | RoutingOptions = {},
+): Client {
+  if (isBackend(backend)) return connectOne(app, backend, options as ConnectOptions);
+  app.keyRing();
+  const client = route(app, backend, options as RoutingOptions);
+  for (const [name, one] of client.backends) checkAbilities(app, one, name);
+  return client;
+}
