@@ -201,7 +201,6 @@ export const migrations: readonly ((s: string) => string)[] = [
   // One sample for all queues: one for each took too long where many are long.
   statsFunctions,
   operatorTables,
-  waitingFunction,
-  limits,
-  (s) => `${groupTables(s)} ${leaseFunctions(s)} ${rareFunctions(s)}`,
+  (s) =>
+    [waitingFunction, limits, groupTables, leaseFunctions, rareFunctions].map((part) => part(s)).join('\n'),
 ];

@@ -161,9 +161,9 @@ export const migrations: readonly string[] = [
   ALTER TABLE workers ADD COLUMN drain INTEGER NOT NULL DEFAULT 0;
   CREATE TABLE audit (at INTEGER NOT NULL, id TEXT NOT NULL UNIQUE, entry TEXT NOT NULL, PRIMARY KEY (at, id)) STRICT, WITHOUT ROWID;
   `,
-  groupTables,
-  // Limits: slots in use, jobs that wait for one, and keys of which nobody gets one. `most` is the limit that was asked for.
+  // Groups. Limits: slots in use, jobs that wait for one, and keys of which nobody gets one. `most` is the limit that was asked for.
   `
+  ${groupTables}
   CREATE TABLE limit_slots (
     key TEXT NOT NULL,
     holder TEXT NOT NULL,
