@@ -3,6 +3,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { knownPaused, refreshed } from '../../../core/limits/paused-jobs.ts';
 import { endIsolates, poolOf } from '../../../core/sandbox/host.ts';
 import { until } from '../../kit/until.ts';
 import { bench as virtualBench } from '../core/kit.ts';
@@ -185,6 +186,8 @@ describe.each([
   it('does not begin the handler, and takes the next job', async () => {
     const b = virtualBench({ jobs: all });
     onTestFinished(() => endIsolates(b.app));
+    // Else the attempt would first wait to hear which jobs are paused.
+    await refreshed(b.client, knownPaused(b.client)!, b.clock.now());
     await b.client.enqueue(job, { act: 'ask', n: 1 }, { maxRetries: 1 });
     const late = b.run(await b.take(1_000));
     b.clock.advance(1_000); // long before the isolate is there
