@@ -40,16 +40,17 @@ function open(options: Pick<LimitTable, 'mostWaiters'> = {}) {
   const meanwhile = (other: () => Promise<unknown>) => {
     between = other;
   };
-  return { clock, rows, writes, meanwhile, limits: limitStore(table, clock) };
+  const [limits, others] = [limitStore(table, clock), limitStore(table, clock)];
+  return { clock, rows, writes, meanwhile, limits, others };
 }
 
 describe('limits over a table', () => {
   it('count again when another writer was first', async () => {
-    const { limits, meanwhile } = open();
-    meanwhile(() => limits.take([ask('other')]));
+    const { limits, others, meanwhile } = open();
+    meanwhile(() => others.take([ask('other')]));
     expect(await limits.take([ask('late')])).toMatchObject([{ taken: false, ahead: 0 }]);
     // In another place, so that there is something to write.
-    meanwhile(() => limits.free([ask('other')]));
+    meanwhile(() => others.free([ask('other')]));
     expect(await limits.take([ask('late', 1)])).toEqual([{ taken: true, limit: 1 }]);
   });
 
@@ -106,12 +107,12 @@ describe('limits over a table', () => {
   });
 
   it('answer an error when every write loses', async () => {
-    const { limits, meanwhile } = open();
+    const { limits, others, meanwhile } = open();
     const again = async () => {
       meanwhile(async () => {});
-      await limits.hold('k', 1_000);
-      await limits.reset('k');
-      await limits.hold('k', 1_000);
+      await others.hold('k', 1_000);
+      await others.reset('k');
+      await others.hold('k', 1_000);
       meanwhile(again);
     };
     meanwhile(again);
