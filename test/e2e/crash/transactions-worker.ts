@@ -34,7 +34,7 @@ function watched(send: Query): Query {
     const answer = send(query, ...rest);
     if (mine && when === 'after it is sent') setImmediate(die, text);
     const result = await answer;
-    if (text.startsWith('COMMIT')) committed = true;
+    if (text.startsWith('COMMIT; ')) committed = true; // that of a job, not of a look at what is paused
     if (mine && when === 'after it is answered') die(text);
     return result;
   };
