@@ -21,11 +21,15 @@ export interface SlotRequest {
   readonly queue: string;
 }
 
-export type SlotAnswer =
-  | { readonly taken: true /** The one that counts. */; readonly limit: number }
+export type SlotAnswer = {
+  /** The one that counts: the smallest of this request and of the slots that others have. */
+  readonly limit: number;
+  /** The largest of the same. */
+  readonly largest: number;
+} & (
+  | { readonly taken: true }
   | {
       readonly taken: false;
-      readonly limit: number;
       /** So many jobs wait before it. Counted up to 1,000, or as far as the store remembers those that wait. */
       readonly ahead: number;
       /**
@@ -33,7 +37,8 @@ export type SlotAnswer =
        * then `holdMs` for every `limit` that are ahead. At least 1; `Infinity` = not before a reset.
        */
       readonly waitMs: number;
-    };
+    }
+);
 
 /** A slot that was taken. */
 export interface TakenSlot {

@@ -39,12 +39,12 @@ export async function enter(it: Admitted, next: () => Maybe<Verdict>): Promise<V
       // A rate counts every attempt, also of one job.
       const slot = limit.kind === 'rate' ? ofAttempt(slotOf(it, key), it.number) : slotOf(it, key);
       const answer = await take(it, limit, slot);
+      tellOtherRelease(it, limit, answer);
       if (!answer.taken) {
         await free(it, taken);
         run.waitsFor = slot;
         return release(limit.kind === 'rate' ? answer.waitMs : parkMs(it, answer.waitMs), null);
       }
-      tellStricter(it, limit, answer.limit);
       taken.push(slot);
       if (limit.kind === 'concurrency') run.slots = [...(run.slots ?? []), slot];
     }
@@ -121,8 +121,12 @@ async function holdRates(it: Admitted, ms: number): Promise<void> {
 const told = new WeakMap<object, Set<string>>();
 
 /** Two releases run side by side and say different things. Each of them is told, once. */
-function tellStricter({ app, ports }: Admitted, { of, kind, slots }: Limit, counts: number): void {
-  if (counts >= slots) return;
+function tellOtherRelease(
+  { app, ports }: Admitted,
+  { of, kind, slots }: Limit,
+  { limit, largest }: SlotAnswer,
+): void {
+  if (limit === slots && largest === slots) return;
   const said = told.get(app) ?? new Set<string>();
   told.set(app, said);
   if (said.has(of + kind)) return;
@@ -130,6 +134,6 @@ function tellStricter({ app, ports }: Admitted, { of, kind, slots }: Limit, coun
   tellWarning(
     app.events,
     ports.client.backend.name,
-    `The limit of ${kind} of ${of} is ${slots} here and ${counts} in another release that runs: the smaller one counts.`,
+    `The limit of ${kind} of ${of} is ${slots} here and ${limit < slots ? limit : largest} in another release that runs: the smaller one counts.`,
   );
 }

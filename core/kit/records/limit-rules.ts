@@ -26,6 +26,8 @@ export interface Obstacles {
   readonly used: number;
   /** The smallest limit of these; `null` = there are none. */
   readonly limit: number | null;
+  /** The largest limit of these; `null` = there are none. */
+  readonly largest: number | null;
   /** When the first of these ends; `null` = there are none. */
   readonly firstEnd: number | null;
   readonly heldUntil: number | null;
@@ -45,16 +47,17 @@ export const mostWaitMs = 7 * forgetMs;
 /** @param countAhead asked only if it matters */
 export function answerOf(
   { limit: asked, holdMs }: Pick<SlotRequest, 'limit' | 'holdMs'>,
-  { used, limit: smallest, firstEnd, heldUntil }: Obstacles,
+  { used, limit: smallest, largest: most, firstEnd, heldUntil }: Obstacles,
   now: number,
   countAhead: () => number,
 ): SlotAnswer {
   const limit = Math.min(asked, smallest ?? asked);
-  if (used < limit && heldUntil === null) return { taken: true, limit };
+  const largest = Math.max(asked, most ?? asked);
+  if (used < limit && heldUntil === null) return { taken: true, limit, largest };
   const ahead = countAhead();
   const begins = Math.max(heldUntil ?? 0, used < limit ? 0 : firstEnd!);
   const waitMs = begins - now + Math.floor(ahead / limit) * Math.ceil(holdMs);
-  return { taken: false, limit, ahead, waitMs: begins >= forever ? Infinity : Math.max(1, waitMs) };
+  return { taken: false, limit, largest, ahead, waitMs: begins >= forever ? Infinity : Math.max(1, waitMs) };
 }
 
 export const waiterUntil = (now: number, waitMs: number): number =>
@@ -101,6 +104,7 @@ export function taken(
   const obstacles = {
     used: others.length,
     limit: least(others.map((slot) => slot.limit)),
+    largest: others.reduce<number | null>((most, slot) => Math.max(most ?? 0, slot.limit), null),
     firstEnd: least(others.map(({ until }) => until)),
     heldUntil: state.heldUntil,
   };

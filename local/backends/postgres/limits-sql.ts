@@ -44,13 +44,14 @@ const alive = 'until + 0 > now';
 const takeSlots = (s: string): string => `
   CREATE FUNCTION ${s}.take_slots(
     at bigint, p_keys text[], p_holders text[], p_owners text[], p_queues text[], p_most int[], p_holds bigint[], p_ranks float8[]
-  ) RETURNS TABLE (place int, taken boolean, most int, ahead int, wait bigint) LANGUAGE plpgsql ${hot} AS $$
+  ) RETURNS TABLE (place int, taken boolean, most int, largest int, ahead int, wait bigint) LANGUAGE plpgsql ${hot} AS $$
   #variable_conflict use_column
   DECLARE
     now bigint;
     r record;
     used int;
     smallest int;
+    greatest_most int;
     first_end bigint;
     recount boolean;
     crowd float8;
@@ -68,6 +69,7 @@ const takeSlots = (s: string): string => `
           u (key, holder, owner, queue, wanted, hold, rank, place)) a
       CROSS JOIN LATERAL (
         SELECT count(*) FILTER (WHERE l.until > now)::int AS in_use, min(l.most) FILTER (WHERE l.until > now) AS least_most,
+          max(l.most) FILTER (WHERE l.until > now) AS most_most,
           min(l.until) FILTER (WHERE l.until > now) AS next_end, count(*) FILTER (WHERE l.until <= now) AS ended
         FROM ${s}.limit_slots l WHERE a.is_first AND l.key BETWEEN a.key AND a.key) f
       ORDER BY a.key, a.place
@@ -75,6 +77,7 @@ const takeSlots = (s: string): string => `
       IF r.is_first THEN
         used := r.in_use;
         smallest := r.least_most;
+        greatest_most := r.most_most;
         first_end := r.next_end;
         recount := false;
         crowd := NULL;
@@ -84,11 +87,12 @@ const takeSlots = (s: string): string => `
       END IF;
       -- Its own slot does not stand in its way.
       IF r.has_slot OR recount THEN
-        SELECT count(*), min(o.most), min(o.until) INTO used, smallest, first_end
+        SELECT count(*), min(o.most), max(o.most), min(o.until) INTO used, smallest, greatest_most, first_end
         FROM ${s}.limit_slots o WHERE o.key = r.key AND o.holder <> r.holder AND o.${alive};
       END IF;
       place := r.place;
       most := least(r.wanted, smallest);
+      largest := greatest(r.wanted, greatest_most);
       taken := used < most AND r.held_until IS NULL;
       recount := r.has_slot AND NOT taken;
       IF taken THEN
@@ -99,6 +103,7 @@ const takeSlots = (s: string): string => `
         END IF;
         used := used + 1;
         smallest := most;
+        greatest_most := largest;
         first_end := least(first_end, now + r.hold);
       ELSE
         -- Behind one that has so many ahead there are as many.

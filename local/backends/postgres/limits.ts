@@ -26,7 +26,14 @@ import type { PostgresState } from './state.ts';
 /** A call locks each key that it names, and the server has room for some thousand locks. */
 const mostAtOnce = 200;
 
-type TakenRow = [place: number, taken: boolean, limit: number, ahead: number, wait: string | null];
+type TakenRow = [
+  place: number,
+  taken: boolean,
+  limit: number,
+  largest: number,
+  ahead: number,
+  wait: string | null,
+];
 type WaiterRow = [key: string, holder: string, queue: string];
 type ListedRow = [
   key: string,
@@ -92,10 +99,10 @@ export function postgresLimits(state: Pick<PostgresState, 'db' | 'clock' | 'at'>
       requests.map(({ rank }) => rank),
     ]);
     const answers: SlotAnswer[] = [];
-    for (const [place, taken, limit, ahead, wait] of rows as unknown as TakenRow[])
+    for (const [place, taken, limit, largest, ahead, wait] of rows as unknown as TakenRow[])
       answers[place - 1] = taken
-        ? { taken, limit }
-        : { taken, limit, ahead, waitMs: wait === null ? Infinity : Number(wait) };
+        ? { taken, limit, largest }
+        : { taken, limit, largest, ahead, waitMs: wait === null ? Infinity : Number(wait) };
     return answers;
   }
 

@@ -85,7 +85,7 @@ local function firstOf(key, limit)
   end
 end
 
--- Slots in use by others than the holder, '' = by all: how many, the smallest limit, and the end of the first one.
+-- Slots in use by others than the holder, '' = by all: how many, the smallest and the largest limit, and the end of the first one.
 local function read(key, holder)
   local hash = hashOf(key)
   local row = redis.call('HMGET', hash, 'limits', 'hold', 's:' .. holder, 'w:' .. holder)
@@ -105,6 +105,7 @@ local function read(key, holder)
       if others > 0 then
         found.used = found.used + others
         found.least = math.min(found.least or forever, tonumber(limit))
+        found.most = math.max(found.most or 0, tonumber(limit))
         found.firstEnd = math.min(found.firstEnd or forever, till)
       end
     end
@@ -167,8 +168,8 @@ end
 
 local actions = {}
 
--- [3]... key, limit, holder, owner, ms, rank, queue. Answers with the limit that counts, how many are ahead (false = the slot is taken),
--- and ms to wait (-1 = until a reset), in turn.
+-- [3]... key, limit, holder, owner, ms, rank, queue. Answers with the limit that counts, the largest one, how many are ahead (false = the
+-- slot is taken), and ms to wait (-1 = until a reset), in turn.
 function actions.take()
   local answers, untils, keys = {}, {}, {}
   sweep(math.min(page, #ARGV))
@@ -177,6 +178,7 @@ function actions.take()
     local holdMs = tonumber(ARGV[i + 4])
     local found = read(key, holder)
     local least = math.min(tonumber(limit), found.least or forever)
+    local most = math.max(tonumber(limit), found.most or 0)
     local till, ahead, waitMs
     if found.used < least and found.hold <= at then
       till = at + holdMs
@@ -203,7 +205,8 @@ function actions.take()
     untils[key] = math.max(untils[key] or 0, till)
     keys[#keys + 1], keys[#keys + 2] = 0, key
     local n = #answers
-    answers[n + 1], answers[n + 2], answers[n + 3] = least, ahead or false, waitMs == forever and -1 or waitMs or 0
+    answers[n + 1], answers[n + 2], answers[n + 3] = least, most, ahead or false
+    answers[n + 4] = waitMs == forever and -1 or waitMs or 0
   end
   redis.call('ZADD', index, unpack(keys))
   lasts(untils)

@@ -44,8 +44,8 @@ export function redisLimits(state: RedisState): LimitStore {
         for (const { key, limit, holder, owner, holdMs, rank, queue } of some)
           args.push(key, `${limit}`, holder, owner, `${Math.ceil(holdMs)}`, `${rank}`, queue);
         const found = (await run('taking slots', 'take', ...args)) as (number | null)[];
-        for (let i = 0; i < found.length; i += 3)
-          answers.push(answerOf(found[i]!, found[i + 1]!, found[i + 2]!));
+        for (let i = 0; i < found.length; i += 4)
+          answers.push(answerOf(found[i]!, found[i + 1]!, found[i + 2]!, found[i + 3]!));
       }
       return answers;
     },
@@ -88,9 +88,9 @@ export function redisLimits(state: RedisState): LimitStore {
 
 const namesOf = ({ key, holder, owner }: TakenSlot): string[] => [key, holder, owner];
 
-function answerOf(limit: number, ahead: number | null, waitMs: number): SlotAnswer {
-  if (ahead === null) return { taken: true, limit };
-  return { taken: false, limit, ahead, waitMs: waitMs < 0 ? Infinity : waitMs };
+function answerOf(limit: number, largest: number, ahead: number | null, waitMs: number): SlotAnswer {
+  if (ahead === null) return { taken: true, limit, largest };
+  return { taken: false, limit, largest, ahead, waitMs: waitMs < 0 ? Infinity : waitMs };
 }
 
 function waitersOf(answer: unknown): SlotWaiter[] {

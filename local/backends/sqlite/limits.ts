@@ -35,6 +35,7 @@ const nextKey = (than: '>' | '>=') => {
 export const limitStatements = {
   obstacles: `
     SELECT count(*) FILTER (WHERE until > ?2) AS used, min(most) FILTER (WHERE until > ?2) AS "limit",
+      max(most) FILTER (WHERE until > ?2) AS largest,
       min(until) FILTER (WHERE until > ?2) AS firstEnd, count(*) FILTER (WHERE until <= ?2) AS ended,
       (SELECT until FROM limit_holds WHERE key = ?1 AND until > ?2) AS heldUntil
     FROM limit_slots WHERE key = ?1 AND holder <> ?3`,

@@ -97,7 +97,7 @@ describe('limits in Postgres', () => {
     for (const step of migrations.slice(0, 6)) if (step(s)) await runSql(database.url, step(s));
     const backend = postgres({ url: database.url, schema });
     expect(await backend.migrate!()).toEqual({ from: 6, to: migrations.length });
-    expect(await backend.stores!.limits!.take([ask('one')])).toEqual([{ taken: true, limit: 1 }]);
+    expect(await backend.stores!.limits!.take([ask('one')])).toEqual([{ taken: true, limit: 1, largest: 1 }]);
     await backend.close();
   });
 });

@@ -51,7 +51,7 @@ describe('limits in a SQLite file', () => {
 
   it('count those that are ahead, and those that wait, only so far', async () => {
     const [answer] = await limits!.take([ask('late', { rank: 1e9 })]);
-    expect(answer).toEqual({ taken: false, limit: 1, ahead: 1_000, waitMs: 3_600_000 * 1_001 });
+    expect(answer).toEqual({ taken: false, limit: 1, largest: 1, ahead: 1_000, waitMs: 3_600_000 * 1_001 });
     expect(await limits!.list({})).toMatchObject([{ key: 'crowd', used: 1, waiting: 10_000 }]);
   });
 
@@ -74,7 +74,7 @@ describe('limits in a SQLite file', () => {
     const backend = sqlite(old);
     expect(await backend.migrate!()).toEqual({ from: 6, to: migrations.length });
     const { limits: added } = backend.stores!;
-    expect(await added!.take([ask('one')])).toEqual([{ taken: true, limit: 1 }]);
+    expect(await added!.take([ask('one')])).toEqual([{ taken: true, limit: 1, largest: 1 }]);
     await backend.enqueue([message({ id: 'new' })]);
     const leases = await backend.fetch({ queues: ['mail'], max: 2, leaseMs: 1_000, waitMs: 0 });
     expect(leases.map(({ body }) => body)).toContain('text');
@@ -84,7 +84,7 @@ describe('limits in a SQLite file', () => {
   it('go with the file, for the queue and the store in it', async () => {
     const both = join(folder, 'both.db');
     const [backend, store] = [sqlite(both), sqliteStore(both)];
-    expect(await backend.stores!.limits!.take([ask('one')])).toEqual([{ taken: true, limit: 1 }]);
+    expect(await backend.stores!.limits!.take([ask('one')])).toEqual([{ taken: true, limit: 1, largest: 1 }]);
     expect(await store.limits!.take([ask('two')])).toMatchObject([{ taken: false, ahead: 0 }]);
     await backend.close();
     await store.close();

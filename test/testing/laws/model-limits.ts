@@ -181,19 +181,20 @@ function createReference(now: () => number) {
   function takeOne(asked: SlotRequest): SlotAnswer {
     const found = find(asked.key);
     const others = [...found.slots].filter(([one]) => one !== asked.holder).map(([, slot]) => slot);
-    const limit = Math.min(asked.limit, ...others.map((slot) => slot.limit));
+    const limits = [asked.limit, ...others.map((slot) => slot.limit)];
+    const [limit, largest] = [Math.min(...limits), Math.max(...limits)];
     found.waiters.delete(asked.holder);
     if (others.length < limit && !isHeld(found)) {
       const { owner, limit: own, holdMs } = asked;
       found.slots.set(asked.holder, { owner, limit: own, until: now() + holdMs });
-      return { taken: true, limit };
+      return { taken: true, limit, largest };
     }
     found.waiters.set(asked.holder, asked);
     const ahead = inOrder(found.waiters).indexOf(asked);
     const ends = others.length < limit ? [] : [Math.min(...others.map(({ until }) => until))];
     const begins = Math.max(...ends, ...(isHeld(found) ? [found.heldUntil] : []));
     const rounds = Math.floor(ahead / limit);
-    return { taken: false, limit, ahead, waitMs: begins - now() + rounds * asked.holdMs };
+    return { taken: false, limit, largest, ahead, waitMs: begins - now() + rounds * asked.holdMs };
   }
 
   function wake(name: string, max: number): SlotWaiter[] {

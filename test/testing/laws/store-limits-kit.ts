@@ -37,10 +37,11 @@ export async function take(limits: LimitStore, one: SlotRequest): Promise<SlotAn
   return answer!;
 }
 
-export const yes = (limit: number): SlotAnswer => ({ taken: true, limit });
-export const no = (limit: number, ahead: number, waitMs: number): SlotAnswer => ({
+export const yes = (limit: number, largest = limit): SlotAnswer => ({ taken: true, limit, largest });
+export const no = (limit: number, ahead: number, waitMs: number, largest = limit): SlotAnswer => ({
   taken: false,
   limit,
+  largest,
   ahead,
   waitMs,
 });

@@ -91,7 +91,7 @@ export function limitLaws(law: Law): void {
     const [limits] = limitsOf(t);
     const first = request('anna', { limit: 2 });
     await limits!.take([first, request('ben', { limit: 2, holdMs: hour })]);
-    assert.deepEqual(await take(limits!, request('anna', { owner: 'a newer lease' })), no(1, 0, hour));
+    assert.deepEqual(await take(limits!, request('anna', { owner: 'a newer lease' })), no(1, 0, hour, 2));
     assert.equal((await stateOf(limits!))!.used, 2);
     assert.deepEqual(await limits!.extend([slotOf(first)], minute), [true]);
   });
@@ -99,14 +99,17 @@ export function limitLaws(law: Law): void {
   law('while slots of several limits are in use the smallest counts', async (t) => {
     const [limits] = limitsOf(t);
     const [small, large] = [request('anna', { limit: 2 }), request('ben', { limit: 5 })];
-    assert.deepEqual(await limits!.take([small, large]), [yes(2), yes(2)]);
-    assert.deepEqual(await take(limits!, request('carl', { limit: 5 })), no(2, 0, minute));
+    assert.deepEqual(await limits!.take([small, large]), [yes(2), yes(2, 5)]);
+    assert.deepEqual(await take(limits!, request('carl', { limit: 5 })), no(2, 0, minute, 5));
+    // So that both sides can tell that they disagree.
+    assert.deepEqual(await take(limits!, request('emil', { limit: 3 })), no(2, 1, minute, 5));
+    assert.deepEqual(await take(limits!, request('emil', { limit: 1 })), no(1, 1, 2 * minute, 5));
     assert.equal((await stateOf(limits!))!.limit, 2);
     await limits!.free([slotOf(small)]);
     assert.deepEqual(await take(limits!, request('carl', { limit: 5 })), yes(5));
-    assert.deepEqual(await take(limits!, request('dora', { limit: 2 })), no(2, 0, minute));
+    assert.deepEqual(await take(limits!, request('dora', { limit: 2 })), no(2, 0, minute, 5));
     // Its own slot does not count against it.
-    assert.deepEqual(await take(limits!, request('carl', { limit: 2, owner: 'newer' })), yes(2));
+    assert.deepEqual(await take(limits!, request('carl', { limit: 2, owner: 'newer' })), yes(2, 5));
   });
 
   law('no window of a rate has more starts than slots', async (t) => {

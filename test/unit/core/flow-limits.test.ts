@@ -220,13 +220,26 @@ describe('the key of a limit', () => {
 });
 
 describe('two releases that say different things', () => {
-  it('keep the smaller limit, and the one with the larger is told once', async () => {
+  it('keep the smaller limit, and each of them is told once', async () => {
     const b = await startFirst({ concurrency: { limit: 2 } });
+    expect(b.eventsOf('backend.warning')).toEqual([]);
     const generous = job({ concurrency: { limit: 5 }, handle: () => {} });
     let ids = 0;
     const newId = () => `other-${++ids}`; // another host
     const other = bench({ jobs: [generous], newId, stores: { limits: b.client.stores.limits! } });
     for (let i = 0; i < 2; i++) expect(await other.once(generous)).toMatchObject({ outcome: 'acked' });
+    const { work: slow, open } = holding({ concurrency: { limit: 5 } });
+    const long = bench({ jobs: [slow], newId, stores: { limits: b.client.stores.limits! } });
+    await long.client.enqueue(slow, {});
+    const running = long.run(await long.take());
+    await until(() => open.length === 1);
+    await b.client.enqueue(b.work, {});
+    for (let i = 0; i < 2; i++) expect(await b.next()).toMatchObject({ outcome: 'requeued' });
+    expect(b.eventsOf('backend.warning').map(({ message }) => message)).toEqual([
+      'The limit of concurrency of job:work is 2 here and 5 in another release that runs: the smaller one counts.',
+    ]);
+    open[0]!();
+    await running;
     expect(other.eventsOf('backend.warning').map(({ message }) => message)).toEqual([
       'The limit of concurrency of job:work is 5 here and 2 in another release that runs: the smaller one counts.',
     ]);

@@ -54,7 +54,7 @@ describe('a limit store over a table', () => {
       },
       clock,
     );
-    expect(await limits.take([asked(8)])).toEqual([{ taken: true, limit: 3 }]);
+    expect(await limits.take([asked(8)])).toEqual([{ taken: true, limit: 3, largest: 3 }]);
     expect(await limits.take([asked(9)])).toMatchObject([{ taken: false, ahead: 0 }]);
     expect(JSON.parse(rows.get('kk')!.text).slots).toHaveLength(3);
   });

@@ -51,7 +51,7 @@ describe('limits over a table', () => {
     expect(await limits.take([ask('late')])).toMatchObject([{ taken: false, ahead: 0 }]);
     // In another place, so that there is something to write.
     meanwhile(() => others.free([ask('other')]));
-    expect(await limits.take([ask('late', 1)])).toEqual([{ taken: true, limit: 1 }]);
+    expect(await limits.take([ask('late', 1)])).toEqual([{ taken: true, limit: 1, largest: 1 }]);
   });
 
   it('write one text for all requests of a key, and nothing where nothing changes', async () => {
@@ -76,7 +76,7 @@ describe('limits over a table', () => {
     await limits.take([ask('runs')]);
     await limits.take([5, 3, 9, 1, 7].map((rank) => ask(`job ${rank}`, rank)));
     expect(await limits.take([ask('last', 99)])).toEqual([
-      { taken: false, limit: 1, ahead: 3, waitMs: 1_000 + 3 * 1_000 },
+      { taken: false, limit: 1, largest: 1, ahead: 3, waitMs: 1_000 + 3 * 1_000 },
     ]);
     expect(await limits.list({})).toMatchObject([{ waiting: 3 }]);
     expect(await limits.waitsFor('job 7')).toEqual([]);
