@@ -105,6 +105,7 @@ export function createApp(options: AppOptions): App {
     if (jobs.has(job.name)) throw config(`Two jobs are called "${job.name}". Give every job its own name.`);
     jobs.set(job.name, job);
   }
+  const accepts = acceptLists(options.accepts ?? {});
   const names = new Set<string>();
   for (const { name, job } of schedules) {
     if (names.has(name))
@@ -114,6 +115,10 @@ export function createApp(options: AppOptions): App {
         `Schedule "${name}" runs job "${job.name}", which is not among the app's jobs. Add it to jobs.`,
       );
     }
+    if (accepts.get(job.queue)?.has(job.name) === false)
+      throw config(
+        `Schedule "${name}" runs job "${job.name}", which its queue "${job.queue}" does not accept. Add the job to accepts.`,
+      );
     names.add(name);
   }
   if (alerts && !alerts.evaluate) throw config('Expected alerts to come from defineAlerts().');
@@ -127,7 +132,7 @@ export function createApp(options: AppOptions): App {
     alerts,
     queues: [...new Set(options.jobs.map((job) => job.queue))],
     queueRules: queueRulesOf(options.queues),
-    accepts: acceptLists(options.accepts ?? {}),
+    accepts,
     unknownJobGraceMs,
     maxBodyBytes,
     events,

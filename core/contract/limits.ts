@@ -73,6 +73,8 @@ export interface LimitState {
 
 /** Each call is atomic per key, and stale owners change nothing. What has ended is forgotten without being asked for. */
 export interface LimitStore {
+  /** A key holds no more slots than these. An app with a larger limit is not connected. @default any number */
+  readonly mostSlots?: number;
   /**
    * One answer per request, in order. A refused job becomes a waiter of the key, until it gets a slot, is woken, or has not asked for a day
    * after its `waitMs`; a slot that it has stays. A store may remember only those of the lowest ranks, some hundred: the others come by

@@ -2,9 +2,10 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { UniqueRule } from '../app/unique.ts';
-import { config, LongshoreError } from '../base/errors.ts';
+import { LongshoreError } from '../base/errors.ts';
 import type { JobStatus } from '../contract/outcome.ts';
 import type { OutgoingMessage } from '../contract/queue.ts';
+import { checkUnique } from '../enqueue/abilities.ts';
 import { storePayloads, type Upload } from '../enqueue/offload.ts';
 import type { UniqueMessage } from './asked.ts';
 import { rewrite, type Sender, type Standing } from './standing.ts';
@@ -39,7 +40,7 @@ const is = (what: keyof typeof statuses, status: Status | undefined): boolean =>
  * where the backend or its store cannot do what is asked, and `BACKEND` while it is not known whether an earlier job was sent.
  */
 export async function decide(client: Sender, unsent: Unsent, message: UniqueMessage): Promise<string> {
-  checkAbilities(client, message);
+  checkUnique(client, message.job, message.unique.rule);
   const since = performance.now();
   for (let pauseMs = 5; ; pauseMs = Math.min(100, pauseMs * 2)) {
     const id = await rewrite(client, message.unique.key, (old) => judge(client, unsent, message, old));
@@ -51,17 +52,6 @@ export async function decide(client: Sender, unsent: Unsent, message: UniqueMess
       );
     await delay(pauseMs);
   }
-}
-
-function checkAbilities({ backend, stores }: Sender, { job, unique: { rule } }: UniqueMessage): void {
-  if (rule.onConflict === 'replace' && !backend.waiting)
-    throw config(
-      `Job "${job}" replaces one that waits, which backend "${backend.name}" cannot do. Use unique with onConflict: 'skip', or a backend that can: docs/backends.md.`,
-    );
-  if (stores.records.keepsNothing && typeof rule.while !== 'object')
-    throw config(
-      `Backend "${backend.name}" keeps no records, so nothing tells whether a job with the unique key of "${job}" waits or runs: give it a store, for example sqliteStore(), or use while: { forMs }.`,
-    );
 }
 
 /** `answer: null` = it is not known yet. */

@@ -16,6 +16,9 @@ export interface OpenStores extends Required<Pick<Stores, 'keys' | 'records' | '
   limits(): Promise<LimitStore>;
 }
 
+/** Of a key, which is one item. With ids as they are by default each takes some 145 bytes, and an item holds 380,000. */
+const mostSlots = 2_500;
+
 type Lazy = Required<Pick<Stores, 'keys' | 'records' | 'workers' | 'metrics' | 'audit' | 'limits' | 'close'>>;
 
 export function lazyStores(load: () => Promise<OpenStores>): Lazy {
@@ -47,9 +50,12 @@ export function lazyStores(load: () => Promise<OpenStores>): Lazy {
     workers: part('workers', ['heartbeat', 'list', 'remove', 'drain']),
     metrics: verbsOf(['write', 'read', 'purge'], async () => (await open()).metrics()),
     audit: verbsOf(['append', 'page', 'purge'], async () => (await open()).audit()),
-    limits: verbsOf(['take', 'extend', 'free', 'wake', 'hold', 'reset', 'list', 'waitsFor'], async () =>
-      (await open()).limits(),
-    ),
+    limits: {
+      mostSlots,
+      ...verbsOf(['take', 'extend', 'free', 'wake', 'hold', 'reset', 'list', 'waitsFor'], async () =>
+        (await open()).limits(),
+      ),
+    },
     async close() {
       await (await opening)?.close();
     },

@@ -1,6 +1,7 @@
 /** What is DynamoDB's own: the table and its key design, expiry, the size of an item, and what goes wrong. */
 
 import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import {
@@ -195,6 +196,19 @@ describe('an item', () => {
       message: /the limit too many to fit into one item, got 100 of them/,
     });
     expect(await stores.limits!.list({ prefix: 'too many' })).toEqual([]);
+  });
+
+  it('of a limit holds as many slots as an app may ask for', async () => {
+    const most = stores.limits!.mostSlots!;
+    const asked = { key: 'large', limit: most, holdMs: 60_000, queue: 'mail', rank: 0 };
+    const slots = Array.from({ length: most }, () => ({
+      ...asked,
+      holder: `${randomUUID()}#1`,
+      owner: 'a receipt handle '.repeat(20),
+    }));
+    expect((await stores.limits!.take(slots)).every(({ taken }) => taken)).toBe(true);
+    expect((await stores.limits!.list({ prefix: 'large' }))[0]).toMatchObject({ used: most });
+    await stores.limits!.reset('large');
   });
 
   it('never outgrows what DynamoDB takes: the newest output stays, older ones go', async () => {

@@ -199,6 +199,11 @@ describe('createApp', () => {
       'Schedule "nightly" runs job "work", which is not among the app\'s jobs. Add it to jobs.',
     ],
     [
+      'a schedule of a job that its queue refuses',
+      { jobs: [work], schedules: [nightly], accepts: { default: [] } },
+      'Schedule "nightly" runs job "work", which its queue "default" does not accept. Add the job to accepts.',
+    ],
+    [
       'a schedule of another job of the same name',
       { jobs: [job()], schedules: [nightly] },
       'Schedule "nightly" runs job "work", which is not among the app\'s jobs. Add it to jobs.',

@@ -6,6 +6,7 @@ import type { JobDefinition } from '../../../core/app/job.ts';
 import type { LimitStore } from '../../../core/contract/limits.ts';
 import { createApp } from '../../../core/index.ts';
 import { connect } from '../../../core/routing/connect.ts';
+import { dynamoStore } from '../../../functions/aws/dynamo/index.ts';
 // Loaded here, because 1000 turns of the event loop do not wait for a module.
 import '../../../core/limits/gates.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
@@ -254,6 +255,21 @@ describe('an app with limits', () => {
     expect(await refusalText(() => connect(limited, backend))).toBe(
       'CONFIG: job:work has a limit, but backend "memory" keeps none: give it a store, for example sqliteStore().',
     );
+  });
+
+  it('is not connected to a store that cannot count so far, unless its rate is spread', async () => {
+    const table = dynamoStore({ table: 'jobs' });
+    const connected = (parts: Parts, queues = {}) =>
+      connect(createApp({ jobs: [job(parts)], queues, signing: ring }), memory(), { store: table });
+    const rate = { limit: 2_501, perMs: 60_000 };
+    expect(await refusalText(() => connected({ rate }))).toBe(
+      'CONFIG: Expected the limit of rate of job:work to be at most 2500, which is what the store of backend "memory" can count, got 2501. Use a smaller limit, smooth: true, or another store.',
+    );
+    expect(await refusalText(() => connected({}, { default: { concurrency: { limit: 3_000 } } }))).toBe(
+      'CONFIG: Expected the limit of concurrency of queue:default to be at most 2500, which is what the store of backend "memory" can count, got 3000. Use a smaller limit, or another store.',
+    );
+    connected({ rate: { ...rate, smooth: true }, concurrency: { limit: 2_500 } });
+    connect(createApp({ jobs: [job({ rate })], signing: ring }), memory());
   });
 
   it('may say it of a queue whose jobs have different payloads', () => {

@@ -147,6 +147,11 @@ describe('enqueue()', () => {
     const text = `CONFIG: Job "work" replaces one that waits, which backend "memory" cannot do. Use unique with onConflict: 'skip', or a backend that can: docs/backends.md.`;
     expect(await refusalOf({ unique: { key: 'k', while: 'pending', onConflict: 'replace' } })).toBe(text);
     expect(await refusalOf({ debounce: { key: 'k', waitMs: 5 } })).toBe(text);
+    for (const parts of [
+      { unique: { key: () => 'k', while: 'pending', onConflict: 'replace' } as const },
+      { debounce: { key: () => 'k', waitMs: 5 } },
+    ])
+      expect(await refusalText(() => connect(bench({ jobs: [job(parts)] }).app, backend))).toBe(text);
     expect(await backend.admin!.stats()).toEqual([]);
   });
 
@@ -161,6 +166,8 @@ describe('enqueue()', () => {
     expect(refusal).toBe(
       `CONFIG: Backend "memory" keeps no records, so nothing tells whether a job with the unique key of "work" waits or runs: give it a store, for example sqliteStore(), or use while: { forMs }.`,
     );
+    const pending = bench({ jobs: [job({ unique: { key: () => 'k', while: 'pending' } })] });
+    expect(await refusalText(() => connect(pending.app, b.backend, { store }))).toBe(refusal);
     const forMs = { unique: { key: 'k', while: { forMs: 5 } } };
     const { id } = await client.enqueue(work, {}, forMs);
     expect(await client.enqueue(work, {}, forMs)).toEqual({ id, queue: 'default', duplicate: true });
