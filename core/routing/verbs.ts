@@ -12,7 +12,8 @@ import type { SendingClient } from '../enqueue/send.ts';
 import type { MetricReport, MetricRequest } from '../metrics/report.ts';
 import { backendOf, jobsOn, notOne, queuesOf } from './belongs.ts';
 import type { OfBackend, Routing } from './client.ts';
-import { failingOver } from './fail-over.ts';
+import { failingOver, outageOf } from './fail-over.ts';
+import type { Outage } from './outage.ts';
 
 type JobsToEnqueue = Extract<one.ManyCall[0], readonly unknown[]>;
 
@@ -44,10 +45,16 @@ export function verbsOf(routing: Routing) {
   const clientsAt = (name: string | undefined): Client[] =>
     name === undefined ? [...clients.values()] : [clientAt(name)];
 
+  const outages = new Map<string, Outage>();
+
   function sendingTo(name: string, went: (to: string) => void = () => {}): SendingClient {
     const client = clientAt(name);
     const to = Object.hasOwn(failover, name) ? failover[name]! : name;
-    return to === name ? client : failingOver(client, clientAt(to), () => went(to));
+    if (to === name) return client;
+    const second = clientAt(to);
+    const outage = outages.get(name) ?? outageOf(client, second);
+    outages.set(name, outage);
+    return failingOver(client, second, outage, () => went(to));
   }
 
   /** One call per backend, at the same time. */

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import * as z from 'zod';
+import { systemClock } from '../../../core/base/clock.ts';
 import {
   connect,
   createApp,
@@ -27,6 +28,7 @@ const failover = { fast: 'default' };
 function createBench() {
   const events: LongshoreEvent[] = [];
   const ran: number[] = [];
+  const clock = { ...systemClock, aheadMs: 0, now: () => Date.now() + clock.aheadMs };
   const thumb = defineJob({
     name: 'thumb',
     backend: 'fast',
@@ -39,14 +41,15 @@ function createBench() {
     jobs: [thumb],
     signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]),
     maxBodyBytes: 4_096,
+    clock,
     on: (event) => events.push(event),
   });
   const backends = { default: memory(), fast: redis({ url: server.url, prefix: `fail-over-${++prefixes}` }) };
-  return { app, thumb, ran, backends, eventsOf: eventsIn(events) };
+  return { app, clock, thumb, ran, backends, eventsOf: eventsIn(events) };
 }
 
 it('enqueues on the other backend while Redis is away, and a worker of that one runs the jobs', async () => {
-  const { app, thumb, ran, backends, eventsOf } = createBench();
+  const { app, clock, thumb, ran, backends, eventsOf } = createBench();
   const client = connect(app, backends, { failover });
   const { id } = await client.enqueue(thumb, { n: 1 });
   await server.stop('SIGKILL');
@@ -66,7 +69,14 @@ it('enqueues on the other backend while Redis is away, and a worker of that one 
   await (await startWorker(app, { backend: backends, failover, on: 'default', untilIdle: true })).done;
   expect(ran).toEqual([2, 3, 4]);
   await server.start();
+  clock.aheadMs = 1_000;
   expect(await client.enqueue(thumb, { n: 5 })).toMatchObject({ backend: 'fast' });
+  expect(eventsOf('backend.warning').map(({ message }) => message)).toEqual([
+    expect.stringMatching(
+      /^Backend "fast" does not answer, so its new jobs go to "default" for now: .*Redis/,
+    ),
+    'Backend "fast" answers again: its new jobs go there.',
+  ]);
   expect(await client.status(id)).toMatchObject({ queue: 'thumbs' });
   await client.close();
 });
