@@ -3,7 +3,7 @@
 import type { App } from '../app/app.ts';
 import type { UniqueRule } from '../app/unique.ts';
 import { config } from '../base/errors.ts';
-import { backendOf } from '../routing/belongs.ts';
+import { declaredOn } from '../routing/belongs.ts';
 import type { Client } from './client.ts';
 
 type Abilities = Pick<Client, 'backend' | 'stores'>;
@@ -13,10 +13,7 @@ type Abilities = Pick<Client, 'backend' | 'stores'>;
  * @param name of the backend, where the app has several; the jobs and queues of the others do not matter
  */
 export function checkAbilities(app: App, { backend, stores }: Abilities, name: string | undefined): void {
-  const jobs = [...app.jobs.values()].filter((job) => name === undefined || backendOf(app, job) === name);
-  const isHere = (queue: string, own: string | null): boolean =>
-    name === undefined || (own ?? 'default') === name || jobs.some((job) => job.queue === queue);
-  const rules = [...app.queueRules].filter(([queue, rule]) => isHere(queue, rule.backend));
+  const { jobs, rules } = declaredOn(app, name);
   for (const { name: job, breaker } of jobs)
     if (breaker && !stores.limits)
       throw config(

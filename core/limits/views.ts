@@ -1,9 +1,9 @@
 /** Limits as people see them: those in use, by their keys, and those that the app declares. */
 
-import type { App } from '../app/app.ts';
 import { config } from '../base/errors.ts';
 import type { LimitState, LimitStore } from '../contract/limits.ts';
 import type { Client } from '../enqueue/client.ts';
+import { declaredOn } from '../routing/belongs.ts';
 import { jobOf } from './holders.ts';
 
 export interface LimitView {
@@ -59,7 +59,7 @@ export function limitStoreOf({ stores, backend }: Pick<Client, 'stores' | 'backe
 
 export async function listLimits(client: Client, filter: LimitFilter = {}): Promise<LimitPage> {
   const { prefix = '', after = '', max = 100 } = filter;
-  const declared = declaredIn(client.app);
+  const declared = declaredIn(client);
   // One more tells whether there is a next page, and whether the last one declared here is in use.
   const states = await limitStoreOf(client).list({ prefix, max: max + 1, ...(after !== '' && { after }) });
   const next = states.length > max ? states[max - 1]!.key : null;
@@ -78,7 +78,7 @@ export async function listLimits(client: Client, filter: LimitFilter = {}): Prom
 /** What is known of one key, also of one that nobody uses; `null` = it is no key of a limit. */
 export async function limitView(client: Client, key: string): Promise<LimitView | null> {
   const [state] = await limitStoreOf(client).list({ prefix: key, max: 1 });
-  return viewOf(state?.key === key ? state : unusedState(key), declaredIn(client.app));
+  return viewOf(state?.key === key ? state : unusedState(key), declaredIn(client));
 }
 
 const unusedState = (key: string): LimitState => ({
@@ -86,8 +86,9 @@ const unusedState = (key: string): LimitState => ({
 });
 
 /** By key, without the part that is made of a payload. */
-function declaredIn({ jobs, queueRules }: App): ReadonlyMap<string, Declared> {
-  const all = [...jobs.values(), ...queueRules.values()].flatMap(({ limits }) => limits ?? []);
+function declaredIn({ app, name }: Pick<Client, 'app' | 'name'>): ReadonlyMap<string, Declared> {
+  const { jobs, rules } = declaredOn(app, name);
+  const all = [...jobs, ...rules.map(([, rule]) => rule)].flatMap(({ limits }) => limits ?? []);
   return new Map(
     all.map(({ of, kind, slots, holdMs, keyOf }) => [
       `${of}:${kind}`,

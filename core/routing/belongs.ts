@@ -2,6 +2,7 @@
 
 import type { App } from '../app/app.ts';
 import type { Job } from '../app/job.ts';
+import type { QueueRules } from '../app/queues.ts';
 import { LongshoreError } from '../base/errors.ts';
 import type { Client } from '../enqueue/client.ts';
 import type { RoutingOptions } from './client.ts';
@@ -12,6 +13,17 @@ export const backendOf = (
   job: Pick<Job, 'backend' | 'queue'>,
   queue: string = job.queue,
 ): string => job.backend ?? queueRules.get(queue)?.backend ?? 'default';
+
+/** The jobs of a backend, and what its queues keep to. @param name `undefined` = it has all */
+export function declaredOn(
+  app: App,
+  name: string | undefined,
+): { readonly jobs: readonly Job[]; readonly rules: readonly (readonly [queue: string, QueueRules])[] } {
+  const jobs = [...app.jobs.values()].filter((job) => name === undefined || backendOf(app, job) === name);
+  const isHere = (queue: string, own: string | null): boolean =>
+    name === undefined || (own ?? 'default') === name || jobs.some((job) => job.queue === queue);
+  return { jobs, rules: [...app.queueRules].filter(([queue, { backend }]) => isHere(queue, backend)) };
+}
 
 /** The jobs that belong to a backend, or come to it while theirs does not answer. */
 export const jobsOn = (app: App, name: string, { failover = {} }: RoutingOptions): Job[] =>

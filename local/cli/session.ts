@@ -2,6 +2,7 @@
 
 import type { QueueAdmin } from '../../core/contract/admin.ts';
 import { onDemand } from '../../core/kit/lazy.ts';
+import { eachOf, scoped } from '../../core/routing/belongs.ts';
 import { within } from '../waiting.ts';
 import { actorOf } from './config/actor.ts';
 import { findConfig, loadConfig } from './config/config.ts';
@@ -17,9 +18,10 @@ export function createSession(io: Io, configPath: string | undefined, backendNam
   const config = onDemand(() => loadConfig(io, configPath));
   const opened = createOpened(io, config, backendName);
   const { backend, backends, store, routing, client } = opened;
+  const keyless = onDemand(opened.keyless);
   const operator = onDemand(async () => {
     const { createOperator } = await import('../../core/operator/operator.ts');
-    return createOperator(await opened.keyless(), actorOf(io.env));
+    return createOperator(await keyless(), actorOf(io.env));
   });
   return {
     /** Where the config is, without loading it. */
@@ -31,6 +33,11 @@ export function createSession(io: Io, configPath: string | undefined, backendNam
     /** What stands beside the backend; `undefined` = it keeps its state itself. */
     store,
     client,
+    /** One for each backend, with the queues and schedules that belong to it; of the one that is named alone. */
+    clients: async () => eachOf(await client()).map(scoped),
+    keylessClients: async () => eachOf(await keyless()).map(scoped),
+    /** Works without a signing key as far as nothing is signed. */
+    keyless,
     /** Who acts is the user of this machine. Works without a signing key as far as nothing is signed. */
     operator,
     /** Throws `UNSUPPORTED` on a backend that cannot be administered. */

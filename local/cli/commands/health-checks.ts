@@ -1,25 +1,26 @@
 /** What `longshore health` asks about those who run jobs. Each answer that is bad says what to do. */
 
+import type { Clock } from '../../../core/base/clock.ts';
+import type { Client } from '../../../core/enqueue/client.ts';
 import { onDemand } from '../../../core/kit/lazy.ts';
 import { healthyWithinMs, workerStateOf } from '../../../core/kit/worker-state.ts';
 import { homeOf } from '../../../core/routing/belongs.ts';
 import { readCursor } from '../../../core/scheduler/cursor.ts';
-import type { Input } from '../definition.ts';
 import { count, span } from '../output/ui.ts';
 
 /** `null`: could not be asked. What is bad has a remedy. */
 export type Answer = readonly [ok: boolean | null, detail: string, remedy?: string];
 
 /** What several checks want to know is asked once. */
-export function healthFacts({ session, io }: Pick<Input, 'session' | 'io'>) {
+export function healthFacts(client: () => Promise<Client>, clock: Clock) {
   return {
-    session,
-    io,
+    client,
+    clock,
     /** Of all queues; `null` on a backend that does not tell. */
-    stats: onDemand(async () => (await (await session.backend()).admin?.stats()) ?? null),
+    stats: onDemand(async () => (await (await client()).backend.admin?.stats()) ?? null),
     healthyWorkers: onDemand(async () => {
-      const { stores } = await session.client();
-      const now = io.clock.now();
+      const { stores } = await client();
+      const now = clock.now();
       const beats = await stores.workers.list(now - healthyWithinMs);
       return beats.filter(({ seenAt }) => workerStateOf(seenAt, now) === 'healthy');
     }),
@@ -35,9 +36,9 @@ export async function workersSeen({ healthyWorkers }: HealthFacts, least: number
     : [false, `${text}, expected ${least}`, 'Start one with longshore work'];
 }
 
-export async function queuesServed({ session, stats, healthyWorkers }: HealthFacts): Promise<Answer> {
+export async function queuesServed({ client, stats, healthyWorkers }: HealthFacts): Promise<Answer> {
   const queues = await stats();
-  if (!queues) return [null, `${(await session.backend()).name} does not tell what waits`];
+  if (!queues) return [null, `${(await client()).backend.name} does not tell what waits`];
   const waiting = queues.filter(({ ready, paused }) => ready > 0 && !paused);
   const served = new Set((await healthyWorkers()).flatMap(({ queues }) => queues));
   const left = waiting.filter(({ queue }) => !served.has(queue)).map(({ queue }) => queue);
@@ -46,28 +47,29 @@ export async function queuesServed({ session, stats, healthyWorkers }: HealthFac
 }
 
 export async function deadLettersWithin(
-  { session, stats }: HealthFacts,
+  { client, stats }: HealthFacts,
   most: number | undefined,
 ): Promise<Answer> {
   const queues = await stats();
   if (!queues)
-    return [null, `${(await session.backend()).name} does not tell how many dead letters there are`];
+    return [null, `${(await client()).backend.name} does not tell how many dead letters there are`];
   const sum = queues.reduce((all, { dead }) => all + dead, 0);
   const text = count(sum, 'dead letter');
   if (most === undefined || sum <= most) return [true, text];
+  const { name } = await client();
   const worst = queues.toSorted((a, b) => b.dead - a.dead)[0]!;
   return [
     false,
     `${text}, at most ${most} expected, most of them in ${worst.queue}`,
-    `See longshore dead list --queue ${worst.queue}`,
+    `See longshore dead list --queue ${worst.queue}${name === undefined ? '' : ` --backend ${name}`}`,
   ];
 }
 
-export async function schedulesTicked({ session, io }: HealthFacts, mostLateMs: number): Promise<Answer> {
-  const client = await session.client();
+export async function schedulesTicked(facts: HealthFacts, mostLateMs: number): Promise<Answer> {
+  const client = await facts.client();
   const { app, backend, stores } = client;
   if (stores.records.keepsNothing) return [null, `${backend.name} does not tell when schedules were checked`];
-  const now = (await backend.now?.()) ?? io.clock.now();
+  const now = (await backend.now?.()) ?? facts.clock.now();
   const late: string[] = [];
   for (const schedule of app.schedules) {
     const home = homeOf(client, schedule.job);

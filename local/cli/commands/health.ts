@@ -1,8 +1,10 @@
+import type { Client } from '../../../core/enqueue/client.ts';
 import { checkSettings } from '../../settings.ts';
 import { within } from '../../waiting.ts';
 import { duration, integer } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';
 import { CliError, explain } from '../errors.ts';
+import type { Io } from '../io.ts';
 import { type Column, span, type Ui } from '../output/ui.ts';
 import { columnsOf } from '../output/width.ts';
 import {
@@ -16,17 +18,26 @@ import {
 } from './health-checks.ts';
 
 interface Check {
+  /** Where there are several. */
+  readonly backend?: string;
   readonly name: 'keys' | 'backend' | 'settings' | 'age' | 'workers' | 'queues' | 'dead' | 'schedules';
   /** `null`: could not be asked. */
   readonly ok: boolean | null;
   readonly detail: string;
 }
 
+interface Limits {
+  readonly maxAge: number;
+  readonly minWorkers: number;
+  readonly maxDead: number | undefined;
+  readonly maxLate: number;
+}
+
 export const health = defineCommand({
   path: 'health',
   summary: 'check that jobs can be sent and are being run',
   about:
-    'A health check for a container or a monitor. A check that the backend cannot answer counts as neither good nor bad. The age and the queues ignore what is paused. Every check that is bad says what to do.',
+    'A health check for a container or a monitor. A check that the backend cannot answer counts as neither good nor bad. The age and the queues ignore what is paused. Every check that is bad says what to do. With several backends each is checked; one that no job of the app belongs to needs no workers.',
   flags: {
     maxAge: {
       flags: '--max-age <duration>',
@@ -69,27 +80,22 @@ export const health = defineCommand({
   exits: { 0: 'healthy', 1: 'unhealthy, or it could not be found out' },
   async run(input) {
     const { flags, session, ui, io } = input;
-    const facts = healthFacts(input);
     const { app } = await session.config();
     const late = (): never => {
       const limit = span(flags.timeout);
       throw new CliError('INTERNAL', 1, `no answer within ${limit}. Check the server, or raise --timeout`);
     };
-    const inTime = (answer: Promise<Answer>) => within(io.clock, flags.timeout, answer, late);
+    const inTime = <T>(answer: Promise<T>): Promise<T> => within(io.clock, flags.timeout, answer, late);
     const checks = [await check('keys', async () => [true, `signs with ${app.keyRing().kid}`])];
-    const reached = await check('backend', () => inTime(reach(facts)));
-    checks.push(reached);
-    if (reached.ok) {
-      if ((await session.backend()).admin?.check) {
-        checks.push(await check('settings', () => inTime(settings(facts))));
-      }
-      checks.push(await check('age', () => inTime(age(facts, flags.maxAge))));
-      checks.push(await check('workers', () => inTime(workersSeen(facts, flags.minWorkers))));
-      if (flags.minWorkers > 0) checks.push(await check('queues', () => inTime(queuesServed(facts))));
-      checks.push(await check('dead', () => inTime(deadLettersWithin(facts, flags.maxDead))));
-      if (app.schedules.length > 0) {
-        checks.push(await check('schedules', () => inTime(schedulesTicked(facts, flags.maxLate))));
-      }
+    let clients: readonly Client[] = [];
+    const opened = await check('backend', async () => {
+      clients = await inTime(session.clients());
+      return [true, ''];
+    });
+    if (!opened.ok) checks.push(opened);
+    for (const client of clients) {
+      const own = await checksOf(client, input, inTime);
+      checks.push(...(clients.length > 1 ? own.map((one) => ({ backend: client.name!, ...one })) : own));
     }
     const healthy = checks.every(({ ok }) => ok !== false);
     return {
@@ -100,18 +106,47 @@ export const health = defineCommand({
   },
 });
 
+async function checksOf(
+  client: Client,
+  { flags, io }: { readonly flags: Limits; readonly io: Io },
+  inTime: (answer: Promise<Answer>) => Promise<Answer>,
+): Promise<Check[]> {
+  const { app, backend, name } = client;
+  const facts = healthFacts(async () => client, io.clock);
+  const reached = await check('backend', () => inTime(reach(facts)));
+  if (!reached.ok) return [reached];
+  const checks = [reached];
+  const add = async (what: Check['name'], ask: () => Promise<Answer>) => {
+    checks.push(await check(what, () => inTime(ask())));
+  };
+  if (backend.admin?.check) await add('settings', () => settings(facts));
+  await add('age', () => age(facts, flags.maxAge));
+  const minWorkers = name !== undefined && app.queues.length === 0 ? 0 : flags.minWorkers;
+  await add('workers', () => workersSeen(facts, minWorkers));
+  if (minWorkers > 0) await add('queues', () => queuesServed(facts));
+  await add('dead', () => deadLettersWithin(facts, flags.maxDead));
+  if (app.schedules.length > 0) await add('schedules', () => schedulesTicked(facts, flags.maxLate));
+  return checks;
+}
+
 /** Of the state and the longest name, with what is between. */
 const headWidth = 16;
 
 /** A detail that is too long for its line goes on under it. */
 function tableOf(checks: readonly Check[], ui: Ui): string {
-  const fits = ({ detail }: Check) => ui.columns === null || headWidth + columnsOf(detail) <= ui.columns;
+  const widest = Math.max(
+    0,
+    ...checks.map(({ backend }) => (backend === undefined ? 0 : columnsOf(backend) + 2)),
+  );
+  const fits = ({ detail }: Check) =>
+    ui.columns === null || headWidth + widest + columnsOf(detail) <= ui.columns;
   const columns: readonly Column<Check>[] = [
     {
       title: '',
       value: ({ ok }) => (ok === null ? '?' : ok ? 'ok' : 'bad'),
       style: ({ ok }) => (ok === false ? 'red' : 'green'),
     },
+    ...(widest > 0 ? [{ title: 'backend', value: ({ backend = '' }: Check) => backend }] : []),
     { title: 'check', value: (row) => row.name },
     { title: '', value: (row) => (fits(row) ? row.detail : ''), whole: true },
   ];
@@ -128,23 +163,23 @@ async function check(name: Check['name'], ask: () => Promise<Answer>): Promise<C
   }
 }
 
-async function reach({ session, stats }: HealthFacts): Promise<Answer> {
-  const { backend, stores } = await session.client();
+async function reach({ client, stats }: HealthFacts): Promise<Answer> {
+  const { backend, stores } = await client();
   if ((await stats()) === null) await stores.records.get('health');
   return [true, `${backend.name} answers`];
 }
 
 /** Advice is neither good nor bad: a setting may be meant so. */
-async function settings({ session }: HealthFacts): Promise<Answer> {
-  const { app, backend } = await session.client();
+async function settings({ client }: HealthFacts): Promise<Answer> {
+  const { app, backend } = await client();
   const advice = await checkSettings(app, backend);
   return advice?.length ? [null, advice.join(' ')] : [true, 'the queues are set up as the jobs need them'];
 }
 
-async function age({ session, stats }: HealthFacts, maxAgeMs: number): Promise<Answer> {
+async function age({ client, stats }: HealthFacts, maxAgeMs: number): Promise<Answer> {
   const open = (await stats())?.filter(({ paused }) => !paused);
   if (!open || open.some(({ ready, oldestReadyMs }) => ready > 0 && oldestReadyMs === null)) {
-    return [null, `${(await session.backend()).name} does not tell how long jobs wait`];
+    return [null, `${(await client()).backend.name} does not tell how long jobs wait`];
   }
   const oldest = open.toSorted((a, b) => (b.oldestReadyMs ?? -1) - (a.oldestReadyMs ?? -1))[0];
   if (oldest == null || oldest.oldestReadyMs === null) return [true, 'no job is waiting'];

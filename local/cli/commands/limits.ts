@@ -1,36 +1,54 @@
 import { span } from '../../../core/base/span.ts';
+import type { Client } from '../../../core/enqueue/client.ts';
 import type { LimitView } from '../../../core/limits/views.ts';
+import { actorOf } from '../config/actor.ts';
 import { given } from '../config/given.ts';
 import { words } from '../config/values.ts';
 import { type Command, defineCommand } from '../definition.ts';
 import { notFound } from '../errors.ts';
 import { canAsk, confirm, yesFlag } from '../output/ask.ts';
 import { type Column, count, number, plain, type Under, when } from '../output/ui.ts';
+import { type OfBackend, ofEach, withBackend } from './each-backend.ts';
 import { pageFlags } from './pages.ts';
 
 const list = defineCommand({
   path: 'limits',
   summary: 'list the limits of jobs and queues, with who has a slot and who waits',
   about:
-    'Those that the app declares, and those that somebody uses, holds or waits for, by their keys: job:<name>:concurrency, queue:<name>:rate, with :<key> behind it where each key counts for itself. What is paused or stopped by a breaker stands there too.',
+    'Those that the app declares, and those that somebody uses, holds or waits for, by their keys: job:<name>:concurrency, queue:<name>:rate, with :<key> behind it where each key counts for itself. What is paused or stopped by a breaker stands there too. With several backends those of all are listed.',
   args: [{ name: '[prefix]', text: 'how their keys begin, all without it', parse: words }],
   flags: pageFlags,
   examples: ['longshore limits', 'longshore limits job:shop.sync:', 'longshore limits --json'],
   async run({ args, flags, session, ui, io }) {
-    const operator = await session.operator();
-    const { limits, next } = await operator.limits.list(given({ ...flags, prefix: args[0] }));
-    const more = next === null ? '.' : `, and there are more: the same with --after ${shellWord(next)}`;
+    const { createOperator } = await import('../../../core/operator/operator.ts');
+    const clients = (await session.keylessClients()).filter(keepsLimits);
+    const several = clients.length > 1;
+    const filter = given({ ...flags, prefix: args[0] });
+    const more: string[] = [];
+    let next: string | null = null;
+    const limits = await ofEach(clients, async (client) => {
+      const page = await createOperator(client, actorOf(io.env)).limits.list(filter);
+      if (page.next === null) return page.limits;
+      next = page.next;
+      more.push(`${several ? `--backend ${client.name} ` : ''}--after ${shellWord(page.next)}`);
+      return page.limits;
+    });
+    const end = more.length === 0 ? '.' : `, and there are more: the same with ${more.join(', or with ')}`;
     return {
-      data: { limits, next },
+      data: several ? { limits, hasMore: more.length > 0 } : { limits, next },
       text:
         limits.length > 0
-          ? `${ui.table(limits, columnsAt(io.clock.now()), under)}\n\n${count(limits.length, 'limit')}${more}`
+          ? `${ui.table(limits, withBackend(columnsAt(io.clock.now()), several), under)}\n\n${count(limits.length, 'limit')}${end}`
           : 'No job and no queue has a limit like this.',
     };
   },
 });
 
-const columnsAt = (now: number): readonly Column<LimitView>[] => [
+/** Of several those that keep some; a single one says that it keeps none. */
+const keepsLimits = ({ stores }: Client, _: number, all: readonly Client[]): boolean =>
+  all.length === 1 || stores.limits !== undefined;
+
+const columnsAt = (now: number): readonly Column<LimitView & OfBackend>[] => [
   { title: 'in use', align: 'right', value: usedText, style: (row) => (isFull(row) ? 'yellow' : null) },
   { title: 'waiting', align: 'right', value: ({ waiting }) => number(waiting) },
   {

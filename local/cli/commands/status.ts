@@ -1,12 +1,18 @@
 import type { QueueStats } from '../../../core/contract/admin.ts';
+import type { Client } from '../../../core/enqueue/client.ts';
 import { stoppedJobs } from '../../../core/limits/stopped.ts';
 import { watchEveryMs, watchFlags } from '../config/flags.ts';
 import { name, oneOf } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';
+import { notFound } from '../errors.ts';
 import { lateness } from '../output/late.ts';
 import { type Column, number, span } from '../output/ui.ts';
+import { type OfBackend, ofEach, withBackend } from './each-backend.ts';
 import { watchQueues } from './queue-picture.ts';
 import { stoppedText } from './stop-jobs.ts';
+
+/** `backend` where there are several. */
+type Row = QueueStats & OfBackend;
 
 const orders = ['ready', 'delayed', 'running', 'dead', 'oldest'] as const;
 const order = oneOf(orders);
@@ -17,10 +23,10 @@ const values: Readonly<Record<(typeof orders)[number], (row: QueueStats) => numb
   dead: (row) => row.dead,
   oldest: (row) => row.oldestReadyMs ?? -1,
 };
-const sorted = (rows: readonly QueueStats[], by: keyof typeof values): QueueStats[] =>
+const sorted = (rows: readonly Row[], by: keyof typeof values): Row[] =>
   rows.toSorted((a, b) => values[by](b) - values[by](a));
 
-const columns: readonly Column<QueueStats>[] = [
+const columns: readonly Column<Row>[] = [
   { title: 'queue', value: (row) => row.queue },
   { title: 'ready', align: 'right', value: (row) => number(row.ready) },
   { title: 'delayed', align: 'right', value: (row) => number(row.delayed) },
@@ -44,7 +50,7 @@ export const status = defineCommand({
   path: 'status',
   summary: 'show every queue with its counts',
   about:
-    'Lists every queue that a job of the app names, used or not. `oldest ready` shows how late the workers are. Jobs that are paused or stopped by their breaker are listed below. With --watch it is `longshore top`.',
+    'Lists every queue that a job of the app names, used or not. `oldest ready` shows how late the workers are. Jobs that are paused or stopped by their breaker are listed below. With several backends those of all are listed; one that offers no administration is left out. With --watch it is `longshore top`, which shows one backend.',
   args: [{ name: '[queues...]', text: 'only these', parse: name }],
   flags: {
     ...watchFlags,
@@ -63,19 +69,34 @@ export const status = defineCommand({
   async run(input) {
     const { args, flags, session, ui } = input;
     const everyMs = watchEveryMs(flags);
-    const admin = await session.admin('tell the state of its queues');
-    const names = await session.queues(args);
-    if (everyMs !== null) return watchQueues(input, names, everyMs);
-    const found = (await Promise.all(names.map((queue) => admin.stats(queue)))).flat();
+    await session.admin('tell the state of its queues');
+    const clients = await session.clients();
+    const several = clients.length > 1;
+    if (everyMs !== null || !several) {
+      const names = await session.queues(args);
+      if (everyMs !== null) return watchQueues(input, names, everyMs);
+    }
+    const found = await ofEach(clients, async (client) => statsOf(client, args));
+    const unknown = several && args.find((name) => !found.some(({ queue }) => queue === name));
+    if (unknown) throw notFound(`There is no queue "${unknown}" here.`);
     const queues = flags.sort === undefined ? found : sorted(found, flags.sort);
-    const client = await session.client();
-    const stopped = await stoppedJobs(client);
+    const stopped = await ofEach(clients, stoppedJobs);
+    const names = clients.map(({ backend, name }) => (several ? name! : backend.name));
     return {
-      data: { backend: client.backend.name, queues, stopped },
+      data: { ...(several ? { backends: names } : { backend: names[0] }), queues, stopped },
       text:
         queues.length > 0
-          ? ui.table(queues, columns) + stoppedText(ui, stopped)
+          ? ui.table(queues, withBackend(columns, several)) + stoppedText(ui, stopped)
           : 'The app has no jobs, and no queue was used yet.',
     };
   },
 });
+
+/** Of these queues, without any of all that it has. */
+async function statsOf({ app, backend: { admin } }: Client, asked: readonly string[]): Promise<QueueStats[]> {
+  if (!admin) return [];
+  const used = (await admin.stats()).map(({ queue }) => queue);
+  const known = [...new Set([...app.queues, ...used])];
+  const names = asked.length > 0 ? [...new Set(asked)].filter((name) => known.includes(name)) : known;
+  return (await Promise.all(names.map((queue) => admin.stats(queue)))).flat();
+}

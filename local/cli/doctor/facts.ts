@@ -19,7 +19,7 @@ export interface DoctorLimits {
 export async function doctorFacts(input: Pick<Input, 'session' | 'io'>, limits: DoctorLimits) {
   const { session, io } = input;
   const { app, path } = await session.config();
-  const health = healthFacts(input);
+  const health = healthFacts(session.keyless, io.clock);
   return {
     app,
     session,

@@ -26,14 +26,63 @@ describe('a config with several backends', () => {
     expect((await listed('--backend', 'fast')).toSorted()).toEqual(['greet', 'mail.send']);
   });
 
-  it('shows the queues of the one that is named', async () => {
+  it('shows the queues of all, or of the one that is named', async () => {
     const folder = several(`() => (${files})`);
-    const queues = async (...more: string[]) =>
-      ((await json(folder, ['status', ...more])).data!.queues as { queue: string }[]).map(
-        ({ queue }) => queue,
+    await cli(folder, ['enqueue', 'mail.send', '{"to":"Ada"}']);
+    const { data } = await json(folder, ['status']);
+    expect(data).toMatchObject({
+      backends: ['default', 'fast'],
+      queues: [
+        { backend: 'default', queue: 'default', ready: 0 },
+        { backend: 'fast', queue: 'mail', ready: 1 },
+      ],
+    });
+    expect((await cli(folder, ['status'])).stdout).toMatch(
+      /^backend +queue .+\ndefault +default .+\nfast +mail +1/,
+    );
+    expect((await json(folder, ['status', 'mail'])).data!.queues).toMatchObject([{ backend: 'fast' }]);
+    expect((await json(folder, ['status', 'mial'])).code).toBe(3);
+    const one = (await json(folder, ['status', '--backend', 'fast'])).data!;
+    expect([one.backend, one.queues]).toEqual(['sqlite', [expect.objectContaining({ queue: 'mail' })]]);
+    expect((one.queues as object[])[0]).not.toHaveProperty('backend');
+  });
+
+  it('checks all, or the one that is named', async () => {
+    const folder = several();
+    await cli(folder, ['enqueue', 'mail.send', '{"to":"Ada"}']);
+    const bad = async (...more: string[]) => {
+      const { code, data } = await json(folder, ['health', ...more]);
+      const checks = data!.checks as { backend?: string; name: string; ok: boolean | null }[];
+      return [
+        code,
+        ...checks.filter(({ ok }) => ok === false).map(({ backend = '', name }) => `${backend} ${name}`),
+      ];
+    };
+    const worked = ['--min-workers', '0', '--max-late', '9999h'];
+    expect(await bad(...worked)).toEqual([1, 'default schedules']);
+    expect(await bad()).toEqual([1, 'default workers', 'default schedules', 'fast workers', 'fast queues']);
+    expect(await bad('--backend', 'fast')).toEqual([1, ' workers', ' queues']);
+    expect((await cli(folder, ['health'])).stdout).toMatch(
+      /^ +backend +check *\nok +keys .+\nok +default +backend +sqlite/,
+    );
+  });
+
+  it('lists the limits of all where they belong', async () => {
+    const folder = project({
+      'longshore.config.ts': severalOn(files)
+        .replace('mail: { backend: "fast" }', 'mail: { backend: "fast", concurrency: { limit: 3 } }')
+        .replace('queues: {', 'queues: { default: { concurrency: { limit: 2 } },'),
+    });
+    const keys = async (...more: string[]) =>
+      ((await json(folder, ['limits', ...more])).data!.limits as { backend?: string; key: string }[]).map(
+        ({ backend = '', key }) => `${backend} ${key}`,
       );
-    expect(await queues()).toEqual(['default']);
-    expect(await queues('--backend', 'fast')).toEqual(['mail']);
+    const [first, second] = ['queue:default:concurrency', 'queue:mail:concurrency'];
+    expect(await keys()).toEqual([`default ${first}`, `fast ${second}`]);
+    expect(await keys('--backend', 'fast')).toEqual([` ${second}`]);
+    expect((await cli(folder, ['limits'])).stdout).toMatch(
+      /^backend +in use .+\ndefault +0\/2 .+\nfast +0\/3/,
+    );
   });
 
   it('works all of them, or the one that is named', async () => {
