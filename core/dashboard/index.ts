@@ -3,7 +3,9 @@
 import type { App } from '../app/app.ts';
 import type { QueueBackend } from '../contract/queue.ts';
 import type { ConnectOptions } from '../enqueue/client.ts';
-import { connectOne } from '../enqueue/connect.ts';
+import type { Backends } from '../routing/backends.ts';
+import type { RoutingOptions } from '../routing/client.ts';
+import { connect } from '../routing/connect.ts';
 import { createDashboard, type DashboardHandler } from './dashboard.ts';
 import type { DashboardOptions } from './options.ts';
 
@@ -21,8 +23,26 @@ export type {
  * A handler to mount in Express, Fastify, Hono, Next.js, on Lambda or Functions. With a client at hand take `createDashboard`.
  * Throws `CONFIG` unless exactly one of `authorize` and `development` is given.
  */
-export const dashboard = (
+export function dashboard(
   app: App,
   backend: QueueBackend,
-  { store, ...options }: DashboardOptions & ConnectOptions,
-): DashboardHandler => createDashboard(connectOne(app, backend, store ? { store } : {}), options);
+  options: DashboardOptions & ConnectOptions,
+): DashboardHandler;
+/** Of several backends it shows `default`, else the first one that is used; `createDashboard` shows any, with its client. */
+export function dashboard(
+  app: App,
+  backends: Backends,
+  options: DashboardOptions & RoutingOptions,
+): DashboardHandler;
+export function dashboard(
+  app: App,
+  backend: QueueBackend | Backends,
+  {
+    store,
+    failover,
+    ...options
+  }: DashboardOptions & (ConnectOptions | RoutingOptions) & Pick<RoutingOptions, 'failover'>,
+): DashboardHandler {
+  const beside = { ...(store && { store }), ...(failover && { failover }) };
+  return createDashboard(connect(app, backend, beside), options);
+}

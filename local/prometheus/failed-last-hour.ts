@@ -16,20 +16,21 @@ const leastCacheMs = 10_000;
 /** Returns what is to be called with the queue of each attempt that failed. */
 export function gaugeFailures(
   { gauge }: Registrar,
-  client: Client,
+  clients: readonly Client[],
   settings: MetricsSettings,
 ): (queue: string) => void {
-  const { clock } = client.app;
+  const { clock } = clients[0]!.app;
   const naming = [
     'queue_failed_jobs_hourly',
     'Attempts that failed within the last hour.',
     ['queue'],
   ] as const;
-  const { metrics: store } = client.stores;
-  if (store) {
+  // One that several share is counted once.
+  const stores = new Set(clients.map(({ stores }) => stores.metrics));
+  if (!stores.has(undefined)) {
     const cacheMs = Math.max(settings.cacheMs, leastCacheMs);
     const failed = bounded({ clock, timeoutMs: settings.timeoutMs, cacheMs }, async () =>
-      failedOf(store, clock.now(), settings.maxLabelSets),
+      failedOf([...stores] as MetricStore[], clock.now(), settings.maxLabelSets),
     );
     gauge(async () => samplesOf((await failed()) ?? []), ...naming);
     return () => {};
@@ -39,9 +40,14 @@ export function gaugeFailures(
   return failures.add;
 }
 
-async function failedOf(store: MetricStore, now: number, mostQueues: number): Promise<Map<string, number>> {
+async function failedOf(
+  stores: readonly MetricStore[],
+  now: number,
+  mostQueues: number,
+): Promise<Map<string, number>> {
   const from = stepOf('minute', now) - (minutes - 1) * minuteMs;
-  const rows = await store.read({ step: 'minute', from, to: now + 1 });
+  const read = stores.map((store) => store.read({ step: 'minute', from, to: now + 1 }));
+  const rows = (await Promise.all(read)).flat();
   const byQueue = new Map<string, number>();
   for (const { queue, tally } of sums(rows).values()) {
     const name = byQueue.has(queue) || byQueue.size < mostQueues ? queue : other;

@@ -11,13 +11,12 @@ import type { Registrar, Sample } from './registrar.ts';
 
 export function gaugeQueues(
   { gauge }: Registrar,
-  client: Client,
+  clients: readonly Client[],
   settings: MetricsSettings,
   overflow: () => void,
 ): void {
-  const { app, backend, stores } = client;
   const most = settings.maxLabelSets;
-  const stats = bounded({ clock: app.clock, ...settings }, async () => {
+  const { all, names } = asking(clients, settings, async ({ app, backend, stores }) => {
     const { admin } = backend;
     if (!admin) {
       await stores.records.get('metrics'); // it has no numbers, but it can answer
@@ -28,10 +27,10 @@ export function gaugeQueues(
     if (rows.length > most) overflow();
     return withinLimit(rows, app.queues, most);
   });
-  const perQueue = (samplesOf: (row: QueueStats) => readonly Sample[]) => async () =>
-    ((await stats()) ?? []).flatMap(samplesOf);
+  const perQueue = (samplesOf: (row: QueueStats) => readonly Sample[]) =>
+    all((rows) => (rows ?? []).flatMap(samplesOf));
 
-  const up = async (): Promise<Sample[]> => [[{ backend: backend.name }, (await stats()) === null ? 0 : 1]];
+  const up = all((rows, { backend }): Sample[] => [[{ backend: backend.name }, rows === null ? 0 : 1]]);
   gauge(up, 'queue_up', '1 when the queue answers, 0 when it does not or not in time.', ['backend']);
   gauge(
     perQueue(({ queue, ready, delayed, leased }) => [
@@ -41,7 +40,7 @@ export function gaugeQueues(
     ]),
     'queue_depth',
     'Jobs in the queue by status: ready, delayed or leased.',
-    ['queue', 'status'],
+    names('queue', 'status'),
   );
   gauge(
     perQueue(({ queue, ready, oldestReadyMs }) => {
@@ -51,46 +50,74 @@ export function gaugeQueues(
     }),
     'queue_oldest_job_seconds',
     'How long the oldest ready job has been ready.',
-    ['queue'],
+    names('queue'),
   );
   gauge(
     perQueue(({ queue, dead }) => [[{ queue }, dead]]),
     'queue_dead_letters',
     'Dead letters that are kept.',
-    ['queue'],
+    names('queue'),
   );
   gauge(
     perQueue(({ queue, paused }) => [[{ queue }, paused ? 1 : 0]]),
     'queue_paused',
     '1 while the queue is paused.',
-    ['queue'],
+    names('queue'),
   );
 }
 
-export function gaugeWorkers({ gauge }: Registrar, { app, stores }: Client, settings: MetricsSettings): void {
-  const { clock } = app;
+export function gaugeWorkers(
+  { gauge }: Registrar,
+  clients: readonly Client[],
+  settings: MetricsSettings,
+): void {
   // One that was stopped is not listed. One that has died is, as gone, until it is forgotten.
-  const beats = bounded({ clock, ...settings }, async () =>
+  const { all, names } = asking(clients, settings, async ({ app: { clock }, stores }) =>
     stores.workers.list(clock.now() - forgetWorkerMs),
   );
-  const stateOf = ({ seenAt }: WorkerBeat) => workerStateOf(seenAt, clock.now());
+  const stateOf = ({ seenAt }: WorkerBeat, { app }: Client) => workerStateOf(seenAt, app.clock.now());
 
-  async function byStatus(): Promise<Sample[]> {
-    const found = await beats();
+  const byStatus = all((found, client): Sample[] => {
     if (!found) return [];
     const counts: Record<WorkerHealth, number> = { healthy: 0, unhealthy: 0, gone: 0 };
-    for (const beat of found) counts[stateOf(beat)]++;
+    for (const beat of found) counts[stateOf(beat, client)]++;
     return Object.entries(counts).map(([status, count]) => [{ status }, count]);
-  }
-  async function byQueue(): Promise<Sample[]> {
-    const found = await beats();
+  });
+  const byQueue = all((found, client): Sample[] => {
     if (!found) return [];
-    const serving = found.filter((beat) => stateOf(beat) === 'healthy').flatMap(({ queues }) => queues);
+    const serving = found
+      .filter((beat) => stateOf(beat, client) === 'healthy')
+      .flatMap(({ queues }) => queues);
     const countOf = (queue: string) => serving.filter((one) => one === queue).length;
-    return app.queues.slice(0, settings.maxLabelSets).map((queue) => [{ queue }, countOf(queue)]);
-  }
-  gauge(byStatus, 'workers', 'Workers by status: healthy, unhealthy or gone.', ['status']);
-  gauge(byQueue, 'queue_workers', 'Healthy workers that take jobs from the queue.', ['queue']);
+    return client.app.queues.slice(0, settings.maxLabelSets).map((queue) => [{ queue }, countOf(queue)]);
+  });
+  gauge(byStatus, 'workers', 'Workers by status: healthy, unhealthy or gone.', names('status'));
+  gauge(byQueue, 'queue_workers', 'Healthy workers that take jobs from the queue.', names('queue'));
+}
+
+/** Asks each backend by itself: one that is away does not hide the others. Where there are several, samples have the label `backend`. */
+function asking<T>(
+  clients: readonly Client[],
+  settings: MetricsSettings,
+  question: (client: Client) => Promise<T>,
+) {
+  const isOne = clients.length === 1;
+  const asked = clients.map((client) => ({
+    client,
+    answer: bounded({ clock: client.app.clock, ...settings }, () => question(client)),
+    own: isOne ? {} : { backend: client.name! },
+  }));
+  return {
+    /** @param samplesOf gets `null` where there was no answer */
+    all:
+      (samplesOf: (answer: T | null, client: Client) => readonly Sample[]) => async (): Promise<Sample[]> => {
+        const found = asked.map(async ({ client, answer, own }) =>
+          samplesOf(await answer(), client).map(([labels, value]): Sample => [{ ...labels, ...own }, value]),
+        );
+        return (await Promise.all(found)).flat();
+      },
+    names: (...labels: string[]): string[] => (isOne ? labels : ['backend', ...labels]),
+  };
 }
 
 /** Of the app's queues first; those over the limit are added up. */

@@ -2,6 +2,7 @@
 
 import { Registry } from 'prom-client';
 import type { Client } from '../../core/enqueue/client.ts';
+import { eachOf, scoped } from '../../core/routing/belongs.ts';
 import { countEvents } from './count-events.ts';
 import { gaugeFailures } from './failed-last-hour.ts';
 import { gaugeQueues, gaugeWorkers } from './gauges.ts';
@@ -22,7 +23,10 @@ export interface Metrics {
   close(): void;
 }
 
-/** Counts what the app's jobs do in this process from now on, and asks the queue at each scrape. Throws `CONFIG` for a wrong option. */
+/**
+ * Counts what the app's jobs do in this process from now on, and asks the queue at each scrape. Of a client of several backends all are
+ * asked, and what they say has the label `backend`. Throws `CONFIG` for a wrong option.
+ */
 export function metrics(client: Client, options: MetricsOptions = {}): Metrics {
   const { app } = client;
   const settings = settingsOf(options);
@@ -50,10 +54,11 @@ export function metrics(client: Client, options: MetricsOptions = {}): Metrics {
     );
   }
 
-  const countFailure = gaugeFailures(registrar, client, settings);
+  const clients = eachOf(client).map(scoped);
+  const countFailure = gaugeFailures(registrar, clients, settings);
   const counting = countEvents(app, registrar, settings, createLabelSets(settings, overflow), countFailure);
-  gaugeQueues(registrar, client, settings, overflow);
-  gaugeWorkers(registrar, client, settings);
+  gaugeQueues(registrar, clients, settings, overflow);
+  gaugeWorkers(registrar, clients, settings);
   const scheduling = gaugeSchedules(registrar, app);
   const unlisten = [app.events.on(counting), app.events.on(scheduling)];
   const { clashes } = registrar;

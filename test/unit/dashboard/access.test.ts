@@ -1,6 +1,7 @@
 /** Who is let in: one-time links in development, the application's own authorize elsewhere, and nobody else. */
 
 import { describe, expect, it } from 'vitest';
+import { queueRulesOf } from '../../../core/app/queues.ts';
 import { createDashboard, type DashboardOptions, dashboard } from '../../../core/dashboard/index.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { serveHttp } from '../../../local/serve.ts';
@@ -33,6 +34,16 @@ describe('a dashboard', () => {
     const { client, clock } = createShop();
     const ask = asker(dashboard(client.app, memory({ clock }), { authorize: () => null }));
     expect((await ask('/api/session')).status).toBe(401);
+  });
+
+  it('is made of an app with several backends, and shows the first one', async () => {
+    const { client, clock } = createShop();
+    const app = { ...client.app, queueRules: queueRulesOf({ bulk: { backend: 'fast' } }) };
+    const authorize = () => ({ actor: 'ada', role: 'reader' }) as const;
+    expect(() => dashboard(app, memory({ clock }), { authorize })).toThrow('"bulk" names backend "fast"');
+    const backends = { default: { ...memory({ clock }), name: 'first' }, fast: memory({ clock }) };
+    const ask = asker(dashboard(app, backends, { authorize, failover: { fast: 'default' } }));
+    expect(JSON.stringify((await ask('/api/session')).body)).toContain('first');
   });
 
   it('in development is not served to others', async () => {
