@@ -51,7 +51,8 @@ export async function beforeRun(
   if (answer.taken || (await ask(it, slot, most)).taken) return slot;
   // One that nobody wakes looks again when another one may try.
   const longestMs = ports.client.backend.waiting ? Math.max(openMs, parkedMs) : openMs;
-  return { waitsFor: slot, delayMs: Math.min(answer.waitMs, longestMs) };
+  // Nobody is woken when a try has failed: one more comes by itself each time the breaker may have been open once more.
+  return { waitsFor: slot, delayMs: Math.min(answer.waitMs, openMs * (answer.ahead + 1), longestMs) };
 }
 
 /** Never rejects: what becomes of the breaker changes nothing for the job. */
@@ -96,28 +97,29 @@ async function open({ app, job, ports }: Admitted, failures: number): Promise<vo
 
 async function clear({ app, job, ports }: Admitted, before: State, hasTried: boolean): Promise<void> {
   if (!hasTried && before.failures === 0) return;
-  const closed = await reset(ports.client, job.name, hasTried);
-  if (hasTried && closed) app.events.emit({ type: 'breaker.closed', job: job.name });
+  const { hadFailures } = await reset(ports.client, job.name, hasTried);
+  // Two can have tried, where the first ended between the two questions of the second: one of them has closed it.
+  if (hasTried && hadFailures) app.events.emit({ type: 'breaker.closed', job: job.name });
 }
 
 async function reset(
   { app, stores }: Pick<Client, 'app' | 'stores'>,
   job: string,
   isOpen: boolean,
-): Promise<boolean> {
+): Promise<{ readonly hadFailures: boolean; readonly wasOpen: boolean }> {
   const keys = breakerKeys(job);
   const limits = stores.limits!;
-  const had = await limits.reset(keys.failures);
-  const held = isOpen && (await limits.reset(keys.open));
+  const hadFailures = await limits.reset(keys.failures);
+  const wasOpen = isOpen && (await limits.reset(keys.open));
   remember(limits, job, app.clock.now(), Promise.resolve({ failures: 0, isHeld: false }));
-  return had || held;
+  return { hadFailures, wasOpen };
 }
 
 /** Resolves with `false` when there was nothing to forget. */
 export async function closeBreaker(client: Client, job: string): Promise<boolean> {
-  const closed = await reset(client, job, true);
+  const { hadFailures, wasOpen } = await reset(client, job, true);
   await wakeAll(client, breakerKeys(job).open);
-  return closed;
+  return hadFailures || wasOpen;
 }
 
 const stops = ({ failures, isHeld }: State, breaker: Breaker): boolean =>

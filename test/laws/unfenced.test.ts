@@ -30,6 +30,7 @@ function recordLaws(): RecordedLaw[] {
 }
 
 const lawsAboutOwnership = [
+  'a worker that has lost its lease opens no breaker, and closes none',
   'a released one, and one whose worker died, are next again',
   'in random sequences with workers that die, no group is stuck and none runs out of order',
   'a lease that expired settles nothing by ack, even before it is reaped',

@@ -1,5 +1,6 @@
 /** An app with one job that does nothing unless `parts` say otherwise, for laws that need a worker or an attempt. */
 
+import type { Breaker } from '../../../core/app/breaker.ts';
 import type { Limits } from '../../../core/app/flow-control.ts';
 import { systemClock } from '../../../core/base/clock.ts';
 import { type App, createApp, defineJob, type HandlerContext, keyRing } from '../../../core/index.ts';
@@ -12,6 +13,7 @@ const anything = {
 
 export interface Parts extends Limits {
   readonly maxRetries?: number;
+  readonly breaker?: Breaker;
   readonly idempotencyKey?: (payload: unknown) => string;
   readonly handle?: (payload: unknown, ctx: HandlerContext) => unknown;
 }

@@ -1,6 +1,7 @@
 /** The laws of a queue: a backend that keeps them all can carry Longshore's jobs. */
 
 import { administrationLaws } from './backend-administration.ts';
+import { breakerLaws } from './backend-breakers.ts';
 import { deadLetterEditLaws } from './backend-dead-letter-edits.ts';
 import { deadLetterPageLaws } from './backend-dead-letter-pages.ts';
 import { deadLetterLaws } from './backend-dead-letters.ts';
@@ -9,6 +10,7 @@ import { endingLaws } from './backend-ending.ts';
 import { groupLaws } from './backend-groups.ts';
 import { limitLaws } from './backend-limits.ts';
 import { duplicateLaws, orderLaws } from './backend-order.ts';
+import { pauseLaws } from './backend-pauses.ts';
 import { settlingLaws } from './backend-settling.ts';
 import { snoozingLaws } from './backend-snoozing.ts';
 import { staleLeaseLaws } from './backend-stale.ts';
@@ -24,6 +26,8 @@ const topics: readonly (readonly [topic: string, define: (law: Law) => void])[] 
   ['settling', settlingLaws],
   ['snoozing', snoozingLaws],
   ['limits', limitLaws],
+  ['limits', breakerLaws],
+  ['limits', pauseLaws],
   ['stale leases', staleLeaseLaws],
   ['waiting', waitingLaws],
   ['time', timeLaws],

@@ -87,6 +87,8 @@ export interface EntrypointKit {
   readonly once: Job<Payload>;
   /** The same, one in ten minutes. */
   readonly rated: Job<Payload>;
+  /** The same; two failures in a row stop it for ten minutes. */
+  readonly fragile: Job<Payload>;
   /** Every run that has begun. */
   readonly ran: readonly Ran[];
   readonly events: readonly LongshoreEvent[];
@@ -155,8 +157,13 @@ export async function createEntrypointKit(
   const job = defineJob({ ...rest, name: 'law.job' });
   const once = defineJob({ ...rest, name: 'law.once', idempotencyKey: ({ name }) => name });
   const rated = defineJob({ ...rest, name: 'law.rated', rate: { limit: 1, perMs: 10 * minute } });
+  const fragile = defineJob({
+    ...rest,
+    name: 'law.fragile',
+    breaker: { failures: 2, openMs: 10 * minute },
+  });
   const app = createApp({
-    jobs: [job, once, rated],
+    jobs: [job, once, rated, fragile],
     signing: keyRing([{ kid: 'laws', secret: new Uint8Array(32).fill(3) }]),
     clock,
     random: () => 0.5,
@@ -174,6 +181,7 @@ export async function createEntrypointKit(
     job,
     once,
     rated,
+    fragile,
     ran,
     events,
     hooked,

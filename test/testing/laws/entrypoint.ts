@@ -7,6 +7,7 @@ import { entrypointFailureLaws } from './entrypoint-failures.ts';
 import type { EntrypointHarness, EntrypointLaw } from './entrypoint-kit.ts';
 import { createEntrypointKit } from './entrypoint-kit.ts';
 import { entrypointSafetyLaws } from './entrypoint-safety.ts';
+import { entrypointStoppingLaws } from './entrypoint-stopping.ts';
 import { entrypointTimeLaws } from './entrypoint-time.ts';
 import type { Runner } from './harness.ts';
 import { declarer } from './law.ts';
@@ -16,6 +17,7 @@ export type { EntrypointBench, EntrypointHarness } from './entrypoint-kit.ts';
 const topics: readonly (readonly [topic: string, define: (law: EntrypointLaw) => void])[] = [
   ['success and failure', entrypointFailureLaws],
   ['what must not run', entrypointSafetyLaws],
+  ['what is stopped', entrypointStoppingLaws],
   ['time', entrypointTimeLaws],
 ];
 

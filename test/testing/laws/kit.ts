@@ -30,6 +30,8 @@ export interface Kit {
   readonly openings: readonly QueueBackend[];
   readonly admin: QueueAdmin;
   readonly stores: Stores;
+  /** How long a broker may take to hand out a message that is ready. */
+  readonly patienceMs: number;
   /** What the queue is honestly without. */
   lacks(topic: Lack): boolean;
   now(): number;
@@ -70,6 +72,7 @@ export function createKit(bench: Bench, patienceMs: number, lacks: readonly Lack
       assert.ok(backend.stores, `backend "${backend.name}" offers no stores`);
       return backend.stores;
     },
+    patienceMs,
     lacks: (topic) => lacks.includes(topic),
     now: () => bench.now(),
     advance: async (ms) => bench.advance(ms),
