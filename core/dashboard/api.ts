@@ -6,6 +6,7 @@
  * GET  api/overview?last=live|hour|day|month   Overview
  * GET  api/queues                          QueueView[]
  * GET  api/limits?prefix&max&after         LimitPage
+ * GET  api/stopped                         StoppedView[]
  * GET  api/jobs?…                          JobList         filter members of RecordFilter by their names, `max`, `after`
  * GET  api/jobs/:id?whole=true             JobDetail       `whole`: also a payload that is very large
  * GET  api/dead/groups?…                   DeadLetterGroups  filter members of DeadLetterFilter by their names
@@ -21,6 +22,7 @@
  * GET  api/live                            Live, for who cannot hold a stream
  * POST api/queues/:name/{pause,resume,clear}     Done
  * POST api/limits/reset                    body: { key }; Done
+ * POST api/stopped/:name/{pause,resume,close-breaker}  Done   `name` of a job of the app
  * POST api/jobs/:id/{cancel,promote,remove,run-again}  Done
  * POST api/dead/{retry,discard}            body: BulkRequest; NDJSON: a BulkProgress per line, then a BulkResult with `ended`
  * POST api/dead/:id/edit                   body: EditOptions; Done
@@ -35,6 +37,7 @@
 import type { QueueStats } from '../contract/admin.ts';
 import type { JobRecord, RunningJob, StoredPayload, WorkerBeat } from '../contract/store.ts';
 import type { WorkerHealth } from '../kit/worker-state.ts';
+import type { StoppedJob } from '../limits/stopped.ts';
 import type { JobNumbers, JobReport, MetricPoint } from '../metrics/report.ts';
 import type { DeadLetterDetail, DeadLetterSelection, RetryOptions } from '../operator/types.ts';
 import type { ScheduleHistory } from '../scheduler/history.ts';
@@ -114,7 +117,12 @@ export interface Overview {
         readonly jobs: readonly JobReport[];
       }
     | Unavailable;
+  /** None where no limits are kept. */
+  readonly stopped: readonly StoppedView[];
 }
+
+/** Jobs of one name, of which none begins. */
+export type StoppedView = StoppedJob;
 
 export interface QueueView extends LiveQueue {
   /** Names of the jobs of the app that are enqueued here by default. */
@@ -143,6 +151,8 @@ export interface JobDetail {
   readonly changeable: boolean;
   /** Why it waits, in words; empty unless it does. */
   readonly waits: readonly string[];
+  /** Of one that waits: whether its name is paused, and whether its breaker is open. */
+  readonly stopped: readonly StoppedView[];
 }
 
 export type DeadLetterView = Omit<DeadLetterDetail, 'payload'> & {

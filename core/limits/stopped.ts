@@ -20,18 +20,22 @@ export interface StoppedJob {
 /** In one call. */
 const most = 1_000;
 
-/** None where no limits are kept. */
-export async function stoppedJobs({
-  app,
-  stores: { limits },
-}: Pick<Client, 'app' | 'stores'>): Promise<StoppedJob[]> {
+/** None where no limits are kept. @param only of this name, without reading what else there is */
+export async function stoppedJobs(
+  { app, stores: { limits } }: Pick<Client, 'app' | 'stores'>,
+  only?: string,
+): Promise<StoppedJob[]> {
   if (!limits) return [];
-  const [pauses, breakers] = await Promise.all([
-    limits.list({ prefix: pausePrefix, max: most }),
-    limits.list({ prefix: breakerPrefix, max: most }),
-  ]);
+  const [pauses, breakers] = await Promise.all(
+    only === undefined
+      ? [limits.list({ prefix: pausePrefix, max: most }), limits.list({ prefix: breakerPrefix, max: most })]
+      : [
+          limits.list({ prefix: `${pausePrefix}${only}`, max: 1 }),
+          limits.list({ prefix: `${breakerPrefix}${only}:`, max: 2 }),
+        ],
+  );
   const stopped = pauses
-    .filter(({ heldUntil }) => heldUntil !== null)
+    .filter(({ key, heldUntil }) => heldUntil !== null && (only === undefined || key === pausePrefix + only))
     .map(({ key, waiting }): StoppedJob => {
       return { job: key.slice(pausePrefix.length), state: 'paused', until: null, failures: 0, waiting };
     });

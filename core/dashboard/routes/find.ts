@@ -16,6 +16,11 @@ export const missing = (what: string, id: string): Refusal =>
 
 export const unavailable = (why: string): Unavailable => ({ unavailable: why });
 
+export const noLimits = (backend: string): Unavailable =>
+  unavailable(
+    `Backend "${backend}" keeps no limits: give the dashboard and the workers a store, for example sqliteStore().`,
+  );
+
 export const noAdmin = (backend: string): Unavailable =>
   unavailable(
     `Backend "${backend}" offers no administration: look at its queues with the broker's own tools.`,

@@ -5,6 +5,7 @@ import { Refusal } from '../../http/problem.ts';
 import { statuses } from '../../kit/records/partitions.ts';
 import { goneAfterMs, runnerOf } from '../../kit/worker-state.ts';
 import { whyWaits } from '../../limits/explain.ts';
+import { type StoppedJob, stoppedJobs } from '../../limits/stopped.ts';
 import type { JobDetail, JobItem, JobList, Unavailable } from '../api.ts';
 import type { Endpoint, Run } from '../call.ts';
 import { change } from './change.ts';
@@ -51,11 +52,12 @@ export const showJob: Run = async ({ client }, { url, parameter: id }) => {
   if (stores.records.keepsNothing) return noRecords(client);
   const record = await stores.records.get(id);
   if (!record) throw missing('job', id);
-  const [payload, runningOn, dead, waits] = await Promise.all([
+  const [payload, runningOn, dead, waits, stopped] = await Promise.all([
     payloadOf(client, id, asked),
     workerOf(client, record),
     isDead(client, record),
     whyWaits(client, record),
+    whatStops(client, record),
   ]);
   return {
     record: withoutSecrets(record),
@@ -63,6 +65,7 @@ export const showJob: Run = async ({ client }, { url, parameter: id }) => {
     runningOn,
     dead,
     waits,
+    stopped,
     changeable: client.backend.waiting !== undefined,
   } satisfies JobDetail;
 };
@@ -103,6 +106,12 @@ async function workerOf({ app, stores }: Client, { id, status }: JobRecord): Pro
   if (status !== 'processing') return null;
   const beats = await stores.workers.list(app.clock.now() - goneAfterMs);
   return runnerOf(beats, id)?.beat.id ?? null;
+}
+
+/** Of one that waits: what a person can end. */
+async function whatStops(client: Client, { job, status }: JobRecord): Promise<StoppedJob[]> {
+  const waits = status === 'pending' || status === 'retrying';
+  return waits && client.app.jobs.has(job) ? stoppedJobs(client, job) : [];
 }
 
 /** Where letters are not found by their id, the record is believed. */

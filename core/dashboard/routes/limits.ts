@@ -1,16 +1,13 @@
 import type { Done } from '../api.ts';
 import type { Run } from '../call.ts';
 import { membersOf, textMember } from './body.ts';
-import { unavailable } from './find.ts';
+import { noLimits } from './find.ts';
 import { integer, pageQuery, queryOf, text, wrong } from './query.ts';
 
 export const listLimits: Run = async (endpoint, { url, visitor }) => {
   const asked = queryOf(url, { prefix: text, ...pageQuery, max: integer(1, 1_000) });
   const { backend, stores } = endpoint.client;
-  if (!stores.limits)
-    return unavailable(
-      `Backend "${backend.name}" keeps no limits: give the dashboard and the workers a store, for example sqliteStore().`,
-    );
+  if (!stores.limits) return noLimits(backend.name);
   const { limits } = await endpoint.operatorFor(visitor);
   return limits.list(asked);
 };

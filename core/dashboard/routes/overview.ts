@@ -1,4 +1,5 @@
 import type { Client } from '../../enqueue/client.ts';
+import { stoppedJobs } from '../../limits/stopped.ts';
 import type { MetricPeriod } from '../../metrics/report.ts';
 import type { Overview } from '../api.ts';
 import type { Run } from '../call.ts';
@@ -10,7 +11,8 @@ export const showLive: Run = ({ live }) => live.current();
 export const showOverview: Run = async ({ client, live }, { url }) => {
   const { last = 'live' } = queryOf(url, { last: oneOf(['live', 'hour', 'day', 'month']) });
   const numbers = await numbersOf(client, last === 'live' ? 'hour' : last);
-  return { live: await live.current(), numbers } satisfies Overview;
+  const stopped = await stoppedJobs(client);
+  return { live: await live.current(), numbers, stopped } satisfies Overview;
 };
 
 async function numbersOf(client: Client, last: MetricPeriod): Promise<Overview['numbers']> {

@@ -17,6 +17,7 @@ import { noQuery } from './query.ts';
 import * as queues from './queues.ts';
 import * as schedules from './schedules.ts';
 import { showSession } from './session.ts';
+import * as stopped from './stopped.ts';
 import * as workers from './workers.ts';
 
 /** With a query that its page checks. */
@@ -43,6 +44,10 @@ const routes: readonly Route[] = [
   post('queues/:name/clear', queues.clearQueue),
   search('limits', limits.listLimits),
   post('limits/reset', limits.resetLimit),
+  get('stopped', stopped.listStopped),
+  post('stopped/:name/pause', stopped.pauseJob),
+  post('stopped/:name/resume', stopped.resumeJob),
+  post('stopped/:name/close-breaker', stopped.closeBreaker),
   search('jobs', jobs.listJobs),
   search('jobs/:id', jobs.showJob),
   post('jobs/:id/cancel', jobs.cancelJob),

@@ -11,6 +11,7 @@ import { Attempts } from '../parts/attempts.tsx';
 import { type Fact, Facts, Head, Panel, Shown } from '../parts/frame.tsx';
 import { PayloadPanel } from '../parts/payload.tsx';
 import { Badge } from '../parts/status.tsx';
+import { StoppedTable } from '../parts/stopped.tsx';
 import { Id, Json, Message, Text, TextLink, Wrapped } from '../parts/text.tsx';
 import { Ago, MomentAgo } from '../parts/time.tsx';
 
@@ -38,6 +39,11 @@ export function Job({ id }: { id: string }) {
             </div>
           )}
           {detail.record.progress !== null && <ProgressBar {...detail.record.progress} />}
+          {detail.stopped.length > 0 && (
+            <Panel title="Its jobs are stopped">
+              <StoppedTable stopped={detail.stopped} onDone={loaded.reload} />
+            </Panel>
+          )}
           <Panel title="Facts">
             <Facts facts={factsOf(detail)} />
           </Panel>

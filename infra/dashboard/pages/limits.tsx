@@ -8,6 +8,7 @@ import { linkTo, replaceWith } from '../data/route.ts';
 import { AskedAction } from '../parts/action.tsx';
 import { Empty, Head, Shown } from '../parts/frame.tsx';
 import { Badge } from '../parts/status.tsx';
+import { StoppedPanel } from '../parts/stopped.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { TextLink, Wrapped } from '../parts/text.tsx';
 import { Ago } from '../parts/time.tsx';
@@ -27,6 +28,7 @@ export function Limits({ query }: ViewProps) {
   return (
     <>
       <Head title="Limits" note="Over all workers. A job that waits for one says so on its own page." />
+      <StoppedPanel />
       <PrefixBox prefix={prefix} />
       <Shown loaded={loaded}>
         {({ limits, next }) => (

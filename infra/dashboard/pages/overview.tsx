@@ -9,6 +9,7 @@ import { useStore } from '../data/store.ts';
 import { Chart, type Series } from '../parts/chart.tsx';
 import { Empty, Head, Panel, Shown } from '../parts/frame.tsx';
 import { Badge } from '../parts/status.tsx';
+import { StoppedTable } from '../parts/stopped.tsx';
 import { Table } from '../parts/table.tsx';
 import { Text, TextLink } from '../parts/text.tsx';
 import type { ViewProps } from './page.ts';
@@ -36,6 +37,11 @@ export function Overview({ query }: ViewProps) {
         </nav>
       </Head>
       {now !== null && <Tiles now={now} />}
+      {(loaded.value?.stopped.length ?? 0) > 0 && (
+        <Panel title="Stopped jobs">
+          <StoppedTable stopped={loaded.value!.stopped} onDone={loaded.reload} />
+        </Panel>
+      )}
       {last === 'live' && <LiveCharts recent={state.recent} />}
       <Shown loaded={loaded}>
         {({ numbers }) =>
