@@ -17,7 +17,7 @@ const served = new WeakMap<KeyStore, Map<string, number>>();
 
 export function factsOf(client: AlertHost, where: 'worker' | 'function', now: number): AlertFacts {
   const { app, backend, stores } = client;
-  const { queues, schedules, clock } = app;
+  const { jobs, queues, schedules, clock } = app;
   const inTime = <T>(what: string, ask: () => Promise<T>) =>
     onDemand(() => within(clock, askMs, ask(), () => tooLate(what)));
   // Heartbeats and numbers have the time of the worker's host. The queue's clock may be off by more than they may be old.
@@ -26,6 +26,7 @@ export function factsOf(client: AlertHost, where: 'worker' | 'function', now: nu
   return {
     now,
     queues,
+    breakers: [...jobs.values()].filter(({ breaker }) => breaker !== null).map(({ name }) => name),
     backend: backend.name,
     stats: inTime('what is in its queues', async () => {
       const { admin, name } = backend;
@@ -49,6 +50,10 @@ export function factsOf(client: AlertHost, where: 'worker' | 'function', now: nu
           lateMs: await latenessOf(client, schedule, now),
         })),
       ),
+    ),
+    // Loaded where somebody asks: most apps have no breaker.
+    stopped: inTime('which jobs are stopped', async () =>
+      (await import('../limits/stopped.ts')).stoppedJobs(client),
     ),
   };
 }

@@ -252,6 +252,28 @@ const scheduleMissed = (options: RuleOptions = {}): AlertRule =>
       }),
   );
 
+const breakerOpen = (options: RuleOptions & { readonly job?: string } = {}): AlertRule =>
+  rule(
+    { name: 'BreakerOpen', severity: 'critical', forMs: 5 * minuteMs },
+    options,
+    'the breaker of a job is open',
+    async (facts) => {
+      const { job } = options;
+      if (job !== undefined && !facts.breakers.includes(job))
+        return [unknown(job, `there is no job "${job}" with a breaker here`)];
+      const jobs = job === undefined ? facts.breakers : [job];
+      if (jobs.length === 0) return []; // nothing is asked
+      const stopped = await facts.stopped();
+      return jobs.map((subject) => {
+        const open = stopped.find((one) => one.job === subject && one.state !== 'paused');
+        if (!open) return { subject, holds: false, value: null, text: `"${subject}": its breaker is closed` };
+        const { failures, waiting } = open;
+        const why = `${shownNumber(failures)} attempts in a row have failed, ${shownNumber(waiting)} jobs wait`;
+        return { subject, holds: true, value: failures, text: `"${subject}": its breaker is open, ${why}` };
+      });
+    },
+  );
+
 export interface CustomRule extends RuleOptions {
   readonly name: string;
   /** For people, in `longshore alerts` and in what is sent. @default the name */
@@ -281,6 +303,7 @@ export const standardRules = (): AlertRule[] => [
   withoutWorker(),
   backendDown(),
   scheduleMissed(),
+  breakerOpen(),
 ];
 
 /** `alert.backlog({ above: 500 })`: conditions whose limits are options. */
@@ -295,6 +318,7 @@ export const alert = {
   withoutWorker,
   backendDown,
   scheduleMissed,
+  breakerOpen,
   custom,
   standard: standardRules,
 } as const;

@@ -5,6 +5,8 @@ import type { AlertSeverity, Events } from '../base/events.ts';
 import type { QueueStats } from '../contract/admin.ts';
 import type { QueueBackend } from '../contract/queue.ts';
 import type { Stores, WorkerBeat } from '../contract/store.ts';
+import type { StoppedJob } from './breaker.ts';
+import type { Job } from './job.ts';
 import type { Schedule } from './schedule.ts';
 
 /** What an evaluation needs of a client. */
@@ -13,6 +15,7 @@ export interface AlertHost {
     readonly clock: Clock;
     readonly events: Events;
     readonly newId: () => string;
+    readonly jobs: ReadonlyMap<string, Job>;
     readonly queues: readonly string[];
     readonly schedules: readonly Schedule[];
   };
@@ -42,6 +45,8 @@ export interface AlertFacts {
   readonly now: number;
   /** The queues that the app's jobs name. */
   readonly queues: readonly string[];
+  /** Names of the app's jobs that have a breaker. */
+  readonly breakers: readonly string[];
   readonly backend: string;
   stats(): Promise<readonly QueueStats[]>;
   /** Of the last `spanMs`, per queue. Rejects with `CONFIG` where no numbers are kept. */
@@ -49,11 +54,13 @@ export interface AlertFacts {
   /** Workers that are healthy; `null` where functions run the jobs, which keep no heartbeat. */
   workers(): Promise<readonly WorkerBeat[] | null>;
   schedules(): Promise<readonly ScheduleLateness[]>;
+  /** Jobs that are paused, and those whose breaker is open. */
+  stopped(): Promise<readonly StoppedJob[]>;
 }
 
 /** One thing that a rule looks at, as it is now. */
 export interface AlertReading {
-  /** The queue or the schedule; empty for the whole app. */
+  /** The queue, the schedule or the job; empty for the whole app. */
   readonly subject: string;
   /** `null`: the backend cannot tell. */
   readonly holds: boolean | null;

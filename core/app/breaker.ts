@@ -9,6 +9,19 @@ export interface Breaker {
   readonly openMs: number;
 }
 
+/** Jobs of one name, of which none begins. */
+export interface StoppedJob {
+  readonly job: string;
+  /** By a person, or by its breaker: none begins until `until`, or one is being tried. */
+  readonly state: 'paused' | 'open' | 'trying';
+  /** Epoch ms; `null` = until it is resumed, or until one has succeeded. */
+  readonly until: number | null;
+  /** Attempts that failed in a row. */
+  readonly failures: number;
+  /** Jobs that have asked, and wait. Others of the kind may be in the queue. */
+  readonly waiting: number;
+}
+
 /** Throws `CONFIG`. */
 export function breakerOf(job: string, breaker: Breaker | undefined): Breaker | null {
   if (!breaker) return null;

@@ -34,10 +34,10 @@
  * `content-type: application/json` and the header `x-longshore-token` with the token of the session.
  */
 
+import type { StoppedJob } from '../app/breaker.ts';
 import type { QueueStats } from '../contract/admin.ts';
 import type { JobRecord, RunningJob, StoredPayload, WorkerBeat } from '../contract/store.ts';
 import type { WorkerHealth } from '../kit/worker-state.ts';
-import type { StoppedJob } from '../limits/stopped.ts';
 import type { JobNumbers, JobReport, MetricPoint } from '../metrics/report.ts';
 import type { DeadLetterDetail, DeadLetterSelection, RetryOptions } from '../operator/types.ts';
 import type { ScheduleHistory } from '../scheduler/history.ts';

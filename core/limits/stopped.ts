@@ -1,30 +1,21 @@
 /** Which jobs do not run, and why, for people. */
 
+import type { Breaker, StoppedJob } from '../app/breaker.ts';
 import type { LimitState } from '../contract/limits.ts';
-import type { Client } from '../enqueue/client.ts';
+import type { Stores } from '../contract/store.ts';
 import { breakerPrefix, stateIn } from './breaker.ts';
 import { pausePrefix } from './paused-jobs.ts';
 
-export interface StoppedJob {
-  readonly job: string;
-  /** By a person, or by its breaker: none begins until `until`, or one is being tried. */
-  readonly state: 'paused' | 'open' | 'trying';
-  /** Epoch ms; `null` = until it is resumed, or until one has succeeded. */
-  readonly until: number | null;
-  /** Attempts that failed in a row. */
-  readonly failures: number;
-  /** Jobs that have asked, and wait. Others of the kind may be in the queue. */
-  readonly waiting: number;
+interface Host {
+  readonly app: { readonly jobs: ReadonlyMap<string, { readonly breaker: Breaker | null }> };
+  readonly stores: Pick<Stores, 'limits'>;
 }
 
 /** In one call. */
 const most = 1_000;
 
 /** None where no limits are kept. @param only of this name, without reading what else there is */
-export async function stoppedJobs(
-  { app, stores: { limits } }: Pick<Client, 'app' | 'stores'>,
-  only?: string,
-): Promise<StoppedJob[]> {
+export async function stoppedJobs({ app, stores: { limits } }: Host, only?: string): Promise<StoppedJob[]> {
   if (!limits) return [];
   const [pauses, breakers] = await Promise.all(
     only === undefined

@@ -3,6 +3,7 @@
 import { config } from '../base/errors.ts';
 import type { LimitState, LimitStore } from '../contract/limits.ts';
 import type { Client } from '../enqueue/client.ts';
+import { forEach } from '../kit/parallel.ts';
 import { declaredOn } from '../routing/belongs.ts';
 import { jobOf } from './holders.ts';
 
@@ -75,11 +76,25 @@ export async function listLimits(client: Client, filter: LimitFilter = {}): Prom
   return { limits: limits.sort((a, b) => (a.key < b.key ? -1 : 1)), next };
 }
 
-/** What is known of one key, also of one that nobody uses; `null` = it is no key of a limit. */
-export async function limitView(client: Client, key: string): Promise<LimitView | null> {
-  const [state] = await limitStoreOf(client).list({ prefix: key, max: 1 });
-  return viewOf(state?.key === key ? state : unusedState(key), declaredIn(client));
+/** Keys that all jobs of a limit share. The others have one for each value, and nobody knows how many there are. */
+export const sharedKeys = (client: Client): string[] =>
+  [...declaredIn(client)].filter(([, { perKey }]) => !perKey).map(([key]) => key);
+
+/** What is known of these keys, also of those that nobody uses. What is no key of a limit is left out. */
+export async function limitViews(client: Client, keys: readonly string[]): Promise<LimitView[]> {
+  const limits = limitStoreOf(client);
+  const declared = declaredIn(client);
+  const views: (LimitView | null)[] = [];
+  await forEach(keys.entries(), async ([i, key]) => {
+    const [state] = await limits.list({ prefix: key, max: 1 });
+    views[i] = viewOf(state?.key === key ? state : unusedState(key), declared);
+  });
+  return views.filter((view) => view !== null);
 }
+
+/** `null` = it is no key of a limit. */
+export const limitView = async (client: Client, key: string): Promise<LimitView | null> =>
+  (await limitViews(client, [key]))[0] ?? null;
 
 const unusedState = (key: string): LimitState => ({
   ...{ key, limit: null, used: 0, slots: [], heldUntil: null, waiting: 0 },

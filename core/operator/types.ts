@@ -1,12 +1,12 @@
 /** What people who run jobs ask for, as plain data: the page, the command line and programs share it. */
 
+import type { StoppedJob } from '../app/breaker.ts';
 import type { DeadLetterSummary } from '../contract/admin.ts';
 import type { AuditPage } from '../contract/audit.ts';
 import type { AbandonReason, AttemptReport } from '../contract/outcome.ts';
 import type { CancelResult, StoredPayload } from '../contract/store.ts';
 import type { JobChange } from '../enqueue/client.ts';
 import type { JobContext } from '../envelope/envelope.ts';
-import type { StoppedJob } from '../limits/stopped.ts';
 import type { LimitFilter, LimitPage } from '../limits/views.ts';
 
 /** Who acts, for the audit log. */

@@ -1,7 +1,10 @@
-/** One question to a service that may never answer, asked at most so often and waited for at most so long. */
+/** Questions to services that may never answer, asked at most so often and waited for at most so long. */
 
 import type { Clock } from '../../core/base/clock.ts';
 import { within } from '../../core/base/within.ts';
+import type { Client } from '../../core/enqueue/client.ts';
+import type { MetricsSettings } from './options.ts';
+import type { Sample } from './registrar.ts';
 
 /** A question without an answer is given up after so long; until then no second one is asked. */
 const giveUpMs = 60_000;
@@ -44,5 +47,30 @@ export function bounded<T>(
     const waitMs = open.since + timeoutMs - now;
     if (waitMs <= 0) return null; // somebody has waited in vain already
     return within<T | null>(clock, waitMs, open.answer, () => null);
+  };
+}
+
+/** Asks each backend by itself: one that is away does not hide the others. Where there are several, samples have the label `backend`. */
+export function asking<T>(
+  clients: readonly Client[],
+  settings: MetricsSettings,
+  question: (client: Client) => Promise<T>,
+) {
+  const isOne = clients.length === 1;
+  const asked = clients.map((client) => ({
+    client,
+    answer: bounded({ clock: client.app.clock, ...settings }, () => question(client)),
+    own: isOne ? {} : { backend: client.name! },
+  }));
+  return {
+    /** @param samplesOf gets `null` where there was no answer */
+    all:
+      (samplesOf: (answer: T | null, client: Client) => readonly Sample[]) => async (): Promise<Sample[]> => {
+        const found = asked.map(async ({ client, answer, own }) =>
+          samplesOf(await answer(), client).map(([labels, value]): Sample => [{ ...labels, ...own }, value]),
+        );
+        return (await Promise.all(found)).flat();
+      },
+    names: (...labels: string[]): string[] => (isOne ? labels : ['backend', ...labels]),
   };
 }

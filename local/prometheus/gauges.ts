@@ -4,7 +4,7 @@ import type { QueueStats } from '../../core/contract/admin.ts';
 import type { WorkerBeat } from '../../core/contract/store.ts';
 import type { Client } from '../../core/enqueue/client.ts';
 import { forgetWorkerMs, type WorkerHealth, workerStateOf } from '../../core/kit/worker-state.ts';
-import { bounded } from './ask.ts';
+import { asking } from './ask.ts';
 import { other } from './label-sets.ts';
 import type { MetricsSettings } from './options.ts';
 import type { Registrar, Sample } from './registrar.ts';
@@ -93,31 +93,6 @@ export function gaugeWorkers(
   });
   gauge(byStatus, 'workers', 'Workers by status: healthy, unhealthy or gone.', names('status'));
   gauge(byQueue, 'queue_workers', 'Healthy workers that take jobs from the queue.', names('queue'));
-}
-
-/** Asks each backend by itself: one that is away does not hide the others. Where there are several, samples have the label `backend`. */
-function asking<T>(
-  clients: readonly Client[],
-  settings: MetricsSettings,
-  question: (client: Client) => Promise<T>,
-) {
-  const isOne = clients.length === 1;
-  const asked = clients.map((client) => ({
-    client,
-    answer: bounded({ clock: client.app.clock, ...settings }, () => question(client)),
-    own: isOne ? {} : { backend: client.name! },
-  }));
-  return {
-    /** @param samplesOf gets `null` where there was no answer */
-    all:
-      (samplesOf: (answer: T | null, client: Client) => readonly Sample[]) => async (): Promise<Sample[]> => {
-        const found = asked.map(async ({ client, answer, own }) =>
-          samplesOf(await answer(), client).map(([labels, value]): Sample => [{ ...labels, ...own }, value]),
-        );
-        return (await Promise.all(found)).flat();
-      },
-    names: (...labels: string[]): string[] => (isOne ? labels : ['backend', ...labels]),
-  };
 }
 
 /** Of the app's queues first; those over the limit are added up. */

@@ -7,6 +7,7 @@ import { countEvents } from './count-events.ts';
 import { gaugeFailures } from './failed-last-hour.ts';
 import { gaugeQueues, gaugeWorkers } from './gauges.ts';
 import { createLabelSets } from './label-sets.ts';
+import { gaugeLimits } from './limits.ts';
 import { type MetricsOptions, settingsOf } from './options.ts';
 import { createRegistrar } from './registrar.ts';
 import { gaugeSchedules } from './schedules.ts';
@@ -59,6 +60,7 @@ export function metrics(client: Client, options: MetricsOptions = {}): Metrics {
   const counting = countEvents(app, registrar, settings, createLabelSets(settings, overflow), countFailure);
   gaugeQueues(registrar, clients, settings, overflow);
   gaugeWorkers(registrar, clients, settings);
+  gaugeLimits(registrar, clients, settings, overflow);
   const scheduling = gaugeSchedules(registrar, app);
   const unlisten = [app.events.on(counting), app.events.on(scheduling)];
   const { clashes } = registrar;

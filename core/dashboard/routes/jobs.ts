@@ -1,3 +1,4 @@
+import type { StoppedJob } from '../../app/breaker.ts';
 import { masked } from '../../base/masked.ts';
 import type { JobRecord, RecordFilter, RecordPage, StoredPayload } from '../../contract/store.ts';
 import type { Client } from '../../enqueue/client.ts';
@@ -5,7 +6,7 @@ import { Refusal } from '../../http/problem.ts';
 import { statuses } from '../../kit/records/partitions.ts';
 import { goneAfterMs, runnerOf } from '../../kit/worker-state.ts';
 import { whyWaits } from '../../limits/explain.ts';
-import { type StoppedJob, stoppedJobs } from '../../limits/stopped.ts';
+import { stoppedJobs } from '../../limits/stopped.ts';
 import type { JobDetail, JobItem, JobList, Unavailable } from '../api.ts';
 import type { Endpoint, Run } from '../call.ts';
 import { change } from './change.ts';

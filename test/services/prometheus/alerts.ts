@@ -21,6 +21,7 @@ const ready = (instance: string) => `queue_depth{queue="mail",status="ready",ins
 const of = (name: string, instance = 'a') => `${name}{queue="mail",job="send",instance="${instance}"}`;
 const dead = (reason: string, instance = 'a') =>
   `queue_jobs_dead_lettered_total{queue="mail",job="send",reason="${reason}",instance="${instance}"}`;
+const stopped = (state: string) => `queue_job_stopped{job="send",state="${state}",instance="a"}`;
 const ended = (outcome: string) => `queue_jobs_processed_total{queue="mail",job="send",outcome="${outcome}"}`;
 const depth = (status: string, instance: string) =>
   `queue_depth{queue="mail",status="${status}",instance="${instance}"}`;
@@ -166,6 +167,18 @@ export const alerts: readonly AlertCase[] = [
         'queue_schedule_lag_seconds{schedule="nightly",instance="a"}': '600x10',
         'queue_schedule_lag_seconds{schedule="nightly",instance="b"}': '0x10',
       },
+    },
+  },
+  {
+    alert: 'BreakerOpen',
+    // It opens again after each try that fails.
+    fires: { [stopped('open')]: '1 1 0 1 1 0 1 1 1', [stopped('trying')]: '0 0 1 0 0 1 0 0 0' },
+    at: '6m',
+    labels: { job: 'send' },
+    silent: {
+      'for a moment': { [stopped('open')]: '1x3 0x10' },
+      'when a try has succeeded in between': { [stopped('open')]: '1 1 1 0 1 1 1' },
+      'for a job that is paused': { [stopped('paused')]: '1x10' },
     },
   },
   {

@@ -67,6 +67,7 @@ describe('a definition', () => {
       ['QueueWithoutWorker', 'critical', 120_000],
       ['BackendDown', 'critical', 120_000],
       ['ScheduleMissed', 'critical', 300_000],
+      ['BreakerOpen', 'critical', 300_000],
     ]);
   });
 

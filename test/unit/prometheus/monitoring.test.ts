@@ -22,10 +22,11 @@ beforeAll(async () => {
       throw new PermanentError('no');
     },
   });
+  const limited = job({ name: 'limited', concurrency: { limit: 1 } });
   const schedules = [defineSchedule({ name: 'hourly', everyMs: 3_600_000, job: work, payload: {} })];
   let isLost = false;
   const b = meteredBench({
-    jobs: [work],
+    jobs: [work, limited],
     schedules,
     settler: (backend) => ({
       ...backend,
@@ -36,6 +37,7 @@ beforeAll(async () => {
   await b.once(work);
   isLost = true;
   await b.once(work);
+  await b.client.stores.limits!.hold('pause:limited', Infinity);
   const text = await b.metered.text();
   for (const line of text.split('\n')) {
     const type = /^# TYPE (\w+) (\w+)$/.exec(line);
