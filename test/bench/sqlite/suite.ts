@@ -7,6 +7,7 @@ import { latency } from '../kit/latency.ts';
 import { million } from '../kit/million.ts';
 import { bulk, single } from '../kit/sending.ts';
 import { backlog, core, drain, history, numbers, workers } from '../kit/throughput.ts';
+import { unlimited } from '../kit/unlimited.ts';
 
 const groups = {
   drain,
@@ -24,6 +25,7 @@ const groups = {
     return rows;
   },
   groups: (bench: Bench) => fairShares(bench, async () => backendAt(join(bench.folder(), 'queue.db'))),
+  unlimited,
   rss,
   core,
   import: load,
