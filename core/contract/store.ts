@@ -109,6 +109,13 @@ export interface StoredPayload {
   readonly offloaded: { readonly key: string; readonly bytes: number } | null;
 }
 
+export interface EndWatch {
+  /** Whether every end is heard now. While it is `false`, whoever waits looks as often as without a watch. */
+  readonly hears: boolean;
+  /** Ends the watch, and leaves nothing of it. */
+  stop(): void;
+}
+
 export interface RecordStore {
   get(id: string): Promise<JobRecord | null>;
   /** The first page alone. */
@@ -136,6 +143,11 @@ export interface RecordStore {
    * Never touches a live job. Works in bounded steps: returns how many it removed; call it until that is 0.
    */
   purge(olderThan?: Retention): Promise<number>;
+  /**
+   * Calls `look` soon after the job has ended, however it has, and each time that `hears` changes: a job may have ended before. It may
+   * call in vain, and a call may be lost: what `get` says is the truth. Never throws. Absent where nobody hears of an end.
+   */
+  watchEnd?(job: Pick<JobRecord, 'id' | 'queue'>, look: () => void): EndWatch;
   /** It answers as if there had never been a job: nothing can be read from it. */
   readonly keepsNothing?: true;
   /** For queues that keep no records themselves. Without it the store learns from its own queue what happens to a job. */

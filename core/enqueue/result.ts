@@ -3,19 +3,19 @@
 import { config, LongshoreError, shown } from '../base/errors.ts';
 import { within } from '../base/within.ts';
 import type { JobStatus } from '../contract/outcome.ts';
-import type { JobRecord, RecordStore } from '../contract/store.ts';
+import type { EndWatch, JobRecord, RecordStore } from '../contract/store.ts';
 import type { Client, ResultOptions } from './client.ts';
 
-/** Between two looks: the first pause, and what the pauses grow to. */
-const pauseMs = { first: 50, most: 1_000 };
+/** Between two looks: the first pause, and what the pauses grow to, also where every end is heard. */
+const pauseMs = { first: 50, most: 1_000, mostHearing: 5_000 };
 /** The last look may take so long after the time is over. */
 const lastLookMs = 1_000;
 
 interface RecordReader extends Pick<Client, 'app' | 'backend'> {
-  readonly stores: { readonly records: Pick<RecordStore, 'get' | 'keepsNothing'> };
+  readonly stores: { readonly records: Pick<RecordStore, 'get' | 'keepsNothing' | 'watchEnd'> };
 }
 
-/** Asks the records again and again: no queue tells of the end of a job. */
+/** Looks at the record when its store says that the job has ended, and again and again all the same: what it says may get lost. */
 export async function resultOf(
   { app, backend, stores: { records } }: RecordReader,
   askedAt: number,
@@ -39,8 +39,10 @@ export async function resultOf(
   const late = (): never => {
     throw new LongshoreError('TIMEOUT', `Job ${id} has not ended within ${timeoutMs} ms. It goes on.`);
   };
+  let watch: EndWatch | undefined;
+  let woken = Promise.withResolvers<void>();
   try {
-    for (let waitMs = pauseMs.first; ; waitMs = Math.min(pauseMs.most, waitMs * 2)) {
+    for (let waitMs = pauseMs.first; ; ) {
       const look = Promise.race([records.get(id), aborted.promise]);
       const record = await within(clock, Math.max(lastLookMs, endsAt - clock.now()), look, late);
       if (record?.job !== job.name) throw notFound(job, id, record);
@@ -49,9 +51,18 @@ export async function resultOf(
       if (code) throw new LongshoreError(code, `Job ${id} ${words(record)}`);
       const leftMs = endsAt - clock.now();
       if (leftMs <= 0) late();
-      await within(clock, Math.min(waitMs, leftMs), aborted.promise, () => {});
+      if (!watch && records.watchEnd) {
+        watch = records.watchEnd(record, () => woken.resolve());
+        if (watch.hears) continue; // it may have ended since the look
+      }
+      const mostMs = watch?.hears ? pauseMs.mostHearing : pauseMs.most;
+      const pause = Promise.race([woken.promise, aborted.promise]);
+      await within(clock, Math.min(waitMs, mostMs, leftMs), pause, () => {});
+      woken = Promise.withResolvers();
+      waitMs = Math.min(waitMs * 2, pauseMs.mostHearing);
     }
   } finally {
+    watch?.stop();
     signal?.removeEventListener('abort', onAbort);
   }
 }

@@ -134,7 +134,10 @@ export function verbsOf(routing: Routing) {
         if (record) asked = [client];
         return record;
       };
-      const records = { get: () => firstOf(asked, look, isKnown) };
+      const records: Parameters<typeof resultOf>[0]['stores']['records'] = {
+        get: () => firstOf(asked, look, isKnown),
+        watchEnd: (...watched) => asked[0]!.stores.records.watchEnd?.(...watched) ?? notWatched,
+      };
       return resultOf({ app, backend: first.backend, stores: { records } }, askedAt, job, id, options);
     },
     async metrics({ backend, ...request }: MetricRequest & OfBackend = {}): Promise<MetricReport> {
@@ -156,6 +159,9 @@ function withoutBackend(each: JobsToEnqueue[number]): JobsToEnqueue[number] {
   const { backend: _, ...options } = each.options;
   return { ...each, options };
 }
+
+/** For a store that hears of no ends. */
+const notWatched = { hears: false, stop() {} };
 
 const refused = (error: LongshoreError): SendResult => ({ ok: false, id: '', error });
 

@@ -4,6 +4,7 @@ import { describeStoreAlone } from '../testing/laws/store.ts';
 import type { StoreHarness } from '../testing/laws/store-alone.ts';
 
 const harness: StoreHarness = {
+  lacks: ['ends elsewhere'],
   async open(clock, options) {
     return { stores: memoryStore({ clock, ...options }), close: async () => {} };
   },

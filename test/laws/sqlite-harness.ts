@@ -6,6 +6,7 @@ import type { Harness } from '../testing/laws/harness.ts';
 import { createVirtualClock } from '../testing/virtual-clock.ts';
 
 export const sqliteHarness: Harness = {
+  lacks: ['ends elsewhere'],
   async open(options) {
     const folder = await mkdtemp(join(tmpdir(), 'longshore-'));
     const clock = createVirtualClock();

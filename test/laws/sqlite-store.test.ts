@@ -8,6 +8,7 @@ import { describeStoreAlone } from '../testing/laws/store.ts';
 import type { StoreHarness } from '../testing/laws/store-alone.ts';
 
 const harness: StoreHarness = {
+  lacks: ['ends elsewhere'],
   async open(clock, options) {
     const folder = await mkdtemp(join(tmpdir(), 'longshore-'));
     const path = join(folder, 'state.db');

@@ -4,6 +4,7 @@ import type { Clock } from '../../base/clock.ts';
 import { LongshoreError } from '../../base/errors.ts';
 import type { RecordFilter, RecordPage, RecordStore, Retention } from '../../contract/store.ts';
 import { forEach } from '../parallel.ts';
+import { createEndWatchers } from './end-watchers.ts';
 import {
   begin,
   type Change,
@@ -50,6 +51,8 @@ export interface RecordTable {
   page(query: RecordQuery, max: number, past: Past): Promise<RowPage>;
   /** Removes rows past their time that are not guarded at `now`, and keys past theirs; returns how many. Bounded. */
   purge(past: Past, now: number): Promise<number>;
+  /** As `RecordStore.watchEnd`. Without it the writes of this process are heard. */
+  readonly watchEnd?: RecordStore['watchEnd'];
   /** It forgets by itself what is past the store's own retention. */
   readonly forgets?: boolean;
 }
@@ -75,6 +78,7 @@ export function recordStore(
 ): Required<Pick<RecordStore, 'page' | 'payload' | 'body' | 'writer'>> & RecordStore {
   const { clock } = settings;
   const retention = { ...defaultRetention, ...settings.retention };
+  const watchers = createEndWatchers();
   const past = ({ completedMs, deadMs }: Retention): Past => {
     const now = clock.now();
     return { ended: now - completedMs, dead: now - deadMs };
@@ -85,7 +89,9 @@ export function recordStore(
     for (let tries = 0; tries < mostTries; tries++) {
       const [found] = await table.read([id]);
       const { row, answer } = change(found?.row ?? null);
-      if (row === null || (await table.write(row, found?.version ?? null))) return answer;
+      if (row !== null && !(await table.write(row, found?.version ?? null))) continue;
+      if (row !== null && row.finishedAt !== null) watchers.tell(id);
+      return answer;
     }
     throw new LongshoreError(
       'BACKEND',
@@ -118,6 +124,7 @@ export function recordStore(
       return payloadOf(body);
     },
     body: bodyOf,
+    watchEnd: table.watchEnd ?? (({ id }, look) => ({ hears: false, stop: watchers.add(id, look) })),
     progress: (id, token, progress) =>
       update(id, (row) =>
         row && runs(row, token) ? { row: { ...row, progress }, answer: true } : { row: null, answer: false },

@@ -6,6 +6,7 @@ import type { AttemptReport } from '../../../core/contract/outcome.ts';
 import type { JobLease, QueueBackend, SendResult } from '../../../core/contract/queue.ts';
 import type { Retention } from '../../../core/contract/store.ts';
 import { tooLarge } from '../../../core/kit/body-limit.ts';
+import { createEndWatchers } from '../../../core/kit/records/end-watchers.ts';
 import { lostAttempt, statusOfEnd } from '../../../core/kit/records/row.ts';
 import { backendDefaults } from '../shared/defaults.ts';
 import { createWaiters } from '../shared/waiters.ts';
@@ -48,6 +49,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
     entries: new Map(),
     readyLists: new Map(),
     paused: new Set(),
+    ends: createEndWatchers(),
     readyListOf(queue) {
       let list = state.readyLists.get(queue);
       if (!list) {
@@ -75,6 +77,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
       if ((reason === null || reason === 'cancelled') && state.retention.completedMs === 0)
         state.entries.delete(entry.message.id);
       if (entry.message.group !== null) groups.advance(entry, clock.now());
+      state.ends.tell(entry.message.id);
     },
     drop(gone) {
       for (const entry of gone) {
@@ -83,6 +86,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
         state.entries.delete(entry.message.id);
       }
       for (const entry of gone) if (entry.message.group !== null) groups.advance(entry, clock.now());
+      for (const entry of gone) state.ends.tell(entry.message.id);
     },
   };
 

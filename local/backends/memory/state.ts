@@ -3,6 +3,7 @@
 import type { Clock } from '../../../core/base/clock.ts';
 import type { AbandonReason } from '../../../core/contract/outcome.ts';
 import type { Retention } from '../../../core/contract/store.ts';
+import type { EndWatchers } from '../../../core/kit/records/end-watchers.ts';
 import type { Entry } from './entry.ts';
 import type { Groups } from './groups.ts';
 import type { ReadyList } from './ready-list.ts';
@@ -15,6 +16,7 @@ export interface MemoryState {
   readonly paused: Set<string>;
   readonly groups: Groups;
   readyListOf(queue: string): ReadyList;
+  readonly ends: EndWatchers;
   /** Lets waiting fetches look again. */
   wake(): void;
   nextSeq(): number;

@@ -136,6 +136,7 @@ export function memoryRecords(state: MemoryState, others: readonly Purgeable[]):
       state.finish(entry, 'cancelled', null);
       return 'cancelled';
     },
+    watchEnd: ({ id }, look) => ({ hears: true, stop: state.ends.add(id, look) }),
     async cancelRequested(ids) {
       return ids.filter((id) => {
         const entry = entries.get(id);

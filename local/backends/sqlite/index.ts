@@ -8,6 +8,7 @@ import { checkInteger } from '../../../core/base/checks.ts';
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import type { Retention } from '../../../core/contract/store.ts';
+import { createEndWatchers } from '../../../core/kit/records/end-watchers.ts';
 import { backendDefaults } from '../shared/defaults.ts';
 import { createWaiters } from '../shared/waiters.ts';
 import { sqliteAdmin } from './admin.ts';
@@ -48,12 +49,14 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
   const waiters = createWaiters(clock);
   const db = openDatabase('sqlite()', options);
   const retention = { ...backendDefaults.retention, ...options.retention };
+  const ends = createEndWatchers();
   const state: SqliteState = {
     db,
     clock,
     retention,
     ageingMs,
-    narrowRows: createNarrowRows(db, retention, ageingMs),
+    narrowRows: createNarrowRows(db, retention, ageingMs, ends),
+    ends,
     wake: () => waiters.wake(),
   };
   const keys = sqliteKeys(state);

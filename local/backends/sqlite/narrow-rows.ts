@@ -2,6 +2,7 @@
 
 import type { JobLease } from '../../../core/contract/queue.ts';
 import type { Retention } from '../../../core/contract/store.ts';
+import type { EndWatchers } from '../../../core/kit/records/end-watchers.ts';
 import { JobState } from '../shared/report-lines.ts';
 import type { Database } from './database.ts';
 import { createGroups } from './groups.ts';
@@ -14,7 +15,7 @@ export interface EndedLease extends Pick<NarrowRow, 'seq' | 'queue' | 'attempt' 
 
 export type NarrowRows = ReturnType<typeof createNarrowRows>;
 
-export function createNarrowRows(db: Database, retention: Retention, ageingMs: number) {
+export function createNarrowRows(db: Database, retention: Retention, ageingMs: number, ends: EndWatchers) {
   const insertReady = db.prepare(
     'INSERT INTO ready (queue, rank, seq, ready_at, attempt, interrupted) VALUES (?, ?, ?, ?, ?, ?)',
   );
@@ -32,6 +33,7 @@ export function createNarrowRows(db: Database, retention: Retention, ageingMs: n
   const markCancelled = db.prepare(`
     UPDATE jobs SET ended = ${JobState.cancelled}, finished_at = ?, reason = 'cancelled', attempt = ? WHERE seq = ?`);
   const removeJob = db.prepare('DELETE FROM jobs WHERE seq = ?');
+  const idsOf = db.prepare('SELECT id FROM jobs WHERE seq IN (SELECT value FROM json_each(?))');
 
   const tables = {
     insert({ seq, queue, rank, readyAt, attempt, interrupted }: NarrowRow, now: number): void {
@@ -66,9 +68,15 @@ export function createNarrowRows(db: Database, retention: Retention, ageingMs: n
     },
     /** Ends a job that has no narrow row any more as cancelled. */
     cancel(seq: number, attempt: number, now: number): void {
+      narrowRows.tellEnds([seq]);
       if (retention.completedMs === 0) removeJob.run(seq);
       else markCancelled.run(now, attempt, seq);
       groups.end([seq], now);
+    },
+    /** Wakes those of this process that wait for one of these jobs, once the transaction is over. Call it while the jobs are there. */
+    tellEnds(seqs: readonly number[]): void {
+      if (ends.size === 0) return;
+      for (const { id } of idsOf.all(JSON.stringify(seqs))) ends.tell(id as string);
     },
   };
   return narrowRows;

@@ -62,6 +62,8 @@ export function sqliteRecords(state: SqliteState, others: readonly Purgeable[]):
         return 'cancelled';
       });
     },
+    // Other processes may end it too, and say nothing.
+    watchEnd: ({ id }, look) => ({ hears: false, stop: state.ends.add(id, look) }),
     async cancelRequested(ids) {
       if (ids.length === 0) return [];
       return db.run('reading', () => asked.all(JSON.stringify(ids))).map((row) => row.id as string);

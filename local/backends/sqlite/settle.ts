@@ -47,6 +47,7 @@ export function createSettler(state: SqliteState, keys: SqliteKeys, leases: Leas
   function ackNow(acks: readonly Ack[], now: number): boolean[] {
     const ended = endAll(acks, now);
     if (ended.size > 0 && groups.isUsed()) groups.end([...ended.values()], now);
+    narrowRows.tellEnds([...ended.values()]);
     if (retention.completedMs === 0 && ended.size > 0) removeThese.run(JSON.stringify([...ended.values()]));
     return acks.map(({ lease, report, complete: key, keepBody }) => {
       const seq = ended.get(lease.token);
@@ -96,6 +97,7 @@ export function createSettler(state: SqliteState, keys: SqliteKeys, leases: Leas
       return db.transaction('settling', () => {
         const mine = narrowRows.endLease(lease, now);
         if (!mine) return false;
+        narrowRows.tellEnds([mine.seq]);
         const state = JobState[statusOfEnd(reason)];
         if (reason === 'cancelled' && retention.completedMs === 0) remove.run(mine.seq);
         else end.run(state, now, mine.attempt, reason, error, reportLine(report), mine.seq);

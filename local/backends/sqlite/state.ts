@@ -2,6 +2,7 @@
 
 import type { Clock } from '../../../core/base/clock.ts';
 import type { Retention } from '../../../core/contract/store.ts';
+import type { EndWatchers } from '../../../core/kit/records/end-watchers.ts';
 import type { Database } from './database.ts';
 import type { NarrowRows } from './narrow-rows.ts';
 
@@ -11,6 +12,7 @@ export interface SqliteState {
   readonly retention: Retention;
   readonly ageingMs: number;
   readonly narrowRows: NarrowRows;
+  readonly ends: EndWatchers;
   /** Lets waiting fetches of this process look again. */
   wake(): void;
 }

@@ -60,6 +60,7 @@ export function sqliteWaiting(state: SqliteState, maxBodyBytes: number): Waiting
         const row = findOne(job);
         if (!row) return false;
         narrowRows.remove(row);
+        narrowRows.tellEnds([row.seq]);
         narrowRows.groups.end([row.seq], clock.now());
         return removeJob.run(row.seq).changes === 1;
       });

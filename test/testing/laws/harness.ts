@@ -56,6 +56,10 @@ export type Lack =
   | 'place of the retried'
   /** Its registry does not tell a worker that it is to drain. */
   | 'draining'
+  /** Nobody hears of the end of a job, so whoever waits for one polls. */
+  | 'ends'
+  /** The end of a job is heard in the process that has ended it, and in no other. */
+  | 'ends elsewhere'
   /** Its stores keep no audit log. */
   | 'audit log'
   /** Its stores have no limits. */

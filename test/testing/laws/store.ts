@@ -4,6 +4,7 @@ import type { Harness, Runner } from './harness.ts';
 import { lawsOf } from './law.ts';
 import { besideAQueue, type StoreHarness } from './store-alone.ts';
 import { auditLaws, auditPurgeLaws } from './store-audit.ts';
+import { endLaws } from './store-ends.ts';
 import { factLaws, payloadLaws } from './store-facts.ts';
 import { ackedKeyLaws, keyLaws } from './store-keys.ts';
 import { limitLaws } from './store-limits.ts';
@@ -35,6 +36,7 @@ export function describeStore(name: string, harness: Harness, runner: Runner): v
     runner.describe('cancelling', () => cancelLaws(law));
     runner.describe('retention', () => retentionLaws(law));
     runner.describe('workers', () => workerLaws(law));
+    watchingLaws(harness, runner);
     slotLaws(harness, runner);
     auditLogLaws(harness, runner);
     numberLaws(harness, runner);
@@ -58,10 +60,17 @@ export function describeStoreAlone(name: string, stores: StoreHarness, runner: R
     runner.describe('facts that were written', () => writtenFactLaws(law));
     runner.describe('cancelling what somebody else runs', () => writtenCancelLaws(law));
     runner.describe('retention of what was written', () => writtenRetentionLaws(law));
+    watchingLaws(harness, runner);
     slotLaws(harness, runner);
     auditLogLaws(harness, runner);
     numberLaws(harness, runner);
   });
+}
+
+function watchingLaws(harness: Harness, runner: Runner): void {
+  if (harness.lacks?.includes('ends')) return;
+  const law = lawsOf(harness, runner);
+  runner.describe('watching for ends', () => endLaws(law, !harness.lacks?.includes('ends elsewhere')));
 }
 
 function slotLaws(harness: Harness, runner: Runner): void {

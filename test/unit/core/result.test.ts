@@ -8,8 +8,8 @@ import { aloneStores } from '../../../local/backends/beanstalkd/alone.ts';
 import { testJobs } from '../../testing/index.ts';
 import { bench, job, refusalText, until } from './kit.ts';
 
-/** A bench with one job, enqueued. */
-async function enqueued(one: Job, how = {}) {
+/** A bench with one job, enqueued. @param hears `false` = its store hears of no ends */
+async function enqueued(one: Job, how = {}, hears = false) {
   const b = bench({ jobs: [one] });
   const { id } = await b.client.enqueue(one, {}, how);
   let looks = 0;
@@ -19,6 +19,7 @@ async function enqueued(one: Job, how = {}) {
     looks++;
     return get(...args);
   };
+  if (!hears) delete records.watchEnd;
   return { ...b, id, looks: () => looks };
 }
 
@@ -131,6 +132,52 @@ describe('result', () => {
     expect(b.looks() - early).toBeLessThanOrEqual(61);
   });
 
+  it('looks when its store hears that the job has ended, while no time passes', async () => {
+    const one = job({ handle: () => 'done' });
+    const b = await enqueued(one, {}, true);
+    const result = b.client.result(one, b.id, { timeoutMs: 60_000 });
+    await until(() => b.looks() === 2); // one before the store listens, one after
+    await new Promise(setImmediate);
+    expect(b.looks()).toBe(2);
+    await b.next();
+    expect(await result).toBe('done');
+    expect(b.looks()).toBe(3);
+  });
+
+  it('looks seldom while its store hears of every end, and often again when it does not', async () => {
+    const one = job();
+    const b = await enqueued(one, {}, true);
+    const { records } = b.client.stores;
+    const watch = { hears: true, stop() {} };
+    let look = () => {};
+    records.watchEnd = (_, told) => {
+      look = told;
+      return watch;
+    };
+    const result = refusalText(() => b.client.result(one, b.id, { timeoutMs: 130_000 }));
+    await pass(b, 10_000);
+    const early = b.looks();
+    await pass(b, 60_000);
+    expect(b.looks() - early).toBe(12);
+    watch.hears = false;
+    look();
+    await new Promise(setImmediate);
+    await pass(b, 60_000);
+    expect(b.looks() - early).toBeGreaterThanOrEqual(12 + 60);
+    expect(await result).toMatch(/^TIMEOUT: /);
+  });
+
+  it('finds a job that has ended unheard', async () => {
+    const one = job({ handle: () => 'done' });
+    const b = await enqueued(one, {}, true);
+    b.client.stores.records.watchEnd = () => ({ hears: true, stop() {} });
+    const result = b.client.result(one, b.id, { timeoutMs: 60_000 });
+    await pass(b, 30_000);
+    await b.next();
+    await pass(b, 5_000);
+    expect(await result).toBe('done');
+  });
+
   it('gives up a look that the store does not answer', async () => {
     const one = job();
     const b = await enqueued(one);
@@ -145,7 +192,15 @@ describe('result', () => {
     'ends with its signal, aborted %s, and leaves nothing behind',
     async (when) => {
       const one = job();
-      const b = await enqueued(one);
+      const b = await enqueued(one, {}, true);
+      let watches = 0;
+      const { records } = b.client.stores;
+      const { watchEnd } = records;
+      records.watchEnd = (...args) => {
+        const watch = watchEnd!(...args);
+        watches++;
+        return { ...watch, stop: () => void watches-- };
+      };
       const controller = new AbortController();
       const { signal } = controller;
       let listeners = 0;
@@ -176,7 +231,7 @@ describe('result', () => {
         controller.abort(new Error('enough'));
       }
       await ended;
-      expect([listeners, timers.size]).toEqual([0, 0]);
+      expect([listeners, timers.size, watches]).toEqual([0, 0, 0]);
     },
   );
 
