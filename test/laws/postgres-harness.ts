@@ -7,7 +7,6 @@ import { createVirtualClock } from '../testing/virtual-clock.ts';
 
 /** @param connections of the first and of the second: a URL or a pool */
 export const postgresHarness = (schemas: Schemas, connections: readonly [object, object]): Harness => ({
-  lacks: ['ends'],
   async open(options) {
     const clock = createVirtualClock();
     const schema = await schemas.take();

@@ -11,7 +11,6 @@ const { url } = schemas;
 afterAll(() => schemas.drop());
 
 const harness: StoreHarness = {
-  lacks: ['ends elsewhere'],
   async open(clock, options) {
     const schema = await schemas.take();
     return pair(

@@ -13,6 +13,7 @@ import { sqlite } from '../../local/backends/sqlite/index.ts';
 import { sync } from '../../local/backends/sync.ts';
 import { movable } from '../../local/move/contract.ts';
 import { startServiceBus } from '../../local/simulate/service-bus/server.ts';
+import { until } from '../kit/until.ts';
 import { openEndpoint } from './aws/endpoint.ts';
 import { startBeanstalkd } from './beanstalkd/server.ts';
 import { freshDatabase } from './postgres/schemas.ts';
@@ -83,6 +84,17 @@ async function stateOf({ stores }: Contract.QueueBackend, id: string): Promise<s
   return (await stores.records.get(id)) ? 'yes' : 'with a store';
 }
 
+/** Whether whoever waits for a job hears of every end, or only of those of this process. */
+async function checkEnds({ stores }: Contract.QueueBackend, id: string, cell: string): Promise<void> {
+  const record = (await stores?.records.get(id)) ?? null;
+  expect(cell === 'as its store').toBe(record === null);
+  if (record === null) return;
+  const watch = stores!.records.watchEnd!(record, () => {});
+  if (cell === 'is woken') await until(() => watch.hears);
+  else expect([cell, watch.hears]).toEqual(['is woken by its own process, else asks', false]);
+  watch.stop();
+}
+
 /** What has state of its own and lacks this part of it must be given a store that has it. */
 function partOf({ stores }: Contract.QueueBackend, part: 'metrics' | 'audit' | 'limits'): string {
   if (!stores) return 'no';
@@ -138,6 +150,7 @@ describe('the capability table', () => {
       const [, second] = await backend.enqueue([message, message]);
       expect(cell('records, keys, workers')).toBe(await stateOf(backend, message.id));
       expect(cell('`maxLength` of a queue')?.split(/[:;]/)[0]).toBe(lengthOf(backend));
+      await checkEnds(backend, message.id, cell('a wait for a [result](lifecycle.md#wait-for-the-result)')!);
       expect(cell('numbers')?.split(',')[0]).toBe(partOf(backend, 'metrics'));
       expect(cell('audit log')).toBe(partOf(backend, 'audit'));
       expect(cell('limits of jobs and queues')).toBe(partOf(backend, 'limits'));

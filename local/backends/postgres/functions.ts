@@ -67,6 +67,9 @@ const settle = (s: string): string => `
       DELETE FROM ${s}.renewals r WHERE r.id = ANY (p_renewed) AND r.claim = ANY (p_claims)
         AND NOT EXISTS (SELECT FROM ${s}.jobs j WHERE j.id = r.id AND j.turn = r.turn OFFSET 0);
     END IF;
+    IF EXISTS (SELECT FROM ${s}.waits) THEN
+      PERFORM ${s}.tell_ends(CASE WHEN settled IS NULL THEN p_ids ELSE ARRAY(SELECT p_ids[n] FROM unnest(settled) n) END);
+    END IF;
     IF EXISTS (SELECT FROM ${s}.grouped) THEN
       PERFORM ${s}.end_groups(now, CASE WHEN settled IS NULL THEN p_ids ELSE ARRAY(SELECT p_ids[n] FROM unnest(settled) n) END);
     END IF;
@@ -197,6 +200,7 @@ const again = (s: string): string => `
         VALUES (${recordNamesOf('j')}, 4, now, 'cancelled', NULL);
       END IF;
       PERFORM ${s}.end_groups(now, ARRAY[the_id]);
+      PERFORM ${s}.tell_ends(ARRAY[the_id]);
     ELSIF ${s}.wait_in_group(now, j) THEN
       RETURN;
     ELSIF j.ready_at <= now THEN
@@ -254,6 +258,7 @@ const again = (s: string): string => `
       VALUES (${recordNamesOf('j')}, the_end, now, why, message);
     END IF;
     PERFORM ${s}.end_groups(now, ARRAY[the_id]);
+    PERFORM ${s}.tell_ends(ARRAY[the_id]);
     RETURN true;
   END $$;`;
 

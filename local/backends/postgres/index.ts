@@ -13,6 +13,7 @@ import { createWaiters } from '../shared/waiters.ts';
 import { postgresAdmin } from './admin.ts';
 import { postgresAudit } from './audit.ts';
 import { type DatabaseOptions, openDatabase } from './database.ts';
+import { postgresEnds } from './ends.ts';
 import { createEnqueue } from './enqueue.ts';
 import { postgresKeys } from './keys.ts';
 import { createLeases } from './leases.ts';
@@ -33,8 +34,8 @@ export { type PostgresStoreOptions, postgresStore } from './store.ts';
 
 export interface PostgresOptions extends DatabaseOptions {
   /**
-   * One connection of the pool is kept for LISTEN, if it has 3 or more. `false`: no LISTEN and no NOTIFY, as behind pgbouncer in
-   * transaction mode. @default true
+   * One connection of the pool is kept for LISTEN, if it has 3 or more, and one for those who wait for results, if it has 5 or more.
+   * `false`: no LISTEN and no NOTIFY, as behind pgbouncer in transaction mode. @default true
    */
   readonly listen?: boolean;
   /** How often an idle worker looks for jobs while it cannot listen. @default 100 */
@@ -89,6 +90,7 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
     wake: () => waiters.wake(),
   };
   const leases = createLeases(state);
+  const ends = postgresEnds(state, listen);
   const outboxRows = createOutbox(state, schema, listens, pollMs);
   const { ack, nack, abandon, renew, ackAndFetch, reapExpired } = leases;
 
@@ -98,7 +100,7 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
     keepsOrder: () => true,
     stores: {
       keys: postgresKeys(state),
-      records: postgresRecords(state),
+      records: postgresRecords(state, ends),
       workers: postgresWorkers(state),
       metrics: postgresMetrics(state),
       audit: postgresAudit(state),
@@ -148,6 +150,7 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
       waiters.wake();
       await notifier.close();
       await outboxRows.close();
+      await ends?.close();
       await listener.close();
       await db.close();
     },

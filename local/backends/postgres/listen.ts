@@ -1,7 +1,6 @@
 /** LISTEN and NOTIFY wake a waiting worker at once. Where they do not work, it polls. */
 
 import { randomBytes } from 'node:crypto';
-import type { Waiters } from '../shared/waiters.ts';
 import type { PostgresClient } from './client.ts';
 import type { Database } from './database.ts';
 
@@ -17,10 +16,18 @@ const usualTimes = {
   longestRetry: 60_000,
 };
 
+/** Fetches that wait, or others who want to hear. */
+export interface Hearer {
+  /** @param payload absent = the connection has come or gone, so that something may have been missed */
+  wake(payload?: string): void;
+  /** Notifications arrive from now on. */
+  heard?(): void;
+}
+
 export function createListener(
   db: Pick<Database, 'pool' | 'query'>,
   channel: string,
-  waiters: Waiters,
+  hearer: Hearer,
   timesMs: typeof usualTimes = usualTimes,
 ) {
   let client: PostgresClient | null = null;
@@ -52,14 +59,14 @@ export function createListener(
     mine.on('notification', ({ channel: from, payload }) => {
       if (from !== channel) return;
       if (payload === echo) heard(mine);
-      if (!payload?.startsWith('echo ')) waiters.wake();
+      if (!payload?.startsWith('echo ')) hearer.wake(payload);
     });
     try {
       await mine.query({ text: `LISTEN "${channel}"`, query_timeout: listenTimeoutMs });
     } catch {
       return lost();
     }
-    waiters.wake(); // for jobs that came before LISTEN
+    hearer.wake(); // for jobs that came before LISTEN
     await beat(mine);
   }
 
@@ -78,7 +85,9 @@ export function createListener(
   }
 
   function heard(mine: PostgresClient): void {
+    const before = hears;
     hears = true;
+    if (!before) hearer.heard?.();
     echo = null;
     deafMs = timesMs.retry;
     later(timesMs.beat, () => beat(mine));
@@ -98,7 +107,7 @@ export function createListener(
     // The 'error' listener stays: an error event without one would end the process.
     mine.removeAllListeners('notification');
     mine.release(true);
-    waiters.wake(); // a waiting fetch must switch to polling
+    hearer.wake(); // a waiting fetch must switch to polling
     later(retryInMs, connect);
   }
 

@@ -64,6 +64,7 @@ const cancel = (s: string): string => `
       VALUES (${recordNamesOf('j')}, 4, now, 'cancelled');
     END IF;
     PERFORM ${s}.end_groups(now, ARRAY[the_id]);
+    PERFORM ${s}.tell_ends(ARRAY[the_id]);
     RETURN 'cancelled';
   END $$;
   -- Processes of versions that give dead letters no new texts still call this one.

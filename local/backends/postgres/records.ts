@@ -1,5 +1,6 @@
 import type { CancelResult, RecordStore, Retention } from '../../../core/contract/store.ts';
 import { payloadOf } from '../../../core/kit/records/payload.ts';
+import type { PostgresEnds } from './ends.ts';
 import { ownership } from './lease-table.ts';
 import { purgeLimits } from './limits-sql.ts';
 import { createPages } from './pages.ts';
@@ -11,6 +12,7 @@ const keyEnd = 'greatest(hold_until, keep_until)';
 
 export function postgresRecords(
   state: PostgresState,
+  ends: PostgresEnds,
 ): Required<Pick<RecordStore, 'page' | 'payload'>> & RecordStore {
   const { db, keep } = state;
   const s = db.schema;
@@ -53,6 +55,8 @@ export function postgresRecords(
       return row![0] as CancelResult;
     },
 
+    ...(ends && { watchEnd: ends.watch }),
+
     async cancelRequested(ids) {
       if (ids.length === 0) return [];
       const sql = `SELECT id FROM ${s}.jobs WHERE id = ANY ($1) AND cancel_requested`;
@@ -83,6 +87,7 @@ export function postgresRecords(
         [removeSome(`${s}.dead`, 'id', `finished_at <= ${before} ORDER BY finished_at, seq`), [at, deadMs]],
         [removeSome(`${s}.keys`, 'key', `${keyEnd} <= ${before} ORDER BY ${keyEnd}`), [at, 0]],
         [purgeLimits(s, now), [at]],
+        [removeSome(`${s}.waits`, 'ctid', `until <= ${now}`), [at]],
       ];
       let removed = 0;
       for (const [sql, values] of steps) removed += Number((await db.query('purging', sql, values))[0]![0]);

@@ -1,5 +1,6 @@
 /** Tables and their versions. */
 
+import { ends } from './ends-sql.ts';
 import { enqueueFunctions } from './enqueue-sql.ts';
 import { leaseFunctions } from './functions.ts';
 import { groupTables } from './group-sql.ts';
@@ -203,4 +204,5 @@ export const migrations: readonly ((s: string) => string)[] = [
   operatorTables,
   (s) =>
     [waitingFunction, limits, groupTables, leaseFunctions, rareFunctions].map((part) => part(s)).join('\n'),
+  (s) => [ends, leaseFunctions, rareFunctions, waitingFunction].map((part) => part(s)).join('\n'),
 ];

@@ -6,6 +6,7 @@ import { recordStore } from '../../../core/kit/records/store.ts';
 import { backendDefaults } from '../shared/defaults.ts';
 import { postgresAudit } from './audit.ts';
 import { type DatabaseOptions, openDatabase } from './database.ts';
+import { postgresEnds } from './ends.ts';
 import { postgresKeys } from './keys.ts';
 import { postgresLimits } from './limits.ts';
 import { postgresMetrics } from './metrics.ts';
@@ -15,6 +16,8 @@ import { postgresWorkers } from './workers.ts';
 export interface PostgresStoreOptions extends DatabaseOptions {
   /** @default 7 days for completed, 90 days for dead */
   readonly retention?: Partial<Retention>;
+  /** Whether those who wait for results may keep a connection for LISTEN, of a pool with 5 or more. @default true */
+  readonly listen?: boolean;
   /** For tests, also of the keys. @default the process's for records, the database's for keys */
   readonly clock?: Clock;
 }
@@ -23,13 +26,14 @@ export function postgresStore(
   urlOrOptions: string | PostgresStoreOptions,
 ): Stores & Required<Pick<Stores, 'migrate' | 'diagnose' | 'close'>> {
   const options = typeof urlOrOptions === 'string' ? { url: urlOrOptions } : urlOrOptions;
-  const { clock = systemClock, retention } = options;
+  const { clock = systemClock, listen = true, retention } = options;
   const db = openDatabase(options, 'postgresStore()');
   const state = { db, clock, at: () => (options.clock ? clock.now() : null) };
+  const ends = postgresEnds(state, listen);
   let open = true;
   return {
     keys: postgresKeys(state),
-    records: recordStore(storedRecords(state), { clock, retention }),
+    records: recordStore(storedRecords(state, ends), { clock, retention }),
     workers: postgresWorkers(state),
     metrics: postgresMetrics(state),
     audit: postgresAudit(state),
@@ -41,8 +45,10 @@ export function postgresStore(
       return postgresDiagnosis({ db, caller: 'postgresStore()', retention: kept, channel: null }, request);
     },
     async close() {
-      if (open) await db.close();
+      if (!open) return;
       open = false;
+      await ends?.close();
+      await db.close();
     },
   };
 }

@@ -11,6 +11,7 @@ import {
 } from '../../../core/kit/records/store.ts';
 import { storable } from './arrays.ts';
 import type { Row } from './client.ts';
+import type { PostgresEnds } from './ends.ts';
 import { readInOrder } from './in-order.ts';
 import { purgeLimits } from './limits-sql.ts';
 import { removeSome, timeOf } from './sql.ts';
@@ -25,13 +26,16 @@ function valuesOf(row: RecordRow): unknown[] {
   return [id, randomUUID(), queue, job, status, createdAt, finishedAt, guardedUntil, JSON.stringify(row)];
 }
 
-export function storedRecords({ db, at }: Pick<PostgresState, 'db' | 'at'>): RecordTable {
+export function storedRecords({ db, at }: Pick<PostgresState, 'db' | 'at'>, ends: PostgresEnds): RecordTable {
   const s = db.schema;
+  const told = (write: string): string => `WITH written AS (${write} RETURNING id, finished_at)
+    SELECT CASE WHEN finished_at IS NOT NULL THEN ${s}.tell_ends(ARRAY[id]) END FROM written`;
   const arrays = types.map((type, i) => `$${i + 1}::${type}[]`).join(', ');
-  const insert = `INSERT INTO ${s}.records (${columns}) SELECT * FROM unnest(${arrays})
-    ON CONFLICT (id) DO NOTHING RETURNING 1`;
+  const insert = told(
+    `INSERT INTO ${s}.records (${columns}) SELECT * FROM unnest(${arrays}) ON CONFLICT (id) DO NOTHING`,
+  );
   const values = types.map((_, i) => `$${i + 1}`).join(', ');
-  const replace = `UPDATE ${s}.records SET (${columns}) = (${values}) WHERE id = $1 AND version = $10 RETURNING 1`;
+  const replace = told(`UPDATE ${s}.records SET (${columns}) = (${values}) WHERE id = $1 AND version = $10`);
 
   const add = (rows: readonly RecordRow[]) => {
     const values = rows.map(valuesOf);
@@ -39,6 +43,7 @@ export function storedRecords({ db, at }: Pick<PostgresState, 'db' | 'at'>): Rec
     return db.query('recording', insert, columnwise);
   };
   return {
+    ...(ends && { watchEnd: ends.watch }),
     async add(rows) {
       await add(rows);
     },
@@ -76,7 +81,12 @@ export function storedRecords({ db, at }: Pick<PostgresState, 'db' | 'at'>): Rec
       const [rows] = await db.query('purging', sql, [now, dead, ended, latest]);
       const [keys] = await db.query('purging', removeSome(`${s}.keys`, 'key', over), [at()]);
       const [limits] = await db.query('purging', purgeLimits(s, timeOf('$1')), [at()]);
-      return Number(rows![0]) + Number(keys![0]) + Number(limits![0]);
+      const [waits] = await db.query(
+        'purging',
+        removeSome(`${s}.waits`, 'ctid', `until <= ${timeOf('$1')}`),
+        [at()],
+      );
+      return Number(waits![0]) + Number(rows![0]) + Number(keys![0]) + Number(limits![0]);
     },
   };
 }

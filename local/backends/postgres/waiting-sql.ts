@@ -48,6 +48,7 @@ export const waitingFunction = (s: string): string => `
         IF remove THEN
           DELETE FROM ${s}.jobs WHERE id = the.id;
           PERFORM ${s}.end_groups(now, ARRAY[the.id]);
+          PERFORM ${s}.tell_ends(ARRAY[the.id]);
           EXIT;
         END IF;
         weight := coalesce(new_priority, j.priority) * ageing;

@@ -3,6 +3,7 @@
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import { redisAdmin } from './admin.ts';
 import { redisAudit } from './audit.ts';
+import { ended, redisEnds } from './ends.ts';
 import { createEnqueue } from './enqueue.ts';
 import { createFetch } from './fetch.ts';
 import { redisKeys } from './keys.ts';
@@ -25,14 +26,21 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
   const state = createState(options);
   const leases = createLeases(state);
   const { ackAndFetch, ...settler } = createSettler(state, leases);
-  const listener = listen ? createListener(options.link, state.waiters) : null;
+  const listener = listen ? createListener(options.link, { wake }) : null;
+  const ends = listener && redisEnds(state, listener);
+
+  function wake(message?: string, channel?: string): void {
+    if (channel?.endsWith(ended)) return ends!.told(message!);
+    state.waiters.wake();
+    if (channel === undefined) ends!.changed();
+  }
 
   return {
     name: 'redis',
     limits: { maxBodyBytes, maxDelayMs: null, maxLeaseMs: null },
     stores: {
       keys: redisKeys(state),
-      records: redisRecords(state),
+      records: redisRecords(state, ends),
       workers: redisWorkers(state),
       metrics: redisMetrics(state),
       audit: redisAudit(state),
@@ -54,6 +62,7 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
       if (!state.isOpen) return;
       state.isOpen = false;
       state.waiters.wake();
+      ends?.close();
       await Promise.all([listener?.close(), state.link.close()]);
     },
   };

@@ -11,6 +11,7 @@
 --   :ended    hash   id      -> `end finishedAt attempts readyAt reason`, error, progress, reports, then the job's text
 --   :done     zset   time    -> id                completed and cancelled
 --   :dead     zset   time    -> id                failed and expired
+--   :waits    zset   end     -> id                jobs that somebody waits for, until then at most; their ends are published to :ended
 --   :info     hash   paused; done and dead: bytes of each; idle (any text): a worker has found nothing, and listens
 -- A sort key has 12 characters: 11 that count arrivals, then the priority. Times are epoch ms.
 --
@@ -75,6 +76,19 @@ end
 -- Wakes the idle workers, if there are any. A worker that is busy looks again before it waits, and needs no message.
 local function notify(channel)
   if channel ~= '' and redis.call('HDEL', info, 'idle') == 1 then redis.call('PUBLISH', channel, '') end
+end
+
+-- Tells those who wait for these jobs. Who has no right to publish settles all the same: they poll, too.
+local function tellEnded(ids)
+  local waits = base .. ':waits'
+  if redis.call('EXISTS', waits) == 0 then return end
+  local found = {}
+  for i, till in ipairs(redis.call('ZMSCORE', waits, unpack(ids))) do
+    if till then found[#found + 1] = ids[i] end
+  end
+  if #found == 0 then return end
+  redis.call('ZREM', waits, unpack(found))
+  for _, id in ipairs(found) do redis.pcall('PUBLISH', base .. ':ended', id) end
 end
 
 -- Makes a job wait again, to be ready at that time.
@@ -143,6 +157,7 @@ end
 
 -- Ends a job that is in no set any more. Answers how many older dead letters were removed.
 local function finish(id, code, state, reason, problem, text)
+  tellEnded({ id })
   redis.call('HDEL', jobs, id)
   redis.call('HDEL', states, id)
   local isDead = code == 'failed' or code == 'expired'

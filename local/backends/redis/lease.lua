@@ -73,6 +73,7 @@ if acks > 0 then
     if keep then remember(ids, reports) end
     redis.call('HDEL', jobs, unpack(ids))
     if redis.call('EXISTS', states) == 1 then redis.call('HDEL', states, unpack(ids)) end
+    tellEnded(ids)
   end
   completeKeys(13 + acks + (keep and acks or 0), flags)
   if #gone == acks then

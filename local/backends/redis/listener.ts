@@ -1,6 +1,5 @@
 /** PUBLISH wakes idle workers, by a connection of its own. */
 
-import type { Waiters } from '../shared/waiters.ts';
 import { createLink, type LinkOptions } from './connection.ts';
 
 export type Listener = ReturnType<typeof createListener>;
@@ -9,7 +8,12 @@ const retryMs = 500;
 /** A connection can die unnoticed. A PING asks whether it still lives. */
 const pingMs = 5_000;
 
-export function createListener(options: LinkOptions, waiters: Waiters) {
+export interface Hearer {
+  /** @param channel absent = a connection has come or gone, so that something may have been missed */
+  wake(message?: string, channel?: string): void;
+}
+
+export function createListener(options: LinkOptions, hearer: Hearer) {
   const link = createLink({ ...options, lost });
   const wanted = new Set<string>();
   const heard = new Set<string>();
@@ -21,7 +25,7 @@ export function createListener(options: LinkOptions, waiters: Waiters) {
   function lost(): void {
     heard.clear();
     clearInterval(pinging);
-    waiters.wake(); // a fetch that relied on this connection must poll more often
+    hearer.wake(); // a fetch that relied on this connection must poll more often
     retryLater();
   }
 
@@ -36,11 +40,11 @@ export function createListener(options: LinkOptions, waiters: Waiters) {
     try {
       await link.client();
       const missing = [...wanted].filter((channel) => !heard.has(channel));
-      if (missing.length > 0) await link.subscribe(missing, waiters.wake);
+      if (missing.length > 0) await link.subscribe(missing, hearer.wake);
       for (const channel of missing) heard.add(channel);
       clearInterval(pinging);
       pinging = setInterval(() => link.send('listening', ['PING']).catch(() => {}), pingMs).unref();
-      waiters.wake(); // jobs may have come before the subscription
+      hearer.wake(); // jobs may have come before the subscription
     } catch {
       retryLater();
     } finally {

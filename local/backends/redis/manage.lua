@@ -170,6 +170,16 @@ function actions.remove()
   if not takeWaiting(ARGV[9], '') then return 0 end
   redis.call('HDEL', jobs, ARGV[9])
   redis.call('HDEL', states, ARGV[9])
+  tellEnded({ ARGV[9] })
+  return 1
+end
+
+-- [9] ms for which they are remembered, then ids: the ends of these are told
+function actions.watch()
+  local waits = base .. ':waits'
+  redis.call('ZREMRANGEBYSCORE', waits, '-inf', number(at))
+  for i = 10, #ARGV do redis.call('ZADD', waits, number(at + ARGV[9]), ARGV[i]) end
+  redis.call('PEXPIRE', waits, ARGV[9])
   return 1
 end
 

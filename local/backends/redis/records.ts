@@ -1,11 +1,12 @@
 import type { CancelResult, RecordStore } from '../../../core/contract/store.ts';
 import { payloadOf } from '../../../core/kit/records/payload.ts';
+import type { EndWatches } from '../shared/end-watches.ts';
 import { purgeLimits } from './limits.ts';
 import { createPages } from './pages.ts';
 import { type Found, publicRecord, type Whole, wholeOf } from './rows.ts';
 import type { RedisState } from './state.ts';
 
-export function redisRecords(state: RedisState): RecordStore {
+export function redisRecords(state: RedisState, ends: EndWatches | null): RecordStore {
   const page = createPages(state);
 
   /** Asks every queue: an id does not say which one has the job. */
@@ -42,6 +43,7 @@ export function redisRecords(state: RedisState): RecordStore {
       const answers = (await everywhere('cancelling', 'cancel', [id])) as CancelResult[];
       return answers.find((answer) => answer !== 'unknown') ?? 'unknown';
     },
+    ...(ends && { watchEnd: ends.watch }),
     async cancelRequested(ids) {
       if (ids.length === 0) return [];
       return ((await everywhere('reading', 'cancelRequested', ids)) as string[][]).flat();
