@@ -17,6 +17,7 @@ export interface Endpoint {
   readonly basePath: string;
   readonly maxBodyBytes: number;
   readonly maxBatch: number;
+  readonly resultTimeoutMs: number;
   readonly stacks: boolean;
   readonly metrics: MetricsText | null;
   /** Throws 429. */

@@ -92,7 +92,7 @@ async function itemOf(
 }
 
 /** A caller that is bound to some jobs learns nothing about others, not even whether they exist. */
-function rulesOf({ client }: Endpoint, { caller }: Call, name: string): OptionRules {
+export function rulesOf({ client }: Endpoint, { caller }: Call, name: string): OptionRules {
   const { app, backend } = client;
   if (caller.jobs && !caller.jobs.has(name)) {
     const detail = `Expected a job that this credential may enqueue, got ${shown(name)}. Ask for a credential with this job.`;
@@ -106,6 +106,16 @@ function rulesOf({ client }: Endpoint, { caller }: Call, name: string): OptionRu
   return { app, limits: backend.limits, job, isBound: caller.jobs !== null };
 }
 
+/** Comes before the schema: a recursive one would overflow the stack on extreme nesting. */
+export function assertFlat(payload: unknown): void {
+  try {
+    assertJson(payload, 'payload');
+  } catch (error) {
+    if (!(error instanceof LongshoreError) || error.code !== 'LIMIT') throw error;
+    throw new Refusal(422, 'LIMIT', `${error.message} Send flatter data.`, { cause: error });
+  }
+}
+
 async function messageOf(
   endpoint: Endpoint,
   call: Call,
@@ -114,12 +124,7 @@ async function messageOf(
   options: EnqueueOptions,
   uploads: Upload[] | null,
 ): Promise<MaybeUnique> {
-  try {
-    assertJson(payload, 'payload'); // before the schema: a recursive one would overflow the stack on extreme nesting
-  } catch (error) {
-    if (!(error instanceof LongshoreError) || error.code !== 'LIMIT') throw error;
-    throw new Refusal(422, 'LIMIT', `${error.message} Send flatter data.`, { cause: error });
-  }
+  assertFlat(payload);
   const message = await prepare(endpoint.client, job, payload, options, uploads);
   // Last, because a request that is refused has not used its key.
   if (options.idempotencyKey !== undefined) {

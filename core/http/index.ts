@@ -42,6 +42,8 @@ export interface HttpOptions {
   readonly maxBatch?: number;
   /** Per credential and process; a job of a batch counts as a request. @default { perSecond: 100, burst: 1_000 } */
   readonly rateLimit?: RateLimit | false;
+  /** The longest `timeoutMs` of `GET /jobs/:id/result`: less than what is in front of it lets a request take. @default 20_000 */
+  readonly resultTimeoutMs?: number;
   /** Where the routes are mounted, for example `/api`. @default '' */
   readonly basePath?: string;
   /** Whether a record shows the stack traces of its attempts. @default false */
@@ -68,11 +70,13 @@ export function createHttpHandler(client: Client, options: HttpOptions): HttpHan
   const {
     basePath = '',
     stacks = false,
+    resultTimeoutMs = 20_000,
     metrics = null,
     testing: { newRequestId = randomUUID } = {},
   } = options;
   checkInteger('maxBodyBytes of the HTTP handler', maxBodyBytes, 1);
   checkInteger('maxBatch of the HTTP handler', maxBatch, 1);
+  checkInteger('resultTimeoutMs of the HTTP handler', resultTimeoutMs, 0);
   checkBasePath(basePath, '/api');
   const { authenticate, developmentToken } = credentialsOf(client, options);
   const { rateLimit = { perSecond: 100, burst: 1_000 } } = options;
@@ -120,6 +124,7 @@ export function createHttpHandler(client: Client, options: HttpOptions): HttpHan
       basePath,
       maxBodyBytes,
       maxBatch: mostJobs,
+      resultTimeoutMs,
       stacks,
       metrics,
       takeTokens,

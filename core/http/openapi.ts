@@ -3,18 +3,25 @@
 import type { Job } from '../app/job.ts';
 import type { StandardSchema } from '../app/schema.ts';
 import { exampleFor } from './example.ts';
-
-type Json = Readonly<Record<string, unknown>>;
+import {
+  content,
+  count,
+  type Json,
+  moment,
+  object,
+  prioritySchema,
+  problemResponses,
+  ref,
+  refusals,
+  text,
+} from './openapi-parts.ts';
+import { recordPaths, recordSchemas } from './openapi-records.ts';
 
 /** Standard JSON Schema (standardschema.dev): what a schema library may offer beside `validate`. */
 interface WithJsonSchema {
   readonly jsonSchema?: { input(options: { target: string }): Json };
 }
 
-const ref = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
-const content = (schema: Json, example?: { readonly value: unknown }): Json => ({
-  'application/json': { schema, ...(example && { example: example.value }) },
-});
 const schemaName = (job: Job): string => `payload.${job.name}`;
 
 export function openApiOf(jobs: readonly Job[], basePath: string): Json {
@@ -27,7 +34,7 @@ export function openApiOf(jobs: readonly Job[], basePath: string): Json {
     info: {
       title: 'Longshore jobs',
       version: '1',
-      description: 'Enqueue, watch and cancel background jobs.',
+      description: 'Enqueue, watch, change and cancel background jobs.',
     },
     ...(basePath !== '' && { servers: [{ url: basePath }] }),
     security: [{ bearer: [] }],
@@ -36,26 +43,7 @@ export function openApiOf(jobs: readonly Job[], basePath: string): Json {
       ...Object.fromEntries(
         payloads.map((payload) => [`/jobs/${payload.job.name}`, { post: oneOperation(payload) }]),
       ),
-      '/jobs/{id}': {
-        parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }],
-        get: {
-          operationId: 'getJob',
-          summary: 'Status, progress and attempts of a job',
-          responses: {
-            200: { description: 'The record', content: content(ref('Job')) },
-            ...refusals(401, 404, 429, 503),
-          },
-        },
-        delete: {
-          operationId: 'cancelJob',
-          summary: 'Cancel a job',
-          responses: {
-            200: { description: 'Cancelled before it ran', content: content(ref('Cancelled')) },
-            202: { description: 'It runs, and its worker will abort it', content: content(ref('Cancelled')) },
-            ...refusals(401, 404, 409, 429, 503),
-          },
-        },
-      },
+      ...recordPaths,
       '/healthz': {
         get: {
           operationId: 'health',
@@ -164,43 +152,15 @@ function manyOperation(payloads: readonly Payload[]): Json {
   };
 }
 
-const problemResponses = {
-  400: 'Not JSON, or an option is wrong',
-  401: 'No credential, or one that is not known',
-  403: 'The credential may not do this',
-  404: 'No such job',
-  409: 'The job has ended',
-  413: 'Too large',
-  415: 'Not application/json',
-  422: 'JSON, but not what the job takes',
-  429: 'Too many requests; see Retry-After',
-  503: 'The queue does not answer; see Retry-After',
-} as const;
-
-const refusals = (...statuses: (keyof typeof problemResponses)[]): Json =>
-  Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/Problem${status}` }]));
-
-const text = { type: 'string' };
-const count = { type: 'integer', minimum: 0 };
-const moment = { type: 'string', format: 'date-time' };
-const orNull = (schema: Json): Json => ({ anyOf: [schema, { type: 'null' }] });
 const keySchema = { type: 'string', pattern: '^(?!schedule:)[\\x21-\\x7e]{1,256}$' };
 
 const optionSchemas = {
   delayMs: count,
   runAt: moment,
-  priority: {
-    anyOf: [{ enum: ['critical', 'high', 'normal', 'low'] }, { type: 'integer', minimum: 0, maximum: 9 }],
-  },
+  priority: prioritySchema,
   queue: text,
   maxRetries: { type: 'integer', minimum: 0, maximum: 100 },
 };
-
-const object = (properties: Json, required = Object.keys(properties)): Json => ({
-  type: 'object',
-  required,
-  properties,
-});
 
 const fixedSchemas = {
   Accepted: object({ id: text, queue: text, statusUrl: text, duplicate: { const: true } }, [
@@ -209,7 +169,6 @@ const fixedSchemas = {
     'statusUrl',
   ]),
   Results: object({ results: { type: 'array', items: { anyOf: [ref('Accepted'), ref('Problem')] } } }),
-  Cancelled: object({ id: text, status: { enum: ['cancelled', 'cancelling'] } }),
   Options: {
     ...object({ ...optionSchemas, idempotencyKey: keySchema }, []),
     additionalProperties: false,
@@ -227,42 +186,5 @@ const fixedSchemas = {
     },
     ['type', 'title', 'status', 'detail', 'code'],
   ),
-  Job: object({
-    id: text,
-    queue: text,
-    job: text,
-    tenantId: orNull(text),
-    name: orNull(text),
-    idempotencyKey: orNull(text),
-    schedule: orNull(text),
-    requestId: orNull(text),
-    traceparent: orNull(text),
-    status: { enum: ['pending', 'processing', 'retrying', 'completed', 'failed', 'cancelled', 'expired'] },
-    priority: count,
-    createdAt: moment,
-    runAt: moment,
-    finishedAt: orNull(moment),
-    progress: orNull(
-      object({
-        done: { type: 'number' },
-        total: orNull({ type: 'number' }),
-        message: orNull(text),
-        at: moment,
-      }),
-    ),
-    maxAttempts: orNull(count),
-    attempts: {
-      type: 'array',
-      items: object({
-        attempt: count,
-        startedAt: moment,
-        endedAt: moment,
-        outcome: text,
-        error: orNull(object({ code: text, message: text })),
-      }),
-    },
-    output: {},
-    reason: orNull(text),
-    error: orNull(text),
-  }),
+  ...recordSchemas,
 };

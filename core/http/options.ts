@@ -49,6 +49,10 @@ export function optionsOfItem(value: unknown, rules: OptionRules): Options {
   return readOptions(value as Raw, inItem, 'in "options"', rules);
 }
 
+/** Of a job that waits. */
+export const optionsOfChange = (raw: Raw, rules: OptionRules): Options =>
+  readOptions(raw, ['delayMs', 'runAt', 'priority'], 'beside payload', rules);
+
 function readOptions(raw: Raw, names: readonly Settable[], where: string, rules: OptionRules): Options {
   const unknown = Object.keys(raw).find((name) => !names.includes(name as Settable));
   if (unknown !== undefined) {

@@ -24,7 +24,7 @@ export async function cancelJob(endpoint: Endpoint, call: Call, id: string): Pro
     case 'cancelling': // its worker will see the mark, and may finish first
       return { status: 202, body: { id, status } };
     case 'finished': {
-      const detail = `Expected a job that waits or runs, got one that has ended. GET ${endpoint.basePath}/jobs/${id} says how.`;
+      const detail = `Expected a job that waits or runs, got one that has ended. GET ${statusUrlOf(endpoint, id)} says how.`;
       throw new Refusal(409, 'CONFLICT', detail);
     }
     default:
@@ -32,8 +32,10 @@ export async function cancelJob(endpoint: Endpoint, call: Call, id: string): Pro
   }
 }
 
+export const statusUrlOf = ({ basePath }: Endpoint, id: string): string => `${basePath}/jobs/${id}`;
+
 /** Another's job is answered like one that does not exist: an id must not be worth guessing. */
-async function recordFor({ client }: Endpoint, { caller }: Call, id: string): Promise<JobRecord> {
+export async function recordFor({ client }: Endpoint, { caller }: Call, id: string): Promise<JobRecord> {
   if (!namePattern.test(id)) throw unknown(id);
   const record = await client.status(id).catch((cause) => {
     throw backendError('reading', cause);

@@ -13,9 +13,23 @@ interface Route {
   readonly methods: Readonly<Record<string, Run>>;
 }
 
+/** What few callers need is loaded with the first request for it. */
+const waiting =
+  (verb: keyof typeof import('./waiting.ts')): Run =>
+  async (...call) =>
+    (await import('./waiting.ts'))[verb](...call);
+
+const showResult: Run = async (...call) => (await import('./result.ts')).showResult(...call);
+
 const routes: readonly Route[] = [
   { path: /^\/jobs$/, methods: { POST: enqueueMany } },
-  { path: /^\/jobs\/([^/]+)$/, methods: { GET: showJob, POST: enqueueOne, DELETE: cancelJob } },
+  {
+    path: /^\/jobs\/([^/]+)$/,
+    methods: { GET: showJob, POST: enqueueOne, PATCH: waiting('changeJob'), DELETE: cancelJob },
+  },
+  { path: /^\/jobs\/([^/]+)\/result$/, methods: { GET: showResult } },
+  { path: /^\/jobs\/([^/]+)\/promote$/, methods: { POST: waiting('promoteJob') } },
+  { path: /^\/jobs\/([^/]+)\/remove$/, methods: { POST: waiting('removeJob') } },
   { path: /^\/metrics$/, methods: { GET: showMetrics } },
   {
     path: /^\/openapi\.json$/,

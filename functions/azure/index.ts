@@ -116,7 +116,7 @@ export function azure(app: App, options: AzureOptions): void {
   });
   if (options.apiKeys !== undefined || options.authorize !== undefined) {
     functions.http('longshore-enqueue', {
-      methods: ['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS'],
+      methods: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS'],
       authLevel: 'anonymous', // apiKeys or authorize decide
       route: '{*path}',
       handler: createEnqueueHandler(running, {

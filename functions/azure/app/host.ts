@@ -45,7 +45,7 @@ export interface FunctionsApp {
   http(
     name: string,
     options: {
-      methods: ('GET' | 'HEAD' | 'POST' | 'DELETE' | 'OPTIONS')[];
+      methods: ('GET' | 'HEAD' | 'POST' | 'PATCH' | 'DELETE' | 'OPTIONS')[];
       authLevel: 'anonymous';
       route: string;
       handler: (request: HttpRequestLike, context: HostContext) => Promise<HttpResponseInit>;

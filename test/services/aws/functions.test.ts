@@ -332,6 +332,21 @@ describe('enqueue', () => {
     expect((await t.http(event('/jobs/job', { body, headers: {} }))).statusCode).toBe(401);
   });
 
+  it('waits for a result, and says that SQS finds no message by its id', async () => {
+    const t = await open({ authorize });
+    const { id } = JSON.parse((await t.http(event('/jobs/job', { body: '{"name":"a"}' }))).body);
+    const by = (method: string, path: string, change: object = {}) =>
+      t.http(
+        event(`/jobs/${id}${path}`, { requestContext: { domainName: 'x', http: { method } }, ...change }),
+      );
+    expect((await by('PATCH', '', { body: '{"priority":1}' })).statusCode).toBe(501);
+    expect((await by('POST', '/promote')).statusCode).toBe(501);
+    expect((await by('GET', '/result')).statusCode).toBe(202);
+    await t.poller.poll(minute);
+    const ended = await by('GET', '/result', { rawQueryString: 'timeoutMs=1000' });
+    expect([ended.statusCode, JSON.parse(ended.body)]).toMatchObject([200, { id, status: 'completed' }]);
+  });
+
   it('does not start without saying who may call', async () => {
     const t = await open();
     await expect(t.http(event('/jobs/job'))).rejects.toMatchObject({

@@ -22,7 +22,7 @@ describe('other methods and routes', () => {
 
   it.each([
     ['/jobs', 'POST, OPTIONS'],
-    ['/jobs/x', 'GET, HEAD, POST, DELETE, OPTIONS'],
+    ['/jobs/x', 'GET, HEAD, POST, PATCH, DELETE, OPTIONS'],
     ['/openapi.json', 'GET, HEAD, OPTIONS'],
     ['/healthz', 'GET, HEAD, OPTIONS'],
   ])('answers OPTIONS %s with Allow, and nothing for other origins', async (path, allow) => {

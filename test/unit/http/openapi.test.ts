@@ -133,7 +133,15 @@ describe('the OpenAPI document', () => {
   it('shows a credential only its own jobs', async () => {
     const { send } = createBench();
     const { body, text } = await send('/openapi.json', { key: keys.reporter });
-    expect(Object.keys(body.paths)).toEqual(['/jobs', '/jobs/report.nightly', '/jobs/{id}', '/healthz']);
+    expect(Object.keys(body.paths)).toEqual([
+      '/jobs',
+      '/jobs/report.nightly',
+      '/jobs/{id}',
+      '/jobs/{id}/result',
+      '/jobs/{id}/promote',
+      '/jobs/{id}/remove',
+      '/healthz',
+    ]);
     expect(text).not.toContain('invoice');
   });
 });

@@ -36,6 +36,8 @@ const closed: Row[] = (
   [
     ['GET', '/jobs/job-1'],
     ['DELETE', '/jobs/job-1'],
+    ['PATCH', '/jobs/job-1'],
+    ['GET', '/jobs/job-1/result'],
     ['POST', '/jobs'],
     ['GET', '/openapi.json'],
     ['GET', '/'],
@@ -157,7 +159,8 @@ const methods: Row[] = (
     ['PATCH', '/jobs'],
     ['DELETE', '/jobs'],
     ['PUT', one],
-    ['PATCH', one],
+    ['POST', `${one}/result`],
+    ['GET', `${one}/promote`],
     ['POST', '/openapi.json'],
     ['DELETE', '/openapi.json'],
     ['POST', '/healthz'],

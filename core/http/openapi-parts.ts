@@ -1,0 +1,39 @@
+/** Pieces of the OpenAPI document. */
+
+export type Json = Readonly<Record<string, unknown>>;
+
+export const ref = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
+export const content = (schema: Json, example?: { readonly value: unknown }): Json => ({
+  'application/json': { schema, ...(example && { example: example.value }) },
+});
+
+export const problemResponses = {
+  400: 'Not JSON, or an option is wrong',
+  401: 'No credential, or one that is not known',
+  403: 'The credential may not do this',
+  404: 'No such job',
+  409: 'The job has ended, or does not wait any more',
+  413: 'Too large',
+  415: 'Not application/json',
+  422: 'JSON, but not what the job takes',
+  429: 'Too many requests; see Retry-After',
+  501: 'The queue finds no job by its id',
+  503: 'The queue does not answer; see Retry-After',
+} as const;
+
+export const refusals = (...statuses: (keyof typeof problemResponses)[]): Json =>
+  Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/Problem${status}` }]));
+
+export const text = { type: 'string' };
+export const count = { type: 'integer', minimum: 0 };
+export const moment = { type: 'string', format: 'date-time' };
+export const orNull = (schema: Json): Json => ({ anyOf: [schema, { type: 'null' }] });
+export const prioritySchema = {
+  anyOf: [{ enum: ['critical', 'high', 'normal', 'low'] }, { type: 'integer', minimum: 0, maximum: 9 }],
+};
+
+export const object = (properties: Json, required = Object.keys(properties)): Json => ({
+  type: 'object',
+  required,
+  properties,
+});
