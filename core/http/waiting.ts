@@ -1,6 +1,7 @@
 /** `PATCH /jobs/:id`, `POST /jobs/:id/promote` and `POST /jobs/:id/remove`. Loaded with the first of them. */
 
 import { shown } from '../base/errors.ts';
+import { backendError } from '../base/failure.ts';
 import type { Client } from '../enqueue/client.ts';
 import { readJson } from './body.ts';
 import type { Answer, Call, Endpoint } from './call.ts';
@@ -27,23 +28,31 @@ export async function changeJob(endpoint: Endpoint, call: Call, id: string): Pro
       'Expected at least one of payload, delayMs, runAt and priority, got none. Send what shall change.';
     throw new Refusal(400, 'OPTION', detail);
   }
-  const changed = await client.update(rules.job, id, { ...change, ...(hasPayload && { payload }) });
-  return answerOf(endpoint, id, changed, 'changed');
+  const changing = client.update(rules.job, id, { ...change, ...(hasPayload && { payload }) });
+  return answerOf(endpoint, id, changing, 'changed');
 }
 
 export async function promoteJob(endpoint: Endpoint, call: Call, id: string): Promise<Answer> {
   await recordFor(endpoint, call, id);
   const client = await keeperOf(endpoint, id);
-  return answerOf(endpoint, id, await client.promote(id), 'promoted');
+  return answerOf(endpoint, id, client.promote(id), 'promoted');
 }
 
 export async function removeJob(endpoint: Endpoint, call: Call, id: string): Promise<Answer> {
   await recordFor(endpoint, call, id);
   const client = await keeperOf(endpoint, id);
-  return answerOf(endpoint, id, await client.remove(id), 'removed');
+  return answerOf(endpoint, id, client.remove(id), 'removed');
 }
 
-function answerOf(endpoint: Endpoint, id: string, done: boolean, status: string): Answer {
+async function answerOf(
+  endpoint: Endpoint,
+  id: string,
+  doing: Promise<boolean>,
+  status: string,
+): Promise<Answer> {
+  const done = await doing.catch((cause) => {
+    throw backendError('changing a job', cause);
+  });
   if (done) return { status: 200, body: { id, status } };
   const detail = `Expected a job that waits, got one that runs or has ended. GET ${statusUrlOf(endpoint, id)} says which.`;
   throw new Refusal(409, 'CONFLICT', detail);
@@ -53,7 +62,9 @@ function answerOf(endpoint: Endpoint, id: string, done: boolean, status: string)
 async function keeperOf({ client }: Endpoint, id: string): Promise<Client> {
   let keeper = client;
   for (const one of client.backends?.values() ?? []) {
-    if ((await one.status(id)) === null) continue;
+    // One that does not answer may not be the one that has it.
+    const record = await one.status(id).catch(() => null);
+    if (record === null) continue;
     keeper = one;
     break;
   }

@@ -25,6 +25,8 @@ const requests = [
   ['POST /jobs', '/jobs', { body: [{ job: 'invoice.send', payload: body }] }],
   ['GET /jobs/:id', '/jobs/job-1', {}],
   ['DELETE /jobs/:id', '/jobs/job-1', { method: 'DELETE' }],
+  ['PATCH /jobs/:id', '/jobs/job-1', { method: 'PATCH', body: { priority: 1 } }],
+  ['GET /jobs/:id/result', '/jobs/job-1/result', {}],
 ] as const;
 
 describe('a full queue', () => {

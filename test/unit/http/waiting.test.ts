@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { createRun } from '../../../core/attempt/run.ts';
 import { attempt } from '../../../core/flow.ts';
-import { createBench, keys } from './kit.ts';
+import { createBench, expectSafe, keys } from './kit.ts';
 
 const hour = 3_600_000;
 const enqueueLater = { body: { invoiceId: '7' } };
@@ -123,6 +123,7 @@ describe('GET /jobs/:id/result', () => {
     const statusUrl = `/jobs/${bench.id}`;
     expect(answer).toMatchObject({ status: 202, body: { id: bench.id, status: 'pending', statusUrl } });
     expect(answer.headers.get('retry-after')).toBe('1');
+    expectSafe(answer);
   });
 
   it('waits for the end, while no time passes', async () => {
@@ -169,6 +170,18 @@ describe('GET /jobs/:id/result', () => {
     const answer = bench.send(`/jobs/${bench.id}/result?timeoutMs=5000`);
     await bench.send(`/jobs/${bench.id}/remove`, { method: 'POST' });
     expect((await answer).status).toBe(404);
+  });
+
+  it('waits no longer for a client that has gone, and reports no failure', async () => {
+    const bench = await delayed();
+    const gone = new AbortController();
+    const headers = { authorization: `Bearer ${keys.operator}` };
+    const url = `http://localhost/jobs/${bench.id}/result?timeoutMs=5000`;
+    const answer = bench.handler(new Request(url, { headers, signal: gone.signal }));
+    await new Promise(setImmediate);
+    gone.abort();
+    expect((await answer).status).toBe(202);
+    expect(bench.events.filter(({ type }) => type === 'http.failed')).toEqual([]);
   });
 
   it('is 404 for the job of another tenant', async () => {
