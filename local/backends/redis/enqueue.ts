@@ -5,6 +5,7 @@ import type { JobSender, OutgoingMessage, SendResult } from '../../../core/contr
 import { tooLarge } from '../../../core/kit/body-limit.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { sharing } from '../shared/sharing.ts';
+import { createGroupedInsert } from './grouped.ts';
 import { knownElsewhere } from './known.ts';
 import { jobText } from './rows.ts';
 import { scripts } from './scripts.ts';
@@ -25,6 +26,7 @@ interface Item {
 
 export function createEnqueue(state: RedisState): JobSender['enqueue'] {
   const { clock, ageingMs, maxBodyBytes } = state;
+  const insertGrouped = createGroupedInsert(state);
 
   async function store(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
     if (fitsOneCall(messages, maxBodyBytes)) return insert(messages); // as most calls do
@@ -70,6 +72,7 @@ export function createEnqueue(state: RedisState): JobSender['enqueue'] {
     const carefulIndexes: number[] = [];
     for (let i = 0; i < messages.length; i++) {
       const message = messages[i]!;
+      if (message.group !== null) return insertApart(messages);
       const { id, priority, notBefore, hints } = message;
       const waitMs = notBefore === null ? 0 : Math.max(0, Math.ceil(notBefore - now));
       const sortKey = nextSortKey(priority);
@@ -92,6 +95,18 @@ export function createEnqueue(state: RedisState): JobSender['enqueue'] {
     } catch (error) {
       return messages.map((message) => failed(message, error));
     }
+  }
+
+  /** Those that have a group by a script of their own: the others need not pay for it. */
+  async function insertApart(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
+    const plain = messages.filter(({ group }) => group === null);
+    const grouped = messages.filter(({ group }) => group !== null);
+    const [first, second] = await Promise.all([
+      plain.length > 0 ? insert(plain) : [],
+      insertGrouped(grouped).catch((error) => grouped.map((message) => failed(message, error))),
+    ]);
+    const [plainResults, groupedResults] = [first.values(), second.values()];
+    return messages.map(({ group }) => (group === null ? plainResults : groupedResults).next().value!);
   }
 
   return sharing(mostMessages, store);

@@ -38,6 +38,7 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
   return {
     name: 'redis',
     limits: { maxBodyBytes, maxDelayMs: null, maxLeaseMs: null },
+    keepsOrder: () => true,
     stores: {
       keys: redisKeys(state),
       records: redisRecords(state, ends),

@@ -1,10 +1,11 @@
--- What lease.lua, manage.lua and transfer.lua share; it is loaded in front of each.
+-- What grouped.lua, lease.lua, manage.lua and transfer.lua share; it is loaded in front of each, behind groups.lua.
 --
 -- KEYS[1] is `prefix:{queue}`: all keys of a queue begin with it, so they live in one hash slot.
 --   :ready    zset   rank    -> sort key and id   rank = the time since which it is ready + priority * ageing
 --   :delayed  zset   time    -> sort key and id   time = when it becomes ready
 --   :leases   zset   end     -> token             token = nonce (11), time of leasing (13), id
---   :jobs     hash   id      -> the job's text    `sortKey createdAt readyAt` (the last only if it differs), `[job, tenant, facts]`
+--   :jobs     hash   id      -> the job's text    `sortKey createdAt readyAt group` (readyAt only if it differs or there is a group;
+--                               group = order ('-', 'w' wait, 's' step-aside) and the name as JSON), `[job, tenant, facts]`
 --                               as JSON without what is not there, body
 --   :states   hash   id      -> what has happened to a job that has not ended; missing while that is nothing:
 --                               `attempts interrupted cancelRequested readyAt`, progress, reports, one line each
@@ -12,6 +13,7 @@
 --   :done     zset   time    -> id                completed and cancelled
 --   :dead     zset   time    -> id                failed and expired
 --   :waits    zset   end     -> id                jobs that somebody waits for, until then at most; their ends are published to :ended
+--   and those of groups.lua   of jobs in the line of a group, which are in no other set
 --   :info     hash   paused; done and dead: bytes of each; idle (any text): a worker has found nothing, and listens
 -- A sort key has 12 characters: 11 that count arrivals, then the priority. Times are epoch ms.
 --
@@ -91,9 +93,29 @@ local function tellEnded(ids)
   for _, id in ipairs(found) do redis.pcall('PUBLISH', base .. ':ended', id) end
 end
 
+local opened
+-- Nil = no living job of the queue has a group. `isNew`: one gets its group now.
+local function groupsHere(isNew)
+  if not opened and (isNew or opened == nil) then
+    opened = (isNew or redis.call('EXISTS', base .. ':grouped') == 1) and openGroups(base, at, ageing)
+  end
+  return opened or nil
+end
+
+-- Gives a job that is in no set the group that its text names, if any. `place` = 0: it joins the line as a new one.
+local function addGroup(id, text, place, isHeld)
+  if not string.find(text, '^%S+ %d+ %d+ [-ws]"') then return end
+  local groups = groupsHere(true)
+  groups.add(id, groups.rowFor(text, place), isHeld)
+end
+
 -- Makes a job wait again, to be ready at that time.
 local function wait(sortKey, id, readyAt)
-  if readyAt > at then
+  local groups = groupsHere()
+  local row = groups and groups.rowOf(id)
+  if row then
+    groups.wait(row, sortKey .. id, readyAt)
+  elseif readyAt > at then
     redis.call('ZADD', delayed, number(readyAt), sortKey .. id)
   else
     redis.call('ZADD', ready, number(readyAt + string.sub(sortKey, 12, 12) * ageing), sortKey .. id)
@@ -105,7 +127,9 @@ local function promote()
   local first = redis.call('ZRANGEBYSCORE', delayed, '-inf', number(at), 'WITHSCORES', 'LIMIT', 0, page)
   if #first == 0 then return end
   redis.call('ZREMRANGEBYRANK', delayed, 0, #first / 2 - 1)
-  local ranked = {}
+  local groups, ranked = groupsHere(), {}
+  if groups then first = groups.promoted(first) end
+  if #first == 0 then return end
   for i = 1, #first, 2 do
     ranked[i] = number(first[i + 1] + string.sub(first[i], 12, 12) * ageing)
     ranked[i + 1] = first[i]
@@ -160,6 +184,8 @@ local function finish(id, code, state, reason, problem, text)
   tellEnded({ id })
   redis.call('HDEL', jobs, id)
   redis.call('HDEL', states, id)
+  local groups = groupsHere()
+  if groups then groups.leave({ id }) end
   local isDead = code == 'failed' or code == 'expired'
   if not isDead and not keep then return 0 end
   local index = isDead and 'dead' or 'done'

@@ -1,8 +1,9 @@
 -- Settles what a worker has done, and leases what it does next. Answers with { '' = all were settled, else one character per ack
--- ('1' = settled), ms until the next delayed job is ready, time of leasing, ids, texts, states }.
+-- ('1' = settled), ms until the next delayed job is ready, time of leasing, ids, texts, states, whether a job of a group is left that
+-- another worker may run }.
 --
 -- ARGV[8] nonce of the tokens   [9] at most so many jobs   [10] ms of the lease   [11] how many acks   [12] '1' = a worker that finds nothing
--- listens; then the tokens of the acks; then their reports, if completed jobs are kept ('+' in front of one keeps the body too); then five
+-- listens   [13] channel, '' = none; then the tokens of the acks; then their reports, if completed jobs are kept ('+' in front of one keeps the body too); then five
 -- per key to complete: number of its ack, key, owner, value ('' = none, else '=' and the value), ms to keep it
 local sub = string.sub
 local acks, max = tonumber(ARGV[11]), tonumber(ARGV[9])
@@ -49,10 +50,10 @@ local function remember(ids, reports)
   trim('done', bytes, tonumber(ARGV[4]), tonumber(ARGV[5]))
 end
 
-local flags = {}
+local flags, groups = {}, groupsHere()
 if acks > 0 then
   local tokens = {}
-  for i = 1, acks do tokens[i] = ARGV[12 + i] end
+  for i = 1, acks do tokens[i] = ARGV[13 + i] end
   local ends = redis.call('ZMSCORE', leases, unpack(tokens))
   local gone, ids, reports, seen = {}, {}, {}, {}
   for i = 1, acks do
@@ -62,7 +63,7 @@ if acks > 0 then
       local n = #gone + 1
       gone[n] = token
       ids[n] = sub(token, 25)
-      if keep then reports[n] = ARGV[12 + acks + i] end
+      if keep then reports[n] = ARGV[13 + acks + i] end
     else
       flags[i] = '0'
     end
@@ -74,8 +75,9 @@ if acks > 0 then
     redis.call('HDEL', jobs, unpack(ids))
     if redis.call('EXISTS', states) == 1 then redis.call('HDEL', states, unpack(ids)) end
     tellEnded(ids)
+    if groups then groups.leave(ids) end
   end
-  completeKeys(13 + acks + (keep and acks or 0), flags)
+  completeKeys(14 + acks + (keep and acks or 0), flags)
   if #gone == acks then
     flags = {}
   else
@@ -89,6 +91,7 @@ if max > 0 and redis.call('HGET', info, 'paused') ~= '1' then
   local members = redis.call('ZRANGE', ready, 0, max - 1)
   if #members > 0 then
     redis.call('ZREMRANGEBYRANK', ready, 0, #members - 1)
+    if groups then members = groups.lease(members, max) end
     local tokenStart, till, leased = ARGV[8] .. string.format('%013.0f', at), number(at + ARGV[10]), {}
     for i, member in ipairs(members) do
       local id = sub(member, 13)
@@ -103,4 +106,6 @@ if max > 0 and redis.call('HGET', info, 'paused') ~= '1' then
     if ARGV[12] == '1' then markIdle() end
   end
 end
-return { table.concat(flags), delayMs, number(at), ids, texts, known }
+local isLeft = groups and groups.came and redis.call('EXISTS', ready) == 1
+if isLeft then notify(ARGV[13]) end
+return { table.concat(flags), delayMs, number(at), ids, texts, known, isLeft and 1 or 0 }

@@ -24,8 +24,9 @@ type LeaseAnswer = [
   ids: string[],
   texts: (string | null)[],
   states: (string | null)[],
+  isLeft: number,
 ];
-type HeadsAnswer = [nextDelayedMs: number | null, membersAndRanks: string[]];
+type HeadsAnswer = [nextDelayedMs: number | null, membersAndRanks: string[], inLine: number];
 
 /** A script may not run for long, and Lua unpacks some 8,000 values at most. */
 export const mostPerCall = 1_000;
@@ -44,6 +45,7 @@ export function createLeases(state: RedisState) {
     // 88 random bits. With the time that follows, the token of an earlier lease never comes again.
     const nonce = max > 0 ? randomBytes(9).toString('base64url').slice(0, 11) : '';
     const args = [...state.common(), nonce, `${max}`, `${leaseMs}`, `${acks.length}`, listens ? '1' : '0'];
+    args.push(state.channel(queue));
     // No iterators: until V8 compiles this in full, which takes long for calls per batch, they make an object per job.
     for (let i = 0; i < acks.length; i++) args.push(acks[i]!.lease.token);
     for (let i = 0; i < acks.length && state.keepsCompleted; i++) args.push(ackedText(acks[i]!));
@@ -57,7 +59,8 @@ export function createLeases(state: RedisState) {
     const expiresAt = clock.now() + leaseMs;
     const during = acks.length === 0 ? 'leasing' : max > 0 ? 'settling and leasing' : 'settling';
     const answer = await link.run(during, scripts.lease, state.base(queue), args);
-    const [flags, nextDelayedMs, at, ids, texts, states] = answer as LeaseAnswer;
+    const [flags, nextDelayedMs, at, ids, texts, states, isLeft] = answer as LeaseAnswer;
+    if (isLeft) state.waiters.wake();
     const tokenStart = nonce + at.padStart(13, '0');
     const leases: JobLease[] = [];
     for (let i = 0; i < ids.length; i++) {
@@ -92,9 +95,12 @@ export function createLeases(state: RedisState) {
     first.sort((a, b) => a.rank - b.rank || (arrivalOf(a.member) < arrivalOf(b.member) ? -1 : 1));
     const wanted = first.slice(0, max);
     const order = new Map(wanted.map(({ member }, i) => [idOf(member), i]));
+    let spare = max - wanted.length; // for those of groups that come forward meanwhile
     const parts = await Promise.all(
-      queues.map((queue) => {
-        const share = wanted.filter((one) => one.queue === queue).length;
+      queues.map((queue, q) => {
+        const extra = Math.min(spare, heads[q]![2]);
+        spare -= extra;
+        const share = wanted.filter((one) => one.queue === queue).length + extra;
         return share === 0 ? null : ackAndLease(queue, [], share, leaseMs);
       }),
     );

@@ -1,13 +1,19 @@
 -- All that is done less often than leasing. ARGV[8] names the action; each action lists its own arguments.
 local actions = {}
 
+-- A job of which nothing is left but its group.
+local function drop(id)
+  local groups = groupsHere()
+  if groups then groups.leave({ id }) end
+end
+
 -- Answers with the job's id, text and state; nil = the lease is not held any more.
 local function endLease(token)
   if not owned(token) then return end
   redis.call('ZREM', leases, token)
   local id = string.sub(token, 25)
   local text = redis.call('HGET', jobs, id)
-  if not text then return end
+  if not text then return drop(id) end
   return id, text, stateOf(redis.call('HGET', states, id))
 end
 
@@ -19,14 +25,23 @@ local function retryAt(id, text, state, readyAt)
   wait(string.sub(text, 1, 12), id, readyAt)
 end
 
--- Where a job is that has not ended, its score, and its member of that set.
+-- Where a job is that has not ended, its score, its member of that set, and in the line of a group its row.
 local function whereIs(id, text)
   local member = string.sub(text, 1, 12) .. id
   local score = redis.call('ZSCORE', delayed, member)
   if score then return 'delayed', score, member end
   score = redis.call('ZSCORE', ready, member)
   if score then return 'ready', score, member end
+  local groups = groupsHere()
+  score = groups and redis.call('ZSCORE', base .. ':lined', member)
+  if score then return 'lined', score, member, groups.rowOf(id) end
   return 'leased'
+end
+
+-- Takes a job out of its set. It keeps its group.
+local function takeOut(where, member, row)
+  redis.call('ZREM', base .. ':' .. where, member)
+  if row then redis.call('ZREM', base .. ':lines', row .. member) end
 end
 
 -- [9] token   [10] ms until it may run again   [11] '1' = the attempt counts   [12] report   [13] channel, '' = none
@@ -81,20 +96,23 @@ function actions.reap()
       addReport(state, string.format(ARGV[9], number(state.attempt), string.sub(token, 12, 24), number(at)))
       retryAt(id, text, state, at)
       count = count + 1
+    else
+      drop(id)
     end
   end
   if count > 0 then notify(ARGV[11]) end
-  return { count, #tokens }
+  return { count, #tokens, groupsHere() and 1 or 0 }
 end
 
 -- [9] at most so many   [10] '1' = a worker that finds nothing listens. Answers ms until the next delayed job is ready, and the
--- first ready jobs with their ranks, so that a fetch from several queues knows how many to lease from each.
+-- first ready jobs with their ranks, so that a fetch from several queues knows how many to lease from each; and how many are in line
+-- behind them.
 function actions.heads()
-  if redis.call('HGET', info, 'paused') == '1' then return { false, {} } end
+  if redis.call('HGET', info, 'paused') == '1' then return { false, {}, 0 } end
   promote()
   local first = redis.call('ZRANGE', ready, 0, ARGV[9] - 1, 'WITHSCORES')
   if #first == 0 and ARGV[10] == '1' then markIdle() end
-  return { nextDelayedMs(), first }
+  return { nextDelayedMs(), first, groupsHere() and redis.call('ZCARD', base .. ':lined') or 0 }
 end
 
 -- [9] id
@@ -103,13 +121,13 @@ function actions.cancel()
   local text = redis.call('HGET', jobs, id)
   if not text then return redis.call('HEXISTS', ended, id) == 1 and 'finished' or 'unknown' end
   local state = stateOf(redis.call('HGET', states, id))
-  local where, _, member = whereIs(id, text)
+  local where, _, member, row = whereIs(id, text)
   if where == 'leased' then
     state.cancelRequested = '1'
     redis.call('HSET', states, id, textOf(state))
     return 'cancelling'
   end
-  redis.call('ZREM', base .. ':' .. where, member)
+  takeOut(where, member, row)
   finish(id, 'cancelled', state, 'cancelled', '', text)
   return 'cancelled'
 end
@@ -119,9 +137,9 @@ end
 local function takeWaiting(id, body)
   local text = redis.call('HGET', jobs, id)
   if not text or (body ~= '' and string.sub(text, #headOf(text) + 1) ~= body) then return end
-  local where, score, member = whereIs(id, text)
+  local where, score, member, row = whereIs(id, text)
   if where == 'leased' then return end
-  redis.call('ZREM', base .. ':' .. where, member)
+  takeOut(where, member, row)
   return text, where, tonumber(score)
 end
 
@@ -137,18 +155,26 @@ function actions.change()
       local priority = ARGV[11] ~= '' and ARGV[11] or old
       local sortKey = string.sub(text, 1, 11) .. priority
       local head, names, body = string.match(text, '^([^\n]*)\n([^\n]*)\n(.*)$')
-      local isReady = where == 'ready' or score <= at
-      local readyAt
-      if waitMs and waitMs > 0 then
+      local isReady = where ~= 'delayed' or score <= at
+      local groups = groupsHere()
+      local row = groups and groups.rowOf(id)
+      if row then row = groups.reranked(row, id, priority - old) end
+      local readyAt, since
+      if waitMs and (waitMs > 0 or not isReady) then
         readyAt = at + waitMs
-        where, score = 'delayed', readyAt
-      elseif waitMs and not isReady then
-        readyAt = at
-        where, score = 'ready', string.match(head, '^%S+ (%d+)') + priority * ageing -- ranked by its age
-      elseif where == 'ready' then
-        score = score + (priority - old) * ageing
+        since = waitMs == 0 and tonumber(string.match(head, '^%S+ (%d+)')) -- ranked by its age
+      elseif where == 'lined' then
+        since = score - old * ageing
       end
-      redis.call('ZADD', base .. ':' .. where, number(score), sortKey .. id)
+      if row and (readyAt or since) then
+        groups.stepDown(id, row)
+        groups.wait(row, sortKey .. id, readyAt or at, since)
+      elseif since then
+        redis.call('ZADD', ready, number(since + priority * ageing), sortKey .. id)
+      else
+        if where == 'ready' then score = score + (priority - old) * ageing end
+        redis.call('ZADD', readyAt and delayed or base .. ':' .. where, number(readyAt or score), sortKey .. id)
+      end
       if ARGV[12] ~= '' then names, body = ARGV[12], ARGV[13] end
       if ARGV[12] ~= '' or priority ~= old then
         redis.call('HSET', jobs, id, sortKey .. string.sub(head, 13) .. '\n' .. names .. '\n' .. body)
@@ -170,6 +196,7 @@ function actions.remove()
   if not takeWaiting(ARGV[9], '') then return 0 end
   redis.call('HDEL', jobs, ARGV[9])
   redis.call('HDEL', states, ARGV[9])
+  drop(ARGV[9])
   tellEnded({ ARGV[9] })
   return 1
 end
@@ -217,6 +244,7 @@ function actions.retry()
       if line ~= '' then text = string.match(text, '^[^\n]*\n') .. line .. '\n' .. body end
       forget('dead', { id })
       redis.call('HSET', jobs, id, text)
+      addGroup(id, text, 0)
       local state = { attempt = 0, interrupted = '0', cancelRequested = '0', progress = progress, reports = reports }
       retryAt(id, text, state, at)
       count = count + 1
@@ -257,17 +285,26 @@ end
 
 -- One step: call it until it answers 0.
 function actions.clear()
-  local count = 0
-  for _, set in ipairs({ ready, delayed }) do
-    local members = redis.call('ZRANGE', set, 0, page - 1)
-    if #members > 0 then
-      local ids = {}
-      for i, member in ipairs(members) do ids[i] = string.sub(member, 13) end
-      redis.call('ZREMRANGEBYRANK', set, 0, #members - 1)
-      redis.call('HDEL', jobs, unpack(ids))
-      redis.call('HDEL', states, unpack(ids))
-      count = count + #members
-    end
+  local count, groups = 0, groupsHere()
+  local function clear(set, members, from)
+    if #members == 0 then return end
+    local ids = {}
+    for i, member in ipairs(members) do ids[i] = string.sub(member, from) end
+    redis.call('ZREM', base .. set, unpack(members))
+    redis.call('HDEL', jobs, unpack(ids))
+    redis.call('HDEL', states, unpack(ids))
+    if groups then groups.leave(ids) end
+    count = count + #members
+  end
+  if groups then
+    local members, waiting = groups.first(page), {}
+    for i, member in ipairs(members) do waiting[i] = string.sub(member, 42) end
+    if #members > 0 then redis.call('ZREM', base .. ':lined', unpack(waiting)) end
+    clear(':lines', members, 54)
+  end
+  -- Behind the lines: nobody comes forward then.
+  if count < page then
+    for _, set in ipairs({ ':ready', ':delayed' }) do clear(set, redis.call('ZRANGE', base .. set, 0, page - 1), 13) end
   end
   return count
 end
@@ -287,33 +324,52 @@ end
 -- The oldest job is looked for among the first ones: later ones of the same priority are younger.
 function actions.stats()
   local function count(key) return redis.call('ZCARD', base .. key) end
-  local oldest
-  for _, set in ipairs({ { ready, ageing }, { delayed, 0 } }) do
+  local groups, oldest = groupsHere(), nil
+  for _, set in ipairs({ { ready, ageing }, { base .. ':lined', ageing }, { delayed, 0 } }) do
     local first = redis.call('ZRANGE', set[1], 0, page - 1, 'WITHSCORES')
+    local members = {}
+    for i = 1, #first, 2 do members[#members + 1] = first[i] end
+    local heads = groups and set[1] == ready and #members > 0 and groups.readySince(members) or {}
     for i = 1, #first, 2 do
-      local since = first[i + 1] - string.sub(first[i], 12, 12) * set[2]
+      local id = string.sub(first[i], 13)
+      local state = heads[id] and redis.call('HGET', states, id)
+      local since = heads[id] and not state and heads[id] or first[i + 1] - string.sub(first[i], 12, 12) * set[2]
       if since <= at and (not oldest or since < oldest) then oldest = since end
     end
   end
   local readyNow = redis.call('ZCOUNT', delayed, '-inf', number(at))
   local paused = redis.call('HGET', info, 'paused') == '1' and 1 or 0
   return {
-    count(':ready') + readyNow, count(':delayed') - readyNow, count(':leases'), count(':dead'), paused,
+    count(':ready') + count(':lined') + readyNow, count(':delayed') - readyNow, count(':leases'), count(':dead'), paused,
     oldest and number(at - oldest),
   }
 end
 
--- [9] at most so many. Ids in the order of fetching, ready before delayed.
+-- [9] at most so many. Ids in the order of fetching, ready before delayed; between them the lines of groups, one after the other.
 function actions.peek()
   promote()
-  local ids = {}
-  for _, set in ipairs({ ready, delayed }) do
-    local members = redis.call('ZRANGE', set, 0, ARGV[9] - 1)
+  local ids, groups, max = {}, groupsHere(), tonumber(ARGV[9])
+  local function add(members, from)
     for _, member in ipairs(members) do
-      if #ids < tonumber(ARGV[9]) then ids[#ids + 1] = string.sub(member, 13) end
+      if #ids < max then ids[#ids + 1] = string.sub(member, from) end
     end
   end
+  add(redis.call('ZRANGE', ready, 0, max - 1), 13)
+  if groups then add(groups.first(max), 54) end
+  add(redis.call('ZRANGE', delayed, 0, max - 1), 13)
   return ids
+end
+
+-- [9] key of the group that the last call ended with, '' = none   [10] at most so many groups   [11] channel. Answers with the next such key.
+function actions.heal()
+  local groups = groupsHere()
+  if not groups then return '' end
+  local after = groups.heal(ARGV[9], tonumber(ARGV[10]), function(id)
+    local text = redis.call('HGET', jobs, id)
+    return text and (whereIs(id, text)) or nil
+  end)
+  if groups.came then notify(ARGV[11]) end
+  return after
 end
 
 -- [9]... ids. One character each: '1' = this queue knows it.

@@ -20,13 +20,14 @@ export type RecordQuery = RecordFilter & { readonly after?: string };
 const sets = {
   ready: idOf,
   delayed: idOf,
+  lined: idOf,
   leases: leasedId,
   done: (id: string) => id,
   dead: (id: string) => id,
 } as const;
 type SetName = keyof typeof sets;
 const allSets = Object.keys(sets) as SetName[];
-const waiting: readonly SetName[] = ['ready', 'delayed'];
+const waiting: readonly SetName[] = ['ready', 'delayed', 'lined'];
 const setsOf: Readonly<Record<JobStatus, readonly SetName[]>> = {
   pending: waiting,
   retrying: waiting,

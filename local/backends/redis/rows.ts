@@ -5,20 +5,34 @@ import { quoted } from '../../../core/base/quoted.ts';
 import type { DeadLetter, DeadLetterSummary, PeekedMessage } from '../../../core/contract/admin.ts';
 import type { MessageFacts } from '../../../core/contract/facts.ts';
 import type { AbandonReason, AttemptReport, JobStatus } from '../../../core/contract/outcome.ts';
-import type { Ack, OutgoingMessage } from '../../../core/contract/queue.ts';
+import type { Ack, GroupOrder, OutgoingMessage } from '../../../core/contract/queue.ts';
 import type { JobRecord } from '../../../core/contract/store.ts';
 import { factsFrom } from '../../../core/kit/records/facts.ts';
 import type { MovedJob } from '../../move/contract.ts';
 import { arrivalOf, priorityOf } from './sort-key.ts';
 
 export function jobText(
-  { job, tenantId, body, facts }: OutgoingMessage,
+  { job, tenantId, body, facts, group, order }: OutgoingMessage,
   sortKey: string,
   createdAt: number,
   readyAt: number,
 ): string {
+  if (group !== null) {
+    const head = `${sortKey} ${createdAt} ${readyAt} ${orderLetter(order)}${quoted(group)}`;
+    return `${head}\n${storedFactsOf(job, tenantId, facts)}\n${body}`;
+  }
   const times = readyAt === createdAt ? createdAt : `${createdAt} ${readyAt}`;
   return `${sortKey} ${times}\n${storedFactsOf(job, tenantId, facts)}\n${body}`;
+}
+
+const orderLetter = (order: GroupOrder | undefined): string => (order ? order.charAt(0) : '-');
+const orders: Readonly<Record<string, GroupOrder>> = { w: 'wait', s: 'step-aside' };
+
+/** @param text an order's letter and the name as JSON; '' = it has no group */
+function groupingIn(text: string): Pick<OutgoingMessage, 'group' | 'order'> {
+  if (text === '') return { group: null };
+  const order = orders[text.charAt(0)];
+  return { group: JSON.parse(text.slice(1)), ...(order && { order }) };
 }
 
 /** The second line of the text of a job. */
@@ -53,7 +67,7 @@ export type Found = readonly [
   ended: string | null,
   text?: string | null,
   state?: string | null,
-  where?: 'ready' | 'delayed' | 'leased' | null,
+  where?: 'ready' | 'delayed' | 'lined' | 'leased' | null,
   score?: string | null,
   bytesLeftOut?: number | null,
 ];
@@ -61,6 +75,7 @@ export type Found = readonly [
 export interface Whole extends JobRecord {
   readonly arrival: string;
   readonly messageFacts: MessageFacts | undefined;
+  readonly grouping: Pick<OutgoingMessage, 'group' | 'order'>;
   readonly body: string;
   /** Of the body of an ended job, also where it was not read. */
   readonly bytes: number;
@@ -122,7 +137,7 @@ function endedOf(queue: string, id: string, ended: string, bytesLeftOut: number)
 
 function factsOf(text: string) {
   const [head, names, body] = lines(text, 3);
-  const [sortKey, createdAt, readyAt = createdAt] = head!.split(' ');
+  const [sortKey, createdAt, readyAt = createdAt, ...grouping] = head!.split(' ');
   const [job, tenantId = null, messageFacts] = JSON.parse(names!) as [
     string,
     (string | null)?,
@@ -135,6 +150,7 @@ function factsOf(text: string) {
     job,
     tenantId,
     messageFacts,
+    grouping: groupingIn(grouping.join(' ')),
     body: body!,
   };
 }
@@ -142,7 +158,7 @@ function factsOf(text: string) {
 type Facts = ReturnType<typeof factsOf>;
 
 function recordOf(queue: string, id: string, facts: Facts, progress: string, reports: string) {
-  const { sortKey, createdAt, job, tenantId, messageFacts, body } = facts;
+  const { sortKey, createdAt, job, tenantId, messageFacts, grouping, body } = facts;
   return {
     id,
     queue,
@@ -154,6 +170,7 @@ function recordOf(queue: string, id: string, facts: Facts, progress: string, rep
     progress: progress === '' ? null : JSON.parse(progress),
     arrival: arrivalOf(sortKey),
     messageFacts,
+    grouping,
     body,
   };
 }
@@ -168,9 +185,10 @@ function lines(text: string, count: number): string[] {
 export function publicRecord({
   arrival: _,
   messageFacts: __,
-  body: ___,
-  bytes: ____,
-  attempt: _____,
+  grouping: ___,
+  body: ____,
+  bytes: _____,
+  attempt: ______,
   ...record
 }: Whole): JobRecord {
   return record;
@@ -184,6 +202,7 @@ export function heldOf(queue: string, id: string, found: Found): MovedJob | null
     job,
     tenantId,
     messageFacts,
+    grouping,
     body,
     priority,
     createdAt,
@@ -194,7 +213,8 @@ export function heldOf(queue: string, id: string, found: Found): MovedJob | null
   const { before, interrupted } = attemptOf(found[2]);
   return {
     message: {
-      ...{ id, queue, job, body, priority, notBefore: runAt, group: null, tenantId },
+      ...{ id, queue, job, body, priority, notBefore: runAt, tenantId },
+      ...grouping,
       ...(messageFacts && { facts: messageFacts }),
     },
     createdAt,

@@ -15,13 +15,14 @@ function load(...files: readonly URL[]): Script {
 }
 
 // Each URL is written out, so that bundlers see which files they need.
-const jobs = new URL('./jobs.lua', import.meta.url);
+const jobs = [new URL('./groups.lua', import.meta.url), new URL('./jobs.lua', import.meta.url)];
 
 export const scripts = {
   enqueue: load(new URL('./enqueue.lua', import.meta.url)),
-  lease: load(jobs, new URL('./lease.lua', import.meta.url)),
-  manage: load(jobs, new URL('./manage.lua', import.meta.url)),
-  transfer: load(jobs, new URL('./transfer.lua', import.meta.url)),
+  grouped: load(...jobs, new URL('./grouped.lua', import.meta.url)),
+  lease: load(...jobs, new URL('./lease.lua', import.meta.url)),
+  manage: load(...jobs, new URL('./manage.lua', import.meta.url)),
+  transfer: load(...jobs, new URL('./transfer.lua', import.meta.url)),
   keys: load(new URL('./keys.lua', import.meta.url)),
   metrics: load(new URL('./metrics.lua', import.meta.url)),
   audit: load(new URL('./audit.lua', import.meta.url)),

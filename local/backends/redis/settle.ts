@@ -15,12 +15,23 @@ import { reportText } from './rows.ts';
 import type { RedisState } from './state.ts';
 
 const mostReaped = 200;
+/** So many groups are looked at when a queue is reaped; the next call goes on behind them. */
+const mostHealed = 100;
 
 export function createSettler(
   state: RedisState,
   { lease, ackAndLease }: Leases,
 ): JobSettler & Pick<JobSource, 'reapExpired'> & Required<Pick<BackendHints, 'ackAndFetch'>> {
   const lost = lostFormat('%s', '%s', '%s'); // for Lua's `string.format`
+
+  /** Of each queue the last group that was looked at. */
+  const healed = new Map<string, string>();
+
+  /** Gives groups a head that should have one. */
+  async function heal(queue: string): Promise<void> {
+    const args = [healed.get(queue) ?? '', `${mostHealed}`, state.channel(queue)];
+    healed.set(queue, (await state.manage('reaping', queue, 'heal', args)) as string);
+  }
 
   async function ack(acks: readonly Ack[]): Promise<boolean[]> {
     const settled: boolean[] = new Array(acks.length);
@@ -90,10 +101,13 @@ export function createSettler(
       const args = [lost, `${mostReaped}`, state.channel(queue)];
       for (let total = 0; ; ) {
         const answer = await state.manage('reaping', queue, 'reap', args);
-        const [count, seen] = answer as [number, number];
+        const [count, seen, hasGroups] = answer as [number, number, number];
         total += count;
         if (total > 0) state.waiters.wake();
-        if (seen < mostReaped) return total;
+        if (seen < mostReaped) {
+          if (hasGroups) await heal(queue);
+          return total;
+        }
       }
     },
   };

@@ -8,17 +8,15 @@ local never = string.rep('0', 13)
 
 local function tokenOf(id) return nonce .. never .. id end
 
-local function take(set, weight, max)
-  local members = redis.call('ZRANGE', set, 0, max - 1, 'WITHSCORES')
-  if #members == 0 then return {} end
-  redis.call('ZREMRANGEBYRANK', set, 0, #members / 2 - 1)
+-- Members of a set, which they have left, and their ranks without the time.
+local function holdAll(members, ranks, weight)
   local ids, holds = {}, {}
-  for i = 1, #members, 2 do
-    local id = string.sub(members[i], 13)
+  for i, member in ipairs(members) do
+    local id = string.sub(member, 13)
     local text = redis.call('HGET', jobs, id)
     if text then
       local state = stateOf(redis.call('HGET', states, id))
-      state.readyAt = number(members[i + 1] - string.sub(members[i], 12, 12) * weight)
+      state.readyAt = number(ranks[i] - string.sub(member, 12, 12) * weight)
       redis.call('HSET', states, id, textOf(state))
       ids[#ids + 1] = id
       holds[#holds + 1], holds[#holds + 2] = forever, tokenOf(id)
@@ -28,12 +26,35 @@ local function take(set, weight, max)
   return ids
 end
 
+local function take(set, weight, max)
+  local found, members, ranks = redis.call('ZRANGE', set, 0, max - 1, 'WITHSCORES'), {}, {}
+  if #found > 0 then redis.call('ZREMRANGEBYRANK', set, 0, #found / 2 - 1) end
+  for i = 1, #found, 2 do members[#members + 1], ranks[#ranks + 1] = found[i], found[i + 1] end
+  return holdAll(members, ranks, weight)
+end
+
+-- Group by group, each in its order.
+local function takeLines(groups, max)
+  local found, members = groups.first(max), {}
+  if #found == 0 then return {} end
+  for i, member in ipairs(found) do members[i] = string.sub(member, 42) end
+  redis.call('ZREM', base .. ':lines', unpack(found))
+  local ranks = redis.call('ZMSCORE', base .. ':lined', unpack(members))
+  redis.call('ZREM', base .. ':lined', unpack(members))
+  return holdAll(members, ranks, ageing)
+end
+
 -- [9] at most so many. Ids, in their order.
 function actions.hold()
   promote()
-  local ids = take(ready, ageing, ARGV[9])
-  if #ids > 0 then return ids end
-  return take(delayed, 0, ARGV[9])
+  local groups, max = groupsHere(), tonumber(ARGV[9])
+  local ids = take(ready, ageing, max)
+  if groups and #ids < max then
+    for _, id in ipairs(takeLines(groups, max - #ids)) do ids[#ids + 1] = id end
+  end
+  if #ids == 0 then ids = take(delayed, 0, max) end
+  if groups then groups.hold(ids) end
+  return ids
 end
 
 -- [9] at most so many. Ids.
@@ -81,18 +102,21 @@ function actions.remove()
     elseif text then
       redis.call('HDEL', jobs, id)
       redis.call('HDEL', states, id)
+      local groups = groupsHere()
+      if groups then groups.leave({ id }) end
     end
     flags[#flags + 1] = text and '1' or '0'
   end
   return table.concat(flags)
 end
 
--- Five arguments per job: id; text and state of a waiting job; text in `ended` and time of death of a dead letter. The others are ''.
+-- Six arguments per job: id; text, state and place in its group of a waiting job; text in `ended` and time of death of a dead letter. The
+-- others are '', and the place is 0 for one that has none.
 -- One character each: '1' = stored, '0' = it was known, 'f' = the dead letters fill their budget.
 function actions.put()
   local flags = {}
-  for i = 9, #ARGV, 5 do
-    local id, text, state, kept, diedAt = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
+  for i = 9, #ARGV, 6 do
+    local id, text, state, place, kept, diedAt = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4], ARGV[i + 5]
     local flag = '1'
     if redis.call('HEXISTS', jobs, id) == 1 or redis.call('HEXISTS', ended, id) == 1 then
       flag = '0'
@@ -100,6 +124,7 @@ function actions.put()
       redis.call('HSET', jobs, id, text)
       redis.call('HSET', states, id, state)
       redis.call('ZADD', leases, forever, tokenOf(id))
+      addGroup(id, text, place * 1000, true)
     else
       local bytes = #kept + overhead
       local full = redis.call('ZCARD', base .. ':dead') >= tonumber(ARGV[6])

@@ -5,6 +5,7 @@ import { slices } from '../../../core/base/slices.ts';
 import type { SendResult } from '../../../core/contract/queue.ts';
 import { tooLarge } from '../../../core/kit/body-limit.ts';
 import type { MovedJob, QueueTransfer } from '../../move/contract.ts';
+import { positionOfMoved } from '../shared/groups.ts';
 import { knownElsewhere } from './known.ts';
 import { type Found, heldOf, jobText } from './rows.ts';
 import { scripts } from './scripts.ts';
@@ -32,7 +33,9 @@ export function redisTransfer(state: RedisState): QueueTransfer {
     const known = await knownElsewhere(state, queue, ids);
     const unknown = jobs.filter(({ message }) => !known.has(message.id));
     await state.register(queue);
-    const answer = unknown.length > 0 ? await run('moving', queue, 'put', unknown.flatMap(putArguments)) : '';
+    const now = state.clock.now();
+    const putArgs = (job: MovedJob) => putArguments(job, now);
+    const answer = unknown.length > 0 ? await run('moving', queue, 'put', unknown.flatMap(putArgs)) : '';
     const flags = [...(answer as string)];
     return ids.map((id): SendResult => {
       const flag = known.has(id) ? '0' : flags.shift();
@@ -80,8 +83,8 @@ export function redisTransfer(state: RedisState): QueueTransfer {
   };
 }
 
-/** The five arguments per job that `put` of transfer.lua takes. */
-function putArguments(job: MovedJob): string[] {
+/** The six arguments per job that `put` of transfer.lua takes. */
+function putArguments(job: MovedJob, now: number): string[] {
   const { message, createdAt, attempts, interrupted, progress, death } = job;
   const readyAt = message.notBefore ?? createdAt;
   const text = jobText(message, nextSortKey(message.priority), createdAt, readyAt);
@@ -89,12 +92,12 @@ function putArguments(job: MovedJob): string[] {
   const reports = job.reports.map((report) => JSON.stringify(report)).join(',');
   if (!death) {
     const head = `${attempts} ${interrupted ? 1 : 0} 0 ${readyAt}`;
-    return [message.id, text, `${head}\n${known}\n${reports}`, '', ''];
+    return [message.id, text, `${head}\n${known}\n${reports}`, `${positionOfMoved(job, now) ?? 0}`, '', ''];
   }
   const code = death.reason === 'expired' ? 'expired' : 'failed';
   const head = `${code} ${death.at} ${attempts} ${readyAt} ${death.reason}`;
   const kept = `${head}\n${JSON.stringify(death.error)}\n${known}\n${reports}\n${text}`;
-  return [message.id, '', '', kept, `${death.at}`];
+  return [message.id, '', '', '', kept, `${death.at}`];
 }
 
 const full = (queue: string): LongshoreError =>

@@ -1,0 +1,229 @@
+-- Groups. Of each group one job, the head, stands in `ready`, or in `delayed` while the others wait for its retry. The others are in line.
+-- It is loaded in front of jobs.lua, and opened where a job of the queue has a group. `base` and the members are described there.
+--   :grouped  hash  id   -> row: key of the group (20), place in its line (20; zeros = it has not joined yet), order (1: '-', 'w', 's')
+--   :lines    zset  0    -> row, sort key and id. By their text: group by group, each by place
+--   :lined    zset  rank -> sort key and id of the same jobs, as they would stand in `ready`
+--   :heads    hash  key  -> when the head counted as ready (13), its id
+--   :running  zset  0    -> key of the group, id: the leased jobs of ordered groups
+--   :info     place      =  the last place of an ordered job
+-- The key of a group is the beginning of the SHA-1 of its name. A place counts microseconds.
+local function openGroups(base, at, ageing)
+  local call, sub, format = redis.call, string.sub, string.format
+  local ready, delayed, lined = base .. ':ready', base .. ':delayed', base .. ':lined'
+  local grouped, lines, heads = base .. ':grouped', base .. ':lines', base .. ':heads'
+  local running, info = base .. ':running', base .. ':info'
+  local groups = { came = false } -- whether a job came forward, which another worker may run
+
+  -- As in local/backends/shared/groups.ts.
+  local mostAheadMs = 1000
+  local unplaced = string.rep('0', 20)
+
+  local function number(n) return format('%.0f', n) end
+  local function keyOf(row) return sub(row, 1, 20) end
+  local function orderOf(row) return sub(row, 41, 41) end
+  local function isPlaced(row) return sub(row, 21, 40) ~= unplaced end
+  local function placedAt(row, place) return keyOf(row) .. format('%020.0f', place) .. orderOf(row) end
+  local function firstOf(set, key) return call('ZRANGEBYLEX', set, '[' .. key, '(' .. key .. '\255', 'LIMIT', 0, 1)[1] end
+
+  -- The group has no head: its first one in line becomes it, unless another one of an ordered group still runs.
+  local function comeForward(key, entered)
+    local first = firstOf(lines, key)
+    if not first or (orderOf(first) ~= '-' and firstOf(running, key)) then return false end
+    local member = sub(first, 42)
+    local since = math.min(at + mostAheadMs, math.max(at, entered + 1))
+    call('ZREM', lines, first)
+    call('ZREM', lined, member)
+    call('ZADD', ready, number(since + sub(member, 12, 12) * ageing), member)
+    call('HSET', heads, key, format('%013.0f', since) .. sub(member, 13))
+    groups.came = true
+    return true
+  end
+
+  local function advance(key)
+    if call('HEXISTS', heads, key) == 0 then comeForward(key, 0) end
+  end
+
+  local function isHead(key, id)
+    local head = call('HGET', heads, key)
+    return head and sub(head, 14) == id
+  end
+
+  -- The row of a job; false = it has no group.
+  function groups.rowOf(id) return call('HGET', grouped, id) end
+
+  -- Jobs that are in no set join their lines, in their old places if they have one. Three per job: row, sort key and id, time since
+  -- which it is ready.
+  function groups.join(jobs)
+    local rows, inLine, ranked, keys, last = {}, {}, {}, {}, nil
+    for i = 1, #jobs, 3 do
+      local row, member, rank = jobs[i], jobs[i + 1], jobs[i + 2] + sub(jobs[i + 1], 12, 12) * ageing
+      if not isPlaced(row) then
+        local place = rank * 1000
+        if orderOf(row) ~= '-' then
+          last = last or tonumber(call('HGET', info, 'place') or 0)
+          last = math.max(jobs[i + 2] * 1000, last + 1)
+          place = last
+        end
+        row = placedAt(row, place)
+        rows[#rows + 1], rows[#rows + 2] = sub(member, 13), row
+      end
+      inLine[#inLine + 1], inLine[#inLine + 2] = 0, row .. member
+      ranked[#ranked + 1], ranked[#ranked + 2] = number(rank), member
+      keys[keyOf(row)] = true
+    end
+    if last then call('HSET', info, 'place', number(last)) end
+    if #rows > 0 then call('HSET', grouped, unpack(rows)) end
+    call('ZADD', lines, unpack(inLine))
+    call('ZADD', lined, unpack(ranked))
+    for key in pairs(keys) do advance(key) end
+  end
+
+  -- Such a job waits until then. Among those of its group it is as old as `since`.
+  function groups.wait(row, member, readyAt, since)
+    local key, id = keyOf(row), sub(member, 13)
+    if orderOf(row) ~= '-' then call('ZREM', running, key .. id) end
+    if readyAt <= at then return groups.join({ row, member, since or readyAt }) end
+    call('ZADD', delayed, number(readyAt), member)
+    local waitsForIt = orderOf(row) == 'w' and isPlaced(row)
+    if not waitsForIt or call('HSETNX', heads, key, format('%013.0f', readyAt) .. id) == 0 then advance(key) end
+  end
+
+  -- Delayed jobs whose time has come: answers with those that become ready, the others join their lines. Members and times in turn.
+  function groups.promoted(due)
+    local ids, others, joining = {}, {}, {}
+    for i = 1, #due, 2 do ids[#ids + 1] = sub(due[i], 13) end
+    for i, row in ipairs(call('HMGET', grouped, unpack(ids))) do
+      local member, readyAt = due[2 * i - 1], due[2 * i]
+      if row and not isHead(keyOf(row), ids[i]) then
+        joining[#joining + 1], joining[#joining + 2], joining[#joining + 3] = row, member, tonumber(readyAt)
+      else
+        others[#others + 1], others[#others + 2] = member, readyAt
+      end
+    end
+    if #joining > 0 then groups.join(joining) end
+    return others
+  end
+
+  -- Answers whether others came forward.
+  local function taken(ids, from)
+    local came = false
+    for i, row in ipairs(call('HMGET', grouped, unpack(ids, from))) do
+      if row then
+        local key, id = keyOf(row), ids[from + i - 1]
+        local isOrdered = orderOf(row) ~= '-'
+        if isOrdered then call('ZADD', running, 0, key .. id) end
+        local head = call('HGET', heads, key)
+        if head and sub(head, 14) == id then
+          if not isOrdered and comeForward(key, tonumber(sub(head, 1, 13))) then
+            came = true
+          else
+            call('HDEL', heads, key)
+          end
+        end
+      end
+    end
+    return came
+  end
+
+  -- These members of `ready` are leased or held. Others come forward, and fill up the fetch.
+  function groups.lease(members, max)
+    local ids, from = {}, 1
+    repeat
+      for i = from, #members do ids[i] = sub(members[i], 13) end
+      local came = taken(ids, from)
+      from = #members + 1
+      if came and #members < max then
+        local more = call('ZRANGE', ready, 0, max - #members - 1)
+        call('ZREMRANGEBYRANK', ready, 0, #more - 1)
+        for _, member in ipairs(more) do members[#members + 1] = member end
+      end
+    until from > #members
+    return members
+  end
+
+  function groups.hold(ids)
+    if #ids > 0 then taken(ids, 1) end
+  end
+
+  -- Jobs that are in no set will not run again.
+  function groups.leave(ids)
+    local rows = call('HMGET', grouped, unpack(ids))
+    local isAny = call('HDEL', grouped, unpack(ids)) > 0
+    for i, row in ipairs(rows) do
+      if row then
+        local key, isFree = keyOf(row), isHead(keyOf(row), ids[i])
+        if isFree then call('HDEL', heads, key) end
+        if orderOf(row) ~= '-' then isFree = call('ZREM', running, key .. ids[i]) == 1 or isFree end
+        if isFree then advance(key) end
+      end
+    end
+    if isAny and call('EXISTS', grouped) == 0 then call('HDEL', info, 'place') end
+  end
+
+  -- A head that has left its set is none any more.
+  function groups.stepDown(id, row)
+    if isHead(keyOf(row), id) then call('HDEL', heads, keyOf(row)) end
+  end
+
+  -- Its row when its priority changes by so many levels, which moves it in a line that has no order.
+  function groups.reranked(row, id, levels)
+    if levels == 0 or orderOf(row) ~= '-' or not isPlaced(row) then return row end
+    local changed = placedAt(row, sub(row, 21, 40) + levels * ageing * 1000)
+    call('HSET', grouped, id, changed)
+    return changed
+  end
+
+  -- The row of a new job, whose text names its group; nil = it has none. `place` is 0 for one that has to join its line yet.
+  function groups.rowFor(text, place)
+    local order, name = string.match(text, '^%S+ %d+ %d+ ([-ws])("[^\n]*)\n')
+    return order and placedAt(sub(redis.sha1hex(name), 1, 20) .. unplaced .. order, place)
+  end
+
+  function groups.add(id, row, isHeld)
+    call('HSET', grouped, id, row)
+    if isHeld and orderOf(row) ~= '-' then call('ZADD', running, 0, keyOf(row) .. id) end
+  end
+
+  -- The first ones in line, line by line: their rows, sort keys and ids.
+  function groups.first(max) return call('ZRANGE', lines, 0, max - 1) end
+
+  -- Of heads, which are ranked by when they came forward, since when they are ready. By id; jobs that have run before are not told.
+  function groups.readySince(members)
+    local ids, found = {}, {}
+    for i, member in ipairs(members) do ids[i] = sub(member, 13) end
+    for i, row in ipairs(call('HMGET', grouped, unpack(ids))) do
+      if row and isPlaced(row) then
+        local lag = orderOf(row) == '-' and sub(members[i], 12, 12) * ageing or 0
+        found[ids[i]] = math.floor(sub(row, 21, 40) / 1000) - lag
+      end
+    end
+    return found
+  end
+
+  -- An older release, or a hand, may have taken a head away. Looks at the lines behind that of `after`, and answers with the key of the last
+  -- one; '' = it was the last of all. `whereOf` tells the set of a job; nil = it is gone.
+  function groups.heal(after, most, whereOf)
+    for _, id in ipairs(call('HRANDFIELD', grouped, most)) do
+      if call('HEXISTS', base .. ':jobs', id) == 0 then groups.leave({ id }) end
+    end
+    for _ = 1, most do
+      local first = call('ZRANGEBYLEX', lines, after == '' and '-' or '(' .. after .. '\255', '+', 'LIMIT', 0, 1)[1]
+      if not first then return '' end
+      after = keyOf(first)
+      local head = call('HGET', heads, after)
+      local id = head and sub(head, 14)
+      local where = id and whereOf(id)
+      if where ~= 'ready' and where ~= 'delayed' then
+        if id then call('HDEL', heads, after) end
+        if where == 'leased' and orderOf(groups.rowOf(id) or first) ~= '-' then call('ZADD', running, 0, after .. id) end
+      end
+      for _, member in ipairs(call('ZRANGEBYLEX', running, '[' .. after, '(' .. after .. '\255', 'LIMIT', 0, most)) do
+        if whereOf(sub(member, 21)) ~= 'leased' then call('ZREM', running, member) end
+      end
+      advance(after)
+    end
+    return after
+  end
+
+  return groups
+end
