@@ -12,6 +12,7 @@ local function openGroups(base, at, ageing)
   local ready, delayed, lined = base .. ':ready', base .. ':delayed', base .. ':lined'
   local grouped, lines, heads = base .. ':grouped', base .. ':lines', base .. ':heads'
   local running, info = base .. ':running', base .. ':info'
+  local keyOfName = {}
   local groups = { came = false } -- whether a job came forward, which another worker may run
 
   -- As in local/backends/shared/groups.ts.
@@ -25,22 +26,41 @@ local function openGroups(base, at, ageing)
   local function placedAt(row, place) return keyOf(row) .. format('%020.0f', place) .. orderOf(row) end
   local function firstOf(set, key) return call('ZRANGEBYLEX', set, '[' .. key, '(' .. key .. '\255', 'LIMIT', 0, 1)[1] end
 
-  -- The group has no head: its first one in line becomes it, unless another one of an ordered group still runs.
-  local function comeForward(key, entered)
-    local first = firstOf(lines, key)
-    if not first or (orderOf(first) ~= '-' and firstOf(running, key)) then return false end
-    local member = sub(first, 42)
-    local since = math.min(at + mostAheadMs, math.max(at, entered + 1))
-    call('ZREM', lines, first)
-    call('ZREM', lined, member)
-    call('ZADD', ready, number(since + sub(member, 12, 12) * ageing), member)
-    call('HSET', heads, key, format('%013.0f', since) .. sub(member, 13))
-    groups.came = true
-    return true
+  -- These groups have no head: the first one in line of each becomes it, unless another one of an ordered group still runs. Answers with
+  -- those that still have none. `entered` is when the heads before them counted as ready.
+  local function comeForward(keys, entered)
+    local first, members, ranked, headed, without = {}, {}, {}, {}, {}
+    for i, key in ipairs(keys) do
+      local line = firstOf(lines, key)
+      if line and (orderOf(line) == '-' or not firstOf(running, key)) then
+        local n, member = #first + 1, sub(line, 42)
+        local since = math.min(at + mostAheadMs, math.max(at, (entered and entered[i] or 0) + 1))
+        first[n], members[n] = line, member
+        ranked[2 * n - 1], ranked[2 * n] = number(since + sub(member, 12, 12) * ageing), member
+        headed[2 * n - 1], headed[2 * n] = key, format('%013.0f', since) .. sub(member, 13)
+      else
+        without[#without + 1] = key
+      end
+    end
+    if #first > 0 then
+      groups.came = true
+      call('ZREM', lines, unpack(first))
+      call('ZREM', lined, unpack(members))
+      call('ZADD', ready, unpack(ranked))
+      call('HSET', heads, unpack(headed))
+    end
+    return without
   end
 
-  local function advance(key)
-    if call('HEXISTS', heads, key) == 0 then comeForward(key, 0) end
+  -- The keys of a table.
+  local function advance(keys)
+    local all, headless = {}, {}
+    for key in pairs(keys) do all[#all + 1] = key end
+    if #all == 0 then return end
+    for i, head in ipairs(call('HMGET', heads, unpack(all))) do
+      if not head then headless[#headless + 1] = all[i] end
+    end
+    comeForward(headless)
   end
 
   local function isHead(key, id)
@@ -75,7 +95,7 @@ local function openGroups(base, at, ageing)
     if #rows > 0 then call('HSET', grouped, unpack(rows)) end
     call('ZADD', lines, unpack(inLine))
     call('ZADD', lined, unpack(ranked))
-    for key in pairs(keys) do advance(key) end
+    advance(keys)
   end
 
   -- Such a job waits until then. Among those of its group it is as old as `since`.
@@ -85,7 +105,7 @@ local function openGroups(base, at, ageing)
     if readyAt <= at then return groups.join({ row, member, since or readyAt }) end
     call('ZADD', delayed, number(readyAt), member)
     local waitsForIt = orderOf(row) == 'w' and isPlaced(row)
-    if not waitsForIt or call('HSETNX', heads, key, format('%013.0f', readyAt) .. id) == 0 then advance(key) end
+    if not waitsForIt or call('HSETNX', heads, key, format('%013.0f', readyAt) .. id) == 0 then advance({ [key] = true }) end
   end
 
   -- Delayed jobs whose time has come: answers with those that become ready, the others join their lines. Members and times in turn.
@@ -104,38 +124,61 @@ local function openGroups(base, at, ageing)
     return others
   end
 
-  -- Answers whether others came forward.
   local function taken(ids, from)
-    local came = false
+    local keys, mine, ordered, forward, entered, gone = {}, {}, {}, {}, {}, {}
     for i, row in ipairs(call('HMGET', grouped, unpack(ids, from))) do
       if row then
-        local key, id = keyOf(row), ids[from + i - 1]
-        local isOrdered = orderOf(row) ~= '-'
-        if isOrdered then call('ZADD', running, 0, key .. id) end
-        local head = call('HGET', heads, key)
-        if head and sub(head, 14) == id then
-          if not isOrdered and comeForward(key, tonumber(sub(head, 1, 13))) then
-            came = true
-          else
-            call('HDEL', heads, key)
-          end
+        local n, id = #keys + 1, ids[from + i - 1]
+        keys[n], mine[n] = keyOf(row), orderOf(row) .. id
+        if orderOf(row) ~= '-' then ordered[#ordered + 1], ordered[#ordered + 2] = 0, keyOf(row) .. id end
+      end
+    end
+    if #keys == 0 then return end
+    if #ordered > 0 then call('ZADD', running, unpack(ordered)) end
+    for i, head in ipairs(call('HMGET', heads, unpack(keys))) do
+      if head and sub(head, 14) == sub(mine[i], 2) then
+        if sub(mine[i], 1, 1) == '-' then
+          forward[#forward + 1], entered[#entered + 1] = keys[i], tonumber(sub(head, 1, 13))
+        else
+          gone[#gone + 1] = keys[i]
         end
       end
     end
-    return came
+    for _, key in ipairs(comeForward(forward, entered)) do gone[#gone + 1] = key end
+    if #gone > 0 then call('HDEL', heads, unpack(gone)) end
   end
 
-  -- These members of `ready` are leased or held. Others come forward, and fill up the fetch.
+  -- The one member that is left in `ready` has left it: those behind it in its line follow at once.
+  local function follow(member, max)
+    local row = groups.rowOf(sub(member, 13))
+    if not row or orderOf(row) ~= '-' then return {} end
+    local key, first, members = keyOf(row), {}, {}
+    for i, line in ipairs(call('ZRANGEBYLEX', lines, '[' .. key, '(' .. key .. '\255', 'LIMIT', 0, max)) do
+      if orderOf(line) ~= '-' then break end
+      first[i], members[i] = line, sub(line, 42)
+    end
+    if #first > 0 then
+      call('ZREM', lines, unpack(first))
+      call('ZREM', lined, unpack(members))
+    end
+    return members
+  end
+
+  -- These members of `ready` are leased. Others come forward, and fill up the fetch.
   function groups.lease(members, max)
     local ids, from = {}, 1
     repeat
       for i = from, #members do ids[i] = sub(members[i], 13) end
-      local came = taken(ids, from)
+      taken(ids, from)
       from = #members + 1
-      if came and #members < max then
-        local more = call('ZRANGE', ready, 0, max - #members - 1)
+      local room = max - #members
+      local more = groups.came and room > 0 and call('ZRANGE', ready, 0, room - 1) or {}
+      if #more > 0 then
         call('ZREMRANGEBYRANK', ready, 0, #more - 1)
         for _, member in ipairs(more) do members[#members + 1] = member end
+        if #more == 1 and room > 1 then
+          for _, member in ipairs(follow(more[1], room - 1)) do members[#members + 1] = member end
+        end
       end
     until from > #members
     return members
@@ -147,17 +190,28 @@ local function openGroups(base, at, ageing)
 
   -- Jobs that are in no set will not run again.
   function groups.leave(ids)
-    local rows = call('HMGET', grouped, unpack(ids))
-    local isAny = call('HDEL', grouped, unpack(ids)) > 0
-    for i, row in ipairs(rows) do
+    local keys, mine, notRunning, free, gone = {}, {}, {}, {}, {}
+    for i, row in ipairs(call('HMGET', grouped, unpack(ids))) do
       if row then
-        local key, isFree = keyOf(row), isHead(keyOf(row), ids[i])
-        if isFree then call('HDEL', heads, key) end
-        if orderOf(row) ~= '-' then isFree = call('ZREM', running, key .. ids[i]) == 1 or isFree end
-        if isFree then advance(key) end
+        keys[#keys + 1], mine[#mine + 1] = keyOf(row), ids[i]
+        if orderOf(row) ~= '-' then
+          notRunning[#notRunning + 1] = keyOf(row) .. ids[i]
+          free[keyOf(row)] = true
+        end
       end
     end
-    if isAny and call('EXISTS', grouped) == 0 then call('HDEL', info, 'place') end
+    if #keys == 0 then return end
+    call('HDEL', grouped, unpack(mine))
+    if #notRunning > 0 then call('ZREM', running, unpack(notRunning)) end
+    for i, head in ipairs(call('HMGET', heads, unpack(keys))) do
+      if head and sub(head, 14) == mine[i] then
+        gone[#gone + 1] = keys[i]
+        free[keys[i]] = true
+      end
+    end
+    if #gone > 0 then call('HDEL', heads, unpack(gone)) end
+    advance(free)
+    if call('EXISTS', grouped) == 0 then call('HDEL', info, 'place') end
   end
 
   -- A head that has left its set is none any more.
@@ -176,7 +230,9 @@ local function openGroups(base, at, ageing)
   -- The row of a new job, whose text names its group; nil = it has none. `place` is 0 for one that has to join its line yet.
   function groups.rowFor(text, place)
     local order, name = string.match(text, '^%S+ %d+ %d+ ([-ws])("[^\n]*)\n')
-    return order and placedAt(sub(redis.sha1hex(name), 1, 20) .. unplaced .. order, place)
+    if not order then return end
+    keyOfName[name] = keyOfName[name] or sub(redis.sha1hex(name), 1, 20)
+    return placedAt(keyOfName[name] .. unplaced .. order, place)
   end
 
   function groups.add(id, row, isHeld)
@@ -220,7 +276,7 @@ local function openGroups(base, at, ageing)
       for _, member in ipairs(call('ZRANGEBYLEX', running, '[' .. after, '(' .. after .. '\255', 'LIMIT', 0, most)) do
         if whereOf(sub(member, 21)) ~= 'leased' then call('ZREM', running, member) end
       end
-      advance(after)
+      advance({ [after] = true })
     end
     return after
   end

@@ -7,6 +7,8 @@
 -- per key to complete: number of its ack, key, owner, value ('' = none, else '=' and the value), ms to keep it
 local sub = string.sub
 local acks, max = tonumber(ARGV[11]), tonumber(ARGV[9])
+-- Most jobs have neither.
+local hasMore = redis.call('EXISTS', states, base .. ':grouped') > 0
 
 local function completeKeys(from, flags)
   for i = from, #ARGV, 5 do
@@ -24,7 +26,7 @@ local plus = string.byte('+')
 -- Keeps the history of completed jobs.
 local function remember(ids, reports)
   local texts, known = redis.call('HMGET', jobs, unpack(ids)), {}
-  if redis.call('EXISTS', states) == 1 then known = redis.call('HMGET', states, unpack(ids)) end
+  if hasMore then known = redis.call('HMGET', states, unpack(ids)) end
   local kept, times, bytes = {}, {}, 0
   local first = 'completed ' .. number(at) .. ' 1  \n\n\n' -- nothing else has happened to the job
   for i, id in ipairs(ids) do
@@ -50,7 +52,7 @@ local function remember(ids, reports)
   trim('done', bytes, tonumber(ARGV[4]), tonumber(ARGV[5]))
 end
 
-local flags, groups = {}, groupsHere()
+local flags, groups = {}, hasMore and groupsHere()
 if acks > 0 then
   local tokens = {}
   for i = 1, acks do tokens[i] = ARGV[13 + i] end
@@ -73,7 +75,7 @@ if acks > 0 then
     redis.call('ZREM', leases, unpack(gone))
     if keep then remember(ids, reports) end
     redis.call('HDEL', jobs, unpack(ids))
-    if redis.call('EXISTS', states) == 1 then redis.call('HDEL', states, unpack(ids)) end
+    if hasMore then redis.call('HDEL', states, unpack(ids)) end
     tellEnded(ids)
     if groups then groups.leave(ids) end
   end
@@ -100,7 +102,7 @@ if max > 0 and redis.call('HGET', info, 'paused') ~= '1' then
     end
     redis.call('ZADD', leases, unpack(leased))
     texts = redis.call('HMGET', jobs, unpack(ids))
-    if redis.call('EXISTS', states) == 1 then known = redis.call('HMGET', states, unpack(ids)) end
+    if hasMore then known = redis.call('HMGET', states, unpack(ids)) end
   else
     delayMs = nextDelayedMs()
     if ARGV[12] == '1' then markIdle() end

@@ -1,5 +1,6 @@
 import { redis as backendAt } from '../../../local/backends/redis/index.ts';
 import { type Bench, suite } from '../kit/bench.ts';
+import { groups } from '../kit/groups.ts';
 import { limits } from '../kit/limits.ts';
 import type { BenchServer } from '../kit/network.ts';
 import { bulk, latency, pending, single } from './sending.ts';
@@ -7,10 +8,27 @@ import { startServer } from './server.ts';
 import { backlog, drain, history, memory } from './throughput.ts';
 
 export const redis = suite(
-  { drain, history, bulk, single, latency, backlog, pending, limits: limited, rss: memory },
+  {
+    drain,
+    history,
+    bulk,
+    single,
+    latency,
+    backlog,
+    pending,
+    limits: limited,
+    groups: fairShares,
+    rss: memory,
+  },
   startServer,
 );
 
 function limited(bench: Bench, server: BenchServer) {
   return limits(bench, server, ({ url }) => backendAt({ url }));
+}
+
+function fairShares(bench: Bench, server: BenchServer) {
+  return server.at(({ url, schema }) =>
+    groups(bench, async () => backendAt({ url, prefix: schema, retention: { completedMs: 0 } })),
+  );
 }
