@@ -21,7 +21,7 @@ export const scripts = {
   enqueue: load(new URL('./enqueue.lua', import.meta.url)),
   grouped: load(...jobs, new URL('./grouped.lua', import.meta.url)),
   lease: load(...jobs, new URL('./lease.lua', import.meta.url)),
-  manage: load(...jobs, new URL('./manage.lua', import.meta.url)),
+  manage: load(...jobs, new URL('./manage.lua', import.meta.url), new URL('./look.lua', import.meta.url)),
   transfer: load(...jobs, new URL('./transfer.lua', import.meta.url)),
   keys: load(new URL('./keys.lua', import.meta.url)),
   metrics: load(new URL('./metrics.lua', import.meta.url)),

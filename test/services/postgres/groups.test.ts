@@ -4,6 +4,7 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { JobLease, QueueBackend } from '../../../core/contract/queue.ts';
 import { postgres } from '../../../local/backends/postgres/index.ts';
+import { groupsAtOnce } from '../sqlite/groups-at-once.ts';
 import { message } from '../sqlite/messages.ts';
 import { createSchemas } from './schemas.ts';
 
@@ -86,51 +87,7 @@ describe('groups in Postgres', () => {
   });
 
   it('are run one at a time and never stuck while all change them at once', async () => {
-    const groups = ['a', 'b', 'c'];
-    const total = 240;
-    const running = new Set<string>();
-    const last = new Map<string, number>();
-    let ended = 0;
-
-    /** Each group has a sender of its own: only of one is it known what came first. */
-    async function send(from: QueueBackend, group: string): Promise<void> {
-      for (let n = 0; n < total / groups.length; n += 8) {
-        const some = Array.from({ length: 8 }, (_, i) =>
-          message({ id: `${group}${n + i}`, body: JSON.stringify([group, n + i]), group, order: 'wait' }),
-        );
-        expect((await from.enqueue(some)).filter(({ ok }) => !ok)).toEqual([]);
-      }
-    }
-
-    async function work(from: QueueBackend, number: number): Promise<void> {
-      for (let round = 0; ended < total; round++) {
-        const leases = await fetch(1 + (round % 3), from);
-        for (const lease of leases) {
-          const [group, n] = JSON.parse(lease.body) as [string, number];
-          expect(running.has(group), `${group} runs twice`).toBe(false);
-          expect(n).toBeGreaterThan(last.get(group) ?? -1);
-          running.add(group);
-          if ((round + number) % 5 === 0) {
-            running.delete(group);
-            expect(await from.nack(lease, { delayMs: 0, countAttempt: false })).toBe(true);
-            continue;
-          }
-          last.set(group, n);
-          // Its cancel comes in the middle of it: whoever is first, the other one gets an answer.
-          const cancelling = n % 4 === 0 ? from.stores!.records.cancel(`${group}${n}`) : null;
-          running.delete(group);
-          ended++;
-          expect(await from.ack([{ lease }])).toEqual([true]);
-          await cancelling;
-        }
-        if (leases.length === 0) await from.reapExpired(queue);
-      }
-    }
-
-    await Promise.all([
-      ...groups.map((group, i) => send(openings[i]!, group)),
-      ...openings.flatMap((opening, i) => [work(opening, 2 * i), work(opening, 2 * i + 1)]),
-    ]);
+    await groupsAtOnce(openings);
     expect(await count('grouped')).toBe(0);
     expect(await count('jobs')).toBe(0);
   }, 60_000);

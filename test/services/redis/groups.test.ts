@@ -1,11 +1,16 @@
 /** What Redis keeps of groups, and how it gets along with what others do to its keys. */
 
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { JobLease, QueueBackend } from '../../../core/contract/queue.ts';
 import { movable } from '../../../local/move/contract.ts';
+import { until } from '../../kit/until.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
+import { groupsAtOnce } from '../sqlite/groups-at-once.ts';
 import { message } from '../sqlite/messages.ts';
-import { many, open, server, take } from './kit.ts';
+import { callsOf, many, open, server, take } from './kit.ts';
 
 const queue = 'default';
 const ordered = { group: 'a', order: 'wait' } as const;
@@ -53,6 +58,54 @@ describe('groups in Redis', () => {
     expect(await fetch(backend)).toEqual([]);
     await backend.reapExpired(queue);
     expect(bodiesOf(await fetch(backend))).toEqual(['next']);
+  });
+
+  it('are run one at a time and never stuck while all change them at once', async () => {
+    const { backend, prefix } = open({ retention: { completedMs: 0 } });
+    const others = [1, 2].map(() => open({ prefix, retention: { completedMs: 0 } }).backend);
+    await groupsAtOnce([backend, ...others]);
+    expect(await keysOf(prefix)).toEqual([]);
+  }, 60_000);
+
+  it('go on with the job of a worker that was killed, and with the next one behind it', async () => {
+    const { backend, prefix } = open();
+    await backend.enqueue([named('first'), named('next')]);
+    const holder = spawn(process.execPath, [
+      join(import.meta.dirname, 'holder.ts'),
+      server.url,
+      prefix,
+      '1000',
+    ]);
+    const [printed] = (await once(holder.stdout, 'data')) as [Buffer];
+    holder.kill('SIGKILL');
+    await once(holder, 'exit');
+    const [stale] = JSON.parse(printed.toString()) as JobLease[];
+    expect(stale!.body).toBe('first');
+    expect(await fetch(backend)).toEqual([]);
+    await until(async () => (await backend.reapExpired(queue)) === 1);
+    const [again, ...more] = await fetch(backend);
+    expect(again).toMatchObject({ body: 'first', attempt: 2, interrupted: true });
+    expect(more).toEqual([]);
+    expect(await backend.ack([{ lease: stale! }])).toEqual([false]);
+    expect(await fetch(backend)).toEqual([]);
+    expect(await backend.ack([{ lease: again! }])).toEqual([true]);
+    expect(bodiesOf(await fetch(backend))).toEqual(['next']);
+  });
+
+  it('wake an idle worker when another one has ended the job before its own', async () => {
+    const { backend: ending, prefix } = open();
+    const { backend: idle } = open({ prefix });
+    await ending.enqueue([named('first'), named('next')]);
+    const [first] = await fetch(ending);
+    const fetched = idle.fetch({ ...take, waitMs: 60_000 });
+    const isMarked = async () => (await server.command('HEXISTS', `${prefix}:{${queue}}:info`, 'idle')) === 1;
+    const listeners = async () =>
+      ((await server.command('PUBSUB', 'NUMSUB', `${prefix}:{${queue}}:ring`)) as [string, number])[1];
+    await until(async () => (await isMarked()) && (await listeners()) === 1);
+    const before = await callsOf('publish');
+    await ending.ack([{ lease: first! }]);
+    expect(bodiesOf(await fetched)).toEqual(['next']);
+    expect((await callsOf('publish')) - before).toBe(1);
   });
 
   it('are healed some at a time, and all in the end', async () => {
