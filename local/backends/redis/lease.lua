@@ -2,12 +2,13 @@
 -- ('1' = settled), ms until the next delayed job is ready, time of leasing, ids, texts, states, whether a job of a group is left that
 -- another worker may run }.
 --
--- ARGV[8] nonce of the tokens   [9] at most so many jobs   [10] ms of the lease   [11] how many acks   [12] '1' = a worker that finds nothing
--- listens   [13] channel, '' = none; then the tokens of the acks; then their reports, if completed jobs are kept ('+' in front of one keeps the body too); then five
--- per key to complete: number of its ack, key, owner, value ('' = none, else '=' and the value), ms to keep it
+-- ARGV[8] nonce of the tokens   [9] at most so many jobs   [10] ms of the lease   [11] how many acks   [12] two characters: '1' = a worker
+-- that finds nothing listens, '1' = idle workers are notified; then the tokens of the acks; then their reports, if completed jobs are kept
+-- ('+' in front of one keeps the body too); then five per key to complete: number of its ack, key, owner, value ('' = none, else '=' and
+-- the value), ms to keep it
 local sub = string.sub
 local acks, max = tonumber(ARGV[11]), tonumber(ARGV[9])
--- Most jobs have neither.
+-- Whether there is a job to which something has happened, or that has a group: most queues have neither.
 local hasMore = redis.call('EXISTS', states, base .. ':grouped') > 0
 
 local function completeKeys(from, flags)
@@ -55,7 +56,7 @@ end
 local flags, groups = {}, hasMore and groupsHere()
 if acks > 0 then
   local tokens = {}
-  for i = 1, acks do tokens[i] = ARGV[13 + i] end
+  for i = 1, acks do tokens[i] = ARGV[12 + i] end
   local ends = redis.call('ZMSCORE', leases, unpack(tokens))
   local gone, ids, reports, seen = {}, {}, {}, {}
   for i = 1, acks do
@@ -65,7 +66,7 @@ if acks > 0 then
       local n = #gone + 1
       gone[n] = token
       ids[n] = sub(token, 25)
-      if keep then reports[n] = ARGV[13 + acks + i] end
+      if keep then reports[n] = ARGV[12 + acks + i] end
     else
       flags[i] = '0'
     end
@@ -79,7 +80,7 @@ if acks > 0 then
     tellEnded(ids)
     if groups then groups.leave(ids) end
   end
-  completeKeys(14 + acks + (keep and acks or 0), flags)
+  completeKeys(13 + acks + (keep and acks or 0), flags)
   if #gone == acks then
     flags = {}
   else
@@ -105,9 +106,9 @@ if max > 0 and redis.call('HGET', info, 'paused') ~= '1' then
     if hasMore then known = redis.call('HMGET', states, unpack(ids)) end
   else
     delayMs = nextDelayedMs()
-    if ARGV[12] == '1' then markIdle() end
+    if sub(ARGV[12], 1, 1) == '1' then markIdle() end
   end
 end
 local isLeft = groups and groups.came and redis.call('EXISTS', ready) == 1
-if isLeft then notify(ARGV[13]) end
+if isLeft and sub(ARGV[12], 2) == '1' then notify(base .. ':ring') end
 return { table.concat(flags), delayMs, number(at), ids, texts, known, isLeft and 1 or 0 }

@@ -44,8 +44,8 @@ export function createLeases(state: RedisState) {
   ): Promise<Leased & { settled: boolean[] }> {
     // 88 random bits. With the time that follows, the token of an earlier lease never comes again.
     const nonce = max > 0 ? randomBytes(9).toString('base64url').slice(0, 11) : '';
-    const args = [...state.common(), nonce, `${max}`, `${leaseMs}`, `${acks.length}`, listens ? '1' : '0'];
-    args.push(state.channel(queue));
+    const waking = `${listens ? 1 : 0}${state.channel(queue) === '' ? 0 : 1}`;
+    const args = [...state.common(), nonce, `${max}`, `${leaseMs}`, `${acks.length}`, waking];
     // No iterators: until V8 compiles this in full, which takes long for calls per batch, they make an object per job.
     for (let i = 0; i < acks.length; i++) args.push(acks[i]!.lease.token);
     for (let i = 0; i < acks.length && state.keepsCompleted; i++) args.push(ackedText(acks[i]!));

@@ -7,6 +7,12 @@ local function drop(id)
   if groups then groups.leave({ id }) end
 end
 
+-- Wakes idle workers if a job of a group has come forward.
+local function notifyOfGroups(channel)
+  local groups = groupsHere()
+  if groups and groups.came then notify(channel) end
+end
+
 -- Answers with the job's id, text and state; nil = the lease is not held any more.
 local function endLease(token)
   if not owned(token) then return end
@@ -58,13 +64,15 @@ function actions.nack()
   return 1
 end
 
--- [9] token   [10] end   [11] reason   [12] error   [13] report. Answers { 1, how many older dead letters were removed }.
+-- [9] token   [10] end   [11] reason   [12] error   [13] report   [14] channel. Answers { 1, how many older dead letters were removed }.
 function actions.abandon()
   local id, text, state = endLease(ARGV[9])
   if not id then return { 0, 0 } end
   state.attempt = state.attempt + 1
   addReport(state, ARGV[13])
-  return { 1, finish(id, ARGV[10], state, ARGV[11], ARGV[12], text) }
+  local removed = finish(id, ARGV[10], state, ARGV[11], ARGV[12], text)
+  notifyOfGroups(ARGV[14])
+  return { 1, removed }
 end
 
 -- [9] ms of the lease, then tokens
@@ -115,7 +123,7 @@ function actions.heads()
   return { nextDelayedMs(), first, groupsHere() and redis.call('ZCARD', base .. ':lined') or 0 }
 end
 
--- [9] id
+-- [9] id   [10] channel
 function actions.cancel()
   local id = ARGV[9]
   local text = redis.call('HGET', jobs, id)
@@ -129,6 +137,7 @@ function actions.cancel()
   end
   takeOut(where, member, row)
   finish(id, 'cancelled', state, 'cancelled', '', text)
+  notifyOfGroups(ARGV[10])
   return 'cancelled'
 end
 
@@ -191,12 +200,13 @@ function actions.change()
   return table.concat(flags)
 end
 
--- [9] id
+-- [9] id   [10] channel
 function actions.remove()
   if not takeWaiting(ARGV[9], '') then return 0 end
   redis.call('HDEL', jobs, ARGV[9])
   redis.call('HDEL', states, ARGV[9])
   drop(ARGV[9])
+  notifyOfGroups(ARGV[10])
   tellEnded({ ARGV[9] })
   return 1
 end
@@ -302,6 +312,6 @@ function actions.heal()
     local text = redis.call('HGET', jobs, id)
     return text and (whereIs(id, text)) or nil
   end)
-  if groups.came then notify(ARGV[11]) end
+  notifyOfGroups(ARGV[11])
   return after
 end

@@ -40,7 +40,10 @@ export function redisRecords(state: RedisState, ends: EndWatches | null): Record
       return answers.includes(1);
     },
     async cancel(id) {
-      const answers = (await everywhere('cancelling', 'cancel', [id])) as CancelResult[];
+      const queues = await state.queues();
+      const cancelIn = (queue: string) =>
+        state.manage('cancelling', queue, 'cancel', [id, state.channel(queue)]) as Promise<CancelResult>;
+      const answers = await Promise.all(queues.map(cancelIn));
       return answers.find((answer) => answer !== 'unknown') ?? 'unknown';
     },
     ...(ends && { watchEnd: ends.watch }),

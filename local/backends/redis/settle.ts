@@ -77,7 +77,7 @@ export function createSettler(
 
     async abandon({ queue, token }, { reason, error, report }) {
       const end = reason === 'cancelled' || reason === 'expired' ? reason : 'failed';
-      const args = [token, end, reason, JSON.stringify(error), reportText(report)];
+      const args = [token, end, reason, JSON.stringify(error), reportText(report), state.channel(queue)];
       const answer = await state.manage('settling', queue, 'abandon', args);
       const [settled, dropped] = answer as [number, number];
       if (dropped > 0) state.warnDropped(queue);

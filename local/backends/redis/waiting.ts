@@ -47,7 +47,9 @@ export function redisWaiting(state: RedisState): WaitingJobs {
       const names = storedFactsOf(known.job, known.tenantId, change.facts);
       return (await changeIn(queue, [id], change, names)) === '1';
     },
-    remove: async ({ queue, id }) => (await state.manage('removing a job', queue, 'remove', [id])) === 1,
+    async remove({ queue, id }) {
+      return (await state.manage('removing a job', queue, 'remove', [id, state.channel(queue)])) === 1;
+    },
     async read({ queue, id }) {
       const [known] = await readJobs(state, queue, [id], 'whole');
       return known && (known.status === 'pending' || known.status === 'retrying') ? known.body : null;

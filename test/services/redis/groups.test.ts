@@ -22,6 +22,16 @@ const keysOf = async (prefix: string) =>
     .sort();
 const named = (id: string, parts: object = ordered) => message({ id, body: id, ...parts });
 
+let watched: string;
+/** A worker listens, and has found nothing since the last notification. */
+async function untilIdle(): Promise<void> {
+  const base = `${watched}:{${queue}}`;
+  await until(async () => {
+    const [, listeners] = (await server.command('PUBSUB', 'NUMSUB', `${base}:ring`)) as [string, number];
+    return listeners === 1 && (await server.command('HEXISTS', `${base}:info`, 'idle')) === 1;
+  });
+}
+
 describe('groups in Redis', () => {
   it('keep nothing of jobs without a group, and nothing of jobs that have ended', async () => {
     const { backend, prefix } = open({ retention: { completedMs: 0 } });
@@ -92,20 +102,39 @@ describe('groups in Redis', () => {
     expect(bodiesOf(await fetch(backend))).toEqual(['next']);
   });
 
-  it('wake an idle worker when another one has ended the job before its own', async () => {
+  it.each<[string, number, (by: QueueBackend, first: JobLease) => Promise<unknown>]>([
+    ['done', 1, (by, lease) => by.ack([{ lease }])],
+    ['dead', 1, (by, lease) => by.abandon(lease, { reason: 'permanent', error: 'HANDLER: no' })],
+    [
+      'cancelled while it waits for its retry',
+      2, // the first one comes from the nack
+      async (by, lease) => {
+        await by.nack(lease, { delayMs: 600_000, countAttempt: true });
+        await untilIdle();
+        await by.stores!.records.cancel('first');
+      },
+    ],
+    [
+      'removed while it waits for its retry',
+      2,
+      async (by, lease) => {
+        await by.nack(lease, { delayMs: 600_000, countAttempt: true });
+        await untilIdle();
+        await by.waiting!.remove({ queue, id: 'first' });
+      },
+    ],
+  ])('wake an idle worker when the job before its own is %s', async (_, notifications, end) => {
     const { backend: ending, prefix } = open();
     const { backend: idle } = open({ prefix });
+    watched = prefix;
     await ending.enqueue([named('first'), named('next')]);
     const [first] = await fetch(ending);
     const fetched = idle.fetch({ ...take, waitMs: 60_000 });
-    const isMarked = async () => (await server.command('HEXISTS', `${prefix}:{${queue}}:info`, 'idle')) === 1;
-    const listeners = async () =>
-      ((await server.command('PUBSUB', 'NUMSUB', `${prefix}:{${queue}}:ring`)) as [string, number])[1];
-    await until(async () => (await isMarked()) && (await listeners()) === 1);
+    await untilIdle();
     const before = await callsOf('publish');
-    await ending.ack([{ lease: first! }]);
+    await end(ending, first!);
     expect(bodiesOf(await fetched)).toEqual(['next']);
-    expect((await callsOf('publish')) - before).toBe(1);
+    expect((await callsOf('publish')) - before).toBe(notifications);
   });
 
   it('are healed some at a time, and all in the end', async () => {
