@@ -1,7 +1,6 @@
 /** Hears of the ends of jobs by PUBLISH, on the connection that also hears of new ones. */
 
-import type { EndWatches } from '../shared/end-watches.ts';
-import { createEndWatches } from '../shared/end-watches.ts';
+import { createEndWatches, type EndWatches } from '../shared/end-watches.ts';
 import type { Listener } from './listener.ts';
 import type { RedisState } from './state.ts';
 

@@ -30,8 +30,8 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
   const ends = listener && redisEnds(state, listener);
 
   function wake(message?: string, channel?: string): void {
-    if (channel?.endsWith(ended)) return ends!.told(message!);
-    state.waiters.wake();
+    if (channel?.endsWith(ended)) ends!.told(message!);
+    else state.waiters.wake();
     if (channel === undefined) ends!.changed();
   }
 
