@@ -46,8 +46,8 @@ describe('the demo', { timeout: demoTimeoutMs }, () => {
     createAppQueues(server, ['default', 'images', 'import', 'mail', 'payments', 'webhooks']);
     for (const queue of ['default', 'default-failed', 'default/$DeadLetterQueue'])
       server.write(queue, 'left over from somebody else');
-    const later = { messageId: 'later', notBefore: Date.now() + 3_600_000, timeToLiveMs: null };
-    server.queue('mail').send([{ ...later, properties: {}, content: {} }]);
+    const later = { messageId: 'later', sessionId: null, notBefore: Date.now() + 3_600_000 };
+    server.queue('mail').send([{ ...later, timeToLiveMs: null, properties: {}, content: {} }]);
     const { code, stdout, stderr } = await demo(['--exit-when-idle', '--json', '--rows', '100'], around);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(JSON.parse(stdout).jobs).toMatchObject({ 'dead-lettered': 1, rejected: 1 });

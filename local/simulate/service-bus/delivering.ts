@@ -3,7 +3,8 @@
 import type { Socket } from 'node:net';
 import type { Delivery, EventContext, Sender } from 'rhea';
 import type { Queue } from './queue.ts';
-import { accepted, lockLost, outgoing, rejected, tagOf } from './wire.ts';
+import type { HeldSession } from './sessions.ts';
+import { accepted, lockLost, outgoing, rejected, sessionLost, tagOf } from './wire.ts';
 
 /** Private state of rhea that a broker needs. */
 interface Internals {
@@ -29,6 +30,8 @@ interface Consumer {
   readonly queue: Queue;
   /** Messages are removed when they are sent, and not locked. */
   readonly takesAway: boolean;
+  /** The only one that it gets messages of. */
+  readonly session: HeldSession | null;
 }
 
 export function createDelivering() {
@@ -36,7 +39,7 @@ export function createDelivering() {
   let consumers: Consumer[] = [];
   const tokens = new WeakMap<Delivery, string>();
 
-  function send({ sender, queue, takesAway }: Consumer): boolean {
+  function send({ sender, queue, takesAway, session }: Consumer): boolean {
     const { credit, connection } = internals(sender);
     if (credit - unsent(sender) <= 0 || !sender.sendable()) return false;
     if (connection.socket.destroyed) return false; // rhea does not notice when this side destroys it
@@ -45,7 +48,7 @@ export function createDelivering() {
       if (message) sender.send(outgoing(message, null));
       return message !== null;
     }
-    const lock = queue.take();
+    const lock = queue.take(session);
     if (!lock) return false;
     tokens.set(sender.send(outgoing(lock.message, lock), tagOf(lock.token)), lock.token);
     return true;
@@ -62,15 +65,17 @@ export function createDelivering() {
   return {
     /** Sends the queue's ready messages to receivers with credit. */
     pump,
-    add(sender: Sender, queue: Queue): void {
+    add(sender: Sender, queue: Queue, session: HeldSession | null = null): void {
       // Messages that are settled when they are sent: the SDK calls it receiveAndDelete.
-      consumers.push({ sender, queue, takesAway: sender.snd_settle_mode === 1 });
+      consumers.push({ sender, queue, takesAway: sender.snd_settle_mode === 1, session });
       // The only flow that a broker's sending side writes is the answer to a drain.
       internals(sender)._get_drain = () => true;
       pump(queue);
     },
     remove(sender: Sender): void {
-      consumers = consumers.filter((consumer) => consumer.sender !== sender);
+      const gone = consumers.find((consumer) => consumer.sender === sender);
+      consumers = consumers.filter((consumer) => consumer !== gone);
+      if (gone?.session) gone.queue.releaseSession(gone.session);
     },
     drain(sender: Sender): void {
       const consumer = consumers.find((one) => one.sender === sender);
@@ -93,7 +98,10 @@ export function createDelivering() {
       const token = tokens.get(delivery);
       const { remote_state: state } = delivery as unknown as { remote_state: RemoteState };
       const done = token !== undefined && perform(consumer.queue, token, outcome, state);
-      delivery.update(true, (done ? accepted() : rejected(lockLost)) as never);
+      delivery.update(
+        true,
+        (done ? accepted() : rejected(consumer.session ? sessionLost : lockLost)) as never,
+      );
       // rhea would wait for another answer, and stop after 2,048 deliveries.
       (delivery as { remote_settled: boolean }).remote_settled = true;
       pump(consumer.queue);

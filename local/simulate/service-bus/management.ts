@@ -1,8 +1,9 @@
 /** What Service Bus answers on `<queue>/$management`. */
 
 import rhea, { type Message } from 'rhea';
+import { sessionMissing } from './accepting.ts';
 import type { Queue } from './queue.ts';
-import { lockLost, longOf, newMessageFrom, outgoing, tokenFrom } from './wire.ts';
+import { lockLost, longOf, newMessageFrom, outgoing, sessionLost, tokenFrom } from './wire.ts';
 
 export interface Reply {
   readonly statusCode: number;
@@ -19,6 +20,12 @@ const gone: Reply = {
   statusDescription: lockLost.description,
 };
 
+const sessionGone: Reply = {
+  statusCode: 410,
+  errorCondition: sessionLost.condition,
+  statusDescription: sessionLost.description,
+};
+
 const timestamps = (moments: readonly number[]): unknown =>
   rhea.types.wrap_array(
     moments.map((at) => new Date(at)),
@@ -33,10 +40,20 @@ const operations: Readonly<Record<string, (queue: Queue, request: Request) => Re
     return { statusCode: 200, body: { expirations: timestamps(ends as number[]) } };
   },
 
+  'com.microsoft:renew-session-lock'(queue, request) {
+    const until = queue.renewSession(String(request['session-id']));
+    if (until === null) return sessionGone;
+    return { statusCode: 200, body: { expiration: new Date(until) } };
+  },
+
   'com.microsoft:schedule-message'(queue, request) {
     const messages = (request.messages as { message: Buffer }[]).map(({ message }) =>
       newMessageFrom(message),
     );
+    if (!queue.takes(messages)) {
+      const { condition, description } = sessionMissing;
+      return { statusCode: 400, errorCondition: condition, statusDescription: description };
+    }
     const sequences = queue.send(messages).map((sequence) => sequence ?? 0);
     return {
       statusCode: 200,
@@ -51,7 +68,8 @@ const operations: Readonly<Record<string, (queue: Queue, request: Request) => Re
 
   'com.microsoft:peek-message'(queue, request) {
     const from = longOf(request['from-sequence-number'] as number | Buffer);
-    const found = queue.peek(from, request['message-count'] as number);
+    const session = request['session-id'] as string | undefined;
+    const found = queue.peek(from, request['message-count'] as number, session ?? null);
     if (found.length === 0) return { statusCode: 204 };
     const messages = found.map((message) => ({ message: rhea.message.encode(outgoing(message, null)) }));
     return { statusCode: 200, body: { messages } };
@@ -86,7 +104,11 @@ const operations: Readonly<Record<string, (queue: Queue, request: Request) => Re
     };
     const verb = verbs[request['disposition-status'] as string];
     if (!verb) return { statusCode: 400, errorCondition: 'amqp:invalid-field' };
-    return tokensOf(request).every(verb) ? { statusCode: 200 } : gone;
+    const tokens = tokensOf(request);
+    const isOurs = (token: string): boolean =>
+      (queue.sessionOf(token)?.id ?? null) === ((request['session-id'] as string | undefined) ?? null);
+    if (!tokens.every(isOurs)) return sessionGone;
+    return tokens.every(verb) ? { statusCode: 200 } : gone;
   },
 };
 

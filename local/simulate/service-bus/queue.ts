@@ -5,6 +5,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../../core/base/clock.ts';
+import { createSessions, type HeldSession } from './sessions.ts';
 
 export interface QueueSettings {
   /** How long a delivery is locked. Service Bus allows 5 seconds to 5 minutes. */
@@ -17,6 +18,8 @@ export interface QueueSettings {
   readonly timeToLiveMs: number | null;
   /** Whether a message that has lived too long goes to the dead letters. */
   readonly deadLetterOnExpiry: boolean;
+  /** Whether every message belongs to a session, and only whoever holds the session gets it. */
+  readonly requiresSession: boolean;
   /** Whether anybody has the right to send. */
   readonly maySend: boolean;
 }
@@ -27,6 +30,7 @@ export const defaultSettings: QueueSettings = {
   duplicateWindowMs: null,
   timeToLiveMs: null,
   deadLetterOnExpiry: false,
+  requiresSession: false,
   maySend: true,
 };
 
@@ -35,6 +39,7 @@ export type Properties = Readonly<Record<string, unknown>>;
 /** A message as it was sent. */
 export interface NewMessage {
   readonly messageId: string | null;
+  readonly sessionId: string | null;
   /** Epoch ms; `null` = at once. */
   readonly notBefore: number | null;
   readonly timeToLiveMs: number | null;
@@ -66,6 +71,8 @@ export interface Locked {
 type Mutable = { -readonly [K in keyof StoredMessage]: StoredMessage[K] };
 interface Lock {
   readonly message: Mutable;
+  /** The lock lasts as long as that of its session. */
+  readonly session: HeldSession | null;
   until: number;
   stop: () => void;
 }
@@ -93,6 +100,16 @@ export function createQueue({ name, settings, clock, deadLetters, onReady }: Que
   /** Sequence numbers of ready messages, ascending. */
   let ready: number[] = [];
   let last = 0;
+  const isOf = (id: string) => (sequence: number) => messages.get(sequence)!.sent.sessionId === id;
+  const sessions = createSessions({
+    lockMs: settings.lockMs,
+    clock,
+    hasReady: (id) => ready.some(isOf(id)),
+    unlock(session) {
+      for (const [token, lock] of [...locks]) if (lock.session === session) release(token);
+    },
+    onFree: onReady,
+  });
 
   /** Remembers the id if it is new. */
   function isDuplicate(id: string | null): boolean {
@@ -111,6 +128,8 @@ export function createQueue({ name, settings, clock, deadLetters, onReady }: Que
     const { sequence } = message;
     const at = ready.findLastIndex((other) => other < sequence) + 1;
     ready.splice(at, 0, sequence);
+    const { sessionId } = message.sent;
+    if (settings.requiresSession && sessionId !== null) sessions.ready(sessionId);
     onReady();
   }
 
@@ -150,17 +169,20 @@ export function createQueue({ name, settings, clock, deadLetters, onReady }: Que
     else activate({ ...message, properties });
   }
 
-  function lock(message: Mutable): Locked {
+  function lock(message: Mutable, session: HeldSession | null = null): Locked {
     const token = randomUUID();
-    const until = clock.now() + settings.lockMs;
-    locks.set(token, { message, until, stop: clock.after(settings.lockMs, () => release(token)) });
+    const until = session?.until ?? clock.now() + settings.lockMs;
+    const stop = session ? () => {} : clock.after(settings.lockMs, () => release(token));
+    locks.set(token, { message, session, until, stop });
     return { token, until, message: { ...message } };
   }
 
   /** The lock, unless it has ended. */
   function held(token: string): Lock | null {
     const found = locks.get(token);
-    return found && found.until > clock.now() ? found : null;
+    if (!found) return null;
+    const lasts = found.session ? sessions.isHeld(found.session) : found.until > clock.now();
+    return lasts ? found : null;
   }
 
   function unlock(token: string): Mutable | null {
@@ -194,6 +216,14 @@ export function createQueue({ name, settings, clock, deadLetters, onReady }: Que
 
   return {
     settings,
+    acceptSession: sessions.accept,
+    renewSession: sessions.renew,
+    releaseSession: sessions.release,
+    /** The session in which a message is locked. */
+    sessionOf: (token: string): HeldSession | null => locks.get(token)?.session ?? null,
+    /** Whether each of them names the session that the queue asks for. */
+    takes: (incoming: readonly NewMessage[]): boolean =>
+      !settings.requiresSession || incoming.every(({ sessionId }) => sessionId !== null),
     /** Sequence numbers, in order; `null` for a duplicate, which is dropped. */
     send(incoming: readonly NewMessage[], source: string | null = null): (number | null)[] {
       return incoming.map((sent) => {
@@ -228,10 +258,12 @@ export function createQueue({ name, settings, clock, deadLetters, onReady }: Que
         if (message?.state === 'scheduled') forget(message);
       }
     },
-    /** The next active message, locked. */
-    take(): Locked | null {
-      const sequence = ready.shift();
-      return sequence === undefined ? null : lock(messages.get(sequence)!);
+    /** The next active message, locked. @param session to which it has to belong */
+    take(session: HeldSession | null = null): Locked | null {
+      if (session && !sessions.isHeld(session)) return null;
+      const at = session ? ready.findIndex(isOf(session.id)) : 0;
+      const [sequence] = at < 0 ? [] : ready.splice(at, 1);
+      return sequence === undefined ? null : lock(messages.get(sequence)!, session);
     },
     /** The next active message, for good. */
     takeAway(): StoredMessage | null {
@@ -261,16 +293,16 @@ export function createQueue({ name, settings, clock, deadLetters, onReady }: Que
     /** The new end. */
     renew(token: string): number | null {
       const found = held(token);
-      if (!found) return null;
+      if (!found || found.session) return null;
       found.stop();
       found.until = clock.now() + settings.lockMs;
       found.stop = clock.after(settings.lockMs, () => release(token));
       return found.until;
     },
     /** Everything, by sequence number. */
-    peek: (from: number, count: number): StoredMessage[] =>
+    peek: (from: number, count: number, session: string | null = null): StoredMessage[] =>
       [...messages.values()]
-        .filter(({ sequence }) => sequence >= from)
+        .filter(({ sequence, sent }) => sequence >= from && (session === null || sent.sessionId === session))
         .slice(0, count)
         .map((message) => ({ ...message })),
     counts: () => ({
@@ -282,6 +314,7 @@ export function createQueue({ name, settings, clock, deadLetters, onReady }: Que
     close(): void {
       for (const stop of timers.values()) stop();
       for (const { stop } of locks.values()) stop();
+      sessions.close();
     },
   };
 }

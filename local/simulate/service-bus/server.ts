@@ -8,6 +8,7 @@ import { hostname } from 'node:os';
 import rhea, { type EventContext, type Message, type Sender } from 'rhea';
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import { config } from '../../../core/base/errors.ts';
+import { createAccepting, misfit, sessionAsked, sessionMissing } from './accepting.ts';
 import { createDelivering, type Outcome } from './delivering.ts';
 import { manage, type Reply, replyTo } from './management.ts';
 import { createQueue, defaultSettings, type Queue, type QueueSettings } from './queue.ts';
@@ -46,6 +47,7 @@ export async function startServiceBus(options: ServiceBusServerOptions = {}) {
   const queues = new Map<string, Queue>();
   const sockets = new Set<Socket>();
   const delivering = createDelivering();
+  const accepting = createAccepting(delivering.add);
   const container = rhea.create_container({
     id: 'longshore-servicebus',
     autoaccept: false,
@@ -81,8 +83,12 @@ export async function startServiceBus(options: ServiceBusServerOptions = {}) {
     if (isForReplies(address)) attachOf(sender!).snd_settle_mode = 1;
     if (isForReplies(address)) return;
     const queue = find(address);
-    if (queue) delivering.add(sender!, queue);
-    else sender!.close(notFound(address));
+    if (!queue) return sender!.close(notFound(address));
+    const asked = sessionAsked(sender!);
+    const refusal = misfit(queue, asked !== undefined);
+    if (refusal) sender!.close(refusal);
+    else if (asked === undefined) delivering.add(sender!, queue);
+    else accepting.ask(sender!, queue, asked);
   });
 
   container.on('message', ({ receiver, message, delivery, connection, ...rest }: EventContext) => {
@@ -109,7 +115,9 @@ export async function startServiceBus(options: ServiceBusServerOptions = {}) {
         description: `The received message (delivery-id:0, size:${sizeOf(decoded[0]!)} bytes) exceeds the limit (${maxMessageBytes} bytes) currently allowed on the link.`,
       };
     }
-    queue.send(decoded.map(newMessageOf));
+    const messages = decoded.map(newMessageOf);
+    if (!queue.takes(messages)) return sessionMissing;
+    queue.send(messages);
     return null;
   }
 
@@ -125,11 +133,19 @@ export async function startServiceBus(options: ServiceBusServerOptions = {}) {
     if (queue) delivering.pump(queue);
   });
   container.on('sender_draining', ({ sender }: EventContext) => delivering.drain(sender!));
-  container.on('sender_close', ({ sender }: EventContext) => delivering.remove(sender!));
-  const removeSenders = (of: unknown) => (of as Links).each_sender((sender) => delivering.remove(sender));
+  function remove(sender: Sender): void {
+    accepting.remove(sender);
+    delivering.remove(sender);
+  }
+  container.on('sender_close', ({ sender }: EventContext) => remove(sender!));
+  const removeSenders = (of: unknown) => (of as Links).each_sender(remove);
   container.on('session_close', ({ session }: EventContext) => removeSenders(session));
   container.on('connection_close', ({ connection }: EventContext) => removeSenders(connection));
   container.on('disconnected', ({ connection }: EventContext) => removeSenders(connection));
+  // rhea does not notice when this side destroys it.
+  container.on('connection_open', ({ connection }: EventContext) => {
+    (connection as unknown as { socket: Socket }).socket.on('close', () => removeSenders(connection));
+  });
   for (const noise of [
     'connection_error',
     'session_error',
@@ -157,7 +173,10 @@ export async function startServiceBus(options: ServiceBusServerOptions = {}) {
   }
 
   function open(name: string, settings: QueueSettings, deadLetters: Queue | null): Queue {
-    const onReady = () => delivering.pump(queue);
+    const onReady = () => {
+      accepting.serve(queue);
+      delivering.pump(queue);
+    };
     const queue = createQueue({ name, settings, clock, deadLetters, onReady });
     queues.set(name.toLowerCase(), queue);
     return queue;
@@ -185,14 +204,16 @@ export async function startServiceBus(options: ServiceBusServerOptions = {}) {
     },
     /** `<queue>/$DeadLetterQueue` too. Throws for one that does not exist. */
     queue,
-    /** Writes a text to a queue without id or properties, as another program could. */
-    write: (name: string, body: string) => void queue(name).send([newMessageOf(textMessage(body))]),
+    /** Writes a text to a queue without id or properties, as another program could. @param session of a queue that requires one */
+    write: (name: string, body: string, session?: string) =>
+      void queue(name).send([newMessageOf(textMessage(body, session))]),
     /** Of everything in a queue, whether it is ready, locked or scheduled. */
     bodies: (name: string) => queue(name).peek(0, Number.MAX_SAFE_INTEGER).map(textIn),
     /** Cuts all connections, as when a cable is pulled. */
     dropConnections,
     async stop(): Promise<void> {
       dropConnections();
+      accepting.close();
       await new Promise((resolve) => server.close(resolve));
       for (const queue of queues.values()) queue.close();
     },

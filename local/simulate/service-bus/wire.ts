@@ -28,10 +28,11 @@ export function messagesOf(message: Message | Buffer, format: number | undefined
 export const newMessageFrom = (bytes: Buffer): NewMessage => newMessageOf(decode(bytes));
 
 export function newMessageOf(decoded: Decoded): NewMessage {
-  const { message_id, ttl, application_properties = {}, message_annotations = {} } = decoded;
+  const { message_id, group_id, ttl, application_properties = {}, message_annotations = {} } = decoded;
   const scheduled = message_annotations['x-opt-scheduled-enqueue-time'];
   return {
     messageId: message_id === undefined ? null : String(message_id),
+    sessionId: group_id ?? null,
     notBefore: scheduled === undefined ? null : Number(scheduled),
     timeToLiveMs: ttl ?? null,
     properties: application_properties,
@@ -45,6 +46,11 @@ export const lockLost = {
   condition: 'com.microsoft:message-lock-lost',
   description:
     'The lock supplied is invalid. Either the lock expired, or the message has already been removed from the queue.',
+};
+
+export const sessionLost = {
+  condition: 'com.microsoft:session-lock-lost',
+  description: 'The session lock has expired. Accept the session again.',
 };
 
 const states = { active: 0, deferred: 1, scheduled: 2 };
@@ -100,8 +106,11 @@ export function tokenFrom(bytes: Buffer): string {
 export const longOf = (value: number | Buffer): number =>
   typeof value === 'number' ? value : Number(value.readBigInt64BE());
 
-export const textMessage = (body: string): Decoded =>
-  ({ body: rhea.message.data_section(Buffer.from(body)) }) as unknown as Decoded;
+export const textMessage = (body: string, session?: string): Decoded =>
+  ({
+    body: rhea.message.data_section(Buffer.from(body)),
+    ...(session !== undefined && { group_id: session }),
+  }) as unknown as Decoded;
 
 export function textIn({ sent }: StoredMessage): string {
   const content = (sent.content as Decoded).body?.content as Buffer | Buffer[] | undefined;
