@@ -35,10 +35,13 @@ export function checkAbilities(app: App, { backend, stores }: Abilities, name: s
   for (const [queue, { maxLength, order }] of rules) {
     if (maxLength !== null && (!backend.admin || backend.admin.countsByReading))
       throw config(`Backend "${backend.name}" does not count its jobs: leave out maxLength of "${queue}".`);
-    if (order && !backend.keepsOrder?.(queue, order))
+    if (order && !backend.keepsOrder?.(queue, order)) {
+      const other = order === 'wait' ? 'step-aside' : 'wait';
+      const remedy = backend.keepsOrder?.(queue, other) ? `Set onRetry: '${other}'` : 'Leave order out';
       throw config(
-        `Queue "${queue}" is to keep its groups in order (on a retry: ${order}), which backend "${backend.name}" does not do. Leave order out, or take another backend: docs/groups.md.`,
+        `Queue "${queue}" is to keep its groups in order (on a retry: ${order}), which backend "${backend.name}" does not do. ${remedy}, or take another backend: docs/groups.md.`,
       );
+    }
   }
 }
 

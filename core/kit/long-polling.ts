@@ -14,7 +14,7 @@ export interface PollPorts<P extends { readonly name: string }> {
   /** What one receive call brings at most. */
   readonly mostPerCall: number;
   /** What one that waits asks for. Some services answer only when they have so much, or their time is over. */
-  readonly mostPerPoll: number;
+  mostPerPoll(address: P): number;
   /** The addresses of a queue, always the same objects, in the order in which they are looked at this time. */
   addressesOf(queue: string): readonly P[];
   /** One receive call. `waitMs` 0 = look once. */
@@ -151,7 +151,8 @@ export function createPolling<P extends { readonly name: string }>(ports: PollPo
       }
       while (open && !signal?.aborted && clock.now() < until) {
         const leftMs = Math.min(longPollMs, until - clock.now());
-        for (const address of addresses) startPoll(address, Math.min(mostPerPoll, max), leaseMs, leftMs);
+        for (const address of addresses)
+          startPoll(address, Math.min(mostPerPoll(address), max), leaseMs, leftMs);
         await happening(until, signal);
         leases = take(queues, max);
         if (leases.length > 0) break;
@@ -159,8 +160,9 @@ export function createPolling<P extends { readonly name: string }>(ports: PollPo
       }
       const [lease] = leases;
       const [address, ...others] = addresses.filter(({ name }) => name === lease?.queue);
-      if (leases.length >= mostPerPoll && leases.length < max && others.length === 0) {
-        leases.push(...(await more(address!, max - leases.length, leaseMs)));
+      if (!address || others.length > 0) return leases;
+      if (leases.length >= mostPerPoll(address) && leases.length < max) {
+        leases.push(...(await more(address, max - leases.length, leaseMs)));
       }
       return leases;
     },

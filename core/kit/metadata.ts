@@ -3,6 +3,7 @@
  * job died, a copy that was begun. A read or write holds the key for its time.
  */
 
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
 import { LongshoreError } from '../base/errors.ts';
@@ -68,5 +69,24 @@ export function createMetadata(
       const { state } = await holdKey(keys, clock, key, owner);
       if (state === 'claimed') await keys.complete(key, owner, kept(value));
     },
+  };
+}
+
+/** Brokers keep a message for 14 days. */
+const keepRefundsMs = 14 * 86_400_000;
+
+export type RefundedDeliveries = ReturnType<typeof createRefundedDeliveries>;
+
+/**
+ * A broker counts every delivery of a message. Where a copy would lose its rank in a group, a released message comes back itself, and
+ * this counts which of its deliveries were no attempts. @param prefix of its keys
+ */
+export function createRefundedDeliveries(keys: KeyStore, clock: Clock, prefix: string) {
+  const counts = createMetadata(keys, clock, randomUUID, keepRefundsMs);
+  const keyOf = (message: string): string => `${prefix}:${message}`;
+  return {
+    /** Deliveries of this message that were released. */
+    of: async (message: string) => (await counts.read<number>(keyOf(message))) ?? 0,
+    add: (message: string) => counts.update<number>(keyOf(message), (count) => (count ?? 0) + 1),
   };
 }

@@ -27,7 +27,7 @@ export { type TableStoreOptions, tableStore } from './table/index.ts';
 /** Without `apiKeys` and `authorize` there is no function for HTTP. */
 export interface AzureOptions
   extends WorkerOptions,
-    QueueOptions,
+    Omit<QueueOptions, 'sessions'>,
     Pick<ServiceBusOptions, 'foreign'>,
     Beside,
     Omit<HttpOptions, 'basePath' | 'development'> {

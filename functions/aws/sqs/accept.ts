@@ -3,11 +3,11 @@
 import type { Foreign } from '../../../core/app/foreign.ts';
 import { LongshoreError } from '../../../core/base/errors.ts';
 import type { JobLease } from '../../../core/contract/queue.ts';
+import type { RefundedDeliveries } from '../../../core/kit/metadata.ts';
 import type { Connection } from './connection.ts';
 import { leaseFrom } from './leases.ts';
 import { type Delivery, tagsOf } from './message.ts';
 import type { QueueAddress } from './queues.ts';
-import type { RefundedDeliveries } from './refunded-deliveries.ts';
 import type { Settler } from './settle.ts';
 
 export interface Accepted {

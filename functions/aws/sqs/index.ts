@@ -36,7 +36,10 @@ export function sqs(options: SqsOptions): SqsBackend {
   const connection = createConnection(options);
   const { clock, queues } = connection;
   const refunds = keys
-    ? onDemand(async () => (await import('./refunded-deliveries.ts')).createRefundedDeliveries(keys, clock))
+    ? onDemand(async () => {
+        const { createRefundedDeliveries } = await import('../../../core/kit/metadata.ts');
+        return createRefundedDeliveries(keys, clock, 'sqs-uncounted');
+      })
     : null;
   const sender = onDemand(async () => (await import('./enqueue.ts')).createSender(connection));
   const settler = onDemand(async () => (await import('./settle.ts')).createSettler(connection, refunds));
@@ -62,7 +65,7 @@ export function sqs(options: SqsOptions): SqsBackend {
       clock,
       longPollMs,
       mostPerCall: mostEntries,
-      mostPerPoll: mostEntries,
+      mostPerPoll: () => mostEntries,
       addressesOf: (queue) => order.next(queues.lanesOf(queue)),
       receive,
       release: async (leases) => void (await (await settler()).release(leases)),

@@ -2,6 +2,7 @@
 
 import { toError } from '../../../core/base/failure.ts';
 import type { JobLease, JobSettler } from '../../../core/contract/queue.ts';
+import type { RefundedDeliveries } from '../../../core/kit/metadata.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import type { Failure } from './batches.ts';
 import type { Connection } from './connection.ts';
@@ -9,7 +10,6 @@ import { deadMessage } from './dead-message.ts';
 import { dispatch } from './dispatch.ts';
 import { failedEntry } from './errors.ts';
 import { createLeaseTable, receiptOf } from './leases.ts';
-import type { RefundedDeliveries } from './refunded-deliveries.ts';
 import type { SqsApi } from './sdk.ts';
 import { messageOf, send } from './send.ts';
 import { createSettleRequests } from './settle-requests.ts';

@@ -59,6 +59,11 @@ export interface ServiceBusApi {
    * @param link of those that look: each holds 2,048 messages that are not settled. @default 0
    */
   receive(entity: Entity, max: number, waitMs: number, link?: number): Promise<ReceivedMessage[]>;
+  /**
+   * Locks sessions of the queue that have messages and that nobody holds, and receives one message of each. Its lock is that of the
+   * session, which ends when the message is settled. `waitMs` 0 = look once; otherwise it waits for one session.
+   */
+  receiveOfSessions(queue: string, max: number, waitMs: number): Promise<ReceivedMessage[]>;
   complete(entity: Entity, holding: Holding): Promise<void>;
   /** Releases the message at once. The delivery counts. */
   abandon(entity: Entity, holding: Holding): Promise<void>;

@@ -40,9 +40,9 @@ export function usesOf(
   names: readonly string[],
   needsOf?: (queue: string) => QueueNeeds,
 ): Use[] {
-  return names.map(addressOf).flatMap(({ name, entity, failedEntity }): Use[] => [
-    { name, entity, keeps: 'jobs', needs: needsOf?.(name) ?? null },
-    { name, entity: failedEntity, keeps: 'dead letters', needs: null },
+  return names.map(addressOf).flatMap(({ name, entity, failedEntity, sessions }): Use[] => [
+    { name, entity, keeps: 'jobs', sessions, needs: needsOf?.(name) ?? null },
+    { name, entity: failedEntity, keeps: 'dead letters', sessions: false, needs: null },
   ]);
 }
 

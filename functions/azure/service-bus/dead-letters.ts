@@ -126,7 +126,8 @@ export function deadLettersOf(
           const text = replaced?.get(id)?.body;
           // With its old id it would be dropped as a duplicate. With this one a second retry of it, with the same text, is dropped.
           const series = `${id}:retry-${placeOf(from)}${sequenceOf(message)}${text === undefined ? '' : markOf(text)}`;
-          const again: Tags = { ...tags, series, attempts: 0, copies: 0, interrupted: false };
+          const group = tags.group ?? (from.address.sessions ? series : null);
+          const again: Tags = { ...tags, group, series, attempts: 0, copies: 0, interrupted: false };
           return busMessage(text ?? body, again, null, clock.now());
         });
         const failures = page.length > 0 ? await api.send(page[0]!.address.entity, fresh) : [];

@@ -32,7 +32,7 @@ export const factsOf = ({ reason, error, attempt, diedAt }: Death): DeadLetterFa
 
 /** For the `-failed` queue: a function cannot add anything to the message that it was given. */
 export function deadMessage(body: string, tags: Tags, death: Death): BusMessage {
-  const message = busMessage(body, { ...tags, group: null }, null, 0);
+  const message = busMessage(body, tags, null, 0);
   const facts = someOf({
     'longshore.reason': death.reason,
     'longshore.error': death.error,

@@ -27,14 +27,16 @@ export function createSender(
   }
 
   async function send(
-    { name, entity }: QueueAddress,
+    { name, entity, sessions }: QueueAddress,
     messages: readonly OutgoingMessage[],
   ): Promise<SendResult[]> {
     const now = clock.now();
     const outgoing = messages.map(({ id, job, group, notBefore, body, hints }) => {
       // A moved message needs an id of its own: a queue that had it before would drop it as a duplicate.
       const series = hints?.move ? `${id}:${hints.move}` : id;
-      const tags = { id, job, group, attempts: 0, copies: 0, series, interrupted: false };
+      // A queue with sessions takes nothing without one: a job without a group has one of its own.
+      const session = group ?? (sessions ? series : null);
+      const tags = { id, job, group: session, attempts: 0, copies: 0, series, interrupted: false };
       return busMessage(body, tags, notBefore, now);
     });
     const during = `sending to queue "${name}"`;

@@ -24,16 +24,22 @@ export function serviceBusError(during: string, error: unknown): LongshoreError 
     case 'MessageSizeExceeded':
       return explained(`${message} Store the data elsewhere and send its id.`, 'LIMIT');
     default:
+      if (sessionsMissing.test(message)) {
+        return explained(
+          'the queue has no sessions, and that cannot be changed. Make it anew with --enable-session true, or leave it out of sessions.',
+        );
+      }
       if (sessionsWanted.test(message)) {
         return explained(
-          'the queue requires sessions, which Longshore does not use. Create it with requiresSession off.',
+          'the queue requires sessions. Name it in sessions of serviceBus(), or make it anew without --enable-session.',
         );
       }
       return explained(`${code ?? toError(error).name}: ${message}`, 'BACKEND');
   }
 }
 
-const sessionsWanted = /requires? sessions?|session[- ]?(enabled|ful)|SessionRequired/i;
+const sessionsMissing = /does not require sessions/i;
+const sessionsWanted = /requires? sessions?|session[- ]?(enabled|ful)|SessionRequired|SessionId was not set/i;
 
 export function codeOf(error: unknown): string | null {
   const { code } = (error ?? {}) as { code?: unknown };

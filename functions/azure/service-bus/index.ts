@@ -5,6 +5,7 @@ import { config } from '../../../core/base/errors.ts';
 import type { JobSettler, QueueBackend } from '../../../core/contract/queue.ts';
 import { verbsOf } from '../../../core/kit/lazy.ts';
 import type { Polling } from '../../../core/kit/long-polling.ts';
+import { createRefundedDeliveries } from '../../../core/kit/metadata.ts';
 import { createWarnings } from '../../../core/kit/warnings.ts';
 import { type Access, accessOf } from './access.ts';
 import type { Prepare } from './administration.ts';
@@ -62,8 +63,10 @@ export function openServiceBusBackend(
   const warnings = createWarnings();
   const locks = createLocks(connection);
   const intents = keys ? createIntentLog(keys, clock) : null;
-  const { own, pushed, repeat } = createSettlers(connection, locks, intents);
-  const { receive, accept } = createReceiver(connection, locks, repeat, intents);
+  const refunds =
+    keys && options.sessions ? createRefundedDeliveries(keys, clock, 'servicebus-refunded') : null;
+  const { own, pushed, repeat } = createSettlers(connection, locks, intents, refunds);
+  const { receive, accept } = createReceiver(connection, locks, repeat, intents, refunds);
   // Loaded on first use: a function neither fetches nor lists.
   let polling: Promise<Polling> | null = null;
   const polls = (): Promise<Polling> => {
@@ -72,7 +75,8 @@ export function openServiceBusBackend(
         clock,
         longPollMs,
         mostPerCall,
-        mostPerPoll: 1, // for more, the SDK would wait a second
+        // For more, the SDK would wait a second. A session brings one, and a look for others would hold it back.
+        mostPerPoll: ({ sessions }) => (sessions ? mostPerCall : 1),
         addressesOf: (queue) => [addressOf(queue)],
         receive,
         async release(leases) {
@@ -99,6 +103,7 @@ export function openServiceBusBackend(
       return call(during, (api) => api.openSender(failedEntity));
     },
 
+    keepsOrder: (queue, order) => order === 'step-aside' && addressOf(queue).sessions,
     ...createSender(connection, maxBodyBytes, warnings.warn),
     onWarning: warnings.onWarning,
     async fetch(request) {

@@ -20,11 +20,14 @@ export interface Intent {
   readonly letter?: Death;
 }
 
+/** Names a message among those of all queues. */
+export const keyIn = (entity: string, tags: Tags): string => `${entity}:${messageIdOf(tags)}`;
+
 export type IntentLog = ReturnType<typeof createIntentLog>;
 
 /** A message whose process was killed comes back after its lock and the messages before it: in minutes or hours. */
 const keepMs = 86_400_000;
-const keyOf = (entity: string, tags: Tags): string => `servicebus-moved:${entity}:${messageIdOf(tags)}`;
+const keyOf = (entity: string, tags: Tags): string => `servicebus-moved:${keyIn(entity, tags)}`;
 
 export function createIntentLog(keys: KeyStore, clock: Clock) {
   const intents = createMetadata(keys, clock, randomUUID, keepMs);

@@ -9,17 +9,19 @@ export interface Receipt {
   readonly tags: Tags;
 }
 
-export function leaseFrom(delivery: Delivery, queue: string, expiresAt: number): JobLease {
+/** @param refunded how many of its deliveries were released, and are no attempts */
+export function leaseFrom(delivery: Delivery, queue: string, expiresAt: number, refunded = 0): JobLease {
   const { body, lockToken, deliveryCount, tags, refusal } = delivery;
   const receipt: Receipt = { lockToken, tags };
+  const counted = Math.max(1, deliveryCount - refunded);
   const lease: JobLease = {
     queue,
     body,
-    attempt: tags.attempts + deliveryCount,
+    attempt: tags.attempts + counted,
     token: JSON.stringify(receipt),
     expiresAt,
-    // A released message goes as a copy, which is delivered for the first time. So a second delivery was never settled.
-    interrupted: tags.interrupted || deliveryCount > 1,
+    // A released message goes as a copy, which is delivered for the first time, or is refunded. So another one was never settled.
+    interrupted: tags.interrupted || counted > 1,
   };
   return refusal === undefined ? lease : { ...lease, refusal };
 }

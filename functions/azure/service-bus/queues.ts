@@ -6,6 +6,11 @@ import { config, shown } from '../../../core/base/errors.ts';
 export interface QueueOptions {
   /** Names, or names of the namespace's queues by name of the app's. @default every queue has the name it has in the app */
   readonly queues?: readonly string[] | Readonly<Record<string, string>>;
+  /**
+   * The app's queues whose queues in the namespace require sessions: jobs of a group run one at a time, and a queue can be
+   * ordered. @default none
+   */
+  readonly sessions?: readonly string[];
 }
 
 export interface QueueAddress {
@@ -14,14 +19,21 @@ export interface QueueAddress {
   readonly entity: string;
   /** The dead letters of a function, which cannot add a reason to the message that it was given. */
   readonly failedEntity: string;
+  /** Whether it requires sessions. */
+  readonly sessions: boolean;
 }
 
 export type Queues = ReturnType<typeof resolveQueues>;
 
-export function resolveQueues({ queues }: QueueOptions) {
+export function resolveQueues({ queues, sessions = [] }: QueueOptions) {
   if (queues !== undefined && (typeof queues !== 'object' || queues === null)) {
     throw config(
       `Expected queues of serviceBus() to be ['mail'] or { mail: 'shop-mail' }, got ${shown(queues)}.`,
+    );
+  }
+  if (!Array.isArray(sessions) || sessions.some((name) => typeof name !== 'string')) {
+    throw config(
+      `Expected sessions to be names of the app's queues, like ['ledger'], got ${shown(sessions)}.`,
     );
   }
   const listed = queues === undefined ? null : entitiesOf(queues);
@@ -38,11 +50,11 @@ export function resolveQueues({ queues }: QueueOptions) {
       );
     }
     checkEntity(name, entity);
-    const address = { name, entity, failedEntity: `${entity}-failed` };
+    const address = { name, entity, failedEntity: `${entity}-failed`, sessions: sessions.includes(name) };
     addresses.set(name, address);
     return address;
   }
-  for (const name of Object.keys(listed ?? {})) of(name);
+  for (const name of [...Object.keys(listed ?? {}), ...sessions]) of(name);
 
   return {
     of,

@@ -3,8 +3,9 @@
 import type { Foreign } from '../../../core/app/foreign.ts';
 import { LongshoreError } from '../../../core/base/errors.ts';
 import type { JobLease } from '../../../core/contract/queue.ts';
+import type { RefundedDeliveries } from '../../../core/kit/metadata.ts';
 import type { Connection } from './connection.ts';
-import type { IntentLog } from './intent-log.ts';
+import { type IntentLog, keyIn } from './intent-log.ts';
 import { leaseFrom } from './leases.ts';
 import type { Locks } from './locks.ts';
 import { type Delivery, deliveryOf } from './message.ts';
@@ -18,6 +19,7 @@ export function createReceiver(
   locks: Locks,
   repeat: Settlers['repeat'],
   intents: IntentLog | null,
+  refunds: RefundedDeliveries | null,
 ) {
   const { clock, addressOf, call, foreign } = connection;
 
@@ -26,8 +28,12 @@ export function createReceiver(
     const rule = foreign[queue];
     const delivery = rule ? await asJob(rule, queue, given) : given;
     const { tags, body, deliveryCount } = delivery;
-    const begun = deliveryCount > 1 ? await intents?.read(addressOf(queue).entity, tags) : null;
-    if (!begun) return leaseFrom(delivery, queue, expiresAt);
+    const { entity, sessions } = addressOf(queue);
+    const begun = deliveryCount > 1 ? await intents?.read(entity, tags) : null;
+    if (!begun) {
+      const counts = sessions && deliveryCount > 1 ? refunds : null;
+      return leaseFrom(delivery, queue, expiresAt, await counts?.of(keyIn(entity, tags)));
+    }
     await repeat(queue, body, tags, begun);
     return null;
   }
@@ -36,14 +42,14 @@ export function createReceiver(
     accept,
     /** One receive call. `waitMs` 0 = look once. */
     async receive(
-      { name: queue, entity: name }: QueueAddress,
+      { name: queue, entity: name, sessions }: QueueAddress,
       max: number,
       leaseMs: number,
       waitMs: number,
     ): Promise<JobLease[]> {
       const entity = { name };
       const messages = await call(`receiving from queue "${queue}"`, (api) =>
-        api.receive(entity, max, waitMs),
+        sessions ? api.receiveOfSessions(name, max, waitMs) : api.receive(entity, max, waitMs),
       );
       const leases: JobLease[] = [];
       for (const message of messages) {

@@ -11,6 +11,7 @@ import { optional } from '../../../core/base/optional.ts';
 import type { Access } from './access.ts';
 import type { BusMessage, Entity, Holding, ReceivedMessage, ServiceBusApi } from './api.ts';
 import { codeOf } from './errors.ts';
+import { createSdkSessions, type Session } from './sdk-sessions.ts';
 
 /** Service Bus answers a drain with all it has, so a look needs no long wait. */
 const lookMs = 20;
@@ -19,10 +20,11 @@ export const loadSdk = () => import('@azure/service-bus').catch(optional('@azure
 
 export async function openServiceBus(
   access: Access,
-  retryOptions: RetryOptions & { readonly maxRetries: number; readonly timeoutInMs: number },
+  given: RetryOptions & { readonly maxRetries: number; readonly timeoutInMs: number },
 ): Promise<ServiceBusApi> {
   const { ServiceBusClient } = await loadSdk();
-  const { maxRetries, timeoutInMs } = retryOptions;
+  const retryOptions = { ...given };
+  const { maxRetries, timeoutInMs } = given;
   const connect = () =>
     'connectionString' in access
       ? new ServiceBusClient(access.connectionString, { retryOptions })
@@ -84,6 +86,21 @@ export async function openServiceBus(
       }
     }
   }
+
+  const sessions = createSdkSessions({
+    client: () => client,
+    retryOptions,
+    bounded: (request, ms) => bounded(request, ms, 0),
+    patient: (session) => patientSession(session, timeoutInMs),
+  });
+
+  /** A message of a session can be settled on the link that it came on, and nowhere else. */
+  const settle = (
+    entity: Entity,
+    holding: Holding,
+    how: (receiver: ServiceBusReceiver) => Promise<void>,
+  ): Promise<void> =>
+    sessions.holds(holding) ? sessions.settle(holding, how) : bounded(() => how(receiverOf(entity)));
 
   async function receiveWith(
     receiver: ServiceBusReceiver,
@@ -156,11 +173,15 @@ export async function openServiceBus(
         ? receiveWith(receiverOf(entity, 'waits'), 1, waitMs)
         : receiveWith(receiverOf(entity, link), max, lookMs);
     },
-    complete: (entity, holding) => bounded(() => receiverOf(entity).completeMessage(heldBy(holding))),
-    abandon: (entity, holding) => bounded(() => receiverOf(entity).abandonMessage(heldBy(holding))),
+    receiveOfSessions: (queue, max, waitMs) => sessions.receive(queue, max, waitMs),
+    complete: (entity, holding) => settle(entity, holding, (by) => by.completeMessage(heldBy(holding))),
+    abandon: (entity, holding) => settle(entity, holding, (by) => by.abandonMessage(heldBy(holding))),
     deadLetter: (entity, holding, facts) =>
-      bounded(() => receiverOf(entity).deadLetterMessage(heldBy(holding), facts)),
-    renew: (entity, holding) => bounded(() => receiverOf(entity).renewMessageLock(heldBy(holding))),
+      settle(entity, holding, (by) => by.deadLetterMessage(heldBy(holding), facts)),
+    renew: (entity, holding) =>
+      sessions.holds(holding)
+        ? sessions.renew(holding)
+        : bounded(() => receiverOf(entity).renewMessageLock(heldBy(holding))),
     peek: (entity, from, max) =>
       bounded(() => receiverOf(entity).peekMessages(max, { fromSequenceNumber: longFrom(from) as never })),
     async close() {
@@ -183,15 +204,24 @@ function patient(receiver: ServiceBusReceiver, timeoutMs: number): ServiceBusRec
   if (create) {
     inner._createBatchingReceiver = (...given) => {
       const made = create.apply(receiver, given);
-      const lite = made._batchingReceiverLite;
-      if (!lite?.tryDrainReceiver) return made;
-      lite._drainTimeoutInMs = timeoutMs / 2;
-      const drain = lite.tryDrainReceiver.bind(lite);
-      lite.tryDrainReceiver = (...of) => drain(...of).catch(() => {});
+      makePatient(made, timeoutMs);
       return made;
     };
   }
   return receiver;
+}
+
+function patientSession(session: Session, timeoutMs: number): Session {
+  const { _messageSession } = session as unknown as { _messageSession?: BatchingReceiver };
+  if (_messageSession) makePatient(_messageSession, timeoutMs);
+  return session;
+}
+
+function makePatient({ _batchingReceiverLite: lite }: BatchingReceiver, timeoutMs: number): void {
+  if (!lite?.tryDrainReceiver) return;
+  lite._drainTimeoutInMs = timeoutMs / 2;
+  const drain = lite.tryDrainReceiver.bind(lite);
+  lite.tryDrainReceiver = (...of) => drain(...of).catch(() => {});
 }
 
 interface BatchingReceiver {

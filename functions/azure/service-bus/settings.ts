@@ -9,6 +9,8 @@ export interface Use {
   readonly name: string;
   readonly entity: string;
   readonly keeps: 'jobs' | 'dead letters';
+  /** Whether the app takes it for one that requires sessions. */
+  readonly sessions: boolean;
   /** `null` = not known. */
   readonly needs: QueueNeeds | null;
 }
@@ -103,16 +105,24 @@ export function warningsOf(settings: Settings, { entity, keeps, needs }: Use): A
 /** What does lose or double jobs. */
 export function refusalsOf(
   { requiresSession, requiresDuplicateDetection }: Settings,
-  { entity }: Use,
+  { name, entity, keeps, sessions }: Use,
 ): Advice[] {
   const where = `queue "${entity}"`;
   const refused: Advice[] = [];
-  if (requiresSession)
+  if (requiresSession && !sessions)
     refused.push({
       id: 'servicebus.sessions',
       where,
-      text: `Queue "${entity}" requires sessions, which Longshore does not use.`,
-      remedy: 'Make it anew without --enable-session.',
+      text: `Queue "${entity}" requires sessions, which nothing here asks for.`,
+      remedy: `${keeps === 'jobs' ? `Name "${name}" in sessions, or make` : 'Make'} it anew without --enable-session.`,
+    });
+  if (sessions && !requiresSession)
+    refused.push({
+      id: 'servicebus.sessions',
+      where,
+      text: `Expected queue "${entity}" to require sessions, because "${name}" is named in sessions.`,
+      remedy:
+        'It can only be set when a queue is made: make it anew with --enable-session true, or leave it out of sessions.',
     });
   if (!requiresDuplicateDetection)
     refused.push({

@@ -1,21 +1,32 @@
 /**
  * How leases end. Each verb first takes the lease from those held, and puts it back when Service Bus cannot be reached.
- * A message is released as a copy: only a new message can be scheduled, and only a new one begins without deliveries.
+ * A message is released as a copy: only a new message can be scheduled, and only a new one begins without deliveries. In a
+ * session a copy comes after all others, so one that is only released comes back itself.
  */
 
 import type { JobLease, JobSettler, Nack } from '../../../core/contract/queue.ts';
+import type { RefundedDeliveries } from '../../../core/kit/metadata.ts';
 import type { BusMessage, Holding } from './api.ts';
 import type { Connection } from './connection.ts';
 import { type Death, deadMessage, deathOf, factsOf } from './dead-message.ts';
 import { isLockLost, serviceBusError } from './errors.ts';
-import type { Intent, IntentLog } from './intent-log.ts';
+import { type Intent, type IntentLog, keyIn } from './intent-log.ts';
 import { receiptOf } from './leases.ts';
 import type { Locks } from './locks.ts';
 import { busMessage, copyOf, type Tags } from './message.ts';
 
 export type Settlers = ReturnType<typeof createSettlers>;
 
-export function createSettlers(connection: Connection, locks: Locks, intents: IntentLog | null) {
+/** Deliveries of a message that comes back itself. Queues allow ten, and a job whose process dies needs some of them. */
+const mostInPlace = 5;
+
+/** @param refunds `null` where no queue has sessions */
+export function createSettlers(
+  connection: Connection,
+  locks: Locks,
+  intents: IntentLog | null,
+  refunds: RefundedDeliveries | null,
+) {
   const { clock, addressOf, call } = connection;
 
   function sendCopy(queue: string, body: string, tags: Tags, intent: Intent): Promise<void> {
@@ -63,6 +74,19 @@ export function createSettlers(connection: Connection, locks: Locks, intents: In
     await (await connection.api()).renew(nameOf(lease), holding);
   }
 
+  /** `true`: the message may come back itself, and this delivery does not count. */
+  async function refund(lease: JobLease, holding: Holding): Promise<boolean> {
+    const { entity, sessions } = addressOf(lease.queue);
+    if (!refunds || !sessions || !('deliveryCount' in holding)) return false;
+    if ((holding.deliveryCount ?? 0) + 1 > mostInPlace) return false;
+    await prove(lease, holding);
+    const added = refunds.add(keyIn(entity, receiptOf(lease).tags));
+    return added.then(
+      () => true,
+      () => false, // a store that is away must not cost attempts
+    );
+  }
+
   function nackWith(completes: boolean) {
     return (lease: JobLease, { delayMs, countAttempt }: Nack): Promise<boolean> =>
       settle(lease, async (holding) => {
@@ -72,6 +96,8 @@ export function createSettlers(connection: Connection, locks: Locks, intents: In
           interrupted: !countAttempt && lease.interrupted,
           notBefore: delayMs > 0 ? clock.now() + delayMs : null,
         };
+        if (completes && !countAttempt && delayMs <= 0 && (await refund(lease, holding)))
+          return (await connection.api()).abandon(nameOf(lease), holding);
         await prove(lease, holding);
         const noted = intents?.write(addressOf(lease.queue).entity, tags, intent);
         // A job that is only released must not spend its deliveries on a store that is away. If its process is killed

@@ -127,6 +127,7 @@ describe('a queue', () => {
       name,
       entity: name,
       keeps: 'jobs',
+      sessions: false,
       needs: { maxRetries: 3, timeoutMs: 60_000 },
       ...use,
     });
@@ -165,11 +166,22 @@ describe('a queue', () => {
       { RequiresDuplicateDetection: 'false' },
       /queue "mail" to detect duplicates.*make it anew with --enable-dup/,
     ],
-    [{ RequiresSession: 'true' }, /"mail" requires sessions.*anew without --enable-session/],
+    [
+      { RequiresSession: 'true' },
+      /"mail" requires sessions.*Name "mail" in sessions.*anew without --enable-session/,
+    ],
   ])('with %o is refused', async (properties, message) => {
     await expect(adviceFor('mail', {})).resolves.toEqual([]);
     const refused = { code: 'CONFIG', message };
     await expect(adviceFor('mail', properties as Record<string, string>)).rejects.toMatchObject(refused);
+  });
+
+  it('named in sessions has to require them', async () => {
+    expect(await adviceFor('mail', { RequiresSession: 'true' }, { sessions: true })).toEqual([]);
+    await expect(adviceFor('mail', {}, { sessions: true })).rejects.toMatchObject({
+      code: 'CONFIG',
+      message: /queue "mail" to require sessions.*anew with --enable-session true, or leave it out/,
+    });
   });
 });
 

@@ -43,6 +43,7 @@ export function groupLaws(law: Law): void {
     async (t) => {
       for (let seed = 1; seed <= 20; seed++) await playGroups(t, seed);
     },
+    { needs: 'rank of a retry' },
   );
 }
 
@@ -58,12 +59,16 @@ function fairLaws(law: Law): void {
     assert.deepEqual([...order].sort(), bodiesOf([...many, ...few]).sort());
   });
 
-  law('groups take turns within one fetch, too', async (t) => {
-    const a = await putMany(t, 5, { group: 'a' });
-    const b = await putMany(t, 2, { group: 'b' });
-    const bodies = bodiesOf(await t.takeAll(6));
-    assert.deepEqual(bodies, bodiesOf([a[0]!, b[0]!, a[1]!, b[1]!, a[2]!, a[3]!]));
-  });
+  law(
+    'groups take turns within one fetch, too',
+    async (t) => {
+      const a = await putMany(t, 5, { group: 'a' });
+      const b = await putMany(t, 2, { group: 'b' });
+      const bodies = bodiesOf(await t.takeAll(6));
+      assert.deepEqual(bodies, bodiesOf([a[0]!, b[0]!, a[1]!, b[1]!, a[2]!, a[3]!]));
+    },
+    { needs: 'unordered groups' },
+  );
 
   law('a message without a group is not held up by a group', async (t) => {
     await putMany(t, 20, { group: 'a' });
@@ -71,19 +76,27 @@ function fairLaws(law: Law): void {
     assert.ok(bodiesOf(await t.takeAll(2)).includes(plain.body));
   });
 
-  law('a group that is alone fills a fetch, and several of it run at the same time', async (t) => {
-    const all = await putMany(t, 8, { group: 'a' });
-    assert.deepEqual(bodiesOf(await t.takeAll(5)), bodiesOf(all.slice(0, 5)));
-    assert.deepEqual(bodiesOf(await t.takeAll(5)), bodiesOf(all.slice(5)));
-  });
+  law(
+    'a group that is alone fills a fetch, and several of it run at the same time',
+    async (t) => {
+      const all = await putMany(t, 8, { group: 'a' });
+      assert.deepEqual(bodiesOf(await t.takeAll(5)), bodiesOf(all.slice(0, 5)));
+      assert.deepEqual(bodiesOf(await t.takeAll(5)), bodiesOf(all.slice(5)));
+    },
+    { needs: 'unordered groups' },
+  );
 
-  law('within a group priority counts as it does without one', async (t) => {
-    const [low] = await putMany(t, 1, { group: 'a', priority: 8 });
-    const [normal] = await putMany(t, 1, { group: 'a', priority: 5 });
-    const [high] = await putMany(t, 1, { group: 'a', priority: 2 });
-    // The first one stood among the ready ones already.
-    assert.deepEqual(await drained(t), bodiesOf([low!, high!, normal!]));
-  });
+  law(
+    'within a group priority counts as it does without one',
+    async (t) => {
+      const [low] = await putMany(t, 1, { group: 'a', priority: 8 });
+      const [normal] = await putMany(t, 1, { group: 'a', priority: 5 });
+      const [high] = await putMany(t, 1, { group: 'a', priority: 2 });
+      // The first one stood among the ready ones already.
+      assert.deepEqual(await drained(t), bodiesOf([low!, high!, normal!]));
+    },
+    { needs: 'unordered groups' },
+  );
 
   law('groups of the same name in two queues have nothing to do with one another', async (t) => {
     const letter = await t.put({ ...wait });
@@ -129,26 +142,34 @@ function orderedLaws(law: Law): void {
     assert.deepEqual(bodiesOf(await t.takeAll(10)), bodiesOf([a!, b!, plain]));
   });
 
-  law('the others of an ordered group wait for the retry of a failed one', async (t) => {
-    const [first, next] = await putMany(t, 2, wait);
-    await t.backend.nack(await t.take(), failed);
-    await t.nothingComes();
-    await t.advance(minute - 1);
-    await t.nothingComes();
-    await t.advance(1);
-    assert.deepEqual(await drained(t), bodiesOf([first!, next!]));
-  });
+  law(
+    'the others of an ordered group wait for the retry of a failed one',
+    async (t) => {
+      const [first, next] = await putMany(t, 2, wait);
+      await t.backend.nack(await t.take(), failed);
+      await t.nothingComes();
+      await t.advance(minute - 1);
+      await t.nothingComes();
+      await t.advance(1);
+      assert.deepEqual(await drained(t), bodiesOf([first!, next!]));
+    },
+    { needs: 'rank of a retry' },
+  );
 
-  law('with step-aside the others go ahead until the retry, and then it is next', async (t) => {
-    const [first, second, third] = await putMany(t, 3, stepAside);
-    await t.backend.nack(await t.take(), failed);
-    const ahead = await t.take();
-    assert.equal(ahead.body, second!.body);
-    await t.advance(minute);
-    await t.nothingComes();
-    await t.ack(ahead);
-    assert.deepEqual(await drained(t), bodiesOf([first!, third!]));
-  });
+  law(
+    'with step-aside the others go ahead until the retry, and then it is next',
+    async (t) => {
+      const [first, second, third] = await putMany(t, 3, stepAside);
+      await t.backend.nack(await t.take(), failed);
+      const ahead = await t.take();
+      assert.equal(ahead.body, second!.body);
+      await t.advance(minute);
+      await t.nothingComes();
+      await t.ack(ahead);
+      assert.deepEqual(await drained(t), bodiesOf([first!, third!]));
+    },
+    { needs: 'rank of a retry' },
+  );
 
   law('a released one, and one whose worker died, are next again', async (t) => {
     const all = await putMany(t, 3, wait);
@@ -166,14 +187,18 @@ function orderedLaws(law: Law): void {
     assert.deepEqual(await drained(t), bodiesOf(all.slice(1)));
   });
 
-  law('a lease that has run out holds its group until it is reaped', async (t) => {
-    const [first] = await putMany(t, 2, wait);
-    await t.take({ leaseMs: second });
-    await t.advance(2 * second);
-    await t.nothingComes();
-    await t.reap();
-    assert.equal((await t.take()).body, first!.body);
-  });
+  law(
+    'a lease that has run out holds its group until it is reaped',
+    async (t) => {
+      const [first] = await putMany(t, 2, wait);
+      await t.take({ leaseMs: second });
+      await t.advance(2 * second);
+      await t.nothingComes();
+      await t.reap();
+      assert.equal((await t.take()).body, first!.body);
+    },
+    { needs: 'rank of a retry' },
+  );
 
   law('an ack and fetch in one step gives out the next of the group', async (t) => {
     const { ackAndFetch } = t.backend.hints ?? {};
@@ -196,38 +221,50 @@ function leavingLaws(law: Law): void {
     assert.equal((await t.take()).body, all[3]!.body);
   });
 
-  law('a cancelled one leaves the group: at its head, in its line, and while it runs', async (t) => {
-    const [head, inLine, running, last] = await putMany(t, 4, wait);
-    const { records } = t.stores;
-    assert.equal(await records.cancel(inLine!.id), 'cancelled');
-    assert.equal(await records.cancel(head!.id), 'cancelled');
-    const lease = await t.take();
-    assert.equal(lease.body, running!.body);
-    assert.equal(await records.cancel(running!.id), 'cancelling');
-    await t.backend.nack(lease, again);
-    assert.deepEqual(await drained(t), [last!.body]);
-  });
+  law(
+    'a cancelled one leaves the group: at its head, in its line, and while it runs',
+    async (t) => {
+      const [head, inLine, running, last] = await putMany(t, 4, wait);
+      const { records } = t.stores;
+      assert.equal(await records.cancel(inLine!.id), 'cancelled');
+      assert.equal(await records.cancel(head!.id), 'cancelled');
+      const lease = await t.take();
+      assert.equal(lease.body, running!.body);
+      assert.equal(await records.cancel(running!.id), 'cancelling');
+      await t.backend.nack(lease, again);
+      assert.deepEqual(await drained(t), [last!.body]);
+    },
+    { needs: 'administration' },
+  );
 
-  law('clearing a queue takes the lines with it, and leaves no group behind', async (t) => {
-    await putMany(t, 4, wait);
-    await putMany(t, 4, { group: 'b' });
-    const running = await t.take();
-    assert.equal(await t.admin.clear(mail), 7);
-    const fresh = await t.put({ ...wait });
-    await t.nothingComes();
-    await t.ack(running);
-    assert.deepEqual(await drained(t), [fresh.body]);
-  });
+  law(
+    'clearing a queue takes the lines with it, and leaves no group behind',
+    async (t) => {
+      await putMany(t, 4, wait);
+      await putMany(t, 4, { group: 'b' });
+      const running = await t.take();
+      assert.equal(await t.admin.clear(mail), 7);
+      const fresh = await t.put({ ...wait });
+      await t.nothingComes();
+      await t.ack(running);
+      assert.deepEqual(await drained(t), [fresh.body]);
+    },
+    { needs: 'administration' },
+  );
 
-  law('a paused queue gives out no group; afterwards it goes on in order', async (t) => {
-    const all = await putMany(t, 3, wait);
-    const running = await t.take();
-    await t.admin.pause(mail);
-    await t.ack(running);
-    await t.nothingComes();
-    await t.admin.resume(mail);
-    assert.deepEqual(await drained(t), bodiesOf(all.slice(1)));
-  });
+  law(
+    'a paused queue gives out no group; afterwards it goes on in order',
+    async (t) => {
+      const all = await putMany(t, 3, wait);
+      const running = await t.take();
+      await t.admin.pause(mail);
+      await t.ack(running);
+      await t.nothingComes();
+      await t.admin.resume(mail);
+      assert.deepEqual(await drained(t), bodiesOf(all.slice(1)));
+    },
+    { needs: 'administration' },
+  );
 
   law('a retried dead letter goes to the end of the line of its group', async (t) => {
     const all = await putMany(t, 3, wait);
@@ -241,27 +278,31 @@ function leavingLaws(law: Law): void {
     assert.deepEqual(await drained(t), bodiesOf([all[2]!, all[0]!]));
   });
 
-  law('what waits in a line is counted, shown and listed', async (t) => {
-    await putMany(t, 3, wait);
-    await putMany(t, 2, { group: 'b' });
-    await t.put({ group: 'b', notBefore: t.now() + hour });
-    await t.advance(second);
-    const [stats] = await t.admin.stats(mail);
-    assert.deepEqual([stats!.ready, stats!.delayed, stats!.leased], [5, 1, 0]);
-    assert.equal(stats!.oldestReadyMs, second);
-    assert.equal((await t.admin.peek(mail, 10)).length, 6);
-    await t.backend.nack(await t.take(), again);
-    const lease = await t.take({ leaseMs: second });
-    await t.advance(second);
-    await t.reap();
-    const pending = await t.stores.records.list({ status: 'pending', queue: mail });
-    const retrying = await t.stores.records.list({ status: 'retrying', queue: mail });
-    assert.deepEqual([pending.length, retrying.length], [5, 1]);
-    assert.equal(bodiesOf([lease]).length, 1);
-    assert.equal((await t.stores.records.list({ queue: mail })).length, 6);
-    const [after] = await t.admin.stats(mail);
-    assert.deepEqual([after!.ready, after!.delayed, after!.leased], [5, 1, 0]);
-  });
+  law(
+    'what waits in a line is counted, shown and listed',
+    async (t) => {
+      await putMany(t, 3, wait);
+      await putMany(t, 2, { group: 'b' });
+      await t.put({ group: 'b', notBefore: t.now() + hour });
+      await t.advance(second);
+      const [stats] = await t.admin.stats(mail);
+      assert.deepEqual([stats!.ready, stats!.delayed, stats!.leased], [5, 1, 0]);
+      assert.equal(stats!.oldestReadyMs, second);
+      assert.equal((await t.admin.peek(mail, 10)).length, 6);
+      await t.backend.nack(await t.take(), again);
+      const lease = await t.take({ leaseMs: second });
+      await t.advance(second);
+      await t.reap();
+      const pending = await t.stores.records.list({ status: 'pending', queue: mail });
+      const retrying = await t.stores.records.list({ status: 'retrying', queue: mail });
+      assert.deepEqual([pending.length, retrying.length], [5, 1]);
+      assert.equal(bodiesOf([lease]).length, 1);
+      assert.equal((await t.stores.records.list({ queue: mail })).length, 6);
+      const [after] = await t.admin.stats(mail);
+      assert.deepEqual([after!.ready, after!.delayed, after!.leased], [5, 1, 0]);
+    },
+    { needs: 'administration' },
+  );
 
   law(
     'a group moves to another queue with its order, and what is released keeps it',

@@ -36,6 +36,10 @@ export type Lack =
   | 'duplicates'
   /** Groups neither take turns nor keep an order, or a law cannot see it. */
   | 'groups'
+  /** Groups run one at a time, whether they are ordered or not. */
+  | 'unordered groups'
+  /** The others of an ordered group wait for none that failed, and a retry joins the end of its group. */
+  | 'rank of a retry'
   | 'dead letters'
   | 'administration'
   /** A backlog cannot be taken out of it, nor put into it, with all that belongs to a job. */

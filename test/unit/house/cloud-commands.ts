@@ -26,7 +26,7 @@ export const cloudCommands: Readonly<Record<string, Command>> = {
   'az servicebus queue create': {
     flags: [
       ...['-g', '--namespace-name', '-n', '--lock-duration', '--max-delivery-count'],
-      ...['--enable-duplicate-detection', '--duplicate-detection-history-time-window'],
+      ...['--enable-session', '--enable-duplicate-detection', '--duplicate-detection-history-time-window'],
     ],
     needs: ['-g', '--namespace-name', '-n'],
   },
