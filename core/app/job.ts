@@ -3,8 +3,10 @@ import { config, type LongshoreError, shown } from '../base/errors.ts';
 import type { SqlTransaction } from '../contract/queue.ts';
 import type { JobContext } from '../envelope/envelope.ts';
 import { type Breaker, breakerOf } from './breaker.ts';
+import type { EmitOptions, ReceivedEvent, StepContext, WaitOptions } from './durable.ts';
 import { type KeyOf, type Limit, type Limits, limitsOf } from './flow-control.ts';
 import { type Isolation, isolationOf, leastMemoryMb, type Placement } from './isolation.ts';
+import type { Kept } from './kept.ts';
 import { type EnqueuedJob, type EnqueueOptions, type Priority, priorityOf } from './options.ts';
 import { exponential, type RetryPolicy } from './retry.ts';
 import type { SchemaInput, SchemaOutput, StandardSchema } from './schema.ts';
@@ -27,6 +29,9 @@ export interface RunFacts {
   readonly deadlineAt: number;
 }
 
+/** What a step gives back: a JSON text, read again. */
+export type StepResult<T> = [T] extends [undefined] ? T : Kept<T>;
+
 /** The second argument of a handler. */
 export interface HandlerContext extends RunFacts {
   /** Aborts on timeout, on cancel, when a shutdown has waited `drainMs`, and when the lease is lost. */
@@ -43,6 +48,24 @@ export interface HandlerContext extends RunFacts {
    * again after `delayMs`, and no attempt is spent. Without a rate only this job waits.
    */
   rateLimited(delayMs: number): never;
+  /**
+   * Runs `work` and remembers what it returns: plain JSON data. A later attempt of the job gets that back and does not run it again. A step that was
+   * running when its worker died runs again; `idempotencyKey` is then the same. One that throws is not remembered. `name` is of 1
+   * to 100 characters, and each step of an attempt has its own. Throws `CONFIG` for a name that comes twice and without a store for steps.
+   */
+  step<T>(name: string, work: (step: StepContext) => T): Promise<StepResult<Awaited<T>>>;
+  /**
+   * Ends the attempt, and the job goes on from here after so long (366 days at most): a number of ms, or text like `90s`, `2h`, `3d`.
+   * Meanwhile it holds no slot and no lease, and no attempt is spent. Sleeps are known by their order.
+   */
+  sleep(time: number | string): Promise<void>;
+  /**
+   * Ends the attempt, and the job goes on from here when `emit` brings the event, or with `null` when it has not come in time. As with `sleep`
+   * it costs nothing meanwhile.
+   */
+  waitFor<Payload = unknown>(event: string, options: WaitOptions): Promise<ReceivedEvent<Payload> | null>;
+  /** As `client.emit()`. */
+  emit(event: string, payload?: unknown, options?: EmitOptions): Promise<number>;
   /**
    * For a job with `transaction: true`. What you write here commits together with the ack and the idempotency key, or not at all:
    * the effect happens exactly once. `enqueue(…, { tx })` joins it. Throws `CONFIG` for other jobs.

@@ -2,9 +2,10 @@
 
 import type { App } from '../app/app.ts';
 import { LongshoreError } from '../base/errors.ts';
+import { toError } from '../base/failure.ts';
 import { type Envelope, readEnvelope } from '../envelope/envelope.ts';
 import { answered } from './answered.ts';
-import type { Attempt, AttemptPorts, Step, Verdict } from './attempt.ts';
+import type { Admitted, Attempt, AttemptPorts, Maybe, Step, Verdict } from './attempt.ts';
 import type { Run } from './run.ts';
 import { crashLoop, rejected, release, releaseDelayMs } from './verdict.ts';
 
@@ -75,7 +76,10 @@ export const timely = {
 
   run(it, next) {
     const { backend } = it.ports.client;
-    const decide = (now: number) => untimely(it, now) ?? next();
+    const decide = (now: number) => {
+      const verdict = untimely(it, now);
+      return verdict?.verb === 'abandon' ? unlessBegun(it, verdict, next) : (verdict ?? next());
+    };
     return backend.now ? answered(it, 'The queue', backend.now()).then(decide) : decide(it.startedAt);
   },
 } satisfies Step;
@@ -87,6 +91,15 @@ function untimely({ envelope }: Attempt, now: number): Verdict | null {
   if (expiresAt == null || now < expiresAt) return null;
   const before = new Date(expiresAt).toISOString();
   return rejected('expired', new LongshoreError('EXPIRED', `The job was to begin before ${before}.`));
+}
+
+/** A job that slept or waited between two steps has begun in time. */
+async function unlessBegun(it: Admitted, expired: Verdict, next: () => Maybe<Verdict>): Promise<Verdict> {
+  if (!it.ports.client.stores.steps) return expired;
+  const { hasSteps } = await import('../steps/settle.ts');
+  const asked = await answered(it, 'The step store', hasSteps(it)).catch(toError);
+  if (asked instanceof Error) return release(releaseDelayMs, asked);
+  return asked ? next() : expired;
 }
 
 /** All its attempts began, and none of them ended. */

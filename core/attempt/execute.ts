@@ -17,6 +17,7 @@ import { rateLimited } from './rate-limited.ts';
 import { abortReason, type Run } from './run.ts';
 import { afterFailure, mayBegin, rejected, release } from './verdict.ts';
 
+const steps = () => import('../steps/handler.ts');
 const isolates = () => import('../sandbox/run-isolated.ts');
 
 /** Never throws or rejects. Settles when the handler ends or the run is ended from outside, whichever is first. */
@@ -50,6 +51,8 @@ export function execute(it: Admitted): Maybe<Verdict> {
 }
 
 function acked(it: Admitted, { text, problem }: Output): Verdict {
+  // The handler has caught what ended it.
+  if (it.run.steps?.parked) return afterEnd(it, it.run.steps.parked.error);
   if (problem !== null) {
     const message = `The job succeeded, but its output is not kept: ${problem}.`;
     it.app.events.emit({ type: 'job.warning', ...attemptFacts(it), message });
@@ -72,8 +75,14 @@ function afterEnd(it: Admitted, error: unknown): Verdict {
     case 'shutdown':
       return release(0, error);
     default:
-      return afterFailure(it, error);
+      return parked(it) ?? afterFailure(it, error);
   }
+}
+
+/** It sleeps or waits, whatever became of the error that said so. */
+function parked({ app, run }: Admitted): Verdict | null {
+  const until = run.steps?.parked?.until;
+  return until === undefined ? null : release(Math.max(1, until - app.clock.now()), null);
 }
 
 let aroundHandler: typeof import('./around-handler.ts').aroundHandler | null = null;
@@ -185,6 +194,22 @@ class AttemptContext implements HandlerContext {
 
   get rateLimited(): HandlerContext['rateLimited'] {
     return rateLimited;
+  }
+
+  get step(): HandlerContext['step'] {
+    return async (name, work) => (await steps()).step(this.#it, name, work) as never;
+  }
+
+  get sleep(): HandlerContext['sleep'] {
+    return async (time) => (await steps()).sleep(this.#it, time);
+  }
+
+  get waitFor(): HandlerContext['waitFor'] {
+    return async (event, options) => (await steps()).waitFor(this.#it, event, options) as never;
+  }
+
+  get emit(): HandlerContext['emit'] {
+    return (event, payload, options) => this.#it.ports.client.emit(event, payload, options);
   }
 
   get tx(): SqlTransaction {

@@ -3,6 +3,7 @@
 import { type ErrorCode, LongshoreError } from '../base/errors.ts';
 import type { TakenSlot } from '../contract/limits.ts';
 import type { JobLease, JobTransaction } from '../contract/queue.ts';
+import type { RunSteps } from '../steps/run-steps.ts';
 
 export type EndCause = 'timeout' | 'cancelled' | 'shutdown' | 'lease-lost';
 
@@ -41,6 +42,8 @@ export class Run {
   slotsUntil = Infinity;
   /** The slot that it was refused. */
   waitsFor: TakenSlot | null = null;
+  /** Made when its handler first asks for a step. */
+  steps: RunSteps | null = null;
   /** Open while a handler with a transaction of its own runs. */
   tx: JobTransaction | null = null;
   /** Set when the start was recorded, where the queue keeps no records itself. */

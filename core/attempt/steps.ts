@@ -9,6 +9,7 @@ import { offloaded } from './offloaded.ts';
 import { paused } from './paused.ts';
 import { pinged } from './pinged.ts';
 import { recorded, recordedAfterCommit } from './recorded.ts';
+import { remembered } from './remembered.ts';
 import { transactional } from './transactional.ts';
 
 export const beforeTheCheck: readonly RunStep[] = [timely, offloaded];
@@ -17,6 +18,7 @@ export const beforeTheCheck: readonly RunStep[] = [timely, offloaded];
 export const aroundTheRun: readonly RunStep[] = [paused, limited, guarded, recorded, transactional, pinged];
 
 export const aroundTheEnd: readonly EndStep[] = [
+  remembered,
   limited,
   pinged,
   logged,

@@ -8,5 +8,6 @@ export type * from './limits.ts';
 export type * from './metrics.ts';
 export type * from './outcome.ts';
 export type * from './queue.ts';
+export type * from './steps.ts';
 export type * from './store.ts';
 export type * from './waiting.ts';

@@ -10,6 +10,7 @@ import type { MessageFacts } from './facts.ts';
 import type { LimitStore } from './limits.ts';
 import type { MetricStore } from './metrics.ts';
 import type { AbandonReason, AttemptReport, JobStatus, Outcome, Progress } from './outcome.ts';
+import type { StepStore } from './steps.ts';
 import type { WaitingChange } from './waiting.ts';
 
 export interface JobRecord {
@@ -288,6 +289,8 @@ export interface Stores {
   readonly audit?: AuditLog;
   /** Without it a job or queue with limits refuses to start. */
   readonly limits?: LimitStore;
+  /** Without it a job's handler that asks for a step fails. */
+  readonly steps?: StepStore;
   /** Brings its tables to the version this code knows, where opening has not done so. `from` is null for new ones. */
   migrate?(): Promise<{ readonly from: number | null; readonly to: number }>;
   /** As `QueueAdmin.diagnose`, of a store that stands beside a queue. */

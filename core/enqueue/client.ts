@@ -1,6 +1,7 @@
 /** The sending side: what a web app holds. */
 
 import type { App } from '../app/app.ts';
+import type { EmitOptions } from '../app/durable.ts';
 import type { Job } from '../app/job.ts';
 import type { Kept } from '../app/kept.ts';
 import type { EnqueuedJob, EnqueueOptions } from '../app/options.ts';
@@ -51,6 +52,12 @@ export interface Client {
   promote(id: string): Promise<boolean>;
   /** Takes a job that waits out of the queue, with its record: as if it had never been enqueued. Resolves and throws as `update`. */
   remove(id: string): Promise<boolean>;
+  /**
+   * Brings an event to the jobs that wait for it with `ctx.waitFor`, and wakes them. Resolves with how many got it. `payload` is plain JSON data, 65,536
+   * characters at most. A call that failed may be made again: a job gets an event once. Throws `OPTION`, `PAYLOAD` or `LIMIT` before
+   * anything is written, and `CONFIG` where no steps are kept.
+   */
+  emit(event: string, payload?: unknown, options?: EmitOptions): Promise<number>;
   /** What became of the attempts of each job lately, and how long they took. Throws `CONFIG` where no numbers are kept. */
   metrics(request?: MetricRequest): Promise<MetricReport>;
   close(): Promise<void>;

@@ -51,6 +51,7 @@ export function clientOf(app: App, backend: QueueBackend, options: ConnectOption
     update: (job, ...asked) => import('./waiting.ts').then((it) => it.update(parts, job as Job, ...asked)),
     promote: (id) => import('./waiting.ts').then((it) => it.promote(parts, id)),
     remove: (id) => import('./waiting.ts').then((it) => it.remove(parts, id)),
+    emit: async (...asked) => (await import('../steps/emit.ts')).emit([parts], ...asked),
     metrics: async (request) => (await import('../metrics/read.ts')).metricsOf(parts, request),
     async close() {
       stopListening?.();
@@ -63,7 +64,16 @@ export function clientOf(app: App, backend: QueueBackend, options: ConnectOption
 /** The state that goes with a queue: what is given, else the queue's own. Throws `CONFIG` when something is missing. */
 function storesOf(backend: QueueBackend, given: Partial<Stores> = {}): Stores {
   const stores: { -readonly [Name in keyof Stores]?: unknown } = {};
-  for (const name of ['keys', 'records', 'workers', 'payloads', 'metrics', 'audit', 'limits'] as const) {
+  for (const name of [
+    'keys',
+    'records',
+    'workers',
+    'payloads',
+    'metrics',
+    'audit',
+    'limits',
+    'steps',
+  ] as const) {
     const store = given[name] ?? backend.stores?.[name];
     if (store) stores[name] = store;
   }

@@ -7,7 +7,7 @@ import { clientOf } from '../enqueue/connect.ts';
 import { type Backends, checkGiven, checkNamed } from './backends.ts';
 import type { RoutedClient, RoutingOptions } from './client.ts';
 
-const verbs = ['enqueue', 'enqueueMany', 'status', 'result', 'cancel', 'metrics', 'close'] as const;
+const verbs = ['enqueue', 'enqueueMany', 'status', 'result', 'cancel', 'emit', 'metrics', 'close'] as const;
 
 /** Throws `CONFIG`. Does not ask for keys. */
 export function route(app: App, backends: Backends, options: RoutingOptions): RoutedClient {

@@ -1,5 +1,6 @@
 /** What a routed client does: finds the backend of a job, or asks all of them. */
 
+import type { EmitOptions } from '../app/durable.ts';
 import type { Job } from '../app/job.ts';
 import type { EnqueuedJob, EnqueueOptions } from '../app/options.ts';
 import { config, LongshoreError } from '../base/errors.ts';
@@ -119,6 +120,10 @@ export function verbsOf(routing: Routing) {
     },
     cancel(id: string, { backend }: OfBackend = {}): Promise<CancelResult> {
       return firstOf(clientsAt(backend), (client) => client.cancel(id), isKnown);
+    },
+    async emit(event: string, payload?: unknown, options?: EmitOptions): Promise<number> {
+      const { emit } = await import('../steps/emit.ts');
+      return emit([...clients.values()], event, payload, options);
     },
     async result(job: Job, id: string, { backend, ...options }: ResultOptions & OfBackend) {
       const askedAt = app.clock.now();

@@ -200,6 +200,9 @@ function contextOf(
   mine: Current,
   report: (...args: Progress) => Promise<boolean>,
 ): OwnContext {
+  const noSteps = async (): Promise<never> => {
+    throw config(`Job "${facts.job}" runs isolated, where steps and events cannot follow.`);
+  };
   const ctx: Omit<OwnContext, 'tx'> = {
     ...facts,
     signal: mine.controller.signal,
@@ -211,6 +214,10 @@ function contextOf(
       if (!mine.ended) mine.log.write(message, fields);
     },
     rateLimited,
+    step: noSteps,
+    sleep: noSteps,
+    waitFor: noSteps,
+    emit: noSteps,
     async enqueue(job, payload, options) {
       if (mine.ended) {
         throw new LongshoreError(

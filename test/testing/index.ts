@@ -10,7 +10,7 @@ import type { AttemptResult } from '../../core/attempt/attempt.ts';
 import { hooksEnded } from '../../core/attempt/failure-hooks.ts';
 import { createRun } from '../../core/attempt/run.ts';
 import { systemClock } from '../../core/base/clock.ts';
-import { config, shown } from '../../core/base/errors.ts';
+import { millis } from '../../core/base/duration.ts';
 import type { DeadLetter } from '../../core/contract/admin.ts';
 import type { QueueBackend } from '../../core/contract/queue.ts';
 import type { JobRecord } from '../../core/contract/store.ts';
@@ -38,6 +38,8 @@ export interface TestApp {
   readonly backend: QueueBackend;
   readonly clock: VirtualClock;
   enqueue<Input>(job: Job<Input>, payload: NoInfer<Input>, options?: EnqueueOptions): Promise<EnqueuedJob>;
+  /** As `client.emit()`. */
+  emit: Client['emit'];
   /** Moves time: a number of ms, or text like `90s`, `15m`, `2h`, `2d`. Runs nothing by itself. */
   advance(time: number | string): void;
   /** Runs every job that is ready now, and what those enqueue, one at a time; returns the outcomes in order, when `onError` and `onDeadLetter` have ended. */
@@ -69,7 +71,8 @@ export function testApp(app: App): TestApp {
     backend,
     clock,
     enqueue: (job, payload, options) => client.enqueue(job, payload, options),
-    advance: (time) => clock.advance(millis(time)),
+    emit: (event, payload, options) => client.emit(event, payload, options),
+    advance: (time) => clock.advance(millis('the time of advance()', time)),
     async drain() {
       const results: AttemptResult[] = [];
       for (;;) {
@@ -88,16 +91,6 @@ export function testApp(app: App): TestApp {
     status: (id) => client.status(id),
     deadLetters: () => backend.admin!.deadLetters.list({}),
   };
-}
-
-const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-function millis(time: number | string): number {
-  if (typeof time === 'number' && Number.isFinite(time) && time >= 0) return time;
-  const [, amount, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(String(time)) ?? [];
-  if (amount === undefined)
-    throw config(`advance() expects ms or text like "90s" or "2d", got ${shown(time)}.`);
-  return Number(amount) * units[unit!]!;
 }
 
 /** An app of nothing but these jobs, for the shortest tests. */

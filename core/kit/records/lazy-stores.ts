@@ -3,6 +3,7 @@
 import type { AuditLog } from '../../contract/audit.ts';
 import type { LimitStore } from '../../contract/limits.ts';
 import type { MetricStore } from '../../contract/metrics.ts';
+import type { StepStore } from '../../contract/steps.ts';
 import type { RecordWriter, Stores } from '../../contract/store.ts';
 import { verbsOf } from '../lazy.ts';
 
@@ -14,12 +15,16 @@ export interface OpenStores extends Required<Pick<Stores, 'keys' | 'records' | '
   audit(): Promise<AuditLog>;
   /** Loads code that only jobs with limits need. Always the same one. */
   limits(): Promise<LimitStore>;
+  /** Loads code that only jobs with steps need. */
+  steps(): Promise<StepStore>;
 }
 
 /** Of a key, which is one item. With ids as they are by default each takes some 145 bytes, and an item holds 380,000. */
 const mostSlots = 2_500;
 
-type Lazy = Required<Pick<Stores, 'keys' | 'records' | 'workers' | 'metrics' | 'audit' | 'limits' | 'close'>>;
+type Lazy = Required<
+  Pick<Stores, 'keys' | 'records' | 'workers' | 'metrics' | 'audit' | 'limits' | 'steps' | 'close'>
+>;
 
 export function lazyStores(load: () => Promise<OpenStores>): Lazy {
   let opening: Promise<OpenStores> | null = null;
@@ -27,7 +32,7 @@ export function lazyStores(load: () => Promise<OpenStores>): Lazy {
     opening ??= load();
     return opening;
   };
-  const part = <Name extends Exclude<keyof OpenStores, 'close' | 'metrics' | 'audit' | 'limits'>>(
+  const part = <Name extends Exclude<keyof OpenStores, 'close' | 'metrics' | 'audit' | 'limits' | 'steps'>>(
     name: Name,
     verbs: readonly (keyof OpenStores[Name] & string)[],
   ): OpenStores[Name] => verbsOf(verbs, async () => (await open())[name]);
@@ -56,6 +61,7 @@ export function lazyStores(load: () => Promise<OpenStores>): Lazy {
         (await open()).limits(),
       ),
     },
+    steps: verbsOf(['read', 'write', 'remove'], async () => (await open()).steps()),
     async close() {
       await (await opening)?.close();
     },

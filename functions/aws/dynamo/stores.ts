@@ -28,6 +28,7 @@ export function openStores(options: DynamoStoreOptions): OpenStores {
     metrics: async () => (await import('./metrics.ts')).dynamoMetrics(dynamo),
     audit: async () => (await import('./audit.ts')).dynamoAudit(dynamo),
     limits: onDemand(async () => (await import('./limits.ts')).dynamoLimits(dynamo, clock)),
+    steps: async () => (await import('./steps.ts')).dynamoSteps(dynamo),
     close: dynamo.close,
   };
 }

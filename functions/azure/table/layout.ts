@@ -11,6 +11,8 @@
  * |              | `look:<moment>:<uuid>`        | when to look whether a key may go                                |
  * | `limits-<0…7>` | `limit:<key or job>`        | slots of a limit, or the limits that a job waits for; sortable.ts has the texts |
  * |              | `look:<moment>:<uuid>`        | when to look whether it may go                                   |
+ * | `steps-<0…7>` | `step:job:<id>`, `step:event:<name>:<key>` | what a job remembers of its steps; who waits for an event |
+ * |              | `look:<moment>:<uuid>`        | when to look whether it may go                                   |
  * | `workers`    | `<id>`                        | a worker's heartbeat                                             |
  * |              | `<id>!drain`                  | it is to drain                                                   |
  * | `metrics-<step>-<moment>` | `<at>|<queue>|<job>|<source>` | numbers of the steps that began in the days from that moment on |
@@ -30,15 +32,17 @@ export const auditPartition = 'audit';
 export const jobPartitions = names('jobs');
 export const keyPartitions = names('keys');
 export const limitPartitions = names('limits');
+export const stepPartitions = names('steps');
 export const jobPartition = (id: string): string => jobPartitions[shardOf(id, shards)]!;
 export const keyPartition = (key: string): string => keyPartitions[shardOf(key, shards)]!;
 export const limitPartition = (name: string): string => limitPartitions[shardOf(name, shards)]!;
+export const stepPartition = (name: string): string => stepPartitions[shardOf(name, shards)]!;
 
 /** Whether a partition can be one of ours. */
 export const isOurs = (partition: string): boolean =>
   partition === workersPartition ||
   partition === auditPartition ||
-  [...jobPartitions, ...keyPartitions, ...limitPartitions].includes(partition) ||
+  [...jobPartitions, ...keyPartitions, ...limitPartitions, ...stepPartitions].includes(partition) ||
   /^metrics-(minute|hour|day)-\d{16}$/.test(partition);
 
 function names(kind: string): string[] {

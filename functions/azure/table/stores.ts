@@ -23,15 +23,19 @@ export function openStores(options: TableStoreOptions): OpenStores {
   const rows = tableRecords(table);
   /** Table storage has no expiry, so a purge removes keys, limits and workers too. */
   const purge: RecordTable['purge'] = async (past, now) => {
-    const { purgeLimits } = await import('./limits.ts');
+    const [{ purgeLimits }, { purgeSteps }] = await Promise.all([
+      import('./limits.ts'),
+      import('./steps.ts'),
+    ]);
     const work = [
       rows.purge(past, now),
       purgeKeys(table, now),
       purgeLimits(table, now),
+      purgeSteps(table, now),
       purgeWorkers(table, now),
     ] as const;
-    const [records, keys, limits] = await Promise.all(work);
-    return records + keys + limits;
+    const [records, keys, limits, steps] = await Promise.all(work);
+    return records + keys + limits + steps;
   };
   const records = recordStore({ ...rows, purge }, { clock, retention });
   return {
@@ -42,6 +46,7 @@ export function openStores(options: TableStoreOptions): OpenStores {
     metrics: async () => (await import('./metrics.ts')).tableMetrics(table),
     audit: async () => (await import('./audit.ts')).tableAudit(table),
     limits: onDemand(async () => (await import('./limits.ts')).tableLimits(table, clock)),
+    steps: async () => (await import('./steps.ts')).tableSteps(table),
     close: async () => {}, // there is no connection to close
   };
 }

@@ -17,7 +17,7 @@ import { createGroups } from './groups.ts';
 import { memoryMetrics } from './metrics.ts';
 import { createReadyList, type ReadyList } from './ready-list.ts';
 import type { MemoryState } from './state.ts';
-import { memoryKeys, memoryLimits, memoryRecords, memoryWorkers } from './stores.ts';
+import { memoryKeys, memoryLimits, memoryRecords, memorySteps, memoryWorkers } from './stores.ts';
 import { memoryWaiting } from './waiting.ts';
 
 export { type MemoryStoreOptions, memoryStore } from './store.ts';
@@ -123,6 +123,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
 
   const keys = memoryKeys(clock);
   const limits = memoryLimits(clock);
+  const steps = memorySteps(clock);
 
   return {
     name: 'memory',
@@ -130,11 +131,12 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
     keepsOrder: () => true,
     stores: {
       keys,
-      records: memoryRecords(state, [keys, limits]),
+      records: memoryRecords(state, [keys, limits, steps]),
       workers: memoryWorkers(),
       metrics: memoryMetrics(),
       audit: memoryAudit(),
       limits,
+      steps,
     },
     admin: memoryAdmin(state, maxBodyBytes),
     waiting: memoryWaiting(state, ageingMs, maxBodyBytes),

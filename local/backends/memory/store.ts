@@ -6,7 +6,7 @@ import { listedOf, matches, pageOf, positionIn } from '../../../core/kit/records
 import { isShown, type RecordTable, recordStore, type Versioned } from '../../../core/kit/records/store.ts';
 import { memoryAudit } from './audit.ts';
 import { memoryMetrics } from './metrics.ts';
-import { memoryKeys, memoryLimits, memoryWorkers, type Purgeable } from './stores.ts';
+import { memoryKeys, memoryLimits, memorySteps, memoryWorkers, type Purgeable } from './stores.ts';
 
 export interface MemoryStoreOptions {
   readonly clock?: Clock;
@@ -17,13 +17,15 @@ export interface MemoryStoreOptions {
 export function memoryStore({ clock = systemClock, retention }: MemoryStoreOptions = {}): Stores {
   const keys = memoryKeys(clock);
   const limits = memoryLimits(clock);
+  const steps = memorySteps(clock);
   return {
     keys,
-    records: recordStore(memoryTable([keys, limits]), { clock, retention }),
+    records: recordStore(memoryTable([keys, limits, steps]), { clock, retention }),
     workers: memoryWorkers(),
     metrics: memoryMetrics(),
     audit: memoryAudit(),
     limits,
+    steps,
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Clock } from '../../../core/base/clock.ts';
 import type { LimitStore } from '../../../core/contract/limits.ts';
 import type { KeyCompletion } from '../../../core/contract/queue.ts';
+import type { StepStore } from '../../../core/contract/steps.ts';
 import type {
   KeyStore,
   RecordFilter,
@@ -55,21 +56,34 @@ export function memoryKeys(clock: Clock): MemoryKeys {
   };
 }
 
-export function memoryLimits(clock: Clock): LimitStore & Purgeable {
+/** Texts that are compared and swapped. */
+function memoryTexts() {
   const rows = new Map<
     string,
     { readonly text: string; readonly version: string; readonly endsAt: number }
   >();
   let writes = 0;
+  return {
+    rows,
+    read: async (name: string) => rows.get(name) ?? null,
+    async write(name: string, text: string, over: string | null, endsAt: number): Promise<string | null> {
+      if ((rows.get(name)?.version ?? null) !== over) return null;
+      const version = String(++writes);
+      rows.set(name, { text, version, endsAt });
+      return version;
+    },
+    remove: async (name: string, version: string) => rows.get(name)?.version === version && rows.delete(name),
+    purgeEnded: (now: number) => purgeEnded(rows, now, ({ endsAt }) => endsAt),
+  };
+}
+
+export function memoryLimits(clock: Clock): LimitStore & Purgeable {
+  const { rows, read, write, remove, ...texts } = memoryTexts();
   const store = limitStore(
     {
-      read: async (name) => rows.get(name) ?? null,
-      async write(name, text, over, endsAt) {
-        if ((rows.get(name)?.version ?? null) !== over) return false;
-        rows.set(name, { text, version: String(++writes), endsAt });
-        return true;
-      },
-      remove: async (name, version) => rows.get(name)?.version === version && rows.delete(name),
+      read,
+      write: async (...how) => (await write(...how)) !== null,
+      remove,
       list: async (prefix, after, max) =>
         [...rows.keys()]
           .filter((name) => name.startsWith(prefix) && name > after)
@@ -79,7 +93,12 @@ export function memoryLimits(clock: Clock): LimitStore & Purgeable {
     },
     clock,
   );
-  return { ...store, purgeEnded: () => purgeEnded(rows, clock.now(), ({ endsAt }) => endsAt) };
+  return { ...store, purgeEnded: () => texts.purgeEnded(clock.now()) };
+}
+
+export function memorySteps(clock: Clock): StepStore & Purgeable {
+  const { read, write, remove, purgeEnded } = memoryTexts();
+  return { read, write, remove, purgeEnded: () => purgeEnded(clock.now()) };
 }
 
 function purgeEnded<Row>(rows: Map<string, Row>, now: number, end: (row: Row) => number): number {

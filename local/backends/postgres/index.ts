@@ -23,6 +23,7 @@ import { postgresMetrics } from './metrics.ts';
 import { createOutbox } from './outbox.ts';
 import { postgresRecords } from './records.ts';
 import type { PostgresState } from './state.ts';
+import { postgresSteps } from './steps.ts';
 import { createTransactions } from './transactions.ts';
 import { postgresWaiting } from './waiting.ts';
 import { postgresWorkers } from './workers.ts';
@@ -105,6 +106,7 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
       metrics: postgresMetrics(state),
       audit: postgresAudit(state),
       limits: postgresLimits(state),
+      steps: postgresSteps(state),
     },
     admin: {
       ...postgresAdmin(state, maxBodyBytes),

@@ -7,6 +7,7 @@ import { createPages } from './pages.ts';
 import { recordOf } from './rows.ts';
 import { removeSome, stepSize, timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
+import { purgeSteps } from './steps-sql.ts';
 
 const keyEnd = 'greatest(hold_until, keep_until)';
 
@@ -88,6 +89,7 @@ export function postgresRecords(
         [removeSome(`${s}.keys`, 'key', `${keyEnd} <= ${before} ORDER BY ${keyEnd}`), [at, 0]],
         [purgeLimits(s, now), [at]],
         [removeSome(`${s}.waits`, 'ctid', `until <= ${now}`), [at]],
+        [purgeSteps(s, now), [at]],
       ];
       let removed = 0;
       for (const [sql, values] of steps) removed += Number((await db.query('purging', sql, values))[0]![0]);

@@ -8,6 +8,7 @@ import { limits } from './limits-sql.ts';
 import { daysOfHistory, keyFunctions, rareFunctions } from './maintenance.ts';
 import { busy } from './sql.ts';
 import { statsFunctions } from './stats-sql.ts';
+import { stepTable } from './steps-sql.ts';
 import { waitingFunction } from './waiting-sql.ts';
 
 /** What a record needs to know of a job, whatever became of it. */
@@ -204,5 +205,5 @@ export const migrations: readonly ((s: string) => string)[] = [
   operatorTables,
   (s) =>
     [waitingFunction, limits, groupTables, leaseFunctions, rareFunctions].map((part) => part(s)).join('\n'),
-  (s) => [ends, leaseFunctions, rareFunctions, waitingFunction].map((part) => part(s)).join('\n'),
+  (s) => [ends, leaseFunctions, rareFunctions, waitingFunction, stepTable].map((part) => part(s)).join('\n'),
 ];

@@ -10,6 +10,7 @@ import { postgresEnds } from './ends.ts';
 import { postgresKeys } from './keys.ts';
 import { postgresLimits } from './limits.ts';
 import { postgresMetrics } from './metrics.ts';
+import { postgresSteps } from './steps.ts';
 import { storedRecords } from './stored-records.ts';
 import { postgresWorkers } from './workers.ts';
 
@@ -38,6 +39,7 @@ export function postgresStore(
     metrics: postgresMetrics(state),
     audit: postgresAudit(state),
     limits: postgresLimits(state),
+    steps: postgresSteps(state),
     migrate: () => db.migrate(),
     async diagnose(request) {
       const { postgresDiagnosis } = await import('./diagnose.ts');

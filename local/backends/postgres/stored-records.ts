@@ -16,6 +16,7 @@ import { readInOrder } from './in-order.ts';
 import { purgeLimits } from './limits-sql.ts';
 import { removeSome, timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
+import { purgeSteps } from './steps-sql.ts';
 
 const columns = 'id, version, queue, job, status, created_at, finished_at, guarded_until, "row"';
 const types = ['text', 'text', 'text', 'text', 'text', 'bigint', 'bigint', 'bigint', 'text'];
@@ -86,7 +87,8 @@ export function storedRecords({ db, at }: Pick<PostgresState, 'db' | 'at'>, ends
         removeSome(`${s}.waits`, 'ctid', `until <= ${timeOf('$1')}`),
         [at()],
       );
-      return Number(waits![0]) + Number(rows![0]) + Number(keys![0]) + Number(limits![0]);
+      const [steps] = await db.query('purging', purgeSteps(s, timeOf('$1')), [at()]);
+      return [rows, keys, limits, waits, steps].reduce((sum, row) => sum + Number(row![0]), 0);
     },
   };
 }

@@ -15,6 +15,7 @@ import { type RedisOptions, resolveOptions } from './options.ts';
 import { redisRecords } from './records.ts';
 import { createSettler } from './settle.ts';
 import { createState } from './state.ts';
+import { redisSteps } from './steps.ts';
 import { redisWaiting } from './waiting.ts';
 import { redisWorkers } from './workers.ts';
 
@@ -46,6 +47,7 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
       metrics: redisMetrics(state),
       audit: redisAudit(state),
       limits: redisLimits(state),
+      steps: redisSteps(state),
     },
     admin: redisAdmin(state),
     async now() {

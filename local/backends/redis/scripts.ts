@@ -27,4 +27,5 @@ export const scripts = {
   metrics: load(new URL('./metrics.lua', import.meta.url)),
   audit: load(new URL('./audit.lua', import.meta.url)),
   limits: load(new URL('./limits.lua', import.meta.url)),
+  steps: load(new URL('./steps.lua', import.meta.url)),
 };

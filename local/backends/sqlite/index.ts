@@ -23,6 +23,7 @@ import { createNarrowRows } from './narrow-rows.ts';
 import { sqliteRecords } from './records.ts';
 import { createSettler } from './settle.ts';
 import type { SqliteState } from './state.ts';
+import { sqliteSteps } from './steps.ts';
 import { sqliteWaiting } from './waiting.ts';
 import { sqliteWorkers } from './workers.ts';
 
@@ -61,6 +62,7 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
   };
   const keys = sqliteKeys(state);
   const limits = sqliteLimits(state);
+  const steps = sqliteSteps(state);
   const leases = createLeases(state, () => randomBytes(12).toString('base64url'));
   let open = true;
 
@@ -70,11 +72,12 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
     keepsOrder: () => true,
     stores: {
       keys,
-      records: sqliteRecords(state, [keys, limits]),
+      records: sqliteRecords(state, [keys, limits, steps]),
       workers: sqliteWorkers(state),
       metrics: sqliteMetrics(state),
       audit: sqliteAudit(state),
       limits,
+      steps,
     },
     admin: {
       ...sqliteAdmin(state, maxBodyBytes),

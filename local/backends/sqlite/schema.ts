@@ -186,4 +186,9 @@ export const migrations: readonly string[] = [
   CREATE INDEX limit_waiters_until ON limit_waiters (until);
   CREATE TABLE limit_holds (key TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   `,
+  // What jobs remember of their steps, and which of them wait for an event.
+  `
+  CREATE TABLE steps (name TEXT PRIMARY KEY, version TEXT NOT NULL, ends_at INTEGER NOT NULL, text TEXT NOT NULL) STRICT;
+  CREATE INDEX steps_ends_at ON steps (ends_at);
+  `,
 ];

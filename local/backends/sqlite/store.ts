@@ -20,6 +20,7 @@ import { sqliteLimits } from './limits.ts';
 import { sqliteMetrics } from './metrics.ts';
 import { stepSize } from './schema.ts';
 import type { Purgeable } from './state.ts';
+import { sqliteSteps } from './steps.ts';
 import { maybeAttempts, pathOf, whereOf } from './where.ts';
 import { sqliteWorkers } from './workers.ts';
 
@@ -37,14 +38,16 @@ export function sqliteStore(
   const db = openDatabase('sqliteStore()', options);
   const keys = sqliteKeys({ db, clock });
   const limits = sqliteLimits({ db, clock });
+  const steps = sqliteSteps({ db });
   let open = true;
   return {
     keys,
-    records: recordStore(sqliteTable(db, [keys, limits]), { clock, retention }),
+    records: recordStore(sqliteTable(db, [keys, limits, steps]), { clock, retention }),
     workers: sqliteWorkers({ db }),
     metrics: sqliteMetrics({ db }),
     audit: sqliteAudit({ db }),
     limits,
+    steps,
     migrate: async () => db.version, // opening the file has done it
     async diagnose(request) {
       const { sqliteDiagnosis } = await import('./diagnose.ts');

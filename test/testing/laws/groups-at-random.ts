@@ -24,7 +24,7 @@ const kinds: readonly Pick<Known, 'group' | 'order'>[] = [
 ];
 
 /** Whole numbers below `end`, the same ones for the same seed. */
-function drawing(seed: number): (end: number) => number {
+export function drawing(seed: number): (end: number) => number {
   let state = seed * 2_654_435_761;
   return (end) => {
     state = (Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x9e3779b9) | 0;

@@ -68,6 +68,10 @@ export type Lack =
   | 'audit log'
   /** Its stores have no limits. */
   | 'limits'
+  /** Its stores keep no steps of jobs. */
+  | 'steps'
+  /** It removes texts of steps by itself when they are old: a purge does not. */
+  | 'purges of steps'
   /** Its stores keep no numbers. */
   | 'numbers'
   /** It removes numbers, and entries of the audit log, by itself when they are old: a purge of them answers 0. */

@@ -1,4 +1,4 @@
-/** The laws of what is remembered beside the queue: keys, records of jobs, workers, limits, numbers, the audit log. */
+/** The laws of what is remembered beside the queue: keys, records of jobs, workers, limits, steps, numbers, the audit log. */
 
 import type { Harness, Runner } from './harness.ts';
 import { lawsOf } from './law.ts';
@@ -16,6 +16,7 @@ import { pageLaws } from './store-pages.ts';
 import { cancelLaws, recordListLaws } from './store-record-admin.ts';
 import { recordLaws } from './store-records.ts';
 import { retentionLaws } from './store-retention.ts';
+import { stepLaws } from './store-steps.ts';
 import { workerLaws } from './store-workers.ts';
 import { writingLaws } from './store-writing.ts';
 import { writtenCancelLaws } from './store-writing-cancel.ts';
@@ -38,6 +39,7 @@ export function describeStore(name: string, harness: Harness, runner: Runner): v
     runner.describe('workers', () => workerLaws(law));
     watchingLaws(harness, runner);
     slotLaws(harness, runner);
+    rememberedLaws(harness, runner);
     auditLogLaws(harness, runner);
     numberLaws(harness, runner);
   });
@@ -62,6 +64,7 @@ export function describeStoreAlone(name: string, stores: StoreHarness, runner: R
     runner.describe('retention of what was written', () => writtenRetentionLaws(law));
     watchingLaws(harness, runner);
     slotLaws(harness, runner);
+    rememberedLaws(harness, runner);
     auditLogLaws(harness, runner);
     numberLaws(harness, runner);
   });
@@ -71,6 +74,11 @@ function watchingLaws(harness: Harness, runner: Runner): void {
   if (harness.lacks?.includes('ends')) return;
   const law = lawsOf(harness, runner);
   runner.describe('watching for ends', () => endLaws(law, !harness.lacks?.includes('ends elsewhere')));
+}
+
+function rememberedLaws(harness: Harness, runner: Runner): void {
+  if (harness.lacks?.includes('steps')) return;
+  runner.describe('steps', () => stepLaws(lawsOf(harness, runner)));
 }
 
 function slotLaws(harness: Harness, runner: Runner): void {

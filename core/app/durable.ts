@@ -1,0 +1,31 @@
+/** What handlers and clients hand to steps and events. */
+
+/** What the function of a step is given. */
+export interface StepContext {
+  /** The same at every try of this step of this job: services that know idempotency keys then do the work once. */
+  readonly idempotencyKey: string;
+  /** That of the attempt. */
+  readonly signal: AbortSignal;
+}
+
+export interface WaitOptions {
+  /** Only events with this key count: 1 to 256 characters. @default events without a key */
+  readonly key?: string;
+  /** When nothing has come by then, the wait is over: a number of ms, or text like `90s`, `2h`, `3d`. */
+  readonly timeoutMs: number | string;
+  /** Needed where a job waits for the same event and key twice. @default `wait:<event>` or `wait:<event>:<key>` */
+  readonly name?: string;
+}
+
+export interface ReceivedEvent<Payload = unknown> {
+  readonly payload: Payload;
+  /** Epoch ms. */
+  readonly emittedAt: number;
+}
+
+export interface EmitOptions {
+  /** Reaches only jobs that wait with this key: 1 to 256 characters. @default jobs that wait without a key */
+  readonly key?: string;
+  /** Jobs that begin to wait within so long get it too, at most 30 days. @default 0: only jobs that wait now */
+  readonly keepMs?: number;
+}

@@ -1,0 +1,14 @@
+import { LongshoreError, shown } from './errors.ts';
+
+const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** A length of time in ms, from a number of ms or text like `90s`, `15m`, `2h`, `2d`. Throws `OPTION` for anything else. */
+export function millis(what: string, time: unknown): number {
+  if (typeof time === 'number' && Number.isFinite(time) && time >= 0) return time;
+  const [, amount, unit] = (typeof time === 'string' && /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(time)) || [];
+  if (amount !== undefined) return Number(amount) * units[unit!]!;
+  throw new LongshoreError(
+    'OPTION',
+    `Expected ${what} to be a number of ms or text like "90s" or "2d", got ${shown(time)}.`,
+  );
+}

@@ -1,0 +1,67 @@
+/** `client.emit()`: brings an event to the jobs that wait for it. */
+
+import type { EmitOptions } from '../app/durable.ts';
+import { checkInteger, checkName, checkOptions } from '../base/checks.ts';
+import { config, LongshoreError, shown } from '../base/errors.ts';
+import { assertJson, isStorable } from '../base/json.ts';
+import type { Client } from '../enqueue/client.ts';
+import { deliver, type EventWaiter } from './waiters.ts';
+
+const longestKey = 256;
+const longestKeepMs = 30 * 86_400_000;
+/** Each job that gets it keeps it among its steps. */
+const mostLetters = 65_536;
+
+export type EmittingClient = Pick<Client, 'app' | 'backend' | 'stores'>;
+
+export function checkEvent(event: string, key: string | null): void {
+  checkName("An event's name", event);
+  if (key === null || (typeof key === 'string' && key !== '' && key.length <= longestKey && isStorable(key)))
+    return;
+  throw new LongshoreError(
+    'OPTION',
+    `Expected the key of event "${event}" to be a text of 1 to ${longestKey} characters, got ${shown(key)}.`,
+  );
+}
+
+/**
+ * Resolves with the number of jobs that got it. Backends may share a store: each is asked to wake the jobs that got it.
+ */
+export async function emit(
+  clients: readonly EmittingClient[],
+  event: string,
+  payload: unknown,
+  options: EmitOptions = {},
+): Promise<number> {
+  const { key = null, keepMs = 0 } = options;
+  checkEvent(event, key);
+  checkOptions('emit()', options, { key: '', keepMs: 0 });
+  checkInteger('keepMs of emit()', keepMs, 0);
+  if (keepMs > longestKeepMs) throw config(`Expected keepMs of emit() to be 30 days at most, got ${keepMs}.`);
+  if (payload !== undefined) assertJson(payload, 'payload');
+  const letters = JSON.stringify(payload)?.length ?? 0;
+  if (letters > mostLetters)
+    throw new LongshoreError(
+      'LIMIT',
+      `Expected the payload of event "${event}" to have at most ${mostLetters} characters, got ${letters}. Send an id and load the rest.`,
+    );
+  const byStore = Map.groupBy(clients, ({ stores }) => stores.steps);
+  let count = 0;
+  for (const [store, sharing] of byStore) {
+    if (!store) continue;
+    const { clock } = sharing[0]!.app;
+    const got = { at: clock.now(), ...(payload !== undefined && { payload }) };
+    const reached = await deliver(store, clock, { event, key, got, keepMs });
+    count += reached.length;
+    if (reached.length > 0) await Promise.all(sharing.map(({ backend }) => wake(backend, reached)));
+  }
+  if ([...byStore.keys()].some((store) => store !== undefined)) return count;
+  throw config(
+    'Expected a store that keeps the steps of jobs, got none. Give connect() one, for example sqliteStore().',
+  );
+}
+
+/** A job that is not in its queue at this moment looks for itself when it is back. */
+async function wake({ waiting }: Client['backend'], jobs: readonly EventWaiter[]): Promise<void> {
+  await waiting?.promote(jobs.map(({ id, queue }) => ({ id, queue })));
+}

@@ -1,0 +1,219 @@
+/** `ctx.step`, `ctx.sleep` and `ctx.waitFor`. Loaded with the first of them. */
+
+import type { ReceivedEvent, StepContext, WaitOptions } from '../app/durable.ts';
+import { longestDelayMs } from '../app/retry.ts';
+import { answered } from '../attempt/answered.ts';
+import type { Admitted } from '../attempt/attempt.ts';
+import { abortReason } from '../attempt/run.ts';
+import { mayBegin } from '../attempt/verdict.ts';
+import { crypto } from '../base/crypto.ts';
+import { millis } from '../base/duration.ts';
+import { config, LongshoreError, PermanentError, SnoozeError, shown } from '../base/errors.ts';
+import { toError } from '../base/failure.ts';
+import { assertJson, isStorable } from '../base/json.ts';
+import type { StepStore } from '../contract/steps.ts';
+import { checkEvent } from './emit.ts';
+import { isSleep, isWait, type RememberedStep, StepLog, type WaitStep } from './log.ts';
+import type { Parked, RunSteps } from './run-steps.ts';
+import { register } from './waiters.ts';
+
+/** One that nobody wakes asks again after as long as it has waited. */
+const alone = { leastMs: 1_000, mostMs: 60_000 };
+/** One that is woken asks by itself now and then: whoever emits may die before it wakes anybody. */
+const longestParkMs = 3_600_000;
+const longestName = 100;
+
+export async function step(
+  it: Admitted,
+  name: string,
+  work: (step: StepContext) => unknown,
+): Promise<unknown> {
+  if (typeof work !== 'function')
+    throw new LongshoreError('OPTION', `Expected ctx.step(name, function), got ${shown(work)}.`);
+  const log = await enter(it, name);
+  const found = log.find(name);
+  if (found) return kindOf(found) === 'step' ? resultOf(found) : notA('step', found);
+  const { run, app, envelope } = it;
+  const given = { idempotencyKey: `${envelope.identifier}:${name}`, signal: run.signal };
+  const value = await tried(it, name, async () => work(given));
+  const kept = plain(name, value);
+  const done = { name, at: app.clock.now(), ...(kept !== undefined && { value: kept }) };
+  return resultOf(await remember(it, log, name, () => done));
+}
+
+/** One that has failed may be tried again by the same attempt. */
+async function tried(it: Admitted, name: string, work: () => Promise<unknown>): Promise<unknown> {
+  try {
+    return await work();
+  } catch (error) {
+    it.run.steps!.names.delete(name);
+    throw error;
+  }
+}
+
+export async function sleep(it: Admitted, time: number | string): Promise<void> {
+  const ms = lengthOf('the time of ctx.sleep()', time);
+  const steps = stepsOf(it);
+  const name = `sleep:${++steps.sleeps}`;
+  const log = await enter(it, name);
+  const at = it.app.clock.now();
+  const found = log.find(name) ?? (await remember(it, log, name, () => ({ name, at, until: at + ms })));
+  if (!isSleep(found)) notA('sleep', found);
+  else if (found.until > it.app.clock.now())
+    park(it, { until: found.until, forEvent: false }, `sleeps until ${new Date(found.until).toISOString()}`);
+}
+
+export async function waitFor(
+  it: Admitted,
+  event: string,
+  options: WaitOptions,
+): Promise<ReceivedEvent | null> {
+  const { key = null, timeoutMs } = options ?? {};
+  checkEvent(event, key);
+  const ms = lengthOf('timeoutMs of ctx.waitFor()', timeoutMs);
+  const name =
+    options.name ?? (key === null ? `wait:${event}` : `wait:${event}:${key}`).slice(0, longestName);
+  const log = await enter(it, name);
+  const { app, envelope, run, ports } = it;
+  const { clock } = app;
+  const at = clock.now();
+  let found = log.find(name);
+  found ??= await remember(it, log, name, () => ({ name, at, until: at + ms, event, key }));
+  if (!isWait(found)) return notA('wait', found);
+  if (isPending(found) && found.until > at) {
+    const { until } = found;
+    // Each time anew: a crash may have come between the two writes.
+    const waiter = { id: envelope.identifier, queue: run.lease.queue, step: name, until };
+    const registering = register(storeOf(it), clock, found.event, found.key, waiter);
+    const kept = await answered(it, 'The step store', registering);
+    if (kept) found = await remember(it, log, name, (now) => settled(now as WaitStep, { got: kept }));
+  } else if (isPending(found))
+    found = await remember(it, log, name, (now) => settled(now as WaitStep, { over: true }));
+  const { got, over, until, at: since } = found as WaitStep;
+  if (got) return { payload: got.payload, emittedAt: got.at };
+  if (over) return null;
+  const now = clock.now();
+  const pollMs = ports.client.backend.waiting
+    ? longestParkMs
+    : Math.min(alone.mostMs, Math.max(alone.leastMs, now - since));
+  const asks = Math.max(now + 1, Math.min(until, now + pollMs));
+  return park(it, { until: asks, forEvent: true }, `waits for event "${event}"`);
+}
+
+const isPending = ({ got, over }: WaitStep): boolean => got === undefined && over === undefined;
+/** What has come first stays. */
+const settled = (step: WaitStep, end: Pick<WaitStep, 'got' | 'over'>): WaitStep =>
+  isPending(step) ? { ...step, ...end } : step;
+
+function lengthOf(what: string, time: unknown): number {
+  const ms = Math.ceil(millis(what, time));
+  if (ms <= longestDelayMs) return ms;
+  throw new LongshoreError('OPTION', `Expected ${what} to be 366 days at most, got ${shown(time)}.`);
+}
+
+const storeOf = (it: Admitted): StepStore => it.ports.client.stores.steps!;
+
+/** Throws where a step must not begin, else resolves with what the job remembers. */
+async function enter(it: Admitted, name: string): Promise<StepLog> {
+  checkStepName(name);
+  const steps = stepsOf(it);
+  if (steps.names.has(name))
+    throw config(
+      `Job "${it.job.name}" has two steps called ${shown(name)} in one attempt. Give each a name of its own, for example \`item-\${i}\`.`,
+    );
+  steps.names.add(name);
+  const log = await answered(it, 'The step store', steps.log);
+  if (log === null) throw lost(it);
+  mayGoOn(it, steps);
+  return log;
+}
+
+function mayGoOn(it: Admitted, steps: RunSteps): void {
+  if (steps.parked) throw steps.parked.error;
+  mayBegin(it);
+}
+
+function stepsOf(it: Admitted): RunSteps {
+  const { run, job, ports, app, envelope, number } = it;
+  if (run.steps) {
+    mayGoOn(it, run.steps);
+    return run.steps;
+  }
+  const store = ports.client.stores.steps;
+  if (!store)
+    throw config(
+      `Job "${job.name}" has steps, but no store that keeps them. Give connect() a store with steps, for example sqliteStore().`,
+    );
+  if (job.transaction)
+    throw config(
+      `Job "${job.name}" has transaction: true, so it cannot have steps: what a step wrote could be rolled back, and would still be remembered as done.`,
+    );
+  mayBegin(it);
+  const { token, expiresAt } = run.lease;
+  const who = { id: envelope.identifier, owner: ownerOf(token), attempt: number, leaseUntil: expiresAt };
+  run.steps = { log: StepLog.open(store, app.clock, who), names: new Set(), sleeps: 0, parked: null };
+  run.steps.log.catch(() => {}); // whoever asks for a step hears of it
+  return run.steps;
+}
+
+/** A token may be as long as a text of its own. */
+const ownerOf = (token: string): string => crypto().createHash('sha256').update(token).digest('base64url');
+
+function checkStepName(name: unknown): void {
+  if (typeof name === 'string' && name !== '' && name.length <= longestName && isStorable(name)) return;
+  throw new LongshoreError(
+    'OPTION',
+    `Expected the name of a step to be a text of 1 to ${longestName} characters, got ${shown(name)}.`,
+  );
+}
+
+async function remember(
+  it: Admitted,
+  log: StepLog,
+  name: string,
+  change: (step: RememberedStep | undefined) => RememberedStep,
+): Promise<RememberedStep> {
+  const written = await answered(it, 'The step store', log.put(name, change));
+  if (written === null) throw lost(it);
+  return written;
+}
+
+/** Another attempt has the job: this one ends and settles nothing. */
+function lost({ run }: Admitted): LongshoreError {
+  run.end('lease-lost');
+  return abortReason('lease-lost');
+}
+
+function park(it: Admitted, how: Omit<Parked, 'error'>, what: string): never {
+  const steps = it.run.steps!;
+  const error = new SnoozeError(Math.max(0, how.until - it.app.clock.now()), `The job ${what}.`);
+  // Of several at once the first to end wakes the job.
+  if (steps.parked === null || how.until < steps.parked.until)
+    steps.parked = { ...how, forEvent: how.forEvent || steps.parked?.forEvent === true, error };
+  throw steps.parked.error;
+}
+
+/** As the next attempt will read it. Its effect has happened: to try again would only repeat that. */
+function plain(name: string, value: unknown): unknown {
+  if (value === undefined) return undefined;
+  try {
+    assertJson(value, 'result');
+  } catch (error) {
+    throw new PermanentError(`The result of step "${name}" cannot be kept. ${toError(error).message}`, {
+      cause: error,
+    });
+  }
+  return JSON.parse(JSON.stringify(value));
+}
+
+const resultOf = (step: RememberedStep): unknown => ('value' in step ? step.value : undefined);
+
+const kindOf = (step: RememberedStep): 'step' | 'sleep' | 'wait' =>
+  isWait(step) ? 'wait' : isSleep(step) ? 'sleep' : 'step';
+
+/** A release that has used a name anew. */
+function notA(kind: 'step' | 'sleep' | 'wait', found: RememberedStep): never {
+  throw config(
+    `Expected ${shown(found.name)} to be remembered as a ${kind}, got a ${kindOf(found)} of an earlier release. Give the new one a name of its own.`,
+  );
+}

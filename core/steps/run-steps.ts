@@ -1,0 +1,21 @@
+/** The steps of one attempt. */
+
+import type { SnoozeError } from '../base/errors.ts';
+import type { StepLog } from './log.ts';
+
+export interface RunSteps {
+  /** `null` = a later attempt has the job. */
+  readonly log: Promise<StepLog | null>;
+  /** What the handler has asked for. */
+  readonly names: Set<string>;
+  sleeps: number;
+  /** The handler sleeps or waits: the attempt ends, whatever the handler does with the error. */
+  parked: Parked | null;
+}
+
+export interface Parked {
+  /** When the job comes again, if nobody wakes it: epoch ms. */
+  readonly until: number;
+  readonly error: SnoozeError;
+  readonly forEvent: boolean;
+}

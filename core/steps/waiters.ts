@@ -1,0 +1,108 @@
+/** Who waits for an event: one text for each event and key. */
+
+import type { Clock } from '../base/clock.ts';
+import { LongshoreError } from '../base/errors.ts';
+import type { StepStore } from '../contract/steps.ts';
+import { forEach } from '../kit/parallel.ts';
+import { deliverTo, mostBytes, type WaitStep } from './log.ts';
+import { swap } from './swap.ts';
+
+export interface EventWaiter {
+  readonly id: string;
+  readonly queue: string;
+  /** The name of the step. */
+  readonly step: string;
+  readonly until: number;
+}
+
+export type Got = NonNullable<WaitStep['got']>;
+
+interface StoredEvent {
+  /** For those that begin to wait until then. */
+  readonly kept: (Got & { readonly until: number }) | null;
+  readonly waiters: readonly EventWaiter[];
+}
+
+/** Of one event and key: all of them are written with every change. */
+export const mostWaiters = 1_000;
+
+export const nameOfEvent = (event: string, key: string | null): string => `event:${event}:${key ?? ''}`;
+
+function alive(text: string | null, now: number): StoredEvent {
+  const { kept, waiters } = text === null ? none : (JSON.parse(text) as StoredEvent);
+  return {
+    kept: kept && kept.until > now ? kept : null,
+    waiters: waiters.filter(({ until }) => until > now),
+  };
+}
+const none: StoredEvent = { kept: null, waiters: [] };
+
+function textOf(found: StoredEvent): { readonly text: string | null; readonly endsAt: number } {
+  const endsAt = found.waiters.reduce((end, { until }) => Math.max(end, until), found.kept?.until ?? 0);
+  const text = endsAt === 0 ? null : JSON.stringify(found);
+  if (text !== null && Buffer.byteLength(text) > mostBytes)
+    throw new LongshoreError(
+      'LIMIT',
+      `Expected what is kept of an event and those that wait for it to fit into ${mostBytes} bytes, got ${Buffer.byteLength(text)}. Give each wait a key of its own, or emit less.`,
+    );
+  return { text, endsAt: Math.ceil(endsAt) };
+}
+
+const isSame = (a: EventWaiter, b: EventWaiter): boolean =>
+  a.id === b.id && a.step === b.step && a.until === b.until;
+
+/** Registers a wait. Resolves with an event that was kept for it; then it waits no more. Throws `LIMIT` when too many wait. */
+export async function register(
+  store: StepStore,
+  clock: Clock,
+  event: string,
+  key: string | null,
+  waiter: EventWaiter,
+): Promise<Got | null> {
+  const { answer } = await swap<Got | null>(store, nameOfEvent(event, key), undefined, (text) => {
+    const found = alive(text, clock.now());
+    if (found.kept) return { answer: gotOf(found.kept) };
+    if (found.waiters.some((one) => isSame(one, waiter))) return { answer: null };
+    if (found.waiters.length >= mostWaiters)
+      throw new LongshoreError(
+        'LIMIT',
+        `Expected at most ${mostWaiters} jobs to wait for event "${event}"${key === null ? '' : ' with one key'}, got more. Give each wait a key of its own.`,
+      );
+    return { answer: null, ...textOf({ ...found, waiters: [...found.waiters, waiter] }) };
+  });
+  return answer;
+}
+
+const gotOf = ({ payload, at }: Got): Got => ({ at, ...(payload !== undefined && { payload }) });
+
+/**
+ * Gives the event to all that wait, each at once and once. Resolves with those that got it. A call that has failed in the middle may be made again.
+ */
+export async function deliver(
+  store: StepStore,
+  clock: Clock,
+  { event, key, got, keepMs }: { event: string; key: string | null; got: Got; keepMs: number },
+): Promise<readonly EventWaiter[]> {
+  const name = nameOfEvent(event, key);
+  // Kept first: one that begins to wait meanwhile finds it.
+  const { answer: waiters, now } = await swap<readonly EventWaiter[]>(store, name, undefined, (text) => {
+    const found = alive(text, clock.now());
+    if (keepMs === 0) return { answer: found.waiters };
+    return {
+      answer: found.waiters,
+      ...textOf({ ...found, kept: { ...got, until: clock.now() + keepMs } }),
+    };
+  });
+  if (waiters.length === 0) return [];
+  const reached: EventWaiter[] = [];
+  await forEach(new Map(waiters.map((one) => [one.id, one])).values(), async (one) => {
+    const names = await deliverTo(store, clock, one.id, { event, key, got });
+    if (names.length > 0) reached.push(one);
+  });
+  await swap(store, name, now, (text) => {
+    const found = alive(text, clock.now());
+    const rest = found.waiters.filter((one) => !waiters.some((gone) => isSame(one, gone)));
+    return { answer: undefined, ...textOf({ ...found, waiters: rest }) };
+  });
+  return reached;
+}

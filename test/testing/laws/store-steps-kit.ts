@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict';
+import type { Clock } from '../../../core/base/clock.ts';
+import type { StepStore } from '../../../core/contract/steps.ts';
+import type { LogOwner } from '../../../core/steps/log.ts';
+import { type Kit, minute } from './kit.ts';
+
+/** Of every opening of the storage. */
+export function stepsOf(t: Kit): StepStore[] {
+  return t.openings.map(({ name, stores }) => {
+    assert.ok(stores?.steps, `the stores of "${name}" have no steps and declare no lack of them`);
+    return stores.steps;
+  });
+}
+
+export const clockOf = (t: Kit): Clock => ({
+  now: () => t.now(),
+  after: () => assert.fail('nothing of the steps waits for a time'),
+});
+
+export const ownerOf = (t: Kit, id: string, attempt: number, leaseMs = minute): LogOwner => ({
+  ...{ id, owner: `lease ${attempt} of ${id}`, attempt, leaseUntil: t.now() + leaseMs },
+});

@@ -1,0 +1,139 @@
+/** Jobs that wait for an event, and those who emit it. */
+
+import { describe, expect, it } from 'vitest';
+import { bench, job } from './kit.ts';
+
+const day = 86_400_000;
+
+describe('waitFor', () => {
+  const waiting = (timeoutMs: number | string = '3d', key?: string) =>
+    job({
+      async handle(_, ctx) {
+        const got = await ctx.waitFor('approved', { timeoutMs, ...(key !== undefined && { key }) });
+        return got ?? 'nothing came';
+      },
+    });
+
+  it('goes on with the event, at once', async () => {
+    const work = waiting('3d', 'doc-7');
+    const b = bench({ jobs: [work] });
+    expect(await b.once(work)).toMatchObject({ outcome: 'requeued', counted: false });
+    expect(await b.client.emit('approved', 1)).toBe(0);
+    expect(await b.client.emit('approved', 1, { key: 'doc-8' })).toBe(0);
+    b.clock.advance(5_000);
+    expect(await b.client.emit('approved', { by: 'Anna' }, { key: 'doc-7' })).toBe(1);
+    expect(await b.client.emit('approved', { by: 'Ben' }, { key: 'doc-7' })).toBe(0);
+    expect(await b.next()).toMatchObject({ outcome: 'acked', attempt: 1 });
+    const { output } = (await b.client.status('id-1'))!;
+    expect(output).toEqual({ payload: { by: 'Anna' }, emittedAt: b.clock.now() });
+  });
+
+  it('goes on with null when nothing has come in time, and an event after that changes nothing', async () => {
+    const seen: unknown[] = [];
+    const work = job({
+      async handle(_, ctx) {
+        seen.push(await ctx.waitFor('approved', { timeoutMs: 60_000 }));
+        if (ctx.attempt === 1) {
+          await b.client.emit('approved', 'late');
+          throw new Error('once more');
+        }
+      },
+    });
+    const b = bench({ jobs: [work] });
+    await b.once(work);
+    b.clock.advance(60_000);
+    expect(await b.next()).toMatchObject({ outcome: 'requeued', counted: true });
+    b.clock.advance(day);
+    expect(await b.next()).toMatchObject({ outcome: 'acked' });
+    expect(seen).toEqual([null, null]);
+  });
+
+  it('asks by itself every hour, and sleeps on', async () => {
+    const work = waiting();
+    const b = bench({ jobs: [work] });
+    expect(await b.once(work)).toMatchObject({ delayMs: 3_600_000 });
+    b.clock.advance(3_600_000);
+    expect(await b.next()).toMatchObject({ outcome: 'requeued', counted: false, delayMs: 3_600_000 });
+    expect(await b.client.emit('approved')).toBe(1);
+    await b.next();
+    expect((await b.client.status('id-1'))!.output).toMatchObject({ emittedAt: b.clock.now() });
+  });
+
+  it('hears an event that came before the job was back in its queue', async () => {
+    const work = waiting();
+    const b = bench({ jobs: [work] });
+    const { nack } = b.backend;
+    b.backend.nack = async (...how) => {
+      expect(await b.client.emit('approved', 'early')).toBe(1);
+      return nack(...how);
+    };
+    await b.once(work);
+    b.backend.nack = nack;
+    expect(await b.next()).toMatchObject({ outcome: 'acked' });
+  });
+
+  it('gets an event that was kept, and none that was not', async () => {
+    const work = waiting();
+    const b = bench({ jobs: [work] });
+    await b.client.emit('approved', 'not kept');
+    await b.client.emit('approved', 'kept', { keepMs: 1_000 });
+    b.clock.advance(999);
+    expect(await b.once(work)).toMatchObject({ outcome: 'acked' });
+    b.clock.advance(1);
+    expect(await b.once(work)).toMatchObject({ outcome: 'requeued' });
+  });
+
+  it('reaches all jobs that wait, also those of several waits', async () => {
+    const work = job({
+      async handle(_, ctx) {
+        const both = await Promise.allSettled([
+          ctx.waitFor('go', { timeoutMs: '1d', name: 'first' }),
+          ctx.waitFor('go', { timeoutMs: '1d', name: 'second' }),
+        ]);
+        return both.map(({ status }) => status);
+      },
+    });
+    const b = bench({ jobs: [work] });
+    for (let i = 0; i < 3; i++) await b.once(work);
+    expect(await b.client.emit('go')).toBe(3);
+    for (let i = 0; i < 3; i++) expect(await b.next()).toMatchObject({ outcome: 'acked' });
+    expect((await b.client.status('id-3'))!.output).toEqual(['fulfilled', 'fulfilled']);
+  });
+
+  it('asks again within a minute where the queue wakes no job', async () => {
+    const work = waiting();
+    const b = bench({ jobs: [work] });
+    (b.client as { backend: object }).backend = { ...b.backend, waiting: undefined };
+    expect(await b.once(work)).toMatchObject({ delayMs: 1_000 });
+    b.clock.advance(1_000);
+    expect(await b.next()).toMatchObject({ delayMs: 1_000 });
+    b.clock.advance(9_000);
+    expect(await b.next()).toMatchObject({ delayMs: 10_000 });
+    b.clock.advance(day);
+    expect(await b.next()).toMatchObject({ delayMs: 60_000 });
+  });
+
+  it('refuses what is wrong, with words', async () => {
+    const b = bench({ jobs: [] });
+    const texts = [];
+    for (const args of [
+      ['a b'],
+      ['a', () => 1],
+      ['a', 1, { key: '' }],
+      ['a', 1, { keepMs: -1 }],
+      ['a', 'x'.repeat(70_000)],
+    ])
+      texts.push(
+        await b.client.emit(...(args as [string])).catch((error) => `${error.code}: ${error.message}`),
+      );
+    expect(texts).toEqual([
+      expect.stringMatching(/^CONFIG: An event's name must match/),
+      expect.stringMatching(/^PAYLOAD: Expected plain JSON data at payload, got a function/),
+      'OPTION: Expected the key of event "a" to be a text of 1 to 256 characters, got "".',
+      'CONFIG: Expected keepMs of emit() to be an integer of 0 or more, got -1.',
+      expect.stringMatching(
+        /^LIMIT: Expected the payload of event "a" to have at most 65536 characters, got 70002/,
+      ),
+    ]);
+  });
+});
