@@ -51,7 +51,8 @@ export interface HandlerContext extends RunFacts {
   /**
    * Runs `work` and remembers what it returns: plain JSON data. A later attempt of the job gets that back and does not run it again. A step that was
    * running when its worker died runs again; `idempotencyKey` is then the same. One that throws is not remembered. `name` is of 1
-   * to 100 characters, and each step of an attempt has its own. Throws `CONFIG` for a name that comes twice and without a store for steps.
+   * to 100 characters, and each step of an attempt has its own. An attempt whose time is over (`timeoutMs`, or that of a function) goes on after its
+   * last step, and is not counted if it has done one. Throws `CONFIG` for a name that comes twice and without a store for steps.
    */
   step<T>(name: string, work: (step: StepContext) => T): Promise<StepResult<Awaited<T>>>;
   /**

@@ -17,7 +17,7 @@ import { rateLimited } from './rate-limited.ts';
 import { abortReason, type Run } from './run.ts';
 import { afterFailure, mayBegin, rejected, release } from './verdict.ts';
 
-const steps = () => import('../steps/handler.ts');
+const durable = () => import('../steps/handler.ts');
 const isolates = () => import('../sandbox/run-isolated.ts');
 
 /** Never throws or rejects. Settles when the handler ends or the run is ended from outside, whichever is first. */
@@ -75,14 +75,17 @@ function afterEnd(it: Admitted, error: unknown): Verdict {
     case 'shutdown':
       return release(0, error);
     default:
-      return parked(it) ?? afterFailure(it, error);
+      return goingOn(it, error) ?? afterFailure(it, error);
   }
 }
 
-/** It sleeps or waits, whatever became of the error that said so. */
-function parked({ app, run }: Admitted): Verdict | null {
-  const until = run.steps?.parked?.until;
-  return until === undefined ? null : release(Math.max(1, until - app.clock.now()), null);
+/** Of a job with steps that goes on after the last one that is done: nothing has failed. */
+function goingOn({ app, run }: Admitted, error: unknown): Verdict | null {
+  const { steps, cause } = run;
+  // It sleeps or waits, whatever became of the error that said so.
+  if (steps?.parked) return release(Math.max(1, steps.parked.until - app.clock.now()), null);
+  // Its time is over, and it has come further than the attempt before.
+  return steps !== null && steps.done > 0 && cause === 'timeout' ? release(1, error) : null;
 }
 
 let aroundHandler: typeof import('./around-handler.ts').aroundHandler | null = null;
@@ -197,15 +200,15 @@ class AttemptContext implements HandlerContext {
   }
 
   get step(): HandlerContext['step'] {
-    return async (name, work) => (await steps()).step(this.#it, name, work) as never;
+    return async (name, work) => (await durable()).step(this.#it, name, work) as never;
   }
 
   get sleep(): HandlerContext['sleep'] {
-    return async (time) => (await steps()).sleep(this.#it, time);
+    return async (time) => (await durable()).sleep(this.#it, time);
   }
 
   get waitFor(): HandlerContext['waitFor'] {
-    return async (event, options) => (await steps()).waitFor(this.#it, event, options) as never;
+    return async (event, options) => (await durable()).waitFor(this.#it, event, options) as never;
   }
 
   get emit(): HandlerContext['emit'] {

@@ -38,7 +38,9 @@ export async function step(
   const value = await tried(it, name, async () => work(given));
   const kept = plain(name, value);
   const done = { name, at: app.clock.now(), ...(kept !== undefined && { value: kept }) };
-  return resultOf(await remember(it, log, name, () => done));
+  const remembered = await remember(it, log, name, () => done);
+  run.steps!.done++;
+  return resultOf(remembered);
 }
 
 /** One that has failed may be tried again by the same attempt. */
@@ -151,7 +153,13 @@ function stepsOf(it: Admitted): RunSteps {
   mayBegin(it);
   const { token, expiresAt } = run.lease;
   const who = { id: envelope.identifier, owner: ownerOf(token), attempt: number, leaseUntil: expiresAt };
-  run.steps = { log: StepLog.open(store, app.clock, who), names: new Set(), sleeps: 0, parked: null };
+  run.steps = {
+    log: StepLog.open(store, app.clock, who),
+    names: new Set(),
+    sleeps: 0,
+    done: 0,
+    parked: null,
+  };
   run.steps.log.catch(() => {}); // whoever asks for a step hears of it
   return run.steps;
 }

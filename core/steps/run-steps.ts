@@ -9,6 +9,8 @@ export interface RunSteps {
   /** What the handler has asked for. */
   readonly names: Set<string>;
   sleeps: number;
+  /** Steps that this attempt has done. */
+  done: number;
   /** The handler sleeps or waits: the attempt ends, whatever the handler does with the error. */
   parked: Parked | null;
 }

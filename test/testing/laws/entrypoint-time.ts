@@ -80,6 +80,62 @@ export function entrypointTimeLaws(law: EntrypointLaw): void {
   );
 
   law(
+    'a job whose call ends between two steps goes on in another one, and has spent no attempt',
+    async (t) => {
+      const done: string[] = [];
+      await t.enqueue('steps');
+      t.behaviour.set('steps', async (ctx) => {
+        await ctx.step('first', () => done.push('first'));
+        await ctx.step('second', () => {
+          done.push('second');
+          return done.length === 2 ? untilAborted(ctx) : null;
+        });
+      });
+      const call = t.bench.deliver(mail, 15 * second);
+      while (done.length < 2) await new Promise(setImmediate);
+      await t.advance(14 * second);
+      assert.equal((await call).thrown, null);
+      await t.advance(t.visibilityMs);
+      await t.deliverAll();
+      assert.deepEqual(done, ['first', 'second', 'second']);
+      assert.deepEqual(
+        t.ran.map(({ ctx }) => ctx.attempt),
+        [1, 1],
+      );
+      await t.nothingEverComes();
+    },
+    takesTime,
+  );
+
+  law(
+    'a job sleeps for hours and waits for an event without a call that runs meanwhile',
+    async (t) => {
+      const done: unknown[] = [];
+      await t.enqueue('sleeps');
+      t.behaviour.set('sleeps', async (ctx) => {
+        await ctx.step('first', () => done.push('first'));
+        await ctx.sleep('2h');
+        await ctx.step('second', () => done.push('second'));
+        done.push((await ctx.waitFor('go', { timeoutMs: '1h' }))?.payload);
+      });
+      await t.deliverAll();
+      assert.deepEqual(done, ['first']);
+      for (let passed = 0; passed <= 2 * hour; passed += 5 * minute) {
+        await t.advance(5 * minute);
+        await t.deliverAll();
+      }
+      assert.deepEqual(done, ['first', 'second']);
+      assert.equal(await t.bench.client.emit('go', { now: true }), 1);
+      await t.advance(2 * minute);
+      await t.deliverAll();
+      assert.deepEqual(done, ['first', 'second', { now: true }]);
+      assert.ok(t.ran.every(({ ctx }) => ctx.attempt === 1));
+      await t.nothingEverComes();
+    },
+    takesTime,
+  );
+
+  law(
     'a delayed job runs when it is due, not before',
     async (t) => {
       await t.enqueue('later', { delayMs: 10 * minute });

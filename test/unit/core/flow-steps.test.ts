@@ -190,6 +190,38 @@ describe('a step', () => {
   });
 });
 
+describe('an attempt whose time is over', () => {
+  const slow = (steps: number) =>
+    job({
+      maxRetries: 0,
+      timeoutMs: 100,
+      async handle(_, ctx) {
+        for (let i = 0; i < steps; i++) await ctx.step(`${i}`, () => i);
+        await ctx.step('slow', () => (ctx.attempt > 1 ? 1 : new Promise(() => {})));
+      },
+    });
+
+  it.each([
+    [0, { outcome: 'dead-lettered', reason: 'exhausted' }],
+    [1, { outcome: 'requeued', counted: false }],
+  ])('is counted unless it has done a step (%i)', async (steps, expected) => {
+    const b = bench({ jobs: [slow(steps)] });
+    await b.client.enqueue(b.app.jobs.get('work')!, {});
+    const run = await b.take();
+    const running = b.run(run);
+    for (let turns = 0; turns < 200; turns++) await new Promise(setImmediate);
+    b.clock.advance(100);
+    expect(await running).toMatchObject({ ...expected, error: { code: 'TIMEOUT' } });
+    if (steps === 0) return;
+    // The next attempt does no step before its time is over: that one has failed.
+    b.clock.advance(1);
+    const next = b.run(await b.take());
+    for (let turns = 0; turns < 200; turns++) await new Promise(setImmediate);
+    b.clock.advance(100);
+    expect(await next).toMatchObject({ outcome: 'dead-lettered', reason: 'exhausted' });
+  });
+});
+
 describe('an attempt that woke up late', () => {
   it('cannot write a step, and neither begin one, when the next attempt has begun', async () => {
     const waiting: (() => void)[] = [];

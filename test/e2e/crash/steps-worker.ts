@@ -1,0 +1,17 @@
+/**
+ * A worker process that kills itself: `node steps-worker.ts <backend> <its address> <effects file> <queue> <n> <leaseMs>`. It ends when the nth
+ * thing has happened to the job: an effect, or a call of the queue or the store that has been answered.
+ */
+
+import { startWorker } from '../../../core/index.ts';
+import type { BackendName } from './backends.ts';
+import { openStepEffects, openWatched, stepApp } from './steps-app.ts';
+
+const [name, address, effectsPath, queue, last, lease] = process.argv.slice(2);
+let count = 0;
+const happened = (): void => {
+  if (++count === Number(last)) process.kill(process.pid, 'SIGKILL');
+};
+const { app } = stepApp(openStepEffects(effectsPath!), happened);
+const opened = await openWatched(name as BackendName, address!, happened);
+startWorker(app, { ...opened, queues: [queue!], concurrency: 1, leaseMs: Number(lease) });
