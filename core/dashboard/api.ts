@@ -41,6 +41,7 @@ import type { WorkerHealth } from '../kit/worker-state.ts';
 import type { JobNumbers, JobReport, MetricPoint } from '../metrics/report.ts';
 import type { DeadLetterDetail, DeadLetterSelection, RetryOptions } from '../operator/types.ts';
 import type { ScheduleHistory } from '../scheduler/history.ts';
+import type { StepView } from '../steps/show.ts';
 
 /** Instead of what was asked for. */
 export interface Unavailable {
@@ -153,6 +154,8 @@ export interface JobDetail {
   readonly waits: readonly string[];
   /** Of one that waits: whether its name is paused, and whether its breaker is open. */
   readonly stopped: readonly StoppedView[];
+  /** What it remembers: empty for a job that has no steps, or has ended well. */
+  readonly steps: readonly StepView[];
 }
 
 export type DeadLetterView = Omit<DeadLetterDetail, 'payload'> & {

@@ -5,6 +5,7 @@ import { span } from '../base/span.ts';
 import type { JobRecord } from '../contract/store.ts';
 import type { Client } from '../enqueue/client.ts';
 import { goneAfterMs } from '../kit/worker-state.ts';
+import { stepsOf, whySleeps } from '../steps/show.ts';
 import { type LimitView, limitView } from './views.ts';
 
 /** So many jobs that have a slot are named. */
@@ -21,7 +22,10 @@ export async function whyWaits(client: Client, record: JobRecord): Promise<strin
     backend.admin?.stats(queue) ?? [],
     stores.workers.list(app.clock.now() - goneAfterMs),
   ]);
-  const whys = limits.map((limit) => limitText(limit, record, now));
+  const whys = [
+    ...limits.map((limit) => limitText(limit, record, now)),
+    ...whySleeps(await stepsOf(stores, record.id, now), now),
+  ];
   if (whys.length === 0 && record.runAt > now) whys.push(timeText(record, now));
   if (stats.some((one) => one.queue === queue && one.paused))
     whys.push(`queue ${queue} is paused: no job of it begins until it is resumed`);

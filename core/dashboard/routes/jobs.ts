@@ -7,6 +7,7 @@ import { statuses } from '../../kit/records/partitions.ts';
 import { goneAfterMs, runnerOf } from '../../kit/worker-state.ts';
 import { whyWaits } from '../../limits/explain.ts';
 import { stoppedJobs } from '../../limits/stopped.ts';
+import { stepsOf } from '../../steps/show.ts';
 import type { JobDetail, JobItem, JobList, Unavailable } from '../api.ts';
 import type { Endpoint, Run } from '../call.ts';
 import { change } from './change.ts';
@@ -53,12 +54,13 @@ export const showJob: Run = async ({ client }, { url, parameter: id }) => {
   if (stores.records.keepsNothing) return noRecords(client);
   const record = await stores.records.get(id);
   if (!record) throw missing('job', id);
-  const [payload, runningOn, dead, waits, stopped] = await Promise.all([
+  const [payload, runningOn, dead, waits, stopped, steps] = await Promise.all([
     payloadOf(client, id, asked),
     workerOf(client, record),
     isDead(client, record),
     whyWaits(client, record),
     whatStops(client, record),
+    stepsOf(stores, id, client.app.clock.now()),
   ]);
   return {
     record: withoutSecrets(record),
@@ -67,6 +69,7 @@ export const showJob: Run = async ({ client }, { url, parameter: id }) => {
     dead,
     waits,
     stopped,
+    steps,
     changeable: client.backend.waiting !== undefined,
   } satisfies JobDetail;
 };

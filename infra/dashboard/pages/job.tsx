@@ -11,6 +11,7 @@ import { Attempts } from '../parts/attempts.tsx';
 import { type Fact, Facts, Head, Panel, Shown } from '../parts/frame.tsx';
 import { PayloadPanel } from '../parts/payload.tsx';
 import { Badge } from '../parts/status.tsx';
+import { Steps } from '../parts/steps.tsx';
 import { StoppedTable } from '../parts/stopped.tsx';
 import { Id, Json, Message, Text, TextLink, Wrapped } from '../parts/text.tsx';
 import { Ago, MomentAgo } from '../parts/time.tsx';
@@ -50,6 +51,11 @@ export function Job({ id }: { id: string }) {
           <Panel title="Attempts">
             <Attempts attempts={detail.record.attempts} />
           </Panel>
+          {detail.steps.length > 0 && (
+            <Panel title="Steps">
+              <Steps steps={detail.steps} />
+            </Panel>
+          )}
           <PayloadPanel path={path} payload={detail.payload} />
           {detail.record.output !== null && detail.record.output !== undefined && (
             <Panel title="Output">

@@ -2,6 +2,7 @@ import type { Progress } from '../../../core/contract/outcome.ts';
 import type { JobRecord, StoredPayload, WorkerBeat } from '../../../core/contract/store.ts';
 import { forgetWorkerMs, runnerOf, workerStateOf } from '../../../core/kit/worker-state.ts';
 import { whyWaits } from '../../../core/limits/explain.ts';
+import { stepsOf } from '../../../core/steps/show.ts';
 import { given } from '../config/given.ts';
 import { defineCommand } from '../definition.ts';
 import { notFound } from '../errors.ts';
@@ -10,12 +11,13 @@ import { number, plain, span, type Ui, when } from '../output/ui.ts';
 import { attemptsTable, payloadText } from './attempts.ts';
 import { idArgs, wholeId } from './job-ids.ts';
 import { nameOf, progressText } from './running.ts';
+import { stepsTable } from './steps.ts';
 
 export const showJob = defineCommand({
   path: 'jobs show',
   summary: 'show one job with all its attempts',
   about:
-    'Who asked for it, why it waits, every attempt with its worker, what its handler logged, and where in your code it failed. With --payload it prints what the job was given, as far as that is kept; values under names that look like secrets are masked. Payloads of jobs that are done are kept with keepPayload: true.',
+    'Who asked for it, why it waits, every attempt with its worker, the steps that it remembers, what its handler logged, and where in your code it failed. With --payload it prints what the job was given, as far as that is kept; values under names that look like secrets are masked. Payloads of jobs that are done are kept with keepPayload: true.',
   args: idArgs,
   flags: { payload: { flags: '--payload', text: 'print what the job was given, masked' } },
   examples: [
@@ -34,14 +36,16 @@ export const showJob = defineCommand({
     const beats = job.status === 'processing' ? await registry.list(now - forgetWorkerMs) : [];
     const payload = flags.payload ? ((await records.payload?.(wanted)) ?? null) : undefined;
     const waits = await whyWaits(client, job);
+    const steps = await stepsOf(client.stores, wanted, now);
     const parts = [
       factsOf(job, { payload, running: runningOn(beats, wanted, now), waits }, ui, now),
       attemptsTable(job.attempts, job.maxAttempts, ui),
+      stepsTable(steps, ui),
       linesOf(job),
       stackOf(job, ui, io.cwd),
     ];
     return {
-      data: { job, waits, ...given({ payload }) },
+      data: { job, waits, ...(steps.length > 0 && { steps }), ...given({ payload }) },
       text: parts.filter((part) => part !== '').join('\n\n'),
     };
   },

@@ -88,8 +88,8 @@ describe.each(sites)('workers on %s that are killed between the steps of a job',
     );
     for (let from = 0; from < cases.length; from += crowd) {
       const ends = cases.slice(from, from + crowd).map(async ({ n, queue, what }) => {
-        const args = [script, name, site.address, effectsPath, queue, `${n}`, `${leaseMs}`];
-        const worker = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] });
+        const args = [script, name, site.address, effectsPath, queue, `${n}`, `${leaseMs}`, 'SIGKILL'];
+        const worker = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
         const [, signal] = await once(worker, 'exit');
         return `${n} ${what}: ${signal}`;
       });
@@ -110,6 +110,25 @@ describe.each(sites)('workers on %s that are killed between the steps of a job',
       // Only a worker that dies between the ack and the end of it leaves something behind.
       const left = await client.stores.steps!.read(nameOfJob(id));
       expect([n, left !== null]).toEqual([n, what === 'ack']);
+    }
+
+    // One that stands still behind an effect until another worker has finished the job.
+    const id = await enqueue('q20');
+    const n = all.indexOf('effect two') + 1;
+    const args = [script, name, site.address, effectsPath, 'q20', `${n}`, `${leaseMs}`, 'SIGSTOP'];
+    const frozen = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    try {
+      const done = effects.prepare(`SELECT count(*) AS n FROM effects WHERE queue = 'q20'`);
+      await expect.poll(() => done.get()).toEqual({ n: 2 });
+      expect(await finish(['q20'], [id])).toEqual([output]);
+      const told = once(frozen.stdout, 'data');
+      frozen.kill('SIGCONT');
+      expect(String((await told)[0])).toBe('settled: false\n');
+      const steps = effects.prepare(`SELECT step FROM effects WHERE queue = 'q20' ORDER BY rowid`).all();
+      expect(steps.map(({ step }) => step)).toEqual(['one', 'two', 'two', 'three']);
+      expect(await client.stores.steps!.read(nameOfJob(id))).toBeNull();
+    } finally {
+      frozen.kill('SIGKILL');
     }
     await client.close();
     effects.close();
