@@ -2,6 +2,7 @@ import { checkName, checkOptions, checkQueue, type OptionKinds } from '../base/c
 import { config, type LongshoreError, shown } from '../base/errors.ts';
 import type { SqlTransaction } from '../contract/queue.ts';
 import type { JobContext } from '../envelope/envelope.ts';
+import type { SendBatch } from './batch.ts';
 import { type Breaker, breakerOf } from './breaker.ts';
 import type { EmitOptions, ReceivedEvent, StepContext, WaitOptions } from './durable.ts';
 import { type KeyOf, type Limit, type Limits, limitsOf } from './flow-control.ts';
@@ -72,6 +73,11 @@ export interface HandlerContext extends RunFacts {
    * the effect happens exactly once. `enqueue(…, { tx })` joins it. Throws `CONFIG` for other jobs.
    */
   readonly tx: SqlTransaction;
+  /**
+   * As `client.batch`. Without an id it gets one that is made of this job's and of `name`: a further attempt goes on where this one has
+   * ended. Not for isolated jobs.
+   */
+  readonly batch: SendBatch;
   /** Enqueues another job on the backend that it belongs to. It carries this job's context unless `options.context` is given. */
   enqueue<Input>(job: Job<Input>, payload: NoInfer<Input>, options?: EnqueueOptions): Promise<EnqueuedJob>;
 }

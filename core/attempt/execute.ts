@@ -221,6 +221,11 @@ class AttemptContext implements HandlerContext {
     throw config(`Job "${this.job}" has no transaction. Define it with transaction: true.`);
   }
 
+  get batch(): HandlerContext['batch'] {
+    return (...batch) =>
+      import('../batches/in-job.ts').then((it) => it.batchInJob(this.#it, this.context, ...batch));
+  }
+
   get enqueue(): HandlerContext['enqueue'] {
     return (other, payload, options = {}) =>
       this.#it.ports.client.enqueue(other, payload, { context: this.context, ...options });

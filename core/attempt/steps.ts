@@ -2,6 +2,7 @@
 
 import { timely } from './admit.ts';
 import type { EndStep, RunStep } from './attempt.ts';
+import { batched } from './batched.ts';
 import { guarded } from './guarded.ts';
 import { limited } from './limited.ts';
 import { logged } from './logged.ts';
@@ -21,6 +22,7 @@ export const aroundTheEnd: readonly EndStep[] = [
   remembered,
   limited,
   pinged,
+  batched,
   logged,
   offloaded,
   recordedAfterCommit,

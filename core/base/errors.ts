@@ -11,6 +11,7 @@ export const errorCodes = [
   'EXPIRED',
   'UNKNOWN_JOB',
   'LIMIT',
+  'BATCH',
   'QUEUE_FULL',
   'TIMEOUT',
   'CANCELLED',

@@ -8,7 +8,7 @@ export async function reportingFailures<T>(
   during: string,
   ids: readonly string[],
   write: () => Promise<T>,
-  store: 'record' | 'payload' | 'metric' | 'audit' | 'key' = 'record',
+  store: 'record' | 'payload' | 'metric' | 'audit' | 'key' | 'batch' = 'record',
 ): Promise<T | null> {
   try {
     return await write();

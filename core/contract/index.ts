@@ -2,6 +2,7 @@
 
 export type * from './admin.ts';
 export type * from './audit.ts';
+export type * from './batches.ts';
 export type * from './diagnosis.ts';
 export type * from './facts.ts';
 export type * from './limits.ts';

@@ -5,6 +5,7 @@
 
 import type { Replacement } from './admin.ts';
 import type { AuditLog } from './audit.ts';
+import type { BatchStore } from './batches.ts';
 import type { Check, DiagnosisRequest } from './diagnosis.ts';
 import type { MessageFacts } from './facts.ts';
 import type { LimitStore } from './limits.ts';
@@ -291,6 +292,8 @@ export interface Stores {
   readonly limits?: LimitStore;
   /** Without it a job's handler that asks for a step fails. */
   readonly steps?: StepStore;
+  /** Without it batches are refused. */
+  readonly batches?: BatchStore;
   /** Brings its tables to the version this code knows, where opening has not done so. `from` is null for new ones. */
   migrate?(): Promise<{ readonly from: number | null; readonly to: number }>;
   /** As `QueueAdmin.diagnose`, of a store that stands beside a queue. */

@@ -1,6 +1,7 @@
 /** The sending side: what a web app holds. */
 
 import type { App } from '../app/app.ts';
+import type { Batches, SendBatch } from '../app/batch.ts';
 import type { EmitOptions } from '../app/durable.ts';
 import type { Job } from '../app/job.ts';
 import type { Kept } from '../app/kept.ts';
@@ -30,6 +31,9 @@ export interface Client {
     jobs: { readonly [I in keyof Inputs]: JobToEnqueue<Inputs[I]> },
     options?: Pick<EnqueueOptions, 'tx' | 'context'>,
   ): Promise<{ -readonly [I in keyof Inputs]: SendResult }>;
+  /** Jobs that belong together: docs/batches.md. */
+  readonly batch: SendBatch;
+  readonly batches: Batches;
   /** `null` for a job that is not known or no longer kept. */
   status(id: string): Promise<JobRecord | null>;
   /**

@@ -12,6 +12,8 @@ import { checkAbilities } from './abilities.ts';
 import type { Client, ConnectOptions } from './client.ts';
 import type { ManyCall } from './enqueue.ts';
 
+const batches = () => import('../batches/manage.ts');
+
 /** To one. `connect()` of core/routing takes several, too: a function that has one starts without that code. */
 export function connectOne(app: App, backend: QueueBackend, options: ConnectOptions = {}): Client {
   app.keyRing(); // a missing key must stop the start, not the first job
@@ -42,6 +44,13 @@ export function clientOf(app: App, backend: QueueBackend, options: ConnectOption
     enqueue: (job, payload, options) => call((it) => it.enqueue(parts, job as Job, payload, options)),
     enqueueMany: (...many: unknown[]) =>
       call<never>((it) => it.enqueueMany(parts, ...(many as ManyCall)) as never),
+    batch: (...batch) => import('../batches/send.ts').then((it) => it.sendBatch(parts, ...batch)),
+    batches: {
+      get: (id) => batches().then((it) => it.getBatch(parts, id)),
+      list: (page) => batches().then((it) => it.listBatches(parts, page)),
+      cancel: (id) => batches().then((it) => it.cancelBatch(parts, id)),
+      retryFailed: (id) => batches().then((it) => it.retryFailed(parts, id)),
+    },
     status: (id) => stores.records.get(id),
     result(...asked) {
       const at = app.clock.now();
@@ -73,6 +82,7 @@ function storesOf(backend: QueueBackend, given: Partial<Stores> = {}): Stores {
     'audit',
     'limits',
     'steps',
+    'batches',
   ] as const) {
     const store = given[name] ?? backend.stores?.[name];
     if (store) stores[name] = store;

@@ -25,6 +25,7 @@ import { skewOf } from './skew.ts';
 /**
  * Validates, stamps and signs. Synchronous unless the job's schema is not, or the queue is asked for its time.
  * @param uploads takes payloads that are too large for the queue, which must be kept before the message is sent; `null`: refused
+ * @param id one that may have been sent before. @default a new one
  */
 export function prepare(
   client: Pick<Client, 'app' | 'backend'>,
@@ -32,6 +33,7 @@ export function prepare(
   payload: unknown,
   options: EnqueueOptions,
   uploads: Upload[] | null = null,
+  id?: string,
 ): MaybeUnique | Promise<MaybeUnique> {
   checkJob(client, job);
   const valid = checked(job, payload);
@@ -39,9 +41,9 @@ export function prepare(
     return prepareUnique(client, job, payload, valid, options, uploads);
   const skewMs = skewOf(client, job, options);
   if (!(valid instanceof Promise) && typeof skewMs === 'number')
-    return compose(client, job, payload, valid, options, uploads, skewMs);
+    return compose(client, job, payload, valid, options, uploads, skewMs, id, id !== undefined);
   return Promise.all([valid, skewMs]).then(([value, ms]) =>
-    compose(client, job, payload, value, options, uploads, ms),
+    compose(client, job, payload, value, options, uploads, ms, id, id !== undefined),
   );
 }
 
@@ -102,6 +104,7 @@ function compose(
   uploads: Upload[] | null,
   skewMs: number,
   knownId?: string,
+  mayBeCopy = false,
 ): OutgoingMessage {
   for (const name in options) if (!Object.hasOwn(optionNames, name)) throw unknownOption(name);
   const { app, backend } = client;
@@ -151,7 +154,7 @@ function compose(
     tenantId: context?.tenantId ?? null,
     ...(order && { order }),
     ...(facts && { facts }),
-    ...(app.ownIds && { hints: isNew }),
+    ...(app.ownIds && !mayBeCopy && { hints: isNew }),
   };
 }
 

@@ -11,12 +11,12 @@ export interface OperatorHost {
 }
 
 /** Throws `CONFIG` where the broker has to be asked with its own tools. */
-export function adminOf({ backend }: Client): QueueAdmin {
+export function adminOf({ backend }: Pick<Client, 'backend'>): QueueAdmin {
   if (backend.admin) return backend.admin;
   throw config(`Backend "${backend.name}" offers no administration. Use the broker's own tools.`);
 }
 
-export const deadLettersOf = (client: Client): DeadLetters => adminOf(client).deadLetters;
+export const deadLettersOf = (client: Pick<Client, 'backend'>): DeadLetters => adminOf(client).deadLetters;
 
 export const noDeadLetter = (id: string): LongshoreError =>
   new LongshoreError(

@@ -6,7 +6,7 @@ import { deadLettersOf } from './host.ts';
 
 /** Makes letters ready again, also in a store beside the queue, which does not hear of it from there. Resolves with how many it were. */
 export async function retryDeadLetters(
-  client: Client,
+  client: Pick<Client, 'app' | 'backend' | 'stores'>,
   ids: readonly string[],
   replaced: ReadonlyMap<string, Replacement>,
 ): Promise<number> {

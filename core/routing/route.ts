@@ -1,13 +1,24 @@
 /** Connects an app to several backends. What the verbs do is in verbs.ts, loaded with the first of them. */
 
 import type { App } from '../app/app.ts';
+import type { Batches } from '../app/batch.ts';
 import { checkOptions } from '../base/checks.ts';
 import type { Client } from '../enqueue/client.ts';
 import { clientOf } from '../enqueue/connect.ts';
 import { type Backends, checkGiven, checkNamed } from './backends.ts';
 import type { RoutedClient, RoutingOptions } from './client.ts';
 
-const verbs = ['enqueue', 'enqueueMany', 'status', 'result', 'cancel', 'emit', 'metrics', 'close'] as const;
+const verbs = [
+  'enqueue',
+  'enqueueMany',
+  'status',
+  'result',
+  'cancel',
+  'emit',
+  'metrics',
+  'batch',
+  'close',
+] as const;
 
 /** Throws `CONFIG`. Does not ask for keys. */
 export function route(app: App, backends: Backends, options: RoutingOptions): RoutedClient {
@@ -32,5 +43,12 @@ export function route(app: App, backends: Backends, options: RoutingOptions): Ro
       code ??= import('./verbs.ts').then((it) => it.verbsOf({ app, names, clients, failover }));
       return (await code)[verb]!(...call);
     };
+  const batches = () => import('./batches.ts').then((it) => it.batchesOfAll(clients));
+  client.batches = {
+    get: async (id) => (await batches()).get(id),
+    list: async (page) => (await batches()).list(page),
+    cancel: async (id) => (await batches()).cancel(id),
+    retryFailed: async (id) => (await batches()).retryFailed(id),
+  } satisfies Batches;
   return client as unknown as RoutedClient;
 }

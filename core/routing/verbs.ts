@@ -1,10 +1,12 @@
 /** What a routed client does: finds the backend of a job, or asks all of them. */
 
+import type { Batch, Items } from '../app/batch.ts';
 import type { EmitOptions } from '../app/durable.ts';
 import type { Job } from '../app/job.ts';
 import type { EnqueuedJob, EnqueueOptions } from '../app/options.ts';
 import { config, LongshoreError } from '../base/errors.ts';
 import { backendError } from '../base/failure.ts';
+import type { AnyBatchOptions } from '../batches/check.ts';
 import type { SendResult } from '../contract/queue.ts';
 import type { CancelResult, JobRecord } from '../contract/store.ts';
 import type { Client, ResultOptions } from '../enqueue/client.ts';
@@ -151,6 +153,13 @@ export function verbsOf(routing: Routing) {
       // A store that several share is counted once.
       const stores = new Set(asked.flatMap(({ stores }) => stores.metrics ?? []));
       return metricsOf(asked[0]!, request, [...stores]);
+    },
+    async batch(name: string, items: Items<unknown>, options: AnyBatchOptions): Promise<Batch> {
+      const [{ homeOfBatch }, { sendBatch }] = await Promise.all([
+        import('./batches.ts'),
+        import('../batches/send.ts'),
+      ]);
+      return sendBatch(clientAt(homeOfBatch(app, options)), name, items, options);
     },
     async close(): Promise<void> {
       const ended = await Promise.allSettled([...clients.values()].map((client) => client.close()));

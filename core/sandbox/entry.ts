@@ -203,7 +203,7 @@ function contextOf(
   const noSteps = async (): Promise<never> => {
     throw config(`Job "${facts.job}" runs isolated, where steps and events cannot follow.`);
   };
-  const ctx: Omit<OwnContext, 'tx'> = {
+  const ctx: Omit<OwnContext, 'tx' | 'batch'> = {
     ...facts,
     signal: mine.controller.signal,
     async progress(done, total, message) {
@@ -236,9 +236,13 @@ function contextOf(
     },
   };
   // Not enumerable, so that a handler may still spread its context.
-  return Object.defineProperty(ctx, 'tx', {
+  const missing = (what: string) => ({
     get: (): never => {
-      throw config(`Job "${facts.job}" runs isolated, where a transaction cannot follow.`);
+      throw config(`Job "${facts.job}" runs isolated, where ${what} cannot follow.`);
     },
+  });
+  return Object.defineProperties(ctx, {
+    tx: missing('a transaction'),
+    batch: missing('a batch'),
   }) as OwnContext;
 }

@@ -2,6 +2,7 @@
 
 import { hostname } from 'node:os';
 import type { Run } from '../attempt/run.ts';
+import { lookAtBatches, lookEveryMs } from '../batches/look.ts';
 import { flushMs } from '../metrics/collector.ts';
 import { reap } from './reap.ts';
 import { renewing } from './renew-leases.ts';
@@ -97,6 +98,8 @@ export function startMaintenance(state: WorkerState): { stop(): void } {
   watch.every('reaping', jittered(Math.min(leaseMs, longestReapMs)), () => reap(state));
   watch.every('purging', jittered(purgeMs), purge);
   watch.every('writing a heartbeat', firstAfter(0, heartbeatMs), beat);
+  if (client.stores.batches)
+    watch.every('looking at batches', jittered(lookEveryMs), () => lookAtBatches(client));
   const { numbers } = state;
   if (numbers) {
     watch.every('writing numbers', () => flushMs, numbers.flush);

@@ -96,7 +96,10 @@ async function checkEnds({ stores }: Contract.QueueBackend, id: string, cell: st
 }
 
 /** What has state of its own and lacks this part of it must be given a store that has it. */
-function partOf({ stores }: Contract.QueueBackend, part: 'metrics' | 'audit' | 'limits' | 'steps'): string {
+function partOf(
+  { stores }: Contract.QueueBackend,
+  part: 'metrics' | 'audit' | 'limits' | 'steps' | 'batches',
+): string {
   if (!stores) return 'no';
   return stores[part] ? 'yes' : 'with a store';
 }
@@ -155,6 +158,7 @@ describe('the capability table', () => {
       expect(cell('audit log')).toBe(partOf(backend, 'audit'));
       expect(cell('limits of jobs and queues')).toBe(partOf(backend, 'limits'));
       expect(cell('[steps](steps.md), sleep, events')).toBe(partOf(backend, 'steps'));
+      expect(cell('[batches](batches.md)')).toBe(partOf(backend, 'batches'));
       expect(cell('second copy of an id')?.includes('dropped')).toBe(second!.ok && second!.duplicate);
       await backend.close();
     },

@@ -1,6 +1,7 @@
 /** Stores whose code, and the SDK it needs, is loaded with the first key, record or heartbeat. */
 
 import type { AuditLog } from '../../contract/audit.ts';
+import type { BatchStore } from '../../contract/batches.ts';
 import type { LimitStore } from '../../contract/limits.ts';
 import type { MetricStore } from '../../contract/metrics.ts';
 import type { StepStore } from '../../contract/steps.ts';
@@ -17,14 +18,15 @@ export interface OpenStores extends Required<Pick<Stores, 'keys' | 'records' | '
   limits(): Promise<LimitStore>;
   /** Loads code that only jobs with steps need. */
   steps(): Promise<StepStore>;
+  /** Loads code that only batches need. Always the same one. */
+  batches(): Promise<BatchStore>;
 }
 
 /** Of a key, which is one item. With ids as they are by default each takes some 145 bytes, and an item holds 380,000. */
 const mostSlots = 2_500;
 
-type Lazy = Required<
-  Pick<Stores, 'keys' | 'records' | 'workers' | 'metrics' | 'audit' | 'limits' | 'steps' | 'close'>
->;
+type Part = 'metrics' | 'audit' | 'limits' | 'steps' | 'batches';
+type Lazy = Required<Pick<Stores, 'keys' | 'records' | 'workers' | 'close' | Part>>;
 
 export function lazyStores(load: () => Promise<OpenStores>): Lazy {
   let opening: Promise<OpenStores> | null = null;
@@ -32,7 +34,7 @@ export function lazyStores(load: () => Promise<OpenStores>): Lazy {
     opening ??= load();
     return opening;
   };
-  const part = <Name extends Exclude<keyof OpenStores, 'close' | 'metrics' | 'audit' | 'limits' | 'steps'>>(
+  const part = <Name extends Exclude<keyof OpenStores, 'close' | Part>>(
     name: Name,
     verbs: readonly (keyof OpenStores[Name] & string)[],
   ): OpenStores[Name] => verbsOf(verbs, async () => (await open())[name]);
@@ -62,6 +64,10 @@ export function lazyStores(load: () => Promise<OpenStores>): Lazy {
       ),
     },
     steps: verbsOf(['read', 'write', 'remove'], async () => (await open()).steps()),
+    batches: verbsOf(
+      ['open', 'sent', 'ended', 'get', 'list', 'cancel', 'unended', 'failed', 'reopen', 'called', 'toCheck'],
+      async () => (await open()).batches(),
+    ),
     async close() {
       await (await opening)?.close();
     },

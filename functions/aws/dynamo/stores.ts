@@ -29,6 +29,7 @@ export function openStores(options: DynamoStoreOptions): OpenStores {
     audit: async () => (await import('./audit.ts')).dynamoAudit(dynamo),
     limits: onDemand(async () => (await import('./limits.ts')).dynamoLimits(dynamo, clock)),
     steps: async () => (await import('./steps.ts')).dynamoSteps(dynamo),
+    batches: onDemand(async () => (await import('./batches.ts')).dynamoBatches(dynamo, clock)),
     close: dynamo.close,
   };
 }

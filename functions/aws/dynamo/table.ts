@@ -13,6 +13,7 @@
  * | `limit#h<id>`           | limits of a waiting job |                      |                                 |
  * | `step#job:<id>`         | what a job remembers of its steps |            |                                 |
  * | `step#event:<name>:<key>` | who waits for an event |                     |                                 |
+ * | `batch#<name>`          | a text of a batch    | `batches#<0…7>`         | of what is listed, as sortable.ts has it |
  *
  * Lists read the index `shelves`: its partition key is `shelf`, its sort key is `place`. Each status and step has eight partitions,
  * and so have limits, because one takes only 1,000 writes a second. The index lags some milliseconds behind the table, so a list reads what it finds

@@ -10,6 +10,7 @@
  * | `keys-<0…7>` | `key:<key>`                   | idempotency key                                                  |
  * |              | `look:<moment>:<uuid>`        | when to look whether a key may go                                |
  * | `limits-<0…7>` | `limit:<key or job>`        | slots of a limit, or the limits that a job waits for; sortable.ts has the texts |
+ * | `limits-<0…7>` | `batch:<name>`              | a text of a batch; sortable.ts has the texts |
  * |              | `look:<moment>:<uuid>`        | when to look whether it may go                                   |
  * | `steps-<0…7>` | `step:job:<id>`, `step:event:<name>:<key>` | what a job remembers of its steps; who waits for an event |
  * |              | `look:<moment>:<uuid>`        | when to look whether it may go                                   |

@@ -21,21 +21,18 @@ export function openStores(options: TableStoreOptions): OpenStores {
   const table = openTable(options);
   const retention = { ...defaultRetention, ...options.retention };
   const rows = tableRecords(table);
-  /** Table storage has no expiry, so a purge removes keys, limits and workers too. */
+  /** Table storage has no expiry, so a purge removes keys, limits, batches and workers too. */
   const purge: RecordTable['purge'] = async (past, now) => {
-    const [{ purgeLimits }, { purgeSteps }] = await Promise.all([
-      import('./limits.ts'),
-      import('./steps.ts'),
-    ]);
+    const [{ purgeTexts }, { purgeSteps }] = await Promise.all([import('./texts.ts'), import('./steps.ts')]);
     const work = [
       rows.purge(past, now),
       purgeKeys(table, now),
-      purgeLimits(table, now),
+      purgeTexts(table, now),
       purgeSteps(table, now),
       purgeWorkers(table, now),
     ] as const;
-    const [records, keys, limits, steps] = await Promise.all(work);
-    return records + keys + limits + steps;
+    const [records, keys, texts, steps] = await Promise.all(work);
+    return records + keys + texts + steps;
   };
   const records = recordStore({ ...rows, purge }, { clock, retention });
   return {
@@ -47,6 +44,7 @@ export function openStores(options: TableStoreOptions): OpenStores {
     audit: async () => (await import('./audit.ts')).tableAudit(table),
     limits: onDemand(async () => (await import('./limits.ts')).tableLimits(table, clock)),
     steps: async () => (await import('./steps.ts')).tableSteps(table),
+    batches: onDemand(async () => (await import('./batches.ts')).tableBatches(table, clock)),
     close: async () => {}, // there is no connection to close
   };
 }

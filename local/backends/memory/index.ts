@@ -17,7 +17,14 @@ import { createGroups } from './groups.ts';
 import { memoryMetrics } from './metrics.ts';
 import { createReadyList, type ReadyList } from './ready-list.ts';
 import type { MemoryState } from './state.ts';
-import { memoryKeys, memoryLimits, memoryRecords, memorySteps, memoryWorkers } from './stores.ts';
+import {
+  memoryBatches,
+  memoryKeys,
+  memoryLimits,
+  memoryRecords,
+  memorySteps,
+  memoryWorkers,
+} from './stores.ts';
 import { memoryWaiting } from './waiting.ts';
 
 export { type MemoryStoreOptions, memoryStore } from './store.ts';
@@ -124,6 +131,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
   const keys = memoryKeys(clock);
   const limits = memoryLimits(clock);
   const steps = memorySteps(clock);
+  const batches = memoryBatches(clock);
 
   return {
     name: 'memory',
@@ -131,12 +139,13 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
     keepsOrder: () => true,
     stores: {
       keys,
-      records: memoryRecords(state, [keys, limits, steps]),
+      records: memoryRecords(state, [keys, limits, steps, batches]),
       workers: memoryWorkers(),
       metrics: memoryMetrics(),
       audit: memoryAudit(),
       limits,
       steps,
+      batches,
     },
     admin: memoryAdmin(state, maxBodyBytes),
     waiting: memoryWaiting(state, ageingMs, maxBodyBytes),

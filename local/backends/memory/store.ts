@@ -6,7 +6,14 @@ import { listedOf, matches, pageOf, positionIn } from '../../../core/kit/records
 import { isShown, type RecordTable, recordStore, type Versioned } from '../../../core/kit/records/store.ts';
 import { memoryAudit } from './audit.ts';
 import { memoryMetrics } from './metrics.ts';
-import { memoryKeys, memoryLimits, memorySteps, memoryWorkers, type Purgeable } from './stores.ts';
+import {
+  memoryBatches,
+  memoryKeys,
+  memoryLimits,
+  memorySteps,
+  memoryWorkers,
+  type Purgeable,
+} from './stores.ts';
 
 export interface MemoryStoreOptions {
   readonly clock?: Clock;
@@ -18,14 +25,16 @@ export function memoryStore({ clock = systemClock, retention }: MemoryStoreOptio
   const keys = memoryKeys(clock);
   const limits = memoryLimits(clock);
   const steps = memorySteps(clock);
+  const batches = memoryBatches(clock);
   return {
     keys,
-    records: recordStore(memoryTable([keys, limits, steps]), { clock, retention }),
+    records: recordStore(memoryTable([keys, limits, steps, batches]), { clock, retention }),
     workers: memoryWorkers(),
     metrics: memoryMetrics(),
     audit: memoryAudit(),
     limits,
     steps,
+    batches,
   };
 }
 

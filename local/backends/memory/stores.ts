@@ -1,4 +1,5 @@
 import type { Clock } from '../../../core/base/clock.ts';
+import type { BatchStore } from '../../../core/contract/batches.ts';
 import type { LimitStore } from '../../../core/contract/limits.ts';
 import type { KeyCompletion } from '../../../core/contract/queue.ts';
 import type { StepStore } from '../../../core/contract/steps.ts';
@@ -9,6 +10,7 @@ import type {
   RecordStore,
   WorkerRegistry,
 } from '../../../core/contract/store.ts';
+import { batchStore } from '../../../core/kit/records/batches.ts';
 import { cursorOf, matches, positionIn } from '../../../core/kit/records/filter.ts';
 import {
   endOf,
@@ -56,49 +58,59 @@ export function memoryKeys(clock: Clock): MemoryKeys {
   };
 }
 
-/** Texts that are compared and swapped. */
-function memoryTexts() {
+/** A table of texts that can compare and swap, as the stores of the clouds have it. */
+function memoryTexts(clock: Clock) {
   const rows = new Map<
     string,
     { readonly text: string; readonly version: string; readonly endsAt: number }
   >();
   let writes = 0;
+  const read = async (name: string) => rows.get(name) ?? null;
+  async function write(
+    name: string,
+    text: string,
+    over: string | null,
+    endsAt: number,
+  ): Promise<string | null> {
+    if ((rows.get(name)?.version ?? null) !== over) return null;
+    const version = String(++writes);
+    rows.set(name, { text, version, endsAt });
+    return version;
+  }
+  const remove = async (name: string, version: string) =>
+    rows.get(name)?.version === version && rows.delete(name);
   return {
-    rows,
-    read: async (name: string) => rows.get(name) ?? null,
-    async write(name: string, text: string, over: string | null, endsAt: number): Promise<string | null> {
-      if ((rows.get(name)?.version ?? null) !== over) return null;
-      const version = String(++writes);
-      rows.set(name, { text, version, endsAt });
-      return version;
-    },
-    remove: async (name: string, version: string) => rows.get(name)?.version === version && rows.delete(name),
-    purgeEnded: (now: number) => purgeEnded(rows, now, ({ endsAt }) => endsAt),
-  };
-}
-
-export function memoryLimits(clock: Clock): LimitStore & Purgeable {
-  const { rows, read, write, remove, ...texts } = memoryTexts();
-  const store = limitStore(
-    {
+    read,
+    write,
+    remove,
+    table: {
       read,
-      write: async (...how) => (await write(...how)) !== null,
+      write: async (...how: Parameters<typeof write>) => (await write(...how)) !== null,
       remove,
-      list: async (prefix, after, max) =>
+      list: async (prefix: string, after: string, max: number) =>
         [...rows.keys()]
           .filter((name) => name.startsWith(prefix) && name > after)
           .sort()
           .slice(0, max)
           .map((name) => ({ name, text: rows.get(name)!.text })),
     },
-    clock,
-  );
-  return { ...store, purgeEnded: () => texts.purgeEnded(clock.now()) };
+    purgeEnded: () => purgeEnded(rows, clock.now(), ({ endsAt }) => endsAt),
+  };
+}
+
+export function memoryLimits(clock: Clock): LimitStore & Purgeable {
+  const { table, purgeEnded } = memoryTexts(clock);
+  return { ...limitStore(table, clock), purgeEnded };
 }
 
 export function memorySteps(clock: Clock): StepStore & Purgeable {
-  const { read, write, remove, purgeEnded } = memoryTexts();
-  return { read, write, remove, purgeEnded: () => purgeEnded(clock.now()) };
+  const { read, write, remove, purgeEnded } = memoryTexts(clock);
+  return { read, write, remove, purgeEnded };
+}
+
+export function memoryBatches(clock: Clock): BatchStore & Purgeable {
+  const { table, purgeEnded } = memoryTexts(clock);
+  return { ...batchStore(table, clock), purgeEnded };
 }
 
 function purgeEnded<Row>(rows: Map<string, Row>, now: number, end: (row: Row) => number): number {

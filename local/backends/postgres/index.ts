@@ -12,6 +12,7 @@ import { createNotifier, noNotifier } from '../shared/notifier.ts';
 import { createWaiters } from '../shared/waiters.ts';
 import { postgresAdmin } from './admin.ts';
 import { postgresAudit } from './audit.ts';
+import { postgresBatches } from './batches.ts';
 import { type DatabaseOptions, openDatabase } from './database.ts';
 import { postgresEnds } from './ends.ts';
 import { createEnqueue } from './enqueue.ts';
@@ -107,6 +108,7 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
       audit: postgresAudit(state),
       limits: postgresLimits(state),
       steps: postgresSteps(state),
+      batches: postgresBatches(state),
     },
     admin: {
       ...postgresAdmin(state, maxBodyBytes),

@@ -1,5 +1,6 @@
 import type { CancelResult, RecordStore, Retention } from '../../../core/contract/store.ts';
 import { payloadOf } from '../../../core/kit/records/payload.ts';
+import { purgeBatches } from './batches-sql.ts';
 import type { PostgresEnds } from './ends.ts';
 import { ownership } from './lease-table.ts';
 import { purgeLimits } from './limits-sql.ts';
@@ -90,6 +91,7 @@ export function postgresRecords(
         [purgeLimits(s, now), [at]],
         [removeSome(`${s}.waits`, 'ctid', `until <= ${now}`), [at]],
         [purgeSteps(s, now), [at]],
+        [purgeBatches(s, now), [at]],
       ];
       let removed = 0;
       for (const [sql, values] of steps) removed += Number((await db.query('purging', sql, values))[0]![0]);

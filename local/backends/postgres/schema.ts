@@ -1,5 +1,6 @@
 /** Tables and their versions. */
 
+import { batches } from './batches-sql.ts';
 import { ends } from './ends-sql.ts';
 import { enqueueFunctions } from './enqueue-sql.ts';
 import { leaseFunctions } from './functions.ts';
@@ -205,5 +206,8 @@ export const migrations: readonly ((s: string) => string)[] = [
   operatorTables,
   (s) =>
     [waitingFunction, limits, groupTables, leaseFunctions, rareFunctions].map((part) => part(s)).join('\n'),
-  (s) => [ends, leaseFunctions, rareFunctions, waitingFunction, stepTable].map((part) => part(s)).join('\n'),
+  (s) =>
+    [ends, leaseFunctions, rareFunctions, waitingFunction, stepTable, batches]
+      .map((part) => part(s))
+      .join('\n'),
 ];

@@ -5,6 +5,7 @@ import type { Retention, Stores } from '../../../core/contract/store.ts';
 import { recordStore } from '../../../core/kit/records/store.ts';
 import { backendDefaults } from '../shared/defaults.ts';
 import { postgresAudit } from './audit.ts';
+import { postgresBatches } from './batches.ts';
 import { type DatabaseOptions, openDatabase } from './database.ts';
 import { postgresEnds } from './ends.ts';
 import { postgresKeys } from './keys.ts';
@@ -40,6 +41,7 @@ export function postgresStore(
     audit: postgresAudit(state),
     limits: postgresLimits(state),
     steps: postgresSteps(state),
+    batches: postgresBatches(state),
     migrate: () => db.migrate(),
     async diagnose(request) {
       const { postgresDiagnosis } = await import('./diagnose.ts');

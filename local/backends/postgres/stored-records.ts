@@ -10,6 +10,7 @@ import {
   type RowPage,
 } from '../../../core/kit/records/store.ts';
 import { storable } from './arrays.ts';
+import { purgeBatches } from './batches-sql.ts';
 import type { Row } from './client.ts';
 import type { PostgresEnds } from './ends.ts';
 import { readInOrder } from './in-order.ts';
@@ -88,7 +89,8 @@ export function storedRecords({ db, at }: Pick<PostgresState, 'db' | 'at'>, ends
         [at()],
       );
       const [steps] = await db.query('purging', purgeSteps(s, timeOf('$1')), [at()]);
-      return [rows, keys, limits, waits, steps].reduce((sum, row) => sum + Number(row![0]), 0);
+      const [batches] = await db.query('purging', purgeBatches(s, timeOf('$1')), [at()]);
+      return [rows, keys, limits, waits, steps, batches].reduce((sum, row) => sum + Number(row![0]), 0);
     },
   };
 }

@@ -3,6 +3,7 @@
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import { redisAdmin } from './admin.ts';
 import { redisAudit } from './audit.ts';
+import { redisBatches } from './batches.ts';
 import { ended, redisEnds } from './ends.ts';
 import { createEnqueue } from './enqueue.ts';
 import { createFetch } from './fetch.ts';
@@ -47,6 +48,7 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
       metrics: redisMetrics(state),
       audit: redisAudit(state),
       limits: redisLimits(state),
+      batches: redisBatches(state),
       steps: redisSteps(state),
     },
     admin: redisAdmin(state),

@@ -1,6 +1,7 @@
 import type { CancelResult, RecordStore } from '../../../core/contract/store.ts';
 import { payloadOf } from '../../../core/kit/records/payload.ts';
 import type { EndWatches } from '../shared/end-watches.ts';
+import { purgeBatches } from './batches.ts';
 import { purgeLimits } from './limits.ts';
 import { createPages } from './pages.ts';
 import { type Found, publicRecord, type Whole, wholeOf } from './rows.ts';
@@ -56,6 +57,7 @@ export function redisRecords(state: RedisState, ends: EndWatches | null): Record
       const counts = await Promise.all([
         everywhere('purging', 'purge', [`${completedMs}`, `${deadMs}`]),
         purgeLimits(state),
+        purgeBatches(state),
       ]);
       return (counts.flat() as number[]).reduce((sum, count) => sum + count, 0);
     },

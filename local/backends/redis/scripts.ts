@@ -28,4 +28,5 @@ export const scripts = {
   audit: load(new URL('./audit.lua', import.meta.url)),
   limits: load(new URL('./limits.lua', import.meta.url)),
   steps: load(new URL('./steps.lua', import.meta.url)),
+  batches: load(new URL('./batches.lua', import.meta.url)),
 };

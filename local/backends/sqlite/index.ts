@@ -13,6 +13,7 @@ import { backendDefaults } from '../shared/defaults.ts';
 import { createWaiters } from '../shared/waiters.ts';
 import { sqliteAdmin } from './admin.ts';
 import { sqliteAudit } from './audit.ts';
+import { sqliteBatches } from './batches.ts';
 import { openDatabase, type SqliteFileOptions } from './database.ts';
 import { createEnqueue } from './enqueue.ts';
 import { sqliteKeys } from './keys.ts';
@@ -63,6 +64,7 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
   const keys = sqliteKeys(state);
   const limits = sqliteLimits(state);
   const steps = sqliteSteps(state);
+  const batches = sqliteBatches(state);
   const leases = createLeases(state, () => randomBytes(12).toString('base64url'));
   let open = true;
 
@@ -72,12 +74,13 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
     keepsOrder: () => true,
     stores: {
       keys,
-      records: sqliteRecords(state, [keys, limits, steps]),
+      records: sqliteRecords(state, [keys, limits, steps, batches]),
       workers: sqliteWorkers(state),
       metrics: sqliteMetrics(state),
       audit: sqliteAudit(state),
       limits,
       steps,
+      batches,
     },
     admin: {
       ...sqliteAdmin(state, maxBodyBytes),

@@ -186,9 +186,28 @@ export const migrations: readonly string[] = [
   CREATE INDEX limit_waiters_until ON limit_waiters (until);
   CREATE TABLE limit_holds (key TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   `,
-  // What jobs remember of their steps, and which of them wait for an event.
   `
+  -- What jobs remember of their steps, and which of them wait for an event.
   CREATE TABLE steps (name TEXT PRIMARY KEY, version TEXT NOT NULL, ends_at INTEGER NOT NULL, text TEXT NOT NULL) STRICT;
   CREATE INDEX steps_ends_at ON steps (ends_at);
+
+  -- Batches: what is known of one as JSON, and two bits for each of its children, 4,096 to a row.
+  CREATE TABLE batches (
+    id TEXT PRIMARY KEY,
+    seq INTEGER NOT NULL,
+    look_at INTEGER, -- NULL = nobody needs to
+    ends_at INTEGER NOT NULL,
+    state TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE UNIQUE INDEX batches_seq ON batches (seq);
+  CREATE INDEX batches_look_at ON batches (look_at) WHERE look_at IS NOT NULL;
+  CREATE INDEX batches_ends_at ON batches (ends_at);
+  CREATE TABLE batch_marks (
+    batch TEXT NOT NULL,
+    block INTEGER NOT NULL,
+    ended BLOB NOT NULL,
+    failed BLOB NOT NULL,
+    PRIMARY KEY (batch, block)
+  ) STRICT, WITHOUT ROWID;
   `,
 ];

@@ -14,6 +14,7 @@ import {
   recordStore,
 } from '../../../core/kit/records/store.ts';
 import { sqliteAudit } from './audit.ts';
+import { sqliteBatches } from './batches.ts';
 import { type Database, openDatabase, type SqliteFileOptions } from './database.ts';
 import { sqliteKeys } from './keys.ts';
 import { sqliteLimits } from './limits.ts';
@@ -39,15 +40,17 @@ export function sqliteStore(
   const keys = sqliteKeys({ db, clock });
   const limits = sqliteLimits({ db, clock });
   const steps = sqliteSteps({ db });
+  const batches = sqliteBatches({ db, clock });
   let open = true;
   return {
     keys,
-    records: recordStore(sqliteTable(db, [keys, limits, steps]), { clock, retention }),
+    records: recordStore(sqliteTable(db, [keys, limits, steps, batches]), { clock, retention }),
     workers: sqliteWorkers({ db }),
     metrics: sqliteMetrics({ db }),
     audit: sqliteAudit({ db }),
     limits,
     steps,
+    batches,
     migrate: async () => db.version, // opening the file has done it
     async diagnose(request) {
       const { sqliteDiagnosis } = await import('./diagnose.ts');

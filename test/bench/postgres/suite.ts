@@ -1,4 +1,5 @@
 import { postgres as backendAt } from '../../../local/backends/postgres/index.ts';
+import { batches } from '../kit/batches.ts';
 import { type Bench, suite } from '../kit/bench.ts';
 import { groups } from '../kit/groups.ts';
 import { limits } from '../kit/limits.ts';
@@ -20,6 +21,7 @@ export const postgres = suite(
     backlog,
     million: lists,
     limits: limited,
+    batches: batched,
     groups: fairShares,
     rss: memory,
   },
@@ -28,6 +30,10 @@ export const postgres = suite(
 
 function limited(bench: Bench, server: BenchServer) {
   return limits(bench, server, ({ url, schema }) => backendAt({ url, schema }));
+}
+
+function batched(bench: Bench, server: BenchServer) {
+  return batches(bench, server, ({ url, schema }) => backendAt({ url, schema }));
 }
 
 function lists(bench: Bench, server: BenchServer) {

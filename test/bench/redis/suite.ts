@@ -1,4 +1,5 @@
 import { redis as backendAt } from '../../../local/backends/redis/index.ts';
+import { batches } from '../kit/batches.ts';
 import { type Bench, suite } from '../kit/bench.ts';
 import { groups } from '../kit/groups.ts';
 import { limits } from '../kit/limits.ts';
@@ -18,10 +19,15 @@ export const redis = suite(
     pending,
     limits: limited,
     groups: fairShares,
+    batches: batched,
     rss: memory,
   },
   startServer,
 );
+
+function batched(bench: Bench, server: BenchServer) {
+  return batches(bench, server, ({ url }) => backendAt({ url }));
+}
 
 function limited(bench: Bench, server: BenchServer) {
   return limits(bench, server, ({ url }) => backendAt({ url }));

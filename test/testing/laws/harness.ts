@@ -72,6 +72,8 @@ export type Lack =
   | 'steps'
   /** It removes texts of steps by itself when they are old: a purge does not. */
   | 'purges of steps'
+  /** Its stores keep no batches. */
+  | 'batches'
   /** Its stores keep no numbers. */
   | 'numbers'
   /** It removes numbers, and entries of the audit log, by itself when they are old: a purge of them answers 0. */

@@ -1,9 +1,11 @@
 /** The laws of what is remembered beside the queue: keys, records of jobs, workers, limits, steps, numbers, the audit log. */
 
+import { randomBatchLaws } from './batches-at-random.ts';
 import type { Harness, Runner } from './harness.ts';
 import { lawsOf } from './law.ts';
 import { besideAQueue, type StoreHarness } from './store-alone.ts';
 import { auditLaws, auditPurgeLaws } from './store-audit.ts';
+import { batchLaws } from './store-batches.ts';
 import { endLaws } from './store-ends.ts';
 import { factLaws, payloadLaws } from './store-facts.ts';
 import { ackedKeyLaws, keyLaws } from './store-keys.ts';
@@ -40,6 +42,7 @@ export function describeStore(name: string, harness: Harness, runner: Runner): v
     watchingLaws(harness, runner);
     slotLaws(harness, runner);
     rememberedLaws(harness, runner);
+    batchStoreLaws(harness, runner);
     auditLogLaws(harness, runner);
     numberLaws(harness, runner);
   });
@@ -65,6 +68,7 @@ export function describeStoreAlone(name: string, stores: StoreHarness, runner: R
     watchingLaws(harness, runner);
     slotLaws(harness, runner);
     rememberedLaws(harness, runner);
+    batchStoreLaws(harness, runner);
     auditLogLaws(harness, runner);
     numberLaws(harness, runner);
   });
@@ -87,6 +91,13 @@ function slotLaws(harness: Harness, runner: Runner): void {
   runner.describe('limits', () => limitLaws(law));
   runner.describe('jobs that wait for a limit', () => limitWaiterLaws(law));
   runner.describe('lists of limits', () => limitListLaws(law));
+}
+
+function batchStoreLaws(harness: Harness, runner: Runner): void {
+  if (harness.lacks?.includes('batches')) return;
+  const law = lawsOf(harness, runner);
+  runner.describe('batches', () => batchLaws(law));
+  runner.describe('batches at random', () => randomBatchLaws(law));
 }
 
 function auditLogLaws(harness: Harness, runner: Runner): void {

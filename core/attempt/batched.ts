@@ -1,0 +1,38 @@
+/**
+ * Counts a child of a batch when it ends for good. The mark comes before the settlement: a child whose mark is there and whose settlement fails
+ * runs again, which can happen to every job, and is not counted twice. One that is settled and not marked would be looked for by its record,
+ * which may be forgotten by then. What a transaction writes is true when it has committed, so there the mark comes after.
+ */
+
+import { reportingFailures } from '../base/store-failures.ts';
+import { answered } from './answered.ts';
+import type { Attempt, End, EndStep } from './attempt.ts';
+
+export const batched = {
+  for: ({ envelope, ports }) =>
+    envelope?.identifier.startsWith('batch.') === true && ports.client.stores.batches !== undefined,
+
+  async settle(it, end, next) {
+    if (end.verdict.verb !== 'ack' && end.verdict.verb !== 'abandon') return next(end);
+    const isOurs = it.run.tx === null && it.app.clock.now() < it.run.expiresAt;
+    if (isOurs) await mark(it, end);
+    const settled = await next(end);
+    if (settled && !isOurs) await mark(it, end);
+    return settled;
+  },
+} satisfies EndStep;
+
+let code: Promise<[typeof import('../batches/ids.ts'), typeof import('../batches/marks.ts')]> | null = null;
+
+/** A store that fails costs no job its settlement: what is not marked is found by its record. */
+async function mark(it: Attempt, { verdict }: End): Promise<void> {
+  code ??= Promise.all([import('../batches/ids.ts'), import('../batches/marks.ts')]);
+  const [{ childOf }, { markEnded }] = await code;
+  const id = it.envelope!.identifier;
+  const child = childOf(id);
+  if (!child) return;
+  const { app, ports } = it;
+  const end = { ...child, failed: verdict.verb === 'abandon' };
+  const write = () => answered(it, 'The store of batches', markEnded(ports.client, end));
+  await reportingFailures(app.events, 'counting a child of a batch', [id], write, 'batch');
+}

@@ -1,0 +1,107 @@
+/** What is wrong with a batch is said before anything is sent. */
+
+import type { App } from '../app/app.ts';
+import type { CommonBatchOptions } from '../app/batch.ts';
+import type { Job } from '../app/job.ts';
+import { config, LongshoreError, shown } from '../base/errors.ts';
+import { toError } from '../base/failure.ts';
+import { hint } from '../base/nearest.ts';
+import type { BatchStore } from '../contract/batches.ts';
+import type { Client } from '../enqueue/client.ts';
+import { checked, checkJob, wrongOption } from '../enqueue/prepare.ts';
+import { isOn } from '../routing/belongs.ts';
+import { batchPattern, type EndName, endNames } from './ids.ts';
+import { checkFailures } from './plan.ts';
+
+const mostPerChunk = 10_000;
+
+export interface AnyBatchOptions extends CommonBatchOptions<unknown, unknown, unknown> {
+  readonly job?: unknown;
+  readonly map?: unknown;
+  readonly options?: unknown;
+}
+
+const names = {
+  job: true,
+  map: true,
+  options: true,
+  id: true,
+  chunkSize: true,
+  onSuccess: true,
+  onFailure: true,
+  onComplete: true,
+  allowFailures: true,
+  context: true,
+} satisfies Record<keyof AnyBatchOptions, true>;
+
+export function storeOf({ backend, stores }: Pick<Client, 'backend' | 'stores'>): BatchStore {
+  if (stores.batches) return stores.batches;
+  throw config(`Backend "${backend.name}" keeps no batches: give it a store, for example sqliteStore().`);
+}
+
+/** Throws `OPTION`, `CONFIG`, `UNKNOWN_JOB` or `PAYLOAD`. */
+export async function checkBatch(
+  client: Pick<Client, 'app' | 'backend' | 'stores' | 'name'>,
+  name: string,
+  options: AnyBatchOptions,
+): Promise<void> {
+  for (const given in options)
+    if (!Object.hasOwn(names, given))
+      throw wrongOption(`an option of batch(), got ${shown(given)}.${hint(given, Object.keys(names))}`);
+  const { id, chunkSize = 100, allowFailures = 0, job, map } = options;
+  if (typeof name !== 'string' || name.length === 0 || name.length > 256)
+    throw wrongOption(`the name of a batch to have 1 to 256 characters, got ${shown(name)}`);
+  if (id !== undefined && !(typeof id === 'string' && batchPattern.test(id)))
+    throw wrongOption(`the id of a batch to match ${batchPattern}, got ${shown(id)}`);
+  if (!Number.isInteger(chunkSize) || chunkSize < 1 || chunkSize > mostPerChunk)
+    throw wrongOption(`chunkSize to be an integer from 1 to ${mostPerChunk}, got ${shown(chunkSize)}`);
+  checkFailures(allowFailures);
+  if ((job === undefined) === (map === undefined))
+    throw wrongOption(`either job or map of batch "${name}", got ${job === undefined ? 'none' : 'both'}`);
+  if (map !== undefined && typeof map !== 'function')
+    throw wrongOption(`map of batch "${name}" to be a function, got ${shown(map)}`);
+  if (job !== undefined) checkChild(client, job as Job);
+  for (const end of endNames)
+    if (options[end] !== undefined) await checkCall(client, name, end, options[end] as Job);
+}
+
+export function checkChild(client: Pick<Client, 'app' | 'name'>, job: Job): void {
+  checkJob(client, job);
+  if (!isOn(client, job))
+    throw config(
+      `Job "${job.name}" belongs to another backend than its batch: all jobs of a batch share one.`,
+    );
+  if (job.unique)
+    throw config(
+      `Job "${job.name}" is unique, so another job may stand for it: a batch could not count it. Take a job without unique and debounce.`,
+    );
+}
+
+async function checkCall(
+  client: Pick<Client, 'app' | 'name'>,
+  name: string,
+  end: EndName,
+  job: Job,
+): Promise<void> {
+  checkDefined(client.app, name, end, job);
+  checkChild(client, job);
+  try {
+    await checked(job, { batchId: 'any', name, total: 1, succeeded: 1, failed: 0 });
+  } catch (cause) {
+    if (!(cause instanceof LongshoreError) || cause.code !== 'PAYLOAD') throw cause;
+    throw new LongshoreError(
+      'PAYLOAD',
+      `Job "${job.name}" cannot be ${end} of a batch, because its schema does not take { batchId, name, total, succeeded, failed }: ${toError(cause).message}`,
+      { cause },
+    );
+  }
+}
+
+function checkDefined(app: App, name: string, end: EndName, job: Job): void {
+  if (typeof job === 'object' && job !== null && app.jobs.get(job.name) === job) return;
+  const got = typeof job === 'object' && job !== null ? `"${job.name}"` : shown(job);
+  throw new LongshoreError(
+    'UNKNOWN_JOB',
+    `Expected ${end} of batch "${name}" to be a job of the app, got ${got}. Add it to createApp({ jobs }).`,
+  );
+}

@@ -1,0 +1,57 @@
+/** What a batch shall do at its end. It is signed, like every envelope: what is written into a store must not make a worker sign jobs. */
+
+import type { App } from '../app/app.ts';
+import { LongshoreError, shown } from '../base/errors.ts';
+import type { BatchState } from '../contract/batches.ts';
+import type { JobContext } from '../envelope/envelope.ts';
+import type { EndName } from './ids.ts';
+
+export interface Plan {
+  readonly name: string;
+  /** Names of jobs. */
+  readonly calls: Readonly<Partial<Record<EndName, string>>>;
+  readonly allowFailures: number | string;
+  readonly context: JobContext | null;
+}
+
+interface Signed {
+  readonly text: string;
+  readonly kid: string;
+  readonly sig: string;
+}
+
+const signedText = (id: string, text: string): string => `longshore batch ${id} ${text}`;
+
+export function planText(app: App, id: string, plan: Plan): string {
+  const text = JSON.stringify(plan);
+  const ring = app.keyRing();
+  return JSON.stringify({ text, kid: ring.kid, sig: ring.sign(signedText(id, text)) } satisfies Signed);
+}
+
+/** Throws `UNKNOWN_KEY` or `SIGNATURE`. */
+export function verifiedPlan(app: App, { id, plan }: BatchState): Plan {
+  const { text, kid, sig } = JSON.parse(plan) as Signed;
+  app.keyRing().verify(kid, signedText(id, text), sig);
+  return JSON.parse(text) as Plan;
+}
+
+/** For people: not verified. */
+export const planOf = ({ plan }: BatchState): Plan => JSON.parse((JSON.parse(plan) as Signed).text) as Plan;
+
+/** How many of `total` children may fail. */
+export function mostFailures(allowFailures: number | string, total: number): number {
+  return typeof allowFailures === 'number'
+    ? allowFailures
+    : Math.floor((total * Number(allowFailures.slice(0, -1))) / 100);
+}
+
+export function checkFailures(allowFailures: unknown): void {
+  const isCount = Number.isSafeInteger(allowFailures) && (allowFailures as number) >= 0;
+  const percent =
+    typeof allowFailures === 'string' ? /^(\d+(?:\.\d+)?)%$/.exec(allowFailures)?.[1] : undefined;
+  if (isCount || (percent !== undefined && Number(percent) <= 100)) return;
+  throw new LongshoreError(
+    'OPTION',
+    `Expected allowFailures of a batch to be an integer of 0 or more, or a share like '5%', got ${shown(allowFailures)}.`,
+  );
+}

@@ -1,0 +1,43 @@
+/** Batches of an app with several backends: each is kept by the one that its jobs belong to. */
+
+import type { App } from '../app/app.ts';
+import type { Batches } from '../app/batch.ts';
+import type { Job } from '../app/job.ts';
+import type { AnyBatchOptions } from '../batches/check.ts';
+import { endNames } from '../batches/ids.ts';
+import type { Client } from '../enqueue/client.ts';
+import { backendOf } from './belongs.ts';
+
+/** The name of the backend that keeps the batch: that of its job, else of a job that it calls, else `default`. */
+export function homeOfBatch(app: App, options: AnyBatchOptions): string {
+  const jobs = [options?.job, ...endNames.map((end) => options?.[end])] as (Job | undefined)[];
+  const first = jobs.find((job) => typeof job === 'object' && job !== null);
+  return first ? backendOf(app, first) : 'default';
+}
+
+export function batchesOfAll(clients: ReadonlyMap<string, Client>): Batches {
+  const all = [...clients.values()].filter(({ stores }) => stores.batches);
+
+  async function keeperOf(id: string): Promise<Client> {
+    for (const client of all) if (await client.batches.get(id)) return client;
+    return all[0] ?? [...clients.values()][0]!;
+  }
+
+  return {
+    get: async (id) => (await keeperOf(id)).batches.get(id),
+    async list({ after, max = 100 } = {}) {
+      const some = await Promise.all(
+        all.map(async (client) => {
+          const known = after === undefined || (await client.batches.get(after)) !== null;
+          return client.batches.list(known ? { ...(after !== undefined && { after }), max } : { max });
+        }),
+      );
+      return some
+        .flat()
+        .sort((a, b) => b.createdAt - a.createdAt)
+        .slice(0, max);
+    },
+    cancel: async (id) => (await keeperOf(id)).batches.cancel(id),
+    retryFailed: async (id) => (await keeperOf(id)).batches.retryFailed(id),
+  };
+}
