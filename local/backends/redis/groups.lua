@@ -124,6 +124,7 @@ local function openGroups(base, at, ageing)
     return others
   end
 
+  -- These jobs have left their set for a lease: where one was the head, the next one comes forward.
   local function taken(ids, from)
     local keys, mine, ordered, forward, entered, gone = {}, {}, {}, {}, {}, {}
     for i, row in ipairs(call('HMGET', grouped, unpack(ids, from))) do

@@ -91,9 +91,10 @@ end
 local ids, texts, known, delayMs = {}, {}, {}, false
 if max > 0 and redis.call('HGET', info, 'paused') ~= '1' then
   promote()
-  local members = redis.call('ZRANGE', ready, 0, max - 1)
+  -- One job is taken by one call. For more of them ZPOPMIN would format all their ranks.
+  local members = max == 1 and { redis.call('ZPOPMIN', ready)[1] } or redis.call('ZRANGE', ready, 0, max - 1)
   if #members > 0 then
-    redis.call('ZREMRANGEBYRANK', ready, 0, #members - 1)
+    if max > 1 then redis.call('ZREMRANGEBYRANK', ready, 0, #members - 1) end
     if groups then members = groups.lease(members, max) end
     local tokenStart, till, leased = ARGV[8] .. string.format('%013.0f', at), number(at + ARGV[10]), {}
     for i, member in ipairs(members) do
