@@ -14,7 +14,7 @@ import { createRunning } from './app/running.ts';
 import { createWorker, type WorkerOptions } from './app/worker.ts';
 import type { Credential } from './service-bus/access.ts';
 import type { ServiceBusOptions } from './service-bus/index.ts';
-import { checkEntity, entitiesOf, type QueueOptions } from './service-bus/queues.ts';
+import { checkEntity, entitiesOf, type QueueOptions, resolveQueues } from './service-bus/queues.ts';
 import { accessFrom, settingIn } from './settings.ts';
 
 export { type Foreign, type ForeignRule, foreign } from '../../core/app/foreign.ts';
@@ -27,7 +27,7 @@ export { type TableStoreOptions, tableStore } from './table/index.ts';
 /** Without `apiKeys` and `authorize` there is no function for HTTP. */
 export interface AzureOptions
   extends WorkerOptions,
-    Omit<QueueOptions, 'sessions'>,
+    QueueOptions,
     Pick<ServiceBusOptions, 'foreign'>,
     Beside,
     Omit<HttpOptions, 'basePath' | 'development'> {
@@ -58,7 +58,7 @@ export interface AzureOptions
  */
 export function azure(app: App, options: AzureOptions): void {
   const { connection, credential, store, log, drainMs = 2_000, tick = '0 * * * * *' } = options;
-  const { routePrefix = 'api', functions = loadFunctions(), foreign } = options;
+  const { routePrefix = 'api', functions = loadFunctions(), foreign, sessions } = options;
   const { on = 'default', backends } = options;
   if (typeof connection !== 'string' || !/^[A-Za-z][\w.-]*$/.test(connection)) {
     throw config(
@@ -76,8 +76,10 @@ export function azure(app: App, options: AzureOptions): void {
     // Names like %NAME% are checked later, when settings are read.
     if (typeof entity !== 'string' || settingIn(entity) === null) checkEntity(name, entity);
   }
+  resolveQueues({ queues: Object.keys(queues), ...(sessions && { sessions }) }); // throws for a name that is none of them
   const running = createRunning(app, {
     queues,
+    sessions,
     foreign,
     store,
     log,
@@ -92,6 +94,7 @@ export function azure(app: App, options: AzureOptions): void {
       connection,
       queueName: entity,
       cardinality: 'one',
+      ...(sessions?.includes(queue) && { isSessionsEnabled: true }),
       autoCompleteMessages: true,
       handler: createWorker(running, queue, app.clock, options),
     });

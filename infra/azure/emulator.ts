@@ -6,8 +6,11 @@
 import { createExampleApp } from '../../examples/app/app.ts';
 import { queueProperties } from './template.ts';
 
-/** @param queues of the app; each gets another one for what has failed */
-export function emulatorConfig(queues: readonly string[]) {
+/**
+ * @param queues of the app; each gets another one for what has failed
+ * @param sessions those of them that require sessions
+ */
+export function emulatorConfig(queues: readonly string[], sessions: readonly string[] = []) {
   const { lockDuration, maxDeliveryCount, requiresDuplicateDetection, deadLetteringOnMessageExpiration } =
     queueProperties;
   const Properties = {
@@ -19,9 +22,10 @@ export function emulatorConfig(queues: readonly string[]) {
     LockDuration: lockDuration,
     MaxDeliveryCount: maxDeliveryCount,
     RequiresDuplicateDetection: requiresDuplicateDetection,
-    RequiresSession: false,
   };
-  const Queues = queues.flatMap((name) => [name, `${name}-failed`]).map((Name) => ({ Name, Properties }));
+  const Queues = queues
+    .flatMap((name) => [name, `${name}-failed`])
+    .map((Name) => ({ Name, Properties: { ...Properties, RequiresSession: sessions.includes(Name) } }));
   return {
     UserConfig: {
       Namespaces: [{ Name: 'sbemulatorns', Queues, Topics: [] }],

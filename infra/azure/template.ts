@@ -35,8 +35,11 @@ const queueResource = (name: string, properties: SBQueue) => ({
   properties,
 });
 
-/** @param queues of the app; each gets another one for what has failed */
-export function template(queues: readonly string[]) {
+/**
+ * @param queues of the app; each gets another one for what has failed
+ * @param sessions those of them that require sessions
+ */
+export function template(queues: readonly string[], sessions: readonly string[] = []) {
   const text = (description: string, rest: object = {}) => ({
     type: 'string',
     metadata: { description },
@@ -116,7 +119,10 @@ export function template(queues: readonly string[]) {
         properties: { minimumTlsVersion: '1.2', disableLocalAuth: true },
       },
       ...queues.flatMap((name) => [
-        queueResource(name, queueProperties),
+        queueResource(name, {
+          ...queueProperties,
+          ...(sessions.includes(name) && { requiresSession: true }),
+        }),
         queueResource(`${name}-failed`, failedQueue),
       ]),
       ...storageResources,

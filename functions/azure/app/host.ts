@@ -34,6 +34,7 @@ export interface FunctionsApp {
       connection: string;
       queueName: string;
       cardinality: 'one';
+      isSessionsEnabled?: true;
       autoCompleteMessages: true;
       handler: (message: unknown, context: HostContext) => Promise<void>;
     },

@@ -3,7 +3,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { App } from '../../../core/app/app.ts';
 import type { Run } from '../../../core/attempt/run.ts';
-import type { LongshoreError } from '../../../core/base/errors.ts';
+import { config, type LongshoreError } from '../../../core/base/errors.ts';
 import { backendError } from '../../../core/base/failure.ts';
 import { within } from '../../../core/base/within.ts';
 import type { Stores } from '../../../core/contract/store.ts';
@@ -24,6 +24,7 @@ import type { HostContext } from './host.ts';
 export interface RunningOptions extends Beside {
   /** Names in the namespace, or settings like %NAME%, by name of the app's queue. */
   readonly queues: Readonly<Record<string, string>>;
+  readonly sessions: ServiceBusOptions['sessions'];
   readonly foreign: ServiceBusOptions['foreign'];
   readonly store: Partial<Stores> | (() => Partial<Stores>);
   readonly access: () => Access;
@@ -69,9 +70,13 @@ export function createRunning(app: App, options: RunningOptions) {
     const { clock } = app;
     const { keys } = store;
     const queues = resolved(options.queues);
-    const { foreign, access } = options;
+    const { foreign, sessions, access } = options;
+    if (sessions && sessions.length > 0 && !keys)
+      throw config(
+        `Expected a store with keys, because ${sessions.join(', ')} has sessions: without it a function that lost its session could not know. Give azure() a store, for example tableStore().`,
+      );
     const backend = openServiceBusBackend(
-      { clock, queues, ...(foreign && { foreign }), ...(keys && { keys }) },
+      { clock, queues, ...(foreign && { foreign }), ...(sessions && { sessions }), ...(keys && { keys }) },
       access,
     );
     const client = options.backends

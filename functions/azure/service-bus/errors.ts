@@ -31,7 +31,7 @@ export function serviceBusError(during: string, error: unknown): LongshoreError 
       }
       if (sessionsWanted.test(message)) {
         return explained(
-          'the queue requires sessions. Name it in sessions of serviceBus(), or make it anew without --enable-session.',
+          'the queue requires sessions. Name it in sessions of serviceBus() and azure(), or make it anew without --enable-session.',
         );
       }
       return explained(`${code ?? toError(error).name}: ${message}`, 'BACKEND');
@@ -51,5 +51,8 @@ export const isLockLost = (error: unknown): boolean =>
   codeOf(error) === 'MessageLockLost' ||
   codeOf(error) === 'SessionLockLost' ||
   /already settled/i.test(toError(error).message);
+
+export const sessionLost = (): Error =>
+  Object.assign(new Error('The session of this message is not held any more.'), { code: 'SessionLockLost' });
 
 export const isMissingQueue = (error: unknown): boolean => codeOf(error) === 'MessagingEntityNotFound';

@@ -13,6 +13,7 @@ import type { Checked } from './check.ts';
 import { createConnection } from './connection.ts';
 import { createSender } from './enqueue.ts';
 import { createIntentLog } from './intent-log.ts';
+import { createLastDeliveries } from './last-deliveries.ts';
 import { createLocks } from './locks.ts';
 import type { ServiceBusOptions } from './options.ts';
 import type { Queues } from './queues.ts';
@@ -61,12 +62,13 @@ export function openServiceBusBackend(
   const connection = createConnection(options, access, prepare);
   const { clock, queues, addressOf, call } = connection;
   const warnings = createWarnings();
-  const locks = createLocks(connection);
+  const deliveries = keys && options.sessions ? createLastDeliveries(keys, clock) : null;
+  const locks = createLocks(connection, deliveries);
   const intents = keys ? createIntentLog(keys, clock) : null;
   const refunds =
     keys && options.sessions ? createRefundedDeliveries(keys, clock, 'servicebus-refunded') : null;
   const { own, pushed, repeat } = createSettlers(connection, locks, intents, refunds);
-  const { receive, accept } = createReceiver(connection, locks, repeat, intents, refunds);
+  const { receive, accept } = createReceiver(connection, locks, repeat, intents, refunds, deliveries);
   // Loaded on first use: a function neither fetches nor lists.
   let polling: Promise<Polling> | null = null;
   const polls = (): Promise<Polling> => {

@@ -6,14 +6,17 @@
 import type { JobLease } from '../../../core/contract/queue.ts';
 import type { Holding } from './api.ts';
 import type { Connection } from './connection.ts';
-import { isLockLost } from './errors.ts';
+import { isLockLost, sessionLost } from './errors.ts';
+import type { LastDeliveries } from './last-deliveries.ts';
 import { receiptOf } from './leases.ts';
+import type { Tags } from './message.ts';
 
 export type Locks = ReturnType<typeof createLocks>;
 
 interface Held {
   readonly queue: string;
   readonly lockToken: string;
+  readonly tags: Tags;
   readonly holding: Holding;
   endsAt: number;
   lockedUntil: number;
@@ -27,7 +30,8 @@ interface Held {
 const soonestRenewalMs = 1_000;
 const latestRenewalMs = 30_000;
 
-export function createLocks({ clock, addressOf, api }: Connection) {
+/** @param deliveries of functions, for queues with sessions */
+export function createLocks({ clock, addressOf, api }: Connection, deliveries: LastDeliveries | null) {
   /** By lock token. */
   const all = new Map<string, Held>();
   const releasing = new Set<Promise<void>>();
@@ -36,9 +40,9 @@ export function createLocks({ clock, addressOf, api }: Connection) {
 
   function add(lease: JobLease, holding: Holding, lockedUntil: number): Held {
     const { queue, expiresAt: endsAt } = lease;
-    const { lockToken } = receiptOf(lease);
+    const { lockToken, tags } = receiptOf(lease);
     const state = { endsAt, lockedUntil, taken: false, watched: false, cancel: () => {} };
-    const held: Held = { queue, lockToken, holding, ...state };
+    const held: Held = { queue, lockToken, tags, holding, ...state };
     all.set(lockToken, held);
     return held;
   }
@@ -71,8 +75,19 @@ export function createLocks({ clock, addressOf, api }: Connection) {
         : clock.after(renewalMs, () => void prolong(held));
   }
 
+  /** Whether the host of a function holds its session. */
+  const isOfHost = ({ queue, holding }: Held): boolean => addressOf(queue).sessions && !('body' in holding);
+
+  /** The new end, epoch ms. Rejects when it is lost. */
+  async function renewLock(held: Held): Promise<number> {
+    const { queue, tags, lockToken, holding } = held;
+    if (!isOfHost(held)) return (await (await api()).renew(entityOf(held), holding)).getTime();
+    if (!(await deliveries?.isLast(addressOf(queue).entity, tags, lockToken))) throw sessionLost();
+    return Number.POSITIVE_INFINITY; // the host renews it
+  }
+
   async function extend(held: Held): Promise<void> {
-    held.lockedUntil = (await (await api()).renew(entityOf(held), held.holding)).getTime();
+    held.lockedUntil = await renewLock(held);
   }
 
   async function prolong(held: Held): Promise<void> {
@@ -93,6 +108,7 @@ export function createLocks({ clock, addressOf, api }: Connection) {
   function end(held: Held): void {
     if (held.taken) return;
     drop(held);
+    if (isOfHost(held)) return; // it does that itself
     const release = api()
       .then((broker) => broker.abandon(entityOf(held), held.holding))
       .catch(() => {}) // then it comes back when its lock ends
@@ -103,6 +119,8 @@ export function createLocks({ clock, addressOf, api }: Connection) {
   return {
     hold: (lease: JobLease, holding: Holding, lockedUntil: number): void =>
       watch(add(lease, holding, lockedUntil)),
+    /** Whether it was fetched here and has not ended. */
+    has: (lease: JobLease): boolean => all.has(receiptOf(lease).lockToken),
     /** Takes the right to settle; `null` when the lease has ended or was taken before. */
     take(lease: JobLease): Holding | null {
       const held = find(lease);
@@ -111,6 +129,8 @@ export function createLocks({ clock, addressOf, api }: Connection) {
       held.cancel();
       return held.holding;
     },
+    /** Rejects unless the message is still ours. */
+    prove: async (lease: JobLease): Promise<void> => void (await renewLock(find(lease))),
     /** Settling has failed: it may be tried again. */
     untake(lease: JobLease): void {
       const held = all.get(receiptOf(lease).lockToken);

@@ -6,6 +6,7 @@ import type { JobLease } from '../../../core/contract/queue.ts';
 import type { RefundedDeliveries } from '../../../core/kit/metadata.ts';
 import type { Connection } from './connection.ts';
 import { type IntentLog, keyIn } from './intent-log.ts';
+import type { LastDeliveries } from './last-deliveries.ts';
 import { leaseFrom } from './leases.ts';
 import type { Locks } from './locks.ts';
 import { type Delivery, deliveryOf } from './message.ts';
@@ -20,15 +21,22 @@ export function createReceiver(
   repeat: Settlers['repeat'],
   intents: IntentLog | null,
   refunds: RefundedDeliveries | null,
+  deliveries: LastDeliveries | null,
 ) {
   const { clock, addressOf, call, foreign } = connection;
 
   /** `null` = the message was replaced by its copy before, and is done. */
-  async function accept(queue: string, given: Delivery, expiresAt: number): Promise<JobLease | null> {
+  async function accept(
+    queue: string,
+    given: Delivery,
+    expiresAt: number,
+    isOfHost = false,
+  ): Promise<JobLease | null> {
     const rule = foreign[queue];
     const delivery = rule ? await asJob(rule, queue, given) : given;
     const { tags, body, deliveryCount } = delivery;
     const { entity, sessions } = addressOf(queue);
+    if (isOfHost && sessions) await deliveries?.begin(entity, tags, delivery.lockToken);
     const begun = deliveryCount > 1 ? await intents?.read(entity, tags) : null;
     if (!begun) {
       const counts = sessions && deliveryCount > 1 ? refunds : null;
@@ -39,7 +47,7 @@ export function createReceiver(
   }
 
   return {
-    accept,
+    accept: (queue: string, given: Delivery, expiresAt: number) => accept(queue, given, expiresAt, true),
     /** One receive call. `waitMs` 0 = look once. */
     async receive(
       { name: queue, entity: name, sessions }: QueueAddress,

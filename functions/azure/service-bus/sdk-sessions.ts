@@ -10,7 +10,7 @@ import type {
 } from '@azure/service-bus';
 import { toError } from '../../../core/base/failure.ts';
 import type { Holding, ReceivedMessage } from './api.ts';
-import { codeOf } from './errors.ts';
+import { codeOf, sessionLost } from './errors.ts';
 
 export type Session = ServiceBusSessionReceiver;
 
@@ -34,11 +34,6 @@ const linkLookMs = 200;
 
 const options = { skipParsingBodyAsJson: true, maxAutoLockRenewalDurationInMs: 0 } as const;
 
-const lockLost = (): Error =>
-  Object.assign(new Error('The session of this message is not held here any more.'), {
-    code: 'SessionLockLost',
-  });
-
 export function createSdkSessions({ client, retryOptions, bounded, patient }: SessionPorts) {
   /** By the message that each is held for. */
   const held = new WeakMap<object, Session>();
@@ -54,6 +49,7 @@ export function createSdkSessions({ client, retryOptions, bounded, patient }: Se
   }
 
   function close(session: Session): void {
+    if (session.isClosed) return;
     const closed: Promise<void> = bounded(() => session.close(), retryOptions.timeoutInMs)
       .catch(() => {}) // then it ends with its lock
       .finally(() => closing.delete(closed));
@@ -107,14 +103,14 @@ export function createSdkSessions({ client, retryOptions, bounded, patient }: Se
   /** Rejects with code `SessionLockLost` as soon as the link is gone. */
   async function onLink<T>(holding: Holding, request: (session: Session) => Promise<T>): Promise<T> {
     const session = held.get(holding);
-    if (!session || session.isClosed) throw lockLost();
+    if (!session || session.isClosed) throw sessionLost();
     const gone = Promise.withResolvers<never>();
-    const look = setInterval(() => session.isClosed && gone.reject(lockLost()), linkLookMs);
+    const look = setInterval(() => session.isClosed && gone.reject(sessionLost()), linkLookMs);
     try {
       return await bounded(() => Promise.race([request(session), gone.promise]), retryOptions.timeoutInMs);
     } catch (error) {
       if (session.isClosed) release(holding);
-      throw session.isClosed ? lockLost() : error;
+      throw session.isClosed ? sessionLost() : error;
     } finally {
       clearInterval(look);
     }

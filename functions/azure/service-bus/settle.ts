@@ -69,17 +69,12 @@ export function createSettlers(
     await (await connection.api()).complete(nameOf(lease), holding);
   }
 
-  /** Proves that the message is still ours, before there are two of it. */
-  async function prove(lease: JobLease, holding: Holding): Promise<void> {
-    await (await connection.api()).renew(nameOf(lease), holding);
-  }
-
   /** `true`: the message may come back itself, and this delivery does not count. */
   async function refund(lease: JobLease, holding: Holding): Promise<boolean> {
     const { entity, sessions } = addressOf(lease.queue);
     if (!refunds || !sessions || !('deliveryCount' in holding)) return false;
     if ((holding.deliveryCount ?? 0) + 1 > mostInPlace) return false;
-    await prove(lease, holding);
+    await locks.prove(lease);
     const added = refunds.add(keyIn(entity, receiptOf(lease).tags));
     return added.then(
       () => true,
@@ -98,11 +93,13 @@ export function createSettlers(
         };
         if (completes && !countAttempt && delayMs <= 0 && (await refund(lease, holding)))
           return (await connection.api()).abandon(nameOf(lease), holding);
-        await prove(lease, holding);
+        await locks.prove(lease); // before there are two of it
         const noted = intents?.write(addressOf(lease.queue).entity, tags, intent);
         // A job that is only released must not spend its deliveries on a store that is away. If its process is killed
         // before the message is completed, there are two of it.
         await (countAttempt ? noted : noted?.catch(() => {}));
+        // Of a session that a host holds, the next delivery may have begun meanwhile. From here on it sees the intent.
+        if (!completes && addressOf(lease.queue).sessions) await locks.prove(lease);
         await sendCopy(lease.queue, lease.body, tags, intent);
         if (completes) await complete(lease, holding).catch(unlessLost);
       });
@@ -116,41 +113,47 @@ export function createSettlers(
     return results.map((result) => result.status === 'fulfilled' && result.value);
   }
 
-  const renew = (leases: readonly JobLease[], leaseMs: number): Promise<boolean[]> =>
-    each(leases, (lease) =>
-      locks.renew(lease, leaseMs).catch((error: unknown) => {
-        throw serviceBusError(`renewing a lock of queue "${lease.queue}"`, error);
-      }),
-    );
+  const renewOne = (lease: JobLease, leaseMs: number): Promise<boolean> =>
+    locks.renew(lease, leaseMs).catch((error: unknown) => {
+      throw serviceBusError(`renewing a lock of queue "${lease.queue}"`, error);
+    });
+
+  /** A session can be settled by the process that holds it, and by no other one. */
+  const here = async (lease: JobLease, work: () => Promise<boolean>): Promise<boolean> =>
+    !addressOf(lease.queue).sessions || locks.has(lease) ? work() : false;
+  const nackHere = nackWith(true);
 
   /** For messages that were fetched here. */
   const own: JobSettler = {
-    ack: (acks) => each(acks, ({ lease }) => settle(lease, (holding) => complete(lease, holding))),
-    nack: nackWith(true),
+    ack: (acks) =>
+      each(acks, ({ lease }) => here(lease, () => settle(lease, (holding) => complete(lease, holding)))),
+    nack: (lease, how) => here(lease, () => nackHere(lease, how)),
     abandon: (lease, why) =>
-      settle(lease, async (holding) => {
-        if (why.reason === 'cancelled') return complete(lease, holding);
-        const facts = factsOf(deathOf(lease, why, clock.now()));
-        await (await connection.api()).deadLetter(nameOf(lease), holding, facts);
-      }),
-    renew,
+      here(lease, () =>
+        settle(lease, async (holding) => {
+          if (why.reason === 'cancelled') return complete(lease, holding);
+          const facts = factsOf(deathOf(lease, why, clock.now()));
+          await (await connection.api()).deadLetter(nameOf(lease), holding, facts);
+        }),
+      ),
+    renew: (leases, leaseMs) => each(leases, (lease) => here(lease, () => renewOne(lease, leaseMs))),
   };
   /** For messages that a host holds. It completes them itself when the function returns. */
   const pushed: JobSettler = {
     ack: (acks) => each(acks, ({ lease }) => settle(lease, async () => {})),
     nack: nackWith(false),
     abandon: (lease, why) =>
-      settle(lease, async (holding) => {
+      settle(lease, async () => {
         if (why.reason === 'cancelled') return;
         const { tags } = receiptOf(lease);
         const letter = deathOf(lease, why, clock.now());
         const intent: Intent = { attempts: lease.attempt, interrupted: false, notBefore: null, letter };
-        await prove(lease, holding);
+        await locks.prove(lease); // before there are two of it
         await sendDead(lease.queue, lease.body, tags, letter);
         // Written afterwards: a job whose dead letter cannot be sent must run again. If this write fails, it runs again too.
         await intents?.write(addressOf(lease.queue).entity, tags, intent).catch(() => {});
       }),
-    renew,
+    renew: (leases, leaseMs) => each(leases, (lease) => renewOne(lease, leaseMs)),
   };
   /** Sends the copy again. Changes nothing where the queue detects duplicates. */
   const repeat = (queue: string, body: string, tags: Tags, intent: Intent): Promise<void> =>

@@ -9,7 +9,7 @@ export const emulateServiceBus = defineCommand({
   path: 'emulate servicebus',
   summary: 'run a Service Bus for development on this machine',
   about:
-    'Prints its connection string, and stays until Ctrl-C. The queues are those of the app, each with its `-failed`, with duplicate detection, locks, scheduled messages and `$DeadLetterQueue`, for the real @azure/service-bus. Nothing is kept when it ends. Anybody who reaches the port may do everything, so use it for development only. No topics, no sessions. Needs the package rhea. With --json the object is printed when it listens.',
+    'Prints its connection string, and stays until Ctrl-C. The queues are those of the app, each with its `-failed`, with duplicate detection, locks, scheduled messages and `$DeadLetterQueue`, for the real @azure/service-bus. Those in which the app orders its groups require sessions, and so do those of --sessions. Nothing is kept when it ends. Anybody who reaches the port may do everything, so use it for development only. No topics. Needs the package rhea. With --json the object is printed when it listens.',
   args: [{ name: '[queues...]', text: 'names of the queues; by default those of the app', parse: name }],
   flags: {
     port: {
@@ -24,6 +24,11 @@ export const emulateServiceBus = defineCommand({
       parse: String,
       fallback: '127.0.0.1',
     },
+    sessions: {
+      flags: '--sessions <queues>',
+      text: 'names of queues that require sessions too, with commas between them',
+      parse: (text: string) => text.split(',').map(name),
+    },
     lock,
     maxDeliveries,
   },
@@ -35,14 +40,17 @@ export const emulateServiceBus = defineCommand({
   async run(input) {
     const { args, flags, session, io, json, note } = input;
     checkPackages({ rhea: () => import.meta.resolve('rhea') });
-    const names = args.length > 0 ? [...new Set(args)] : (await session.config()).app.queues;
+    const app = args.length > 0 ? null : (await session.config()).app;
+    const names = app?.queues ?? [...new Set(args)];
+    const ordered = [...(app?.queueRules ?? [])].flatMap(([queue, { order }]) => (order ? [queue] : []));
+    const sessions = [...ordered, ...(flags.sessions ?? [])];
     const { startServiceBus } = await import('../../simulate/service-bus/server.ts');
     const { createAppQueues } = await import('../../simulate/service-bus/app-queues.ts');
     const { port, host, lock: lockMs, maxDeliveries: maxDeliveryCount } = flags;
     await untilStopped(input, async (signal) => {
       const server = await startServiceBus({ port, host });
       try {
-        const queues = createAppQueues(server, names, { lockMs, maxDeliveryCount });
+        const queues = createAppQueues(server, names, { lockMs, maxDeliveryCount }, sessions);
         const { connectionString } = server;
         note(`Service Bus for development on ${host}, port ${server.port}, until Ctrl-C. Nothing is kept.`);
         note(`Queues: ${queues.join(', ')}`);

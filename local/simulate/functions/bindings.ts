@@ -7,6 +7,8 @@ import { triggerOf } from './host.ts';
 export interface Bindings {
   /** Names of queues in the namespace. */
   readonly queues: readonly string[];
+  /** Those of them whose trigger takes sessions. */
+  readonly sessions: readonly string[];
   /** Names of the settings in which triggers look for their namespace. */
   readonly connections: readonly string[];
   readonly timers: readonly { readonly name: string; readonly schedule: string }[];
@@ -33,6 +35,9 @@ export function bindingsOf(functions: readonly Registered[], env: Env): Bindings
   const known = ['httpTrigger', 'timerTrigger'];
   return {
     queues: bus.map(({ queueName }) => setting(String(queueName), env)),
+    sessions: bus
+      .filter(({ isSessionsEnabled }) => isSessionsEnabled === true)
+      .map(({ queueName }) => setting(String(queueName), env)),
     connections: [...new Set(bus.map(({ connection }) => String(connection)))],
     timers: ofType('timerTrigger').map(({ name, schedule }) => ({
       name,

@@ -13,6 +13,7 @@ import { forEach } from '../../../core/kit/parallel.ts';
 import { within } from '../../waiting.ts';
 import type { TypedData } from './core-module.ts';
 import type { FunctionsHost } from './host.ts';
+import { createSessionReceivers, onLinkOf } from './session-receivers.ts';
 
 interface TriggerOptions {
   readonly host: FunctionsHost;
@@ -39,6 +40,7 @@ export function createServiceBusTrigger(options: TriggerOptions) {
   const { host, clock, functionTimeoutMs, maxConcurrentCalls = 16, entityOf = (name) => name } = options;
   const client = new ServiceBusClient(options.connectionString, { retryOptions: { maxRetries: 0 } });
   const receivers = new Map<string, ServiceBusReceiver>();
+  const sessions = createSessionReceivers(options.connectionString);
   function open(queue: string): ServiceBusReceiver {
     const options = { skipParsingBodyAsJson: true, maxAutoLockRenewalDurationInMs: 0 };
     const receiver = client.createReceiver(queue, options);
@@ -64,6 +66,7 @@ export function createServiceBusTrigger(options: TriggerOptions) {
 
   /** Receives up to `max` messages, or none after `waitMs`. */
   async function receive(queue: string, max: number, waitMs: number): Promise<ServiceBusReceivedMessage[]> {
+    if (triggerOf(queue).isSessionsEnabled === true) return sessions.receive(queue, max, waitMs);
     const before = lastCalls.get(queue) ?? Promise.resolve();
     const mine = before.then(() => receiverOf(queue).receiveMessages(max, { maxWaitTimeInMs: waitMs }));
     lastCalls.set(
@@ -74,20 +77,19 @@ export function createServiceBusTrigger(options: TriggerOptions) {
   }
   const look = (queue: string) => receive(queue, 100, 20);
 
-  function functionOf(queue: string): string {
-    const found = host.functions.find(({ bindings }) =>
-      Object.values(bindings).some(
-        ({ type, queueName }) => type === 'serviceBusTrigger' && entityOf(String(queueName)) === queue,
-      ),
-    );
-    if (!found) throw new Error(`Expected a function for queue "${queue}", got none.`);
-    return found.name;
+  function triggerOf(queue: string) {
+    for (const { name, bindings } of host.functions)
+      for (const { type, queueName, isSessionsEnabled } of Object.values(bindings))
+        if (type === 'serviceBusTrigger' && entityOf(String(queueName)) === queue)
+          return { name, isSessionsEnabled };
+    throw new Error(`Expected a function for queue "${queue}", got none.`);
   }
 
   /** Calls the queue's function with a message, and settles it. */
   async function call(queue: string, message: ServiceBusReceivedMessage): Promise<Call> {
-    const receiver = receiverOf(queue);
-    const invoked = host.invoke(functionOf(queue), bodyOf(message), metadataOf(message)).then(
+    const session = sessions.holderOf(message);
+    const receiver = session ?? receiverOf(queue);
+    const invoked = host.invoke(triggerOf(queue).name, bodyOf(message), metadataOf(message)).then(
       () => ({ thrown: null }),
       (thrown: unknown) => ({ thrown }),
     );
@@ -95,10 +97,12 @@ export function createServiceBusTrigger(options: TriggerOptions) {
     if (result === null) return { message, end: 'killed', thrown: null };
     const { thrown } = result;
     const settled = thrown === null ? receiver.completeMessage(message) : receiver.abandonMessage(message);
-    return settled.then(
-      () => ({ message, end: thrown === null ? 'completed' : 'abandoned', thrown }),
-      () => ({ message, end: 'lock lost', thrown }),
-    );
+    return (session ? onLinkOf(session, settled) : settled)
+      .then(
+        (): Call => ({ message, end: thrown === null ? 'completed' : 'abandoned', thrown }),
+        (): Call => ({ message, end: 'lock lost', thrown }),
+      )
+      .finally(() => session?.close());
   }
 
   return {
@@ -106,7 +110,8 @@ export function createServiceBusTrigger(options: TriggerOptions) {
     call,
     /** Rejects when the lock was lost. */
     async renew(queue: string, message: ServiceBusReceivedMessage) {
-      await receiverOf(queue).renewMessageLock(message);
+      const session = sessions.holderOf(message);
+      await (session ? session.renewSessionLock() : receiverOf(queue).renewMessageLock(message));
     },
     /** Receives the ready messages, and calls the queue's function once per message. */
     async poll(queue: string) {
@@ -120,7 +125,10 @@ export function createServiceBusTrigger(options: TriggerOptions) {
     },
     /** Receives the ready messages and does nothing, like a process that dies at once. */
     lose: async (queue: string) => (await look(queue)).length,
-    close: () => client.close(),
+    async close(): Promise<void> {
+      await sessions.close();
+      await client.close();
+    },
   };
 }
 

@@ -73,7 +73,8 @@ async function run(
     cleanUp.push(
       setEnvironment({ [name]: connectionString, [`${name}__fullyQualifiedNamespace`]: undefined }),
     );
-  createAppQueues(server, bindings.queues, { lockMs, maxDeliveryCount: maxDeliveries });
+  const made = { lockMs, maxDeliveryCount: maxDeliveries };
+  createAppQueues(server, bindings.queues, made, bindings.sessions);
 
   const ending = endingAt(signal);
   const { broken, signal: stopping } = ending;

@@ -39,7 +39,7 @@ export interface FunctionAppKit {
   readonly ran: string[];
   readonly job: ReturnType<typeof mailJob>;
   readonly behaviour: Map<string, (ctx: HandlerContext) => unknown>;
-  enqueue(name: string): Promise<string>;
+  enqueue(name: string, group?: string): Promise<string>;
   settledAs(): string[];
   close(): Promise<void>;
 }
@@ -97,8 +97,11 @@ export async function openFunctionApp(options: KitOptions = {}): Promise<Functio
   } = options;
   const clock = createVirtualClock();
   const server = await startServiceBus({ clock });
-  for (const queue of ['mail', 'mail-failed'])
-    server.createQueue(queue, { lockMs: minute, duplicateWindowMs: 10 * minute });
+  const { sessions = [] } = rest;
+  for (const queue of ['mail', 'mail-failed']) {
+    const requiresSession = sessions.includes(queue);
+    server.createQueue(queue, { lockMs: minute, duplicateWindowMs: 10 * minute, requiresSession });
+  }
   const ran: string[] = [];
   const events: LongshoreEvent[] = [];
   const behaviour = new Map<string, (ctx: HandlerContext) => unknown>();
@@ -125,7 +128,8 @@ export async function openFunctionApp(options: KitOptions = {}): Promise<Functio
   const called = { host, connectionString, clock, functionTimeoutMs, maxConcurrentCalls };
   const trigger = createServiceBusTrigger(called);
   const queues = ['mail'];
-  const backend = serviceBus({ connectionString, queues, foreign, keys: store.keys, maxRetries: 0, clock });
+  const of = { connectionString, queues, sessions, foreign, keys: store.keys };
+  const backend = serviceBus({ ...of, maxRetries: 0, clock });
   const client = connect(app, backend, { store });
   return {
     clock,
@@ -139,7 +143,8 @@ export async function openFunctionApp(options: KitOptions = {}): Promise<Functio
     ran,
     job,
     behaviour,
-    enqueue: async (name) => (await client.enqueue(job, { name })).id,
+    enqueue: async (name, group) =>
+      (await client.enqueue(job, { name }, { ...(group !== undefined && { group }) })).id,
     settledAs: () =>
       events.flatMap((event) => (event.type === 'job.settled' ? [`${event.outcome} ${event.attempt}`] : [])),
     async close() {

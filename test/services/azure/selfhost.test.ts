@@ -37,6 +37,11 @@ describe('servicebus.json', () => {
   });
 });
 
+it('servicebus.json may have queues with sessions', () => {
+  const [{ Queues } = {} as never] = emulatorConfig(['ledger'], ['ledger']).UserConfig.Namespaces;
+  expect(Queues.map(({ Properties }) => Properties.RequiresSession)).toEqual([true, false]);
+});
+
 describe('azure.yml', () => {
   interface Service {
     readonly image: string;

@@ -107,6 +107,16 @@ describe('the template', () => {
     expect(ofType('Microsoft.ServiceBus/namespaces')[0]).toMatchObject({ sku: { name: 'Standard' } });
   });
 
+  it('has sessions in the queues that are named for it, and not in those of their dead letters', () => {
+    const [name, ...others] = app.queues as [string, ...string[]];
+    const having = template([name, ...others], [name]).resources.flatMap((resource) =>
+      'properties' in resource && (resource.properties as { requiresSession?: true }).requiresSession
+        ? [(resource as { name: string }).name]
+        : [],
+    );
+    expect(having).toEqual([expect.stringContaining(`'/${name}'`)]);
+  });
+
   it('sets what the example reads, and the connection that its triggers name', () => {
     const main = readFileSync(join(root, 'examples/azure/main.ts'), 'utf8');
     const services = readFileSync(join(root, 'examples/cloud/services.ts'), 'utf8');

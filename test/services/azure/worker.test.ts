@@ -19,7 +19,7 @@ afterEach(() => {
   delete process.env[connection];
 });
 
-const harness: EntrypointHarness = {
+const harnessOf = (sessions: readonly string[]): EntrypointHarness => ({
   visibilityMs: minute,
   callsAreSingle: true,
   clock() {
@@ -30,7 +30,8 @@ const harness: EntrypointHarness = {
     const server = await startServiceBus({ clock });
     const settings = { lockMs: minute, duplicateWindowMs: 10 * minute };
     const made = [...queues, ...queues.map((queue) => `${queue}-failed`)];
-    for (const queue of made) server.createQueue(queue, settings);
+    for (const queue of made)
+      server.createQueue(queue, { ...settings, requiresSession: sessions.includes(queue) });
     const { connectionString } = server;
     process.env[connection] = connectionString;
     // A call that fails waits before it throws.
@@ -38,7 +39,8 @@ const harness: EntrypointHarness = {
       if (type === 'backend.failed') setImmediate(() => clock.advance(minute / 2));
     });
     const store = memoryStore({ clock });
-    const backend = serviceBus({ connectionString, queues, keys: store.keys, maxRetries: 0, clock });
+    const shared = { connectionString, queues, sessions, keys: store.keys };
+    const backend = serviceBus({ ...shared, maxRetries: 0, clock });
     /** By the time that a function has: it is a setting of a function app. */
     const instances = new Map<number, { host: FunctionsHost; trigger: ServiceBusTrigger }>();
 
@@ -46,7 +48,7 @@ const harness: EntrypointHarness = {
       const known = instances.get(functionTimeoutMs);
       if (known) return known;
       const host = await startFunctions(() =>
-        azure(app, { connection, queues, store, functionTimeoutMs, marginMs: 2_000, log: false }),
+        azure(app, { connection, queues, sessions, store, functionTimeoutMs, marginMs: 2_000, log: false }),
       );
       const trigger = createServiceBusTrigger({
         host,
@@ -78,7 +80,7 @@ const harness: EntrypointHarness = {
         return host.invoke('longshore-worker-mail', data, {});
       },
       async write(queue, body) {
-        server.write(queue, body);
+        server.write(queue, body, sessions.includes(queue) ? 'of another program' : undefined);
       },
       advance: clock.advance,
       deadLetters: () => backend.admin!.deadLetters.list({}),
@@ -96,6 +98,7 @@ const harness: EntrypointHarness = {
       },
     };
   },
-};
+});
 
-describeEntrypoint('the functions of azure()', harness, { describe, it });
+describeEntrypoint('the functions of azure()', harnessOf([]), { describe, it });
+describeEntrypoint('the functions of azure() with sessions', harnessOf(queues), { describe, it });
