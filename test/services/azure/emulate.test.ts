@@ -76,6 +76,20 @@ describe.concurrent('longshore emulate servicebus', () => {
     expect(await emulator.end('SIGTERM')).toBe(0);
   });
 
+  it('has sessions in the queues that are named for it', async () => {
+    const emulator = await emulate(empty, 'mail ledger --sessions ledger --port 0');
+    const { connectionString } = emulator;
+    const backend = serviceBus({ connectionString, queues: ['mail', 'ledger'], sessions: ['ledger'] });
+    const rest = { job: 'book', body: '{}', priority: 5, notBefore: null, group: 'a', tenantId: null };
+    for (const queue of ['mail', 'ledger']) {
+      await backend.enqueue(['first', 'second'].map((id) => ({ id, queue, ...rest })));
+      const leases = await backend.fetch({ queues: [queue], max: 5, leaseMs: 60_000, waitMs: 0 });
+      expect(leases).toHaveLength(queue === 'mail' ? 2 : 1);
+    }
+    await backend.close();
+    expect(await emulator.end('SIGTERM')).toBe(0);
+  });
+
   it('says that a port is taken', async () => {
     const first = await emulate(empty, 'mail --port 0');
     const port = /127\.0\.0\.1:(\d+)/.exec(first.connectionString)![1]!;
