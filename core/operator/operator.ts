@@ -10,6 +10,7 @@ import { scheduleNamed } from '../scheduler/cursor.ts';
 import { pauseSchedule, resumeSchedule } from '../scheduler/pause.ts';
 import { drainWorker } from '../worker/drain.ts';
 import { audited } from './audited.ts';
+import * as batches from './batches.ts';
 import { edit } from './edit.ts';
 import { groupsOf } from './groups.ts';
 import { adminOf, deadLettersOf, type OperatorHost } from './host.ts';
@@ -80,6 +81,12 @@ export function createOperator(client: Client, identity: OperatorIdentity): Oper
     limits: {
       list: (filter) => limits.list(host, filter),
       reset: (key) => limits.reset(host, key),
+    },
+    batches: {
+      get: (id) => client.batches.get(id),
+      list: (page) => client.batches.list(page),
+      cancel: (id) => batches.cancelBatch(host, id),
+      retryFailed: (id) => batches.retryBatch(host, id),
     },
     queues: {
       pause: (queue) => atQueue('queue.pause', queue, () => adminOf(client).pause(queue)),

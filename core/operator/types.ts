@@ -1,5 +1,6 @@
 /** What people who run jobs ask for, as plain data: the page, the command line and programs share it. */
 
+import type { Batch } from '../app/batch.ts';
 import type { StoppedJob } from '../app/breaker.ts';
 import type { DeadLetterSummary } from '../contract/admin.ts';
 import type { AuditPage } from '../contract/audit.ts';
@@ -27,6 +28,8 @@ export type OperatorAction =
   | 'job.update'
   | 'job.remove'
   | 'limit.reset'
+  | 'batch.cancel'
+  | 'batch.retry'
   | 'job.pause'
   | 'job.resume'
   | 'job.close-breaker'
@@ -196,6 +199,16 @@ export interface Operator {
     list(filter?: LimitFilter): Promise<LimitPage>;
     /** Frees its slots, ends its hold and makes the jobs that wait for it ready. `false` = no slot was in use, and it was not held. */
     reset(key: string): Promise<boolean>;
+  };
+  /** Throw `CONFIG` where none are kept. */
+  readonly batches: {
+    get(id: string): Promise<Batch | null>;
+    /** Newest first. `after` is the id of the last one of the page before. @param page max: 100 without it */
+    list(page?: { readonly after?: string; readonly max?: number }): Promise<readonly Batch[]>;
+    /** Cancels the children that have not ended. `false` = all have. Throws `NOT_FOUND`. */
+    cancel(id: string): Promise<boolean>;
+    /** Makes the dead letters among its children ready again. Throws `NOT_FOUND` or `BATCH`. */
+    retryFailed(id: string): Promise<number>;
   };
   readonly queues: {
     pause(queue: string): Promise<void>;

@@ -3,6 +3,7 @@
 import type { Command } from '../definition.ts';
 import { alerts } from './alerts.ts';
 import { audit } from './audit.ts';
+import { batchesCommands } from './batches.ts';
 import { dashboard } from './dashboard.ts';
 import { deadCommands } from './dead.ts';
 import { dev } from './dev.ts';
@@ -42,6 +43,7 @@ export const commands: readonly Command[] = [
   ...deadCommands,
   ...queueCommands,
   ...limitsCommands,
+  ...batchesCommands,
   move,
   ...maintenanceCommands,
   workers,

@@ -1,0 +1,150 @@
+import type { Batch } from '../../../core/app/batch.ts';
+import { span } from '../../../core/base/span.ts';
+import { maxFlag } from '../config/flags.ts';
+import { given } from '../config/given.ts';
+import { words } from '../config/values.ts';
+import { type Command, defineCommand } from '../definition.ts';
+import { notFound } from '../errors.ts';
+import { canAsk, confirm, yesFlag } from '../output/ask.ts';
+import { type Column, number, plain, when } from '../output/ui.ts';
+
+const idArgument = { name: '<id>', text: 'id of a batch, whole', parse: words };
+
+const list = defineCommand({
+  path: 'batches',
+  summary: 'list batches, the newest first, with how far they are',
+  about:
+    'Those that still run, and those of the last days. What a batch calls at its end is a job of its own.',
+  args: [],
+  flags: {
+    max: maxFlag,
+    after: { flags: '--after <id>', text: 'go on behind this batch', parse: words },
+  },
+  examples: ['longshore batches', 'longshore batches --max 100 --json'],
+  async run({ flags, session, ui }) {
+    const { batches } = await session.operator();
+    const found = await batches.list(given(flags));
+    return {
+      data: { batches: found },
+      text:
+        found.length > 0
+          ? `${ui.table(found, columns)}\n\n${found.length === 1 ? '1 batch' : `${number(found.length)} batches`}.`
+          : 'There are no batches.',
+    };
+  },
+});
+
+const columns: readonly Column<Batch>[] = [
+  {
+    title: 'state',
+    value: ({ state }) => state,
+    style: ({ state }) => (state === 'cancelled' ? 'dim' : null),
+  },
+  { title: 'done', align: 'right', value: ({ percent }) => (percent === null ? '' : `${percent} %`) },
+  { title: 'children', align: 'right', value: ({ sent }) => number(sent) },
+  {
+    title: 'failed',
+    align: 'right',
+    value: ({ failed }) => number(failed),
+    style: ({ failed }) => (failed > 0 ? 'red' : null),
+  },
+  { title: 'left', align: 'right', value: leftText },
+  { title: 'id', value: ({ id }) => id },
+  { title: 'name', value: ({ name }) => plain(name) },
+];
+
+function leftText({ state, etaMs }: Batch): string {
+  return state === 'running' && etaMs !== null ? span(etaMs) : '';
+}
+
+const show = defineCommand({
+  path: 'batches show',
+  summary: 'show how far a batch is',
+  about: 'The rate is an average since the batch was made.',
+  args: [idArgument],
+  flags: {},
+  examples: ['longshore batches show orders-2026-11'],
+  exits: { 1: 'failed', 2: 'the command line is wrong', 3: 'the batch is not known' },
+  async run({ args, session }) {
+    const { batches } = await session.operator();
+    const id = args[0] ?? '';
+    const batch = await batches.get(id);
+    if (!batch) throw noBatch(id);
+    return { data: { ...batch }, text: linesOf(batch).join('\n') };
+  },
+});
+
+function linesOf(batch: Batch): string[] {
+  const { id, name, state, sent, total, succeeded, failed, percent, perSecond } = batch;
+  const done = percent === null ? '' : `, ${percent} % done`;
+  const rate = perSecond === null ? '' : `, ${number(perSecond)} per second`;
+  const left = leftText(batch);
+  return [
+    `id         ${id}`,
+    `name       ${plain(name)}`,
+    `state      ${state}${done}${rate}${left === '' ? '' : `, ${left} left`}`,
+    `children   ${number(sent)} sent${total === null ? ' so far' : ''}: ${number(succeeded)} succeeded, ${number(failed)} failed`,
+    `made       ${when(batch.createdAt)}`,
+    ...(batch.completedAt === null ? [] : [`complete   ${when(batch.completedAt)}`]),
+  ];
+}
+
+const noBatch = (id: string) => notFound(`There is no batch "${plain(id)}". See \`longshore batches\`.`);
+
+const exits = {
+  1: 'failed, or not confirmed',
+  2: 'the command line is wrong or --yes is missing, and nothing was done',
+  3: 'the batch is not known',
+};
+
+const cancel = defineCommand({
+  path: 'batches cancel',
+  summary: 'cancel the children of a batch that have not ended',
+  about:
+    'Children that run are aborted. What the importer still wants to send is refused. Then onFailure and onComplete of the batch run.',
+  args: [idArgument],
+  flags: { yes: yesFlag },
+  examples: ['longshore batches cancel orders-2026-11 --yes'],
+  exits,
+  async run(input) {
+    const { args, flags, session } = input;
+    canAsk(input, flags.yes, 'cancel a batch');
+    const id = args[0] ?? '';
+    const { batches } = await session.operator();
+    const batch = await batches.get(id);
+    if (!batch) throw noBatch(id);
+    const open = number(batch.sent - batch.succeeded - batch.failed);
+    await confirm(input, flags.yes, `${open} children of batch ${id} have not ended. Cancel them?`);
+    const cancelled = await batches.cancel(id);
+    const text = cancelled ? `Batch ${id} is cancelled.` : `All children of batch ${id} have ended.`;
+    return { data: { id, cancelled }, text };
+  },
+});
+
+const retry = defineCommand({
+  path: 'batches retry',
+  summary: 'run the children of a batch again that are dead letters',
+  about:
+    'Cancelled, expired and discarded ones stay failed. When all have ended again, what the batch calls runs again.',
+  args: [idArgument],
+  flags: { yes: yesFlag },
+  examples: ['longshore batches retry orders-2026-11 --yes'],
+  exits,
+  async run(input) {
+    const { args, flags, session } = input;
+    canAsk(input, flags.yes, 'retry children');
+    const id = args[0] ?? '';
+    const { batches } = await session.operator();
+    const batch = await batches.get(id);
+    if (!batch) throw noBatch(id);
+    await confirm(
+      input,
+      flags.yes,
+      `${number(batch.failed)} children of batch ${id} have failed. Retry them?`,
+    );
+    const retried = await batches.retryFailed(id);
+    return { data: { id, retried }, text: `${number(retried)} of them run again.` };
+  },
+});
+
+export const batchesCommands: readonly Command[] = [list, show, cancel, retry];

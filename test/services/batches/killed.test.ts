@@ -1,0 +1,99 @@
+/** Real processes that are killed: no second row, no row twice in the count, and what the batch calls runs once. */
+
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { type Clock, systemClock } from '../../../core/base/clock.ts';
+import { lookAtBatches } from '../../../core/batches/look.ts';
+import { connect, startWorker } from '../../../core/index.ts';
+import { freshDatabase } from '../postgres/schemas.ts';
+import { freshRedis } from '../redis/database.ts';
+import { id, open, rows, shop } from './program.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'longshore-batches-'));
+const after: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
+afterAll(() => Promise.all(after.map((work) => work())));
+const script = join(import.meta.dirname, 'program.ts');
+let files = 0;
+
+async function urlOf(kind: string): Promise<string> {
+  if (kind === 'sqlite') return join(folder, `${++files}.db`);
+  if (kind === 'redis') return freshRedis();
+  const database = await freshDatabase();
+  after.push(() => database.drop());
+  return database.url;
+}
+
+/** Leases of the dead have ended, and a batch that did not move is looked at. */
+const later = (ms: number): Clock => ({ ...systemClock, now: () => Date.now() + ms });
+
+function killed(...args: string[]): void {
+  const { signal, stdout, stderr } = spawnSync(process.execPath, [script, ...args], { encoding: 'utf8' });
+  expect({ signal, stdout, stderr }).toEqual({ signal: 'SIGKILL', stdout: '', stderr: '' });
+}
+
+async function drain(kind: string, url: string, effects: string, ms: number): Promise<void> {
+  const clock = later(ms);
+  const backend = open(kind, url, clock);
+  const { app } = shop(effects, clock);
+  const client = connect(app, backend);
+  await startWorker(app, { backend, untilIdle: true }).done;
+  await lookAtBatches(client);
+  await startWorker(app, { backend, untilIdle: true }).done;
+  await client.close();
+}
+
+const linesOf = (effects: string): string[] => readFileSync(effects, 'utf8').trimEnd().split('\n');
+const calls = [
+  `success ${rows} ${rows} 0, job batch-end.${id}.onSuccess.1`,
+  `complete ${rows} ${rows} 0, job batch-end.${id}.onComplete.1`,
+];
+const allRows = Array.from({ length: rows }, (_, n) => `row ${n}`);
+
+describe.each(['sqlite', 'postgres', 'redis'])('on %s', (kind) => {
+  // Each chunk is planned (`sent`) and then sent (`enqueue`). The seventh `sent` seals.
+  it.each([
+    ['open', 1, 'after'],
+    ['sent', 1, 'after'],
+    ['enqueue', 1, 'after'],
+    ['enqueue', 4, 'before'],
+    ['enqueue', 4, 'after'],
+    ['sent', 7, 'before'],
+    ['sent', 7, 'after'],
+  ])('an importer that is killed at %s %i (%s it) goes on without a second row', async (verb, call, when) => {
+    const url = await urlOf(kind);
+    const effects = join(folder, `${++files}.txt`);
+    killed('importer', kind, url, effects, verb, `${call}`, when);
+    if (call > 3) await drain(kind, url, effects, 0);
+    const backend = open(kind, url);
+    expect(await shop(effects).send(backend)).toMatchObject({ id, total: rows });
+    expect(await shop(effects).send(backend)).toMatchObject({ id, total: rows });
+    await backend.close();
+    await drain(kind, url, effects, 0);
+    expect(linesOf(effects).toSorted()).toEqual([...allRows, ...calls].toSorted());
+  });
+
+  it.each([
+    ['ended', 1, 'before'],
+    ['ended', 1, 'after'],
+    ['ack', 2, 'after'],
+    ['enqueue', 1, 'before'],
+    ['enqueue', 1, 'after'],
+    ['called', 1, 'after'],
+  ])(
+    'a worker that is killed at %s %i (%s it) loses no child and counts none twice',
+    async (verb, call, when) => {
+      const url = await urlOf(kind);
+      const effects = join(folder, `${++files}.txt`);
+      const backend = open(kind, url);
+      await shop(effects).send(backend);
+      await backend.close();
+      killed('worker', kind, url, effects, verb, `${call}`, when);
+      for (const minutes of [2, 4, 6]) await drain(kind, url, effects, minutes * 60_000);
+      // A job whose worker dies may begin twice; a second job, or another count, would be another line.
+      expect([...new Set(linesOf(effects))].toSorted()).toEqual([...allRows, ...calls].toSorted());
+    },
+  );
+});
