@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { createRun } from '../../../core/attempt/run.ts';
 import { lookAtBatches } from '../../../core/batches/look.ts';
-import { createApp, defineJob } from '../../../core/index.ts';
-import { testApp } from '../../testing/index.ts';
+import { attempt } from '../../../core/flow.ts';
+import { connect, createApp, defineJob, keyRing, startWorker } from '../../../core/index.ts';
+import { memory } from '../../../local/backends/memory/index.ts';
+import { memoryStore } from '../../../local/backends/memory/store.ts';
+import { createVirtualClock, testApp } from '../../testing/index.ts';
 
 const summary = z.object({
   batchId: z.string(),
@@ -347,4 +351,81 @@ it('children of several kinds have options of their own', async () => {
   });
   await drain();
   expect(seen).toEqual(['1', '3', 'ben']);
+});
+
+it('on a queue that keeps no records, children and calls have keys: it may run two copies of an id', async () => {
+  const clock = createVirtualClock();
+  const seen: (string | null)[] = [];
+  const row = defineJob({
+    name: 'row',
+    payload: z.object({ row: z.number() }),
+    async handle(_, { idempotencyKey }) {
+      seen.push(idempotencyKey);
+    },
+  });
+  const done = defineJob({
+    name: 'done',
+    payload: summary,
+    async handle({ total }, { idempotencyKey }) {
+      seen.push(`${idempotencyKey} of ${total}`);
+    },
+  });
+  const signing = keyRing([{ kid: 'k', secret: new Uint8Array(32) }]);
+  const app = createApp({ jobs: [row, done], signing, clock });
+  const { stores: _, ...backend } = memory({ clock });
+  const client = connect(app, backend, { store: memoryStore({ clock }) });
+  await client.batch('orders', items(2), { job: row, onComplete: done, id: 'a' });
+  for (;;) {
+    const [lease] = await backend.fetch({ queues: ['default'], max: 1, leaseMs: 60_000, waitMs: 0 });
+    if (!lease) break;
+    await attempt(app, { client, settler: backend }, createRun(lease));
+  }
+  expect(seen).toEqual(['batch.a.0', 'batch.a.1', 'batch-end.a.onComplete.1 of 2']);
+  expect(await client.batches.get('a')).toMatchObject({ state: 'complete', succeeded: 2 });
+});
+
+it('an app of several backends keeps a batch where its jobs belong', async () => {
+  const rows: number[] = [];
+  const row = defineJob({
+    name: 'row',
+    backend: 'fast',
+    payload: z.object({ row: z.number() }),
+    async handle({ row }) {
+      rows.push(row);
+    },
+  });
+  const other = defineJob({ name: 'other', payload: summary, async handle() {} });
+  const signing = keyRing([{ kid: 'k', secret: new Uint8Array(32) }]);
+  const app = createApp({ jobs: [row, other], signing });
+  const backends = { default: memory(), fast: memory() };
+  const client = connect(app, backends);
+  const { id } = await client.batch('orders', items(3), { job: row });
+  const worker = await startWorker(app, { backend: backends, untilIdle: true });
+  await worker.done;
+  expect(rows.toSorted()).toEqual([0, 1, 2]);
+  expect(await client.batches.get(id)).toMatchObject({ state: 'complete', succeeded: 3 });
+  expect((await client.batches.list()).map((batch) => batch.id)).toEqual([id]);
+  await expect(client.batch('orders', items(3), { job: row, onComplete: other })).rejects.toMatchObject({
+    code: 'CONFIG',
+    message: expect.stringMatching(/"other" belongs to another backend/),
+  });
+});
+
+it('a plan that somebody has changed in the store calls nothing', async () => {
+  const { client, drain, calls, row, ends, app } = shop();
+  const errors: string[] = [];
+  app.events.on((event) => {
+    if (event.type === 'backend.failed') errors.push(event.error.code);
+  });
+  const store = client.stores.batches!;
+  const { get } = store;
+  const forge = async (id: string) => {
+    const state = await get(id);
+    return state && { ...state, plan: state.plan.replace('orders', 'others') };
+  };
+  Object.assign(store, { get: forge });
+  await client.batch('orders', items(2), { job: row, ...ends });
+  await drain();
+  expect(calls).toEqual([]);
+  expect(errors).toEqual(['SIGNATURE']);
 });
