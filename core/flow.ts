@@ -26,7 +26,7 @@ import { execute } from './attempt/execute.ts';
 import type { Run } from './attempt/run.ts';
 import { aroundTheEnd, aroundTheRun, beforeTheCheck } from './attempt/steps.ts';
 import { failedCommit } from './attempt/transactional.ts';
-import { ackOf, endOf, lostLease, resultOf, unfit } from './attempt/verdict.ts';
+import { ackOf, endOf, keptOf, lostLease, resultOf, unfit } from './attempt/verdict.ts';
 import { errorText } from './base/failure.ts';
 import type { Ack } from './contract/queue.ts';
 
@@ -121,7 +121,13 @@ function settleInQueue(it: Attempt, end: End): Promise<boolean> {
     return settler.nack(run.lease, { delayMs, countAttempt, report });
   }
   if (verdict.verb === 'abandon') {
-    return settler.abandon(run.lease, { reason: verdict.reason, error: errorText(report.error), report });
+    const { reason } = verdict;
+    return settler.abandon(run.lease, {
+      reason,
+      error: errorText(report.error),
+      report,
+      ...keptOf(it, reason),
+    });
   }
   const ack = ackOf(it, end);
   return ports.ack ? ports.ack(ack) : ackAlone(ports, ack);

@@ -1,6 +1,7 @@
 import { checkName, checkOptions, checkQueue, type OptionKinds } from '../base/checks.ts';
 import { config, type LongshoreError, shown } from '../base/errors.ts';
 import type { SqlTransaction } from '../contract/queue.ts';
+import type { Retention } from '../contract/store.ts';
 import type { JobContext } from '../envelope/envelope.ts';
 import type { SendBatch } from './batch.ts';
 import { type Breaker, breakerOf } from './breaker.ts';
@@ -117,6 +118,8 @@ export interface Job<Input = unknown, Output = unknown> {
   readonly use: readonly AttemptMiddleware[];
   /** The record keeps the payload also when the job is done. */
   readonly keepPayload: boolean;
+  /** How long its records are kept; `null`, or a member that is missing = as the store does it. */
+  readonly retention: Partial<Retention> | null;
   /** The handler writes in a transaction of the queue's database. */
   readonly transaction: boolean;
   /** The thread or process that `run` is called in; `null` = the worker's own event loop. */
@@ -157,6 +160,11 @@ export interface JobDefinition<S extends StandardSchema<unknown, unknown>, Outpu
    */
   readonly keepPayload?: boolean;
   /**
+   * How long the record of a job is kept after an attempt has ended it: `completedMs` of one that completed or was cancelled, `deadMs`
+   * of a dead letter. 0 = the record goes when the job ends; a dead letter too. @default the retention of the backend or store
+   */
+  readonly retention?: Partial<Retention>;
+  /**
    * Gives the handler `ctx.tx`: a transaction in the queue's database that also holds the ack. It stays open while the handler runs,
    * so keep the handler short. Needs a backend with transactions. @default false
    */
@@ -185,6 +193,7 @@ const kinds = {
   unique: '',
   debounce: '',
   keepPayload: 'boolean',
+  retention: '',
   transaction: 'boolean',
   use: '',
   handle: '',
@@ -234,9 +243,27 @@ export function defineJob<S extends StandardSchema<unknown, unknown>, Output>(
     run: handle as Job<never, Output>['run'],
     use,
     keepPayload: definition.keepPayload ?? false,
+    retention: retentionOf(name, definition.retention),
     transaction: transactionOf(name, definition),
     isolation: isolationOf(name, definition),
   };
+}
+
+/** A thousand years: beyond that, times are no longer whole numbers everywhere. */
+const longestMs = 1_000 * 365 * 86_400_000;
+
+function retentionOf(name: string, retention: unknown): Partial<Retention> | null {
+  if (retention === undefined) return null;
+  const isOne = typeof retention === 'object' && retention !== null && !Array.isArray(retention);
+  if (!isOne)
+    throw config(
+      `Job "${name}" expects retention to be { completedMs, deadMs }, or one of them, got ${shown(retention)}.`,
+    );
+  checkOptions(`retention of job "${name}"`, retention, { completedMs: 0, deadMs: 0 });
+  for (const [member, ms] of Object.entries(retention))
+    if (ms > longestMs)
+      throw config(`retention.${member} of job "${name}" expects at most ${longestMs}, got ${ms}.`);
+  return { ...retention };
 }
 
 function transactionOf(

@@ -7,7 +7,7 @@ import type { RecordedJob, RecordWriter } from '../contract/store.ts';
 import { messageFactsOf } from '../envelope/facts.ts';
 import { answered } from './answered.ts';
 import type { Attempt, End, Step } from './attempt.ts';
-import { rejected } from './verdict.ts';
+import { keptOf, rejected } from './verdict.ts';
 
 /** Only for this job's own message: a forged or copied one could write over the record of the real job. */
 const needsRecord = (it: Attempt): boolean => it.envelope !== null && writerOf(it) !== undefined;
@@ -73,6 +73,7 @@ async function record(it: Attempt, { verdict, report }: End): Promise<void> {
         runAt: verdict.verb === 'nack' ? report.endedAt + verdict.delayMs : null,
         reason,
         error: verdict.verb === 'abandon' ? errorText(report.error) : null,
+        ...(verdict.verb !== 'nack' && keptOf(it, reason)),
       }),
     ),
   );

@@ -114,7 +114,18 @@ export function ackOf({ run, job }: Attempt, { report, complete }: End): Ack {
   const ack: { -readonly [Name in keyof Ack]: Ack[Name] } = { lease: run.lease, report };
   if (complete) ack.complete = complete;
   if (job?.keepPayload) ack.keepBody = true;
+  if (job?.retention?.completedMs !== undefined) ack.keepMs = job.retention.completedMs;
   return ack;
+}
+
+/** How long the record of what is abandoned is kept, where its job says so. */
+export function keptOf(
+  { job }: Pick<Attempt, 'job'>,
+  reason: AbandonReason | null,
+): { readonly keepMs?: number } {
+  const { completedMs, deadMs } = job?.retention ?? {};
+  const keepMs = reason === null || reason === 'cancelled' ? completedMs : deadMs;
+  return keepMs === undefined ? {} : { keepMs };
 }
 
 export function resultOf(it: Attempt, { verdict, report }: End, settled: boolean): AttemptResult {

@@ -110,6 +110,8 @@ export interface Ack {
   readonly complete?: KeyCompletion;
   /** The record keeps the body, for `RecordStore.payload`, though the job is done and needs it no more. */
   readonly keepBody?: true;
+  /** How long the record is kept, in place of the retention of the store; 0 = it goes with the ack. */
+  readonly keepMs?: number;
 }
 
 export interface Nack {
@@ -124,6 +126,8 @@ export interface Abandon {
   /** `CODE: message` of what went wrong, for people. */
   readonly error: string;
   readonly report?: AttemptReport;
+  /** As of an `Ack`; of what is abandoned as `cancelled` too. With 0 there is no dead letter. */
+  readonly keepMs?: number;
 }
 
 export interface JobSender {

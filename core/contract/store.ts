@@ -141,7 +141,8 @@ export interface RecordStore {
   /** Those of the given running jobs that are marked for cancelling. */
   cancelRequested(ids: readonly string[]): Promise<string[]>;
   /**
-   * Removes finished records older than given (without it: than the store's own retention), and keys past their time.
+   * Removes finished records older than given (without it: than the store's own retention), and keys past their time. A record that is
+   * kept longer or shorter than the store's retention (`keepMs`) is kept longer or shorter than a given age by the same time.
    * Never touches a live job. Works in bounded steps: returns how many it removed; call it until that is 0.
    */
   purge(olderThan?: Retention): Promise<number>;
@@ -190,6 +191,8 @@ export interface AttemptEnd {
   /** Why it ended; `null` = it is completed, or it may run again. */
   readonly reason: AbandonReason | null;
   readonly error: string | null;
+  /** Of a job that has ended: how long its record is kept, in place of the retention of the store. */
+  readonly keepMs?: number;
 }
 
 export interface Begun {

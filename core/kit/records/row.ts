@@ -13,6 +13,7 @@ import type {
   CancelResult,
   JobRecord,
   RecordedJob,
+  Retention,
 } from '../../contract/store.ts';
 import type { WaitingChange } from '../../contract/waiting.ts';
 import { factsFrom, withLastLines } from './facts.ts';
@@ -40,7 +41,16 @@ export interface RecordRow extends Omit<JobRecord, 'output' | Said> {
    * message may still come by and ask whether it was cancelled.
    */
   readonly guardedUntil: number;
+  /**
+   * Where the job has a retention of its own: the moment from which that of the store is counted, so that both end together. Missing
+   * = from `finishedAt`.
+   */
+  readonly agedFrom?: number;
 }
+
+/** From when the retention of the store is counted; `null` = it has not ended. */
+export const agesFrom = ({ finishedAt, agedFrom }: RecordRow): number | null =>
+  finishedAt === null ? null : (agedFrom ?? finishedAt);
 
 /** How late the report of a sender may be that the queue has overtaken. */
 const lateMs = 60_000;
@@ -110,7 +120,8 @@ export function end(
   row: RecordRow | null,
   job: RecordedJob,
   owner: string,
-  { report, counted, runAt, reason, error }: AttemptEnd,
+  { report, counted, runAt, reason, error, keepMs }: AttemptEnd,
+  retention: Retention,
 ): RecordRow | null {
   const before = row ?? newRow(job);
   const { attempt, startedAt, endedAt: at } = report;
@@ -121,7 +132,7 @@ export function end(
   const tooLate = before.status === 'cancelled' && report.outcome !== 'acked';
   if (!(mine || unseen) || tooLate) return counted ? lineOnly(before, report) : null;
 
-  const open = mine ? before : taken(before, startedAt);
+  const { agedFrom: _, ...open } = mine ? before : taken(before, startedAt);
   const attempts = counted ? withLine(open.attempts, report) : open.attempts;
   const done = counted ? attempt : attempt - 1;
   const moved: RecordRow = { ...open, owner, attempt: done, startedAt: null, movedAt: at, attempts };
@@ -130,12 +141,15 @@ export function end(
     return { ...moved, runAt, status: done > 0 ? 'retrying' : 'pending', finishedAt: null };
   }
   const ended = { cancelRequested: false, finishedAt: at, reason, error, guardedUntil: at + lateMs };
-  return { ...moved, ...ended, status: statusOfEnd(reason) };
+  const status = statusOfEnd(reason);
+  const usualMs = isDead({ status }) ? retention.deadMs : retention.completedMs;
+  return { ...moved, ...ended, status, ...(keepMs !== undefined && { agedFrom: at + keepMs - usualMs }) };
 }
 
 /** It waits again, with its attempts forgotten, as its queue forgets them. */
 export function retried(row: RecordRow, at: number, replacement?: Replacement): RecordRow {
-  const waiting: RecordRow = { ...row, ...reopened, status: 'pending', attempt: 0, runAt: at, movedAt: at };
+  const { agedFrom: _, ...dead } = row;
+  const waiting: RecordRow = { ...dead, ...reopened, status: 'pending', attempt: 0, runAt: at, movedAt: at };
   return replacement ? withText(waiting, replacement) : waiting;
 }
 
@@ -200,7 +214,8 @@ function taken(row: RecordRow, at: number): RecordRow {
 
 function cancelled(row: RecordRow, at: number, guardedUntil: number): RecordRow {
   const ended = { finishedAt: at, reason: 'cancelled', error: null, startedAt: null, movedAt: at } as const;
-  return { ...row, ...ended, status: 'cancelled', cancelRequested: false, guardedUntil };
+  const { agedFrom: _, ...others } = row;
+  return { ...others, ...ended, status: 'cancelled', cancelRequested: false, guardedUntil };
 }
 
 function lineOnly(row: RecordRow, report: AttemptReport): RecordRow | null {
@@ -216,6 +231,10 @@ function withLine(lines: readonly AttemptReport[], line: AttemptReport): readonl
   const others = lines.filter((other) => other !== known);
   const sorted = [...others, line].sort((a, b) => a.startedAt - b.startedAt || a.attempt - b.attempt);
   return withLastLines(sorted.slice(-mostAttempts));
+}
+
+export function isDead({ status }: Pick<RecordRow, 'status'>): boolean {
+  return status === 'failed' || status === 'expired';
 }
 
 /** @param reason why it was abandoned; `null` = it was not */

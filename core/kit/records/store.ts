@@ -6,11 +6,13 @@ import type { RecordFilter, RecordPage, RecordStore, Retention } from '../../con
 import { forEach } from '../parallel.ts';
 import { createEndWatchers } from './end-watchers.ts';
 import {
+  agesFrom,
   begin,
   type Change,
   cancel,
   changed,
   end,
+  isDead,
   newRow,
   type RecordRow,
   recordOf,
@@ -63,13 +65,11 @@ export const defaultRetention: Retention = { completedMs: 7 * 86_400_000, deadMs
 /** Competing writers meet once or twice. After so many lost races something else is wrong. */
 const mostTries = 50;
 
-export function isDead({ status }: Pick<RecordRow, 'status'>): boolean {
-  return status === 'failed' || status === 'expired';
-}
-
 /** Rows past their time are no longer shown, also while they are still there. */
-export const isShown = ({ status, finishedAt }: RecordRow, { ended, dead }: Past): boolean =>
-  finishedAt === null || finishedAt > (isDead({ status }) ? dead : ended);
+export function isShown(row: RecordRow, { ended, dead }: Past): boolean {
+  const from = agesFrom(row);
+  return from === null || from > (isDead(row) ? dead : ended);
+}
 
 /** @param settings retention is `defaultRetention` where it says nothing */
 export function recordStore(
@@ -148,7 +148,7 @@ export function recordStore(
       enqueued: (jobs) => table.add(jobs.map(newRow)),
       started: (job, start) => update(job.id, (row) => begin(row, job, start)),
       settled: (job, owner, how) =>
-        update(job.id, (row) => ({ row: end(row, job, owner, how), answer: undefined })),
+        update(job.id, (row) => ({ row: end(row, job, owner, how, retention), answer: undefined })),
       retried: (ids, replaced) =>
         forEach(ids, (id) =>
           update(id, (row) => ({

@@ -3,8 +3,8 @@ import type { Retention } from '../../../core/contract/store.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { fitted } from '../../../core/kit/records/fit.ts';
 import { finalStatuses, pastOf, shardOf } from '../../../core/kit/records/partitions.ts';
-import type { RecordRow } from '../../../core/kit/records/row.ts';
-import { isDead, type RecordTable, type Versioned } from '../../../core/kit/records/store.ts';
+import { agesFrom, isDead, type RecordRow } from '../../../core/kit/records/row.ts';
+import type { RecordTable, Versioned } from '../../../core/kit/records/store.ts';
 import type { Dynamo } from './api.ts';
 import type { Item } from './sdk.ts';
 import {
@@ -28,7 +28,8 @@ const fits = (text: string): boolean => text.length * 3 <= maxBytes || Buffer.by
 
 export function dynamoRecords(dynamo: Dynamo, retention: Retention): RecordTable {
   function itemOf(row: RecordRow): Item {
-    const { id, queue, job, status, createdAt, finishedAt, guardedUntil } = row;
+    const { id, queue, job, status, createdAt, guardedUntil } = row;
+    const finishedAt = agesFrom(row);
     const keepMs = isDead(row) ? retention.deadMs : retention.completedMs;
     return {
       pk: pkOf(id),

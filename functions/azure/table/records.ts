@@ -2,8 +2,8 @@ import { slices } from '../../../core/base/slices.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { fitted } from '../../../core/kit/records/fit.ts';
 import { finalStatuses } from '../../../core/kit/records/partitions.ts';
-import type { RecordRow } from '../../../core/kit/records/row.ts';
-import { isDead, type RecordTable, type Versioned } from '../../../core/kit/records/store.ts';
+import { agesFrom, isDead, type RecordRow } from '../../../core/kit/records/row.ts';
+import type { RecordTable, Versioned } from '../../../core/kit/records/store.ts';
 import type { Table } from './api.ts';
 import {
   backwards,
@@ -33,10 +33,10 @@ interface Version {
 const rowOf = (id: string): string => `job:${safe(id)}`;
 const listedAs = ({ status, createdAt, id }: RecordRow): string =>
   `${status}:${backwards(createdAt)}:${safe(id)}`;
-const pastAs = (row: RecordRow): string =>
-  row.finishedAt === null
-    ? ''
-    : `past:${isDead(row) ? 'dead' : 'ended'}:${momentText(row.finishedAt)}:${safe(row.id)}`;
+function pastAs(row: RecordRow): string {
+  const from = agesFrom(row);
+  return from === null ? '' : `past:${isDead(row) ? 'dead' : 'ended'}:${momentText(from)}:${safe(row.id)}`;
+}
 
 /** The entities of a record. */
 function entitiesOf(row: RecordRow): { job: Entity; listed: Entity; past: Entity | null } {
@@ -44,7 +44,8 @@ function entitiesOf(row: RecordRow): { job: Entity; listed: Entity; past: Entity
   const partitionKey = jobPartition(id);
   const [listed, past] = [listedAs(row), pastAs(row)];
   const facts = { partitionKey, id };
-  const finished = row.finishedAt === null ? '' : momentText(row.finishedAt);
+  const from = agesFrom(row);
+  const finished = from === null ? '' : momentText(from);
   return {
     job: { ...facts, rowKey: rowOf(id), listed, past, ...textProperties(fitted(row, fits)) },
     listed: { ...facts, rowKey: listed, queue, job, finished },

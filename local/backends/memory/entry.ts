@@ -41,6 +41,8 @@ export interface Entry {
   error: string | null;
   /** The payload is shown though the job is done. */
   keepsBody: boolean;
+  /** As of an `Ack`; `null` = as long as the others. */
+  keepMs: number | null;
   /** In the line of its group, kept for life; `null` = it has not joined one. */
   place: number | null;
   /** It waits in the line of its group; `null` = it does not. */
@@ -68,6 +70,7 @@ export function newEntry(seq: number, message: OutgoingMessage, now: number): En
     reason: null,
     error: null,
     keepsBody: false,
+    keepMs: null,
     place: null,
     lined: null,
   };

@@ -75,14 +75,15 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
       if (entry.state === 'delayed' || !isLined(entry, clock.now())) pushed(entry);
       if (entry.state === 'delayed' && entry.message.group !== null) groups.delay(entry, clock.now());
     },
-    finish(entry, reason, error) {
+    finish(entry, reason, error, keepMs) {
       entry.state = statusOfEnd(reason);
       entry.finishedAt = clock.now();
       entry.reason = reason;
       entry.error = error;
       entry.lined = null;
-      if ((reason === null || reason === 'cancelled') && state.retention.completedMs === 0)
-        state.entries.delete(entry.message.id);
+      entry.keepMs = keepMs ?? null;
+      const usualMs = reason === null || reason === 'cancelled' ? state.retention.completedMs : Infinity;
+      if ((keepMs ?? usualMs) === 0) state.entries.delete(entry.message.id);
       if (entry.message.group !== null) groups.advance(entry, clock.now());
       state.ends.tell(entry.message.id);
     },
@@ -205,12 +206,12 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
     },
 
     async ack(acks) {
-      return acks.map(({ lease, report, complete, keepBody = false }) => {
+      return acks.map(({ lease, report, complete, keepBody = false, keepMs }) => {
         const entry = take(lease, report);
         if (!entry) return false;
         entry.keepsBody = keepBody;
         if (complete) keys.completeNow(complete);
-        state.finish(entry, null, null);
+        state.finish(entry, null, null, keepMs);
         return true;
       });
     },
@@ -224,10 +225,10 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
       return true;
     },
 
-    async abandon(lease, { reason, error, report }) {
+    async abandon(lease, { reason, error, report, keepMs }) {
       const entry = take(lease, report);
       if (!entry) return false;
-      state.finish(entry, reason, error);
+      state.finish(entry, reason, error, keepMs);
       return true;
     },
 

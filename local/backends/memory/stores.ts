@@ -179,8 +179,9 @@ export function memoryRecords(state: MemoryState, others: readonly Purgeable[]):
       let count = others.reduce((sum, other) => sum + other.purgeEnded(), 0);
       for (const [id, entry] of entries) {
         if (entry.finishedAt === null) continue;
-        const keepMs = isDead(entry) ? olderThan.deadMs : olderThan.completedMs;
-        if (entry.finishedAt + keepMs > now) continue;
+        const which = isDead(entry) ? 'deadMs' : 'completedMs';
+        const ownMs = entry.keepMs === null ? 0 : entry.keepMs - state.retention[which];
+        if (entry.finishedAt + olderThan[which] + ownMs > now) continue;
         entries.delete(id);
         count++;
       }

@@ -55,6 +55,7 @@ export function createLeases(state: PostgresState): Leases {
   const table = createLeaseTable(clock.now);
   const workSql = `SELECT * FROM ${s}.work(${columns}, $15, $16, $17, $18)`;
   const settleSql = `SELECT ${s}.settle(${columns})`;
+  const keepSql = `SELECT ${s}.keep_ended(${s}.settle(${columns}), $1, $2, $15, $16)`;
   // `startedAt` is when the lease was given out: whether the handler ever began is unknown.
   /** Of each queue the last group that was looked at. */
   const healed = new Map<string, string>();
@@ -87,7 +88,7 @@ export function createLeases(state: PostgresState): Leases {
       bigintArray(owners.map(({ version }) => version)),
       intArray(which),
       textArray(batches),
-      keep ? textArray(acks.map(({ report }) => reportLine(report))) : null,
+      keep || acks.some(isKeptLonger) ? textArray(acks.map(({ report }) => reportLine(report))) : null,
       textArray(planned.renewed),
       textArray(planned.finished),
       textArray(done.map(({ key }) => storedKey(key))),
@@ -97,6 +98,22 @@ export function createLeases(state: PostgresState): Leases {
       intArray(done.map(({ position }) => position)),
       keptBodies(acks),
     ];
+  }
+
+  /** The statement that settles, and its values: in the same step, records get a retention of their own. */
+  function settling(
+    acks: readonly Ack[],
+    owners: readonly Ownership[],
+    planned: Leftovers,
+  ): [string, unknown[]] {
+    const values = ackValues(acks, owners, planned);
+    if (!acks.some(hasOwnRetention)) return [settleSql, values];
+    const usualMs = keep ? undefined : 0;
+    const own = acks.flatMap(({ keepMs = usualMs }, i) =>
+      keepMs === undefined ? [] : { which: i + 1, keepMs },
+    );
+    const whiches = intArray(own.map(({ which }) => which));
+    return [keepSql, [...values, whiches, bigintArray(own.map(({ keepMs }) => Math.ceil(keepMs)))]];
   }
 
   /** Settles one lease. */
@@ -120,16 +137,22 @@ export function createLeases(state: PostgresState): Leases {
     return (await db.prepared(during, `SELECT ${s}.${call}`, values))[0]![0];
   }
 
-  return {
+  const leases: Leases = {
     lease: (request) => work([], request),
-    ackAndFetch: (acks, request) => work(acks, request),
+    async ackAndFetch(acks, request) {
+      if (!acks.some(hasOwnRetention)) return work(acks, request);
+      const settled = await leases.ack(acks);
+      // What was settled stays so: if leasing has failed, the next fetch will say so.
+      const leased = await work([], request).catch(() => ({ leases: [] }));
+      return { settled, leases: leased.leases };
+    },
 
     async ack(acks) {
       if (acks.length === 0) return [];
       await db.ready();
       const owners = acks.map(({ lease }) => ownership(lease));
       const planned = table.plan(owners);
-      const [row] = await db.prepared('settling', settleSql, ackValues(acks, owners, planned));
+      const [row] = await db.prepared('settling', ...settling(acks, owners, planned));
       const settled = answers(acks.length, row![0]);
       confirm(owners, settled, planned);
       return settled;
@@ -138,9 +161,9 @@ export function createLeases(state: PostgresState): Leases {
     async ackIn(client, ack) {
       const owners = [ownership(ack.lease)];
       const planned = { finished: [], renewed: [owners[0]!.id] };
-      const values = ackValues([ack], owners, planned);
+      const [text, values] = settling([ack], owners, planned);
       const { rows } = await client.query({
-        text: settleSql,
+        text,
         values,
         rowMode: 'array',
         query_timeout: queryTimeoutMs,
@@ -172,11 +195,13 @@ export function createLeases(state: PostgresState): Leases {
       return settled;
     },
 
-    async abandon(lease, { reason, error, report }) {
+    async abandon(lease, { reason, error, report, keepMs }) {
       const owner = ownership(lease);
-      return settleOne(owner, 'abandon($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)', (finished) => [
+      const abandoning = 'abandon($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)';
+      const keeping = `keep_ended(CASE WHEN ${s}.${abandoning} THEN NULL ELSE '{}'::int[] END, $1, ARRAY[$3], '{1}', ARRAY[$11::bigint]) IS NULL`;
+      return settleOne(owner, keepMs === undefined ? abandoning : keeping, (finished) => [
         state.at(),
-        keep,
+        keepMs === undefined ? keep : keepMs > 0,
         owner.id,
         owner.version,
         owner.batch,
@@ -185,6 +210,7 @@ export function createLeases(state: PostgresState): Leases {
         storable(error),
         reportLine(report),
         finished,
+        ...(keepMs === undefined ? [] : [Math.ceil(keepMs)]),
       ]);
     },
 
@@ -223,7 +249,11 @@ export function createLeases(state: PostgresState): Leases {
       return count;
     },
   };
+  return leases;
 }
+
+const hasOwnRetention = ({ keepMs }: Ack): boolean => keepMs !== undefined;
+const isKeptLonger = ({ keepMs = 0 }: Ack): boolean => keepMs > 0;
 
 /** Positions of the acks whose jobs keep their bodies; `null` = none does. */
 function keptBodies(acks: readonly Ack[]): Buffer | null {

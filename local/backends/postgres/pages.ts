@@ -94,7 +94,7 @@ export function createPages(state: PostgresState, keptSince: (at: string) => str
     const status = name === 'jobs' ? livingStatus(filter.status) : null;
     if (status) where.push(status);
     if (name === 'history') {
-      where.push(`finished_at > ${keptSince(put(state.at()))}`);
+      where.push(`(finished_at > ${keptSince(put(state.at()))} OR keep_until IS NOT NULL)`);
       // No job ends before it was created: whole days are passed over.
       const { createdFrom } = filter;
       if (createdFrom !== undefined)

@@ -83,10 +83,14 @@ export function postgresRecords(
       // Whole days are dropped at once. Rows past their time in the oldest day stay hidden until it is dropped. They are removed one by
       // one only on request, or when they have no day, because no worker has run for a week.
       const rest = olderThan ? 'history' : 'history_other';
+      const usual = `keep_until IS NULL AND finished_at <= ${before} ORDER BY finished_at, seq`;
+      const own = `keep_until <= ${before} ORDER BY keep_until`;
       const steps: [sql: string, values: unknown[]][] = [
         [`SELECT ${s}.drop_days($1, $2)`, [at, completedMs]],
         [stepOfDay(rest), [at, completedMs]],
-        [removeSome(`${s}.dead`, 'id', `finished_at <= ${before} ORDER BY finished_at, seq`), [at, deadMs]],
+        [removeSome(`${s}.dead`, 'id', usual), [at, deadMs]],
+        [removeSome(`${s}.dead`, 'id', own), [at, deadMs - state.retention.deadMs]],
+        [removeSome(`${s}.history_kept`, 'ctid', own), [at, completedMs - state.retention.completedMs]],
         [removeSome(`${s}.keys`, 'key', `${keyEnd} <= ${before} ORDER BY ${keyEnd}`), [at, 0]],
         [purgeLimits(s, now), [at]],
         [removeSome(`${s}.waits`, 'ctid', `until <= ${now}`), [at]],

@@ -6,6 +6,7 @@ import type { JobRecord } from '../../../core/contract/store.ts';
 import { JobState, recordOf as storedRecordOf } from '../shared/report-lines.ts';
 import type { Row } from './client.ts';
 import { GroupState } from './group-sql.ts';
+import { finishedAt } from './retention-sql.ts';
 
 /** In the order that `recordOf` reads; and where the row stands in a list, and after how many others of its table. */
 const recordColumns =
@@ -35,7 +36,7 @@ export type TableName = 'jobs' | 'dead' | 'history';
 export function recordTables(s: string): Record<TableName, RecordTable> {
   const ended = (name: string): RecordTable => ({
     name: `${s}.${name}`,
-    columns: `${shared}, idempotency_key, schedule, ended, finished_at, reason, error`,
+    columns: `${shared}, idempotency_key, schedule, ended, ${finishedAt} AS finished_at, reason, error, keep_until`,
     select: (rows) => `SELECT ${recordColumns} FROM (SELECT *, ended::int AS state FROM ${rows} t) t`,
   });
   const living = `

@@ -7,6 +7,7 @@ import { leaseFunctions } from './functions.ts';
 import { groupTables } from './group-sql.ts';
 import { limits } from './limits-sql.ts';
 import { daysOfHistory, keyFunctions, rareFunctions } from './maintenance.ts';
+import { ownRetention } from './retention-sql.ts';
 import { busy } from './sql.ts';
 import { statsFunctions } from './stats-sql.ts';
 import { stepTable } from './steps-sql.ts';
@@ -207,7 +208,7 @@ export const migrations: readonly ((s: string) => string)[] = [
   (s) =>
     [waitingFunction, limits, groupTables, leaseFunctions, rareFunctions].map((part) => part(s)).join('\n'),
   (s) =>
-    [ends, leaseFunctions, rareFunctions, waitingFunction, stepTable, batches]
+    [ends, ownRetention, leaseFunctions, rareFunctions, waitingFunction, stepTable, batches]
       .map((part) => part(s))
       .join('\n'),
 ];

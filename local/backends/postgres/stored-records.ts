@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { cursorOf, listedOf, matches, mostLooked, positionIn } from '../../../core/kit/records/filter.ts';
-import type { RecordRow } from '../../../core/kit/records/row.ts';
+import { agesFrom, type RecordRow } from '../../../core/kit/records/row.ts';
 import {
   isShown,
   type RecordQuery,
@@ -24,8 +24,8 @@ const types = ['text', 'text', 'text', 'text', 'text', 'bigint', 'bigint', 'bigi
 const isDead = `status IN ('failed', 'expired')`;
 
 function valuesOf(row: RecordRow): unknown[] {
-  const { id, queue, job, status, createdAt, finishedAt, guardedUntil } = row;
-  return [id, randomUUID(), queue, job, status, createdAt, finishedAt, guardedUntil, JSON.stringify(row)];
+  const { id, queue, job, status, createdAt, guardedUntil } = row;
+  return [id, randomUUID(), queue, job, status, createdAt, agesFrom(row), guardedUntil, JSON.stringify(row)];
 }
 
 export function storedRecords({ db, at }: Pick<PostgresState, 'db' | 'at'>, ends: PostgresEnds): RecordTable {

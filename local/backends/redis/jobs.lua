@@ -11,10 +11,12 @@
 --                               `attempts interrupted cancelRequested readyAt`, progress, reports, one line each
 --   :ended    hash   id      -> `end finishedAt attempts readyAt reason`, error, progress, reports, then the job's text
 --   :done     zset   time    -> id                completed and cancelled
+--   :kept     zset   end     -> id                completed and cancelled with a retention of their own, until when
 --   :dead     zset   time    -> id                failed and expired
+--   :deadKept zset   end     -> id                those of them with a retention of their own, until when
 --   :waits    zset   end     -> id                jobs that somebody waits for, until then at most; their ends are published to :ended
 --   and those of groups.lua   of jobs in the line of a group, which are in no other set
---   :info     hash   paused; done and dead: bytes of each; idle (any text): a worker has found nothing, and listens
+--   :info     hash   paused; done, kept and dead: bytes of each; idle (any text): a worker has found nothing, and listens
 -- A sort key has 12 characters: 11 that count arrivals, then the priority. Times are epoch ms.
 --
 -- ARGV[1] epoch ms, '' = this server's clock   [2] ms of ageing per priority level
@@ -150,6 +152,7 @@ local function forget(index, ids)
   end
   redis.call('ZREM', base .. ':' .. index, unpack(ids))
   redis.call('HDEL', ended, unpack(ids))
+  if index == 'dead' then redis.call('ZREM', base .. ':deadKept', unpack(ids)) end
   return redis.call('HINCRBY', info, index, -bytes)
 end
 
@@ -179,19 +182,22 @@ local function headOf(text)
   return string.sub(text, 1, string.find(text, '\n', first + 1, true))
 end
 
--- Ends a job that is in no set any more. Answers how many older dead letters were removed.
-local function finish(id, code, state, reason, problem, text)
+-- Ends a job that is in no set any more. Answers how many older dead letters were removed. keepMs: '' = its record is kept as long as
+-- those of others.
+local function finish(id, code, state, reason, problem, text, keepMs)
   tellEnded({ id })
   redis.call('HDEL', jobs, id)
   redis.call('HDEL', states, id)
   local groups = groupsHere()
   if groups then groups.leave({ id }) end
   local isDead = code == 'failed' or code == 'expired'
-  if not isDead and not keep then return 0 end
-  local index = isDead and 'dead' or 'done'
+  local own = keepMs ~= nil and keepMs ~= ''
+  if keepMs == '0' or (not isDead and not keep and not own) then return 0 end
+  local index = isDead and 'dead' or own and 'kept' or 'done'
   local kept = endedText(code, state, reason, problem, isDead and text or headOf(text))
   redis.call('HSET', ended, id, kept)
-  redis.call('ZADD', base .. ':' .. index, number(at), id)
+  redis.call('ZADD', base .. ':' .. index, number(index == 'kept' and at + keepMs or at), id)
+  if isDead and own then redis.call('ZADD', base .. ':deadKept', number(at + keepMs), id) end
   if isDead then return trim(index, #kept + overhead, tonumber(ARGV[6]), tonumber(ARGV[7])) end
   trim(index, #kept + overhead, tonumber(ARGV[4]), tonumber(ARGV[5]))
   return 0

@@ -4,8 +4,8 @@
 --
 -- ARGV[8] nonce of the tokens   [9] at most so many jobs   [10] ms of the lease   [11] how many acks   [12] two characters: '1' = a worker
 -- that finds nothing listens, '1' = idle workers are notified; then the tokens of the acks; then their reports, if completed jobs are kept
--- ('+' in front of one keeps the body too); then five per key to complete: number of its ack, key, owner, value ('' = none, else '=' and
--- the value), ms to keep it
+-- ('+' in front of one keeps the body too, and digits and ':' in front of that are ms that it is kept instead of as long as the others);
+-- then five per key to complete: number of its ack, key, owner, value ('' = none, else '=' and the value), ms to keep it
 local sub = string.sub
 local acks, max = tonumber(ARGV[11]), tonumber(ARGV[9])
 -- Whether there is a job to which something has happened, or that has a group: most queues have neither.
@@ -22,18 +22,24 @@ local function completeKeys(from, flags)
   end
 end
 
-local plus = string.byte('+')
+local plus, zero, nine = string.byte('+09', 1, 3)
 
 -- Keeps the history of completed jobs.
 local function remember(ids, reports)
   local texts, known = redis.call('HMGET', jobs, unpack(ids)), {}
   if hasMore then known = redis.call('HMGET', states, unpack(ids)) end
   local kept, times, bytes = {}, {}, 0
+  local ownTimes, ownBytes = {}, 0
   local first = 'completed ' .. number(at) .. ' 1  \n\n\n' -- nothing else has happened to the job
   for i, id in ipairs(ids) do
     if texts[i] then
       local text, report, rest = nil, reports[i], texts[i]
-      if string.byte(report) == plus then report = sub(report, 2) else rest = headOf(rest) end
+      local lead, keepMs = string.byte(report), nil
+      if lead and lead >= zero and lead <= nine then
+        keepMs, report = string.match(report, '^(%d+):(.*)$')
+        lead = string.byte(report)
+      end
+      if lead == plus then report = sub(report, 2) else rest = headOf(rest) end
       if known[i] then
         local state = stateOf(known[i])
         state.attempt = state.attempt + 1
@@ -42,15 +48,28 @@ local function remember(ids, reports)
       else
         text = first .. report .. '\n' .. rest
       end
-      bytes = bytes + #text + overhead
-      kept[#kept + 1], kept[#kept + 2] = id, text
-      times[#times + 1], times[#times + 2] = number(at), id
+      if keepMs ~= '0' then
+        kept[#kept + 1], kept[#kept + 2] = id, text
+        if keepMs then
+          ownBytes = ownBytes + #text + overhead
+          ownTimes[#ownTimes + 1], ownTimes[#ownTimes + 2] = number(at + keepMs), id
+        else
+          bytes = bytes + #text + overhead
+          times[#times + 1], times[#times + 2] = number(at), id
+        end
+      end
     end
   end
   if #kept == 0 then return end
   redis.call('HSET', ended, unpack(kept))
-  redis.call('ZADD', base .. ':done', unpack(times))
-  trim('done', bytes, tonumber(ARGV[4]), tonumber(ARGV[5]))
+  if #times > 0 then
+    redis.call('ZADD', base .. ':done', unpack(times))
+    trim('done', bytes, tonumber(ARGV[4]), tonumber(ARGV[5]))
+  end
+  if #ownTimes > 0 then
+    redis.call('ZADD', base .. ':kept', unpack(ownTimes))
+    trim('kept', ownBytes, tonumber(ARGV[4]), tonumber(ARGV[5]))
+  end
 end
 
 local flags, groups = {}, hasMore and groupsHere()

@@ -45,10 +45,13 @@ export function createLeases(state: RedisState) {
     // 88 random bits. With the time that follows, the token of an earlier lease never comes again.
     const nonce = max > 0 ? randomBytes(9).toString('base64url').slice(0, 11) : '';
     const waking = `${listens ? 1 : 0}${state.channel(queue) === '' ? 0 : 1}`;
-    const args = [...state.common(), nonce, `${max}`, `${leaseMs}`, `${acks.length}`, waking];
+    // Where completed jobs are not kept, one of them may be.
+    const keeps = state.keepsCompleted || acks.some(({ keepMs = 0 }) => keepMs > 0);
+    const usualMs = keeps && !state.keepsCompleted ? 0 : undefined;
+    const args = [...state.common(keeps), nonce, `${max}`, `${leaseMs}`, `${acks.length}`, waking];
     // No iterators: until V8 compiles this in full, which takes long for calls per batch, they make an object per job.
     for (let i = 0; i < acks.length; i++) args.push(acks[i]!.lease.token);
-    for (let i = 0; i < acks.length && state.keepsCompleted; i++) args.push(ackedText(acks[i]!));
+    for (let i = 0; i < acks.length && keeps; i++) args.push(ackedText(acks[i]!, usualMs));
     for (let i = 0; i < acks.length; i++) {
       const { complete } = acks[i]!;
       if (!complete) continue;

@@ -64,14 +64,15 @@ function actions.nack()
   return 1
 end
 
--- [9] token   [10] end   [11] reason   [12] error   [13] report   [14] channel. Answers { 1, how many older dead letters were removed }.
+-- [9] token   [10] end   [11] reason   [12] error   [13] report   [14] ms to keep it, or ''   [15] channel. Answers { 1, how many older
+-- dead letters were removed }.
 function actions.abandon()
   local id, text, state = endLease(ARGV[9])
   if not id then return { 0, 0 } end
   state.attempt = state.attempt + 1
   addReport(state, ARGV[13])
-  local removed = finish(id, ARGV[10], state, ARGV[11], ARGV[12], text)
-  notifyOfGroups(ARGV[14])
+  local removed = finish(id, ARGV[10], state, ARGV[11], ARGV[12], text, ARGV[14])
+  notifyOfGroups(ARGV[15])
   return { 1, removed }
 end
 
@@ -292,15 +293,37 @@ function actions.clear()
   return count
 end
 
--- [9] [10] ms for which completed jobs and dead letters are kept. One step: call it until it answers 0.
+-- Dead letters of this time or before, without a retention of their own: the first that are found, of the oldest 50,000.
+local function deadBefore(time)
+  local index, own = base .. ':dead', base .. ':deadKept'
+  local hasOwn = redis.call('EXISTS', own) == 1
+  for from = 0, 49 * page, page do
+    local ids, usual = redis.call('ZRANGEBYSCORE', index, '-inf', number(time), 'LIMIT', from, page), {}
+    if #ids == 0 or not hasOwn then return ids end
+    local ends = redis.call('ZMSCORE', own, unpack(ids))
+    for i, id in ipairs(ids) do
+      if not ends[i] then usual[#usual + 1] = id end
+    end
+    if #usual > 0 then return usual end
+  end
+  return {}
+end
+
+-- [9] [10] ms for which completed jobs and dead letters are kept   [11] [12] how much longer the store does it by itself. One step: call
+-- it until it answers 0.
 function actions.purge()
   local count = 0
-  for index, before in pairs({ done = ARGV[9], dead = ARGV[10] }) do
-    local since = number(at - before)
-    local ids = redis.call('ZRANGEBYSCORE', base .. ':' .. index, '-inf', since, 'LIMIT', 0, page)
+  local function forgetAll(index, ids)
     if #ids > 0 then forget(index, ids) end
     count = count + #ids
   end
+  local function before(index, time)
+    return redis.call('ZRANGEBYSCORE', base .. ':' .. index, '-inf', number(time), 'LIMIT', 0, page)
+  end
+  forgetAll('done', before('done', at - ARGV[9]))
+  forgetAll('dead', deadBefore(at - ARGV[10]))
+  forgetAll('kept', before('kept', at + ARGV[11]))
+  forgetAll('dead', before('deadKept', at + ARGV[12]))
   return count
 end
 

@@ -23,6 +23,7 @@ const sets = {
   lined: idOf,
   leases: leasedId,
   done: (id: string) => id,
+  kept: (id: string) => id,
   dead: (id: string) => id,
 } as const;
 type SetName = keyof typeof sets;
@@ -32,8 +33,8 @@ const setsOf: Readonly<Record<JobStatus, readonly SetName[]>> = {
   pending: waiting,
   retrying: waiting,
   processing: ['leases'],
-  completed: ['done'],
-  cancelled: ['done'],
+  completed: ['done', 'kept'],
+  cancelled: ['done', 'kept'],
   failed: ['dead'],
   expired: ['dead'],
 };

@@ -54,8 +54,9 @@ export function redisRecords(state: RedisState, ends: EndWatches | null): Record
     },
     async purge(olderThan) {
       const { completedMs, deadMs } = olderThan ?? state.retention;
+      const longer = [state.retention.completedMs - completedMs, state.retention.deadMs - deadMs];
       const counts = await Promise.all([
-        everywhere('purging', 'purge', [`${completedMs}`, `${deadMs}`]),
+        everywhere('purging', 'purge', [completedMs, deadMs, ...longer].map(String)),
         purgeLimits(state),
         purgeBatches(state),
       ]);

@@ -58,9 +58,20 @@ export function attemptOf(state: string | null | undefined) {
 export const reportText = (report: AttemptReport | undefined): string =>
   report ? JSON.stringify(report) : '';
 
-/** The report of an ack. A `+` in front of it says that the record keeps the body. */
-export const ackedText = ({ report, keepBody }: Ack): string =>
-  keepBody ? `+${reportText(report)}` : reportText(report);
+/** '' = as long as the others. */
+export const msText = (keepMs: number | undefined): string =>
+  keepMs === undefined ? '' : `${Math.ceil(keepMs)}`;
+
+/**
+ * The report of an ack. A `+` in front of it says that the record keeps the body, and `<ms>:` in front of that how long it is kept.
+ *
+ * @param usualMs of an ack that does not say it, where it is not as long as the others
+ */
+export function ackedText({ report, keepBody, keepMs }: Ack, usualMs?: 0): string {
+  const text = keepBody ? `+${reportText(report)}` : reportText(report);
+  const ownMs = keepMs ?? usualMs;
+  return ownMs === undefined ? text : `${msText(ownMs)}:${text}`;
+}
 
 /** The answer of `facts` and `whole`. All but the first and the last are of a job that has not ended. */
 export type Found = readonly [

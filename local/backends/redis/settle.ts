@@ -11,7 +11,7 @@ import type {
 } from '../../../core/contract/queue.ts';
 import { lostFormat } from '../shared/defaults.ts';
 import { type Leases, mostPerCall } from './leases.ts';
-import { reportText } from './rows.ts';
+import { msText, reportText } from './rows.ts';
 import type { RedisState } from './state.ts';
 
 const mostReaped = 200;
@@ -75,9 +75,17 @@ export function createSettler(
       throw acked.reason;
     },
 
-    async abandon({ queue, token }, { reason, error, report }) {
+    async abandon({ queue, token }, { reason, error, report, keepMs }) {
       const end = reason === 'cancelled' || reason === 'expired' ? reason : 'failed';
-      const args = [token, end, reason, JSON.stringify(error), reportText(report), state.channel(queue)];
+      const args = [
+        token,
+        end,
+        reason,
+        JSON.stringify(error),
+        reportText(report),
+        msText(keepMs),
+        state.channel(queue),
+      ];
       const answer = await state.manage('settling', queue, 'abandon', args);
       const [settled, dropped] = answer as [number, number];
       if (dropped > 0) state.warnDropped(queue);

@@ -28,7 +28,7 @@ export function createState(options: ResolvedOptions) {
   const list = `${prefix}:queues`;
   const keepsCompleted = retention.completedMs > 0;
   const budgets = [completedBudget.count, completedBudget.bytes, deadBudget.count, deadBudget.bytes];
-  const settings = [`${ageingMs}`, keepsCompleted ? '1' : '0', ...budgets.map(String)];
+  const budgetTexts = budgets.map(String);
   const warnedAt = new Map<string, number>();
 
   /** Each warning at most once a minute. */
@@ -58,7 +58,7 @@ export function createState(options: ResolvedOptions) {
     /** Where an idempotency key is stored. */
     key: (key: string) => `${prefix}:key:${key}`,
     /** The arguments that the scripts `lease`, `manage` and `transfer` begin with. */
-    common: () => [state.at(), ...settings],
+    common: (keeps = keepsCompleted) => [state.at(), `${ageingMs}`, keeps ? '1' : '0', ...budgetTexts],
     manage: (during: string, queue: string, action: string, args: readonly string[]) =>
       link.run(during, scripts.manage, state.base(queue), [...state.common(), action, ...args]),
     /** All queues ever used. `recently`: a list that is up to a second old will do. */

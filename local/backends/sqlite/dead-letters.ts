@@ -17,8 +17,8 @@ const behind = (where: string): string => `
 /** Each has an index of its own, in this order. */
 const ofQueue = behind(`${isDead} AND queue = :queue`);
 const ofAll = `
-  SELECT * FROM (${behind(`ended = ${JobState.failed}`)})
-  UNION ALL SELECT * FROM (${behind(`ended = ${JobState.expired}`)})`;
+  SELECT * FROM (${behind(`${isDead} AND ended = ${JobState.failed}`)})
+  UNION ALL SELECT * FROM (${behind(`${isDead} AND ended = ${JobState.expired}`)})`;
 
 export function sqliteDeadLetters(state: SqliteState, maxBodyBytes: number): DeadLetters {
   const { db, clock } = state;
@@ -32,7 +32,7 @@ export function sqliteDeadLetters(state: SqliteState, maxBodyBytes: number): Dea
   const lists = { ofAll: newest(whole, ofAll), ofQueue: newest(whole, ofQueue) };
   const byId = db.prepare(`SELECT ${whole} FROM jobs WHERE id = ? AND ${isDead}`);
   const revive = db.prepare(`
-    UPDATE jobs SET ended = NULL, cancel_requested = 0, finished_at = NULL, attempt = 0, reason = NULL, error = NULL,
+    UPDATE jobs SET ended = NULL, cancel_requested = 0, finished_at = NULL, attempt = 0, reason = NULL, error = NULL, keep_until = NULL,
       ready_at = ?, rank = ? + priority * ${state.ageingMs}
     WHERE id = ? AND ${isDead} RETURNING seq, queue, rank, grouping`);
   const replace = db.prepare(replaceText);

@@ -4,13 +4,13 @@ import { JobState, recordOf, type StoredRecord } from '../shared/report-lines.ts
 import { ownership } from './narrow-rows.ts';
 import { sqlitePages } from './pages.ts';
 import { type NarrowRow, recordColumns } from './rows.ts';
-import { stepSize } from './schema.ts';
+import { isDead, keptAsUsual, stepSize } from './schema.ts';
 import type { Purgeable, SqliteState } from './state.ts';
 
 type FoundRow = Omit<NarrowRow, 'interrupted'> & { readonly state: number };
 
 export function sqliteRecords(state: SqliteState, others: readonly Purgeable[]): RecordStore {
-  const { db, clock } = state;
+  const { db, clock, retention: usual } = state;
   const byId = db.prepare(`SELECT ${recordColumns} FROM job_states WHERE id = ?`);
   const setProgress = db.prepare(`
     UPDATE jobs SET progress = ? WHERE seq = ? AND id = ?
@@ -24,7 +24,11 @@ export function sqliteRecords(state: SqliteState, others: readonly Purgeable[]):
     WHERE id IN (SELECT value FROM json_each(?)) AND cancel_requested`);
   const purgeJobs = db.prepare(`
     DELETE FROM jobs WHERE seq IN (
-      SELECT seq FROM jobs WHERE ended IN (SELECT value FROM json_each(?)) AND finished_at <= ? LIMIT ${stepSize})`);
+      SELECT seq FROM jobs WHERE ${keptAsUsual} AND ended IN (SELECT value FROM json_each(?)) AND finished_at <= ?
+      LIMIT ${stepSize})`);
+  const purgeKept = db.prepare(`
+    DELETE FROM jobs WHERE seq IN (
+      SELECT seq FROM jobs WHERE keep_until <= ? AND keep_until <= iif(${isDead}, ?, ?) LIMIT ${stepSize})`);
 
   const body = db.prepare('SELECT body FROM jobs WHERE id = ?'); // empty when it is not kept
   const bodyOf = (id: string) => (db.run('reading', () => body.get(id))?.body as string | undefined) || null;
@@ -75,8 +79,13 @@ export function sqliteRecords(state: SqliteState, others: readonly Purgeable[]):
       return db.transaction('purging', () => {
         const completed = purgeJobs.run(past, now - completedMs).changes;
         const failed = purgeJobs.run(dead, now - deadMs).changes;
+        const [keptDead, keptOthers] = [usual.deadMs - deadMs, usual.completedMs - completedMs].map(
+          (ms) => now + ms,
+        );
+        const latest = Math.max(keptDead!, keptOthers!); // for the index
+        const kept = purgeKept.run(latest, keptDead!, keptOthers!).changes;
         const ended = others.reduce((sum, other) => sum + other.purgeNow(now), 0);
-        return ended + Number(completed) + Number(failed);
+        return ended + Number(completed) + Number(failed) + Number(kept);
       });
     },
   };

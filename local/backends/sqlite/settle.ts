@@ -22,11 +22,11 @@ export function createSettler(state: SqliteState, keys: SqliteKeys, leases: Leas
   // The payload of a completed job is of no further use, so it is kept only where its job asks for that.
   const completeWith = (body: string) =>
     db.prepare(`
-      UPDATE jobs SET ended = ${JobState.completed}, finished_at = ?, attempt = ?, body = ${body}, ${appendReport} WHERE seq = ?`);
+      UPDATE jobs SET ended = ${JobState.completed}, finished_at = ?, attempt = ?, body = ${body}, keep_until = ?, ${appendReport} WHERE seq = ?`);
   const complete = completeWith("''");
   const completeWhole = completeWith('body');
   const end = db.prepare(`
-    UPDATE jobs SET ended = ?, finished_at = ?, attempt = ?, reason = ?, error = ?, ${appendReport} WHERE seq = ?`);
+    UPDATE jobs SET ended = ?, finished_at = ?, attempt = ?, reason = ?, error = ?, keep_until = ?, ${appendReport} WHERE seq = ?`);
   const keepGrouping = db.prepare('UPDATE jobs SET grouping = ? WHERE seq = ?'); // for when it is retried
   const extend = db.prepare(
     'UPDATE leases SET lease_until = ? WHERE seq = ? AND nonce = ? AND lease_until > ?',
@@ -48,13 +48,17 @@ export function createSettler(state: SqliteState, keys: SqliteKeys, leases: Leas
     const ended = endAll(acks, now);
     if (ended.size > 0 && groups.isUsed()) groups.end([...ended.values()], now);
     narrowRows.tellEnds([...ended.values()]);
-    if (retention.completedMs === 0 && ended.size > 0) removeThese.run(JSON.stringify([...ended.values()]));
-    return acks.map(({ lease, report, complete: key, keepBody }) => {
+    const isForgotten = ({ keepMs = retention.completedMs }: Ack): boolean => keepMs === 0;
+    const forgotten = acks.flatMap((ack) => (isForgotten(ack) ? (ended.get(ack.lease.token) ?? []) : []));
+    if (forgotten.length > 0) removeThese.run(JSON.stringify(forgotten));
+    return acks.map((ack) => {
+      const { lease, report, complete: key, keepBody, keepMs } = ack;
       const seq = ended.get(lease.token);
       if (seq === undefined) return false;
       ended.delete(lease.token); // so that a lease given twice in one call settles once
-      if (retention.completedMs > 0)
-        (keepBody ? completeWhole : complete).run(now, lease.attempt, reportLine(report), seq);
+      const keepUntil = keepMs === undefined ? null : now + keepMs;
+      if (!isForgotten(ack))
+        (keepBody ? completeWhole : complete).run(now, lease.attempt, keepUntil, reportLine(report), seq);
       if (key) keys.completeNow(key);
       return true;
     });
@@ -92,15 +96,17 @@ export function createSettler(state: SqliteState, keys: SqliteKeys, leases: Leas
       return settled;
     },
 
-    async abandon(lease, { reason, error, report }) {
+    async abandon(lease, { reason, error, report, keepMs }) {
       const now = clock.now();
       return db.transaction('settling', () => {
         const mine = narrowRows.endLease(lease, now);
         if (!mine) return false;
         narrowRows.tellEnds([mine.seq]);
         const state = JobState[statusOfEnd(reason)];
-        if (reason === 'cancelled' && retention.completedMs === 0) remove.run(mine.seq);
-        else end.run(state, now, mine.attempt, reason, error, reportLine(report), mine.seq);
+        const usualMs = reason === 'cancelled' ? retention.completedMs : Infinity;
+        const keepUntil = keepMs === undefined ? null : now + keepMs;
+        if ((keepMs ?? usualMs) === 0) remove.run(mine.seq);
+        else end.run(state, now, mine.attempt, reason, error, keepUntil, reportLine(report), mine.seq);
         const grouping = groups.groupingOf(mine.seq);
         if (grouping) keepGrouping.run(JSON.stringify(grouping), mine.seq);
         groups.end([mine.seq], now);

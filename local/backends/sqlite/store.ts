@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import type { Retention, Stores } from '../../../core/contract/store.ts';
 import { cursorOf, matchesAttempts, mostLooked, positionIn } from '../../../core/kit/records/filter.ts';
-import type { RecordRow } from '../../../core/kit/records/row.ts';
+import { agesFrom, type RecordRow } from '../../../core/kit/records/row.ts';
 import {
   defaultRetention,
   type Past,
@@ -82,11 +82,11 @@ function sqliteTable(db: Database, others: readonly Purgeable[]): RecordTable {
       LIMIT ${stepSize})`);
 
   function valuesOf(row: RecordRow): (string | number | null)[] {
-    const { queue, job, tenantId, status, createdAt, finishedAt, guardedUntil, id } = row;
+    const { queue, job, tenantId, status, createdAt, guardedUntil, id } = row;
     const [facts, text] = [row.facts ? JSON.stringify(row.facts) : null, JSON.stringify(row)];
     return [
       ...[randomUUID(), queue, job, tenantId, facts, status],
-      ...[createdAt, finishedAt, guardedUntil, text, id],
+      ...[createdAt, agesFrom(row), guardedUntil, text, id],
     ];
   }
   const rowOf = (text: unknown): RecordRow => JSON.parse(text as string) as RecordRow;

@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
+import { keptAsUsual } from '../../../local/backends/sqlite/schema.ts';
 import { message } from './messages.ts';
 
 const run = promisify(execFile);
@@ -99,9 +100,10 @@ describe('the file', () => {
     expect(plan("SELECT ready_at FROM delayed WHERE queue = 'q' ORDER BY ready_at LIMIT 1")).toBe(
       'SEARCH delayed USING PRIMARY KEY (queue=?)',
     );
-    expect(plan('SELECT seq FROM jobs WHERE ended IN (2, 4) AND finished_at <= 5')).toContain(
-      'jobs_ended (ended=? AND finished_at<?)',
-    );
+    expect(
+      plan(`SELECT seq FROM jobs WHERE ${keptAsUsual} AND ended IN (2, 4) AND finished_at <= 5`),
+    ).toContain('jobs_ended (ended=? AND finished_at<?)');
+    expect(plan('SELECT seq FROM jobs WHERE keep_until <= 5')).toContain('jobs_kept (keep_until<?)');
     db.close();
   });
 });

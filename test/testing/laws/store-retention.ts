@@ -3,7 +3,7 @@ import type { Retention } from '../../../core/contract/store.ts';
 import { day, type Kit, minute, reportOf, reports, second } from './kit.ts';
 import type { Law } from './law.ts';
 
-async function purgeAll(t: Kit, olderThan?: Retention): Promise<number> {
+export async function purgeAll(t: Kit, olderThan?: Retention): Promise<number> {
   let total = 0;
   for (let step = 0; step < 1_000; step++) {
     const removed = await t.stores.records.purge(olderThan);

@@ -22,6 +22,7 @@ export interface EndOptions {
   readonly runAt?: number;
   readonly reason?: AbandonReason;
   readonly error?: string;
+  readonly keepMs?: number;
 }
 
 /** @param opening which opening of the storage is written to */

@@ -99,6 +99,34 @@ export function writtenRetentionLaws(law: Law): void {
     { retention: { completedMs: 0 } },
   );
 
+  law(
+    'a record with a retention of its own is shown that long',
+    async (t) => {
+      const ended = async (keepMs: number, reason: 'permanent' | null) => {
+        const one = recorder(t);
+        await one.enqueued();
+        await one.started(1);
+        const why = reason === null ? {} : { reason, error: 'E: x' };
+        await one.settled(reportAt(t, 1, t.now(), reason ? 'rejected' : 'acked'), { ...why, keepMs });
+        return one.job.id;
+      };
+      const [gone, goneToo] = [await ended(0, null), await ended(0, 'permanent')];
+      await assertGone(t, [gone, goneToo]);
+      const short = [await ended(minute, null), await ended(minute, 'permanent')];
+      const long = [await ended(30 * day, null), await ended(30 * day, 'permanent')];
+      assert.deepEqual(await shown(t), [...short, ...long].sort());
+      await t.advance(minute + second);
+      await assertGone(t, short);
+      await t.advance(29 * day);
+      await purgeAll(t);
+      assert.deepEqual(await shown(t), long.toSorted());
+      await t.advance(2 * day);
+      await purgeAll(t);
+      assert.deepEqual(await shown(t), []);
+    },
+    { retention: { completedMs: day, deadMs: 3 * day } },
+  );
+
   law('what was purged is as if it had never been', async (t) => {
     const { ended, dead } = await oneOfEach(t);
     await t.advance(minute);

@@ -14,6 +14,7 @@ import { limitListLaws } from './store-limits-lists.ts';
 import { limitWaiterLaws } from './store-limits-waiting.ts';
 import { metricLaws } from './store-metrics.ts';
 import { metricPurgeLaws } from './store-metrics-purge.ts';
+import { ownRetentionLaws } from './store-own-retention.ts';
 import { pageLaws } from './store-pages.ts';
 import { cancelLaws, recordListLaws } from './store-record-admin.ts';
 import { recordLaws } from './store-records.ts';
@@ -38,6 +39,7 @@ export function describeStore(name: string, harness: Harness, runner: Runner): v
     runner.describe('pages of records', () => pageLaws(law));
     runner.describe('cancelling', () => cancelLaws(law));
     runner.describe('retention', () => retentionLaws(law));
+    runner.describe('retention of a job', () => ownRetentionLaws(law));
     runner.describe('workers', () => workerLaws(law));
     watchingLaws(harness, runner);
     slotLaws(harness, runner);
