@@ -4,11 +4,12 @@ import { type Logger, pino } from 'pino';
 import type { App } from '../core/app/app.ts';
 import { unsendable } from '../core/app/unsendable.ts';
 import { checkOptions, type OptionKinds } from '../core/base/checks.ts';
+import { latestMs } from '../core/base/clock.ts';
 import { config, LongshoreError, shown } from '../core/base/errors.ts';
 import { optional } from '../core/base/optional.ts';
 import type { Client } from '../core/enqueue/client.ts';
 import { createHttpHandler, type HttpOptions } from '../core/http/index.ts';
-import { eachOf } from '../core/routing/belongs.ts';
+import { eachOf, keepsSchedules } from '../core/routing/belongs.ts';
 import { connect } from '../core/routing/connect.ts';
 import { tick } from '../core/scheduler/tick.ts';
 import {
@@ -107,7 +108,10 @@ export async function startLocal(app: App, options: LocalOptions | EachLocalOpti
     throw error;
   });
   // Then the tick: a worker that stops when it is idle must find what the schedules owe.
-  const ticking = schedules && app.schedules.length > 0 ? await startTicking(app, client) : null;
+  const ticking =
+    schedules && (app.schedules.length > 0 || keepsSchedules(client))
+      ? await startTicking(app, client)
+      : null;
   let worker: Worker | null = null;
   let endAt = 0;
   const draining = new Set<string>();
@@ -236,6 +240,12 @@ async function checkSchedules({ schedules, clock }: App): Promise<void> {
   for (const schedule of schedules) await schedule.nextAfter(clock.now());
 }
 
+/** When the first schedule that was made at run time is due. Those made meanwhile are seen by the next tick. */
+async function firstStored({ stores }: Client): Promise<number | null> {
+  const first = await stores.schedules?.due(latestMs, 1).catch(() => []);
+  return first?.[0]?.nextAt ?? null;
+}
+
 /** Ticks now, and then whenever a schedule falls due. */
 async function startTicking(app: App, client: Client): Promise<{ stop(): Promise<void> }> {
   let cancel = () => {};
@@ -247,7 +257,10 @@ async function startTicking(app: App, client: Client): Promise<{ stop(): Promise
     const now = asked ?? startedAt; // taken first: what falls due during the tick is the next one's
     // Where the queue does not say its time, or there are several, the tick asks again, and reports why there is no answer.
     await tick(app, client, asked === null || client.backends ? undefined : now);
-    const moments = await Promise.all(app.schedules.map((schedule) => schedule.nextAfter(now)));
+    const moments = await Promise.all([
+      ...app.schedules.map((schedule) => schedule.nextAfter(now)),
+      ...eachOf(client).map((one) => firstStored(one)),
+    ]);
     if (stopped) return;
     const due = moments.map((at) => at ?? Number.POSITIVE_INFINITY);
     const waitMs = Math.min(longestTickMs, ...due.map((at) => at - now)) - (app.clock.now() - startedAt);

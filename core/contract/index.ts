@@ -9,6 +9,7 @@ export type * from './limits.ts';
 export type * from './metrics.ts';
 export type * from './outcome.ts';
 export type * from './queue.ts';
+export type * from './schedules.ts';
 export type * from './steps.ts';
 export type * from './store.ts';
 export type * from './waiting.ts';

@@ -11,6 +11,7 @@ import type { MessageFacts } from './facts.ts';
 import type { LimitStore } from './limits.ts';
 import type { MetricStore } from './metrics.ts';
 import type { AbandonReason, AttemptReport, JobStatus, Outcome, Progress } from './outcome.ts';
+import type { ScheduleStore } from './schedules.ts';
 import type { StepStore } from './steps.ts';
 import type { WaitingChange } from './waiting.ts';
 
@@ -297,6 +298,8 @@ export interface Stores {
   readonly steps?: StepStore;
   /** Without it batches are refused. */
   readonly batches?: BatchStore;
+  /** Without it schedules are in code only. */
+  readonly schedules?: ScheduleStore;
   /** Brings its tables to the version this code knows, where opening has not done so. `from` is null for new ones. */
   migrate?(): Promise<{ readonly from: number | null; readonly to: number }>;
   /** As `QueueAdmin.diagnose`, of a store that stands beside a queue. */

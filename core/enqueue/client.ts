@@ -6,6 +6,7 @@ import type { EmitOptions } from '../app/durable.ts';
 import type { Job } from '../app/job.ts';
 import type { Kept } from '../app/kept.ts';
 import type { EnqueuedJob, EnqueueOptions } from '../app/options.ts';
+import type { Schedules } from '../app/stored-schedule.ts';
 import type { QueueBackend, SendResult } from '../contract/queue.ts';
 import type { CancelResult, JobRecord, Stores } from '../contract/store.ts';
 import type { MetricReport, MetricRequest } from '../metrics/report.ts';
@@ -62,6 +63,8 @@ export interface Client {
    * anything is written, and `CONFIG` where no steps are kept.
    */
   emit(event: string, payload?: unknown, options?: EmitOptions): Promise<number>;
+  /** Schedules made at run time, beside those in code. */
+  readonly schedules: Schedules;
   /** What became of the attempts of each job lately, and how long they took. Throws `CONFIG` where no numbers are kept. */
   metrics(request?: MetricRequest): Promise<MetricReport>;
   close(): Promise<void>;

@@ -11,6 +11,7 @@ import { checkNamed } from '../routing/backends.ts';
 import { checkAbilities } from './abilities.ts';
 import type { Client, ConnectOptions } from './client.ts';
 import type { ManyCall } from './enqueue.ts';
+import { schedulesOf } from './schedules.ts';
 
 const batches = () => import('../batches/manage.ts');
 
@@ -39,7 +40,7 @@ export function clientOf(app: App, backend: QueueBackend, options: ConnectOption
       return verb(it);
     });
   }
-  return {
+  const client: Client = {
     ...parts,
     enqueue: (job, payload, options) => call((it) => it.enqueue(parts, job as Job, payload, options)),
     enqueueMany: (...many: unknown[]) =>
@@ -61,6 +62,7 @@ export function clientOf(app: App, backend: QueueBackend, options: ConnectOption
     promote: (id) => import('./waiting.ts').then((it) => it.promote(parts, id)),
     remove: (id) => import('./waiting.ts').then((it) => it.remove(parts, id)),
     emit: async (...asked) => (await import('../steps/emit.ts')).emit([parts], ...asked),
+    schedules: schedulesOf(() => client),
     metrics: async (request) => (await import('../metrics/read.ts')).metricsOf(parts, request),
     async close() {
       stopListening?.();
@@ -68,6 +70,7 @@ export function clientOf(app: App, backend: QueueBackend, options: ConnectOption
       await options.store?.close?.();
     },
   };
+  return client;
 }
 
 /** The state that goes with a queue: what is given, else the queue's own. Throws `CONFIG` when something is missing. */
@@ -83,6 +86,7 @@ function storesOf(backend: QueueBackend, given: Partial<Stores> = {}): Stores {
     'limits',
     'steps',
     'batches',
+    'schedules',
   ] as const) {
     const store = given[name] ?? backend.stores?.[name];
     if (store) stores[name] = store;

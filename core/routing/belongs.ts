@@ -46,6 +46,10 @@ export const homeOf = (client: Client, job: Job): Client | null =>
 /** The clients of all backends that are reached, or of the one. */
 export const eachOf = (client: Client): Client[] => [...(client.backends?.values() ?? [client])];
 
+/** Whether schedules may be made at run time in one of them. */
+export const keepsSchedules = (client: Client): boolean =>
+  eachOf(client).some(({ stores }) => stores.schedules !== undefined);
+
 /** The same client, and of the app only the queues and schedules that its own backend keeps. */
 export function scoped(client: Client): Client {
   const { app, name } = client;

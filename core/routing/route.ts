@@ -5,6 +5,7 @@ import type { Batches } from '../app/batch.ts';
 import { checkOptions } from '../base/checks.ts';
 import type { Client } from '../enqueue/client.ts';
 import { clientOf } from '../enqueue/connect.ts';
+import { schedulesOf } from '../enqueue/schedules.ts';
 import { type Backends, checkGiven, checkNamed } from './backends.ts';
 import type { RoutedClient, RoutingOptions } from './client.ts';
 
@@ -38,6 +39,7 @@ export function route(app: App, backends: Backends, options: RoutingOptions): Ro
   }
   let code: Promise<Record<string, (...call: never) => unknown>> | null = null;
   const client: Record<string, unknown> = { ...clients.get(here[0]!), backends: clients };
+  client.schedules = schedulesOf(() => client as unknown as RoutedClient);
   for (const verb of verbs)
     client[verb] = async (...call: never) => {
       code ??= import('./verbs.ts').then((it) => it.verbsOf({ app, names, clients, failover }));

@@ -5,6 +5,7 @@ import type { Schedule } from '../app/schedule.ts';
 import { config } from '../base/errors.ts';
 import { backendError } from '../base/failure.ts';
 import type { Client } from '../enqueue/client.ts';
+import type { JobContext } from '../envelope/envelope.ts';
 import { scheduleKey } from '../envelope/schedule-of.ts';
 import { claimPastReaders } from '../kit/records/peek.ts';
 import { homeOf } from '../routing/belongs.ts';
@@ -29,7 +30,8 @@ export async function enqueueSchedules(app: App, client: Client, at?: number): P
     if (!home) continue; // another process ticks it
     try {
       const now = at ?? (await home.backend.now?.()) ?? app.clock.now();
-      ids.push(...(await tickOne(app, home, schedule, now)));
+      const ticked = await tickOne(app, home, schedule, now);
+      if (ticked) ids.push(...ticked.ids);
     } catch (cause) {
       const error = backendError(`enqueueing schedule "${schedule.name}"`, cause);
       app.events.emit({ type: 'schedule.failed', schedule: schedule.name, error });
@@ -38,7 +40,27 @@ export async function enqueueSchedules(app: App, client: Client, at?: number): P
   return ids;
 }
 
-async function tickOne(app: App, client: Client, schedule: Schedule, now: number): Promise<string[]> {
+interface Ticked {
+  readonly ids: string[];
+  /** Until then all that fell due was enqueued, or left out. */
+  readonly at: number;
+}
+
+/** Of a schedule that was made at run time. */
+interface MadeAtRunTime {
+  /** Its moments begin after that, whatever one of the same name has seen before. */
+  readonly since?: number;
+  readonly context?: JobContext;
+}
+
+/** `null` = another host is at it. */
+export async function tickOne(
+  app: App,
+  client: Client,
+  schedule: Schedule,
+  now: number,
+  { since, context }: MadeAtRunTime = {},
+): Promise<Ticked | null> {
   const { keys, records } = client.stores;
   if (schedule.overlap === 'skip' && records.keepsNothing) {
     throw config(
@@ -52,10 +74,14 @@ async function tickOne(app: App, client: Client, schedule: Schedule, now: number
   const claim = await claimPastReaders(keys, key, owner, claimedAt, holdMs);
   if (claim.state !== 'claimed') {
     if (!keptOut.has(schedule)) keptOut.set(schedule, now);
-    return []; // another host is at it, or has died
+    return null; // another host is at it, or has died
   }
   // A schedule that was never seen before starts now: deploying a yearly report must not run last year's.
-  let cursor: Cursor = claim.value === null ? { at: now, lastId: null } : JSON.parse(claim.value);
+  let cursor: Cursor = claim.value === null ? { at: since ?? now, lastId: null } : JSON.parse(claim.value);
+  if (since !== undefined && since > cursor.at) {
+    const { pausedAt: _, ...others } = cursor;
+    cursor = { ...others, at: since };
+  }
   const ids: string[] = [];
   let kept = false;
   let skipped: Skipped[] = [];
@@ -85,6 +111,7 @@ async function tickOne(app: App, client: Client, schedule: Schedule, now: number
       const { id } = await client.enqueue(schedule.job, schedule.payload, {
         idempotencyKey: scheduleKey(schedule.name, dueAt),
         name: schedule.name,
+        ...(context && { context }),
       });
       cursor = { ...cursor, at: dueAt, lastId: id };
       ids.push(id);
@@ -99,7 +126,7 @@ async function tickOne(app: App, client: Client, schedule: Schedule, now: number
   }
   if (kept && app.events.active)
     app.events.emit({ type: 'schedule.checked', schedule: schedule.name, at: cursor.at });
-  return ids;
+  return { ids, at: cursor.at };
 }
 
 /**

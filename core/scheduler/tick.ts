@@ -1,8 +1,9 @@
 import type { App } from '../app/app.ts';
 import type { Client } from '../enqueue/client.ts';
+import { keepsSchedules } from '../routing/belongs.ts';
 
 /**
- * Enqueues a job for each moment since the last tick; returns the ids. A failing schedule emits `schedule.failed` and
+ * Enqueues a job for each moment since the last tick, of the schedules in code and of those made at run time; returns the ids. A failing schedule emits `schedule.failed` and
  * keeps its cursor, so the next tick tries again; the others go on. The moment itself is the idempotency key
  * (`schedule:<name>@<ISO time>`), so a tick that dies half-way and is repeated has one effect.
  *
@@ -11,5 +12,8 @@ import type { Client } from '../enqueue/client.ts';
 export async function tick(app: App, client: Client, now?: number): Promise<string[]> {
   // Loaded with the first tick: most processes of an app have none.
   const { enqueueSchedules } = await import('./scheduler.ts');
-  return enqueueSchedules(app, client, now);
+  const ids = await enqueueSchedules(app, client, now);
+  if (!keepsSchedules(client)) return ids;
+  const { enqueueStored } = await import('./stored/tick.ts');
+  return [...ids, ...(await enqueueStored(app, client, now))];
 }

@@ -16,6 +16,7 @@ import { addReport, before, type Entry, newEntry } from './entry.ts';
 import { createGroups } from './groups.ts';
 import { memoryMetrics } from './metrics.ts';
 import { createReadyList, type ReadyList } from './ready-list.ts';
+import { memorySchedules } from './schedules.ts';
 import type { MemoryState } from './state.ts';
 import {
   memoryBatches,
@@ -147,6 +148,7 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
       limits,
       steps,
       batches,
+      schedules: memorySchedules(),
     },
     admin: memoryAdmin(state, maxBodyBytes),
     waiting: memoryWaiting(state, ageingMs, maxBodyBytes),

@@ -6,6 +6,7 @@ import { listedOf, matches, pageOf, positionIn } from '../../../core/kit/records
 import { isShown, type RecordTable, recordStore, type Versioned } from '../../../core/kit/records/store.ts';
 import { memoryAudit } from './audit.ts';
 import { memoryMetrics } from './metrics.ts';
+import { memorySchedules } from './schedules.ts';
 import {
   memoryBatches,
   memoryKeys,
@@ -35,6 +36,7 @@ export function memoryStore({ clock = systemClock, retention }: MemoryStoreOptio
     limits,
     steps,
     batches,
+    schedules: memorySchedules(),
   };
 }
 

@@ -23,6 +23,7 @@ import { channelOf, createListener, notifyGapMs, safetyPollMs } from './listen.t
 import { postgresMetrics } from './metrics.ts';
 import { createOutbox } from './outbox.ts';
 import { postgresRecords } from './records.ts';
+import { postgresSchedules } from './schedules.ts';
 import type { PostgresState } from './state.ts';
 import { postgresSteps } from './steps.ts';
 import { createTransactions } from './transactions.ts';
@@ -109,6 +110,7 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
       limits: postgresLimits(state),
       steps: postgresSteps(state),
       batches: postgresBatches(state),
+      schedules: postgresSchedules(state),
     },
     admin: {
       ...postgresAdmin(state, maxBodyBytes),

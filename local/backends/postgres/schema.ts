@@ -150,6 +150,16 @@ const operatorTables = (s: string): string => `
     at bigint NOT NULL, id text COLLATE "C" NOT NULL UNIQUE, entry text NOT NULL, PRIMARY KEY (at, id)
   );`;
 
+/** Schedules that were made at run time. A paused one has no `next_at`. */
+const schedulesTable = (s: string): string => `
+  CREATE TABLE ${s}.schedules (
+    name text COLLATE "C" PRIMARY KEY,
+    next_at bigint,
+    version text COLLATE "C" NOT NULL,
+    body text NOT NULL
+  ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 5000);
+  CREATE INDEX schedules_next_at ON ${s}.schedules (next_at, name) WHERE next_at IS NOT NULL;`;
+
 /** Writes rows of the outbox, with one parameter of text, so that it may be called in the transaction of any driver. */
 const outboxFunctions = (s: string): string => `
   CREATE FUNCTION ${s}.write_outbox(request text) RETURNS int LANGUAGE plpgsql AS $$
@@ -208,7 +218,7 @@ export const migrations: readonly ((s: string) => string)[] = [
   (s) =>
     [waitingFunction, limits, groupTables, leaseFunctions, rareFunctions].map((part) => part(s)).join('\n'),
   (s) =>
-    [ends, ownRetention, leaseFunctions, rareFunctions, waitingFunction, stepTable, batches]
+    [ends, ownRetention, leaseFunctions, rareFunctions, waitingFunction, stepTable, batches, schedulesTable]
       .map((part) => part(s))
       .join('\n'),
 ];

@@ -11,6 +11,7 @@ import { postgresEnds } from './ends.ts';
 import { postgresKeys } from './keys.ts';
 import { postgresLimits } from './limits.ts';
 import { postgresMetrics } from './metrics.ts';
+import { postgresSchedules } from './schedules.ts';
 import { postgresSteps } from './steps.ts';
 import { storedRecords } from './stored-records.ts';
 import { postgresWorkers } from './workers.ts';
@@ -42,6 +43,7 @@ export function postgresStore(
     limits: postgresLimits(state),
     steps: postgresSteps(state),
     batches: postgresBatches(state),
+    schedules: postgresSchedules(state),
     migrate: () => db.migrate(),
     async diagnose(request) {
       const { postgresDiagnosis } = await import('./diagnose.ts');

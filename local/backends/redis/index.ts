@@ -14,6 +14,7 @@ import { createListener } from './listener.ts';
 import { redisMetrics } from './metrics.ts';
 import { type RedisOptions, resolveOptions } from './options.ts';
 import { redisRecords } from './records.ts';
+import { redisSchedules } from './schedules.ts';
 import { createSettler } from './settle.ts';
 import { createState } from './state.ts';
 import { redisSteps } from './steps.ts';
@@ -50,6 +51,7 @@ export function redis(urlOrOptions: string | RedisOptions): QueueBackend {
       limits: redisLimits(state),
       batches: redisBatches(state),
       steps: redisSteps(state),
+      schedules: redisSchedules(state),
     },
     admin: redisAdmin(state),
     async now() {

@@ -29,4 +29,5 @@ export const scripts = {
   limits: load(new URL('./limits.lua', import.meta.url)),
   steps: load(new URL('./steps.lua', import.meta.url)),
   batches: load(new URL('./batches.lua', import.meta.url)),
+  schedules: load(new URL('./schedules.lua', import.meta.url)),
 };

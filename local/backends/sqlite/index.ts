@@ -22,6 +22,7 @@ import { sqliteLimits } from './limits.ts';
 import { sqliteMetrics } from './metrics.ts';
 import { createNarrowRows } from './narrow-rows.ts';
 import { sqliteRecords } from './records.ts';
+import { sqliteSchedules } from './schedules.ts';
 import { createSettler } from './settle.ts';
 import type { SqliteState } from './state.ts';
 import { sqliteSteps } from './steps.ts';
@@ -81,6 +82,7 @@ export function sqlite(pathOrOptions: string | SqliteOptions): QueueBackend {
       limits,
       steps,
       batches,
+      schedules: sqliteSchedules(state),
     },
     admin: {
       ...sqliteAdmin(state, maxBodyBytes),

@@ -219,5 +219,9 @@ export const migrations: readonly string[] = [
   CREATE INDEX jobs_ended ON jobs (ended, finished_at) WHERE ${keptAsUsual};
   CREATE INDEX jobs_died ON jobs (ended, finished_at) WHERE ${isDead};
   CREATE INDEX jobs_kept ON jobs (keep_until) WHERE keep_until IS NOT NULL;
+
+  -- Schedules that were made at run time. A paused one has no next_at.
+  CREATE TABLE schedules (name TEXT PRIMARY KEY, next_at INTEGER, version TEXT NOT NULL, text TEXT NOT NULL) STRICT;
+  CREATE INDEX schedules_next_at ON schedules (next_at, name) WHERE next_at IS NOT NULL;
   `,
 ];

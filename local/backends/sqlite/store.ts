@@ -19,6 +19,7 @@ import { type Database, openDatabase, type SqliteFileOptions } from './database.
 import { sqliteKeys } from './keys.ts';
 import { sqliteLimits } from './limits.ts';
 import { sqliteMetrics } from './metrics.ts';
+import { sqliteSchedules } from './schedules.ts';
 import { stepSize } from './schema.ts';
 import type { Purgeable } from './state.ts';
 import { sqliteSteps } from './steps.ts';
@@ -51,6 +52,7 @@ export function sqliteStore(
     limits,
     steps,
     batches,
+    schedules: sqliteSchedules({ db }),
     migrate: async () => db.version, // opening the file has done it
     async diagnose(request) {
       const { sqliteDiagnosis } = await import('./diagnose.ts');

@@ -74,8 +74,9 @@ describe('an app that uses some services of AWS', () => {
       await cp(join(root, room), join(project, room), { recursive: true });
     await writeFile(join(project, 'package.json'), '{ "type": "module", "sideEffects": false }');
     await mkdir(join(project, 'node_modules/@aws-sdk'), { recursive: true });
-    const sqs = 'node_modules/@aws-sdk/client-sqs';
-    await symlink(join(root, sqs), join(project, sqs));
+    // And what the package itself depends on.
+    for (const one of ['node_modules/@aws-sdk/client-sqs', 'node_modules/croner'])
+      await symlink(join(root, one), join(project, one));
   });
 
   const bundle = async (text: string) => {

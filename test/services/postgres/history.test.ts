@@ -21,7 +21,7 @@ afterEach(() => database.drop());
 /** The days that have a table, as `20260115`. */
 async function days(): Promise<string[]> {
   const sql = `SELECT right(c.relname, 8) AS day FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-    WHERE i.inhparent = 'longshore.history'::regclass AND c.relname <> 'history_other' ORDER BY 1`;
+    WHERE i.inhparent = 'longshore.history'::regclass AND c.relname NOT IN ('history_other', 'history_kept') ORDER BY 1`;
   return (await runSql<{ day: string }>(database.url, sql)).map((row) => row.day);
 }
 

@@ -74,6 +74,8 @@ export type Lack =
   | 'purges of steps'
   /** Its stores keep no batches. */
   | 'batches'
+  /** Its stores keep no schedules that are made at run time. */
+  | 'schedules'
   /** Its stores keep no numbers. */
   | 'numbers'
   /** It removes numbers, and entries of the audit log, by itself when they are old: a purge of them answers 0. */

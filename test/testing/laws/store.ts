@@ -19,6 +19,7 @@ import { pageLaws } from './store-pages.ts';
 import { cancelLaws, recordListLaws } from './store-record-admin.ts';
 import { recordLaws } from './store-records.ts';
 import { retentionLaws } from './store-retention.ts';
+import { scheduleLaws } from './store-schedules.ts';
 import { stepLaws } from './store-steps.ts';
 import { workerLaws } from './store-workers.ts';
 import { writingLaws } from './store-writing.ts';
@@ -45,6 +46,7 @@ export function describeStore(name: string, harness: Harness, runner: Runner): v
     slotLaws(harness, runner);
     rememberedLaws(harness, runner);
     batchStoreLaws(harness, runner);
+    storedScheduleLaws(harness, runner);
     auditLogLaws(harness, runner);
     numberLaws(harness, runner);
   });
@@ -71,6 +73,7 @@ export function describeStoreAlone(name: string, stores: StoreHarness, runner: R
     slotLaws(harness, runner);
     rememberedLaws(harness, runner);
     batchStoreLaws(harness, runner);
+    storedScheduleLaws(harness, runner);
     auditLogLaws(harness, runner);
     numberLaws(harness, runner);
   });
@@ -100,6 +103,12 @@ function batchStoreLaws(harness: Harness, runner: Runner): void {
   const law = lawsOf(harness, runner);
   runner.describe('batches', () => batchLaws(law));
   runner.describe('batches at random', () => randomBatchLaws(law));
+}
+
+function storedScheduleLaws(harness: Harness, runner: Runner): void {
+  if (harness.lacks?.includes('schedules')) return;
+  const law = lawsOf(harness, runner);
+  runner.describe('schedules', () => scheduleLaws(law));
 }
 
 function auditLogLaws(harness: Harness, runner: Runner): void {

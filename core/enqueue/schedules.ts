@@ -1,0 +1,10 @@
+/** `client.schedules`, whose code is loaded with the first of its verbs. */
+
+import type { Schedules } from '../app/stored-schedule.ts';
+import { verbsOf } from '../kit/lazy.ts';
+import type { Client } from './client.ts';
+
+const verbs = ['upsert', 'get', 'list', 'remove', 'pause', 'resume', 'runNow'] as const;
+
+export const schedulesOf = (client: () => Client): Schedules =>
+  verbsOf<Schedules>(verbs, async () => (await import('../scheduler/stored/verbs.ts')).storedVerbs(client()));

@@ -1,0 +1,100 @@
+/** What the text of a stored schedule says. */
+
+import type { App } from '../../app/app.ts';
+import { patternOf } from '../../app/cron.ts';
+import type { Job } from '../../app/job.ts';
+import type { Schedule } from '../../app/schedule.ts';
+import type { StoredScheduleInfo } from '../../app/stored-schedule.ts';
+import { config, LongshoreError, shown } from '../../base/errors.ts';
+import type { ScheduleRow, StoredSchedule } from '../../contract/schedules.ts';
+import type { JobContext } from '../../envelope/envelope.ts';
+
+/** Members that say nothing are absent. */
+export interface Definition {
+  readonly cron?: string;
+  readonly everyMs?: number;
+  readonly timezone?: string;
+  readonly job: string;
+  readonly payload?: unknown;
+  readonly overlap: 'skip' | 'allow';
+  readonly missed: 'skip' | 'one' | 'all';
+  readonly context?: JobContext;
+  readonly createdAt: number;
+  readonly changedAt: number;
+  /** Its moments begin after that. */
+  readonly since: number;
+  readonly pausedAt?: number;
+  readonly failure?: StoredScheduleInfo['failure'];
+}
+
+/** How far below that a store can keep is what a definition may be, in bytes of UTF-8. */
+const mostBytes = 65_536;
+
+export function rowOf(name: string, definition: Definition, nextAt: number | null): ScheduleRow {
+  const text = JSON.stringify(definition);
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= mostBytes) return { name, nextAt, text };
+  throw new LongshoreError(
+    'LIMIT',
+    `Expected schedule "${name}" to have at most ${mostBytes} bytes with its payload, got ${bytes}. Send an id instead of the data.`,
+  );
+}
+
+export function definitionOf({ name, text }: Pick<ScheduleRow, 'name' | 'text'>): Definition {
+  try {
+    return JSON.parse(text) as Definition;
+  } catch (cause) {
+    throw new LongshoreError(
+      'CORRUPT',
+      `The stored schedule "${name}" cannot be read. Something else has written to it: remove it, and upsert it again.`,
+      { cause },
+    );
+  }
+}
+
+export const hasSameTiming = (a: Partial<Definition>, b: Partial<Definition>): boolean =>
+  a.cron === b.cron && a.everyMs === b.everyMs && a.timezone === b.timezone;
+
+/**
+ * As `defineSchedule` makes one. That is not asked, because a function would then start with it and carry it for nothing. Throws `CONFIG` for
+ * what cannot be one.
+ */
+export function scheduleOf(name: string, definition: Partial<Omit<Definition, 'job'>>, job: Job): Schedule {
+  const { cron, everyMs, timezone = 'UTC', payload, overlap = 'allow', missed = 'one' } = definition;
+  const wrong = (expected: string) => config(`Schedule "${name}" expects ${expected}.`);
+  if ((cron === undefined) === (everyMs === undefined))
+    throw wrong(`either cron or everyMs, got ${cron === undefined ? 'neither' : 'both'}`);
+  // The runtime would take an empty one for the zone of its host.
+  if (!timezone.trim()) throw wrong(`an IANA time zone, got ${shown(timezone)}. Leave it out for UTC`);
+  const rest = { name, timing: timingOf(definition), job, payload, overlap, missed, ping: null };
+  if (everyMs !== undefined) {
+    const nextAfter = async (after: number) => (Math.floor(after / everyMs) + 1) * everyMs;
+    return { ...rest, everyMs, nextAfter };
+  }
+  const pattern = patternOf(name, cron!, timezone);
+  return { ...rest, everyMs: null, nextAfter: async (after) => pattern(after) };
+}
+
+const timingOf = ({ cron, everyMs, timezone = 'UTC' }: Partial<Omit<Definition, 'job'>>): string =>
+  everyMs === undefined ? `${cron} (${timezone})` : `every ${everyMs} ms`;
+
+export function jobOf({ jobs }: Pick<App, 'jobs'>, name: string, job: string): Job {
+  const found = jobs.get(job);
+  if (found) return found;
+  throw new LongshoreError(
+    'UNKNOWN_JOB',
+    `Schedule "${name}" expects job "${job}", which this app does not have. Remove the schedule, upsert it with another job, or bring the job back.`,
+  );
+}
+
+export function infoOf(row: StoredSchedule): StoredScheduleInfo {
+  const definition = definitionOf(row);
+  const { cron = null, everyMs = null, timezone = 'UTC', job, payload, overlap, missed } = definition;
+  const { context = null, createdAt, changedAt, pausedAt = null, failure = null } = definition;
+  const timing = timingOf(definition);
+  const facts = { createdAt, changedAt, nextAt: row.nextAt, pausedAt, failure };
+  return {
+    ...{ name: row.name, timing, cron, everyMs, timezone, job, payload, overlap, missed, context },
+    ...facts,
+  };
+}
