@@ -1,13 +1,13 @@
 /** What people who run jobs do, in one place: the page, the command line and programs call the same verbs. */
 
-import { checkQueue } from '../base/checks.ts';
+import { checkQueue, isName } from '../base/checks.ts';
 import { config, shown } from '../base/errors.ts';
 import type { Client } from '../enqueue/client.ts';
 import { closeBreaker } from '../limits/breaker.ts';
 import { limitsFor, pauseJob, resumeJob } from '../limits/pause.ts';
 import { stoppedJobs } from '../limits/stopped.ts';
+import { keepsSchedules } from '../routing/belongs.ts';
 import { scheduleNamed } from '../scheduler/cursor.ts';
-import { pauseSchedule, resumeSchedule } from '../scheduler/pause.ts';
 import { drainWorker } from '../worker/drain.ts';
 import { audited } from './audited.ts';
 import * as batches from './batches.ts';
@@ -42,6 +42,13 @@ export function createOperator(client: Client, identity: OperatorIdentity): Oper
     });
   }
 
+  /** Throws `OPTION` for a name that no schedule has, in code or made at run time. */
+  async function checkSchedule(name: string): Promise<void> {
+    const isInCode = client.app.schedules.some((one) => one.name === name);
+    if (!isInCode && !(keepsSchedules(client) && isName(name) && (await client.schedules.get(name))))
+      scheduleNamed(client.app, name);
+  }
+
   /** @param unchanged the note of a change that changed nothing */
   async function change(
     action: OperatorAction,
@@ -49,11 +56,19 @@ export function createOperator(client: Client, identity: OperatorIdentity): Oper
     verb: (client: Client, name: string) => Promise<boolean>,
     unchanged: string,
   ): Promise<void> {
-    if (action.startsWith('schedule.')) scheduleNamed(client.app, name);
+    if (action.startsWith('schedule.')) await checkSchedule(name);
     else limitsFor(client, name);
     await audited(host, action, name, async (tell) => {
       if (await verb(client, name)) tell(1);
       else tell(0, unchanged);
+    });
+  }
+
+  function runStored(name: string): Promise<string> {
+    return audited(host, 'schedule.run', name, async (tell) => {
+      const id = await client.schedules.runNow(name);
+      tell(1, `enqueued as ${id}`);
+      return id;
     });
   }
 
@@ -95,7 +110,10 @@ export function createOperator(client: Client, identity: OperatorIdentity): Oper
     },
     schedules: {
       async run(name) {
-        const { job, payload } = scheduleNamed(client.app, name);
+        await checkSchedule(name);
+        const inCode = client.app.schedules.find((one) => one.name === name);
+        if (!inCode) return runStored(name);
+        const { job, payload } = inCode;
         return audited(host, 'schedule.run', name, async (tell) => {
           // No moment's key: its own moment stays to be enqueued.
           const idempotencyKey = `schedule-run:${name}@${client.app.newId()}`;
@@ -105,8 +123,22 @@ export function createOperator(client: Client, identity: OperatorIdentity): Oper
           return id;
         });
       },
-      pause: (name) => change('schedule.pause', name, pauseSchedule, 'It was paused already.'),
-      resume: (name) => change('schedule.resume', name, resumeSchedule, 'It was not paused.'),
+      pause: (name) =>
+        change('schedule.pause', name, (one) => one.schedules.pause(name), 'It was paused already.'),
+      resume: (name) =>
+        change('schedule.resume', name, (one) => one.schedules.resume(name), 'It was not paused.'),
+      upsert: (definition) =>
+        audited(host, 'schedule.upsert', String(definition?.name), async (tell) => {
+          const made = await client.schedules.upsert(definition);
+          tell(1, `${made.timing}, job ${made.job}`);
+          return made;
+        }),
+      remove: (name) =>
+        audited(host, 'schedule.remove', name, async (tell) => {
+          const isGone = await client.schedules.remove(name);
+          tell(isGone ? 1 : 0);
+          return isGone;
+        }),
     },
     workers: { drain: (id) => audited(host, 'worker.drain', id, () => drainWorker(client, id)) },
     async audit(page = {}) {

@@ -2,6 +2,7 @@
 
 import type { Batch } from '../app/batch.ts';
 import type { StoppedJob } from '../app/breaker.ts';
+import type { StoredScheduleDefinition, StoredScheduleInfo } from '../app/stored-schedule.ts';
 import type { DeadLetterSummary } from '../contract/admin.ts';
 import type { AuditPage } from '../contract/audit.ts';
 import type { AbandonReason, AttemptReport } from '../contract/outcome.ts';
@@ -39,6 +40,8 @@ export type OperatorAction =
   | 'schedule.run'
   | 'schedule.pause'
   | 'schedule.resume'
+  | 'schedule.upsert'
+  | 'schedule.remove'
   | 'worker.drain';
 
 /** All that is given must hold. Texts are compared as they are: case counts. */
@@ -219,6 +222,9 @@ export interface Operator {
   readonly schedules: {
     /** Enqueues its job now, beside its moments; resolves with the id. */
     run(name: string): Promise<string>;
+    /** As `client.schedules`: schedules made at run time. The other verbs take the names of both kinds. */
+    upsert<Input>(definition: StoredScheduleDefinition<Input>): Promise<StoredScheduleInfo>;
+    remove(name: string): Promise<boolean>;
     /** Moments that fall due while it is paused are left out. */
     pause(name: string): Promise<void>;
     resume(name: string): Promise<void>;

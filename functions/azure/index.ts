@@ -39,6 +39,8 @@ export interface AzureOptions
   readonly credential?: Credential;
   /** When schedules are checked: six fields, UTC. @default '0 * * * * *', every minute */
   readonly tick?: string;
+  /** Whether there is a timer for schedules though none is in code: for apps that make them at run time. @default false */
+  readonly storedSchedules?: boolean;
   /** The `routePrefix` of host.json. @default 'api' */
   readonly routePrefix?: string;
   /**
@@ -99,7 +101,7 @@ export function azure(app: App, options: AzureOptions): void {
       handler: createWorker(running, queue, app.clock, options),
     });
   }
-  if (app.schedules.length > 0 || app.alerts) {
+  if (app.schedules.length > 0 || app.alerts || options.storedSchedules) {
     functions.timer('longshore-schedule', {
       schedule: tick,
       handler: (_, context) =>

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 
 const harness: StoreHarness = {
-  lacks: ['ends', 'schedules'],
+  lacks: ['ends'],
   async open(clock, options) {
     const where = { table: `laws${++tables}`, connectionString };
     await tableStore({ ...where, clock, ...options }).migrate();

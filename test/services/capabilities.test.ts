@@ -98,7 +98,7 @@ async function checkEnds({ stores }: Contract.QueueBackend, id: string, cell: st
 /** What has state of its own and lacks this part of it must be given a store that has it. */
 function partOf(
   { stores }: Contract.QueueBackend,
-  part: 'metrics' | 'audit' | 'limits' | 'steps' | 'batches',
+  part: 'metrics' | 'audit' | 'limits' | 'steps' | 'batches' | 'schedules',
 ): string {
   if (!stores) return 'no';
   return stores[part] ? 'yes' : 'with a store';
@@ -159,6 +159,7 @@ describe('the capability table', () => {
       expect(cell('limits of jobs and queues')).toBe(partOf(backend, 'limits'));
       expect(cell('[steps](steps.md), sleep, events')).toBe(partOf(backend, 'steps'));
       expect(cell('[batches](batches.md)')).toBe(partOf(backend, 'batches'));
+      expect(cell('schedules made at run time')).toBe(partOf(backend, 'schedules'));
       expect(cell('second copy of an id')?.includes('dropped')).toBe(second!.ok && second!.duplicate);
       await backend.close();
     },

@@ -29,6 +29,7 @@ function capabilitiesOf({ app, backend, stores }: Client): Capability[] {
     'Payloads of jobs': records.payload !== undefined,
     'Numbers of the last hour, day and month': stores.metrics !== undefined,
     'Limits over all workers': stores.limits !== undefined,
+    'Schedules made at run time': stores.schedules !== undefined,
     'Audit log': stores.audit !== undefined,
   };
   return Object.entries(all).map(([name, value]) => ({

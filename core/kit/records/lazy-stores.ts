@@ -4,6 +4,7 @@ import type { AuditLog } from '../../contract/audit.ts';
 import type { BatchStore } from '../../contract/batches.ts';
 import type { LimitStore } from '../../contract/limits.ts';
 import type { MetricStore } from '../../contract/metrics.ts';
+import type { ScheduleStore } from '../../contract/schedules.ts';
 import type { StepStore } from '../../contract/steps.ts';
 import type { RecordWriter, Stores } from '../../contract/store.ts';
 import { verbsOf } from '../lazy.ts';
@@ -20,13 +21,14 @@ export interface OpenStores extends Required<Pick<Stores, 'keys' | 'records' | '
   steps(): Promise<StepStore>;
   /** Loads code that only batches need. Always the same one. */
   batches(): Promise<BatchStore>;
+  /** Loads code that a tick needs, and who makes schedules. */
+  schedules(): Promise<ScheduleStore>;
 }
 
 /** Of a key, which is one item. With ids as they are by default each takes some 145 bytes, and an item holds 380,000. */
 const mostSlots = 2_500;
 
-type Part = 'metrics' | 'audit' | 'limits' | 'steps' | 'batches';
-type Lazy = Required<Pick<Stores, 'keys' | 'records' | 'workers' | 'close' | Part>>;
+type Lazy = Required<Omit<Stores, 'payloads' | 'migrate' | 'diagnose'>>;
 
 export function lazyStores(load: () => Promise<OpenStores>): Lazy {
   let opening: Promise<OpenStores> | null = null;
@@ -34,7 +36,7 @@ export function lazyStores(load: () => Promise<OpenStores>): Lazy {
     opening ??= load();
     return opening;
   };
-  const part = <Name extends Exclude<keyof OpenStores, 'close' | Part>>(
+  const part = <Name extends 'keys' | 'records' | 'workers' | 'writer'>(
     name: Name,
     verbs: readonly (keyof OpenStores[Name] & string)[],
   ): OpenStores[Name] => verbsOf(verbs, async () => (await open())[name]);
@@ -68,6 +70,7 @@ export function lazyStores(load: () => Promise<OpenStores>): Lazy {
       ['open', 'sent', 'ended', 'get', 'list', 'cancel', 'unended', 'failed', 'reopen', 'called', 'toCheck'],
       async () => (await open()).batches(),
     ),
+    schedules: verbsOf(['get', 'write', 'remove', 'list', 'due'], async () => (await open()).schedules()),
     async close() {
       await (await opening)?.close();
     },

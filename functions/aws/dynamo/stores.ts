@@ -30,6 +30,7 @@ export function openStores(options: DynamoStoreOptions): OpenStores {
     limits: onDemand(async () => (await import('./limits.ts')).dynamoLimits(dynamo, clock)),
     steps: async () => (await import('./steps.ts')).dynamoSteps(dynamo),
     batches: onDemand(async () => (await import('./batches.ts')).dynamoBatches(dynamo, clock)),
+    schedules: onDemand(async () => (await import('./schedules.ts')).dynamoSchedules(dynamo)),
     close: dynamo.close,
   };
 }

@@ -17,6 +17,8 @@
  * | `workers`    | `<id>`                        | a worker's heartbeat                                             |
  * |              | `<id>!drain`                  | it is to drain                                                   |
  * | `metrics-<step>-<moment>` | `<at>|<queue>|<job>|<source>` | numbers of the steps that began in the days from that moment on |
+ * | `schedules`  | `name:<name>`                 | a schedule that was made at run time                             |
+ * |              | `due:<moment>:<name>`         | when a tick has to look at it                                    |
  * | `audit`      | `at:<moment>:<id>`            | what an operator did; moment and id count backwards, so the newest comes first |
  * |              | `id:<id>`                     | so that no entry is kept twice                                   |
  *
@@ -30,6 +32,7 @@ const shards = 8;
 
 export const workersPartition = 'workers';
 export const auditPartition = 'audit';
+export const schedulesPartition = 'schedules';
 export const jobPartitions = names('jobs');
 export const keyPartitions = names('keys');
 export const limitPartitions = names('limits');
@@ -43,6 +46,7 @@ export const stepPartition = (name: string): string => stepPartitions[shardOf(na
 export const isOurs = (partition: string): boolean =>
   partition === workersPartition ||
   partition === auditPartition ||
+  partition === schedulesPartition ||
   [...jobPartitions, ...keyPartitions, ...limitPartitions, ...stepPartitions].includes(partition) ||
   /^metrics-(minute|hour|day)-\d{16}$/.test(partition);
 

@@ -45,6 +45,7 @@ export function openStores(options: TableStoreOptions): OpenStores {
     limits: onDemand(async () => (await import('./limits.ts')).tableLimits(table, clock)),
     steps: async () => (await import('./steps.ts')).tableSteps(table),
     batches: onDemand(async () => (await import('./batches.ts')).tableBatches(table, clock)),
+    schedules: onDemand(async () => (await import('./schedules.ts')).tableSchedules(table)),
     close: async () => {}, // there is no connection to close
   };
 }

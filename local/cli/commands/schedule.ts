@@ -5,7 +5,8 @@ import { scheduleHistory } from '../../../core/scheduler/history.ts';
 import { tick as tickOnce } from '../../../core/scheduler/tick.ts';
 import { type Command, defineCommand } from '../definition.ts';
 import { type Column, count, span, when } from '../output/ui.ts';
-import { type Entry, nameArgs, noSchedule, scheduleIn, showSchedule, tookText } from './show-schedule.ts';
+import { type Entry, nameArgs, noSchedule, showSchedule, tookText } from './show-schedule.ts';
+import { jobOfSchedule, storedScheduleCommands } from './stored-schedules.ts';
 
 async function rowAt(now: number, schedule: Schedule) {
   const { name, job, timing, overlap, missed } = schedule;
@@ -71,7 +72,9 @@ const list = defineCommand({
     );
     const columns = [...columnsAt(now), ...(client ? [lastColumn] : [])];
     if (schedules.length === 0) return { data: { schedules }, text: 'The app has no schedules.' };
-    const hint = client ? '' : '\n\nWhether one is paused: longshore schedule list --last';
+    const hint = client
+      ? ''
+      : '\n\nWhether one is paused: longshore schedule list --last\nThose made at run time: longshore schedule stored';
     return { data: { schedules }, text: ui.table(schedules, columns) + hint };
   },
 });
@@ -79,19 +82,20 @@ const list = defineCommand({
 const runNow = defineCommand({
   path: 'schedule run',
   summary: 'enqueue the job of a schedule now',
-  about: 'Its planned times stay as they are.',
+  about:
+    'Its planned times stay as they are. Takes one in code or one made at run time, as pause and resume do.',
   args: nameArgs,
   examples: ['longshore schedule run nightly-report'],
   exits: noSchedule,
   async run({ args, session }) {
     const [wanted = ''] = args;
     const { app } = await session.config();
-    const schedule = scheduleIn(app, wanted);
+    const job = app.jobs.get(await jobOfSchedule(session, wanted));
     const id = await (await session.operator()).schedules.run(wanted);
-    const { name: job, queue } = schedule.job;
+    const { name, queue } = job ?? { name: null, queue: null };
     return {
-      data: { schedule: wanted, id, job, queue },
-      text: `${id}  ${job} in queue ${queue}`,
+      data: { schedule: wanted, id, job: name, queue },
+      text: `${id}  ${name} in queue ${queue}`,
     };
   },
 });
@@ -105,7 +109,7 @@ const pause = defineCommand({
   examples: ['longshore schedule pause nightly-report'],
   exits: noSchedule,
   async run({ args: [wanted = ''], session }) {
-    scheduleIn((await session.config()).app, wanted);
+    await jobOfSchedule(session, wanted);
     await (await session.operator()).schedules.pause(wanted);
     return {
       data: { schedule: wanted, paused: true },
@@ -122,7 +126,7 @@ const resume = defineCommand({
   examples: ['longshore schedule resume nightly-report'],
   exits: noSchedule,
   async run({ args: [wanted = ''], session }) {
-    scheduleIn((await session.config()).app, wanted);
+    await jobOfSchedule(session, wanted);
     await (await session.operator()).schedules.resume(wanted);
     return { data: { schedule: wanted, paused: false }, text: `${wanted} goes on.` };
   },
@@ -154,4 +158,12 @@ const tick = defineCommand({
   },
 });
 
-export const scheduleCommands: readonly Command[] = [list, showSchedule, runNow, pause, resume, tick];
+export const scheduleCommands: readonly Command[] = [
+  list,
+  showSchedule,
+  runNow,
+  pause,
+  resume,
+  ...storedScheduleCommands,
+  tick,
+];

@@ -1,3 +1,5 @@
+import pg from 'pg';
+import { slices } from '../../../core/base/slices.ts';
 import { postgres as backendAt } from '../../../local/backends/postgres/index.ts';
 import { batches } from '../kit/batches.ts';
 import { type Bench, suite } from '../kit/bench.ts';
@@ -5,6 +7,7 @@ import { groups } from '../kit/groups.ts';
 import { limits } from '../kit/limits.ts';
 import { million } from '../kit/million.ts';
 import type { BenchServer } from '../kit/network.ts';
+import { others, schedules } from '../kit/schedules.ts';
 import { backlog } from './backlog.ts';
 import { bulk, latency, single } from './sending.ts';
 import { startServer } from './server.ts';
@@ -20,6 +23,7 @@ export const postgres = suite(
     latency,
     backlog,
     million: lists,
+    schedules: stored,
     limits: limited,
     batches: batched,
     groups: fairShares,
@@ -43,6 +47,30 @@ function lists(bench: Bench, server: BenchServer) {
     await backend.close();
     return rows;
   });
+}
+
+function stored(bench: Bench, server: BenchServer) {
+  return server.at(async ({ url, schema }) => {
+    const backend = backendAt({ url, schema });
+    const rows = await schedules(bench, backend, () => fill(url, schema));
+    await backend.close();
+    return rows;
+  });
+}
+
+/** In transactions of many: one for each would take an hour. */
+async function fill(url: string, schema: string): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  const sql = `INSERT INTO ${schema}.schedules (name, next_at, version, body) SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[])`;
+  for (const some of slices([...others()], 20_000))
+    await client.query(sql, [
+      some.map(({ name }) => name),
+      some.map(({ nextAt }) => nextAt),
+      some.map(() => 'filled'),
+      some.map(({ text }) => text),
+    ]);
+  await client.end();
 }
 
 function fairShares(bench: Bench, server: BenchServer) {

@@ -4,6 +4,7 @@ import { type Bench, suite } from '../kit/bench.ts';
 import { groups } from '../kit/groups.ts';
 import { limits } from '../kit/limits.ts';
 import type { BenchServer } from '../kit/network.ts';
+import { schedules, writeAll } from '../kit/schedules.ts';
 import { bulk, latency, pending, single } from './sending.ts';
 import { startServer } from './server.ts';
 import { backlog, drain, history, memory } from './throughput.ts';
@@ -17,6 +18,7 @@ export const redis = suite(
     latency,
     backlog,
     pending,
+    schedules: stored,
     limits: limited,
     groups: fairShares,
     batches: batched,
@@ -27,6 +29,15 @@ export const redis = suite(
 
 function batched(bench: Bench, server: BenchServer) {
   return batches(bench, server, ({ url }) => backendAt({ url }));
+}
+
+function stored(bench: Bench, server: BenchServer) {
+  return server.at(async ({ url }) => {
+    const backend = backendAt({ url });
+    const rows = await schedules(bench, backend, () => writeAll(backend));
+    await backend.close();
+    return rows;
+  });
 }
 
 function limited(bench: Bench, server: BenchServer) {

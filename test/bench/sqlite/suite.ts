@@ -1,10 +1,12 @@
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { sqlite as backendAt } from '../../../local/backends/sqlite/index.ts';
 import { bundle, load, rss } from '../footprint.ts';
 import { type Bench, suite } from '../kit/bench.ts';
 import { groups as fairShares } from '../kit/groups.ts';
 import { latency } from '../kit/latency.ts';
 import { million } from '../kit/million.ts';
+import { others, schedules } from '../kit/schedules.ts';
 import { bulk, single } from '../kit/sending.ts';
 import { backlog, core, drain, history, numbers, workers } from '../kit/throughput.ts';
 import { unlimited } from '../kit/unlimited.ts';
@@ -21,6 +23,20 @@ const groups = {
   million: async (bench: Bench) => {
     const backend = backendAt(join(bench.folder(), 'queue.db'));
     const rows = await million(bench, backend);
+    await backend.close();
+    return rows;
+  },
+  schedules: async (bench: Bench) => {
+    const path = join(bench.folder(), 'queue.db');
+    const backend = backendAt(path);
+    const rows = await schedules(bench, backend, async () => {
+      const db = new DatabaseSync(path);
+      const insert = db.prepare('INSERT INTO schedules (name, next_at, version, text) VALUES (?, ?, ?, ?)');
+      db.exec('BEGIN');
+      for (const { name, nextAt, text } of others()) insert.run(name, nextAt, 'filled', text);
+      db.exec('COMMIT');
+      db.close();
+    });
     await backend.close();
     return rows;
   },

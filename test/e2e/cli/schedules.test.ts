@@ -74,3 +74,53 @@ describe('schedule show', () => {
     expect(ended.stderr).toContain('Did you mean');
   });
 });
+
+describe('schedules made at run time', () => {
+  it('are made, listed, run, paused, resumed and removed', async () => {
+    const cwd = project();
+    const made = await json(cwd, [
+      ...['schedule', 'upsert', 'ada', 'greet', '--cron', '0 9 * * 1', '--timezone', 'Europe/Berlin'],
+      ...['--payload', '{"name":"Ada"}', '--overlap', 'skip', '--tenant', 'acme'],
+    ]);
+    expect(made.code).toBe(0);
+    expect(made.data).toMatchObject({
+      name: 'ada',
+      timing: '0 9 * * 1 (Europe/Berlin)',
+      job: 'greet',
+      overlap: 'skip',
+      context: { tenantId: 'acme' },
+      pausedAt: null,
+    });
+    expect((await cli(cwd, ['schedule', 'stored'])).stdout).toMatch(
+      /^ada +0 9 \* \* 1 \(Europe\/Berlin\) +greet/m,
+    );
+    const ran = await json(cwd, ['schedule', 'run', 'ada']);
+    expect(ran.data).toMatchObject({ schedule: 'ada', job: 'greet' });
+    expect((await cli(cwd, ['schedule', 'pause', 'ada'])).code).toBe(0);
+    expect((await cli(cwd, ['schedule', 'stored'])).stdout).toMatch(/paused for /);
+    expect((await cli(cwd, ['schedule', 'resume', 'ada'])).code).toBe(0);
+    expect((await cli(cwd, ['schedule', 'remove', 'ada'])).stdout).toContain('ada is removed.');
+    expect((await cli(cwd, ['schedule', 'remove', 'ada'])).code).toBe(3);
+    expect((await cli(cwd, ['schedule', 'pause', 'ada'])).code).toBe(3);
+    const audit = (await cli(cwd, ['audit'])).stdout;
+    for (const action of ['upsert', 'run', 'pause', 'resume', 'remove'])
+      expect(audit).toContain(`schedule.${action}`);
+  });
+
+  it('are refused in words', async () => {
+    const cwd = project();
+    const upsert = async (...more: string[]) => {
+      const { code, stderr } = await cli(cwd, ['schedule', 'upsert', 'ada', ...more]);
+      expect(code).toBe(2);
+      return stderr;
+    };
+    const payload = ['--payload', '{"name":"Ada"}'];
+    expect(await upsert('greeet', '--every', '1h', ...payload)).toContain('Did you mean');
+    expect(await upsert('greet', ...payload)).toContain('Expected --cron or --every, got neither.');
+    expect(await upsert('greet', '--cron', 'soon', ...payload)).toContain('"soon"');
+    expect(await upsert('greet', '--every', '1h', '--payload', '{"name":7}')).toContain('name');
+    expect(await upsert('greet', '--every', '1h', '--cron', '0 * * * *', ...payload)).toContain('--cron');
+    const inCode = await cli(cwd, ['schedule', 'upsert', 'hourly', 'greet', '--every', '1h', ...payload]);
+    expect(inCode.stderr).toContain('a schedule in code');
+  });
+});

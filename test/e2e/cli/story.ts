@@ -127,6 +127,9 @@ export async function tellStory(): Promise<{ folder: string; told: readonly Told
   await tell('schedule run hourly');
   await tell('schedule pause hourly');
   await tell('schedule resume hourly');
+  await tell('schedule upsert ada greet --every 1h --tenant acme', '--payload', '{"name":"Ada"}');
+  await tell('schedule stored');
+  await tell('schedule remove ada');
   await tell('workers');
   await tell('health --min-workers 0');
   await tell('doctor');

@@ -132,7 +132,7 @@ export function scheduleLaws(law: Law): void {
 
   law('many of them are one list', async (t) => {
     const store = storeOf(t);
-    const names = Array.from({ length: 1_200 }, (_, i) => `s-${String(i).padStart(5, '0')}`);
+    const names = Array.from({ length: 300 }, (_, i) => `s-${String(i).padStart(5, '0')}`);
     for (let i = 0; i < names.length; i += 40)
       await Promise.all(
         names
@@ -141,6 +141,6 @@ export function scheduleLaws(law: Law): void {
       );
     assert.deepEqual(namesOf(await store.list({ max: 2_000 })), names);
     assert.deepEqual(await store.due(t.now(), 2_000), []);
-    assert.equal((await store.due(t.now() + 1_000, 500)).length, 500);
+    assert.equal((await store.due(t.now() + 1_000, 120)).length, 120);
   });
 }

@@ -1,0 +1,88 @@
+/** What a tick costs with a million schedules that were made at run time, of which ten are due, and what it costs with ten in all. */
+
+import * as z from 'zod/mini';
+import type { QueueBackend } from '../../../core/contract/queue.ts';
+import type { ScheduleRow } from '../../../core/contract/schedules.ts';
+import { connect, createApp, defineJob, keyRing, tick } from '../../../core/index.ts';
+import { forEach } from '../../../core/kit/parallel.ts';
+import { type Bench, limitRow, type Row } from './bench.ts';
+
+const count = 1_000_000;
+const due = 10;
+const dayMs = 86_400_000;
+const longestMs = 200;
+const atOnce = 256;
+
+const job = defineJob({ name: 'remind', payload: z.object({ n: z.number() }), handle: async () => {} });
+
+const textOf = (n: number, at: number): string => {
+  const times = { createdAt: at, changedAt: at, since: at };
+  const everyMs = n < due ? 1_000 : 7 * dayMs;
+  return JSON.stringify({
+    everyMs,
+    job: 'remind',
+    payload: { n },
+    overlap: 'allow',
+    missed: 'one',
+    ...times,
+  });
+};
+
+/** The first ten come due every second. */
+async function fillDue({ stores }: QueueBackend): Promise<void> {
+  const at = Date.now();
+  for (let n = 0; n < due; n++)
+    await stores!.schedules!.write({ name: `user-${n}`, nextAt: at, text: textOf(n, at) }, null);
+}
+
+/** All the others, in a day or later. */
+export function* others(): Generator<ScheduleRow> {
+  const at = Date.now();
+  for (let n = due; n < count; n++)
+    yield { name: `user-${n}`, nextAt: at + (1 + (n % 6)) * dayMs, text: textOf(n, at) };
+}
+
+/** One by one, many at once: where nothing is faster. */
+export const writeAll = ({ stores }: QueueBackend): Promise<void> =>
+  forEach(others(), (row) => stores!.schedules!.write(row, null), atOnce);
+
+/** @param fill writes `others` */
+export async function schedules(
+  bench: Bench,
+  backend: QueueBackend,
+  fill: () => Promise<unknown>,
+): Promise<Row[]> {
+  const app = createApp({
+    jobs: [job],
+    signing: keyRing([{ kid: 'k', secret: new Uint8Array(32).fill(7) }]),
+  });
+  const client = connect(app, backend);
+  async function measure(): Promise<{ ticks: number[]; empty: number[] }> {
+    const [ticks, empty]: [number[], number[]] = [[], []];
+    await tick(app, client);
+    for (let round = 0; round < 3 * bench.rounds; round++) {
+      await new Promise((resolve) => setTimeout(resolve, 1_100)); // real time: the database's clock decides what is due
+      for (const [samples, expected] of [
+        [ticks, due],
+        [empty, 0],
+      ] as const) {
+        const began = performance.now();
+        const ids = await tick(app, client);
+        samples.push(performance.now() - began);
+        if (expected > 0 && ids.length < due)
+          throw new Error(`Expected ${due} jobs of a tick, got ${ids.length}.`);
+      }
+    }
+    return { ticks, empty };
+  }
+  await fillDue(backend);
+  const few = await measure();
+  await fill();
+  const many = await measure();
+  return [
+    limitRow('a tick, 10 schedules, 10 due', 'ms', few.ticks, null),
+    limitRow('a tick, 1M schedules, 10 due', 'ms', many.ticks, longestMs),
+    limitRow('a tick, 10 schedules, right after', 'ms', few.empty, null),
+    limitRow('a tick, 1M schedules, right after', 'ms', many.empty, longestMs),
+  ];
+}
