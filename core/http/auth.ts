@@ -17,6 +17,8 @@ export interface ApiKey {
   readonly jobs?: readonly string[];
   /** Jobs are enqueued for this tenant, and only its jobs are seen. @default none: sees the jobs of all tenants */
   readonly tenantId?: string;
+  /** It may make schedules, of its jobs and for its tenant, and sees and steers those. @default false */
+  readonly schedules?: boolean;
 }
 
 /** What `authorize` answers about a caller. */
@@ -26,6 +28,8 @@ export interface Authorization {
   readonly actorId?: string;
   /** The jobs this caller may enqueue, see and cancel. @default all of the app */
   readonly jobs?: readonly string[];
+  /** It may make schedules, of its jobs and for its tenant, and sees and steers those. @default false */
+  readonly schedules?: boolean;
 }
 
 /** `null` = not let in. Must not read the request's body. */
@@ -36,6 +40,7 @@ export interface Caller {
   readonly actorId: string | null;
   /** `null` = all. */
   readonly jobs: ReadonlySet<string> | null;
+  readonly schedules: boolean;
 }
 
 /** Throws 401 for a caller that is not let in. */
@@ -58,8 +63,8 @@ export function byKeys(keys: readonly ApiKey[], app: App): Authenticate {
     checkKey(entry, app);
     if (ids.has(entry.id)) throw config(`Two apiKeys are called "${entry.id}". Give every key its own id.`);
     ids.add(entry.id);
-    const { id, key, jobs, tenantId = null } = entry;
-    const caller: Caller = { tenantId, actorId: id, jobs: jobs ? new Set(jobs) : null };
+    const { id, key, jobs, tenantId = null, schedules = false } = entry;
+    const caller: Caller = { tenantId, actorId: id, jobs: jobs ? new Set(jobs) : null, schedules };
     return { digest: sha256(key), caller };
   });
   if (new Set(keys.map(({ key }) => key)).size < keys.length) {
@@ -89,6 +94,8 @@ function checkKey(entry: ApiKey, app: App): void {
       `Expected API key "${id}" to have at least ${shortestKey} characters of A-Z a-z 0-9 . _ ~ + / -, got ${got}. ${makeOne}`,
     );
   }
+  if (entry.schedules !== undefined && typeof entry.schedules !== 'boolean')
+    throw config(`Expected schedules of API key "${id}" to be a boolean, got ${shown(entry.schedules)}.`);
   if (jobs !== undefined) {
     if (!Array.isArray(jobs) || jobs.length === 0) {
       throw config(
@@ -115,7 +122,7 @@ export function byAuthorize(authorize: Authorize): Authenticate {
     const detail = 'Expected the credential to be checked, but the check failed. Repeat the request later.';
     const answer = await authorized(authorize, request, detail);
     if (answer === null) throw unauthorized('one that is not accepted, or none');
-    const { tenantId, actorId, jobs } = answer ?? {};
+    const { tenantId, actorId, jobs, schedules } = answer ?? {};
     const fits =
       (tenantId === null || isTenant(tenantId)) &&
       (actorId === undefined || isTenant(actorId)) &&
@@ -127,7 +134,8 @@ export function byAuthorize(authorize: Authorize): Authenticate {
         'authorize() must return null or { tenantId: text or null, actorId?: text, jobs?: names }, and leave the body unread.',
       );
     }
-    return { tenantId, actorId: actorId ?? null, jobs: jobs ? new Set(jobs) : null };
+    const may = schedules === true;
+    return { tenantId, actorId: actorId ?? null, jobs: jobs ? new Set(jobs) : null, schedules: may };
   };
 }
 

@@ -166,7 +166,10 @@ function credentialsOf(
   if (apiKeys !== undefined) return { authenticate: byKeys(apiKeys, app), developmentToken: null };
   if (authorize !== undefined) return { authenticate: byAuthorize(authorize), developmentToken: null };
   const developmentToken = newToken();
-  return { authenticate: byKeys([{ id: 'development', key: developmentToken }], app), developmentToken };
+  return {
+    authenticate: byKeys([{ id: 'development', key: developmentToken, schedules: true }], app),
+    developmentToken,
+  };
 }
 
 function responseOf(answer: Answer, type: string, requestId: string, bare: boolean): Response {

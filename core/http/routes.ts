@@ -21,6 +21,11 @@ const waiting =
 
 const showResult: Run = async (...call) => (await import('./result.ts')).showResult(...call);
 
+/** Loaded with the first request for schedules: most endpoints have none. */
+function onSchedules(pick: (it: typeof import('./schedules.ts')) => Run): Run {
+  return async (...asked) => pick(await import('./schedules.ts'))(...asked);
+}
+
 const routes: readonly Route[] = [
   { path: /^\/jobs$/, methods: { POST: enqueueMany } },
   {
@@ -30,6 +35,19 @@ const routes: readonly Route[] = [
   { path: /^\/jobs\/([^/]+)\/result$/, methods: { GET: showResult } },
   { path: /^\/jobs\/([^/]+)\/promote$/, methods: { POST: waiting('promoteJob') } },
   { path: /^\/jobs\/([^/]+)\/remove$/, methods: { POST: waiting('removeJob') } },
+  { path: /^\/schedules$/, methods: { GET: onSchedules((it) => it.listSchedules) } },
+  {
+    path: /^\/schedules\/([^/]+)$/,
+    methods: {
+      GET: onSchedules((it) => it.showSchedule),
+      PUT: onSchedules((it) => it.putSchedule),
+      DELETE: onSchedules((it) => it.removeSchedule),
+    },
+  },
+  ...(['pause', 'resume', 'run'] as const).map((verb) => ({
+    path: new RegExp(`^/schedules/([^/]+)/${verb}$`),
+    methods: { POST: onSchedules((it) => it.actOnSchedule(verb)) },
+  })),
   { path: /^\/metrics$/, methods: { GET: showMetrics } },
   {
     path: /^\/openapi\.json$/,

@@ -121,7 +121,7 @@ export function azure(app: App, options: AzureOptions): void {
   });
   if (options.apiKeys !== undefined || options.authorize !== undefined) {
     functions.http('longshore-enqueue', {
-      methods: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS'],
+      methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
       authLevel: 'anonymous', // apiKeys or authorize decide
       route: '{*path}',
       handler: createEnqueueHandler(running, {

@@ -46,7 +46,7 @@ export interface FunctionsApp {
   http(
     name: string,
     options: {
-      methods: ('GET' | 'HEAD' | 'POST' | 'PATCH' | 'DELETE' | 'OPTIONS')[];
+      methods: ('GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS')[];
       authLevel: 'anonymous';
       route: string;
       handler: (request: HttpRequestLike, context: HostContext) => Promise<HttpResponseInit>;
