@@ -46,15 +46,18 @@ export async function emit(
       `Expected the payload of event "${event}" to have at most ${mostLetters} characters, got ${letters}. Send an id and load the rest.`,
     );
   const byStore = Map.groupBy(clients, ({ stores }) => stores.steps);
+  const failures: unknown[] = [];
   let count = 0;
   for (const [store, sharing] of byStore) {
     if (!store) continue;
     const { clock } = sharing[0]!.app;
     const got = { at: clock.now(), ...(payload !== undefined && { payload }) };
-    const reached = await deliver(store, clock, { event, key, got, keepMs });
+    const { reached, failures: missed } = await deliver(store, clock, { event, key, got, keepMs });
     count += reached.length;
+    failures.push(...missed);
     if (reached.length > 0) await Promise.all(sharing.map(({ backend }) => wake(backend, reached)));
   }
+  if (failures.length > 0) throw failures[0];
   if ([...byStore.keys()].some((store) => store !== undefined)) return count;
   throw config(
     'Expected a store that keeps the steps of jobs, got none. Give connect() one, for example sqliteStore().',

@@ -73,8 +73,7 @@ export async function waitFor(
   const { key = null, timeoutMs } = options ?? {};
   checkEvent(event, key);
   const ms = lengthOf('timeoutMs of ctx.waitFor()', timeoutMs);
-  const name =
-    options.name ?? (key === null ? `wait:${event}` : `wait:${event}:${key}`).slice(0, longestName);
+  const name = options.name ?? waitName(event, key);
   const log = await enter(it, name);
   const { app, envelope, run, ports } = it;
   const { clock } = app;
@@ -152,7 +151,7 @@ function stepsOf(it: Admitted): RunSteps {
     );
   mayBegin(it);
   const { token, expiresAt } = run.lease;
-  const who = { id: envelope.identifier, owner: ownerOf(token), attempt: number, leaseUntil: expiresAt };
+  const who = { id: envelope.identifier, owner: digestOf(token), attempt: number, leaseUntil: expiresAt };
   run.steps = {
     log: StepLog.open(store, app.clock, who),
     names: new Set(),
@@ -164,8 +163,13 @@ function stepsOf(it: Admitted): RunSteps {
   return run.steps;
 }
 
-/** A token may be as long as a text of its own. */
-const ownerOf = (token: string): string => crypto().createHash('sha256').update(token).digest('base64url');
+/** A token or a key may be as long as a text of its own. */
+const digestOf = (text: string): string => crypto().createHash('sha256').update(text).digest('base64url');
+
+function waitName(event: string, key: string | null): string {
+  const name = key === null ? `wait:${event}` : `wait:${event}:${key}`;
+  return name.length <= longestName ? name : `wait:${digestOf(name)}`;
+}
 
 function checkStepName(name: unknown): void {
   if (typeof name === 'string' && name !== '' && name.length <= longestName && isStorable(name)) return;

@@ -1,7 +1,7 @@
 /** What a job remembers of its steps: one text, which only the latest attempt may write. */
 
 import type { Clock } from '../base/clock.ts';
-import { PermanentError } from '../base/errors.ts';
+import { LongshoreError, PermanentError } from '../base/errors.ts';
 import type { StepStore, StepText } from '../contract/steps.ts';
 import { type Swap, swap } from './swap.ts';
 
@@ -141,8 +141,10 @@ export class StepLog {
         if (found?.owner !== this.#who.owner) return { answer: null };
         const step = change(found.steps.find((one) => one.name === name));
         const next = swapped(step, { ...found, steps: withStep(found.steps, step) }, this.#clock.now());
-        checkSize(name, next.text!);
-        return next;
+        if (!isTooMuch(next.text!)) return next;
+        throw new PermanentError(
+          `Expected all steps of a job to fit into ${mostBytes} bytes, got ${Buffer.byteLength(next.text!)} with step ${JSON.stringify(name)}. Return an id from a step and keep the data elsewhere, or split the job.`,
+        );
       },
     );
     this.#keep(now);
@@ -171,15 +173,12 @@ export class StepLog {
   }
 }
 
-function checkSize(name: string, text: string): void {
-  if (text.length * 3 <= mostBytes || Buffer.byteLength(text) <= mostBytes) return;
-  throw new PermanentError(
-    `Expected all steps of a job to fit into ${mostBytes} bytes, got ${Buffer.byteLength(text)} with step ${JSON.stringify(name)}. Return an id from a step and keep the data elsewhere, or split the job.`,
-  );
-}
+const isTooMuch = (text: string): boolean =>
+  text.length * 3 > mostBytes && Buffer.byteLength(text) > mostBytes;
 
 /**
- * Gives an event to the open waits of a job. Resolves with their names: none when it waits no more.
+ * Gives an event to the open waits of a job. Resolves with their names: none when it waits no more. Rejects with `LIMIT` when the job would
+ * remember too much.
  */
 export async function deliverTo(
   store: StepStore,
@@ -200,8 +199,11 @@ export async function deliverTo(
       { ...log, steps },
       now,
     );
-    checkSize(waits[0]!.name, next.text!);
-    return next;
+    if (!isTooMuch(next.text!)) return next;
+    throw new LongshoreError(
+      'LIMIT',
+      `Job ${id} did not get event "${event}", because it remembers too much beside it: all its steps have to fit into ${mostBytes} bytes. Emit less, for example an id.`,
+    );
   });
   return answer;
 }

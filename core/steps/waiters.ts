@@ -75,14 +75,18 @@ export async function register(
 
 const gotOf = ({ payload, at }: Got): Got => ({ at, ...(payload !== undefined && { payload }) });
 
-/**
- * Gives the event to all that wait, each at once and once. Resolves with those that got it. A call that has failed in the middle may be made again.
- */
+export interface Delivered {
+  readonly reached: readonly EventWaiter[];
+  /** Why others did not get it: they wait on. */
+  readonly failures: readonly unknown[];
+}
+
+/** Gives the event to all that wait, each at once and once. A call that has failed in the middle may be made again. */
 export async function deliver(
   store: StepStore,
   clock: Clock,
   { event, key, got, keepMs }: { event: string; key: string | null; got: Got; keepMs: number },
-): Promise<readonly EventWaiter[]> {
+): Promise<Delivered> {
   const name = nameOfEvent(event, key);
   // Kept first: one that begins to wait meanwhile finds it.
   const { answer: waiters, now } = await swap<readonly EventWaiter[]>(store, name, undefined, (text) => {
@@ -93,16 +97,25 @@ export async function deliver(
       ...textOf({ ...found, kept: { ...got, until: clock.now() + keepMs } }),
     };
   });
-  if (waiters.length === 0) return [];
   const reached: EventWaiter[] = [];
+  const failures: unknown[] = [];
+  if (waiters.length === 0) return { reached, failures };
+  const left = new Set<string>();
   await forEach(new Map(waiters.map((one) => [one.id, one])).values(), async (one) => {
-    const names = await deliverTo(store, clock, one.id, { event, key, got });
-    if (names.length > 0) reached.push(one);
+    try {
+      const names = await deliverTo(store, clock, one.id, { event, key, got });
+      if (names.length > 0) reached.push(one);
+    } catch (error) {
+      failures.push(error);
+      left.add(one.id);
+    }
   });
   await swap(store, name, now, (text) => {
     const found = alive(text, clock.now());
-    const rest = found.waiters.filter((one) => !waiters.some((gone) => isSame(one, gone)));
+    const rest = found.waiters.filter(
+      (one) => left.has(one.id) || !waiters.some((gone) => isSame(one, gone)),
+    );
     return { answer: undefined, ...textOf({ ...found, waiters: rest }) };
   });
-  return reached;
+  return { reached, failures };
 }

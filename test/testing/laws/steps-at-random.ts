@@ -71,7 +71,7 @@ export async function playSteps(t: Kit, seed: number): Promise<void> {
     const event = pick(events);
     const keepMs = draw(3) === 0 ? 30 * second : 0;
     const got = { payload: ++count, at: t.now() };
-    const reached = await deliver(pick(stores), clock, { event, key: null, got, keepMs });
+    const { reached } = await deliver(pick(stores), clock, { event, key: null, got, keepMs });
     const expected = new Set<string>();
     for (const { id, until } of waiters.get(event)!) {
       if (until <= t.now()) continue;

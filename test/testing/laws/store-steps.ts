@@ -151,8 +151,11 @@ export function stepLaws(law: Law): void {
       await waits('c', 'y'),
       await waits('d', null),
     ];
-    const emit = (payload: unknown, key: string | null) =>
-      deliver(stores.at(-1)!, clock, { event: 'approved', key, got: { payload, at: t.now() }, keepMs: 0 });
+    const emit = async (payload: unknown, key: string | null) => {
+      const got = { payload, at: t.now() };
+      const given = { event: 'approved', key, got, keepMs: 0 };
+      return (await deliver(stores.at(-1)!, clock, given)).reached;
+    };
     const reached = await Promise.all([emit(1, 'x'), emit(2, 'x')]);
     assert.deepEqual(
       reached

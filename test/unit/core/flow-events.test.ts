@@ -83,6 +83,40 @@ describe('waitFor', () => {
     expect(await b.once(work)).toMatchObject({ outcome: 'requeued' });
   });
 
+  it('reaches the others when one job remembers too much to take it, and says so', async () => {
+    const work = job({
+      async handle(payload, ctx) {
+        await ctx.step('big', () => 'x'.repeat(payload.letters));
+        return (await ctx.waitFor('go', { timeoutMs: '1d' }))?.payload;
+      },
+    });
+    const b = bench({ jobs: [work] });
+    for (const letters of [1, 250_000, 2]) await b.once(work, { letters });
+    await expect(b.client.emit('go', 'y'.repeat(60_000))).rejects.toMatchObject({
+      ...{ code: 'LIMIT', message: expect.stringMatching(/^Job id-2 did not get event "go"/) },
+    });
+    for (let i = 0; i < 2; i++) expect(await b.next()).toMatchObject({ outcome: 'acked' });
+    expect(await b.client.emit('go', 'short')).toBe(1);
+    expect(await b.next()).toMatchObject({ outcome: 'acked', id: 'id-2' });
+  });
+
+  it('has a name of its own for each key, however long', async () => {
+    const work = job({
+      async handle(_, ctx) {
+        const [a, z] = ['a', 'z'].map((end) => `${'k'.repeat(200)}${end}`);
+        const first = await ctx.waitFor('go', { key: a!, timeoutMs: '1d' });
+        return [first?.payload, (await ctx.waitFor('go', { key: z!, timeoutMs: '1d' }))?.payload];
+      },
+    });
+    const b = bench({ jobs: [work] });
+    await b.once(work);
+    await b.client.emit('go', 1, { key: `${'k'.repeat(200)}a` });
+    await b.next();
+    await b.client.emit('go', 2, { key: `${'k'.repeat(200)}z` });
+    await b.next();
+    expect((await b.client.status('id-1'))!.output).toEqual([1, 2]);
+  });
+
   it('reaches all jobs that wait, also those of several waits', async () => {
     const work = job({
       async handle(_, ctx) {

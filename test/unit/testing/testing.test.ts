@@ -81,6 +81,6 @@ describe('testApp', () => {
 
   it.each(['2 days', -1, 'soon'])('refuses to advance by %s', (time) => {
     const t = testJobs(defineJob({ name: 'x', payload: z.null(), async handle() {} }));
-    expect(() => t.advance(time)).toThrow(/advance\(\) expects ms or text like "90s"/);
+    expect(() => t.advance(time)).toThrow(/the time of advance\(\) to be a number of ms or text like "90s"/);
   });
 });
