@@ -57,7 +57,12 @@ export function clientOf(app: App, backend: QueueBackend, options: ConnectOption
       const at = app.clock.now();
       return import('./result.ts').then((it) => it.resultOf(parts, at, ...asked));
     },
-    cancel: (id) => stores.records.cancel(id),
+    async cancel(id) {
+      const result = await stores.records.cancel(id);
+      if (result === 'cancelled' && stores.steps)
+        await (await import('../steps/settle.ts')).forgetJob(parts, id);
+      return result;
+    },
     update: (job, ...asked) => import('./waiting.ts').then((it) => it.update(parts, job as Job, ...asked)),
     promote: (id) => import('./waiting.ts').then((it) => it.promote(parts, id)),
     remove: (id) => import('./waiting.ts').then((it) => it.remove(parts, id)),

@@ -22,7 +22,7 @@ export const cancel = (host: OperatorHost, ids: readonly string[]): Promise<Reco
     host,
     'job.cancel',
     ids,
-    (id) => host.client.stores.records.cancel(id),
+    (id) => host.client.cancel(id),
     (result) => result === 'cancelled' || result === 'cancelling',
   );
 

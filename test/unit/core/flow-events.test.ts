@@ -100,6 +100,14 @@ describe('waitFor', () => {
     expect(await b.next()).toMatchObject({ outcome: 'acked', id: 'id-2' });
   });
 
+  it('does not reach a job that was cancelled while it waited, which leaves nothing behind', async () => {
+    const b = bench({ jobs: [waiting()] });
+    await b.once(b.app.jobs.get('work')!);
+    expect(await b.client.cancel('id-1')).toBe('cancelled');
+    expect(await b.client.stores.steps!.read('job:id-1')).toBeNull();
+    expect(await b.client.emit('approved')).toBe(0);
+  });
+
   it('has a name of its own for each key, however long', async () => {
     const work = job({
       async handle(_, ctx) {
