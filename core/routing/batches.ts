@@ -1,7 +1,7 @@
 /** Batches of an app with several backends: each is kept by the one that its jobs belong to. */
 
 import type { App } from '../app/app.ts';
-import type { Batches } from '../app/batch.ts';
+import type { Batch, Batches } from '../app/batch.ts';
 import type { Job } from '../app/job.ts';
 import type { AnyBatchOptions } from '../batches/check.ts';
 import { endNames } from '../batches/ids.ts';
@@ -26,12 +26,9 @@ export function batchesOfAll(clients: ReadonlyMap<string, Client>): Batches {
   return {
     get: async (id) => (await keeperOf(id)).batches.get(id),
     async list({ after, max = 100 } = {}) {
-      const some = await Promise.all(
-        all.map(async (client) => {
-          const known = after === undefined || (await client.batches.get(after)) !== null;
-          return client.batches.list(known ? { ...(after !== undefined && { after }), max } : { max });
-        }),
-      );
+      const last = after === undefined ? null : await (await keeperOf(after)).batches.get(after);
+      const before = last?.createdAt ?? Infinity;
+      const some = await Promise.all(all.map((client) => olderOf(client.batches, before, max, after)));
       return some
         .flat()
         .sort((a, b) => b.createdAt - a.createdAt)
@@ -40,4 +37,15 @@ export function batchesOfAll(clients: ReadonlyMap<string, Client>): Batches {
     cancel: async (id) => (await keeperOf(id)).batches.cancel(id),
     retryFailed: async (id) => (await keeperOf(id)).batches.retryFailed(id),
   };
+}
+
+/** Those of one backend that were made before the last one of a page, which another backend may keep. */
+async function olderOf(batches: Batches, before: number, max: number, last?: string): Promise<Batch[]> {
+  const found: Batch[] = [];
+  for (let after: string | undefined; ; ) {
+    const page = await batches.list({ ...(after !== undefined && { after }), max });
+    found.push(...page.filter(({ id, createdAt }) => createdAt <= before && id !== last));
+    after = page.at(-1)?.id;
+    if (page.length < max || found.length >= max) return found;
+  }
 }

@@ -1,8 +1,9 @@
-/** A timer of the cloud's, once a minute: enqueues the jobs of the app's schedules, looks at its alerts, and rolls up numbers. */
+/** A timer of the cloud's, once a minute: enqueues the jobs of the app's schedules, looks at its alerts and batches, and rolls up numbers. */
 
 import { LongshoreError } from '../base/errors.ts';
 import type { LongshoreEvent } from '../base/events.ts';
 import { reportingFailures } from '../base/store-failures.ts';
+import { lookAtBatches } from '../batches/look.ts';
 import type { Client } from '../enqueue/client.ts';
 import { eachOf, scoped } from '../routing/belongs.ts';
 import { tick } from '../scheduler/tick.ts';
@@ -24,6 +25,7 @@ export function createScheduleHandler(client: Client): () => Promise<ScheduleRes
       for (const one of eachOf(client)) {
         await app.alerts?.evaluate(scoped(one), 'function');
         await rollUpNow(one);
+        await lookNow(one);
       }
       const [first] = failures;
       // The others have been enqueued. Thrown, so that the cloud's alarms see it.
@@ -42,6 +44,17 @@ export function createScheduleHandler(client: Client): () => Promise<ScheduleRes
       unsubscribe();
     }
   };
+}
+
+async function lookNow(client: Client): Promise<void> {
+  if (client.stores.batches)
+    await reportingFailures(
+      client.app.events,
+      'looking at batches',
+      [],
+      () => lookAtBatches(client),
+      'batch',
+    );
 }
 
 /** One minute of ten: an hour is rolled up once, so the other calls would find nothing to do. */
