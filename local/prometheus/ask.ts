@@ -51,7 +51,7 @@ export function bounded<T>(
 }
 
 /** Asks each backend by itself: one that is away does not hide the others. Where there are several, samples have the label `backend`. */
-export function asking<T>(
+export function eachAnswer<T>(
   clients: readonly Client[],
   settings: MetricsSettings,
   question: (client: Client) => Promise<T>,

@@ -4,7 +4,7 @@ import type { QueueStats } from '../../core/contract/admin.ts';
 import type { WorkerBeat } from '../../core/contract/store.ts';
 import type { Client } from '../../core/enqueue/client.ts';
 import { forgetWorkerMs, type WorkerHealth, workerStateOf } from '../../core/kit/worker-state.ts';
-import { asking } from './ask.ts';
+import { eachAnswer } from './ask.ts';
 import { other } from './label-sets.ts';
 import type { MetricsSettings } from './options.ts';
 import type { Registrar, Sample } from './registrar.ts';
@@ -16,7 +16,7 @@ export function gaugeQueues(
   overflow: () => void,
 ): void {
   const most = settings.maxLabelSets;
-  const { all, names } = asking(clients, settings, async ({ app, backend, stores }) => {
+  const { all, names } = eachAnswer(clients, settings, async ({ app, backend, stores }) => {
     const { admin } = backend;
     if (!admin) {
       await stores.records.get('metrics'); // it has no numbers, but it can answer
@@ -72,7 +72,7 @@ export function gaugeWorkers(
   settings: MetricsSettings,
 ): void {
   // One that was stopped is not listed. One that has died is, as gone, until it is forgotten.
-  const { all, names } = asking(clients, settings, async ({ app: { clock }, stores }) =>
+  const { all, names } = eachAnswer(clients, settings, async ({ app: { clock }, stores }) =>
     stores.workers.list(clock.now() - forgetWorkerMs),
   );
   const stateOf = ({ seenAt }: WorkerBeat, { app }: Client) => workerStateOf(seenAt, app.clock.now());

@@ -6,7 +6,7 @@ import type { Client } from '../../core/enqueue/client.ts';
 import { stoppedJobs } from '../../core/limits/stopped.ts';
 import { type LimitView, limitViews, sharedKeys } from '../../core/limits/views.ts';
 import { declaredOn } from '../../core/routing/belongs.ts';
-import { asking } from './ask.ts';
+import { eachAnswer } from './ask.ts';
 import type { MetricsSettings } from './options.ts';
 import type { Registrar, Sample } from './registrar.ts';
 
@@ -19,7 +19,7 @@ export function gaugeLimits(
 ): void {
   const most = settings.maxLabelSets;
 
-  const stops = asking(clients, settings, async (client) => {
+  const stops = eachAnswer(clients, settings, async (client) => {
     if (!client.stores.limits) return [];
     const stopped = await stoppedJobs(client);
     if (stopped.length > most) overflow();
@@ -40,7 +40,7 @@ export function gaugeLimits(
     stops.names('job', 'state'),
   );
 
-  const shared = asking(clients, settings, async (client) => {
+  const shared = eachAnswer(clients, settings, async (client) => {
     if (!client.stores.limits) return [];
     const keys = sharedKeys(client);
     if (keys.length > most) overflow();
