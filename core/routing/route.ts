@@ -35,7 +35,12 @@ export function route(app: App, backends: Backends, options: RoutingOptions): Ro
   const clients = new Map<string, Client>();
   for (const name of here) {
     const beside = store[name] ? { store: store[name] } : {};
-    clients.set(name, { ...clientOf(app, backends[name]!, beside), name });
+    const one: Client = {
+      ...clientOf(app, backends[name]!, beside),
+      name,
+      schedules: schedulesOf(() => one),
+    };
+    clients.set(name, one);
   }
   let code: Promise<Record<string, (...call: never) => unknown>> | null = null;
   const client: Record<string, unknown> = { ...clients.get(here[0]!), backends: clients };

@@ -200,7 +200,7 @@ describe('an installed package', () => {
     expect(urls.filter((url) => foreign.test(url))).toEqual([]);
   });
 
-  it('starts a bundled worker with no other package, and with at most 50 kB', async () => {
+  it('starts a bundled worker with no other package, and with at most 64 kB', async () => {
     const bundle = await build({
       stdin: {
         contents: `export { connect, createApp, defineJob, startWorker } from 'longshore';`,
@@ -228,16 +228,16 @@ describe('an installed package', () => {
     const bytes = [...atStart].reduce((sum, path) => sum + outputs[path]!.bytes, 0);
     process.stdout.write(`core, bundled and minified, at the start of a worker: ${bytes} bytes\n`);
     expect(bytes).toBeGreaterThan(10_000);
-    expect(bytes).toBeLessThanOrEqual(60_000);
+    expect(bytes).toBeLessThanOrEqual(64_000);
   });
 
-  it('lets a function on Lambda start with at most 28 KB', async () => {
+  it('lets a function on Lambda start with at most 30 KB', async () => {
     const entry = join(consumer, 'function.mjs');
     writeFileSync(entry, lambdaFunction);
     const { startBytes, startInputs } = await bundleFunction(entry, join(consumer, 'function'));
     expect(startInputs.filter((path) => /bundle-(run|worker)\.js$|croner|@aws-sdk/.test(path))).toEqual([]);
     expect(startInputs.some((path) => path.endsWith('longshore/core/bundle.js'))).toBe(true);
-    expect(startBytes).toBeLessThanOrEqual(28 * 1024);
+    expect(startBytes).toBeLessThanOrEqual(30 * 1024);
   });
 });
 

@@ -13,7 +13,7 @@ export async function ofEach<T>(
   clients: readonly Client[],
   ask: (client: Client) => Promise<readonly T[]>,
 ): Promise<(T & OfBackend)[]> {
-  const found = await Promise.all(clients.map(ask));
+  const found = await Promise.all(clients.map((client) => ask(client)));
   if (clients.length === 1) return [...found[0]!] as (T & OfBackend)[];
   return found.flatMap((rows, i) => rows.map((row) => ({ backend: clients[i]!.name!, ...row })));
 }

@@ -2,6 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { type App, connect } from '../../../core/index.ts';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
 import { commands } from '../../../local/cli/commands/index.ts';
 import { cli, from, makeProject, shopConfig } from './kit.ts';
@@ -50,6 +52,15 @@ async function takeSlot(file: string): Promise<void> {
   const slot = { key: 'job:greet:concurrency', holder: 'story', owner: 'story', queue: 'default' };
   await backend.stores!.limits!.take([{ ...slot, limit: 1, holdMs: 60_000, rank: 0 }]);
   await backend.close();
+}
+
+/** What an importer leaves behind. */
+async function sendBatch(folder: string): Promise<void> {
+  const { app } = (await import(pathToFileURL(join(folder, 'longshore.config.ts')).href)) as { app: App };
+  const client = connect(app, sqlite(join(folder, 'jobs.db')));
+  const people = [{ name: 'Ada' }, { name: 'Bob' }];
+  await client.batch('greetings of today', people, { job: app.jobs.get('greet')! as never, id: 'greetings' });
+  await client.close();
 }
 
 export async function tellStory(): Promise<{ folder: string; told: readonly Told[] }> {
@@ -130,6 +141,11 @@ export async function tellStory(): Promise<{ folder: string; told: readonly Told
   await tell('schedule upsert ada greet --every 1h --tenant acme', '--payload', '{"name":"Ada"}');
   await tell('schedule stored');
   await tell('schedule remove ada');
+  await sendBatch(folder);
+  await tell('batches');
+  await tell('batches show greetings');
+  await tell('batches cancel greetings --yes');
+  await tell('batches retry greetings --yes');
   await tell('workers');
   await tell('health --min-workers 0');
   await tell('doctor');
