@@ -5,7 +5,7 @@ import type { PostgresEnds } from './ends.ts';
 import { ownership } from './lease-table.ts';
 import { purgeLimits } from './limits-sql.ts';
 import { createPages } from './pages.ts';
-import { keptAsUsual } from './retention-sql.ts';
+import { usualEnd } from './retention-sql.ts';
 import { recordOf } from './rows.ts';
 import { removeSome, stepSize, timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
@@ -84,7 +84,7 @@ export function postgresRecords(
       // Whole days are dropped at once. Rows past their time in the oldest day stay hidden until it is dropped. They are removed one by
       // one only on request, or when they have no day, because no worker has run for a week.
       const rest = olderThan ? 'history' : 'history_other';
-      const usual = `${keptAsUsual} AND finished_at <= ${before} ORDER BY finished_at, seq`;
+      const usual = `${usualEnd} <= ${before} ORDER BY ${usualEnd}, seq`;
       const own = `keep_until <= ${before} ORDER BY keep_until`;
       const steps: [sql: string, values: unknown[]][] = [
         [`SELECT ${s}.drop_days($1, $2)`, [at, completedMs]],

@@ -14,8 +14,8 @@ export const finishedAt = `(finished_at & ${apart - 1})`;
 /** An id may come again, so only what has just ended is looked at, which is in one day. */
 const justNowMs = 60_000;
 
-/** No end of its own, as a condition. Postgres takes IS NULL to be rare where it has no statistics, and would read all and sort it. */
-export const keptAsUsual = '(keep_until > 0) IS NOT TRUE';
+/** NULL = it has an end of its own. One column, because Postgres takes IS NULL to be rare: it would read all others and sort them. */
+export const usualEnd = '(CASE WHEN keep_until IS NULL THEN finished_at END)';
 
 /** @param s the schema's name, quoted */
 export const ownRetention = (s: string): string => `
@@ -24,7 +24,7 @@ export const ownRetention = (s: string): string => `
   CREATE TABLE ${s}.history_kept PARTITION OF ${s}.history FOR VALUES FROM (${apart}) TO (MAXVALUE);
   CREATE INDEX history_kept_until ON ${s}.history_kept (keep_until);
   CREATE INDEX dead_kept_until ON ${s}.dead (keep_until) WHERE keep_until IS NOT NULL;
-  CREATE INDEX dead_usual ON ${s}.dead (finished_at, seq) WHERE ${keptAsUsual};
+  CREATE INDEX dead_usual ON ${s}.dead (${usualEnd}, seq);
   -- Called around a settlement, in its statement: positions in p_ids that were settled, NULL = all, which it answers too. Of some of them
   -- p_which says the position, and p_keeps how long the record is kept.
   CREATE FUNCTION ${s}.keep_ended(settled int[], at bigint, p_ids text[], p_which int[], p_keeps bigint[])
