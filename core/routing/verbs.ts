@@ -9,7 +9,7 @@ import { backendError } from '../base/failure.ts';
 import type { AnyBatchOptions } from '../batches/check.ts';
 import type { SendResult } from '../contract/queue.ts';
 import type { CancelResult, JobRecord } from '../contract/store.ts';
-import type { Client, ResultOptions } from '../enqueue/client.ts';
+import type { Client, JobChange, ResultOptions } from '../enqueue/client.ts';
 import * as one from '../enqueue/enqueue.ts';
 import type { SendingClient } from '../enqueue/send.ts';
 import type { MetricReport, MetricRequest } from '../metrics/report.ts';
@@ -58,6 +58,13 @@ export function verbsOf(routing: Routing) {
     const outage = outages.get(name) ?? outageOf(client, second);
     outages.set(name, outage);
     return failingOver(client, second, outage, () => went(to));
+  }
+
+  /** Asks those that find a job by its id. Where none does, the first one says so. */
+  function changed(ask: (client: Client) => Promise<boolean>): Promise<boolean> {
+    const all = clientsAt(undefined);
+    const able = all.filter(({ backend }) => backend.waiting);
+    return firstOf(able.length > 0 ? able : all, ask, (isChanged) => isChanged);
   }
 
   /** One call per backend, at the same time. */
@@ -122,6 +129,15 @@ export function verbsOf(routing: Routing) {
     },
     cancel(id: string, { backend }: OfBackend = {}): Promise<CancelResult> {
       return firstOf(clientsAt(backend), (client) => client.cancel(id), isKnown);
+    },
+    update(job: Job, id: string, change: JobChange<unknown>): Promise<boolean> {
+      return changed((client) => client.update(job, id, change));
+    },
+    promote(id: string): Promise<boolean> {
+      return changed((client) => client.promote(id));
+    },
+    remove(id: string): Promise<boolean> {
+      return changed((client) => client.remove(id));
     },
     async emit(event: string, payload?: unknown, options?: EmitOptions): Promise<number> {
       const { emit } = await import('../steps/emit.ts');

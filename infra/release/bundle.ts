@@ -55,6 +55,7 @@ function partsOf(core: string, index: string, joined: ReadonlyMap<string, readon
     'worker/watch-runs.js',
     'worker/renew-leases.js',
     'metrics/collector.js',
+    'batches/look.js', // a function of schedules has it too, and must not load the polling worker with it
   ]
     .map((name) => join(core, name))
     .filter((path) => joined.has(path));

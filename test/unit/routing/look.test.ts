@@ -41,6 +41,28 @@ describe('a client of several backends', () => {
     await expect(client.status('nobody')).rejects.toThrow('away');
   });
 
+  it('changes, promotes and removes a job that waits on whichever it is', async () => {
+    const { app, backends, thumb } = createBench();
+    const client = connect(app, backends);
+    const later = { delayMs: 60_000 };
+    const [one, other] = [
+      await client.enqueue(thumb, { n: 1 }, later),
+      await client.enqueue(thumb, { n: 2 }, later),
+    ];
+    expect(await client.update(thumb, one.id, { payload: { n: 3 } })).toBe(true);
+    expect(await client.promote(one.id)).toBe(true);
+    expect(await client.remove(other.id)).toBe(true);
+    expect(await client.status(other.id)).toBeNull();
+    expect(await client.promote('nobody')).toBe(false);
+  });
+
+  it('changes no job where no queue finds one by its id', async () => {
+    const { app, backends } = createBench();
+    const { waiting: _, ...blind } = backends.fast;
+    const client = connect(app, { ...backends, default: blind, fast: blind });
+    expect(await refusalText(() => client.promote('one'))).toMatch(/^CONFIG: /);
+  });
+
   it('waits for the result of a job', async () => {
     const bench = createBench();
     const { app, backends, mail, thumb } = bench;
