@@ -59,7 +59,9 @@ describe('a fault of `longshore dev`', () => {
     await dev.event(({ type }) => type === 'job.started');
     expect(await dev.cause('deliver-twice')).toMatch(/knew its id and dropped it.*runs twice/);
     dev.allow('go');
+    // The record is there before its event is written.
     await dev.record(id, isCompleted);
+    await dev.event(({ type, attempt }) => type === 'job.settled' && attempt === 2);
     const ends = dev.events().filter(({ type }) => type === 'job.settled');
     expect(ends).toMatchObject([
       { id, attempt: 1, outcome: 'acked', settled: false },
