@@ -116,7 +116,7 @@ async function show(page: Page, path: string): Promise<void> {
     location.hash = ${JSON.stringify(`#/${path}`)};
   })`);
   await page.locator('main').locator('h1, [role=alert]').first().waitFor();
-  await page.getByText('Loading…', { exact: true }).waitFor({ state: 'detached' });
+  await page.getByText('Loading…', { exact: true }).first().waitFor({ state: 'detached' });
 }
 
 const themes = ['light', 'dark'] as const;
