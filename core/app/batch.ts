@@ -100,6 +100,8 @@ export type SendBatch = <Item, C extends Child, Success = unknown, Failure = unk
 export interface Batch {
   readonly id: string;
   readonly name: string;
+  /** Of its children and of what it calls; `null` = none. Nothing has verified it. */
+  readonly tenantId: string | null;
   readonly state: 'sending' | 'running' | 'cancelling' | 'complete' | 'cancelled';
   /** `null` = not all items were sent yet. */
   readonly total: number | null;

@@ -11,9 +11,11 @@ export function viewOf(state: BatchState, now: number): Batch {
   const tookMs = (completedAt ?? now) - createdAt;
   const perSecond = ended > 0 && round === 1 && tookMs > 0 ? (ended / tookMs) * 1_000 : null;
   const rest = total === null ? null : total - ended;
+  const { name, context } = planOf(state);
   return {
     id,
-    name: planOf(state).name,
+    name,
+    tenantId: context?.tenantId ?? null,
     state: stateOf(state),
     total,
     sent,

@@ -3,6 +3,7 @@
 import type { Job } from '../app/job.ts';
 import type { StandardSchema } from '../app/schema.ts';
 import { exampleFor } from './example.ts';
+import { batchPaths, batchSchemas } from './openapi-batches.ts';
 import {
   content,
   count,
@@ -16,6 +17,7 @@ import {
   text,
 } from './openapi-parts.ts';
 import { recordPaths, recordSchemas } from './openapi-records.ts';
+import { schedulePaths, scheduleSchemas } from './openapi-schedules.ts';
 
 /** Standard JSON Schema (standardschema.dev): what a schema library may offer beside `validate`. */
 interface WithJsonSchema {
@@ -24,7 +26,14 @@ interface WithJsonSchema {
 
 const schemaName = (job: Job): string => `payload.${job.name}`;
 
-export function openApiOf(jobs: readonly Job[], basePath: string): Json {
+/** What a credential may use beside jobs. */
+interface Beside {
+  readonly batches: boolean;
+  readonly schedules: boolean;
+  readonly metrics: boolean;
+}
+
+export function openApiOf(jobs: readonly Job[], basePath: string, has: Beside): Json {
   const payloads = jobs.map((job) => {
     const schema = payloadSchema(job);
     return { job, schema, example: exampleFor(job, schema) };
@@ -44,14 +53,10 @@ export function openApiOf(jobs: readonly Job[], basePath: string): Json {
         payloads.map((payload) => [`/jobs/${payload.job.name}`, { post: oneOperation(payload) }]),
       ),
       ...recordPaths,
-      '/healthz': {
-        get: {
-          operationId: 'health',
-          summary: 'Whether this process answers',
-          security: [],
-          responses: { 200: { description: 'It does', content: content({ type: 'object' }) } },
-        },
-      },
+      ...(has.batches && batchPaths),
+      ...(has.schedules && schedulePaths),
+      ...(has.metrics && { '/metrics': metricsPath }),
+      ...servicePaths,
     },
     components: {
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
@@ -63,11 +68,45 @@ export function openApiOf(jobs: readonly Job[], basePath: string): Json {
       ),
       schemas: {
         ...fixedSchemas,
+        ...(has.batches && batchSchemas),
+        ...(has.schedules && scheduleSchemas),
         ...Object.fromEntries(payloads.map(({ job, schema }) => [schemaName(job), schema])),
       },
     },
   };
 }
+
+const servicePaths: Json = {
+  '/openapi.json': {
+    get: {
+      operationId: 'describe',
+      summary: 'This document',
+      responses: {
+        200: { description: 'What this credential may use', content: content({ type: 'object' }) },
+        ...refusals(401, 429),
+      },
+    },
+  },
+  '/healthz': {
+    get: {
+      operationId: 'health',
+      summary: 'Whether this process answers',
+      security: [],
+      responses: { 200: { description: 'It does', content: content({ type: 'object' }) } },
+    },
+  },
+};
+
+const metricsPath: Json = {
+  get: {
+    operationId: 'getMetrics',
+    summary: 'Numbers for Prometheus',
+    responses: {
+      200: { description: 'In its text format', content: { 'text/plain': { schema: text } } },
+      ...refusals(401, 403, 429, 503),
+    },
+  },
+};
 
 /** What the library says about the job's input; anything at all when it says nothing. */
 function payloadSchema(job: Job): Json {

@@ -79,4 +79,4 @@ function attemptOf(report: AttemptReport, stacks: boolean): Record<string, unkno
 }
 
 /** A record may say more than a date can: a store holds any number. */
-const iso = (at: number): string => new Date(Math.min(at, latestMs)).toISOString();
+export const iso = (at: number): string => new Date(Math.min(at, latestMs)).toISOString();

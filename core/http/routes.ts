@@ -8,10 +8,7 @@ import { cancelJob, showJob } from './records.ts';
 
 type Run = (endpoint: Endpoint, call: Call, parameter: string) => Promise<Answer>;
 
-interface Route {
-  readonly path: RegExp;
-  readonly methods: Readonly<Record<string, Run>>;
-}
+type Methods = Readonly<Record<string, Run>>;
 
 /** What few callers need is loaded with the first request for it. */
 const waiting =
@@ -26,44 +23,54 @@ function onSchedules(pick: (it: typeof import('./schedules.ts')) => Run): Run {
   return async (...asked) => pick(await import('./schedules.ts'))(...asked);
 }
 
-const routes: readonly Route[] = [
-  { path: /^\/jobs$/, methods: { POST: enqueueMany } },
-  {
-    path: /^\/jobs\/([^/]+)$/,
-    methods: { GET: showJob, POST: enqueueOne, PATCH: waiting('changeJob'), DELETE: cancelJob },
+const onBatch =
+  (verb: keyof typeof import('./batches.ts')): Run =>
+  async (...call) =>
+    (await import('./batches.ts'))[verb](...call);
+
+/** A path as `GET /openapi.json` describes it, with at most one parameter. `{name}` of a job stands there for each job. */
+export const routes: Readonly<Record<string, Methods>> = {
+  '/jobs': { POST: enqueueMany },
+  '/jobs/{id}': { GET: showJob, POST: enqueueOne, PATCH: waiting('changeJob'), DELETE: cancelJob },
+  '/jobs/{id}/result': { GET: showResult },
+  '/jobs/{id}/promote': { POST: waiting('promoteJob') },
+  '/jobs/{id}/remove': { POST: waiting('removeJob') },
+  '/batches/{id}': { GET: onBatch('showBatch') },
+  '/batches/{id}/cancel': { POST: onBatch('cancelBatch') },
+  '/batches/{id}/retry': { POST: onBatch('retryBatch') },
+  '/schedules': { GET: onSchedules((it) => it.listSchedules) },
+  '/schedules/{name}': {
+    GET: onSchedules((it) => it.showSchedule),
+    PUT: onSchedules((it) => it.putSchedule),
+    DELETE: onSchedules((it) => it.removeSchedule),
   },
-  { path: /^\/jobs\/([^/]+)\/result$/, methods: { GET: showResult } },
-  { path: /^\/jobs\/([^/]+)\/promote$/, methods: { POST: waiting('promoteJob') } },
-  { path: /^\/jobs\/([^/]+)\/remove$/, methods: { POST: waiting('removeJob') } },
-  { path: /^\/schedules$/, methods: { GET: onSchedules((it) => it.listSchedules) } },
-  {
-    path: /^\/schedules\/([^/]+)$/,
-    methods: {
-      GET: onSchedules((it) => it.showSchedule),
-      PUT: onSchedules((it) => it.putSchedule),
-      DELETE: onSchedules((it) => it.removeSchedule),
+  '/schedules/{name}/pause': { POST: onSchedules((it) => it.actOnSchedule('pause')) },
+  '/schedules/{name}/resume': { POST: onSchedules((it) => it.actOnSchedule('resume')) },
+  '/schedules/{name}/run': { POST: onSchedules((it) => it.actOnSchedule('run')) },
+  '/metrics': { GET: showMetrics },
+  '/openapi.json': {
+    async GET({ client, basePath, metrics }, { caller }) {
+      const { openApiOf } = await import('./openapi.ts'); // most processes never need it
+      const jobs = [...client.app.jobs.values()].filter(({ name }) => caller.jobs?.has(name) !== false);
+      const isBound = caller.jobs !== null;
+      const has = {
+        batches: !isBound,
+        schedules: caller.schedules,
+        metrics: metrics !== null && !isBound && caller.tenantId === null,
+      };
+      return { status: 200, body: openApiOf(jobs, basePath, has) };
     },
   },
-  ...(['pause', 'resume', 'run'] as const).map((verb) => ({
-    path: new RegExp(`^/schedules/([^/]+)/${verb}$`),
-    methods: { POST: onSchedules((it) => it.actOnSchedule(verb)) },
-  })),
-  { path: /^\/metrics$/, methods: { GET: showMetrics } },
-  {
-    path: /^\/openapi\.json$/,
-    methods: {
-      async GET({ client, basePath }, { caller }) {
-        const { openApiOf } = await import('./openapi.ts'); // most processes never need it
-        const jobs = [...client.app.jobs.values()].filter(({ name }) => caller.jobs?.has(name) !== false);
-        return { status: 200, body: openApiOf(jobs, basePath) };
-      },
-    },
-  },
-];
+};
+
+const table = Object.entries(routes).map(([path, methods]) => ({
+  path: new RegExp(`^${path.replace('.', '\\.').replace(/\{\w+\}/, '([^/]+)')}$`),
+  methods,
+}));
 
 /** `null`: no such path. The path comes without the base path. */
 export function match(path: string, method: string, hasMetrics: boolean) {
-  for (const route of routes) {
+  for (const route of table) {
     if (route.methods.GET === showMetrics && !hasMetrics) continue;
     const found = route.path.exec(path);
     if (!found) continue;

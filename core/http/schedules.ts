@@ -2,13 +2,13 @@
 
 import type { StoredScheduleDefinition, StoredScheduleInfo } from '../app/stored-schedule.ts';
 import { isName } from '../base/checks.ts';
-import { latestMs } from '../base/clock.ts';
 import { LongshoreError, shown } from '../base/errors.ts';
 import { backendError } from '../base/failure.ts';
 import { assertJson } from '../base/json.ts';
 import { readJson } from './body.ts';
 import type { Answer, Call, Endpoint } from './call.ts';
 import { Refusal } from './problem.ts';
+import { iso } from './records.ts';
 
 export async function listSchedules(endpoint: Endpoint, call: Call): Promise<Answer> {
   checkCaller(call);
@@ -136,8 +136,6 @@ function viewOf(info: StoredScheduleInfo): Record<string, unknown> {
     failure: failure && { ...failure, at: iso(failure.at) },
   };
 }
-
-const iso = (at: number): string => new Date(Math.min(at, latestMs)).toISOString();
 
 const wrong = (expected: string): Refusal => new Refusal(400, 'OPTION', `Expected ${expected}.`);
 

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createHttpHandler } from '../../../core/http/index.ts';
 import { openApiOf } from '../../../core/http/openapi.ts';
+import { routes } from '../../../core/http/routes.ts';
 import { connect, createApp, defineJob, type Job, keyRing } from '../../../core/index.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { createBench, keys, nested, sender } from './kit.ts';
@@ -53,17 +54,20 @@ interface Document {
   readonly components: { readonly schemas: Record<string, unknown> };
 }
 interface Operation {
+  readonly operationId?: string;
   readonly requestBody?: { readonly content: Record<string, { readonly example?: unknown }> };
 }
 
-const document = openApiOf(jobs, '') as unknown as Document;
+/** Of a credential that is bound to nothing. */
+const all = { batches: true, schedules: true, metrics: true };
+const document = openApiOf(jobs, '', all) as unknown as Document;
 const exampleOf = (operation: Operation | undefined): unknown =>
   operation?.requestBody?.content['application/json']?.example;
 
 describe('the OpenAPI document', () => {
   it.each([
-    ['many jobs', openApiOf(jobs, '/api')],
-    ['no job', openApiOf([], '')],
+    ['many jobs', openApiOf(jobs, '/api', all)],
+    ['no job', openApiOf([], '', { batches: false, schedules: false, metrics: false })],
   ])('of %s is valid, with every reference in it', async (_, specification) => {
     const validator = new Validator();
     const result = await validator.validate(
@@ -86,6 +90,22 @@ describe('the OpenAPI document', () => {
     expect(missing.map(([text]) => text)).toEqual([]);
   });
 
+  it('describes every route, and nothing else', () => {
+    const named = Object.entries(document.paths).flatMap(([path, operations]) =>
+      Object.entries(operations)
+        .filter(([, { operationId }]) => operationId !== undefined)
+        .map(([method]) => `${method.toUpperCase()} ${path}`),
+    );
+    const routed = Object.entries(routes).flatMap(([path, methods]) =>
+      Object.keys(methods).flatMap((method) =>
+        method === 'POST' && path === '/jobs/{id}'
+          ? jobs.map(({ name }) => `POST /jobs/${name}`)
+          : [`${method} ${path}`],
+      ),
+    );
+    expect(named.toSorted()).toEqual([...routed, 'GET /healthz'].toSorted());
+  });
+
   it('has examples for what can be guessed, and none that a schema would refuse', () => {
     const without = jobs.filter(({ name }) => exampleOf(document.paths[`/jobs/${name}`]?.post) === undefined);
     expect(without.map(({ name }) => name)).toEqual([
@@ -99,8 +119,9 @@ describe('the OpenAPI document', () => {
 
   it('has examples that the handler accepts', async () => {
     const app = createApp({ jobs, signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]) });
-    const apiKeys = [{ id: 'operator', key: keys.operator }];
-    const send = sender(createHttpHandler(connect(app, memory()), { apiKeys }));
+    const apiKeys = [{ id: 'operator', key: keys.operator, schedules: true }];
+    const metrics = { text: async () => '', contentType: 'text/plain' };
+    const send = sender(createHttpHandler(connect(app, memory()), { apiKeys, metrics }));
     const served = (await send('/openapi.json')).body as Document;
     expect(served).toEqual(document);
     const examples = Object.entries(served.paths).flatMap(([path, { post }]) => {
@@ -140,6 +161,7 @@ describe('the OpenAPI document', () => {
       '/jobs/{id}/result',
       '/jobs/{id}/promote',
       '/jobs/{id}/remove',
+      '/openapi.json',
       '/healthz',
     ]);
     expect(text).not.toContain('invoice');
