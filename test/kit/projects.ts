@@ -23,9 +23,9 @@ const later: Readonly<Record<keyof typeof tests, readonly string[]>> = {
   unit: [],
   laws: [],
   services: [
-    'test/services/{beanstalkd,prometheus,python,redis}/*.test.ts',
-    'test/services/capabilities.test.ts',
-    'test/services/postgres/{disk-full,failover,pgbouncer,processes,resilience}.test.ts',
+    'test/services/{batches,beanstalkd,prometheus,python,redis,unique,waiting}/*.test.ts',
+    'test/services/{alerts,capabilities,operator,schedules,waiting-jobs,workers}.test.ts',
+    'test/services/postgres/{diagnose,disk-full,failover,pgbouncer,processes,resilience}.test.ts',
     'test/services/sqlite/file-systems.test.ts',
     'test/services/{aws,azure}/simulate.test.ts',
     'test/services/aws/{cli,runtime}.test.ts',

@@ -19,8 +19,13 @@ export function findProgram(...names: string[]): string | null {
   return null;
 }
 
-/** What was found; throws when that is nothing, with the way to get it. */
+/**
+ * What was found; throws when that is nothing, with the way to get it. Also in `npm test`, which needs npm alone: on a machine that happens
+ * to have the program nobody would notice.
+ */
 export function need<T>(what: string, found: T | null, packages: string): T {
+  if (process.env.LONGSHORE_TESTS === 'quick')
+    throw new Error(`npm test cannot use ${what}: list this file in \`later\` of test/kit/projects.ts.`);
   if (found) return found;
   throw new Error(
     `Expected ${what}, got none. npm run test:all gets it on Debian; by hand: apt-get install ${packages}.`,

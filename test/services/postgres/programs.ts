@@ -39,7 +39,7 @@ export async function postgresPrograms(): Promise<Programs> {
   const { POSTGRES_FOLDER: folder } = process.env;
   if (folder) return programsIn(folder);
   const found = (await ofPackage()) ?? (await newestOfMachine());
-  return need('the Postgres server programs (initdb, postgres)', found, 'postgresql');
+  return found ?? need<Programs>('the Postgres server programs (initdb, postgres)', null, 'postgresql');
 }
 
 /** npm installs those for this machine, if there are any. */
