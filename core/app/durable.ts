@@ -1,11 +1,27 @@
 /** What handlers and clients hand to steps and events. */
 
+import type { SqlTransaction } from '../contract/queue.ts';
+
 /** What the function of a step is given. */
 export interface StepContext {
   /** The same at every try of this step of this job: services that know idempotency keys then do the work once. */
   readonly idempotencyKey: string;
   /** That of the attempt. */
   readonly signal: AbortSignal;
+}
+
+/** What the function of a step with a transaction is given. */
+export interface TransactionStepContext extends StepContext {
+  /** What is written here commits together with the memory of the step, or not at all. `enqueue(…, { tx })` joins it. */
+  readonly tx: SqlTransaction;
+}
+
+export interface StepOptions {
+  /**
+   * Gives the step a transaction in the queue's database, which also remembers the step. Needs a backend with transactions that keeps the steps
+   * itself. @default false
+   */
+  readonly transaction?: boolean;
 }
 
 export interface WaitOptions {

@@ -5,7 +5,14 @@ import type { Retention } from '../contract/store.ts';
 import type { JobContext } from '../envelope/envelope.ts';
 import type { SendBatch } from './batch.ts';
 import { type Breaker, breakerOf } from './breaker.ts';
-import type { EmitOptions, ReceivedEvent, StepContext, WaitOptions } from './durable.ts';
+import type {
+  EmitOptions,
+  ReceivedEvent,
+  StepContext,
+  StepOptions,
+  TransactionStepContext,
+  WaitOptions,
+} from './durable.ts';
 import { type KeyOf, type Limit, type Limits, limitsOf } from './flow-control.ts';
 import { type Isolation, isolationOf, leastMemoryMb, type Placement } from './isolation.ts';
 import type { Kept } from './kept.ts';
@@ -55,8 +62,20 @@ export interface HandlerContext extends RunFacts {
    * running when its worker died runs again; `idempotencyKey` is then the same. One that throws is not remembered. `name` is of 1
    * to 100 characters, and each step of an attempt has its own. An attempt whose time is over (`timeoutMs`, or that of a function) goes on after its
    * last step, and is not counted if it has done one. Throws `CONFIG` for a name that comes twice and without a store for steps.
+   *
+   * With `{ transaction: true }` the step is given `tx`: what it writes there and the memory of the step commit together, so the effect
+   * happens exactly once. Throws `CONFIG` where the queue has no transactions, or does not keep the steps.
    */
-  step<T>(name: string, work: (step: StepContext) => T): Promise<StepResult<Awaited<T>>>;
+  step<T>(
+    name: string,
+    work: (step: TransactionStepContext) => T,
+    options: { readonly transaction: true },
+  ): Promise<StepResult<Awaited<T>>>;
+  step<T>(
+    name: string,
+    work: (step: StepContext) => T,
+    options?: StepOptions,
+  ): Promise<StepResult<Awaited<T>>>;
   /**
    * Ends the attempt, and the job goes on from here after so long (366 days at most): a number of ms, or text like `90s`, `2h`, `3d`.
    * Meanwhile it holds no slot and no lease, and no attempt is spent. Sleeps are known by their order.
@@ -71,7 +90,7 @@ export interface HandlerContext extends RunFacts {
   emit(event: string, payload?: unknown, options?: EmitOptions): Promise<number>;
   /**
    * For a job with `transaction: true`. What you write here commits together with the ack and the idempotency key, or not at all:
-   * the effect happens exactly once. `enqueue(…, { tx })` joins it. Throws `CONFIG` for other jobs.
+   * the effect happens exactly once. `enqueue(…, { tx })` joins it. Throws `CONFIG` for other jobs: their steps may have one each.
    */
   readonly tx: SqlTransaction;
   /**

@@ -1,6 +1,7 @@
 /** Runs the handler once, under its timeout and context. */
 
 import { currentContext, withContext } from '../app/context.ts';
+import type { StepOptions } from '../app/durable.ts';
 import type { Isolation } from '../app/isolation.ts';
 import type { HandlerContext } from '../app/job.ts';
 import { config } from '../base/errors.ts';
@@ -136,6 +137,7 @@ function untilEnded<T>(it: Admitted, returned: PromiseLike<T>): Promise<T> {
 function letGo(run: Run): void {
   run.onEnd = null;
   run.stopTimer?.();
+  run.steps?.end();
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
@@ -200,7 +202,8 @@ class AttemptContext implements HandlerContext {
   }
 
   get step(): HandlerContext['step'] {
-    return async (name, work) => (await durable()).step(this.#it, name, work) as never;
+    return async (name: string, work: unknown, options?: StepOptions) =>
+      (await durable()).step(this.#it, name, work, options) as never;
   }
 
   get sleep(): HandlerContext['sleep'] {

@@ -220,6 +220,11 @@ export interface JobTransaction {
    * what the handler wrote cannot be committed: all was rolled back, and the lease is still held. After any other error the outcome is unknown.
    */
   ack(ack: Ack): Promise<boolean>;
+  /**
+   * Commits while the job goes on. `last` writes behind all that the handler has written, and says whether to commit. `false`: the lease was
+   * lost, or `last` has said no, and all was rolled back. Rejects as `ack` does.
+   */
+  commit(lease: JobLease, last: (tx: SqlTransaction) => Promise<boolean>): Promise<boolean>;
   /** Undoes everything. Never rejects: a broken connection has undone it already. */
   rollback(): Promise<void>;
 }

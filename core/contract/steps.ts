@@ -1,5 +1,7 @@
 /** Texts that are compared and swapped: what the steps of jobs have left, and which jobs wait for an event. */
 
+import type { SqlTransaction } from './queue.ts';
+
 export interface StepText {
   readonly text: string;
   /** A new one at every write, never one that this name has had before. */
@@ -22,4 +24,6 @@ export interface StepStore {
   write(name: string, text: string, over: string | null, endsAt: number): Promise<string | null>;
   /** `false` = there is none, or another version. */
   remove(name: string, version: string): Promise<boolean>;
+  /** The same texts, read and written in a transaction of the database that keeps them. Absent where there is none. */
+  within?(tx: SqlTransaction): StepStore;
 }

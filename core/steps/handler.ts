@@ -1,11 +1,12 @@
 /** `ctx.step`, `ctx.sleep` and `ctx.waitFor`. Loaded with the first of them. */
 
-import type { ReceivedEvent, StepContext, WaitOptions } from '../app/durable.ts';
+import type { ReceivedEvent, StepOptions, WaitOptions } from '../app/durable.ts';
 import { longestDelayMs } from '../app/retry.ts';
 import { answered } from '../attempt/answered.ts';
 import type { Admitted } from '../attempt/attempt.ts';
 import { abortReason } from '../attempt/run.ts';
 import { mayBegin } from '../attempt/verdict.ts';
+import { checkOptions } from '../base/checks.ts';
 import { crypto } from '../base/crypto.ts';
 import { millis } from '../base/duration.ts';
 import { config, LongshoreError, PermanentError, SnoozeError, shown } from '../base/errors.ts';
@@ -26,8 +27,10 @@ const longestName = 100;
 export async function step(
   it: Admitted,
   name: string,
-  work: (step: StepContext) => unknown,
+  work: unknown,
+  options: StepOptions = {},
 ): Promise<unknown> {
+  checkOptions('ctx.step()', options, { transaction: 'boolean' });
   if (typeof work !== 'function')
     throw new LongshoreError('OPTION', `Expected ctx.step(name, function), got ${shown(work)}.`);
   const log = await enter(it, name);
@@ -35,16 +38,24 @@ export async function step(
   if (found) return kindOf(found) === 'step' ? resultOf(found) : notA('step', found);
   const { run, app, envelope } = it;
   const given = { idempotencyKey: `${envelope.identifier}:${name}`, signal: run.signal };
-  const value = await tried(it, name, async () => work(given));
-  const kept = plain(name, value);
-  const done = { name, at: app.clock.now(), ...(kept !== undefined && { value: kept }) };
-  const remembered = await remember(it, log, name, () => done);
+  const done = (value: unknown): RememberedStep => {
+    const kept = plain(name, value);
+    return { name, at: app.clock.now(), ...(kept !== undefined && { value: kept }) };
+  };
+  let remembered: RememberedStep;
+  if (options.transaction) {
+    const { inTransaction } = await import('./in-transaction.ts');
+    remembered = ours(it, await tried(it, name, () => inTransaction(it, log, given, work as never, done)));
+  } else {
+    const step = done(await tried(it, name, async () => work(given)));
+    remembered = await remember(it, log, name, () => step);
+  }
   run.steps!.done++;
   return resultOf(remembered);
 }
 
 /** One that has failed may be tried again by the same attempt. */
-async function tried(it: Admitted, name: string, work: () => Promise<unknown>): Promise<unknown> {
+async function tried<T>(it: Admitted, name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -147,17 +158,22 @@ function stepsOf(it: Admitted): RunSteps {
     );
   if (job.transaction)
     throw config(
-      `Job "${job.name}" has transaction: true, so it cannot have steps: what a step wrote could be rolled back, and would still be remembered as done.`,
+      `Job "${job.name}" has transaction: true, so it cannot have steps: what a step wrote could be rolled back, and would still be remembered as done. Leave it out, and give each step that writes a transaction: ctx.step(name, work, { transaction: true }).`,
     );
   mayBegin(it);
   const { token, expiresAt } = run.lease;
   const who = { id: envelope.identifier, owner: digestOf(token), attempt: number, leaseUntil: expiresAt };
+  const open: RunSteps['open'] = new Set();
   run.steps = {
     log: StepLog.open(store, app.clock, who),
     names: new Set(),
     sleeps: 0,
     done: 0,
     parked: null,
+    open,
+    end() {
+      for (const tx of open) void tx.rollback();
+    },
   };
   run.steps.log.catch(() => {}); // whoever asks for a step hears of it
   return run.steps;
@@ -185,9 +201,12 @@ async function remember(
   name: string,
   change: (step: RememberedStep | undefined) => RememberedStep,
 ): Promise<RememberedStep> {
-  const written = await answered(it, 'The step store', log.put(name, change));
-  if (written === null) throw lost(it);
-  return written;
+  return ours(it, await answered(it, 'The step store', log.put(name, change)));
+}
+
+function ours(it: Admitted, step: RememberedStep | null): RememberedStep {
+  if (step === null) throw lost(it);
+  return step;
 }
 
 /** Another attempt has the job: this one ends and settles nothing. */

@@ -123,32 +123,64 @@ export class StepLog {
     name: string,
     change: (step: RememberedStep | undefined) => RememberedStep,
   ): Promise<RememberedStep | null> {
-    const work = this.#last.then(() => this.#put(name, change));
+    return this.#inTurn(async () => {
+      const { answer, now } = await this.#write(this.#store, name, change);
+      this.#keep(now);
+      return answer;
+    });
+  }
+
+  /**
+   * Remembers a step together with all else that `commit` commits: it calls back with the same store inside its transaction, and answers
+   * whether it has committed. Never over a step that is remembered already: then nothing of this one is committed, and that one is given
+   * back. Resolves and rejects as `put` does, and rejects with what `commit` does.
+   */
+  async putWith(
+    commit: (write: (store: StepStore) => Promise<boolean>) => Promise<boolean>,
+    step: RememberedStep,
+  ): Promise<RememberedStep | null> {
+    return this.#inTurn(async () => {
+      let found: RememberedStep | null = null;
+      let tooMuch: PermanentError | null = null;
+      let now: StepText | null = null;
+      const committed = await commit(async (store) => {
+        try {
+          const written = await this.#write(store, step.name, (known) => known ?? step);
+          ({ answer: found, now } = written);
+          return found === step;
+        } catch (error) {
+          if (!(error instanceof PermanentError)) throw error;
+          tooMuch = error;
+          return false;
+        }
+      });
+      if (tooMuch) throw tooMuch;
+      if (committed) this.#keep(now);
+      return committed || found !== step ? found : null;
+    });
+  }
+
+  #inTurn<T>(put: () => Promise<T>): Promise<T> {
+    const work = this.#last.then(put);
     this.#last = work.catch(() => {});
     return work;
   }
 
-  async #put(
+  #write(
+    store: StepStore,
     name: string,
     change: (step: RememberedStep | undefined) => RememberedStep,
-  ): Promise<RememberedStep | null> {
-    const { answer, now } = await swap<RememberedStep | null>(
-      this.#store,
-      nameOfJob(this.#who.id),
-      this.#known,
-      (text) => {
-        const found = text === null ? null : (JSON.parse(text) as StoredLog);
-        if (found?.owner !== this.#who.owner) return { answer: null };
-        const step = change(found.steps.find((one) => one.name === name));
-        const next = swapped(step, { ...found, steps: withStep(found.steps, step) }, this.#clock.now());
-        if (!isTooMuch(next.text!)) return next;
-        throw new PermanentError(
-          `Expected all steps of a job to fit into ${mostBytes} bytes, got ${Buffer.byteLength(next.text!)} with step ${JSON.stringify(name)}. Return an id from a step and keep the data elsewhere, or split the job.`,
-        );
-      },
-    );
-    this.#keep(now);
-    return answer;
+  ): Promise<{ readonly answer: RememberedStep | null; readonly now: StepText | null }> {
+    return swap<RememberedStep | null>(store, nameOfJob(this.#who.id), this.#known, (text) => {
+      const found = text === null ? null : (JSON.parse(text) as StoredLog);
+      if (found?.owner !== this.#who.owner) return { answer: null };
+      const step = change(found.steps.find((one) => one.name === name));
+      const next = swapped(step, { ...found, steps: withStep(found.steps, step) }, this.#clock.now());
+      if (!isTooMuch(next.text!)) return next;
+      throw new PermanentError(
+        `Expected all steps of a job to fit into ${mostBytes} bytes, got ${Buffer.byteLength(next.text!)} with step ${JSON.stringify(name)}. Return an id from a step and keep the data elsewhere, or split the job.`,
+      );
+    });
   }
 
   /** What is there by now: an event may have come. */

@@ -1,6 +1,7 @@
 /** The steps of one attempt. */
 
 import type { SnoozeError } from '../base/errors.ts';
+import type { JobTransaction } from '../contract/queue.ts';
 import type { StepLog } from './log.ts';
 
 export interface RunSteps {
@@ -13,6 +14,10 @@ export interface RunSteps {
   done: number;
   /** The handler sleeps or waits: the attempt ends, whatever the handler does with the error. */
   parked: Parked | null;
+  /** Transactions of steps that run. */
+  readonly open: Set<JobTransaction>;
+  /** The handler has ended, or the attempt was ended around it: what steps have not committed is undone. */
+  end(): void;
 }
 
 export interface Parked {

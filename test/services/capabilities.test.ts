@@ -139,7 +139,7 @@ describe('the capability table', () => {
       expect(cell("`onConflict: 'replace'`, `debounce` ([unique](unique.md))")).toBe(waiting);
       expect(cell('waiting jobs: change, promote, remove')?.startsWith(waiting)).toBe(true);
       const transactions = backend.enqueueIn !== undefined && backend.begin !== undefined;
-      expect(cell('enqueue in your transaction, `ctx.tx`')).toBe(yes(transactions));
+      expect(cell('enqueue in your transaction, `ctx.tx`, steps with a transaction')).toBe(yes(transactions));
       const message = {
         id: 'twice',
         queue: 'q',

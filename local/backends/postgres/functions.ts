@@ -10,7 +10,7 @@
 
 import { roomForReport } from '../shared/report-lines.ts';
 import { groupingOf } from './group-sql.ts';
-import { clock, hot, recordNames, recordNamesOf } from './sql.ts';
+import { clock, hot, recordNames, recordNamesOf, timeOf } from './sql.ts';
 
 /**
  * `column = value` in a join, so that the planner can only look up each value by the column's index. With `=` it can also read the
@@ -26,6 +26,11 @@ const finds = (column: string, value: string): string => `${column} BETWEEN ${va
 const alive = (s: string, claim: string, id: string): string => `coalesce(
   (SELECT r.until > now FROM ${s}.renewals r WHERE r.id = ${id} AND r.claim = ${claim}),
   EXISTS (SELECT FROM ${s}.leases l WHERE l.claim = ${claim} AND l.until + 0 > now OFFSET 0))`;
+
+/** Locks the job of a lease against all that would end the lease. @param $1 the caller's time; $2 the id; $3 the turn; $4 the claim */
+export const holding = (s: string): string => `
+  SELECT FROM ${s}.jobs j, (SELECT ${timeOf('$1')} AS now) t
+  WHERE j.id = $2 AND j.turn = $3 AND ${alive(s, '$4', '$2')} FOR SHARE OF j`;
 
 const room = (column: string): string => roomForReport(column, 'chr(10)', 'strpos');
 

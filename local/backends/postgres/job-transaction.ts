@@ -83,7 +83,7 @@ export async function openTransaction(
   }
 
   async function handlersQuery(text: string, values?: unknown[]) {
-    if (over) throw new LongshoreError('LEASE_LOST', 'The attempt and its transaction are over.');
+    if (over) throw ended();
     const found = ending.exec(text)?.[1];
     if (found !== undefined) {
       throw new LongshoreError(
@@ -93,6 +93,21 @@ export async function openTransaction(
     }
     isChanged ||= lasting.some((pattern) => pattern.test(text));
     return client.query(text, values);
+  }
+
+  /** Commits behind all that the handler has sent, if `last` says so. */
+  async function commit(during: string, statements: () => Promise<boolean>): Promise<boolean> {
+    await last; // also for a statement that the handler did not await
+    if (over) throw ended();
+    over = true; // before anything is sent: what a handler writes now could fail, and undo an ack that was answered
+    const agreed = await run(during, async () => {
+      if (sql.getTransactionStatus() === 'I') throw refused('the handler has ended it by itself');
+      return statements();
+    });
+    const command = await run('committing', () => finish(agreed ? 'COMMIT' : 'ROLLBACK'));
+    end(isChanged);
+    if (agreed && command === 'ROLLBACK') throw refused('a statement has failed');
+    return agreed;
   }
 
   client.on('error', broken);
@@ -108,21 +123,24 @@ export async function openTransaction(
     },
   };
 
+  const inside: SqlTransaction = {
+    query: (text, values = []) => client.query({ text, values, query_timeout: queryTimeoutMs }),
+  };
+
   return {
     sql,
     async ack(ack) {
-      await last; // also for a statement that the handler did not await
-      over = true; // before anything is sent: what a handler writes now could fail, and undo an ack that was answered
-      const { settled, committed } = await run('settling', async () => {
-        if (sql.getTransactionStatus() === 'I') throw refused('the handler has ended it by itself');
-        return leases.ackIn(client, ack);
+      let committed = () => {};
+      const settled = await commit('settling', async () => {
+        const answer = await leases.ackIn(client, ack);
+        committed = answer.committed;
+        return answer.settled;
       });
-      const command = await run('committing', () => finish(settled ? 'COMMIT' : 'ROLLBACK'));
-      end(isChanged);
-      if (settled && command === 'ROLLBACK') throw refused('a statement has failed');
       if (settled) committed();
       return settled;
     },
+    commit: (lease, last) =>
+      commit('committing a step', async () => (await leases.holdsIn(client, lease)) && last(inside)),
     async rollback() {
       if (over) return;
       over = true;
@@ -154,6 +172,9 @@ function isRefusal(cause: unknown): boolean {
     !/^(25006|5[378]|XX)/.test(sqlState(cause))
   );
 }
+
+const ended = (): LongshoreError =>
+  new LongshoreError('LEASE_LOST', 'The attempt and its transaction are over.');
 
 /** The attempt has failed as if its handler had thrown. */
 function refused(why: string, cause?: unknown): LongshoreError {

@@ -15,6 +15,7 @@ import { JobState, reportLine } from '../shared/report-lines.ts';
 import { bigintArray, intArray, storable, textArray } from './arrays.ts';
 import type { PostgresClient } from './client.ts';
 import { queryTimeoutMs } from './database.ts';
+import { holding } from './functions.ts';
 import { storedKey } from './keys.ts';
 import {
   createLeaseTable,
@@ -42,6 +43,8 @@ export interface Leases
   lease(request: LeaseRequest): Promise<Leased>;
   /** Settles on a connection that has a transaction open. `committed` is to be called when it has ended well. */
   ackIn(client: PostgresClient, ack: Ack): Promise<{ settled: boolean; committed(): void }>;
+  /** Whether the lease is still held. If so, it stays until the transaction that is open on this connection ends. */
+  holdsIn(client: PostgresClient, lease: JobLease): Promise<boolean>;
 }
 
 /** So many groups are looked at when a queue is reaped; the next call goes on behind them. */
@@ -56,6 +59,7 @@ export function createLeases(state: PostgresState): Leases {
   const workSql = `SELECT * FROM ${s}.work(${columns}, $15, $16, $17, $18)`;
   const settleSql = `SELECT ${s}.settle(${columns})`;
   const keepSql = `SELECT ${s}.keep_ended(${s}.settle(${columns}), $1, $2, $15, $16)`;
+  const holdSql = holding(s);
   // `startedAt` is when the lease was given out: whether the handler ever began is unknown.
   /** Of each queue the last group that was looked at. */
   const healed = new Map<string, string>();
@@ -170,6 +174,13 @@ export function createLeases(state: PostgresState): Leases {
       });
       const [settled] = answers(1, rows[0]![0]);
       return { settled: settled!, committed: () => table.confirm(owners, planned) };
+    },
+
+    async holdsIn(client, lease) {
+      const { id, version, batch } = ownership(lease);
+      const values = [state.at(), id, version, batch];
+      const { rows } = await client.query({ text: holdSql, values, query_timeout: queryTimeoutMs });
+      return rows.length === 1;
     },
 
     async nack(lease, { delayMs, countAttempt, report }) {

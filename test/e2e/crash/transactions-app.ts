@@ -28,6 +28,27 @@ export function transactionApp() {
   return { app, work, follow };
 }
 
+/** A job with two steps, each of which shares a transaction with its row. */
+export function stepTransactionApp() {
+  const work = defineJob({
+    name: 'work',
+    payload,
+    maxRetries: 100,
+    async handle({ n }, ctx) {
+      for (const half of ['first', 'second'])
+        await ctx.step(
+          half,
+          ({ tx }) => tx.query('INSERT INTO effects VALUES ($1, $2)', [n, half]).then(() => n),
+          {
+            transaction: true,
+          },
+        );
+    },
+  });
+  const app = createApp({ jobs: [work], signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]) });
+  return { app, work };
+}
+
 /** In relation to one statement. */
 export const phases = ['before it is sent', 'after it is sent', 'after it is answered'] as const;
 export type Phase = (typeof phases)[number];

@@ -1,17 +1,17 @@
 /**
- * A worker process that kills itself: `node transactions-worker.ts <url> <leaseMs> <statement> <phase>`. It does one job,
- * and in a transaction after that it ends at the statement with that number, counted from 0. What that was it prints.
+ * A worker process that kills itself: `node transactions-worker.ts <url> <leaseMs> <statement> <phase> <jobs | steps>`. It commits one
+ * transaction, and in one after that it ends at the statement with that number, counted from 0. What that was it prints.
  */
 
 import { writeSync } from 'node:fs';
 import pg from 'pg';
 import { startWorker } from '../../../core/index.ts';
 import { postgres } from '../../../local/backends/postgres/index.ts';
-import { type Phase, phases, transactionApp } from './transactions-app.ts';
+import { type Phase, phases, stepTransactionApp, transactionApp } from './transactions-app.ts';
 
 type Query = (query: string | { text: string }, ...rest: unknown[]) => Promise<unknown>;
 
-const [url, leaseMs, statement, phase] = process.argv.slice(2);
+const [url, leaseMs, statement, phase, of] = process.argv.slice(2);
 const dieAt = Number(statement);
 const when = phases[Number(phase)] as Phase;
 /** The first job also looks whether the tables are there; and it may lose its lease on a slow machine. */
@@ -46,7 +46,7 @@ pool.on('connect', (client) => {
   client.query = watched(query.bind(client) as Query) as typeof client.query;
 });
 
-const { app } = transactionApp();
+const { app } = of === 'steps' ? stepTransactionApp() : transactionApp();
 startWorker(app, {
   backend: postgres({ pool, listen: false, migrate: false }),
   queues: ['default'],

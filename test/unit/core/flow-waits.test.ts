@@ -83,6 +83,7 @@ describe('a handler does not begin when the lease has ended during', () => {
     const tx = {
       sql: { query: never },
       ack: never,
+      commit: never,
       rollback: async () => void rolledBack++,
     };
     const queue = (backend: QueueBackend) => ({ ...backend, begin: () => slowly(tx) });

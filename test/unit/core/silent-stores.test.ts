@@ -161,7 +161,12 @@ describe('while a store never answers', () => {
     const one = job({ transaction: true, handle: inVain, timeoutMs: 20_000 });
     const { early, error } = await endsAfter(recordingBench({ jobs: [one], queue }), one, 20_000);
     expect({ early, error }).toMatchObject({ early: false, error: { code: 'BACKEND' } });
-    begun.resolve({ sql: { query: inVain }, ack: inVain, rollback: async () => void rolledBack++ });
+    begun.resolve({
+      sql: { query: inVain },
+      ack: inVain,
+      commit: inVain,
+      rollback: async () => void rolledBack++,
+    });
     await settle();
     expect(rolledBack).toBe(1);
   });

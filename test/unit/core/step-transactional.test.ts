@@ -19,6 +19,7 @@ async function begin(ack: (ack: Ack) => Promise<boolean> = async () => true) {
       order.push('commit');
       return ack(one);
     },
+    commit: async () => true,
     rollback: async () => void order.push('rollback'),
   };
   const b = bench({ jobs: [work, job({ name: 'plain' })] });
