@@ -27,8 +27,11 @@ import type { LongshoreError } from '../base/errors.ts';
 import type { QueueAdmin } from './admin.ts';
 import type { MessageFacts } from './facts.ts';
 import type { AbandonReason, AttemptReport } from './outcome.ts';
+import type { SqlTransaction } from './sql.ts';
 import type { Stores } from './store.ts';
 import type { WaitingJobs } from './waiting.ts';
+
+export type { SqlTransaction } from './sql.ts';
 
 export interface OutgoingMessage {
   /** The envelope's identifier. A backend may use it to drop a second copy (`SendResult.duplicate`). */
@@ -204,11 +207,6 @@ export interface BackendHints {
    * early and not only refused in the end. Returns how to stop listening.
    */
   onLost?(listener: (tokens: ReadonlySet<string>) => void): () => void;
-}
-
-/** A database transaction of the caller's: a client of `pg` between BEGIN and COMMIT, or an adapter around another library's. */
-export interface SqlTransaction {
-  query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
 }
 
 /** A transaction in the queue's own database, which a handler writes in and which the ack belongs to. */
