@@ -1,7 +1,7 @@
 /** A small shop's background work. Nothing here knows where it runs: no cloud, no queue, no connection. */
 
 import { createApp, defineSchedule, exponential, type RetryPolicy } from '../../core/index.ts';
-import { importChunkJob, importOrdersJob } from './jobs/import-orders.ts';
+import { importChunkJob, importOrdersJob, importReportJob } from './jobs/import-orders.ts';
 import { mailInvoiceJob, renderInvoiceJob } from './jobs/invoices.ts';
 import { nightlyReportJob } from './jobs/nightly-report.ts';
 import { capturePaymentJob } from './jobs/payment.ts';
@@ -21,7 +21,8 @@ export type ExampleApp = ReturnType<typeof createExampleApp>;
 export function createExampleApp(services: Services, options: ExampleOptions = {}) {
   const { nightlyCron = '0 2 * * *', paymentRetry = exponential({ baseMs: 10_000 }) } = options;
   const importChunk = importChunkJob(services);
-  const importOrders = importOrdersJob(services, importChunk);
+  const importReport = importReportJob(services);
+  const importOrders = importOrdersJob(services, importChunk, importReport);
   const callWebhook = callWebhookJob(services);
   const mailInvoice = mailInvoiceJob(services, callWebhook);
   const renderInvoice = renderInvoiceJob(services, mailInvoice);
@@ -31,6 +32,7 @@ export function createExampleApp(services: Services, options: ExampleOptions = {
   const jobs = {
     importOrders,
     importChunk,
+    importReport,
     renderInvoice,
     mailInvoice,
     callWebhook,

@@ -43,6 +43,10 @@ type Maybe<Value> = Value | Promise<Value>;
 export interface ShopDatabase {
   /** One transaction; rows that are already there are left alone and not counted again. */
   saveBatch(batch: ImportBatch): Maybe<ImportTotals>;
+  /** Of all batches of one import. */
+  importTotals(importId: string): Maybe<ImportTotals>;
+  /** The first ones, by line. */
+  refusedRows(importId: string, max: number): Maybe<RefusedRow[]>;
   order(orderNo: string): Maybe<OrderRow | null>;
   markPaid(orderNo: string): Maybe<void>;
   salesByDay(): Maybe<DaySales[]>;
@@ -94,6 +98,9 @@ export function openDatabase(path: string): LocalDatabase {
      ON CONFLICT DO UPDATE SET imported = imported + excluded.imported, refused = refused + excluded.refused`,
   );
   const totals = db.prepare('SELECT imported, refused FROM imports WHERE import_id = ?');
+  const findRefused = db.prepare(
+    'SELECT line, problem FROM refused_rows WHERE import_id = ? ORDER BY line LIMIT ?',
+  );
   const count = db.prepare('SELECT count(*) AS n FROM orders WHERE import_id = ?');
   const findOrder = db.prepare(
     `SELECT order_no AS orderNo, customer_no AS customerNo, name, email, city, item, quantity,
@@ -139,6 +146,7 @@ export function openDatabase(path: string): LocalDatabase {
       const row = totals.get(importId) as unknown as ImportTotals | undefined;
       return row ?? { imported: 0, refused: 0 };
     },
+    refusedRows: (importId, max) => findRefused.all(importId, max) as unknown as RefusedRow[],
     countOrders: (importId) => (count.get(importId) as unknown as { n: number }).n,
     order: (orderNo) => (findOrder.get(orderNo) as unknown as OrderRow | undefined) ?? null,
     markPaid: (orderNo) => void pay.run(orderNo),

@@ -1,7 +1,7 @@
 /** The shop's database for many instances at once: a Postgres. Its tables are made with the first query. */
 
 import type { Pool } from 'pg';
-import type { ImportTotals, OrderRow, ShopDatabase } from '../app/database.ts';
+import type { ImportTotals, OrderRow, RefusedRow, ShopDatabase } from '../app/database.ts';
 
 /** Instances that start together take turns. */
 const schema = `
@@ -37,6 +37,13 @@ const save = `
     ON CONFLICT DO NOTHING RETURNING 1
   )
   SELECT (SELECT count(*) FROM orders)::integer AS imported, (SELECT count(*) FROM refused)::integer AS refused`;
+
+/** Counted once, when an import has ended. */
+const totals = `
+  SELECT (SELECT count(*) FROM shop.orders WHERE import_id = $1)::integer AS imported,
+    (SELECT count(*) FROM shop.refused_rows WHERE import_id = $1)::integer AS refused`;
+
+const refusedRows = 'SELECT line, problem FROM shop.refused_rows WHERE import_id = $1 ORDER BY line LIMIT $2';
 
 const find = `
   SELECT order_no AS "orderNo", customer_no AS "customerNo", name, email, city, item, quantity,
@@ -77,6 +84,8 @@ export function postgresDatabase(url: () => string): ShopDatabase & { close(): P
       const values = [importId, tenantId, JSON.stringify(rows), JSON.stringify(refused)];
       return (await query<ImportTotals>(save, values))[0]!;
     },
+    importTotals: async (importId) => (await query<ImportTotals>(totals, [importId]))[0]!,
+    refusedRows: (importId, max) => query<RefusedRow>(refusedRows, [importId, max]),
     order: async (orderNo) => (await query<OrderRow>(find, [orderNo]))[0] ?? null,
     markPaid: async (orderNo) =>
       void (await query('UPDATE shop.orders SET paid = true WHERE order_no = $1', [orderNo])),

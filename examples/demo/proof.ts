@@ -40,7 +40,8 @@ export async function prove(
   const rows = db.countOrders(importId);
   const invoices = await countPdfs(join(folder, 'invoices'));
   const thumbnails = await countThumbnails(join(folder, 'thumbnails'));
-  const reportFiles = (await readdir(join(folder, 'reports'))).filter((name) => name === 'sales.csv').length;
+  const reportFiles = await readdir(join(folder, 'reports'));
+  const salesReports = reportFiles.filter((name) => name === 'sales.csv').length;
   const { mails } = mailbox;
   const attached = mails.filter(
     ({ messageId, attachment }) =>
@@ -62,6 +63,11 @@ export async function prove(
       expected: expected.brokenRows,
       found: db.importTotals(importId).refused,
     },
+    {
+      what: 'report of the import, with its numbers',
+      expected: 1,
+      found: await countImportReports(folder, expected),
+    },
     { what: 'invoices on disk that are PDF files', expected: expected.invoices, found: invoices },
     { what: 'mails received, invoice attached', expected: expected.invoices, found: attached.length },
     { what: 'mails received in all (nobody got two)', expected: expected.invoices, found: mails.length },
@@ -73,7 +79,7 @@ export async function prove(
       found: new Set(paid).size,
     },
     { what: 'nightly reports made by the schedule', expected: 1, found: reports, atLeast: true },
-    { what: 'sales report on disk', expected: 1, found: reportFiles },
+    { what: 'sales report on disk', expected: 1, found: salesReports },
     { what: 'jobs acked', expected: wanted.acked + reports, found: outcomes.acked },
     { what: 'attempts requeued for a later retry', expected: wanted.requeued, found: outcomes.requeued },
     { what: 'dead letters, no such order', expected: wanted['dead-lettered'], found: deadWith('permanent') },
@@ -86,12 +92,19 @@ export async function prove(
   ];
   return {
     findings,
-    files: invoices + thumbnails + reportFiles,
+    files: invoices + thumbnails + reportFiles.length,
     mails: mails.length,
     webhooks: outside.webhooks.length,
     rows,
     waiting: stats.reduce((sum, { ready, delayed }) => sum + ready + delayed, 0),
   };
+}
+
+/** One, when it says what was in the file. */
+async function countImportReports(folder: string, { rows, brokenRows }: Expected): Promise<number> {
+  const text = await readFile(join(folder, `reports/import-${importId}.json`), 'utf8').catch(() => '{}');
+  const { imported, refused, problems } = JSON.parse(text);
+  return imported === rows && refused === brokenRows && problems.length === brokenRows ? 1 : 0;
 }
 
 async function countPdfs(folder: string): Promise<number> {

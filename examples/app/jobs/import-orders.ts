@@ -1,37 +1,36 @@
-/** A large CSV file: one parent job cuts it into byte ranges, many small jobs import one range each. */
+/**
+ * A large CSV file: one job cuts it into byte ranges and sends a batch with a child for each. Small jobs import them. When all have
+ * ended, the last job writes what came of it.
+ */
 
 import { pipeline } from 'node:stream/promises';
 import { CsvError, parse } from 'csv-parse';
 import * as z from 'zod';
 import { defineJob, exponential, type Job, PermanentError } from '../../../core/index.ts';
+import { csv, cut, type Parsed } from '../csv-chunks.ts';
 import type { OrderRow, RefusedRow } from '../database.ts';
 import { orderRow, problemOf } from '../order-row.ts';
 import type { Services } from '../services.ts';
 
 /** No folder in it: a payload must not be able to name any file of the machine. */
 const fileName = z.string().regex(/^[\w-]+\.csv$/);
+/** Part of the report's name. */
+const importId = z.string().regex(/^[\w-]{1,100}$/);
 
 const chunkPayload = z.object({
-  importId: z.string(),
+  importId,
   file: fileName,
   columns: z.array(z.string()),
   rows: z.int().min(1),
-  /** For people who look for a refused row. */
   firstLine: z.int().min(1),
   fromByte: z.int().min(0),
-  /** The first byte that is no longer part of the chunk. */
   toByte: z.int().min(1),
 });
-type Chunk = z.infer<typeof chunkPayload>;
+type ChunkPayload = z.infer<typeof chunkPayload>;
 
-interface Parsed<Row> {
-  readonly record: Row;
-  /** How far the parser is: bytes read and lines read, this record included. */
-  readonly info: { readonly bytes: number; readonly lines: number };
-}
-
-/** `relax_column_count`: a row with too few columns is a refused row, not the end of the import. */
-const csv = { info: true, relax_column_count: true, skip_empty_lines: true } as const;
+/** What a batch gives to the job that it calls; its name is that of the import. */
+const reportPayload = z.object({ name: importId, total: z.int(), failed: z.int() });
+type ReportPayload = z.infer<typeof reportPayload>;
 
 export function importChunkJob({ db, files }: Services) {
   return defineJob({
@@ -41,8 +40,6 @@ export function importChunkJob({ db, files }: Services) {
     priority: 'low', // an import of a million rows must not delay anybody's invoice
     timeoutMs: 30_000,
     retry: exponential({ baseMs: 1000, maxMs: 60_000 }),
-    // If the parent dies half-way and runs again, the chunks it had already sent are skipped.
-    idempotencyKey: ({ importId, fromByte }) => `${importId}:${fromByte}`,
     async handle({ importId, file, columns, fromByte, toByte, firstLine, ...chunk }, ctx) {
       const rows: OrderRow[] = [];
       const refused: RefusedRow[] = [];
@@ -68,48 +65,65 @@ export function importChunkJob({ db, files }: Services) {
   });
 }
 
-export function importOrdersJob({ files }: Services, importChunk: Job<Chunk>) {
+/** Of the refused rows; more help nobody. */
+const mostProblems = 1_000;
+
+export function importReportJob({ db, files }: Services) {
+  return defineJob({
+    name: 'orders.import-report',
+    payload: reportPayload,
+    timeoutMs: 60_000,
+    async handle({ name, total, failed }) {
+      const totals = await db.importTotals(name);
+      const problems = await db.refusedRows(name, mostProblems);
+      const report = { ...totals, chunks: total, failedChunks: failed };
+      await files.write(`reports/import-${name}.json`, JSON.stringify({ ...report, problems }, null, 2));
+      return report;
+    },
+  });
+}
+
+export function importOrdersJob(
+  { files }: Services,
+  importChunk: Job<ChunkPayload>,
+  importReport: Job<ReportPayload>,
+) {
   return defineJob({
     name: 'orders.import',
     queue: 'import',
-    payload: z.object({ importId: z.string(), file: fileName, chunkRows: z.int().min(1).default(500) }),
+    payload: z.object({ importId, file: fileName, chunkRows: z.int().min(1).default(500) }),
     timeoutMs: 10 * 60_000,
     async handle({ importId, file, chunkRows }, ctx) {
       let chunks = 0;
-      let total = 0;
-      const send = async (chunk: Omit<Chunk, 'importId' | 'file'>) => {
-        await ctx.enqueue(importChunk, { importId, file, ...chunk });
-        total += chunk.rows;
-        await ctx.progress(total, undefined, `${++chunks} chunks sent`);
-      };
-      const cut = async (parsed: AsyncIterable<Parsed<string[]>>) => {
-        let columns: string[] | null = null;
-        let begin = { firstLine: 1, fromByte: 0 };
-        let rows = 0;
-        let toByte = 0;
-        for await (const { record, info } of parsed) {
-          toByte = info.bytes;
-          if (columns) rows++;
-          if (columns && rows === chunkRows) {
-            await send({ columns, rows, ...begin, toByte });
-            rows = 0;
-          }
-          columns ??= record;
-          if (rows === 0) begin = { firstLine: info.lines + 1, fromByte: toByte };
+      let rows = 0;
+      async function* payloads(): AsyncGenerator<ChunkPayload> {
+        for await (const chunk of cut(await files.read(file), chunkRows)) {
+          rows += chunk.rows;
+          await ctx.progress(rows, undefined, `${++chunks} chunks`);
+          yield { importId, file, ...chunk };
         }
-        if (columns && rows > 0) await send({ columns, rows, ...begin, toByte });
-      };
-      try {
-        const source = await files.read(file);
-        await pipeline(source, parse({ ...csv, bom: true }), cut, { signal: ctx.signal });
-      } catch (error) {
-        // A broken file does not mend itself: no retry, a person has to look.
-        if (error instanceof CsvError)
-          throw new PermanentError(`${file}: ${error.message}`, { cause: error });
-        throw error;
+        if (chunks === 0) throw new PermanentError(`${file} has no row below its header.`);
       }
-      ctx.log('file split', { file, rows: total, chunks });
-      return { rows: total, chunks };
+      try {
+        // Killed half-way, the next attempt reads the file from its beginning, and sends only what was not sent.
+        const options = { job: importChunk, onComplete: importReport, chunkSize: 10 };
+        await ctx.batch(importId, payloads(), options);
+      } catch (error) {
+        throw explained(file, error);
+      }
+      ctx.log('file split', { file, rows, chunks });
+      return { rows, chunks };
     },
   });
+}
+
+/** A broken file does not mend itself: no retry, a person has to look. */
+function explained(file: string, error: unknown): unknown {
+  const { cause } = error as Error;
+  if (cause instanceof PermanentError) return cause;
+  if (!(cause instanceof CsvError)) return error;
+  return new PermanentError(
+    `${file}: ${cause.message}. The rows before that are imported. Mend the file and retry this dead letter: it goes on there.`,
+    { cause },
+  );
 }

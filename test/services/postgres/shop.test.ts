@@ -51,6 +51,8 @@ async function story(shop: ShopDatabase) {
     again: await shop.saveBatch(first),
     more: await shop.saveBatch(batch([row('A-3', { orderedOn: '2026-05-02', city: 'Bremen' })])),
     empty: await shop.saveBatch(batch([])),
+    totals: { ...(await shop.importTotals('may')) },
+    refused: (await shop.refusedRows('may', 10)).map((row) => ({ ...row })),
     order: await shop.order('A-1'),
     none: await shop.order('A-9'),
     paid: await shop.markPaid('A-1'),
@@ -71,6 +73,8 @@ describe('postgresDatabase()', () => {
       first: { imported: 2, refused: 1 },
       again: { imported: 0, refused: 0 },
       more: { imported: 1, refused: 0 },
+      totals: { imported: 3, refused: 1 },
+      refused: [{ line: 4, problem: 'no city' }],
       order: { city: 'Bremen' },
       none: null,
     });
