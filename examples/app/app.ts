@@ -5,6 +5,8 @@ import { importChunkJob, importOrdersJob, importReportJob } from './jobs/import-
 import { mailInvoiceJob, renderInvoiceJob } from './jobs/invoices.ts';
 import { nightlyReportJob } from './jobs/nightly-report.ts';
 import { capturePaymentJob } from './jobs/payment.ts';
+import { type SignUpTimes, signUpJob } from './jobs/sign-up.ts';
+import { tenantReportJob } from './jobs/tenant-report.ts';
 import { thumbnailJob } from './jobs/thumbnail.ts';
 import { callWebhookJob } from './jobs/webhook.ts';
 import type { Services } from './services.ts';
@@ -14,12 +16,18 @@ export interface ExampleOptions {
   readonly nightlyCron?: string;
   /** @default exponential({ baseMs: 10_000 }) */
   readonly paymentRetry?: RetryPolicy;
+  /** @default three days for the confirmation, tips a day after it */
+  readonly signUpTimes?: SignUpTimes;
 }
 
 export type ExampleApp = ReturnType<typeof createExampleApp>;
 
 export function createExampleApp(services: Services, options: ExampleOptions = {}) {
-  const { nightlyCron = '0 2 * * *', paymentRetry = exponential({ baseMs: 10_000 }) } = options;
+  const {
+    nightlyCron = '0 2 * * *',
+    paymentRetry = exponential({ baseMs: 10_000 }),
+    signUpTimes = { confirmWithin: '3d', tipsAfter: '1d' },
+  } = options;
   const importChunk = importChunkJob(services);
   const importReport = importReportJob(services);
   const importOrders = importOrdersJob(services, importChunk, importReport);
@@ -39,6 +47,8 @@ export function createExampleApp(services: Services, options: ExampleOptions = {
     capturePayment,
     thumbnail,
     nightlyReport,
+    tenantReport: tenantReportJob(services),
+    signUp: signUpJob(services, signUpTimes),
   };
   const app = createApp({
     jobs: Object.values(jobs),

@@ -49,7 +49,8 @@ export interface ShopDatabase {
   refusedRows(importId: string, max: number): Maybe<RefusedRow[]>;
   order(orderNo: string): Maybe<OrderRow | null>;
   markPaid(orderNo: string): Maybe<void>;
-  salesByDay(): Maybe<DaySales[]>;
+  /** @param tenantId only of this one */
+  salesByDay(tenantId?: string): Maybe<DaySales[]>;
 }
 
 /** A file on this machine. */
@@ -111,7 +112,8 @@ export function openDatabase(path: string): LocalDatabase {
   const paid = db.prepare('SELECT paid FROM orders WHERE order_no = ?');
   const sales = db.prepare(
     `SELECT ordered_on AS day, count(*) AS orders, sum(quantity * unit_price_cents) AS cents
-     FROM orders GROUP BY ordered_on ORDER BY ordered_on`,
+     FROM orders JOIN customers USING (customer_no)
+     WHERE ?1 IS NULL OR tenant_id = ?1 GROUP BY ordered_on ORDER BY ordered_on`,
   );
 
   function write({ importId, tenantId, rows, refused }: ImportBatch): ImportTotals {
@@ -151,7 +153,7 @@ export function openDatabase(path: string): LocalDatabase {
     order: (orderNo) => (findOrder.get(orderNo) as unknown as OrderRow | undefined) ?? null,
     markPaid: (orderNo) => void pay.run(orderNo),
     isPaid: (orderNo) => paid.get(orderNo)?.paid === 1,
-    salesByDay: () => sales.all() as unknown as DaySales[],
+    salesByDay: (tenantId) => sales.all(tenantId ?? null) as unknown as DaySales[],
     close: () => db.close(),
   };
 }

@@ -52,7 +52,8 @@ const find = `
 
 const sales = `
   SELECT ordered_on AS day, count(*)::integer AS orders, sum(quantity * unit_price_cents)::double precision AS cents
-  FROM shop.orders GROUP BY ordered_on ORDER BY ordered_on`;
+  FROM shop.orders JOIN shop.customers USING (customer_no)
+  WHERE $1::text IS NULL OR tenant_id = $1 GROUP BY ordered_on ORDER BY ordered_on`;
 
 /** @param url read with the first query */
 export function postgresDatabase(url: () => string): ShopDatabase & { close(): Promise<void> } {
@@ -89,7 +90,7 @@ export function postgresDatabase(url: () => string): ShopDatabase & { close(): P
     order: async (orderNo) => (await query<OrderRow>(find, [orderNo]))[0] ?? null,
     markPaid: async (orderNo) =>
       void (await query('UPDATE shop.orders SET paid = true WHERE order_no = $1', [orderNo])),
-    salesByDay: () => query(sales, []),
+    salesByDay: (tenantId) => query(sales, [tenantId ?? null]),
     close: async () => (await opened)?.end(),
   };
 }

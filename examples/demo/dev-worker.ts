@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 import { fixed, LongshoreError, type LongshoreEvent } from '../../core/index.ts';
 import { startLocal } from '../../local/index.ts';
 import { createExampleApp } from '../app/app.ts';
+import { confirm, signUp } from '../app/jobs/sign-up.ts';
 import { exampleBackend } from '../config.ts';
 import { exampleStore } from '../store.ts';
 import { lineOf, paint, printedLine } from './lines.ts';
@@ -33,6 +34,7 @@ async function dev(): Promise<void> {
   const { app, jobs } = createExampleApp(stage.services, {
     nightlyCron: '*/30 * * * * *', // a night every half minute
     paymentRetry: fixed(5000),
+    signUpTimes: { confirmWithin: '15s', tipsAfter: '5s' },
   });
   app.events.on(print);
   const options = { path: join(home, 'dev.db') };
@@ -57,9 +59,25 @@ async function dev(): Promise<void> {
     await local.client.enqueue(jobs.renderInvoice, { orderNo }, { context });
     await local.client.enqueue(jobs.capturePayment, { orderNo }, { context });
   }
+  let guests = 0;
+  const guestSignsUp = () =>
+    signUp(local.client, jobs.signUp, { name: 'Gus', email: `gus${++guests}@guest.example` });
+  /** The last one clicks on the link in the welcome. */
+  async function guestConfirms(): Promise<void> {
+    const welcomed = stage.mailbox.mails.flatMap(
+      ({ messageId }) => /^<welcome-(.*)@/.exec(messageId)?.[1] ?? [],
+    );
+    if (welcomed.length > 0) await confirm(local.client, welcomed.at(-1)!, true);
+  }
+  const actions: Readonly<Record<string, () => Promise<unknown>>> = {
+    '': order,
+    s: guestSignsUp,
+    c: guestConfirms,
+  };
   const keyboard = process.stdin.isTTY ? createInterface({ input: process.stdin }) : null;
-  keyboard?.on('line', () => void order().catch((error) => console.error(error)));
-  if (keyboard) console.log(paint('dim', 'Enter: somebody orders something.'));
+  keyboard?.on('line', (line) => void actions[line.trim()]?.().catch((error) => console.error(error)));
+  if (keyboard)
+    console.log(paint('dim', 'Enter: somebody orders. s, Enter: a guest signs up. c, Enter: confirms.'));
   await order();
 
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));

@@ -39,6 +39,7 @@ export function importChunkJob({ db, files }: Services) {
     payload: chunkPayload,
     priority: 'low', // an import of a million rows must not delay anybody's invoice
     timeoutMs: 30_000,
+    maxRetries: 10, // its rows are saved all or none, so it may be tried often
     retry: exponential({ baseMs: 1000, maxMs: 60_000 }),
     async handle({ importId, file, columns, fromByte, toByte, firstLine, ...chunk }, ctx) {
       const rows: OrderRow[] = [];
@@ -92,6 +93,7 @@ export function importOrdersJob(
     name: 'orders.import',
     queue: 'import',
     payload: z.object({ importId, file: fileName, chunkRows: z.int().min(1).default(500) }),
+    maxRetries: 20, // each attempt goes on where the one before it was killed
     timeoutMs: 10 * 60_000,
     async handle({ importId, file, chunkRows }, ctx) {
       let chunks = 0;
@@ -123,7 +125,7 @@ function explained(file: string, error: unknown): unknown {
   if (cause instanceof PermanentError) return cause;
   if (!(cause instanceof CsvError)) return error;
   return new PermanentError(
-    `${file}: ${cause.message}. The rows before that are imported. Mend the file and retry this dead letter: it goes on there.`,
+    `${file}: ${cause.message}. What was sent before is imported. Mend the file and retry this dead letter to import the rest.`,
     { cause },
   );
 }

@@ -12,6 +12,7 @@ export function thumbnailJob({ files }: Services) {
     payload: z.object({ file: z.string().regex(/^[\w-]+\.png$/), widthPx: z.int().min(16).max(4096) }),
     maxRetries: 1,
     timeoutMs: 15_000,
+    retention: { completedMs: 0 }, // the picture itself shows that it is done: no record of millions of them
     async handle({ file, widthPx }) {
       const picture = await buffer(await files.read(file));
       // A picture that claims to be enormous must not fill the memory.

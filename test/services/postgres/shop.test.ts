@@ -57,6 +57,8 @@ async function story(shop: ShopDatabase) {
     none: await shop.order('A-9'),
     paid: await shop.markPaid('A-1'),
     sales: (await shop.salesByDay()).map((day) => ({ ...day })),
+    own: (await shop.salesByDay('acme')).length,
+    others: await shop.salesByDay('globex'),
   };
 }
 
@@ -73,6 +75,8 @@ describe('postgresDatabase()', () => {
       first: { imported: 2, refused: 1 },
       again: { imported: 0, refused: 0 },
       more: { imported: 1, refused: 0 },
+      own: 2,
+      others: [],
       totals: { imported: 3, refused: 1 },
       refused: [{ line: 4, problem: 'no city' }],
       order: { city: 'Bremen' },
