@@ -23,7 +23,7 @@ export interface AppOptions {
    * production refuses to start.
    */
   readonly signing?: KeyRing;
-  /** What holds for all jobs of a queue, by its name. */
+  /** What holds for all jobs of a queue, by its name. `{}` is enough to name one that no job names. */
   readonly queues?: Readonly<Record<string, QueueOptions>>;
   /** Restricts a queue to these jobs: any other job in it is rejected. A queue that is not named takes every job. */
   readonly accepts?: Readonly<Record<string, readonly Job[]>>;
@@ -59,7 +59,7 @@ export interface App {
   /** Those that ping a monitor, by name. */
   readonly pinged: ReadonlyMap<string, Schedule>;
   readonly alerts: Alerts | null;
-  /** The queues that jobs name, in the order of their first mention. */
+  /** That a job, `queues` or `accepts` names, in the order of their first mention: workers take from all of them. */
   readonly queues: readonly string[];
   /** Of the queues that have options. */
   readonly queueRules: ReadonlyMap<string, QueueRules>;
@@ -106,6 +106,7 @@ export function createApp(options: AppOptions): App {
     jobs.set(job.name, job);
   }
   const accepts = acceptLists(options.accepts ?? {});
+  const queueRules = queueRulesOf(options.queues);
   const names = new Set<string>();
   for (const { name, job } of schedules) {
     if (names.has(name))
@@ -130,8 +131,8 @@ export function createApp(options: AppOptions): App {
     schedules,
     pinged: new Map(schedules.filter((one) => one.ping).map((one) => [one.name, one])),
     alerts,
-    queues: [...new Set(options.jobs.map((job) => job.queue))],
-    queueRules: queueRulesOf(options.queues),
+    queues: namedQueues(options.jobs, queueRules, accepts),
+    queueRules,
     accepts,
     unknownJobGraceMs,
     maxBodyBytes,
@@ -158,4 +159,14 @@ function acceptLists(lists: Readonly<Record<string, readonly Job[]>>): Map<strin
     accepts.set(queue, new Set(jobs.map((job) => job.name)));
   }
   return accepts;
+}
+
+/** One that accepts no job is not worked. */
+function namedQueues(
+  jobs: readonly Job[],
+  rules: App['queueRules'],
+  accepts: App['accepts'],
+): readonly string[] {
+  const accepting = [...accepts].flatMap(([queue, names]) => (names.size > 0 ? [queue] : []));
+  return [...new Set([...jobs.map(({ queue }) => queue), ...rules.keys(), ...accepting])];
 }

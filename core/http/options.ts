@@ -122,9 +122,7 @@ function priorityOf(value: unknown, where: string): Priority {
 
 /** Only queues of the app: in any other the job would wait for ever, and every name would leave a trace in the storage. */
 function queueOf(value: unknown, where: string, { app, job, isBound }: OptionRules): string {
-  const queues = [...new Set([...app.queues, ...app.accepts.keys()])].filter(
-    (queue) => app.accepts.get(queue)?.has(job.name) !== false,
-  );
+  const queues = app.queues.filter((queue) => app.accepts.get(queue)?.has(job.name) !== false);
   if (typeof value === 'string' && queues.includes(value)) return value;
   const named = isBound ? '' : ` (${queues.join(', ') || 'none'})`;
   const expected = `queue ${where} to be one that takes job "${job.name}"${named}`;

@@ -32,8 +32,22 @@ export const jobsOn = (app: App, name: string, { failover = {} }: RoutingOptions
     return own === name || failover[own] === name;
   });
 
-/** The queues of these jobs, which are those that the workers of their backend take from. */
-export const queuesOf = (jobs: readonly Job[]): string[] => [...new Set(jobs.map(({ queue }) => queue))];
+/** The queues that the workers of a backend take from: those of its jobs, and those that only options name, where they belong. */
+export function queuesOn(app: App, name: string, routing: RoutingOptions): string[] {
+  const { queueRules, accepts } = app;
+  const own = new Set([...app.jobs.values()].map(({ queue }) => queue));
+  const comesHere = (home: string): boolean => home === name || routing.failover?.[home] === name;
+  const isHere = (queue: string): boolean => {
+    const accepted = [...(accepts.get(queue) ?? [])].flatMap((job) => app.jobs.get(job) ?? []);
+    const homes =
+      accepted.length > 0
+        ? accepted.map((job) => backendOf(app, job, queue))
+        : [queueRules.get(queue)?.backend ?? 'default'];
+    return homes.some(comesHere);
+  };
+  const named = app.queues.filter((queue) => !own.has(queue) && isHere(queue));
+  return [...new Set([...jobsOn(app, name, routing).map(({ queue }) => queue), ...named])];
+}
 
 /** Whether what belongs to this job is kept by this client's own backend. */
 export const isOn = ({ app, name }: Pick<Client, 'app' | 'name'>, job: Job): boolean =>
@@ -55,7 +69,7 @@ export function scoped(client: Client): Client {
   const { app, name } = client;
   if (name === undefined) return client;
   const schedules = app.schedules.filter(({ job }) => isOn(client, job));
-  return { ...client, app: { ...app, queues: queuesOf(jobsOn(app, name, {})), schedules } };
+  return { ...client, app: { ...app, queues: queuesOn(app, name, {}), schedules } };
 }
 
 export const notOne = (name: unknown, names: readonly string[]): LongshoreError =>

@@ -13,7 +13,7 @@ import type { Client, JobChange, ResultOptions } from '../enqueue/client.ts';
 import * as one from '../enqueue/enqueue.ts';
 import type { SendingClient } from '../enqueue/send.ts';
 import type { MetricReport, MetricRequest } from '../metrics/report.ts';
-import { backendOf, jobsOn, notOne, queuesOf } from './belongs.ts';
+import { backendOf, notOne, queuesOn } from './belongs.ts';
 import type { OfBackend, Routing } from './client.ts';
 import { failingOver, outageOf } from './fail-over.ts';
 import type { Outage } from './outage.ts';
@@ -23,14 +23,14 @@ type JobsToEnqueue = Extract<one.ManyCall[0], readonly unknown[]>;
 export function verbsOf(routing: Routing) {
   const { app, names, clients, failover } = routing;
   /** By backend: what its workers take from. */
-  const queues = new Map(names.map((name) => [name, queuesOf(jobsOn(app, name, routing))]));
+  const queues = new Map(names.map((name) => [name, queuesOn(app, name, routing)]));
 
   /** Throws `OPTION` for a backend that there is not, or whose workers do not take from this queue. */
   function nameOf(job: Job | undefined, { backend, queue = job?.queue ?? '' }: EnqueueOptions): string {
     const name = backend ?? (job ? backendOf(app, job, queue) : 'default');
     if (!names.includes(name)) throw notOne(name, names);
     const others = names.filter((other) => queues.get(other)!.includes(queue));
-    // Of a queue that no job names, only workers that are given its name take: enqueue() warns of it.
+    // One that nothing names is refused by the client.
     if (others.length === 0 || others.includes(name)) return name;
     throw new LongshoreError(
       'OPTION',

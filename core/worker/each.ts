@@ -5,7 +5,7 @@ import type { Job } from '../app/job.ts';
 import { config, shown } from '../base/errors.ts';
 import type { StopReason } from '../base/events.ts';
 import type { Client } from '../enqueue/client.ts';
-import { jobsOn, queuesOf } from '../routing/belongs.ts';
+import { jobsOn, queuesOn } from '../routing/belongs.ts';
 import { viewOf } from '../routing/beside.ts';
 import { connect } from '../routing/connect.ts';
 import type { EachWorkerOptions, WorkerOptions, WorkerSettings, WorkerSummary } from './options.ts';
@@ -30,7 +30,7 @@ export function startEach(app: App, options: EachWorkerOptions, { settingsOf, st
   const starts = [...client.backends].flatMap(([name, own]) => {
     if (on !== undefined && on !== name) return [];
     const jobs = jobsOn(app, name, routing);
-    const queues = queuesAt(app, name, queuesOf(jobs), options);
+    const queues = queuesAt(app, name, queuesOn(app, name, routing), options);
     if (queues.length === 0 && on === undefined) return [];
     const settings = settingsOf(app, { ...rest, backend: own.backend, queues }, jobs);
     return [{ settings, client: viewOf(client, name) }];
@@ -40,7 +40,7 @@ export function startEach(app: App, options: EachWorkerOptions, { settingsOf, st
   return together(starts.map(({ settings, client }) => startOne(app, settings, client)));
 }
 
-/** What a queue of no job is named for, is taken from where its jobs are enqueued. */
+/** A queue that the app does not name is one of the default backend. */
 function queuesAt(
   app: App,
   name: string,
@@ -49,10 +49,7 @@ function queuesAt(
 ): readonly string[] {
   if (queues === undefined) return own;
   if (on !== undefined) return queues;
-  const home = (queue: string) => app.queueRules.get(queue)?.backend ?? 'default';
-  return queues.filter(
-    (queue) => own.includes(queue) || (!app.queues.includes(queue) && home(queue) === name),
-  );
+  return queues.filter((queue) => own.includes(queue) || (name === 'default' && !app.queues.includes(queue)));
 }
 
 function together(each: readonly Worker[]): Worker {

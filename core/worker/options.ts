@@ -2,7 +2,8 @@ import type { App } from '../app/app.ts';
 import { type Job, noTransaction } from '../app/job.ts';
 import { checkOptions, checkQueue, type OptionKinds } from '../base/checks.ts';
 import { config } from '../base/errors.ts';
-import type { StopReason } from '../base/events.ts';
+import { type StopReason, tellWarning } from '../base/events.ts';
+import { hint } from '../base/nearest.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { QueueBackend } from '../contract/queue.ts';
 import type { Stores } from '../contract/store.ts';
@@ -13,7 +14,7 @@ export interface WorkerOptions {
   readonly backend: QueueBackend;
   /** State that the backend does not keep itself. */
   readonly store?: Partial<Stores>;
-  /** @default every queue that some job of the app names */
+  /** One that the app does not name is told as `backend.warning`. @default every queue that the app names */
   readonly queues?: readonly string[];
   /** Jobs that run at the same time. @default 10 */
   readonly concurrency?: number;
@@ -98,6 +99,13 @@ export function settingsOf(
   if (queues.length === 0)
     throw config('A worker needs at least one queue, got none. Define a job or name queues.');
   for (const queue of queues) checkQueue(queue);
+  const unknown = queues.find((queue) => !app.queues.includes(queue));
+  if (unknown !== undefined)
+    tellWarning(
+      app.events,
+      backend.name,
+      `The app names no queue "${unknown}": a worker takes from it, and nobody can enqueue there.${hint(unknown, app.queues)} If it is meant, name it: createApp({ queues: { '${unknown}': {} } }).`,
+    );
   for (const job of jobs) {
     if (job.transaction && !backend.begin) throw noTransaction(job, backend);
     if (!renew && leaseMs <= job.timeoutMs) {

@@ -5,7 +5,7 @@ import { checkInteger } from '../../core/base/checks.ts';
 import { config, shown } from '../../core/base/errors.ts';
 import type { Stores } from '../../core/contract/store.ts';
 import type { HttpOptions } from '../../core/http/index.ts';
-import { jobsOn, queuesOf } from '../../core/routing/belongs.ts';
+import { queuesOn } from '../../core/routing/belongs.ts';
 import type { Beside } from '../../core/routing/beside.ts';
 import { createScheduleHandler } from '../../core/serverless/schedule.ts';
 import { createEnqueueHandler } from './app/enqueue.ts';
@@ -73,7 +73,7 @@ export function azure(app: App, options: AzureOptions): void {
       `Expected drainMs of azure() to be at most 3000, got ${drainMs}: the host ends the process 5 seconds after it has asked.`,
     );
   }
-  const queues = entitiesOf(options.queues ?? (backends ? queuesOf(jobsOn(app, on, {})) : app.queues));
+  const queues = entitiesOf(options.queues ?? (backends ? queuesOn(app, on, {}) : app.queues));
   for (const [name, entity] of Object.entries(queues)) {
     // Names like %NAME% are checked later, when settings are read.
     if (typeof entity !== 'string' || settingIn(entity) === null) checkEntity(name, entity);

@@ -12,7 +12,6 @@ import { type MemoryOptions, memory } from './memory/index.ts';
 
 export function sync(app: App, options: MemoryOptions = {}): QueueBackend {
   const inner = memory({ clock: app.clock, ...options });
-  const queues = new Set(app.queues);
   let busy: Promise<void> | null = null;
 
   async function drain(): Promise<void> {
@@ -20,7 +19,7 @@ export function sync(app: App, options: MemoryOptions = {}): QueueBackend {
     for (;;) {
       // The lease covers the longest job, because nobody renews it here.
       const leaseMs = Math.max(0, ...[...app.jobs.values()].map((job) => job.timeoutMs)) + 60_000;
-      const [lease] = await inner.fetch({ queues: [...queues], max: 1, leaseMs, waitMs: 0 });
+      const [lease] = await inner.fetch({ queues: app.queues, max: 1, leaseMs, waitMs: 0 });
       if (!lease) return;
       await attempt(app, { client, settler: inner }, createRun(lease));
     }
@@ -30,7 +29,6 @@ export function sync(app: App, options: MemoryOptions = {}): QueueBackend {
     ...inner,
     name: 'sync',
     async enqueue(messages) {
-      for (const { queue } of messages) queues.add(queue);
       const results = await inner.enqueue(messages);
       // A job that enqueues another must not wait for it: the drain that runs it takes the new one next.
       if (busy) return results;

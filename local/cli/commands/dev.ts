@@ -8,7 +8,7 @@ export const dev = defineCommand({
   summary: 'run a worker for development: readable logs, a dashboard, restarts on change',
   about:
     'The worker runs the schedules too. When you save a file that the config imports, it drains and starts again with the new code, also for a file of another package of a monorepo, one that is replaced, and a new one beside it. Beside it runs the dashboard, with buttons that kill the worker, freeze it or deliver a job twice: its link is printed at the start. With --no-watch or --json the worker runs once and alone in this process, for a debugger or a script.',
-  args: [{ name: '[queues...]', text: 'by default every queue that a job of the app names', parse: name }],
+  args: [{ name: '[queues...]', text: 'by default every queue that the app names', parse: name }],
   flags: {
     concurrency: { ...workFlags.concurrency, fallback: 4 },
     lease: {

@@ -47,7 +47,7 @@ export const workFlags = {
     text: 'when the jobs of a dead worker go to another one (30s)',
     parse: duration(100),
   },
-  anyQueue: { flags: '--any-queue', text: 'also queues that no job of the app names' },
+  anyQueue: { flags: '--any-queue', text: 'also queues that the app does not name' },
   schedules: { flags: '--no-schedules', text: 'enqueue nothing by schedule' },
   metricsPort: {
     flags: '--metrics-port <port>',
@@ -63,12 +63,11 @@ export const workFlags = {
 } as const;
 
 /** A worker of a queue that was mistyped would wait there for ever. */
-function checkKnown({ queues, accepts }: App, named: readonly string[]): void {
-  const known = [...new Set([...queues, ...accepts.keys()])];
-  const unknown = named.find((queue) => !known.includes(queue));
+function checkKnown({ queues }: App, named: readonly string[]): void {
+  const unknown = named.find((queue) => !queues.includes(queue));
   if (unknown === undefined) return;
   throw usage(
-    `No job of the app names queue "${unknown}".${hint(unknown, known)} Add --any-queue if its jobs are enqueued there by name.`,
+    `The app names no queue "${unknown}".${hint(unknown, queues)} Add --any-queue to work off what another release has left there.`,
   );
 }
 
@@ -77,7 +76,7 @@ export const work = defineCommand({
   summary: 'run a worker until it is stopped',
   about:
     'Takes jobs from the queues and enqueues the jobs of schedules. The first Ctrl-C or SIGTERM drains: running jobs may end, and the rest is released. A second one ends the worker at once. On a terminal the last line says what runs for longer than a second, and how far it is; not with --log json.',
-  args: [{ name: '[queues...]', text: 'by default every queue that a job of the app names', parse: name }],
+  args: [{ name: '[queues...]', text: 'by default every queue that the app names', parse: name }],
   flags: workFlags,
   examples: [
     'longshore work',

@@ -6,7 +6,7 @@ import type { Client } from '../../../core/enqueue/client.ts';
 import { clientOf } from '../../../core/enqueue/connect.ts';
 import { onDemand } from '../../../core/kit/lazy.ts';
 import { isBackend } from '../../../core/routing/backends.ts';
-import { jobsOn, queuesOf } from '../../../core/routing/belongs.ts';
+import { queuesOn } from '../../../core/routing/belongs.ts';
 import type { RoutingOptions } from '../../../core/routing/client.ts';
 import { connect } from '../../../core/routing/connect.ts';
 import { route } from '../../../core/routing/route.ts';
@@ -79,7 +79,7 @@ export function createOpened(io: Pick<Io, 'cwd'>, config: () => Promise<Config>,
     async queues(): Promise<readonly string[]> {
       const { app, failover } = await config();
       const own = await nameOfBackend();
-      return own === undefined ? app.queues : queuesOf(jobsOn(app, own, failover ? { failover } : {}));
+      return own === undefined ? app.queues : queuesOn(app, own, failover ? { failover } : {});
     },
     async close(): Promise<void> {
       await Promise.all(closing.map((one) => one.close?.()));

@@ -109,7 +109,7 @@ export const queueChecks: readonly Check<DoctorFacts>[] = [
         .filter(({ queue, ready, delayed }) => !app.queues.includes(queue) && ready + delayed > 0)
         .map(({ queue, ready, delayed }) => ({
           where: `queue "${queue}"`,
-          text: `${count(ready + delayed, 'job')} wait in it, and no job of this app names it: workers of this app leave it alone.`,
+          text: `${count(ready + delayed, 'job')} wait in it, and this app does not name it: its workers leave it alone.`,
           remedy: `Run the app that it belongs to, or longshore work --any-queue ${queue}, or empty it with longshore clear ${queue}.`,
         }));
     },

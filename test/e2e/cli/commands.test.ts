@@ -125,7 +125,7 @@ describe('work', () => {
   });
 
   it.each(['work', 'dev'])(
-    'refuses to `%s` in a queue that no job names, unless it is meant',
+    'refuses to `%s` in a queue that the app does not name, unless it is meant',
     async (command) => {
       const cwd = project();
       const { code, stdout, stderr } = await cli(cwd, [command, 'mail', 'mial', '--no-schedules']);
@@ -133,12 +133,17 @@ describe('work', () => {
         code: 2,
         stdout: '',
         stderr:
-          'USAGE: No job of the app names queue "mial". Did you mean "mail"? Add --any-queue if its jobs are enqueued there by name.\n',
+          'USAGE: The app names no queue "mial". Did you mean "mail"? Add --any-queue to work off what another release has left there.\n',
       });
-      const enqueued = await cli(cwd, ['enqueue', 'greet', '{"name":"Ada"}', '--queue', 'vip']);
-      expect(enqueued.stderr).toMatch(/^Note: No job of the app names queue "vip": .+ Known: .*mail/);
-      const argv = ['work', 'vip', '--any-queue', '--once', '--no-schedules'];
-      expect(await json(cwd, argv)).toMatchObject({ code: 0, data: { counts: { acked: 1 } } });
+      const enqueued = await cli(cwd, ['enqueue', 'greet', '{"name":"Ada"}', '--queue', 'mial']);
+      expect(enqueued).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(
+          /^OPTION: Expected a queue that the app names, got "mial": .+ Did you mean "mail"\?/,
+        ),
+      });
+      const argv = ['work', 'mial', '--any-queue', '--once', '--no-schedules'];
+      expect(await json(cwd, argv)).toMatchObject({ code: 3 });
     },
   );
 

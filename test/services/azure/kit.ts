@@ -64,6 +64,8 @@ export interface KitOptions extends Partial<Omit<AzureOptions, 'log'>> {
   readonly rule?: (app: App, job: FunctionAppKit['job']) => Foreign;
   readonly newId?: () => string;
   readonly use?: AppOptions['use'];
+  /** Of the app; those of the function app are `queues`. */
+  readonly queueOptions?: AppOptions['queues'];
   readonly functionTimeoutMs?: number;
   readonly log?: AzureOptions['log'] | 'of the call';
   readonly payloads?: PayloadStore;
@@ -90,6 +92,7 @@ export async function openFunctionApp(options: KitOptions = {}): Promise<Functio
     rule,
     newId,
     use = [],
+    queueOptions = {},
     log = false,
     payloads,
     maxConcurrentCalls = 16,
@@ -108,6 +111,7 @@ export async function openFunctionApp(options: KitOptions = {}): Promise<Functio
   const job = mailJob(ran, behaviour);
   const app = createApp({
     jobs: [job],
+    queues: queueOptions,
     use,
     schedules: schedules?.(job) ?? [],
     signing: keyRing([{ kid: 'test', secret: new Uint8Array(32).fill(5) }]),
@@ -130,7 +134,10 @@ export async function openFunctionApp(options: KitOptions = {}): Promise<Functio
   const queues = ['mail'];
   const of = { connectionString, queues, sessions, foreign, keys: store.keys };
   const backend = serviceBus({ ...of, maxRetries: 0, clock });
-  const client = connect(app, backend, { store });
+  const named = { default: backend, ...rest.backends };
+  const client = rest.backends
+    ? connect(app, named, { store: { default: store } })
+    : connect(app, backend, { store });
   return {
     clock,
     server,

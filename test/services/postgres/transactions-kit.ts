@@ -64,6 +64,7 @@ export async function createStage() {
       const events: LongshoreEvent[] = [];
       const app = createApp({
         jobs: [plain, ...jobs],
+        queues: { first: {}, other: {}, apart: {}, a: {}, b: {} },
         use,
         ...(appClock && { clock: appClock }),
         signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]),

@@ -8,7 +8,7 @@ import { bench, refusalText, ring } from './kit.ts';
 
 /** Enqueues one job and returns its envelope as the queue holds it. */
 export async function sent(one: Job, payload: unknown, options?: EnqueueOptions): Promise<Envelope> {
-  const b = bench({ jobs: [one] });
+  const b = bench({ jobs: [one], queues: { [options?.queue ?? one.queue]: {} } });
   await b.client.enqueue(one, payload, options);
   b.clock.advance(365 * 86_400_000);
   const { lease } = await b.take(60_000, [options?.queue ?? one.queue]);

@@ -7,7 +7,7 @@ import { defineJob, type Job } from '../../../core/app/job.ts';
 import type { EnqueueOptions } from '../../../core/app/options.ts';
 import { connect } from '../../../core/routing/connect.ts';
 import { refused, sent } from './enqueue-kit.ts';
-import { type Bench, bench, job, refusalText, startMs } from './kit.ts';
+import { bench, job, refusalText, startMs } from './kit.ts';
 
 describe('enqueue', () => {
   it('sends the job as it is defined', async () => {
@@ -164,8 +164,6 @@ describe('priority, retries, queue', () => {
 
 describe('the queue', () => {
   const [mail, report] = [job({ name: 'mail', queue: 'mail' }), job({ name: 'report' })];
-  const warnings = (b: Bench) =>
-    b.events.flatMap((event) => (event.type === 'backend.warning' ? [event.message] : []));
 
   it('must accept the job, be it named by the call or by the job', async () => {
     const b = bench({ jobs: [mail, report], accepts: { mail: [mail], default: [], other: [report] } });
@@ -177,23 +175,19 @@ describe('the queue', () => {
     expect(result).toMatchObject({ ok: false, error: { code: 'UNKNOWN_JOB' } });
     expect(await b.backend.admin!.stats()).toEqual([]);
     expect((await b.client.enqueue(report, {}, { queue: 'other' })).queue).toBe('other');
-    expect(warnings(b)).toEqual([]);
   });
 
-  it('that nothing of the app names is told once, because a worker may be given its name', async () => {
-    const b = bench({ jobs: [mail, report] });
-    await b.client.enqueueMany(report, [{}, {}], { queue: 'mial' });
-    await b.client.enqueue(report, {}, { queue: 'mail' });
-    expect(warnings(b)).toEqual([
-      'No job of the app names queue "mial": its jobs wait for a worker that names it. Did you mean "mail"? If it is meant, list its jobs in accepts of createApp().',
-    ]);
-    expect(await b.take(1000, ['mial'])).toMatchObject({ lease: { queue: 'mial' } });
-  });
-
-  it('told of are at most a hundred, because names may come from outside', async () => {
-    const b = bench({ jobs: [report] });
-    for (let i = 0; i < 120; i++) await b.client.enqueue(report, {}, { queue: `queue-${i}` });
-    expect(warnings(b).length).toBe(100);
+  it('must be named by the app, because no worker takes from another', async () => {
+    const b = bench({ jobs: [mail, report], queues: { vip: {} }, accepts: { slow: [report], closed: [] } });
+    expect(b.app.queues).toEqual(['mail', 'default', 'vip', 'slow']);
+    const text =
+      'Expected a queue that the app names, got "mial": no worker takes from that. Did you mean "mail"? If it is meant, name it: createApp({ queues: { \'mial\': {} } }), or queue of a job.';
+    expect(await refusalText(() => b.client.enqueue(report, {}, { queue: 'mial' }))).toBe(`OPTION: ${text}`);
+    const [result] = await b.client.enqueueMany(report, [{}], { queue: 'mial' });
+    expect(result).toMatchObject({ ok: false, error: { code: 'OPTION', message: text } });
+    expect(await b.backend.admin!.stats()).toEqual([]);
+    for (const queue of ['mail', 'vip', 'slow'])
+      expect((await b.client.enqueue(report, {}, { queue })).queue).toBe(queue);
   });
 });
 

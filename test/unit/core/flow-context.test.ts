@@ -14,7 +14,7 @@ const context = { tenantId: 'acme', actorId: 'u-7', requestId: 'r-9', traceparen
 async function given(options = {}): Promise<HandlerContext> {
   const got: HandlerContext[] = [];
   const one = job({ timeoutMs: 5000, handle: (_, ctx) => void got.push(ctx) });
-  await bench({ jobs: [one] }).once(one, {}, options);
+  await bench({ jobs: [one], queues: { mail: {} } }).once(one, {}, options);
   return got[0]!;
 }
 

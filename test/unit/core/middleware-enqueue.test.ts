@@ -12,7 +12,7 @@ const first = job({ name: 'first', queue: 'mail' });
 const second = job({ name: 'second', queue: 'other' });
 
 function around(enqueue: EnqueueMiddleware, more: Partial<BenchOptions> = {}) {
-  const b = bench({ jobs: [first, second], use: [{ enqueue }], ...more });
+  const b = bench({ jobs: [first, second], queues: { fast: {} }, use: [{ enqueue }], ...more });
   const contextOf = async () => {
     const { lease } = await b.take();
     return readEnvelope(lease.body, { ring, now: startMs, maxBytes: 1_048_576 }).context;

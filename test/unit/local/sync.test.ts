@@ -22,6 +22,7 @@ function bench(fails = 0) {
   });
   const app = createApp({
     jobs: [parent, child],
+    queues: { elsewhere: {} },
     clock,
     signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]),
   });
@@ -53,7 +54,7 @@ describe('the sync backend', () => {
     expect(t.log).toEqual([]);
   });
 
-  it('runs a job on a queue no job names', async () => {
+  it('runs a job on a queue that only options name', async () => {
     const t = bench();
     await t.client.enqueue(t.parent, { n: 1 }, { queue: 'elsewhere' });
     expect(t.log).toContain('parent 1 ends');

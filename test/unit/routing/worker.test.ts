@@ -86,6 +86,34 @@ describe('a worker of several backends', () => {
     ]);
   });
 
+  it('takes from queues that only options name, each where it belongs', async () => {
+    const { mail, thumb, resize, both, ...b } = createBench();
+    const app = createApp({
+      jobs: [mail, thumb, resize, both],
+      queues: { images: { backend: 'fast' }, big: { backend: 'fast' }, small: {} },
+      accepts: { shared: [mail, thumb], closed: [] },
+      signing: ring,
+      clock: b.clock,
+    });
+    const client = connect(app, b.backends);
+    const sent = [
+      await client.enqueue(mail, { n: 1 }, { queue: 'big' }),
+      await client.enqueue(mail, { n: 2 }, { queue: 'small' }),
+      await client.enqueue(mail, { n: 3 }, { queue: 'shared' }),
+      await client.enqueue(thumb, { n: 4 }, { queue: 'shared' }),
+    ];
+    expect(sent.map(({ backend }) => backend)).toEqual(['fast', 'default', 'default', 'fast']);
+    const worker = await startWorker(app, { backend: b.backends, untilIdle: true });
+    await worker.done;
+    expect(b.ran.toSorted()).toEqual(['mail 1', 'mail 2', 'mail 3', 'thumb 4']);
+    expect(await refusalText(() => client.enqueue(thumb, { n: 5 }, { queue: 'small' }))).toMatch(
+      /^OPTION: Expected a queue of backend "fast", got "small": only workers of default take/,
+    );
+    expect(await refusalText(() => client.enqueue(mail, { n: 6 }, { queue: 'smal' }))).toMatch(
+      /^OPTION: Expected a queue that the app names, got "smal": .+ Did you mean "small"/,
+    );
+  });
+
   it('asks of a backend only what its own jobs need', async () => {
     const written = defineJob({
       name: 'written',

@@ -94,6 +94,14 @@ describe('limits of a worker', () => {
     const t = createBench();
     expect(() => t.start(options as Partial<WorkerOptions>)).toThrow(message);
   });
+
+  it('tells of a queue that the app does not name, and works off what was left there', async () => {
+    const t = createBench();
+    await t.start({ queues: ['defualt'], untilIdle: true }).done;
+    expect(t.eventsOf('backend.warning')).toMatchObject([
+      { message: expect.stringMatching(/^The app names no queue "defualt": .+ Did you mean "default"\?/) },
+    ]);
+  });
 });
 
 describe('what a worker tells', () => {
