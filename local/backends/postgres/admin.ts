@@ -1,7 +1,7 @@
 import type { QueueAdmin, QueueStats } from '../../../core/contract/admin.ts';
 import type { MovableAdmin } from '../../move/contract.ts';
 import { postgresDeadLetters } from './dead-letters.ts';
-import { GroupState } from './group-sql.ts';
+import { GroupState } from './group-pieces.ts';
 import { peekedOf } from './rows.ts';
 import { timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';

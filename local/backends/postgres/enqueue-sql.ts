@@ -30,7 +30,7 @@ const unnested = (columns: readonly (keyof typeof arrays)[]): string =>
 const allColumns = Object.keys(arrays) as (keyof typeof arrays)[];
 
 /** Writes the jobs as `stored`; when `careful`, without those that are there or have ended. */
-const stored = (s: string, careful: boolean): string => `
+export const stored = (s: string, careful: boolean): string => `
       WITH stored AS (
         INSERT INTO ${s}.jobs AS j (${jobNames}, ${factNames})
         SELECT seq, seq, id, queue, job, tenant_id, priority, now, now + delay, now + delay + priority * ageing, 0, false,
@@ -47,12 +47,12 @@ const delay = (s: string): string =>
 const given = `fresh text[], ids text[], queues text[], names text[], tenants text[], priorities int[], delays bigint[],
     bodies text[], keys text[], schedules text[], fact_texts text[], channel text, rings text[]`;
 
-const addQueues = (s: string): string => `
+export const addQueues = (s: string): string => `
     IF cardinality(fresh) > 0 THEN
       INSERT INTO ${s}.queues (name) SELECT * FROM unnest(fresh) ON CONFLICT DO NOTHING;
     END IF;`;
 
-const notify = `
+export const notify = `
     IF cardinality(rings) > 0 THEN
       PERFORM pg_notify(channel, ring) FROM unnest(rings) ring;
     END IF;`;
@@ -83,6 +83,13 @@ const enqueueNew = (s: string): string => `
     ${notify}
   END $$;`;
 
+/** The places of those that are not among `stored_ids`; NULL = there are none. Of several copies in one call the first is none. */
+export const findCopies = (into: 'RETURN' | 'copies :='): string => `
+    ${into} CASE WHEN cardinality(stored_ids) = cardinality(ids) THEN NULL ELSE ARRAY(
+      SELECT n FROM (
+        SELECT id, n, row_number() OVER (PARTITION BY id ORDER BY n) AS copy FROM unnest(ids) WITH ORDINALITY g (id, n)) g
+      WHERE g.copy > 1 OR NOT (g.id = ANY (coalesce(stored_ids, '{}')))) END;`;
+
 /**
  * For jobs of which some may be there, or have ended since `since`; NULL = none has. Its plans for that come from `ended_ids`,
  * so that it needs no settings of its own: they cost a single job dear. Returns the places of copies; NULL = there was none.
@@ -109,14 +116,7 @@ const enqueue = (s: string): string => `
       put_off AS (${delay(s)})
       SELECT array_agg(id) INTO stored_ids FROM stored;
     ${notify}
-    IF cardinality(stored_ids) = cardinality(ids) THEN
-      RETURN NULL;
-    END IF;
-    -- Of several copies in this call the first is none.
-    RETURN ARRAY(
-      SELECT n FROM (
-        SELECT id, n, row_number() OVER (PARTITION BY id ORDER BY n) AS copy FROM unnest(ids) WITH ORDINALITY g (id, n)) g
-      WHERE g.copy > 1 OR NOT (g.id = ANY (coalesce(stored_ids, '{}'))));
+    ${findCopies('RETURN')}
   END $$;`;
 
 /** @param s the schema's name, quoted */

@@ -9,7 +9,7 @@
  */
 
 import { roomForReport } from '../shared/report-lines.ts';
-import { groupingOf } from './group-sql.ts';
+import { groupingOf } from './group-pieces.ts';
 import { clock, hot, recordNames, recordNamesOf, timeOf } from './sql.ts';
 
 /**
@@ -39,7 +39,7 @@ const endNames = 'ended, finished_at, reason, error';
 /** Acks: each position of the arrays is one lease. Leaves what was settled in `settled`; NULL = all. */
 const settle = (s: string): string => `
   IF cardinality(p_ids) > 0 THEN
-    PERFORM ${s}.lock_groups(p_ids);
+    grouped_too := ${s}.lock_ending(p_ids);
     alive := ARRAY(
       SELECT EXISTS (SELECT FROM ${s}.leases l WHERE l.claim = c.claim AND l.until + 0 > now OFFSET 0)
       FROM unnest(p_claims) WITH ORDINALITY c (claim, n) ORDER BY n);
@@ -75,7 +75,7 @@ const settle = (s: string): string => `
     IF EXISTS (SELECT FROM ${s}.waits) THEN
       PERFORM ${s}.tell_ends(CASE WHEN settled IS NULL THEN p_ids ELSE ARRAY(SELECT p_ids[n] FROM unnest(settled) n) END);
     END IF;
-    IF EXISTS (SELECT FROM ${s}.grouped) THEN
+    IF grouped_too THEN
       PERFORM ${s}.end_groups(now, CASE WHEN settled IS NULL THEN p_ids ELSE ARRAY(SELECT p_ids[n] FROM unnest(settled) n) END);
     END IF;
   END IF;
@@ -88,16 +88,17 @@ const settleArguments = `
   at bigint, p_ids text[], p_turns bigint[], p_which int[], p_claims text[], p_reports text[], p_renewed text[], p_finished text[],
   p_keys text[], p_owners text[], p_vals text[], p_keeps bigint[], p_places int[], p_kept int[]`;
 
-/** Leases the jobs of these narrow rows and deletes the rows; `spots` gives their ctids. @param again for a claim that has a row already */
-const take = (s: string, spots: string, again = ''): string => `
+/** Leases the jobs of these narrow rows and deletes the rows. @param spots their ctids @param behind ids of jobs without one, which come after them */
+const take = (s: string, spots: string, behind = ''): string => `
   RETURN QUERY WITH picked AS (
-    DELETE FROM ${s}.ready WHERE ctid = ANY (${spots}) RETURNING rank, seq, id),
+    DELETE FROM ${s}.ready WHERE ctid = ANY (${spots}) RETURNING ${behind && '0::bigint AS n, '}id),
   taken AS MATERIALIZED (
     SELECT j.queue, j.rank, j.seq, j.id, j.turn, j.attempt + 1 AS attempt, j.interrupted, j.body
-    FROM picked p JOIN ${s}.jobs j ON ${finds('j.id', 'p.id')} ORDER BY j.rank, j.seq),
+    FROM ${behind ? `(SELECT * FROM picked UNION ALL SELECT b.n, b.id FROM unnest(${behind}) WITH ORDINALITY b (id, n))` : 'picked'} p
+    JOIN ${s}.jobs j ON ${finds('j.id', 'p.id')} ORDER BY ${behind && 'p.n, '}j.rank, j.seq),
   lease AS (
     INSERT INTO ${s}.leases (claim, queue, claimed_at, until, ids, turns)
-    SELECT nonce, t.queue, now, now + lease_ms, array_agg(t.id), array_agg(t.turn) FROM taken t GROUP BY t.queue ${again})
+    SELECT nonce, t.queue, now, now + lease_ms, array_agg(t.id), array_agg(t.turn) FROM taken t GROUP BY t.queue)
   SELECT t.id, t.turn, t.attempt, t.interrupted, t.queue, t.body FROM taken t;`;
 
 /**
@@ -112,14 +113,14 @@ const work = (s: string): string => `
   DECLARE
     now bigint := ${clock};
     alive boolean[];
+    grouped_too boolean;
     settled int[];
     open text[];
     has_groups boolean;
     first_spots tid[];
     first_heads text[];
     is_blocked boolean;
-    leased_now int;
-    leased_jobs int := 0;
+    behind text[];
   BEGIN
     ${settle(s)}
     IF cardinality(p_ids) = 0 THEN
@@ -138,7 +139,7 @@ const work = (s: string): string => `
     END IF;
     open := ARRAY(SELECT q FROM unnest(wanted) q
       WHERE NOT EXISTS (SELECT FROM ${s}.queues n WHERE n.name = q AND n.paused));
-    has_groups := EXISTS (SELECT FROM ${s}.grouped g WHERE g.queue = ANY (open));
+    has_groups := EXISTS (SELECT FROM ${s}.queues n WHERE n.name = ANY (open) AND n.grouped);
     IF has_groups THEN
       SELECT p.spots, p.heads, p.blocked INTO first_spots, first_heads, is_blocked FROM ${s}.pick(open, most) p;
     END IF;
@@ -147,18 +148,10 @@ const work = (s: string): string => `
         SELECT d.ready_at FROM ${s}.delayed d WHERE d.queue = q.queue ORDER BY d.queue, d.ready_at LIMIT 1) d),
       NULL::int, NULL::boolean, NULL::text, settled::text;
     IF has_groups THEN
-      -- Round by round: when its head is leased, the next one of a group comes forward.
-      LOOP
-        ${take(
-          s,
-          'first_spots',
-          'ON CONFLICT ON CONSTRAINT leases_pkey DO UPDATE SET ids = leases.ids || excluded.ids, turns = leases.turns || excluded.turns',
-        )}
-        GET DIAGNOSTICS leased_now = ROW_COUNT;
-        leased_jobs := leased_jobs + leased_now;
-        EXIT WHEN NOT ${s}.lease_groups(now, first_heads) OR leased_jobs >= most;
-        SELECT p.spots, p.heads INTO first_spots, first_heads FROM ${s}.pick(open, most - leased_jobs) p;
-      END LOOP;
+      IF first_heads IS NOT NULL THEN
+        behind := ${s}.lease_heads(now, first_heads, most - cardinality(first_spots));
+      END IF;
+      ${take(s, 'first_spots', 'behind')}
     ELSIF cardinality(open) = 1 THEN
       ${take(
         s,
@@ -185,6 +178,7 @@ const work = (s: string): string => `
   DECLARE
     now bigint := ${clock};
     alive boolean[];
+    grouped_too boolean;
     settled int[];
   BEGIN
     ${settle(s)}

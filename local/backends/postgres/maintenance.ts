@@ -1,6 +1,6 @@
 /** The functions of rare steps: keys, cancelling, and the days of the history. */
 
-import { GroupState } from './group-sql.ts';
+import { GroupState } from './group-pieces.ts';
 import { recordFunction } from './rows.ts';
 import { clock, hot, recordNames, recordNamesOf } from './sql.ts';
 import { statsFunctions } from './stats-sql.ts';

@@ -9,7 +9,7 @@ import { cursorOf, matches, mostLooked, positionIn } from '../../../core/kit/rec
 import { JobState } from '../shared/report-lines.ts';
 import { storable } from './arrays.ts';
 import type { Row } from './client.ts';
-import { GroupState } from './group-sql.ts';
+import { GroupState } from './group-pieces.ts';
 import { readInOrder } from './in-order.ts';
 import { storedKey } from './keys.ts';
 import { leasedOf, positionOf, type RecordTable, recordOf, recordTables, type TableName } from './rows.ts';

@@ -5,7 +5,7 @@ import type { AbandonReason, JobStatus } from '../../../core/contract/outcome.ts
 import type { JobRecord } from '../../../core/contract/store.ts';
 import { JobState, recordOf as storedRecordOf } from '../shared/report-lines.ts';
 import type { Row } from './client.ts';
-import { GroupState } from './group-sql.ts';
+import { GroupState } from './group-pieces.ts';
 import { finishedAt } from './retention-sql.ts';
 
 /** In the order that `recordOf` reads; and where the row stands in a list, and after how many others of its table. */

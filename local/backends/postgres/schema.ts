@@ -4,7 +4,7 @@ import { batches } from './batches-sql.ts';
 import { ends } from './ends-sql.ts';
 import { enqueueFunctions } from './enqueue-sql.ts';
 import { leaseFunctions } from './functions.ts';
-import { groupTables } from './group-sql.ts';
+import { groupedQueues, groupTables } from './group-sql.ts';
 import { limits } from './limits-sql.ts';
 import { daysOfHistory, keyFunctions, rareFunctions } from './maintenance.ts';
 import { ownRetention } from './retention-sql.ts';
@@ -221,4 +221,5 @@ export const migrations: readonly ((s: string) => string)[] = [
     [ends, ownRetention, leaseFunctions, rareFunctions, waitingFunction, stepTable, batches, schedulesTable]
       .map((part) => part(s))
       .join('\n'),
+  (s) => [groupedQueues, leaseFunctions].map((part) => part(s)).join('\n'),
 ];

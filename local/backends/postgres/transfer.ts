@@ -11,7 +11,7 @@ import { bigintArray, intArray, textArray } from './arrays.ts';
 import type { Row } from './client.ts';
 import { refusal } from './enqueue.ts';
 import { factArrays } from './facts.ts';
-import { GroupState, groupingOf } from './group-sql.ts';
+import { GroupState, groupingOf } from './group-pieces.ts';
 import { groupArrays } from './groups.ts';
 import { timeOf } from './sql.ts';
 import type { PostgresState } from './state.ts';
@@ -70,7 +70,9 @@ export function postgresTransfer(state: PostgresState, maxBodyBytes: number): Qu
           g (id, job, tenant_id, priority, created_at, ready_at, attempt, interrupted, progress, reports, body, ended, died_at, reason, error,
             idempotency_key, schedule, facts, group_name, ordering)
         WHERE NOT (g.id = ANY ((SELECT ids FROM ended)::text[]))),
-      used AS (INSERT INTO ${s}.queues (name) VALUES ($2) ON CONFLICT DO NOTHING),
+      used AS (
+        INSERT INTO ${s}.queues AS q (name, grouped) SELECT $2, EXISTS (SELECT FROM given WHERE group_name IS NOT NULL)
+        ON CONFLICT (name) DO UPDATE SET grouped = true WHERE excluded.grouped AND NOT q.grouped),
       held AS (
         INSERT INTO ${s}.jobs (seq, turn, id, queue, job, tenant_id, priority, created_at, ready_at, rank, attempt, interrupted,
           cancel_requested, progress, reports, body, idempotency_key, schedule, facts)

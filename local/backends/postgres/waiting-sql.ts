@@ -1,4 +1,4 @@
-import { GroupState } from './group-sql.ts';
+import { GroupState } from './group-pieces.ts';
 import { clock, hot } from './sql.ts';
 
 /**

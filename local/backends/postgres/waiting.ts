@@ -3,7 +3,7 @@ import { notifying } from '../shared/notifier.ts';
 import { storable, textArray } from './arrays.ts';
 import { refusal } from './enqueue.ts';
 import { storedFacts } from './facts.ts';
-import { GroupState } from './group-sql.ts';
+import { GroupState } from './group-pieces.ts';
 import type { PostgresState } from './state.ts';
 
 export function postgresWaiting(state: PostgresState, maxBodyBytes: number): WaitingJobs {

@@ -1,0 +1,32 @@
+/** Pieces that the functions for groups share. */
+
+/** Where a job of a group is. The numbers are stored. */
+export const GroupState = {
+  /** In no narrow table: its row in `grouped` is all that says that it waits. */
+  inLine: 0,
+  /** In `ready`; or in `delayed`, while the others wait for its retry. */
+  head: 1,
+  /** In `delayed`: it joins the line when its time has come. */
+  apart: 2,
+  leased: 3,
+} as const;
+/** Groups share locks: a lock for each would have to be made and removed with it. */
+export const locks = 1024;
+export const lockOf = (queue: string, name: string): string =>
+  `hashtext(${queue} || ' ' || ${name}) & ${locks - 1}`;
+
+/** Whether any queue has had a group. */
+export const anyGroups = (s: string): string => `EXISTS (SELECT FROM ${s}.queues n WHERE n.grouped)`;
+
+/** Whether another one of its group may come forward when this job ends. */
+export const mayFollow = (g: string): string =>
+  `(${g}.state <> ${GroupState.leased} OR ${g}.ordering IS NOT NULL)`;
+
+/** Leaves the groups of these rows in `queues`, `names` and `entered`, each once. */
+export const groupsOf = (rows: string, where = ''): string => `
+    SELECT array_agg(g.queue), array_agg(g.name), array_agg(g.entered_at) INTO queues, names, entered FROM (
+      SELECT queue, name, max(entered_at) AS entered_at FROM ${rows} ${where} GROUP BY queue, name) g`;
+
+/** The group of a job, as JSON; NULL = it has none. */
+export const groupingOf = (s: string, id: string): string =>
+  `(SELECT json_build_object('group', g.name, 'order', g.ordering)::text FROM ${s}.grouped g WHERE g.id = ${id})`;
