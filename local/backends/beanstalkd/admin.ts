@@ -24,13 +24,14 @@ export function beanstalkdAdmin(state: BeanstalkdState): QueueAdmin {
       stats.reserves > 0 ? await readMetadata(state, jobId, body).catch(state.metadataFailed) : null;
     const info = infoOf(body, jobId);
     const now = clock.now();
+    const ranked = readyAtOf(stats.pri, info.priority, state.ageingMs);
+    // One whose group has others ahead ranks later than it became ready.
     const readyAt =
       stats.state === 'delayed'
         ? now + stats.leftSeconds * 1_000
-        : Math.min(
-            now,
-            readyAtOf(stats.pri, info.priority, state.ageingMs) ?? now - stats.ageSeconds * 1_000,
-          );
+        : ranked !== null && ranked <= now
+          ? ranked
+          : now - stats.ageSeconds * 1_000;
     const attempt = attemptOf({ ...stats, reserves: stats.reserves + 1 }, metadata).attempt - 1;
     return { ...info, queue: state.queueOf(tube), readyAt, attempt };
   }

@@ -5,6 +5,7 @@ import { slices } from '../../../core/base/slices.ts';
 import type { JobSender, OutgoingMessage, SendResult } from '../../../core/contract/queue.ts';
 import { tooLarge } from '../../../core/kit/body-limit.ts';
 import { refusal } from './errors.ts';
+import { createFairRanks } from './fair-ranks.ts';
 import { rankOf, secondsOf } from './rank.ts';
 import type { BeanstalkdState } from './state.ts';
 
@@ -14,14 +15,21 @@ const mostAtOnce = 1_000;
 export function createEnqueue(state: BeanstalkdState): JobSender['enqueue'] {
   const { link, clock, ageingMs, ttrMs, maxBodyBytes } = state;
 
-  function putOf({ body, priority, notBefore }: OutgoingMessage, now: number): string {
+  const ranks = createFairRanks(state);
+
+  function putOf({ queue, group, body, priority, notBefore }: OutgoingMessage, now: number): string {
     const readyAt = Math.max(now, notBefore ?? now);
-    const rank = rankOf(readyAt, priority, ageingMs);
+    // A delayed one takes no turn: those that are sent until its time comes would stand behind it.
+    const countsFrom =
+      group === null || readyAt > now ? readyAt : ranks.next(state.tubeOf(queue), group, now);
+    const rank = rankOf(countsFrom, priority, ageingMs);
     const bytes = Buffer.byteLength(body);
     return `put ${rank} ${secondsOf(readyAt - now)} ${secondsOf(ttrMs)} ${bytes}\r\n${body}`;
   }
 
   async function putAll(messages: readonly OutgoingMessage[]): Promise<SendResult[]> {
+    const grouped = messages.filter(({ group }) => group !== null);
+    if (grouped.length > 0) await ranks.look(new Set(grouped.map(({ queue }) => state.tubeOf(queue))));
     const connection = await link.connection();
     const now = clock.now();
     const results: (SendResult | null)[] = [];

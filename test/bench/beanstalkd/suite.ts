@@ -1,7 +1,10 @@
 /** beanstalkd with a binlog that is fsynced every 50 ms, as its service is usually run. */
 
+import { beanstalkd as backendAt } from '../../../local/backends/beanstalkd/index.ts';
+import { memoryStore } from '../../../local/backends/memory/index.ts';
 import { startBeanstalkd } from '../../services/beanstalkd/server.ts';
 import { type Bench, type Row, suite } from '../kit/bench.ts';
+import { groups } from '../kit/groups.ts';
 import { type BenchServer, drainRows, latencyRows, memoryRows, sendRows } from '../kit/network.ts';
 
 async function startServer(): Promise<BenchServer> {
@@ -43,4 +46,9 @@ const latency = (bench: Bench, server: BenchServer): Promise<Row[]> =>
 const rss = (bench: Bench, server: BenchServer): Promise<Row[]> =>
   memoryRows(bench, server, 100, ['raw', 'jackd']);
 
-export const beanstalkd = suite({ drain, sending, latency, rss }, startServer);
+const fairShares = (bench: Bench, server: BenchServer): Promise<Row[]> =>
+  server.at(({ url, schema }) =>
+    groups(bench, async () => backendAt({ url, prefix: `${schema}-`, store: memoryStore() })),
+  );
+
+export const beanstalkd = suite({ drain, sending, latency, groups: fairShares, rss }, startServer);
