@@ -20,7 +20,7 @@ export default defineConfig({
     pool: 'forks',
     // Most files wait for servers and for other processes: on two cores they would run one after the other by default, and two at
     // once leave a quarter of the cores idle. The rest has servers that are busy themselves.
-    maxWorkers: extent === 'quick' ? 3 : 2,
+    maxWorkers: extent === 'quick' ? 4 : 3,
     allowOnly: false,
   },
 });

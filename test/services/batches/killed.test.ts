@@ -1,9 +1,11 @@
 /** Real processes that are killed: no second row, no row twice in the count, and what the batch calls runs once. */
 
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import { lookAtBatches } from '../../../core/batches/look.ts';
@@ -29,8 +31,13 @@ async function urlOf(kind: string): Promise<string> {
 /** Leases of the dead have ended, and a batch that did not move is looked at. */
 const later = (ms: number): Clock => ({ ...systemClock, now: () => Date.now() + ms });
 
-function killed(...args: string[]): void {
-  const { signal, stdout, stderr } = spawnSync(process.execPath, [script, ...args], { encoding: 'utf8' });
+async function killed(...args: string[]): Promise<void> {
+  const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const [[, signal], stdout, stderr] = await Promise.all([
+    once(child, 'close'),
+    text(child.stdout),
+    text(child.stderr),
+  ]);
   expect({ signal, stdout, stderr }).toEqual({ signal: 'SIGKILL', stdout: '', stderr: '' });
 }
 
@@ -52,7 +59,8 @@ const calls = [
 ];
 const allRows = Array.from({ length: rows }, (_, n) => `row ${n}`);
 
-describe.each(['sqlite', 'postgres', 'redis'])('on %s', (kind) => {
+// They wait for processes most of the time.
+describe.concurrent.each(['sqlite', 'postgres', 'redis'])('on %s', (kind) => {
   // Each chunk is planned (`sent`) and then sent (`enqueue`). The seventh `sent` seals.
   it.each([
     ['open', 1, 'after'],
@@ -65,7 +73,7 @@ describe.each(['sqlite', 'postgres', 'redis'])('on %s', (kind) => {
   ])('an importer that is killed at %s %i (%s it) goes on without a second row', async (verb, call, when) => {
     const url = await urlOf(kind);
     const effects = join(folder, `${++files}.txt`);
-    killed('importer', kind, url, effects, verb, `${call}`, when);
+    await killed('importer', kind, url, effects, verb, `${call}`, when);
     if (call > 3) await drain(kind, url, effects, 0);
     const backend = open(kind, url);
     expect(await shop(effects).send(backend)).toMatchObject({ id, total: rows });
@@ -90,7 +98,7 @@ describe.each(['sqlite', 'postgres', 'redis'])('on %s', (kind) => {
       const backend = open(kind, url);
       await shop(effects).send(backend);
       await backend.close();
-      killed('worker', kind, url, effects, verb, `${call}`, when);
+      await killed('worker', kind, url, effects, verb, `${call}`, when);
       for (const minutes of [2, 4, 6]) await drain(kind, url, effects, minutes * 60_000);
       // A job whose worker dies may begin twice; a second job, or another count, would be another line.
       expect([...new Set(linesOf(effects))].toSorted()).toEqual([...allRows, ...calls].toSorted());
