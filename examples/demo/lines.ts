@@ -69,6 +69,8 @@ function settledLine(event: Settled): EventLine {
       return { sign: '✓', what, detail, colour: 'green', notable: event.attempt > 1 };
     }
     case 'requeued':
+      if (event.error === null)
+        return { ...plain, what, detail: `waits, for ${seconds(event.delayMs ?? 0)} at most` };
       return {
         sign: '↻',
         what,

@@ -11,6 +11,7 @@ import { hooksEnded } from '../../core/attempt/failure-hooks.ts';
 import { createRun } from '../../core/attempt/run.ts';
 import { systemClock } from '../../core/base/clock.ts';
 import { millis } from '../../core/base/duration.ts';
+import { lookAtBatches } from '../../core/batches/look.ts';
 import type { DeadLetter } from '../../core/contract/admin.ts';
 import type { QueueBackend } from '../../core/contract/queue.ts';
 import type { JobRecord } from '../../core/contract/store.ts';
@@ -20,6 +21,7 @@ import { attempt } from '../../core/flow.ts';
 import { connect } from '../../core/routing/connect.ts';
 import { tick } from '../../core/scheduler/tick.ts';
 import { memory } from '../../local/backends/memory/index.ts';
+import { nextMoment } from './next-moment.ts';
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 
 export type { AttemptResult } from '../../core/attempt/attempt.ts';
@@ -40,12 +42,21 @@ export interface TestApp {
   enqueue<Input>(job: Job<Input>, payload: NoInfer<Input>, options?: EnqueueOptions): Promise<EnqueuedJob>;
   /** As `client.emit()`. */
   emit: Client['emit'];
+  /** As `client.batch()`. */
+  readonly batch: Client['batch'];
+  readonly batches: Client['batches'];
+  readonly schedules: Client['schedules'];
   /** Moves time: a number of ms, or text like `90s`, `15m`, `2h`, `2d`. Runs nothing by itself. */
   advance(time: number | string): void;
   /** Runs every job that is ready now, and what those enqueue, one at a time; returns the outcomes in order, when `onError` and `onDeadLetter` have ended. */
   drain(): Promise<AttemptResult[]>;
-  /** Enqueues what the app's schedules owe up to now; returns the ids. */
+  /** Enqueues what the schedules owe up to now, in code and made at run time, and looks at batches that stand still; returns the ids. */
   tick(): Promise<string[]>;
+  /**
+   * Lets time pass as a worker sees it: goes from one moment at which a job or a schedule is due to the next, with `tick()` and `drain()` at
+   * each. Returns the outcomes in order.
+   */
+  runFor(time: number | string): Promise<AttemptResult[]>;
   status(id: string): Promise<JobRecord | null>;
   deadLetters(): Promise<DeadLetter[]>;
 }
@@ -65,6 +76,39 @@ export function testApp(app: App): TestApp {
   const client = connect(own, backend);
   // The longest a job may run: leases are not renewed here, and time moves only between attempts.
   const leaseMs = Math.max(60_000, ...[...app.jobs.values()].map((job) => job.timeoutMs + 1));
+  async function drain(): Promise<AttemptResult[]> {
+    const results: AttemptResult[] = [];
+    for (;;) {
+      const stats = await backend.admin!.stats();
+      const queues = stats.map(({ queue }) => queue);
+      for (const queue of queues) await backend.reapExpired(queue);
+      const [lease] = await backend.fetch({ queues, max: 1, leaseMs, waitMs: 0 });
+      if (!lease) {
+        await hooksEnded({ ...own, clock: systemClock }); // their time is real: nobody moves this clock meanwhile
+        return results;
+      }
+      results.push(await attempt(own, { client, settler: backend }, createRun(lease)));
+    }
+  }
+
+  async function tickNow(): Promise<string[]> {
+    const ids = await tick(own, client);
+    await lookAtBatches(client);
+    return ids;
+  }
+
+  async function runUntil(end: number): Promise<AttemptResult[]> {
+    const results: AttemptResult[] = [];
+    for (;;) {
+      await tickNow();
+      results.push(...(await drain()));
+      const now = clock.now();
+      if (now >= end) return results;
+      const next = (await nextMoment(client, backend, now)) ?? end;
+      clock.advance(Math.min(next, end) - now);
+    }
+  }
+
   return {
     app: own,
     client,
@@ -72,22 +116,13 @@ export function testApp(app: App): TestApp {
     clock,
     enqueue: (job, payload, options) => client.enqueue(job, payload, options),
     emit: (event, payload, options) => client.emit(event, payload, options),
+    batch: client.batch,
+    batches: client.batches,
+    schedules: client.schedules,
     advance: (time) => clock.advance(millis('the time of advance()', time)),
-    async drain() {
-      const results: AttemptResult[] = [];
-      for (;;) {
-        const stats = await backend.admin!.stats();
-        const queues = stats.map(({ queue }) => queue);
-        for (const queue of queues) await backend.reapExpired(queue);
-        const [lease] = await backend.fetch({ queues, max: 1, leaseMs, waitMs: 0 });
-        if (!lease) {
-          await hooksEnded({ ...own, clock: systemClock }); // their time is real: nobody moves this clock meanwhile
-          return results;
-        }
-        results.push(await attempt(own, { client, settler: backend }, createRun(lease)));
-      }
-    },
-    tick: () => tick(own, client),
+    drain,
+    tick: tickNow,
+    runFor: (time) => runUntil(clock.now() + millis('the time of runFor()', time)),
     status: (id) => client.status(id),
     deadLetters: () => backend.admin!.deadLetters.list({}),
   };

@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { createApp, defineJob, defineSchedule, exponential, PermanentError } from '../../../core/index.ts';
+import {
+  createApp,
+  defineJob,
+  defineSchedule,
+  exponential,
+  fixed,
+  PermanentError,
+} from '../../../core/index.ts';
 import { testApp, testJobs } from '../../testing/index.ts';
 
 describe('testApp', () => {
@@ -77,6 +84,50 @@ describe('testApp', () => {
     t.advance('1d');
     expect(await t.tick()).toHaveLength(1);
     expect(await t.drain()).toMatchObject([{ job: 'report', outcome: 'acked' }]);
+  });
+
+  it('lets days pass, and runs each retry and each schedule at its moment', async () => {
+    const at: string[] = [];
+    const now = () => new Date(t.clock.now()).toISOString().slice(5, 16);
+    const note = (name: string) =>
+      defineJob({
+        name,
+        payload: z.null(),
+        retry: fixed(5_400_000),
+        handle: async (_, ctx) => {
+          at.push(`${name} ${now()}`);
+          if (name === 'sync' && ctx.attempt < 3) throw new Error('not yet');
+        },
+      });
+    const [sync, nightly, own] = [note('sync'), note('nightly'), note('own')];
+    const schedules = [defineSchedule({ name: 'nightly', cron: '0 2 * * *', job: nightly, payload: null })];
+    const t = testApp(createApp({ jobs: [sync, nightly, own], schedules }));
+    await t.schedules.upsert({ name: 'own', cron: '30 7 * * *', job: own, payload: null });
+    await t.enqueue(sync, null);
+    const results = await t.runFor('2d');
+    expect(at).toEqual([
+      ...['sync 01-15T12:00', 'sync 01-15T13:30', 'sync 01-15T15:00'],
+      ...['nightly 01-16T02:00', 'own 01-16T07:30', 'nightly 01-17T02:00', 'own 01-17T07:30'],
+    ]);
+    expect(results).toHaveLength(at.length);
+    expect(now()).toBe('01-17T12:00');
+  });
+
+  it('runs what a batch calls, also when a child was cancelled while it waited', async () => {
+    const row = defineJob({ name: 'row', payload: z.number(), async handle() {} });
+    const done: unknown[] = [];
+    const report = defineJob({
+      name: 'report',
+      payload: z.object({ succeeded: z.number(), failed: z.number() }),
+      handle: async (summary) => void done.push(summary),
+    });
+    const t = testJobs(row, report);
+    const { id } = await t.batch('rows', [1, 2, 3], { job: row, onComplete: report });
+    await t.client.cancel(`batch.${id}.1`);
+    await t.drain();
+    expect(await t.batches.get(id)).toMatchObject({ total: 3, succeeded: 2 });
+    await t.runFor('2m');
+    expect(done).toEqual([{ succeeded: 2, failed: 1 }]);
   });
 
   it.each(['2 days', -1, 'soon'])('refuses to advance by %s', (time) => {
