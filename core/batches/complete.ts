@@ -54,7 +54,8 @@ async function call(client: CallingClient, state: BatchState): Promise<void> {
   await stores.batches!.called(id, round);
 }
 
-function callsOf({ calls, allowFailures }: Plan, state: BatchState): [EndName, string][] {
+/** Of a complete one. */
+export function callsOf({ calls, allowFailures }: Plan, state: BatchState): [EndName, string][] {
   const { failed, sent, cancelledAt } = state;
   const isSuccess = cancelledAt === null && failed <= mostFailures(allowFailures, sent);
   const ends: EndName[] = [isSuccess ? 'onSuccess' : 'onFailure', 'onComplete'];

@@ -9,6 +9,9 @@
  * GET  api/stopped                         StoppedView[]
  * GET  api/jobs?…                          JobList         filter members of RecordFilter by their names, `max`, `after`
  * GET  api/jobs/:id?whole=true             JobDetail       `whole`: also a payload that is very large
+ * GET  api/batches?max&after               BatchList
+ * GET  api/batches/:id                     BatchDetail
+ * GET  api/batches/:id/children?state=all|failed|open&max&after   BatchChildPage
  * GET  api/dead/groups?…                   DeadLetterGroups  filter members of DeadLetterFilter by their names
  * GET  api/dead?…                          DeadLetterItems   the same, `max`, `after`
  * GET  api/dead/:id?whole=true             DeadLetterView  `whole` as above
@@ -24,6 +27,7 @@
  * POST api/limits/reset                    body: { key }; Done
  * POST api/stopped/:name/{pause,resume,close-breaker}  Done   `name` of a job of the app
  * POST api/jobs/:id/{cancel,promote,remove,run-again}  Done
+ * POST api/batches/:id/{cancel,retry}      Done            `retry`: what failed
  * POST api/dead/{retry,discard}            body: BulkRequest; NDJSON: a BulkProgress per line, then a BulkResult with `ended`
  * POST api/dead/:id/edit                   body: EditOptions; Done
  * POST api/schedules/:name/{run,pause,resume}    Done
@@ -34,7 +38,9 @@
  * `content-type: application/json` and the header `x-longshore-token` with the token of the session.
  */
 
+import type { Batch } from '../app/batch.ts';
 import type { StoppedJob } from '../app/breaker.ts';
+import type { BatchRole } from '../batches/show.ts';
 import type { QueueStats } from '../contract/admin.ts';
 import type { JobRecord, RunningJob, StoredPayload, WorkerBeat } from '../contract/store.ts';
 import type { WorkerHealth } from '../kit/worker-state.ts';
@@ -42,6 +48,8 @@ import type { JobNumbers, JobReport, MetricPoint } from '../metrics/report.ts';
 import type { DeadLetterDetail, DeadLetterSelection, RetryOptions } from '../operator/types.ts';
 import type { ScheduleHistory } from '../scheduler/history.ts';
 import type { StepView } from '../steps/show.ts';
+
+export type { BatchChild, BatchChildPage, BatchDetail } from '../batches/show.ts';
 
 /** Instead of what was asked for. */
 export interface Unavailable {
@@ -154,8 +162,15 @@ export interface JobDetail {
   readonly waits: readonly string[];
   /** Of one that waits: whether its name is paused, and whether its breaker is open. */
   readonly stopped: readonly StoppedView[];
+  /** What it is to a batch; `null` = nothing. */
+  readonly batch: BatchRole | null;
   /** What it remembers: empty for a job that has no steps, or has ended well. */
   readonly steps: readonly StepView[];
+}
+
+export interface BatchList {
+  readonly batches: readonly Batch[];
+  readonly next: string | null;
 }
 
 export type DeadLetterView = Omit<DeadLetterDetail, 'payload'> & {

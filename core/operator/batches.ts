@@ -1,6 +1,7 @@
 /** Batches in the hands of an operator. */
 
 import { LongshoreError } from '../base/errors.ts';
+import type { BatchChildPage, BatchDetail, ChildrenRequest } from '../batches/show.ts';
 import { audited } from './audited.ts';
 import type { OperatorHost } from './host.ts';
 
@@ -25,7 +26,26 @@ export async function retryBatch(host: OperatorHost, id: string): Promise<number
   });
 }
 
-async function known({ client }: OperatorHost, id: string): Promise<void> {
-  if (await client.batches.get(id)) return;
-  throw new LongshoreError('NOT_FOUND', `There is no batch ${JSON.stringify(id.slice(0, 96))} here.`);
+export async function show({ client }: OperatorHost, id: string): Promise<BatchDetail | null> {
+  return (await load()).showBatch(client, id);
 }
+
+/** Throws `NOT_FOUND`. */
+export async function children(
+  { client }: OperatorHost,
+  id: string,
+  request?: ChildrenRequest,
+): Promise<BatchChildPage> {
+  const page = await (await load()).batchChildren(client, id, request);
+  if (page) return page;
+  throw noBatch(id);
+}
+
+const load = () => import('../batches/show.ts');
+
+async function known({ client }: OperatorHost, id: string): Promise<void> {
+  if (!(await client.batches.get(id))) throw noBatch(id);
+}
+
+const noBatch = (id: string): LongshoreError =>
+  new LongshoreError('NOT_FOUND', `There is no batch ${JSON.stringify(id.slice(0, 96))} here.`);

@@ -99,6 +99,8 @@ export function createOperator(client: Client, identity: OperatorIdentity): Oper
     },
     batches: {
       get: (id) => client.batches.get(id),
+      show: (id) => batches.show(host, id),
+      children: (id, request) => batches.children(host, id, request),
       list: (page) => client.batches.list(page),
       cancel: (id) => batches.cancelBatch(host, id),
       retryFailed: (id) => batches.retryBatch(host, id),

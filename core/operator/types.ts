@@ -3,6 +3,7 @@
 import type { Batch } from '../app/batch.ts';
 import type { StoppedJob } from '../app/breaker.ts';
 import type { StoredScheduleDefinition, StoredScheduleInfo } from '../app/stored-schedule.ts';
+import type { BatchChildPage, BatchDetail, ChildrenRequest } from '../batches/show.ts';
 import type { DeadLetterSummary } from '../contract/admin.ts';
 import type { AuditPage } from '../contract/audit.ts';
 import type { AbandonReason, AttemptReport } from '../contract/outcome.ts';
@@ -206,6 +207,10 @@ export interface Operator {
   /** Throw `CONFIG` where none are kept. */
   readonly batches: {
     get(id: string): Promise<Batch | null>;
+    /** With what it calls at its end. */
+    show(id: string): Promise<BatchDetail | null>;
+    /** By their numbers, page by page. Throws `NOT_FOUND`. */
+    children(id: string, request?: ChildrenRequest): Promise<BatchChildPage>;
     /** Newest first. `after` is the id of the last one of the page before. @param page max: 100 without it */
     list(page?: { readonly after?: string; readonly max?: number }): Promise<readonly Batch[]>;
     /** Cancels the children that have not ended. `false` = all have. Throws `NOT_FOUND`. */

@@ -33,7 +33,7 @@ export function parseArgv(commands: readonly Command[], argv: readonly string[],
     const made = added(words.length > 1 ? groupOf(program, words[0]!) : program, words.at(-1)!);
     describeCommand(made, command);
     made.action(() => {
-      parsed = { command, args: made.args, flags: made.opts(), globals: made.optsWithGlobals() };
+      parsed = { command, args: made.args, flags: flagsOf(made), globals: made.optsWithGlobals() };
     });
   }
   try {
@@ -77,6 +77,18 @@ const added = (parent: Commander, name: string): Commander => withSentences(pare
 function groupOf(program: Commander, name: string): Commander {
   const found = program.commands.find((one) => one.name() === name);
   return found ?? added(program, name).description(groups[name]!);
+}
+
+/** `batches` takes the `--max` of `batches children` for its own. */
+function flagsOf(made: Commander): Parsed['flags'] {
+  const { parent } = made;
+  const taken = made.options
+    .map((option) => option.attributeName())
+    .filter((name) => parent?.getOptionValueSource(name) === 'cli');
+  return {
+    ...(made.opts() as object),
+    ...Object.fromEntries(taken.map((name) => [name, parent!.getOptionValue(name)])),
+  } as never;
 }
 
 function describeCommand(made: Commander, command: Command): void {

@@ -29,6 +29,8 @@ function capabilitiesOf({ app, backend, stores }: Client): Capability[] {
     'Payloads of jobs': records.payload !== undefined,
     'Numbers of the last hour, day and month': stores.metrics !== undefined,
     'Limits over all workers': stores.limits !== undefined,
+    Batches: stores.batches !== undefined,
+    'Steps that are remembered': stores.steps !== undefined,
     'Schedules made at run time': stores.schedules !== undefined,
     'Audit log': stores.audit !== undefined,
   };

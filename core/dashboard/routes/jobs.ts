@@ -1,5 +1,6 @@
 import type { StoppedJob } from '../../app/breaker.ts';
 import { masked } from '../../base/masked.ts';
+import { childOf, endOf } from '../../batches/ids.ts';
 import type { JobRecord, RecordFilter, RecordPage, StoredPayload } from '../../contract/store.ts';
 import type { Client } from '../../enqueue/client.ts';
 import { Refusal } from '../../http/problem.ts';
@@ -54,13 +55,14 @@ export const showJob: Run = async ({ client }, { url, parameter: id }) => {
   if (stores.records.keepsNothing) return noRecords(client);
   const record = await stores.records.get(id);
   if (!record) throw missing('job', id);
-  const [payload, runningOn, dead, waits, stopped, steps] = await Promise.all([
+  const [payload, runningOn, dead, waits, stopped, steps, batch] = await Promise.all([
     payloadOf(client, id, asked),
     workerOf(client, record),
     isDead(client, record),
     whyWaits(client, record),
     whatStops(client, record),
     stepsOf(stores, id, client.app.clock.now()),
+    batchOf(client, id),
   ]);
   return {
     record: withoutSecrets(record),
@@ -70,6 +72,7 @@ export const showJob: Run = async ({ client }, { url, parameter: id }) => {
     waits,
     stopped,
     steps,
+    batch,
     changeable: client.backend.waiting !== undefined,
   } satisfies JobDetail;
 };
@@ -116,6 +119,11 @@ async function workerOf({ app, stores }: Client, { id, status }: JobRecord): Pro
 async function whatStops(client: Client, { job, status }: JobRecord): Promise<StoppedJob[]> {
   const waits = status === 'pending' || status === 'retrying';
   return waits && client.app.jobs.has(job) ? stoppedJobs(client, job) : [];
+}
+
+async function batchOf(client: Client, id: string): Promise<JobDetail['batch']> {
+  if (!childOf(id) && !endOf(id)) return null;
+  return (await import('../../batches/show.ts')).batchRoleOf(client, id);
 }
 
 /** Where letters are not found by their id, the record is believed. */

@@ -6,6 +6,7 @@ import { decoded } from '../../http/routes.ts';
 import type { Route, Run } from '../call.ts';
 import { listAlerts } from './alerts.ts';
 import { listAudit } from './audit.ts';
+import * as batches from './batches.ts';
 import { listCapabilities } from './capabilities.ts';
 import * as dead from './dead-letters.ts';
 import { openEvents } from './events.ts';
@@ -54,6 +55,11 @@ const routes: readonly Route[] = [
   post('jobs/:id/promote', jobs.promoteJob),
   post('jobs/:id/remove', jobs.removeJob),
   post('jobs/:id/run-again', jobs.runJobAgain),
+  search('batches', batches.listBatches),
+  get('batches/:id', batches.showBatch),
+  search('batches/:id/children', batches.listChildren),
+  lasting(post('batches/:id/cancel', batches.cancelBatch)),
+  lasting(post('batches/:id/retry', batches.retryBatch)), // of a million children many may have failed
   search('dead', dead.listDeadLetters),
   search('dead/groups', dead.groupDeadLetters),
   lasting(post('dead/retry', dead.retryDeadLetters)),

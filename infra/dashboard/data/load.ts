@@ -146,3 +146,24 @@ export function usePages<Page extends { readonly next: string | null }, T>(
     refresh: () => load(true, true),
   };
 }
+
+/** Again and again while the page is seen, unless somebody has asked for more than the first page. */
+export function useRefresh({ items, refresh }: LoadedPages<unknown>, everyMs: number, mayNow = always): void {
+  const latest = useRef(refresh);
+  latest.current = refresh;
+  const isFirstPage = items.length <= pageSize;
+  useEffect(() => {
+    if (!isFirstPage) return;
+    const timer = setInterval(() => !document.hidden && mayNow() && latest.current(), everyMs);
+    return () => clearInterval(timer);
+  }, [isFirstPage, everyMs]);
+}
+
+const always = (): boolean => true;
+
+/** New rows come in by themselves, unless somebody reads further down or has chosen a row. */
+export const useRefreshAtTop = (loaded: LoadedPages<unknown>): void =>
+  useRefresh(loaded, 5_000, () => {
+    const rows = document.querySelector('.rows');
+    return rows?.scrollTop === 0 && !rows.contains(document.activeElement);
+  });

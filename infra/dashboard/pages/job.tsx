@@ -126,7 +126,7 @@ function Actions({
   );
 }
 
-function factsOf({ record, runningOn, waits }: JobDetail): readonly Fact[] {
+function factsOf({ record, runningOn, waits, batch }: JobDetail): readonly Fact[] {
   const search = (member: string, value: string | null) =>
     value && <TextLink href={linkTo(['jobs'], { [member]: value })} value={value} />;
   const { name, schedule, maxAttempts, requestId, traceparent } = record;
@@ -137,6 +137,7 @@ function factsOf({ record, runningOn, waits }: JobDetail): readonly Fact[] {
     ['Tenant', search('tenantId', record.tenantId)],
     ['Idempotency key', search('idempotencyKey', record.idempotencyKey)],
     ['Schedule', schedule && <TextLink href={linkTo(['schedules', schedule])} value={schedule} />],
+    ['Batch', batch && <BatchRole {...batch} />],
     ['Priority', String(record.priority)],
     ['Enqueued', <MomentAgo at={record.createdAt} />],
     ['Runs', !isEnded(record) && <MomentAgo at={record.runAt} />],
@@ -148,6 +149,16 @@ function factsOf({ record, runningOn, waits }: JobDetail): readonly Fact[] {
     ['Request', requestId && <Text value={requestId} mono />],
     ['Trace', traceparent && <Text value={traceOf(traceparent)} mono />],
   ];
+}
+
+function BatchRole(role: NonNullable<JobDetail['batch']>) {
+  return (
+    <>
+      {'end' in role ? 'called at the end of ' : `child ${count(role.number)} of `}
+      <TextLink href={linkTo(['batches', role.batch])} value={role.name ?? role.batch} />
+      {'end' in role && ` (${role.end})`}
+    </>
+  );
 }
 
 const Waits = ({ whys }: { whys: readonly string[] }) => (

@@ -1,8 +1,8 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import type { JobItem, JobList, Session } from '../../../core/dashboard/api.ts';
 import { session } from '../data/client.ts';
 import { count, moment } from '../data/format.ts';
-import { pageSize, usePages } from '../data/load.ts';
+import { usePages, useRefreshAtTop } from '../data/load.ts';
 import { linkTo } from '../data/route.ts';
 import { filterIn, type SearchField } from '../data/search.ts';
 import { Head } from '../parts/frame.tsx';
@@ -30,8 +30,6 @@ const fieldsOf = ({ app }: Session): readonly SearchField[] => [
   { word: 'to', member: 'createdBefore', label: 'Enqueued before', isMoment: true },
 ];
 
-const refreshMs = 5_000;
-
 export function Jobs({ path, query }: ViewProps) {
   return path[0] === undefined ? <JobSearch query={query} /> : <Job id={path[0]} />;
 }
@@ -40,7 +38,7 @@ function JobSearch({ query }: { query: URLSearchParams }) {
   const fields = fieldsOf(session.get()!);
   const filter = filterIn(query, fields, 'idPrefix');
   const loaded = usePages('jobs', filter, ({ jobs }: JobList) => jobs);
-  useRefreshAtTop(loaded.refresh, loaded.items.length <= pageSize);
+  useRefreshAtTop(loaded);
   useEffect(() => {
     if (query.has('search')) document.querySelector<HTMLInputElement>('main input[type=search]')?.focus();
   }, []);
@@ -72,21 +70,6 @@ function JobSearch({ query }: { query: URLSearchParams }) {
       />
     </div>
   );
-}
-
-/** New jobs come in by themselves, unless somebody reads further down or has chosen a row. */
-function useRefreshAtTop(refresh: () => void, isFirstPage: boolean): void {
-  const latest = useRef(refresh);
-  latest.current = refresh;
-  useEffect(() => {
-    if (!isFirstPage) return;
-    const timer = setInterval(() => {
-      const rows = document.querySelector('.rows');
-      if (!document.hidden && rows?.scrollTop === 0 && !rows.contains(document.activeElement))
-        latest.current();
-    }, refreshMs);
-    return () => clearInterval(timer);
-  }, [isFirstPage]);
 }
 
 const columns: readonly RowColumn<JobItem>[] = [

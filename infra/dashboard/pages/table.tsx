@@ -1,11 +1,12 @@
 /**
- * Every page, in the order of the navigation. A further one (batches, steps) is a file here and a line in this table; its data
+ * Every page, in the order of the navigation. A further one is a file here and a line in this table; its data
  * is a route of the server, loaded with `useLoad`.
  */
 
 import type { Session } from '../../../core/dashboard/api.ts';
 import { Alerts } from './alerts.tsx';
 import { Audit } from './audit.tsx';
+import { Batches } from './batches.tsx';
 import { Capabilities } from './capabilities.tsx';
 import { DeadGroups } from './dead-groups.tsx';
 import { DeadLetterPage } from './dead-letter.tsx';
@@ -24,6 +25,7 @@ export const pages: readonly PageEntry[] = [
   { path: 'queues', title: 'Queues', key: 'q', View: Queues },
   { path: 'limits', title: 'Limits', key: 'i', View: Limits },
   { path: 'jobs', title: 'Jobs', key: 'j', View: Jobs },
+  { path: 'batches', title: 'Batches', key: 'b', View: Batches },
   { path: 'dead', title: 'Dead letters', key: 'd', View: DeadGroups },
   { path: 'letters', title: 'Dead letters', from: 'dead', View: DeadLetterList },
   { path: 'letter', title: 'Dead letter', from: 'dead', View: DeadLetterPage },

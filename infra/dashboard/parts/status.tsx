@@ -22,6 +22,11 @@ const tones: Readonly<Record<string, string>> = {
   info: 'plain',
   begun: 'busy',
   done: 'good',
+  sending: 'busy',
+  running: 'busy',
+  cancelling: 'warn',
+  complete: 'good',
+  succeeded: 'good',
 };
 
 type Tone = 'plain' | 'busy' | 'warn' | 'good' | 'bad';

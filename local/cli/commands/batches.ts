@@ -1,8 +1,10 @@
 import type { Batch } from '../../../core/app/batch.ts';
 import { span } from '../../../core/base/span.ts';
+import { childStates } from '../../../core/batches/ids.ts';
+import type { BatchChild, BatchDetail } from '../../../core/batches/show.ts';
 import { maxFlag } from '../config/flags.ts';
 import { given } from '../config/given.ts';
-import { words } from '../config/values.ts';
+import { integer, oneOf, words } from '../config/values.ts';
 import { type Command, defineCommand } from '../definition.ts';
 import { notFound } from '../errors.ts';
 import { canAsk, confirm, yesFlag } from '../output/ask.ts';
@@ -60,7 +62,8 @@ function leftText({ state, etaMs }: Batch): string {
 const show = defineCommand({
   path: 'batches show',
   summary: 'show how far a batch is',
-  about: 'The rate is an average since the batch was made.',
+  about:
+    'With what it calls at its end, and whether that was called. The rate is an average since the batch was made.',
   args: [idArgument],
   flags: {},
   examples: ['longshore batches show orders-2026-11'],
@@ -68,26 +71,69 @@ const show = defineCommand({
   async run({ args, session }) {
     const { batches } = await session.operator();
     const id = args[0] ?? '';
-    const batch = await batches.get(id);
+    const batch = await batches.show(id);
     if (!batch) throw noBatch(id);
     return { data: { ...batch }, text: linesOf(batch).join('\n') };
   },
 });
 
-function linesOf(batch: Batch): string[] {
-  const { id, name, state, sent, total, succeeded, failed, percent, perSecond } = batch;
+function linesOf(batch: BatchDetail): string[] {
+  const { id, name, tenantId, state, sent, total, succeeded, failed, percent, perSecond } = batch;
   const done = percent === null ? '' : `, ${percent} % done`;
   const rate = perSecond === null ? '' : `, ${number(perSecond)} per second`;
   const left = leftText(batch);
   return [
     `id         ${id}`,
     `name       ${plain(name)}`,
+    ...(tenantId === null ? [] : [`tenant     ${plain(tenantId)}`]),
     `state      ${state}${done}${rate}${left === '' ? '' : `, ${left} left`}`,
     `children   ${number(sent)} sent${total === null ? ' so far' : ''}: ${number(succeeded)} succeeded, ${number(failed)} failed`,
     `made       ${when(batch.createdAt)}`,
     ...(batch.completedAt === null ? [] : [`complete   ${when(batch.completedAt)}`]),
+    ...(batch.round === 1 ? [] : [`round      ${batch.round}`]),
+    ...batch.calls.map(callLine),
+    ...(batch.refused === null ? [] : [`refused    ${plain(batch.refused)}`]),
   ];
 }
+
+const callLine = ({ end, job, id, state }: BatchDetail['calls'][number]): string =>
+  `${end.padEnd(10)} ${plain(job)}: ${state}${state === 'called' ? `, job ${id}` : ''}`;
+
+const children = defineCommand({
+  path: 'batches children',
+  summary: 'list the children of a batch by their numbers, with why they failed',
+  about: 'The state is that of the job; one without a record says what the batch counts.',
+  args: [idArgument],
+  flags: {
+    state: { flags: '--state <state>', text: `only ${childStates.join(', ')}`, parse: oneOf(childStates) },
+    max: { ...maxFlag, parse: integer(1, 500), text: 'at most this many, up to 500' },
+    after: { flags: '--after <next>', text: 'the page behind the one that ended so', parse: words },
+  },
+  examples: [
+    'longshore batches children orders-2026-11 --state failed',
+    'longshore batches children orders-2026-11 --max 500 --json',
+  ],
+  exits: { 1: 'failed', 2: 'the command line is wrong', 3: 'the batch is not known' },
+  async run({ args: [id = ''], flags, session, ui }) {
+    const { batches } = await session.operator();
+    const page = await batches.children(id, given(flags));
+    if (page.children.length === 0) return { data: { ...page }, text: 'There are no such children.' };
+    const more = page.next === null ? '' : `\n\nThere are more: --after ${page.next}`;
+    return { data: { ...page }, text: ui.table(page.children, childColumns) + more };
+  },
+});
+
+const childColumns: readonly Column<BatchChild>[] = [
+  { title: 'child', align: 'right', value: (row) => number(row.number) },
+  {
+    title: 'state',
+    value: ({ end, record }) => record?.status ?? end,
+    style: ({ end }) => (end === 'failed' ? 'red' : null),
+  },
+  { title: 'runs', align: 'right', value: ({ record }) => (record ? number(record.runs) : '') },
+  { title: 'id', value: ({ id }) => id },
+  { title: 'error', value: ({ record }) => (record ? plain(record.error ?? '') : 'no record is kept') },
+];
 
 const noBatch = (id: string) => notFound(`There is no batch "${plain(id)}". See \`longshore batches\`.`);
 
@@ -147,4 +193,4 @@ const retry = defineCommand({
   },
 });
 
-export const batchesCommands: readonly Command[] = [list, show, cancel, retry];
+export const batchesCommands: readonly Command[] = [list, show, children, cancel, retry];

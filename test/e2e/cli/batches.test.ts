@@ -62,6 +62,17 @@ describe('batches', () => {
     expect(data).toMatchObject({ state: 'complete', succeeded: 1_197, failed: 3, percent: 100 });
     const shown = await cli(cwd, ['batches', 'show', 'orders']);
     expect(shown.stdout).toContain('children   1,200 sent: 1,197 succeeded, 3 failed\n');
+    const failed = await cli(cwd, ['batches', 'children', 'orders', '--state', 'failed', '--max', '2']);
+    expect(failed.stdout).toBe(
+      [
+        'child  state   runs  id              error',
+        '    0  failed     1  batch.orders.0  HANDLER: down',
+        '    1  failed     1  batch.orders.1  HANDLER: down',
+        '',
+        'There are more: --after 2',
+        '',
+      ].join('\n'),
+    );
     const none = await cli(cwd, ['batches', 'show', 'none']);
     expect(none).toMatchObject({ code: 3, stderr: /^NOT_FOUND: There is no batch "none"/ });
     expect((await json(cwd, ['batches', '--after', 'orders'])).data).toEqual({ batches: [] });

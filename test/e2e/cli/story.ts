@@ -59,7 +59,8 @@ async function sendBatch(folder: string): Promise<void> {
   const { app } = (await import(pathToFileURL(join(folder, 'longshore.config.ts')).href)) as { app: App };
   const client = connect(app, sqlite(join(folder, 'jobs.db')));
   const people = [{ name: 'Ada' }, { name: 'Bob' }];
-  await client.batch('greetings of today', people, { job: app.jobs.get('greet')! as never, id: 'greetings' });
+  const greet = app.jobs.get('greet')! as never;
+  await client.batch('greetings of today', people, { job: greet, id: 'greetings', onComplete: greet });
   await client.close();
 }
 
@@ -144,6 +145,7 @@ export async function tellStory(): Promise<{ folder: string; told: readonly Told
   await sendBatch(folder);
   await tell('batches');
   await tell('batches show greetings');
+  await tell('batches children greetings');
   await tell('batches cancel greetings --yes');
   await tell('batches retry greetings --yes');
   await tell('workers');
