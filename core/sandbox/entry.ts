@@ -24,6 +24,7 @@ import {
   unpackError,
 } from './messages.ts';
 import { createReporter, type Progress } from './progress.ts';
+import { createStepsInside, type StepsInside } from './steps-inside.ts';
 
 markIsolate();
 
@@ -115,6 +116,7 @@ async function find(name: string): Promise<Job> {
 interface Current {
   readonly controller: AbortController;
   readonly log: ReturnType<typeof createLog>;
+  readonly steps: StepsInside;
   ended: boolean;
 }
 
@@ -122,8 +124,9 @@ let current: Current | null = null;
 let asked = 0;
 const open = new Map<number, PromiseWithResolvers<unknown>>();
 
-async function ask(question: Question): Promise<unknown> {
+async function ask(question: Question, started?: (number: number) => void): Promise<unknown> {
   const number = ++asked;
+  started?.(number);
   try {
     channel.send({ type: 'ask', ask: number, question });
   } catch (error) {
@@ -143,6 +146,8 @@ channel.listen((message) => {
       return current?.controller.abort(unpackError(message.reason));
     case 'read':
       return current?.log.read(message.bytes);
+    case 'work':
+      return current?.steps.perform(message.ask, message.idempotencyKey);
     case 'answer':
       open.get(message.ask)?.resolve(message.value);
       return void open.delete(message.ask);
@@ -157,7 +162,9 @@ async function run(facts: RunFacts, input: unknown): Promise<void> {
     (entry) => channel.send({ type: 'log', ...entry }),
     () => channel.send({ type: 'overflow' }),
   );
-  const mine: Current = { controller: new AbortController(), log, ended: false };
+  const controller = new AbortController();
+  const steps = createStepsInside(facts.job, controller.signal, () => mine.ended, channel.send, ask);
+  const mine: Current = { controller, log, steps, ended: false };
   current = mine;
   let spoiled = false;
   const { report, flush } = createReporter((args) => ask({ verb: 'progress', args }) as Promise<boolean>);
@@ -200,9 +207,6 @@ function contextOf(
   mine: Current,
   report: (...args: Progress) => Promise<boolean>,
 ): OwnContext {
-  const noSteps = async (): Promise<never> => {
-    throw config(`Job "${facts.job}" runs isolated, where steps and events cannot follow.`);
-  };
   const ctx: Omit<OwnContext, 'tx' | 'batch'> = {
     ...facts,
     signal: mine.controller.signal,
@@ -214,10 +218,7 @@ function contextOf(
       if (!mine.ended) mine.log.write(message, fields);
     },
     rateLimited,
-    step: noSteps,
-    sleep: noSteps,
-    waitFor: noSteps,
-    emit: noSteps,
+    ...mine.steps.ctx,
     async enqueue(job, payload, options) {
       if (mine.ended) {
         throw new LongshoreError(

@@ -4,11 +4,14 @@ import type { App } from '../app/app.ts';
 import type { Isolation } from '../app/isolation.ts';
 import type { HandlerContext, Job } from '../app/job.ts';
 import type { Output } from '../attempt/output.ts';
+import { abortReason } from '../attempt/run.ts';
+import { config, shown } from '../base/errors.ts';
 import type { Isolate } from './isolate.ts';
 import { countRead, overflow } from './logging.ts';
 import { packError, type Question, unpackError } from './messages.ts';
 import { createPool, type Pool } from './pool.ts';
 import { lastOnly, type Progress } from './progress.ts';
+import { createStepsOutside } from './steps-outside.ts';
 
 /** Between `ctx.signal` aborting and the kill. Shorter than a draining worker's own patience of a second. */
 const graceMs = 500;
@@ -53,7 +56,9 @@ export function runIn(
   const isolate = pool.take(isolation);
   return new Promise<Output>((resolve, reject) => {
     let killing: NodeJS.Timeout | undefined;
-    const done = (healthy: boolean) => {
+    const steps = createStepsOutside(isolate, ctx);
+    const done = (healthy: boolean, why: unknown = abortReason('lease-lost')) => {
+      steps.end(why);
       clearTimeout(killing);
       signal.removeEventListener('abort', onAbort);
       pool.give(isolate, healthy);
@@ -62,18 +67,33 @@ export function runIn(
       pool.ending(isolate);
       isolate.send({ type: 'abort', reason: packError(signal.reason) });
       killing = setTimeout(() => {
-        done(false);
+        done(false, signal.reason);
         reject(signal.reason);
         warnWhenStuck(app, isolate, ctx);
       }, graceMs);
     };
     const report = lastOnly((...progress: Progress) => ctx.progress(...progress));
-    const grant = async (question: Question) => {
-      if (question.verb === 'begin') return begin();
-      if (question.verb === 'progress') return report(...question.args);
+    const enqueue = (question: Extract<Question, { verb: 'enqueue' }>) => {
       // A job that the app does not know is refused by enqueue itself, as it is for a handler outside of an isolate.
       const other = app.jobs.get(question.job) ?? ({ name: question.job } as Job);
       return ctx.enqueue(other, question.payload, question.options);
+    };
+    const grant = async (ask: number, question: Question) => {
+      switch (question.verb) {
+        case 'begin':
+          return begin();
+        case 'progress':
+          return report(...question.args);
+        case 'enqueue':
+          return enqueue(question);
+        case 'step':
+        case 'sleep':
+        case 'waitFor':
+        case 'emit':
+          return steps.grant(ask, question);
+        default:
+          throw config(`Expected a question that a worker knows, got ${shown((question as Question).verb)}.`);
+      }
     };
     const hasRead = countRead((bytes) => isolate.send({ type: 'read', bytes }));
     isolate.onMessage = (message) => {
@@ -84,7 +104,10 @@ export function runIn(
         case 'overflow':
           return warn(app, ctx, overflow);
         case 'ask':
-          return void answer(isolate, message.ask, grant(message.question));
+          return void answer(isolate, message.ask, grant(message.ask, message.question));
+        case 'did':
+        case 'undone':
+          return steps.ended(message);
         case 'returned':
           used(message.peakBytes);
           done(isLight(isolation, message.heapBytes));
@@ -96,7 +119,7 @@ export function runIn(
       }
     };
     isolate.onCrash = (error) => {
-      done(false);
+      done(false, error);
       reject(signal.aborted ? signal.reason : error);
     };
     signal.addEventListener('abort', onAbort);

@@ -4,7 +4,7 @@
  */
 
 import { withoutStack } from './errors.ts';
-import { type FromIsolate, mostCauses, type Thrown } from './messages.ts';
+import { type FromIsolate, mostCauses, mostStepChars, type Thrown } from './messages.ts';
 
 /** More than a library sends that takes the channel for its own. */
 const mostStrange = 1_000;
@@ -48,6 +48,8 @@ const shapes: Readonly<Record<FromIsolate['type'], Shape>> = {
   log: ({ message, fields, bytes }) => isText(message) && isRecord(fields) && isSize(bytes),
   overflow: () => true,
   ask: ({ ask, question }) => isNumber(ask) && isRecord(question),
+  did: ({ ask, text }) => isNumber(ask) && isJson(text) && (text?.length ?? 0) <= mostStepChars,
+  undone: ({ ask, error }) => isNumber(ask) && isThrown(error),
   returned: ({ output, ...use }) => isRecord(output) && isOutput(output) && isMemoryUse(use),
   failed: ({ error, spoiled, ...use }) => isThrown(error) && isMemoryUse(use) && typeof spoiled === 'boolean',
   crashing: ({ error }) => isThrown(error),
@@ -57,9 +59,13 @@ const isMemoryUse = ({ heapBytes, peakBytes }: Record<string, unknown>): boolean
   isSize(heapBytes) && isSize(peakBytes);
 
 function isOutput({ text, problem }: Record<string, unknown>): boolean {
-  if (!isTextOrNull(text) || !isTextOrNull(problem)) return false;
+  return isJson(text) && isTextOrNull(problem);
+}
+
+function isJson(text: unknown): text is string | null {
+  if (text !== null && typeof text !== 'string') return false;
   try {
-    return text === null || JSON.parse(text as string) !== undefined;
+    return text === null || JSON.parse(text) !== undefined;
   } catch {
     return false;
   }

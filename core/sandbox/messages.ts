@@ -1,5 +1,6 @@
 /** What a worker and its isolate say to each other: plain data that survives a structured clone. */
 
+import type { EmitOptions, WaitOptions } from '../app/durable.ts';
 import type { RunFacts } from '../app/job.ts';
 import type { EnqueueOptions } from '../app/options.ts';
 import type { Output } from '../attempt/output.ts';
@@ -23,6 +24,8 @@ export type ToIsolate =
   | { readonly type: 'abort'; readonly reason: Thrown }
   /** So much of the log lines was read. */
   | { readonly type: 'read'; readonly bytes: number }
+  /** The step that this asks for is to be done. */
+  | { readonly type: 'work'; readonly ask: number; readonly idempotencyKey: string }
   | { readonly type: 'answer'; readonly ask: number; readonly value: unknown }
   | { readonly type: 'refusal'; readonly ask: number; readonly error: Thrown };
 
@@ -35,13 +38,33 @@ export type Question =
       readonly job: string;
       readonly payload: unknown;
       readonly options: EnqueueOptions | undefined;
+    }
+  | DurableQuestion;
+
+export type DurableQuestion =
+  /** Answered with what is remembered of it, after `did` where it was not done yet. */
+  | { readonly verb: 'step'; readonly name: string }
+  | { readonly verb: 'sleep'; readonly time: number | string }
+  | { readonly verb: 'waitFor'; readonly event: string; readonly options: WaitOptions }
+  | {
+      readonly verb: 'emit';
+      readonly event: string;
+      readonly payload: unknown;
+      readonly options: EmitOptions | undefined;
     };
+
+/** Of the result of one step, as JSON: all steps of a job together may not have more. */
+export const mostStepChars = 262_144;
 
 export type FromIsolate =
   | ({ readonly type: 'log' } & LogEntry)
   /** Lines are left out. */
   | { readonly type: 'overflow' }
   | { readonly type: 'ask'; readonly ask: number; readonly question: Question }
+  /** The work of a step has returned this: JSON, or nothing. */
+  | { readonly type: 'did'; readonly ask: number; readonly text: string | null }
+  /** It has thrown. */
+  | { readonly type: 'undone'; readonly ask: number; readonly error: Thrown }
   | ({ readonly type: 'returned'; readonly output: Output } & MemoryUse)
   /** `spoiled`: nothing more can run in this isolate. */
   | ({ readonly type: 'failed'; readonly error: Thrown; readonly spoiled: boolean } & MemoryUse)

@@ -1,7 +1,7 @@
 /** `client.emit()`: brings an event to the jobs that wait for it. */
 
 import type { EmitOptions } from '../app/durable.ts';
-import { checkInteger, checkName, checkOptions } from '../base/checks.ts';
+import { checkOptions, isName, namePattern } from '../base/checks.ts';
 import { config, LongshoreError, shown } from '../base/errors.ts';
 import { assertJson, isStorable } from '../base/json.ts';
 import type { Client } from '../enqueue/client.ts';
@@ -15,7 +15,11 @@ const mostLetters = 65_536;
 export type EmittingClient = Pick<Client, 'app' | 'backend' | 'stores'>;
 
 export function checkEvent(event: string, key: string | null): void {
-  checkName("An event's name", event);
+  if (!isName(event))
+    throw new LongshoreError(
+      'OPTION',
+      `Expected the name of an event to match ${namePattern}, got ${shown(event)}.`,
+    );
   if (key === null || (typeof key === 'string' && key !== '' && key.length <= longestKey && isStorable(key)))
     return;
   throw new LongshoreError(
@@ -33,11 +37,14 @@ export async function emit(
   payload: unknown,
   options: EmitOptions = {},
 ): Promise<number> {
-  const { key = null, keepMs = 0 } = options;
+  const { key = null, keepMs = 0 } = options ?? {};
   checkEvent(event, key);
-  checkOptions('emit()', options, { key: '', keepMs: 0 });
-  checkInteger('keepMs of emit()', keepMs, 0);
-  if (keepMs > longestKeepMs) throw config(`Expected keepMs of emit() to be 30 days at most, got ${keepMs}.`);
+  checkOptions('emit()', options, { key: '', keepMs: '' });
+  if (!Number.isSafeInteger(keepMs) || keepMs < 0 || keepMs > longestKeepMs)
+    throw new LongshoreError(
+      'OPTION',
+      `Expected keepMs of emit() to be an integer from 0 to ${longestKeepMs} (30 days), got ${shown(keepMs)}.`,
+    );
   if (payload !== undefined) assertJson(payload, 'payload');
   const letters = JSON.stringify(payload)?.length ?? 0;
   if (letters > mostLetters)

@@ -6,13 +6,12 @@ import { answered } from '../attempt/answered.ts';
 import type { Admitted } from '../attempt/attempt.ts';
 import { abortReason } from '../attempt/run.ts';
 import { mayBegin } from '../attempt/verdict.ts';
-import { checkOptions } from '../base/checks.ts';
 import { crypto } from '../base/crypto.ts';
 import { millis } from '../base/duration.ts';
-import { config, LongshoreError, PermanentError, SnoozeError, shown } from '../base/errors.ts';
-import { toError } from '../base/failure.ts';
-import { assertJson, isStorable } from '../base/json.ts';
+import { config, LongshoreError, SnoozeError, shown } from '../base/errors.ts';
+import { isStorable } from '../base/json.ts';
 import type { StepStore } from '../contract/steps.ts';
+import { checkStep, resultText } from './check.ts';
 import { checkEvent } from './emit.ts';
 import { isSleep, isWait, type RememberedStep, StepLog, type WaitStep } from './log.ts';
 import type { Parked, RunSteps } from './run-steps.ts';
@@ -30,22 +29,20 @@ export async function step(
   work: unknown,
   options: StepOptions = {},
 ): Promise<unknown> {
-  checkOptions('ctx.step()', options, { transaction: 'boolean' });
-  if (typeof work !== 'function')
-    throw new LongshoreError('OPTION', `Expected ctx.step(name, function), got ${shown(work)}.`);
+  checkStep(work, options);
   const log = await enter(it, name);
   const found = log.find(name);
   if (found) return kindOf(found) === 'step' ? resultOf(found) : notA('step', found);
   const { run, app, envelope } = it;
   const given = { idempotencyKey: `${envelope.identifier}:${name}`, signal: run.signal };
   const done = (value: unknown): RememberedStep => {
-    const kept = plain(name, value);
-    return { name, at: app.clock.now(), ...(kept !== undefined && { value: kept }) };
+    const text = resultText(name, value);
+    return { name, at: app.clock.now(), ...(text !== null && { value: JSON.parse(text) }) };
   };
   let remembered: RememberedStep;
   if (options.transaction) {
     const { inTransaction } = await import('./in-transaction.ts');
-    remembered = ours(it, await tried(it, name, () => inTransaction(it, log, given, work as never, done)));
+    remembered = ours(it, await tried(it, name, () => inTransaction(it, log, given, work, done)));
   } else {
     const step = done(await tried(it, name, async () => work(given)));
     remembered = await remember(it, log, name, () => step);
@@ -222,19 +219,6 @@ function park(it: Admitted, how: Omit<Parked, 'error'>, what: string): never {
   if (steps.parked === null || how.until < steps.parked.until)
     steps.parked = { ...how, forEvent: how.forEvent || steps.parked?.forEvent === true, error };
   throw steps.parked.error;
-}
-
-/** As the next attempt will read it. Its effect has happened: to try again would only repeat that. */
-function plain(name: string, value: unknown): unknown {
-  if (value === undefined) return undefined;
-  try {
-    assertJson(value, 'result');
-  } catch (error) {
-    throw new PermanentError(`The result of step "${name}" cannot be kept. ${toError(error).message}`, {
-      cause: error,
-    });
-  }
-  return JSON.parse(JSON.stringify(value));
 }
 
 const resultOf = (step: RememberedStep): unknown => ('value' in step ? step.value : undefined);

@@ -47,6 +47,21 @@ export interface LogOwner {
   readonly leaseUntil: number;
 }
 
+type Change = (step: RememberedStep | undefined) => RememberedStep;
+
+interface Put {
+  readonly name: string;
+  readonly change: Change;
+}
+
+interface WaitingPut extends Put {
+  readonly resolve: (written: RememberedStep | null) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** What is remembered; `null` = another attempt has the job; an error = it would be too much. */
+type Written = RememberedStep | PermanentError | null;
+
 /** All that a job remembers, in bytes: a store may hold no more in one piece. */
 export const mostBytes = 262_144;
 /** As long as dead letters are kept, and some days: what a job leaves behind that was never seen to end. */
@@ -83,6 +98,7 @@ export class StepLog {
   #steps: readonly RememberedStep[] = [];
   /** One write at a time: each writes over what the one before it wrote. */
   #last: Promise<unknown> = Promise.resolve();
+  readonly #waiting: WaitingPut[] = [];
 
   private constructor(store: StepStore, clock: Clock, who: LogOwner) {
     this.#store = store;
@@ -119,15 +135,27 @@ export class StepLog {
    * Remembers what `change` makes of the step. Resolves with what is remembered then; `null` = another attempt has the job, or it has ended, and
    * nothing was written. Rejects with `PermanentError` when the job would remember too much.
    */
-  async put(
-    name: string,
-    change: (step: RememberedStep | undefined) => RememberedStep,
-  ): Promise<RememberedStep | null> {
-    return this.#inTurn(async () => {
-      const { answer, now } = await this.#write(this.#store, name, change);
-      this.#keep(now);
-      return answer;
+  async put(name: string, change: Change): Promise<RememberedStep | null> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ name, change, resolve, reject });
+      if (this.#waiting.length === 1) void this.#inTurn(() => this.#putAll());
     });
+  }
+
+  /** All that wait: steps that end while a write is under way share the next one. */
+  async #putAll(): Promise<void> {
+    const puts = this.#waiting.splice(0);
+    try {
+      const { answer, now } = await this.#write(this.#store, puts);
+      this.#keep(now);
+      for (const [i, { resolve, reject }] of puts.entries()) {
+        const written = answer[i]!;
+        if (written instanceof PermanentError) reject(written);
+        else resolve(written);
+      }
+    } catch (error) {
+      for (const { reject } of puts) reject(error);
+    }
   }
 
   /**
@@ -140,21 +168,15 @@ export class StepLog {
     step: RememberedStep,
   ): Promise<RememberedStep | null> {
     return this.#inTurn(async () => {
-      let found: RememberedStep | null = null;
-      let tooMuch: PermanentError | null = null;
+      let found: Written = null;
       let now: StepText | null = null;
       const committed = await commit(async (store) => {
-        try {
-          const written = await this.#write(store, step.name, (known) => known ?? step);
-          ({ answer: found, now } = written);
-          return found === step;
-        } catch (error) {
-          if (!(error instanceof PermanentError)) throw error;
-          tooMuch = error;
-          return false;
-        }
+        const written = await this.#write(store, [{ name: step.name, change: (known) => known ?? step }]);
+        found = written.answer[0]!;
+        now = written.now;
+        return found === step;
       });
-      if (tooMuch) throw tooMuch;
+      if ((found as Written) instanceof PermanentError) throw found;
       if (committed) this.#keep(now);
       return committed || found !== step ? found : null;
     });
@@ -168,18 +190,12 @@ export class StepLog {
 
   #write(
     store: StepStore,
-    name: string,
-    change: (step: RememberedStep | undefined) => RememberedStep,
-  ): Promise<{ readonly answer: RememberedStep | null; readonly now: StepText | null }> {
-    return swap<RememberedStep | null>(store, nameOfJob(this.#who.id), this.#known, (text) => {
+    puts: readonly Put[],
+  ): Promise<{ readonly answer: readonly Written[]; readonly now: StepText | null }> {
+    return swap<readonly Written[]>(store, nameOfJob(this.#who.id), this.#known, (text) => {
       const found = text === null ? null : (JSON.parse(text) as StoredLog);
-      if (found?.owner !== this.#who.owner) return { answer: null };
-      const step = change(found.steps.find((one) => one.name === name));
-      const next = swapped(step, { ...found, steps: withStep(found.steps, step) }, this.#clock.now());
-      if (!isTooMuch(next.text!)) return next;
-      throw new PermanentError(
-        `Expected all steps of a job to fit into ${mostBytes} bytes, got ${Buffer.byteLength(next.text!)} with step ${JSON.stringify(name)}. Return an id from a step and keep the data elsewhere, or split the job.`,
-      );
+      if (found?.owner !== this.#who.owner) return { answer: puts.map(() => null) };
+      return applied(found, puts, this.#clock.now());
     });
   }
 
@@ -203,6 +219,34 @@ export class StepLog {
     this.#known = found;
     this.#steps = stepsIn(found?.text ?? null);
   }
+}
+
+function applied(found: StoredLog, puts: readonly Put[], now: number): Swap<readonly Written[]> {
+  let { steps } = found;
+  const written = puts.map(({ name, change }) => {
+    const step = change(steps.find((one) => one.name === name));
+    steps = withStep(steps, step);
+    return step;
+  });
+  const next = swapped(written, { ...found, steps }, now);
+  if (!isTooMuch(next.text!)) return next;
+  if (puts.length > 1) return oneByOne(found, puts, now);
+  const [{ name }] = puts as [Put];
+  const refusal = new PermanentError(
+    `Expected all steps of a job to fit into ${mostBytes} bytes, got ${Buffer.byteLength(next.text!)} with step ${JSON.stringify(name)}. Return an id from a step and keep the data elsewhere, or split the job.`,
+  );
+  return { answer: [refusal] };
+}
+
+/** Those for which there is room. */
+function oneByOne(found: StoredLog, puts: readonly Put[], now: number): Swap<readonly Written[]> {
+  let log = found;
+  const answer = puts.map((put) => {
+    const next = applied(log, [put], now);
+    if (next.text != null) log = JSON.parse(next.text) as StoredLog;
+    return next.answer[0]!;
+  });
+  return log === found ? { answer } : swapped(answer, log, now);
 }
 
 const isTooMuch = (text: string): boolean =>

@@ -169,10 +169,10 @@ describe('waitFor', () => {
         await b.client.emit(...(args as [string])).catch((error) => `${error.code}: ${error.message}`),
       );
     expect(texts).toEqual([
-      expect.stringMatching(/^CONFIG: An event's name must match/),
+      expect.stringMatching(/^OPTION: Expected the name of an event to match/),
       expect.stringMatching(/^PAYLOAD: Expected plain JSON data at payload, got a function/),
       'OPTION: Expected the key of event "a" to be a text of 1 to 256 characters, got "".',
-      'CONFIG: Expected keepMs of emit() to be an integer of 0 or more, got -1.',
+      'OPTION: Expected keepMs of emit() to be an integer from 0 to 2592000000 (30 days), got -1.',
       expect.stringMatching(
         /^LIMIT: Expected the payload of event "a" to have at most 65536 characters, got 70002/,
       ),

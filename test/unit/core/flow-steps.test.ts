@@ -75,6 +75,39 @@ describe('a step', () => {
     expect(runs).toBe(1);
   });
 
+  it('costs one write, the first of an attempt one read and one write more, and those that end together share one', async () => {
+    const calls: string[] = [];
+    const stores = memoryStore();
+    const counted = { ...stores.steps! };
+    for (const verb of ['read', 'write', 'remove'] as const) {
+      const call = stores.steps![verb] as (...given: unknown[]) => Promise<never>;
+      counted[verb] = (...given: unknown[]) => {
+        calls.push(verb);
+        return call(...given);
+      };
+    }
+    const per: string[] = [];
+    const work = job({
+      async handle(_, ctx) {
+        for (const name of ['a', 'b', 'c']) {
+          await ctx.step(name, () => 1);
+          per.push(calls.splice(0).join(' '));
+        }
+        await Promise.all(Array.from({ length: 100 }, (_, i) => ctx.step(`item-${i}`, () => i)));
+        per.push(calls.splice(0).join(' '));
+        if (ctx.attempt === 1) throw new Error('once more');
+      },
+    });
+    const b = bench({ jobs: [work], stores: { ...stores, steps: counted } });
+    await b.once(work);
+    expect(per.splice(0)).toEqual(['read write write', 'write', 'write', 'write']);
+    expect(calls).toEqual([]);
+    b.clock.advance(day);
+    await b.next();
+    expect(per).toEqual(['read write', '', '', '']);
+    expect(calls).toEqual(['remove']);
+  });
+
   it('is refused with a name that comes twice, and may be tried again when it has thrown', async () => {
     let tries = 0;
     const work = job({

@@ -201,6 +201,53 @@ const acts: Record<string, Act> = {
     }, 1);
   },
   sawAfterwards: () => (globalThis as { afterwards?: unknown }).afterwards ?? null,
+  /** Three attempts, and each step once but that in which its isolate died. */
+  story: async (_, ctx) => {
+    const ran: string[] = [];
+    const first = await ctx.step('first', ({ idempotencyKey, signal }) => {
+      ran.push('first');
+      return { key: idempotencyKey.split(':')[1], live: !signal.aborted };
+    });
+    if (ctx.attempt === 1) await ctx.step('dies', () => process.exit(3));
+    const died = await ctx.step('dies', () => void ran.push('dies'));
+    await ctx.sleep(5);
+    const event = await ctx.waitFor('go', { key: ctx.id, timeoutMs: '1h' });
+    return { first, died: died === undefined, payload: event?.payload, ran };
+  },
+  emits: (_, ctx) => ctx.emit('go', { by: 'Anna' }, { key: 'nobody' }),
+  wrongSteps: async (_, ctx) => {
+    const mine = new (class Mine extends Error {})('mine');
+    const codes: unknown[] = [];
+    const note = (error: LongshoreError) => void codes.push(error.code ?? error === mine);
+    await ctx.step('throws', () => Promise.reject(mine)).catch(note);
+    await ctx.step('throws', 7 as never).catch(note);
+    await ctx.step('', () => 1).catch(note);
+    await ctx.step('tx', () => 1, { transaction: true }).catch(note);
+    await ctx.sleep('soon').catch(note);
+    await ctx.waitFor('go', null as never).catch(note);
+    await ctx.emit('no name', 1).catch(note);
+    await ctx.emit('go', new Map()).catch(note);
+    await ctx.emit('go', 1, { keepMs: -1 }).catch(note);
+    await ctx.step('twice', () => 1);
+    await ctx.step('twice', () => 1).catch(note);
+    return codes;
+  },
+  keepsDate: (_, ctx) => ctx.step('date', () => new Date(0)),
+  keepsMuch: (_, ctx) => ctx.step('much', () => 'x'.repeat(300_000)),
+  catchesAll: async (_, ctx) => {
+    if (await ctx.step('before', () => false)) return;
+    await ctx.sleep('1h').catch(() => {});
+    return 'dropped';
+  },
+  manySteps: async ({ n }, ctx) => {
+    const all = Array.from({ length: n }, (_, i) => ctx.step(`s${i}`, () => i));
+    const ends = await Promise.allSettled(all);
+    const refused = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason.code] : []));
+    return { done: n - refused.length, codes: [...new Set(refused)] };
+  },
+  leavesStep: (_, ctx) => {
+    void ctx.step('left', () => new Promise(() => {})).catch(() => {});
+  },
   cycle: () => {
     const self: Record<string, unknown> = {};
     self.self = self;
