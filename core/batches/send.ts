@@ -41,7 +41,9 @@ export async function sendBatch(
     const known = options.id === undefined ? null : await store.get(options.id);
     if (known) checkName(known, name);
     if (known?.sealed) return ended(client, known);
-    const first = await source.next().catch((error) => stopped(options.id ?? null, known?.sent ?? 0, error));
+    const first = await source
+      .next()
+      .catch((error) => stopped(known ? known.id : null, known?.sent ?? 0, error));
     if (first.done && !known)
       throw wrongOption(`batch "${name}" to have at least one item, got none. Look before you call batch()`);
     const id = options.id ?? app.newId();

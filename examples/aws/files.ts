@@ -2,7 +2,7 @@
 
 import type { Readable } from 'node:stream';
 import type { S3Client } from '@aws-sdk/client-s3';
-import type { Files } from '../app/files.ts';
+import { type Files, missing } from '../app/files.ts';
 
 /**
  * @param bucket read with the first file, as the SDK is loaded
@@ -16,7 +16,10 @@ export function s3Files(bucket: () => string, given?: S3Client): Files {
       const { GetObjectCommand, S3Client } = await sdk();
       client ??= new S3Client();
       const Range = range && `bytes=${range.start}-${range.end}`;
-      const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket(), Key, Range }));
+      const get = new GetObjectCommand({ Bucket: bucket(), Key, Range });
+      const { Body } = await client.send(get).catch((error: Error) => {
+        throw error.name === 'NoSuchKey' ? missing(Key) : error;
+      });
       return Body as Readable;
     },
     async write(Key, Body) {

@@ -3,7 +3,7 @@
 import type { Readable } from 'node:stream';
 import type { ContainerClient } from '@azure/storage-blob';
 import { type StorageOptions, storageAccess } from '../../functions/azure/storage/access.ts';
-import type { Files } from '../app/files.ts';
+import { type Files, missing } from '../app/files.ts';
 
 /** @param where the account, read with the first file, as the SDK is loaded */
 export function blobFiles(container: string, where: () => StorageOptions): Files {
@@ -23,7 +23,10 @@ export function blobFiles(container: string, where: () => StorageOptions): Files
     async read(name, range) {
       opened ??= await open();
       const count = range && range.end - range.start + 1;
-      const { readableStreamBody } = await opened.getBlobClient(name).download(range?.start, count);
+      const download = opened.getBlobClient(name).download(range?.start, count);
+      const { readableStreamBody } = await download.catch((error: { statusCode?: number }) => {
+        throw error.statusCode === 404 ? missing(name) : error;
+      });
       return readableStreamBody as Readable;
     },
     async write(name, content) {

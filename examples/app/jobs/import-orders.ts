@@ -78,7 +78,10 @@ export function importReportJob({ db, files }: Services) {
       const totals = await db.importTotals(name);
       const problems = await db.refusedRows(name, mostProblems);
       const report = { ...totals, chunks: total, failedChunks: failed };
-      await files.write(`reports/import-${name}.json`, JSON.stringify({ ...report, problems }, null, 2));
+      await files.write(
+        `reports/import-${name}.json`,
+        `${JSON.stringify({ ...report, problems }, null, 2)}\n`,
+      );
       return report;
     },
   });
@@ -93,7 +96,7 @@ export function importOrdersJob(
     name: 'orders.import',
     queue: 'import',
     payload: z.object({ importId, file: fileName, chunkRows: z.int().min(1).default(500) }),
-    maxRetries: 20, // each attempt goes on where the one before it was killed
+    maxRetries: 10, // each attempt goes on where the one before it was killed
     timeoutMs: 10 * 60_000,
     async handle({ importId, file, chunkRows }, ctx) {
       let chunks = 0;

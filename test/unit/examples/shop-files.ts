@@ -18,6 +18,6 @@ export function describeFiles(open: () => Promise<readonly [Files, Files]>): voi
 
   it('fails for a file that is not there', async () => {
     const [files] = await open();
-    await expect(files.read('none.csv').then(buffer)).rejects.toThrow();
+    await expect(files.read('none.csv')).rejects.toThrow('There is no file none.csv.');
   });
 }
