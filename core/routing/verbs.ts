@@ -13,10 +13,11 @@ import type { Client, JobChange, ResultOptions } from '../enqueue/client.ts';
 import * as one from '../enqueue/enqueue.ts';
 import type { SendingClient } from '../enqueue/send.ts';
 import type { MetricReport, MetricRequest } from '../metrics/report.ts';
-import { backendOf, notOne, queuesOn } from './belongs.ts';
+import { backendOf, notOne } from './belongs.ts';
 import type { OfBackend, Routing } from './client.ts';
 import { failingOver, outageOf } from './fail-over.ts';
 import type { Outage } from './outage.ts';
+import { queuesOn } from './queues-on.ts';
 
 type JobsToEnqueue = Extract<one.ManyCall[0], readonly unknown[]>;
 

@@ -5,7 +5,8 @@ import type { LongshoreEvent } from '../base/events.ts';
 import { reportingFailures } from '../base/store-failures.ts';
 import { lookAtBatches } from '../batches/look.ts';
 import type { Client } from '../enqueue/client.ts';
-import { eachOf, scoped } from '../routing/belongs.ts';
+import { eachOf } from '../routing/belongs.ts';
+import { scoped } from '../routing/queues-on.ts';
 import { tick } from '../scheduler/tick.ts';
 
 export interface ScheduleResult {

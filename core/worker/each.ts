@@ -5,9 +5,9 @@ import type { Job } from '../app/job.ts';
 import { config, shown } from '../base/errors.ts';
 import type { StopReason } from '../base/events.ts';
 import type { Client } from '../enqueue/client.ts';
-import { jobsOn, queuesOn } from '../routing/belongs.ts';
 import { viewOf } from '../routing/beside.ts';
 import { connect } from '../routing/connect.ts';
+import { jobsOn, queuesOn } from '../routing/queues-on.ts';
 import type { EachWorkerOptions, WorkerOptions, WorkerSettings, WorkerSummary } from './options.ts';
 import type { Worker } from './state.ts';
 

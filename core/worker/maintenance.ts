@@ -109,7 +109,7 @@ export function startMaintenance(state: WorkerState): { stop(): void } {
   if (alerts)
     watch.every('evaluating alerts', firstAfter(firstLookMs, lookMs), async () =>
       alerts.evaluate(
-        client.name === undefined ? client : (await import('../routing/belongs.ts')).scoped(client),
+        client.name === undefined ? client : (await import('../routing/queues-on.ts')).scoped(client),
         'worker',
       ),
     );

@@ -2,7 +2,8 @@
 
 import type { QueueAdmin } from '../../core/contract/admin.ts';
 import { onDemand } from '../../core/kit/lazy.ts';
-import { eachOf, scoped } from '../../core/routing/belongs.ts';
+import { eachOf } from '../../core/routing/belongs.ts';
+import { scoped } from '../../core/routing/queues-on.ts';
 import { within } from '../waiting.ts';
 import { actorOf } from './config/actor.ts';
 import { findConfig, loadConfig } from './config/config.ts';

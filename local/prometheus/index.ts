@@ -2,7 +2,8 @@
 
 import { Registry } from 'prom-client';
 import type { Client } from '../../core/enqueue/client.ts';
-import { eachOf, scoped } from '../../core/routing/belongs.ts';
+import { eachOf } from '../../core/routing/belongs.ts';
+import { scoped } from '../../core/routing/queues-on.ts';
 import { countEvents } from './count-events.ts';
 import { gaugeFailures } from './failed-last-hour.ts';
 import { gaugeQueues, gaugeWorkers } from './gauges.ts';

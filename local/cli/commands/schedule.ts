@@ -1,6 +1,7 @@
 import type { Schedule } from '../../../core/app/schedule.ts';
 import type { Client } from '../../../core/enqueue/client.ts';
-import { eachOf, scoped } from '../../../core/routing/belongs.ts';
+import { eachOf } from '../../../core/routing/belongs.ts';
+import { scoped } from '../../../core/routing/queues-on.ts';
 import { scheduleHistory } from '../../../core/scheduler/history.ts';
 import { tick as tickOnce } from '../../../core/scheduler/tick.ts';
 import { type Command, defineCommand } from '../definition.ts';
