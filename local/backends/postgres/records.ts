@@ -1,5 +1,7 @@
 import type { CancelResult, RecordStore, Retention } from '../../../core/contract/store.ts';
 import { payloadOf } from '../../../core/kit/records/payload.ts';
+import { groupedReads } from '../shared/grouped-reads.ts';
+import { textArray } from './arrays.ts';
 import { purgeBatches } from './batches-sql.ts';
 import type { PostgresEnds } from './ends.ts';
 import { ownership } from './lease-table.ts';
@@ -32,11 +34,15 @@ export function postgresRecords(
   }
 
   return {
-    async get(id) {
-      const sql = `SELECT * FROM ${s}.record($1, ${keptSince('$2')})`;
-      const rows = await db.query('reading', sql, [id, state.at()]);
-      return rows[0] ? recordOf(rows[0]) : null;
-    },
+    get: groupedReads(async (ids) => {
+      const sql = `SELECT found.* FROM unnest($1::text[]) asked, ${s}.record(asked, ${keptSince('$2')}) found`;
+      const rows = await db.query('reading', sql, [textArray(ids), state.at()]);
+      const byId = new Map(rows.map((row) => [row[0], row]));
+      return (id) => {
+        const row = byId.get(id);
+        return row ? recordOf(row) : null;
+      };
+    }),
 
     page,
     list: async (filter) => [...(await page(filter)).records],

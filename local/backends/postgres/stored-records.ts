@@ -9,6 +9,7 @@ import {
   type RecordTable,
   type RowPage,
 } from '../../../core/kit/records/store.ts';
+import { groupedReads } from '../shared/grouped-reads.ts';
 import { storable } from './arrays.ts';
 import { purgeBatches } from './batches-sql.ts';
 import type { Row } from './client.ts';
@@ -44,16 +45,21 @@ export function storedRecords({ db, at }: Pick<PostgresState, 'db' | 'at'>, ends
     const columnwise = types.map((_, i) => values.map((one) => one[i]));
     return db.query('recording', insert, columnwise);
   };
+  const read = async (ids: readonly string[]) => {
+    const sql = `SELECT "row", version FROM ${s}.records WHERE id = ANY ($1)`;
+    const rows = (await db.query('reading', sql, [ids])) as [string, string][];
+    return rows.map(([row, version]) => ({ row: JSON.parse(row) as RecordRow, version }));
+  };
   return {
     ...(ends && { watchEnd: ends.watch }),
     async add(rows) {
       await add(rows);
     },
-    async read(ids) {
-      const sql = `SELECT "row", version FROM ${s}.records WHERE id = ANY ($1)`;
-      const rows = (await db.query('reading', sql, [ids])) as [string, string][];
-      return rows.map(([row, version]) => ({ row: JSON.parse(row) as RecordRow, version }));
-    },
+    read,
+    find: groupedReads(async (ids) => {
+      const byId = new Map((await read(ids)).map((one) => [one.row.id, one]));
+      return (id) => byId.get(id);
+    }),
     async write(row, over) {
       const written = over === null ? add([row]) : db.query('recording', replace, [...valuesOf(row), over]);
       return (await written).length === 1;

@@ -1,6 +1,7 @@
 import type { CancelResult, RecordStore } from '../../../core/contract/store.ts';
 import { payloadOf } from '../../../core/kit/records/payload.ts';
 import type { EndWatches } from '../shared/end-watches.ts';
+import { groupedReads } from '../shared/grouped-reads.ts';
 import { purgeBatches } from './batches.ts';
 import { purgeLimits } from './limits.ts';
 import { createPages } from './pages.ts';
@@ -16,20 +17,32 @@ export function redisRecords(state: RedisState, ends: EndWatches | null): Record
     return Promise.all(queues.map((queue) => state.manage(during, queue, action, args)));
   }
 
-  async function find(id: string, what: 'facts' | 'whole'): Promise<Whole | null> {
+  /** Answers how to find one of them; what cannot be read throws there. */
+  async function findAll(
+    ids: readonly string[],
+    what: 'facts' | 'whole',
+  ): Promise<(id: string) => Whole | null> {
+    const places = new Map<string, { readonly queue: string; readonly found: Found }>();
     for (const queue of await state.queues()) {
-      const [found] = (await state.manage('reading', queue, what, [id])) as Found[];
-      const whole = wholeOf(queue, id, found!);
-      if (whole) return whole;
+      const asked = ids.filter((id) => !places.has(id));
+      if (asked.length === 0) break;
+      const answers = (await state.manage('reading', queue, what, asked)) as Found[];
+      for (const [i, found] of answers.entries())
+        if (found[0] != null || found[1] != null) places.set(asked[i]!, { queue, found });
     }
-    return null;
+    return (id) => {
+      const place = places.get(id);
+      return place ? wholeOf(place.queue, id, place.found) : null;
+    };
   }
 
-  const bodyOf = async (id: string) => (await find(id, 'whole'))?.body || null;
+  const factsOf = groupedReads((ids) => findAll(ids, 'facts'));
+
+  const bodyOf = async (id: string) => (await findAll([id], 'whole'))(id)?.body || null;
 
   return {
     async get(id) {
-      const whole = await find(id, 'facts');
+      const whole = await factsOf(id);
       return whole && publicRecord(whole);
     },
     page,

@@ -1,13 +1,14 @@
 /** Whoever waits for a job is woken by another process, through the server: no time passes in these tests. */
 
+import pg from 'pg';
 import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createRun } from '../../../core/attempt/run.ts';
 import type { RecordStore } from '../../../core/contract/store.ts';
 import { attempt } from '../../../core/flow.ts';
-import { connect, createApp, defineJob, keyRing, PermanentError } from '../../../core/index.ts';
+import { connect, createApp, defineJob, keyRing, PermanentError, startWorker } from '../../../core/index.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
-import { postgresStore } from '../../../local/backends/postgres/index.ts';
+import { postgres, postgresStore } from '../../../local/backends/postgres/index.ts';
 import { until } from '../../kit/until.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 import { databasesWith } from '../databases.ts';
@@ -100,19 +101,56 @@ describe.each(['postgres', 'redis'] as const)('a result on %s', (name) => {
   });
 
   it('comes to many callers', async () => {
-    const { client, looks, run } = await hosts(name);
-    const payloads = Array.from({ length: 200 }, (_, order) => ({ order }));
+    const { client, worker, looks } = await hosts(name);
+    const payloads = Array.from({ length: 2_000 }, (_, order) => ({ order }));
     const sent = await client.enqueueMany(charge, payloads);
     const results = sent.map(({ id }) => client.result(charge, id, { timeoutMs: 60_000 }));
-    await until(() => looks.hearing() === 200);
-    await run(100);
-    await run(100);
+    await until(() => looks.hearing() === 2_000);
+    await startWorker(app, { backend: worker.backend, untilIdle: true }).done;
     expect(await Promise.all(results)).toEqual(payloads.map(({ order }) => ({ receipt: order })));
-    expect(looks.count).toBeLessThanOrEqual(600);
+    expect(looks.count).toBeLessThanOrEqual(6_000);
   });
 });
 
 describe('on Postgres', () => {
+  it('two thousand callers share a pool of five, and never queue for a connection', async () => {
+    const url = await fresh();
+    const pool = new pg.Pool({ connectionString: url, max: 5 });
+    const statements: number[] = [];
+    const counting: typeof pool = Object.create(pool, {
+      connect: {
+        value: () => {
+          statements.push(pool.waitingCount);
+          return pool.connect();
+        },
+      },
+    });
+    const waiting = createApp({
+      jobs: [charge],
+      signing: app.keyRing()!,
+      clock: createVirtualClock(Date.now()),
+    });
+    const client = connect(waiting, postgres({ pool: counting }));
+    const worker = connect(app, postgres(url));
+    after.unshift(
+      () => client.close(),
+      () => worker.close(),
+      () => pool.end(),
+    );
+    const looks = counted(client.stores.records);
+    const sent = await client.enqueueMany(
+      charge,
+      Array.from({ length: 2_000 }, (_, order) => ({ order })),
+    );
+    statements.length = 0;
+    const results = sent.map(({ id }) => client.result(charge, id, { timeoutMs: 60_000 }));
+    await until(() => looks.hearing() === 2_000);
+    expect(Math.max(...statements)).toBe(0);
+    expect(statements.length).toBeLessThan(50);
+    await startWorker(app, { backend: worker.backend, untilIdle: true }).done;
+    expect(await Promise.all(results)).toHaveLength(2_000);
+  });
+
   async function fresh() {
     const database = await freshDatabase();
     after.push(() => database.drop());
