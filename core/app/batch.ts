@@ -1,13 +1,15 @@
 /** What a batch is made of: its options, and what is known of it later. */
 
 import type { JobContext } from '../envelope/envelope.ts';
+import type { Kept } from './kept.ts';
 import type { EnqueueOptions } from './options.ts';
 import type { StandardSchema } from './schema.ts';
 
 /** Any job, as far as a batch looks at it. */
-export interface JobOfBatch<Input> {
+export interface JobOfBatch<Input, Output = unknown> {
   readonly name: string;
   readonly schema: StandardSchema<Input, unknown>;
+  readonly run: (payload: never, ctx: never) => Output;
 }
 
 /** The payload of the jobs that a batch calls at its end. */
@@ -20,8 +22,28 @@ export interface BatchSummary {
   readonly failed: number;
 }
 
+/** What `ctx.batchEnd` resolves with. */
+export interface BatchEnd<Result = unknown> {
+  readonly total: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  /** What the children have returned, in their order, and `null` for one that has failed. `null` = the batch was sent without `keepResults`. */
+  readonly results: readonly (Result | null)[] | null;
+}
+
 /** A job whose schema takes a `BatchSummary`, or less. */
 export type Callback<Input> = JobOfBatch<Input> & (BatchSummary extends Input ? unknown : never);
+
+/** The payload of `onResults`: what all children have returned, in the order of the items, and what `with` has. */
+export type BatchResults<Result, With = unknown> = With & {
+  readonly batchId: string;
+  readonly name: string;
+  readonly results: Result[];
+};
+
+/** A job whose schema takes the results. */
+export type ResultsCallback<Input, Output, With> = JobOfBatch<Input> &
+  (BatchResults<Kept<Awaited<Output>>, With> extends Input ? unknown : never);
 
 export type ChildOptions = Omit<
   EnqueueOptions,
@@ -38,6 +60,13 @@ export interface Child {
 type Fitting<C> = C extends { readonly job: JobOfBatch<infer Input>; readonly payload: infer Payload }
   ? Payload extends Input
     ? C
+    : never
+  : never;
+
+/** A child that returns what the job of `onResults` takes. */
+type Returning<C, Results, With> = C extends { readonly job: JobOfBatch<unknown, infer Output> }
+  ? BatchResults<Kept<Awaited<Output>>, With> extends Results
+    ? unknown
     : never
   : never;
 
@@ -59,7 +88,12 @@ export interface CommonBatchOptions<Success, Failure, Complete> {
   readonly allowFailures?: number | `${number}%`;
   /** @default the context of the job or request that is running now */
   readonly context?: JobContext;
+  /** Keeps what the children return for `ctx.batchEnd`, 10,000 children at most. @default false */
+  readonly keepResults?: boolean;
 }
+
+/** Beside the results in the payload of `onResults`: plain JSON data. */
+type Beside = Readonly<Record<string, unknown>>;
 
 export type BatchOptions<
   Item,
@@ -67,18 +101,29 @@ export type BatchOptions<
   Success = unknown,
   Failure = unknown,
   Complete = unknown,
-> = CommonBatchOptions<Success, Failure, Complete> &
-  (
+  Output = unknown,
+  Results = unknown,
+  With extends Beside = Beside,
+> = CommonBatchOptions<Success, Failure, Complete> & {
+  /** What the payload of `onResults` has beside the results. */
+  readonly with?: With;
+} & (
     | {
         /** Each item is the payload of one. */
-        readonly job: JobOfBatch<Item>;
+        readonly job: JobOfBatch<Item, Output>;
         /** Of every child. */
         readonly options?: ChildOptions;
+        /**
+         * Enqueued when all children have completed, with `{ batchId, name, results }` and what `with` has. Not where one of them has failed, before it
+         * is retried. 10,000 children at most.
+         */
+        readonly onResults?: ResultsCallback<Results, Output, With>;
         readonly map?: never;
       }
     | {
         /** Makes the child of an item: its job, its payload, and options of its own. */
-        readonly map: (item: Item) => C & Fitting<C>;
+        readonly map: (item: Item) => C & Fitting<C> & Returning<C, Results, With>;
+        readonly onResults?: JobOfBatch<Results>;
         readonly job?: never;
         readonly options?: never;
       }
@@ -90,10 +135,20 @@ export type Items<Item> = Iterable<Item> | AsyncIterable<Item>;
  * Enqueues a job for each item, as one batch. Resolves when all are in the queue. Throws `OPTION` for no item at all, `CONFIG` where batches are not kept,
  * `BATCH` when the items or the queue stop half-way: the message says how many were sent and how to go on.
  */
-export type SendBatch = <Item, C extends Child, Success = unknown, Failure = unknown, Complete = unknown>(
+export type SendBatch = <
+  Item,
+  C extends Child,
+  Success = unknown,
+  Failure = unknown,
+  Complete = unknown,
+  Output = unknown,
+  Results = unknown,
+  // biome-ignore lint/complexity/noBannedTypes: nothing, where nothing is given
+  const With extends Beside = {},
+>(
   name: string,
   items: Items<Item>,
-  options: BatchOptions<Item, C, Success, Failure, Complete>,
+  options: BatchOptions<Item, C, Success, Failure, Complete, Output, Results, With>,
 ) => Promise<Batch>;
 
 /** What is known of a batch. */

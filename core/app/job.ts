@@ -3,8 +3,9 @@ import { config, type LongshoreError, shown } from '../base/errors.ts';
 import type { SqlTransaction } from '../contract/queue.ts';
 import type { Retention } from '../contract/store.ts';
 import type { JobContext } from '../envelope/envelope.ts';
-import type { SendBatch } from './batch.ts';
+import type { BatchEnd, SendBatch } from './batch.ts';
 import { type Breaker, breakerOf } from './breaker.ts';
+import type { SendChain } from './chain.ts';
 import type {
   EmitOptions,
   ReceivedEvent,
@@ -98,6 +99,16 @@ export interface HandlerContext extends RunFacts {
    * ended. Not for isolated jobs.
    */
   readonly batch: SendBatch;
+  /**
+   * Ends the attempt, and the job goes on from here when all children of the batch have ended, or with `null` when they have not in time. As
+   * with `waitFor` it costs nothing meanwhile. Throws `NOT_FOUND` for a batch that is not known.
+   */
+  batchEnd<Result = unknown>(
+    batch: string | { readonly id: string },
+    options: Pick<WaitOptions, 'timeoutMs' | 'name'>,
+  ): Promise<BatchEnd<Result> | null>;
+  /** As `client.chain`. Without an id each call starts another one. Not for isolated jobs. */
+  readonly chain: SendChain;
   /** Enqueues another job on the backend that it belongs to. It carries this job's context unless `options.context` is given. */
   enqueue<Input>(job: Job<Input>, payload: NoInfer<Input>, options?: EnqueueOptions): Promise<EnqueuedJob>;
 }

@@ -7,7 +7,7 @@ import { type Envelope, readEnvelope } from '../envelope/envelope.ts';
 import { answered } from './answered.ts';
 import type { Admitted, Attempt, AttemptPorts, Maybe, Step, Verdict } from './attempt.ts';
 import type { Run } from './run.ts';
-import { crashLoop, rejected, release, releaseDelayMs } from './verdict.ts';
+import { crashLoop, rejected, release, releaseDelayMs, unknownJob } from './verdict.ts';
 
 type Draft = { -readonly [Name in keyof Attempt]: Attempt[Name] };
 
@@ -49,12 +49,7 @@ function notHere(it: Draft): Verdict | null {
   }
   it.envelope = envelope;
   const job = app.jobs.get(envelope.job);
-  if (!job) {
-    const isYoung = now - (envelope.schedule ?? envelope.issuedAt) < app.unknownJobGraceMs;
-    const next = isYoung ? 'It is released: a newer worker may know it.' : 'Deploy the job, then retry it.';
-    const error = new LongshoreError('UNKNOWN_JOB', `No job "${envelope.job}" is defined here. ${next}`);
-    return isYoung ? release(releaseDelayMs, error) : rejected('rejected', error);
-  }
+  if (!job) return unknownJob({ app, startedAt: now, envelope }, envelope.job);
   if (app.accepts.get(lease.queue)?.has(job.name) === false) {
     return refused('UNKNOWN_JOB', `Queue "${lease.queue}" does not accept job "${job.name}".`);
   }

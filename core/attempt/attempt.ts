@@ -65,7 +65,13 @@ export interface Admitted extends Attempt {
 
 /** How an attempt shall end; each kind maps to one settle verb. */
 export type Verdict =
-  | { readonly verb: 'ack'; readonly outcome: 'acked' | 'skipped-idempotent'; readonly output: string | null }
+  | {
+      readonly verb: 'ack';
+      readonly outcome: 'acked' | 'skipped-idempotent';
+      readonly output: string | null;
+      /** Why what the handler returned is not kept as `output`; absent = it is. */
+      readonly problem?: string;
+    }
   | {
       readonly verb: 'nack';
       readonly outcome: 'requeued';

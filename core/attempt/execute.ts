@@ -54,11 +54,10 @@ export function execute(it: Admitted): Maybe<Verdict> {
 function acked(it: Admitted, { text, problem }: Output): Verdict {
   // The handler has caught what ended it.
   if (it.run.steps?.parked) return afterEnd(it, it.run.steps.parked.error);
-  if (problem !== null) {
-    const message = `The job succeeded, but its output is not kept: ${problem}.`;
-    it.app.events.emit({ type: 'job.warning', ...attemptFacts(it), message });
-  }
-  return { verb: 'ack', outcome: 'acked', output: problem === null ? text : null };
+  if (problem === null) return { verb: 'ack', outcome: 'acked', output: text };
+  const message = `The job succeeded, but its output is not kept: ${problem}.`;
+  it.app.events.emit({ type: 'job.warning', ...attemptFacts(it), message });
+  return { verb: 'ack', outcome: 'acked', output: null, problem };
 }
 
 /** `null` stands for "no error" in a verdict, so what was thrown must not be it. */
@@ -227,6 +226,16 @@ class AttemptContext implements HandlerContext {
   get batch(): HandlerContext['batch'] {
     return (...batch) =>
       import('../batches/in-job.ts').then((it) => it.batchInJob(this.#it, this.context, ...batch));
+  }
+
+  get batchEnd(): HandlerContext['batchEnd'] {
+    return async (batch, options) =>
+      (await import('../steps/batch-end.ts')).batchEnd(this.#it, batch, options) as never;
+  }
+
+  get chain(): HandlerContext['chain'] {
+    return (links, payload, options) =>
+      this.#it.ports.client.chain(links, payload, { context: this.context, ...options });
   }
 
   get enqueue(): HandlerContext['enqueue'] {

@@ -3,6 +3,7 @@
 import { timely } from './admit.ts';
 import type { EndStep, RunStep } from './attempt.ts';
 import { batched } from './batched.ts';
+import { chained } from './chained.ts';
 import { guarded } from './guarded.ts';
 import { limited } from './limited.ts';
 import { logged } from './logged.ts';
@@ -15,8 +16,16 @@ import { transactional } from './transactional.ts';
 
 export const beforeTheCheck: readonly RunStep[] = [timely, offloaded];
 
-// A job at its limit holds no key, and has not begun.
-export const aroundTheRun: readonly RunStep[] = [paused, limited, guarded, recorded, transactional, pinged];
+// A job at its limit holds no key, and has not begun. What a key says was done is handed on as well.
+export const aroundTheRun: readonly RunStep[] = [
+  paused,
+  limited,
+  chained,
+  guarded,
+  recorded,
+  transactional,
+  pinged,
+];
 
 export const aroundTheEnd: readonly EndStep[] = [
   remembered,

@@ -7,7 +7,8 @@ import type { Admitted, Attempt, Step, Verdict } from './attempt.ts';
 import { ackOf, afterFailure } from './verdict.ts';
 
 export const transactional = {
-  for: ({ job }) => job?.transaction === true,
+  // A job of a chain gets one when it has run.
+  for: ({ job, run }) => job?.transaction === true || run.tx !== null,
 
   async run(it, next) {
     const { run, job } = it;

@@ -55,6 +55,19 @@ export function afterFailure(it: Admitted, error: unknown): Verdict {
     : { verb: 'nack', outcome: 'requeued', delayMs: Math.ceil(delayMs), countAttempt: true, error };
 }
 
+/** A roll-out may be under way: a young message is released. */
+export function unknownJob(
+  { app, startedAt, envelope }: Pick<Attempt, 'app' | 'startedAt' | 'envelope'>,
+  name: string,
+  why = '',
+): Verdict {
+  const { schedule, issuedAt } = envelope!;
+  const isYoung = startedAt - (schedule ?? issuedAt) < app.unknownJobGraceMs;
+  const next = isYoung ? 'It is released: a newer worker may know it.' : 'Deploy the job, then retry it.';
+  const error = new LongshoreError('UNKNOWN_JOB', `No job "${name}" is defined here.${why} ${next}`);
+  return isYoung ? release(releaseDelayMs, error) : rejected('rejected', error);
+}
+
 /** A schema may ask a database: only its "no" is final. A fault of its own or of the payload store is a failed attempt. */
 export function unfit(it: Admitted, error: unknown): Verdict {
   return error instanceof LongshoreError && error.code !== 'BACKEND' && error.code !== 'CONFIG'
@@ -66,7 +79,7 @@ export function unfit(it: Admitted, error: unknown): Verdict {
 export const isFailure = ({ error, counted, reason }: AttemptResult): boolean =>
   error !== null && counted && reason !== 'cancelled';
 
-function dead(reason: AbandonReason, error: unknown): Verdict {
+export function dead(reason: AbandonReason, error: unknown): Verdict {
   return { verb: 'abandon', outcome: 'dead-lettered', reason, error };
 }
 

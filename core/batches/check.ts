@@ -1,10 +1,11 @@
 /** What is wrong with a batch is said before anything is sent. */
 
 import type { App } from '../app/app.ts';
-import type { CommonBatchOptions } from '../app/batch.ts';
+import type { CommonBatchOptions, JobOfBatch } from '../app/batch.ts';
 import type { Job } from '../app/job.ts';
 import { config, LongshoreError, shown } from '../base/errors.ts';
 import { toError } from '../base/failure.ts';
+import { assertJson } from '../base/json.ts';
 import { hint } from '../base/nearest.ts';
 import type { BatchStore } from '../contract/batches.ts';
 import type { Client } from '../enqueue/client.ts';
@@ -19,6 +20,8 @@ export interface AnyBatchOptions extends CommonBatchOptions<unknown, unknown, un
   readonly job?: unknown;
   readonly map?: unknown;
   readonly options?: unknown;
+  readonly onResults?: JobOfBatch<unknown>;
+  readonly with?: Readonly<Record<string, unknown>>;
 }
 
 const names = {
@@ -30,6 +33,9 @@ const names = {
   onSuccess: true,
   onFailure: true,
   onComplete: true,
+  onResults: true,
+  with: true,
+  keepResults: true,
   allowFailures: true,
   context: true,
 } satisfies Record<keyof AnyBatchOptions, true>;
@@ -53,6 +59,8 @@ export async function checkBatch(
     throw wrongOption(`the name of a batch to have 1 to 256 characters, got ${shown(name)}`);
   if (id !== undefined && !(typeof id === 'string' && batchPattern.test(id)))
     throw wrongOption(`the id of a batch to match ${batchPattern}, got ${shown(id)}`);
+  if (id?.startsWith('chain.'))
+    throw wrongOption('the id of a batch not to begin with "chain.", as those of chains do');
   if (!Number.isInteger(chunkSize) || chunkSize < 1 || chunkSize > mostPerChunk)
     throw wrongOption(`chunkSize to be an integer from 1 to ${mostPerChunk}, got ${shown(chunkSize)}`);
   checkFailures(allowFailures);
@@ -63,17 +71,41 @@ export async function checkBatch(
   if (job !== undefined) checkChild(client, job as Job);
   for (const end of endNames)
     if (options[end] !== undefined) await checkCall(client, name, end, options[end] as Job);
+  checkResults(client, name, options);
 }
 
-export function checkChild(client: Pick<Client, 'app' | 'name'>, job: Job): void {
+function checkResults(
+  { backend, stores }: Pick<Client, 'backend' | 'stores'>,
+  name: string,
+  { onResults, keepResults = false, with: beside }: AnyBatchOptions,
+): void {
+  if (typeof keepResults !== 'boolean')
+    throw wrongOption(`keepResults of batch "${name}" to be true or false, got ${shown(keepResults)}`);
+  if ((onResults || keepResults) && !stores.steps)
+    throw config(
+      `Backend "${backend.name}" keeps no results of children: give it a store with steps, for example sqliteStore().`,
+    );
+  if (beside === undefined) return;
+  if (!onResults) throw wrongOption(`with of batch "${name}" beside onResults, got no onResults`);
+  if (typeof beside !== 'object' || beside === null || Array.isArray(beside))
+    throw wrongOption(`with of batch "${name}" to be an object, got ${shown(beside)}`);
+  assertJson(beside, 'with');
+}
+
+export function checkChild(
+  client: Pick<Client, 'app' | 'name'>,
+  job: Job,
+  part: 'batch' | 'chain' = 'batch',
+): void {
   checkJob(client, job);
   if (!isOn(client, job))
     throw config(
-      `Job "${job.name}" belongs to another backend than its batch: all jobs of a batch share one.`,
+      `Job "${job.name}" belongs to another backend than its ${part}: all jobs of a ${part} share one.`,
     );
+  const why = part === 'batch' ? 'a batch could not count it' : 'a chain would end with it';
   if (job.unique)
     throw config(
-      `Job "${job.name}" is unique, so another job may stand for it: a batch could not count it. Take a job without unique and debounce.`,
+      `Job "${job.name}" is unique, so another job may stand for it: ${why}. Take a job without unique and debounce.`,
     );
 }
 
@@ -85,6 +117,7 @@ async function checkCall(
 ): Promise<void> {
   checkDefined(client.app, name, end, job);
   checkChild(client, job);
+  if (end === 'onResults') return; // what it is given is not known yet
   try {
     await checked(job, { batchId: 'any', name, total: 1, succeeded: 1, failed: 0 });
   } catch (cause) {

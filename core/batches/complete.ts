@@ -1,16 +1,11 @@
 /** Enqueues what a batch calls at its end, once: the ids are made of the batch, and the store remembers that they were sent. */
 
 import type { BatchSummary } from '../app/batch.ts';
-import { LongshoreError } from '../base/errors.ts';
 import { backendError } from '../base/failure.ts';
 import type { BatchState } from '../contract/batches.ts';
-import type { Client } from '../enqueue/client.ts';
-import { enqueueEach } from '../enqueue/enqueue.ts';
-import { prepare } from '../enqueue/prepare.ts';
-import { type EndName, endId } from './ids.ts';
+import { type CallingClient, enqueueCalls } from './calls.ts';
+import type { EndName } from './ids.ts';
 import { mostFailures, type Plan, verifiedPlan } from './plan.ts';
-
-type CallingClient = Pick<Client, 'app' | 'backend' | 'stores'>;
 
 /** Never rejects: what fails is done again by a worker that looks for such batches. */
 export async function complete(client: CallingClient, id: string): Promise<void> {
@@ -27,37 +22,29 @@ export async function complete(client: CallingClient, id: string): Promise<void>
 async function call(client: CallingClient, state: BatchState): Promise<void> {
   const { id, round, completedAt, called } = state;
   if (completedAt === null || called) return;
-  const { app, stores } = client;
-  const plan = verifiedPlan(app, state);
-  const calls = callsOf(plan, state);
-  const payload: BatchSummary = {
+  const plan = verifiedPlan(client.app, state);
+  const summary: BatchSummary = {
     batchId: id,
     name: plan.name,
     total: state.sent,
     succeeded: state.succeeded,
     failed: state.failed,
   };
-  const results = await enqueueEach(
-    client,
-    { job: null, queue: null, count: calls.length },
-    plan.context ?? {},
-    (i, uploads) => {
-      const [end, name] = calls[i]!;
-      const job = app.jobs.get(name);
-      if (!job) throw new LongshoreError('UNKNOWN_JOB', `No job "${name}" is defined here, which is ${end}.`);
-      const jobId = endId(id, end, round);
-      // The key is for queues that run two copies of an id, and for one that had ended when it came again.
-      return prepare(client, job, payload, { idempotencyKey: jobId }, uploads, jobId);
-    },
-  );
-  for (const result of results) if (!result.ok) throw result.error;
-  await stores.batches!.called(id, round);
+  const handing = plan.calls.onResults !== undefined || plan.chain !== undefined;
+  const handed = handing ? await (await import('./hand-results.ts')).handResults(client, state, plan) : null;
+  if (handed?.complete != null) await complete(client, handed.complete);
+  const ends = endsOf(plan, state, handed?.failed === true).filter((end) => end !== 'onResults');
+  await enqueueCalls(client, ends, plan, id, round, summary);
+  if (client.stores.steps) await (await import('../steps/batch-end.ts')).tellEnd(client, summary);
+  await client.stores.batches!.called(id, round);
+  if (plan.results === 'until') await handed?.remove?.();
 }
 
-/** Of a complete one. */
-export function callsOf({ calls, allowFailures }: Plan, state: BatchState): [EndName, string][] {
+/** Of a complete one. @param isUnfit what its children returned cannot be handed on */
+export function endsOf({ calls, allowFailures }: Plan, state: BatchState, isUnfit = false): EndName[] {
   const { failed, sent, cancelledAt } = state;
-  const isSuccess = cancelledAt === null && failed <= mostFailures(allowFailures, sent);
+  const isSuccess = !isUnfit && cancelledAt === null && failed <= mostFailures(allowFailures, sent);
   const ends: EndName[] = [isSuccess ? 'onSuccess' : 'onFailure', 'onComplete'];
-  return ends.flatMap((end) => (calls[end] === undefined ? [] : [[end, calls[end]]]));
+  if (isSuccess && failed === 0) ends.push('onResults');
+  return ends.filter((end) => calls[end] !== undefined);
 }

@@ -13,8 +13,8 @@ export function childOf(id: string): { readonly batch: string; readonly number: 
   return batch === undefined ? null : { batch, number: Number(number) };
 }
 
-export type EndName = 'onSuccess' | 'onFailure' | 'onComplete';
-export const endNames: readonly EndName[] = ['onSuccess', 'onFailure', 'onComplete'];
+export type EndName = 'onSuccess' | 'onFailure' | 'onComplete' | 'onResults';
+export const endNames: readonly EndName[] = ['onSuccess', 'onFailure', 'onComplete', 'onResults'];
 
 /** Of a job that is called at the end of a round. */
 export const endId = (batch: string, name: EndName, round: number): string =>

@@ -3,6 +3,7 @@
 import type { App } from '../app/app.ts';
 import { LongshoreError, shown } from '../base/errors.ts';
 import type { BatchState } from '../contract/batches.ts';
+import type { ChainMember } from '../envelope/chain.ts';
 import type { JobContext } from '../envelope/envelope.ts';
 import type { EndName } from './ids.ts';
 
@@ -12,6 +13,12 @@ export interface Plan {
   readonly calls: Readonly<Partial<Record<EndName, string>>>;
   readonly allowFailures: number | string;
   readonly context: JobContext | null;
+  /** The children keep what they return: `until` it is called, or for good. */
+  readonly results?: 'until' | 'kept';
+  /** What the payload of `onResults` has beside the results. */
+  readonly with?: Readonly<Record<string, unknown>>;
+  /** It is a link of a chain: the next one is given the results. */
+  readonly chain?: ChainMember;
 }
 
 interface Signed {

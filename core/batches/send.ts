@@ -9,12 +9,13 @@ import { toError } from '../base/failure.ts';
 import type { BatchState, BatchStore } from '../contract/batches.ts';
 import type { Client } from '../enqueue/client.ts';
 import { enqueueEach } from '../enqueue/enqueue.ts';
-import { prepare, wrongOption } from '../enqueue/prepare.ts';
+import { type FlowMembers, prepare, wrongOption } from '../enqueue/prepare.ts';
 import { cancelChildren } from './cancel.ts';
 import { type AnyBatchOptions, checkBatch, checkChild, storeOf } from './check.ts';
 import { complete } from './complete.ts';
 import { childId, type EndName, endNames } from './ids.ts';
 import { type Plan, planOf, planText } from './plan.ts';
+import { mostResults } from './results.ts';
 import { viewOf } from './view.ts';
 
 type BatchClient = Pick<Client, 'app' | 'backend' | 'stores' | 'name'>;
@@ -72,7 +73,13 @@ function planFor(name: string, options: AnyBatchOptions, context: Plan['context'
   const calls: Partial<Record<EndName, string>> = Object.fromEntries(
     given.map((end) => [end, options[end]!.name]),
   );
-  return { name, calls, allowFailures: options.allowFailures ?? 0, context };
+  const { allowFailures = 0, keepResults = false, with: beside } = options;
+  const results = keepResults ? 'kept' : options.onResults ? 'until' : null;
+  return {
+    ...{ name, calls, allowFailures, context },
+    ...(results && { results }),
+    ...(beside && { with: beside }),
+  };
 }
 
 class Sending {
@@ -81,6 +88,7 @@ class Sending {
   readonly #state: BatchState;
   readonly #sender: string;
   readonly #options: AnyBatchOptions;
+  readonly #members: FlowMembers | undefined;
 
   constructor(
     client: BatchClient,
@@ -94,6 +102,7 @@ class Sending {
     this.#state = state;
     this.#sender = sender;
     this.#options = options;
+    this.#members = planOf(state).results ? { results: true } : undefined;
   }
 
   async all(first: IteratorResult<unknown>, rest: AsyncIterator<unknown>): Promise<BatchState> {
@@ -113,6 +122,10 @@ class Sending {
     try {
       for (let next = first; !next.done; next = await rest.next()) {
         if (number++ < done) continue;
+        if (this.#members && number > mostResults)
+          throw wrongOption(
+            `a batch whose results are kept to have at most ${mostResults} items, got more. Send several, or keep the results elsewhere`,
+          );
         chunk.push(next.value);
         if (chunk.length === chunkSize) await send();
       }
@@ -145,7 +158,7 @@ class Sending {
       (i, uploads) => {
         const number = numbers[i]!;
         const { job, payload, options } = this.#childOf(chunk[number - from], number);
-        return prepare(this.#client, job, payload, options, uploads, childId(id, number));
+        return prepare(this.#client, job, payload, options, uploads, childId(id, number), this.#members);
       },
     );
     const wrong = results.findIndex((result) => !result.ok);

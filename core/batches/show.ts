@@ -10,7 +10,7 @@ import type { Client } from '../enqueue/client.ts';
 import { forEach } from '../kit/parallel.ts';
 import { eachOf } from '../routing/belongs.ts';
 import { storeOf } from './check.ts';
-import { callsOf } from './complete.ts';
+import { endsOf } from './complete.ts';
 import { batchPattern, childId, childOf, childStates, type EndName, endId, endNames, endOf } from './ids.ts';
 import { planOf, verifiedPlan } from './plan.ts';
 import { viewOf } from './view.ts';
@@ -94,7 +94,7 @@ export async function showBatch(client: Client, id: string): Promise<BatchDetail
   const { app } = client;
   const { round, completedAt, called } = state;
   const plan = planOf(state);
-  const chosen = completedAt === null ? null : callsOf(plan, state).map(([end]) => end);
+  const chosen = completedAt === null ? null : endsOf(plan, state);
   const calls = endNames.flatMap((end): BatchCall[] => {
     const job = plan.calls[end];
     if (job === undefined) return [];

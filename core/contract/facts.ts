@@ -11,4 +11,14 @@ export interface MessageFacts {
   readonly requestId?: string;
   /** W3C Trace Context. */
   readonly traceparent?: string;
+  readonly chain?: ChainFacts;
+}
+
+/** Which link of which chain a job is. */
+export interface ChainFacts {
+  readonly id: string;
+  /** Counted from 1. */
+  readonly link: number;
+  /** Names of the jobs; a list = they run at the same time. */
+  readonly links: readonly (string | readonly string[])[];
 }

@@ -7,7 +7,7 @@ import type { Replacement } from './admin.ts';
 import type { AuditLog } from './audit.ts';
 import type { BatchStore } from './batches.ts';
 import type { Check, DiagnosisRequest } from './diagnosis.ts';
-import type { MessageFacts } from './facts.ts';
+import type { ChainFacts, MessageFacts } from './facts.ts';
 import type { LimitStore } from './limits.ts';
 import type { MetricStore } from './metrics.ts';
 import type { AbandonReason, AttemptReport, JobStatus, Outcome, Progress } from './outcome.ts';
@@ -30,6 +30,8 @@ export interface JobRecord {
   readonly requestId: string | null;
   /** W3C Trace Context. */
   readonly traceparent: string | null;
+  /** Absent = it is no link of a chain. */
+  readonly chain?: ChainFacts;
   readonly status: JobStatus;
   readonly priority: number;
   readonly createdAt: number;

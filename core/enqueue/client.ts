@@ -2,6 +2,7 @@
 
 import type { App } from '../app/app.ts';
 import type { Batches, SendBatch } from '../app/batch.ts';
+import type { Chains, SendChain } from '../app/chain.ts';
 import type { EmitOptions } from '../app/durable.ts';
 import type { Job } from '../app/job.ts';
 import type { Kept } from '../app/kept.ts';
@@ -35,6 +36,9 @@ export interface Client {
   /** Jobs that belong together: docs/batches.md. */
   readonly batch: SendBatch;
   readonly batches: Batches;
+  /** Jobs one after another, each with what the one before has returned: docs/chains.md. */
+  readonly chain: SendChain;
+  readonly chains: Chains;
   /** `null` for a job that is not known or no longer kept. */
   status(id: string): Promise<JobRecord | null>;
   /**

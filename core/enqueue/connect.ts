@@ -13,6 +13,7 @@ import type { Client, ConnectOptions } from './client.ts';
 import type { ManyCall } from './enqueue.ts';
 import { schedulesOf } from './schedules.ts';
 
+const chains = () => import('../chains/manage.ts');
 const batches = () => import('../batches/manage.ts');
 
 /** To one. `connect()` of core/routing takes several, too: a function that has one starts without that code. */
@@ -51,6 +52,11 @@ export function clientOf(app: App, backend: QueueBackend, options: ConnectOption
       list: (page) => batches().then((it) => it.listBatches(parts, page)),
       cancel: (id) => batches().then((it) => it.cancelBatch(parts, id)),
       retryFailed: (id) => batches().then((it) => it.retryFailed(parts, id)),
+    },
+    chain: (...chain) => import('../chains/send.ts').then((it) => it.sendChain(parts, ...chain) as never),
+    chains: {
+      get: (id) => chains().then((it) => it.getChain(client, id)),
+      cancel: (id) => chains().then((it) => it.cancelChain(client, id)),
     },
     status: (id) => stores.records.get(id),
     result(...asked) {

@@ -26,6 +26,7 @@ import { skewOf } from './skew.ts';
  * Validates, stamps and signs. Synchronous unless the job's schema is not, or the queue is asked for its time.
  * @param uploads takes payloads that are too large for the queue, which must be kept before the message is sent; `null`: refused
  * @param id one that may have been sent before. @default a new one
+ * @param members of a job that is part of a chain or a batch
  */
 export function prepare(
   client: Pick<Client, 'app' | 'backend'>,
@@ -34,6 +35,7 @@ export function prepare(
   options: EnqueueOptions,
   uploads: Upload[] | null = null,
   id?: string,
+  members?: FlowMembers,
 ): MaybeUnique | Promise<MaybeUnique> {
   checkJob(client, job);
   const valid = checked(job, payload);
@@ -41,11 +43,14 @@ export function prepare(
     return prepareUnique(client, job, payload, valid, options, uploads);
   const skewMs = skewOf(client, job, options);
   if (!(valid instanceof Promise) && typeof skewMs === 'number')
-    return compose(client, job, payload, valid, options, uploads, skewMs, id, id !== undefined);
+    return compose(client, job, payload, valid, options, uploads, skewMs, id, id !== undefined, members);
   return Promise.all([valid, skewMs]).then(([value, ms]) =>
-    compose(client, job, payload, value, options, uploads, ms, id, id !== undefined),
+    compose(client, job, payload, value, options, uploads, ms, id, id !== undefined, members),
   );
 }
+
+/** What an envelope says of the flow that its job is a part of. */
+export type FlowMembers = Pick<Envelope, 'chain' | 'results'>;
 
 async function prepareUnique(
   client: Pick<Client, 'app' | 'backend'>,
@@ -105,6 +110,7 @@ function compose(
   skewMs: number,
   knownId?: string,
   mayBeCopy = false,
+  members?: FlowMembers,
 ): OutgoingMessage {
   for (const name in options) if (!Object.hasOwn(optionNames, name)) throw unknownOption(name);
   const { app, backend } = client;
@@ -138,6 +144,7 @@ function compose(
     issuedAt,
     expiresAt: job.expiresInMs === null ? null : (schedule ?? issuedAt) + job.expiresInMs,
     context,
+    ...members,
   };
   const body = sealed(client, envelope, uploads);
   const group = groupOf(options);
@@ -212,7 +219,7 @@ export function scheduleOf(
   return at;
 }
 
-function groupOf(options: EnqueueOptions): string | null {
+export function groupOf(options: Pick<EnqueueOptions, 'group'>): string | null {
   const group = options.group ?? null;
   if (group === null) return null;
   const isGroup = typeof group === 'string' && group.length > 0 && group.length <= 256 && isStorable(group);

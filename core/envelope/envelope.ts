@@ -5,6 +5,7 @@
 
 import { LongshoreError, shown } from '../base/errors.ts';
 import { assertJson, isStorable } from '../base/json.ts';
+import { type ChainMember, isChain } from './chain.ts';
 import { type KeyRing, kidPattern } from './signing.ts';
 
 export interface JobContext {
@@ -50,6 +51,10 @@ export interface Envelope {
   readonly context: JobContext | null;
   /** The payload is kept beside the queue; `payload` is then null. */
   readonly claim?: OffloadedPayload | null;
+  /** The links of the chain that the job is one of. */
+  readonly chain?: ChainMember | null;
+  /** The batch that the job is a child of wants to know what it returns. */
+  readonly results?: true | null;
 }
 
 /** `,"_sig":"` + 64 hex digits + `"}`: the last 75 characters of a signed envelope. */
@@ -162,6 +167,8 @@ const shape: readonly (readonly [name: keyof Envelope, kind: Kind])[] = [
     },
   ],
   ['claim', { holds: isOffloadedOrNull, expected: 'null or { key, bytes, sha256 }' }],
+  ['chain', { holds: (x) => x == null || isChain(x), expected: 'null or { id, link, links }' }],
+  ['results', { holds: (x) => x == null || x === true, expected: 'true or null' }],
 ];
 
 function checkShape(data: unknown): Envelope {

@@ -1,6 +1,7 @@
 /** What an envelope says of its job, for lists and records. */
 
-import type { MessageFacts } from '../contract/facts.ts';
+import type { ChainFacts, MessageFacts } from '../contract/facts.ts';
+import type { ChainMember } from './chain.ts';
 import type { Envelope } from './envelope.ts';
 import { scheduleOf } from './schedule-of.ts';
 
@@ -8,12 +9,12 @@ const noContext = {};
 
 /** `undefined` = nothing: most jobs have none of it. */
 export function messageFactsOf(
-  envelope: Pick<Envelope, 'name' | 'idempotencyKey' | 'context'>,
+  envelope: Pick<Envelope, 'name' | 'idempotencyKey' | 'context' | 'chain'>,
 ): MessageFacts | undefined {
-  const { name, idempotencyKey, context } = envelope;
+  const { name, idempotencyKey, context, chain } = envelope;
   const { requestId, traceparent }: Envelope['context'] & object = context ?? noContext;
-  if (name == null && idempotencyKey == null && requestId === undefined && traceparent === undefined)
-    return undefined;
+  const isCaused = requestId !== undefined || traceparent !== undefined;
+  if (name == null && idempotencyKey == null && !isCaused && chain == null) return undefined;
   const schedule = scheduleOf(envelope);
   return {
     ...(name != null && { name }),
@@ -21,5 +22,11 @@ export function messageFactsOf(
     ...(schedule !== null && { schedule }),
     ...(requestId !== undefined && { requestId }),
     ...(traceparent !== undefined && { traceparent }),
+    ...(chain != null && { chain: chainFactsOf(chain) }),
   };
+}
+
+function chainFactsOf({ id, link, links }: ChainMember): ChainFacts {
+  const names = links.map((one) => ('job' in one ? one.job : one.map(({ job }) => job)));
+  return { id, link, links: names };
 }

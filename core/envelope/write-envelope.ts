@@ -7,7 +7,7 @@ import type { KeyRing } from './signing.ts';
 /** The text that travels. Callers have checked the payload with `assertJson`. */
 export function writeEnvelope(envelope: Envelope, ring: KeyRing): string {
   const { v, job, payload, queue, priority, maxRetries, attempts, name, identifier } = envelope;
-  const { idempotencyKey, schedule, issuedAt, expiresAt, context, claim } = envelope;
+  const { idempotencyKey, schedule, issuedAt, expiresAt, context, claim, chain, results } = envelope;
   // Member by member: their order is part of the format, the order of the caller's object is not.
   const signed =
     `{"v":${v},"job":${quoted(job)}${payload === undefined ? '' : `,"payload":${JSON.stringify(payload)}`}` +
@@ -15,7 +15,8 @@ export function writeEnvelope(envelope: Envelope, ring: KeyRing): string {
     `,"name":${textOrNull(name)},"identifier":${JSON.stringify(identifier)}` +
     `,"idempotencyKey":${textOrNull(idempotencyKey)},"schedule":${schedule},"issuedAt":${issuedAt}` +
     `,"expiresAt":${expiresAt},"context":${context === null ? 'null' : JSON.stringify(context)}` +
-    `${claim ? `,"claim":${JSON.stringify(claim)}` : ''},"kid":${quoted(ring.kid)}`;
+    `${claim ? `,"claim":${JSON.stringify(claim)}` : ''}${chain ? `,"chain":${JSON.stringify(chain)}` : ''}` +
+    `${results ? ',"results":true' : ''},"kid":${quoted(ring.kid)}`;
   return `${signed},"_sig":"${ring.sign(signed)}"}`;
 }
 

@@ -2,6 +2,7 @@
 
 import type { App } from '../app/app.ts';
 import type { Batches } from '../app/batch.ts';
+import type { Chains } from '../app/chain.ts';
 import { checkOptions } from '../base/checks.ts';
 import type { Client } from '../enqueue/client.ts';
 import { clientOf } from '../enqueue/connect.ts';
@@ -21,6 +22,7 @@ const verbs = [
   'emit',
   'metrics',
   'batch',
+  'chain',
   'close',
 ] as const;
 
@@ -54,11 +56,16 @@ export function route(app: App, backends: Backends, options: RoutingOptions): Ro
       return (await code)[verb]!(...call);
     };
   const batches = () => import('./batches.ts').then((it) => it.batchesOfAll(clients));
+  const chains = () => import('./chains.ts').then((it) => it.chainsOfAll(clients));
   client.batches = {
     get: async (id) => (await batches()).get(id),
     list: async (page) => (await batches()).list(page),
     cancel: async (id) => (await batches()).cancel(id),
     retryFailed: async (id) => (await batches()).retryFailed(id),
   } satisfies Batches;
+  client.chains = {
+    get: async (id) => (await chains()).get(id),
+    cancel: async (id) => (await chains()).cancel(id),
+  } satisfies Chains;
   return client as unknown as RoutedClient;
 }

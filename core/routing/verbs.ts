@@ -1,6 +1,7 @@
 /** What a routed client does: finds the backend of a job, or asks all of them. */
 
 import type { Batch, Items } from '../app/batch.ts';
+import type { ChainOptions, StartedChain } from '../app/chain.ts';
 import type { EmitOptions } from '../app/durable.ts';
 import type { Job } from '../app/job.ts';
 import type { EnqueuedJob, EnqueueOptions } from '../app/options.ts';
@@ -177,6 +178,13 @@ export function verbsOf(routing: Routing) {
         import('../batches/send.ts'),
       ]);
       return sendBatch(clientAt(homeOfBatch(app, options)), name, items, options);
+    },
+    async chain(links: readonly unknown[], payload: unknown, options: ChainOptions): Promise<StartedChain> {
+      const [{ homeOfChain }, { sendChain }] = await Promise.all([
+        import('./chains.ts'),
+        import('../chains/send.ts'),
+      ]);
+      return sendChain(clientAt(homeOfChain(app, links)), links, payload, options);
     },
     async close(): Promise<void> {
       const ended = await Promise.allSettled([...clients.values()].map((client) => client.close()));

@@ -207,7 +207,7 @@ function contextOf(
   mine: Current,
   report: (...args: Progress) => Promise<boolean>,
 ): OwnContext {
-  const ctx: Omit<OwnContext, 'tx' | 'batch'> = {
+  const ctx: Omit<OwnContext, 'tx' | 'batch' | 'batchEnd' | 'chain'> = {
     ...facts,
     signal: mine.controller.signal,
     async progress(done, total, message) {
@@ -245,5 +245,7 @@ function contextOf(
   return Object.defineProperties(ctx, {
     tx: missing('a transaction'),
     batch: missing('a batch'),
+    batchEnd: missing('a batch'),
+    chain: missing('a chain'),
   }) as OwnContext;
 }

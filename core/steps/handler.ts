@@ -73,10 +73,12 @@ export async function sleep(it: Admitted, time: number | string): Promise<void> 
     park(it, { until: found.until, forEvent: false }, `sleeps until ${new Date(found.until).toISOString()}`);
 }
 
+/** @param already gives the payload of what has happened before it was waited for; `null` = it has not */
 export async function waitFor(
   it: Admitted,
   event: string,
   options: WaitOptions,
+  already: () => Promise<unknown> = async () => null,
 ): Promise<ReceivedEvent | null> {
   const { key = null, timeoutMs } = options ?? {};
   checkEvent(event, key);
@@ -94,7 +96,7 @@ export async function waitFor(
     // Each time anew: a crash may have come between the two writes.
     const waiter = { id: envelope.identifier, queue: run.lease.queue, step: name, until };
     const registering = register(storeOf(it), clock, found.event, found.key, waiter);
-    const kept = await answered(it, 'The step store', registering);
+    const kept = (await answered(it, 'The step store', registering)) ?? (await happened(it, already));
     if (kept) found = await remember(it, log, name, (now) => settled(now as WaitStep, { got: kept }));
   } else if (isPending(found))
     found = await remember(it, log, name, (now) => settled(now as WaitStep, { over: true }));
@@ -107,6 +109,12 @@ export async function waitFor(
     : Math.min(alone.mostMs, Math.max(alone.leastMs, now - since));
   const asks = Math.max(now + 1, Math.min(until, now + pollMs));
   return park(it, { until: asks, forEvent: true }, `waits for event "${event}"`);
+}
+
+/** What was there before anybody waited: asked when the wait is registered, so that nothing comes in between. */
+async function happened(it: Admitted, already: () => Promise<unknown>): Promise<WaitStep['got'] | null> {
+  const payload = await answered(it, 'The store', already());
+  return payload === null ? null : { at: it.app.clock.now(), payload };
 }
 
 const isPending = ({ got, over }: WaitStep): boolean => got === undefined && over === undefined;

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import type { DeadLetter } from '../../core/contract/admin.ts';
 import type { JobLease, OutgoingMessage } from '../../core/contract/queue.ts';
 import type { JobRecord } from '../../core/contract/store.ts';
+import { isChain } from '../../core/envelope/chain.ts';
 import type { Envelope } from '../../core/envelope/envelope.ts';
 import { messageFactsOf } from '../../core/envelope/facts.ts';
 import type { MovedJob } from './contract.ts';
@@ -78,13 +79,19 @@ export function jobOfDeadLetter(dead: DeadLetter, record: JobRecord | null): Mov
   };
 }
 
-function factsIn({ name, idempotencyKey, context }: Partial<Envelope>): Pick<OutgoingMessage, 'facts'> {
+function factsIn({
+  name,
+  idempotencyKey,
+  context,
+  chain,
+}: Partial<Envelope>): Pick<OutgoingMessage, 'facts'> {
   const { requestId, traceparent } = context ?? {};
   const [request, trace] = [textOr(requestId, undefined), textOr(traceparent, undefined)];
   const facts = messageFactsOf({
     name: textOr(name, null),
     idempotencyKey: textOr(idempotencyKey, null),
     context: { ...(request && { requestId: request }), ...(trace && { traceparent: trace }) },
+    ...(chain && isChain(chain) && { chain }),
   });
   return facts ? { facts } : {};
 }

@@ -7,7 +7,7 @@ import type { JobRecord } from '../../contract/store.ts';
 
 type Facts = Pick<
   JobRecord,
-  'name' | 'idempotencyKey' | 'schedule' | 'requestId' | 'traceparent' | 'maxAttempts' | 'attempts'
+  'name' | 'idempotencyKey' | 'schedule' | 'requestId' | 'traceparent' | 'chain' | 'maxAttempts' | 'attempts'
 >;
 
 /**
@@ -24,7 +24,11 @@ export function factsFrom(
   const { name = null, idempotencyKey = null, schedule = null, requestId = null, traceparent = null } = said;
   const maxAttempts = reports.findLast((report) => report.maxAttempts !== undefined)?.maxAttempts ?? null;
   const attempts = withLastLines(reports);
-  return { name, idempotencyKey, schedule, requestId, traceparent, maxAttempts, attempts };
+  const { chain } = said;
+  return {
+    ...{ name, idempotencyKey, schedule, requestId, traceparent, maxAttempts, attempts },
+    ...(chain && { chain }),
+  };
 }
 
 /** The reports, with no more than the last `mostLines` of their log. */

@@ -18,7 +18,7 @@ import type {
 import type { WaitingChange } from '../../contract/waiting.ts';
 import { factsFrom, withLastLines } from './facts.ts';
 
-type Said = 'name' | 'idempotencyKey' | 'schedule' | 'requestId' | 'traceparent' | 'maxAttempts';
+type Said = 'name' | 'idempotencyKey' | 'schedule' | 'requestId' | 'traceparent' | 'chain' | 'maxAttempts';
 
 /** Rows of earlier versions are without the optional members. */
 export interface RecordRow extends Omit<JobRecord, 'output' | Said> {

@@ -34,6 +34,7 @@ describe('the types', () => {
 
   it('are tried with several schema libraries', () => {
     expect(names.toSorted()).toEqual([
+      'flows.test-d.ts',
       'middleware.test-d.ts',
       'transactions.test-d.ts',
       'valibot.test-d.ts',

@@ -1,0 +1,70 @@
+/** What is known of a chain: the records of its links, each of which knows all of them. */
+
+import type { Chain, ChainedJobView, ChainLinkView } from '../app/chain.ts';
+import { config } from '../base/errors.ts';
+import { childId } from '../batches/ids.ts';
+import type { ChainFacts } from '../contract/facts.ts';
+import type { JobStatus } from '../contract/outcome.ts';
+import type { RecordStore } from '../contract/store.ts';
+import { mostLinks } from '../envelope/chain.ts';
+import { idsOf, linkId } from './ids.ts';
+
+type Records = Pick<RecordStore, 'get' | 'keepsNothing'>;
+
+/** Links that have ended may be forgotten before those behind them. */
+const linksAtOnce = 5;
+
+export async function chainOf(records: Records, backend: string, id: string): Promise<Chain | null> {
+  if (records.keepsNothing)
+    throw config(`Backend "${backend}" keeps no records, so nothing is known of a chain. Give it a store.`);
+  const facts = await factsOf(records, id);
+  return facts && viewOf(records, facts);
+}
+
+async function factsOf(records: Records, id: string): Promise<ChainFacts | null> {
+  for (let from = 1; from <= mostLinks; from += linksAtOnce) {
+    const ids = Array.from({ length: linksAtOnce }, (_, i) => linkId(id, from + i));
+    const asked = ids.flatMap((one) => [records.get(one), records.get(childId(one, 0))]);
+    const found = (await Promise.all(asked)).find((record) => record?.chain);
+    if (found) return found.chain!;
+  }
+  return null;
+}
+
+async function viewOf(records: Records, { id, links }: ChainFacts): Promise<Chain> {
+  const views: ChainLinkView[] = [];
+  // From the last one: a link that is started meanwhile is then seen, and not taken for one that is to come.
+  for (let link = links.length; link >= 1; link--)
+    views.unshift(await linkView(records, id, link, links[link - 1]!));
+  const last = views.findLast(({ status }) => status !== null) ?? views[0]!;
+  return { id, state: stateOf(last, links.length), link: last.link, links: views };
+}
+
+async function linkView(
+  records: Records,
+  chain: string,
+  link: number,
+  names: ChainFacts['links'][number],
+): Promise<ChainLinkView> {
+  const ids = idsOf(chain, link, names);
+  const jobs = await Promise.all(
+    [names].flat().map(async (job, i): Promise<ChainedJobView> => {
+      const jobId = ids[i]!;
+      return { id: jobId, job, record: await records.get(jobId) };
+    }),
+  );
+  return { link, status: statusOf(jobs), jobs };
+}
+
+/** The first of these that one of the jobs has. */
+const order: readonly JobStatus[] = ['processing', 'pending', 'retrying', 'failed', 'expired', 'cancelled'];
+
+function statusOf(jobs: readonly ChainedJobView[]): JobStatus | null {
+  const found = jobs.flatMap(({ record }) => record?.status ?? []);
+  return order.find((status) => found.includes(status)) ?? found[0] ?? null;
+}
+
+function stateOf({ link, status }: ChainLinkView, links: number): Chain['state'] {
+  if (status === 'failed' || status === 'cancelled' || status === 'expired') return status;
+  return status === 'completed' && link === links ? 'completed' : 'running';
+}
