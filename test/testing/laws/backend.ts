@@ -2,6 +2,7 @@
 
 import { administrationLaws } from './backend-administration.ts';
 import { breakerLaws } from './backend-breakers.ts';
+import { chainLaws } from './backend-chains.ts';
 import { deadLetterEditLaws } from './backend-dead-letter-edits.ts';
 import { deadLetterPageLaws } from './backend-dead-letter-pages.ts';
 import { deadLetterLaws } from './backend-dead-letters.ts';
@@ -29,6 +30,7 @@ const topics: readonly (readonly [topic: string, define: (law: Law) => void])[] 
   ['limits', breakerLaws],
   ['limits', pauseLaws],
   ['stale leases', staleLeaseLaws],
+  ['chains', chainLaws],
   ['waiting', waitingLaws],
   ['time', timeLaws],
   ['ending', endingLaws],
