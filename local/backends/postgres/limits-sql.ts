@@ -41,13 +41,19 @@ const begin = (s: string, keys: string): string => `
 /** `+ 0` keeps the planner from the index by time, which is for the purge. */
 const alive = 'until + 0 > now';
 
-const takeSlots = (s: string): string => `
-  CREATE FUNCTION ${s}.take_slots(
+/**
+ * Keys that are named once and have no slots at all, which are most where there are many, are taken by one statement.
+ *
+ * @param s the schema's name, quoted
+ */
+export const takeSlots = (s: string): string => `
+  CREATE OR REPLACE FUNCTION ${s}.take_slots(
     at bigint, p_keys text[], p_holders text[], p_owners text[], p_queues text[], p_most int[], p_holds bigint[], p_ranks float8[]
   ) RETURNS TABLE (place int, taken boolean, most int, largest int, ahead int, wait bigint) LANGUAGE plpgsql ${hot} AS $$
   #variable_conflict use_column
   DECLARE
     now bigint;
+    free int[];
     r record;
     used int;
     smallest int;
@@ -58,6 +64,21 @@ const takeSlots = (s: string): string => `
     begins bigint;
   BEGIN
     ${begin(s, 'p_keys')}
+    WITH found AS (
+      SELECT u.* FROM (
+        SELECT u.*, count(*) OVER (PARTITION BY u.key) AS times
+        FROM unnest(p_keys, p_holders, p_owners, p_most, p_holds) WITH ORDINALITY u (key, holder, owner, wanted, hold, place)) u
+      WHERE u.times = 1
+        AND NOT EXISTS (SELECT FROM ${s}.limit_slots l WHERE l.key BETWEEN u.key AND u.key OFFSET 0)
+        AND NOT EXISTS (SELECT FROM ${s}.limit_holds h WHERE h.key BETWEEN u.key AND u.key OFFSET 0)
+        AND NOT EXISTS (SELECT FROM ${s}.limit_waiters w WHERE w.holder = u.holder AND w.key = u.key OFFSET 0)),
+    put AS (
+      INSERT INTO ${s}.limit_slots (key, holder, owner, most, until) SELECT key, holder, owner, wanted, now + hold FROM found)
+    SELECT coalesce(array_agg(u.place), '{}') INTO free FROM found u;
+    RETURN QUERY SELECT n, true, p_most[n], p_most[n], NULL::int, NULL::bigint FROM unnest(free) n;
+    IF cardinality(free) = cardinality(p_keys) THEN
+      RETURN;
+    END IF;
     FOR r IN
       SELECT a.*, f.*,
         EXISTS (SELECT FROM ${s}.limit_slots o WHERE o.key = a.key AND o.holder = a.holder AND o.${alive} OFFSET 0) AS has_slot,
@@ -66,7 +87,8 @@ const takeSlots = (s: string): string => `
       FROM (
         SELECT u.*, row_number() OVER (PARTITION BY u.key ORDER BY u.place) = 1 AS is_first
         FROM unnest(p_keys, p_holders, p_owners, p_queues, p_most, p_holds, p_ranks) WITH ORDINALITY
-          u (key, holder, owner, queue, wanted, hold, rank, place)) a
+          u (key, holder, owner, queue, wanted, hold, rank, place)
+        WHERE NOT (u.place = ANY (free))) a
       CROSS JOIN LATERAL (
         SELECT count(*) FILTER (WHERE l.until > now)::int AS in_use, min(l.most) FILTER (WHERE l.until > now) AS least_most,
           max(l.most) FILTER (WHERE l.until > now) AS most_most,

@@ -5,7 +5,7 @@ import { ends } from './ends-sql.ts';
 import { enqueueFunctions } from './enqueue-sql.ts';
 import { leaseFunctions } from './functions.ts';
 import { groupedQueues, groupTables } from './group-sql.ts';
-import { limits } from './limits-sql.ts';
+import { limits, takeSlots } from './limits-sql.ts';
 import { daysOfHistory, keyFunctions, rareFunctions } from './maintenance.ts';
 import { ownRetention } from './retention-sql.ts';
 import { busy } from './sql.ts';
@@ -221,5 +221,5 @@ export const migrations: readonly ((s: string) => string)[] = [
     [ends, ownRetention, leaseFunctions, rareFunctions, waitingFunction, stepTable, batches, schedulesTable]
       .map((part) => part(s))
       .join('\n'),
-  (s) => [groupedQueues, leaseFunctions].map((part) => part(s)).join('\n'),
+  (s) => [groupedQueues, leaseFunctions, takeSlots].map((part) => part(s)).join('\n'),
 ];
