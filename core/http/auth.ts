@@ -2,7 +2,7 @@
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { App } from '../app/app.ts';
-import { namePattern } from '../base/checks.ts';
+import { isName, namePattern } from '../base/checks.ts';
 import { config, LongshoreError, shown } from '../base/errors.ts';
 import { isStorable } from '../base/json.ts';
 import { authorized } from './mounted.ts';
@@ -19,6 +19,8 @@ export interface ApiKey {
   readonly tenantId?: string;
   /** It may make schedules, of its jobs and for its tenant, and sees and steers those. @default false */
   readonly schedules?: boolean;
+  /** The events it may emit, to jobs of any name; with `tenantId` to those of its tenant. `true` = all. @default none */
+  readonly events?: readonly string[] | true;
 }
 
 /** What `authorize` answers about a caller. */
@@ -30,6 +32,8 @@ export interface Authorization {
   readonly jobs?: readonly string[];
   /** It may make schedules, of its jobs and for its tenant, and sees and steers those. @default false */
   readonly schedules?: boolean;
+  /** The events this caller may emit, to jobs of any name; with a tenant to its own. `true` = all. @default none */
+  readonly events?: readonly string[] | true;
 }
 
 /** `null` = not let in. Must not read the request's body. */
@@ -41,7 +45,11 @@ export interface Caller {
   /** `null` = all. */
   readonly jobs: ReadonlySet<string> | null;
   readonly schedules: boolean;
+  /** `null` = all. */
+  readonly events: ReadonlySet<string> | null;
 }
+
+type Bound = Pick<Caller, 'jobs' | 'events'>;
 
 /** Throws 401 for a caller that is not let in. */
 export type Authenticate = (request: Request) => Caller | Promise<Caller>;
@@ -63,8 +71,9 @@ export function byKeys(keys: readonly ApiKey[], app: App): Authenticate {
     checkKey(entry, app);
     if (ids.has(entry.id)) throw config(`Two apiKeys are called "${entry.id}". Give every key its own id.`);
     ids.add(entry.id);
-    const { id, key, jobs, tenantId = null, schedules = false } = entry;
-    const caller: Caller = { tenantId, actorId: id, jobs: jobs ? new Set(jobs) : null, schedules };
+    const { id, key, jobs, tenantId = null, schedules = false, events = [] } = entry;
+    const bound: Bound = { jobs: jobs ? new Set(jobs) : null, events: eventsOf(events) };
+    const caller: Caller = { tenantId, actorId: id, schedules, ...bound };
     return { digest: sha256(key), caller };
   });
   if (new Set(keys.map(({ key }) => key)).size < keys.length) {
@@ -96,6 +105,11 @@ function checkKey(entry: ApiKey, app: App): void {
   }
   if (entry.schedules !== undefined && typeof entry.schedules !== 'boolean')
     throw config(`Expected schedules of API key "${id}" to be a boolean, got ${shown(entry.schedules)}.`);
+  const { events = [] } = entry;
+  if (!areEvents(events))
+    throw config(
+      `Expected events of API key "${id}" to be a list of names that match ${namePattern}, or true for all, got ${shown(events)}.`,
+    );
   if (jobs !== undefined) {
     if (!Array.isArray(jobs) || jobs.length === 0) {
       throw config(
@@ -122,20 +136,21 @@ export function byAuthorize(authorize: Authorize): Authenticate {
     const detail = 'Expected the credential to be checked, but the check failed. Repeat the request later.';
     const answer = await authorized(authorize, request, detail);
     if (answer === null) throw unauthorized('one that is not accepted, or none');
-    const { tenantId, actorId, jobs, schedules } = answer ?? {};
+    const { tenantId, actorId, jobs, schedules, events = [] } = answer ?? {};
     const fits =
       (tenantId === null || isTenant(tenantId)) &&
       (actorId === undefined || isTenant(actorId)) &&
-      (jobs === undefined || (Array.isArray(jobs) && jobs.every((name) => typeof name === 'string')));
+      (jobs === undefined || (Array.isArray(jobs) && jobs.every((name) => typeof name === 'string'))) &&
+      areEvents(events);
     if (!fits || request.bodyUsed) {
       // Not the caller's fault, and nothing to guess about: a tenant that is missing by mistake must not become "all".
       throw new LongshoreError(
         'CONFIG',
-        'authorize() must return null or { tenantId: text or null, actorId?: text, jobs?: names }, and leave the body unread.',
+        'authorize() must return null or { tenantId: text or null, actorId?: text, jobs?: names, events?: names or true }, and leave the body unread.',
       );
     }
-    const may = schedules === true;
-    return { tenantId, actorId: actorId ?? null, jobs: jobs ? new Set(jobs) : null, schedules: may };
+    const bound: Bound = { jobs: jobs ? new Set(jobs) : null, events: eventsOf(events) };
+    return { tenantId, actorId: actorId ?? null, schedules: schedules === true, ...bound };
   };
 }
 
@@ -151,4 +166,8 @@ function unauthorized(got: string): Refusal {
 
 const isTenant = (value: unknown): value is string =>
   typeof value === 'string' && value.length > 0 && value.length <= 256 && isStorable(value);
+const areEvents = (events: unknown): boolean =>
+  events === true || (Array.isArray(events) && events.every(isName));
+const eventsOf = (events: readonly string[] | true): ReadonlySet<string> | null =>
+  events === true ? null : new Set(events);
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();

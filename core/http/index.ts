@@ -167,7 +167,7 @@ function credentialsOf(
   if (authorize !== undefined) return { authenticate: byAuthorize(authorize), developmentToken: null };
   const developmentToken = newToken();
   return {
-    authenticate: byKeys([{ id: 'development', key: developmentToken, schedules: true }], app),
+    authenticate: byKeys([{ id: 'development', key: developmentToken, schedules: true, events: true }], app),
     developmentToken,
   };
 }

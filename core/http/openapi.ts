@@ -4,6 +4,7 @@ import type { Job } from '../app/job.ts';
 import type { StandardSchema } from '../app/schema.ts';
 import { exampleFor } from './example.ts';
 import { batchPaths, batchSchemas } from './openapi-batches.ts';
+import { eventPaths } from './openapi-events.ts';
 import {
   content,
   count,
@@ -30,6 +31,8 @@ const schemaName = (job: Job): string => `payload.${job.name}`;
 interface Beside {
   readonly batches: boolean;
   readonly schedules: boolean;
+  /** `null` = all. */
+  readonly events: readonly string[] | null;
   readonly metrics: boolean;
 }
 
@@ -55,6 +58,7 @@ export function openApiOf(jobs: readonly Job[], basePath: string, has: Beside): 
       ...recordPaths,
       ...(has.batches && batchPaths),
       ...(has.schedules && schedulePaths),
+      ...(has.events?.length !== 0 && eventPaths(has.events)),
       ...(has.metrics && { '/metrics': metricsPath }),
       ...servicePaths,
     },

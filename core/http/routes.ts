@@ -38,6 +38,7 @@ export const routes: Readonly<Record<string, Methods>> = {
   '/batches/{id}': { GET: onBatch('showBatch') },
   '/batches/{id}/cancel': { POST: onBatch('cancelBatch') },
   '/batches/{id}/retry': { POST: onBatch('retryBatch') },
+  '/events/{event}': { POST: async (...call) => (await import('./events.ts')).emitEvent(...call) },
   '/schedules': { GET: onSchedules((it) => it.listSchedules) },
   '/schedules/{name}': {
     GET: onSchedules((it) => it.showSchedule),
@@ -56,6 +57,7 @@ export const routes: Readonly<Record<string, Methods>> = {
       const has = {
         batches: !isBound,
         schedules: caller.schedules,
+        events: caller.events && [...caller.events],
         metrics: metrics !== null && !isBound && caller.tenantId === null,
       };
       return { status: 200, body: openApiOf(jobs, basePath, has) };

@@ -142,6 +142,19 @@ export function createOperator(client: Client, identity: OperatorIdentity): Oper
           return isGone;
         }),
     },
+    events: {
+      async emit(event, payload, options) {
+        const { key = null } = options ?? {};
+        const { checkEvent } = await import('../steps/emit.ts');
+        checkEvent(event, key);
+        const target = key === null ? event : `${event} with key ${JSON.stringify(key)}`;
+        return audited(host, 'event.emit', target, async (tell) => {
+          const reached = await client.emit(event, payload, options);
+          tell(reached);
+          return reached;
+        });
+      },
+    },
     workers: { drain: (id) => audited(host, 'worker.drain', id, () => drainWorker(client, id)) },
     async audit(page = {}) {
       const { audit } = client.stores;

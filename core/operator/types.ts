@@ -2,6 +2,7 @@
 
 import type { Batch } from '../app/batch.ts';
 import type { StoppedJob } from '../app/breaker.ts';
+import type { EmitOptions } from '../app/durable.ts';
 import type { StoredScheduleDefinition, StoredScheduleInfo } from '../app/stored-schedule.ts';
 import type { BatchChildPage, BatchDetail, ChildrenRequest } from '../batches/show.ts';
 import type { DeadLetterSummary } from '../contract/admin.ts';
@@ -43,6 +44,7 @@ export type OperatorAction =
   | 'schedule.resume'
   | 'schedule.upsert'
   | 'schedule.remove'
+  | 'event.emit'
   | 'worker.drain';
 
 /** All that is given must hold. Texts are compared as they are: case counts. */
@@ -233,6 +235,10 @@ export interface Operator {
     /** Moments that fall due while it is paused are left out. */
     pause(name: string): Promise<void>;
     resume(name: string): Promise<void>;
+  };
+  readonly events: {
+    /** As `client.emit`: resolves with how many jobs got it. */
+    emit(event: string, payload?: unknown, options?: EmitOptions): Promise<number>;
   };
   readonly workers: {
     /** Asks a worker to take no more jobs and to stop as after a signal. It hears of it with its next heartbeat. */

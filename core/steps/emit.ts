@@ -30,12 +30,15 @@ export function checkEvent(event: string, key: string | null): void {
 
 /**
  * Resolves with the number of jobs that got it. Backends may share a store: each is asked to wake the jobs that got it.
+ *
+ * @param tenantId reaches only jobs of this tenant; `null` = of all and of none
  */
 export async function emit(
   clients: readonly EmittingClient[],
   event: string,
   payload: unknown,
   options: EmitOptions = {},
+  tenantId: string | null = null,
 ): Promise<number> {
   const { key = null, keepMs = 0 } = options ?? {};
   checkEvent(event, key);
@@ -59,7 +62,7 @@ export async function emit(
     if (!store) continue;
     const { clock } = sharing[0]!.app;
     const got = { at: clock.now(), ...(payload !== undefined && { payload }) };
-    const { reached, failures: missed } = await deliver(store, clock, { event, key, got, keepMs });
+    const { reached, failures: missed } = await deliver(store, clock, { event, key, got, keepMs, tenantId });
     count += reached.length;
     failures.push(...missed);
     if (reached.length > 0) await Promise.all(sharing.map(({ backend }) => wake(backend, reached)));

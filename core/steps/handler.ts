@@ -94,7 +94,9 @@ export async function waitFor(
   if (isPending(found) && found.until > at) {
     const { until } = found;
     // Each time anew: a crash may have come between the two writes.
-    const waiter = { id: envelope.identifier, queue: run.lease.queue, step: name, until };
+    const { identifier: id, context } = envelope;
+    const mine = context?.tenantId === undefined ? {} : { tenantId: context.tenantId };
+    const waiter = { id, queue: run.lease.queue, step: name, until, ...mine };
     const registering = register(storeOf(it), clock, found.event, found.key, waiter);
     const kept = (await answered(it, 'The step store', registering)) ?? (await happened(it, already));
     if (kept) found = await remember(it, log, name, (now) => settled(now as WaitStep, { got: kept }));

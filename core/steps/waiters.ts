@@ -13,6 +13,8 @@ export interface EventWaiter {
   /** The name of the step. */
   readonly step: string;
   readonly until: number;
+  /** Whose job it is; absent = nobody's. */
+  readonly tenantId?: string;
 }
 
 export type Got = NonNullable<WaitStep['got']>;
@@ -75,6 +77,15 @@ export async function register(
 
 const gotOf = ({ payload, at }: Got): Got => ({ at, ...(payload !== undefined && { payload }) });
 
+export interface Emission {
+  readonly event: string;
+  readonly key: string | null;
+  readonly got: Got;
+  readonly keepMs: number;
+  /** Only jobs of this tenant. */
+  readonly tenantId?: string | null;
+}
+
 export interface Delivered {
   readonly reached: readonly EventWaiter[];
   /** Why others did not get it: they wait on. */
@@ -85,15 +96,17 @@ export interface Delivered {
 export async function deliver(
   store: StepStore,
   clock: Clock,
-  { event, key, got, keepMs }: { event: string; key: string | null; got: Got; keepMs: number },
+  { event, key, got, keepMs, tenantId }: Emission,
 ): Promise<Delivered> {
+  const isMeant = (one: EventWaiter) => tenantId == null || one.tenantId === tenantId;
   const name = nameOfEvent(event, key);
   // Kept first: one that begins to wait meanwhile finds it.
   const { answer: waiters, now } = await swap<readonly EventWaiter[]>(store, name, undefined, (text) => {
     const found = alive(text, clock.now());
-    if (keepMs === 0) return { answer: found.waiters };
+    const meant = found.waiters.filter(isMeant);
+    if (keepMs === 0) return { answer: meant };
     return {
-      answer: found.waiters,
+      answer: meant,
       ...textOf({ ...found, kept: { ...got, until: clock.now() + keepMs } }),
     };
   });

@@ -9,6 +9,7 @@ import { deadCommands } from './dead.ts';
 import { dev } from './dev.ts';
 import { doctor } from './doctor.ts';
 import { drainWorkerCommand } from './drain-worker.ts';
+import { emit } from './emit.ts';
 import { emulateServiceBus } from './emulate-servicebus.ts';
 import { enqueue } from './enqueue.ts';
 import { health } from './health.ts';
@@ -34,6 +35,7 @@ export const commands: readonly Command[] = [
   work,
   dashboard,
   enqueue,
+  emit,
   status,
   top,
   metrics,

@@ -59,7 +59,7 @@ interface Operation {
 }
 
 /** Of a credential that is bound to nothing. */
-const all = { batches: true, schedules: true, metrics: true };
+const all = { batches: true, schedules: true, events: null, metrics: true };
 const document = openApiOf(jobs, '', all) as unknown as Document;
 const exampleOf = (operation: Operation | undefined): unknown =>
   operation?.requestBody?.content['application/json']?.example;
@@ -67,7 +67,7 @@ const exampleOf = (operation: Operation | undefined): unknown =>
 describe('the OpenAPI document', () => {
   it.each([
     ['many jobs', openApiOf(jobs, '/api', all)],
-    ['no job', openApiOf([], '', { batches: false, schedules: false, metrics: false })],
+    ['no job', openApiOf([], '', { batches: false, schedules: false, events: [], metrics: false })],
   ])('of %s is valid, with every reference in it', async (_, specification) => {
     const validator = new Validator();
     const result = await validator.validate(
@@ -119,7 +119,7 @@ describe('the OpenAPI document', () => {
 
   it('has examples that the handler accepts', async () => {
     const app = createApp({ jobs, signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]) });
-    const apiKeys = [{ id: 'operator', key: keys.operator, schedules: true }];
+    const apiKeys = [{ id: 'operator', key: keys.operator, schedules: true, events: true as const }];
     const metrics = { text: async () => '', contentType: 'text/plain' };
     const send = sender(createHttpHandler(connect(app, memory()), { apiKeys, metrics }));
     const served = (await send('/openapi.json')).body as Document;
