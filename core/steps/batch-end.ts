@@ -37,8 +37,10 @@ export async function batchEnd(
   };
   const got = await waitFor(it, event, { ...options, key: id }, ended);
   if (!got) return null;
-  const { total, succeeded, failed } = got.payload as BatchSummary;
   const state = await answered(it, 'The store of batches', store.get(id));
+  // A child that had failed may have been retried since: what counts is how the batch stands, as the results are those of now.
+  const isOver = state !== null && state.completedAt !== null;
+  const { total, succeeded, failed } = isOver ? summaryOf(state) : (got.payload as BatchSummary);
   const isKept = state !== null && planOf(state).results === 'kept';
   const kept = isKept ? await answered(it, 'The step store', readResults(client, id, state.sent)) : null;
   const results = kept ? kept.values.map((value) => value ?? null) : null;

@@ -1,6 +1,7 @@
 /** A small shop's background work. Nothing here knows where it runs: no cloud, no queue, no connection. */
 
 import { createApp, defineSchedule, exponential, type RetryPolicy } from '../../core/index.ts';
+import { clipJobs } from './jobs/clips.ts';
 import { importChunkJob, importOrdersJob, importReportJob } from './jobs/import-orders.ts';
 import { mailInvoiceJob, renderInvoiceJob } from './jobs/invoices.ts';
 import { nightlyReportJob } from './jobs/nightly-report.ts';
@@ -49,6 +50,7 @@ export function createExampleApp(services: Services, options: ExampleOptions = {
     nightlyReport,
     tenantReport: tenantReportJob(services),
     signUp: signUpJob(services, signUpTimes),
+    ...clipJobs(services),
   };
   const app = createApp({
     jobs: Object.values(jobs),

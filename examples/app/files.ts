@@ -18,7 +18,7 @@ export interface Files {
 export const missing = (name: string): PermanentError => new PermanentError(`There is no file ${name}.`);
 
 export function filesIn(folder: string): Files {
-  for (const name of ['invoices', 'thumbnails', 'reports'])
+  for (const name of ['invoices', 'thumbnails', 'clips', 'reports'])
     mkdirSync(join(folder, name), { recursive: true });
   return {
     async read(name, range) {

@@ -90,3 +90,17 @@ export async function writePictures(folder: string, count: number): Promise<stri
   );
   return files;
 }
+
+/** The sun crosses the sky in 320 x 200. Returns the file's name. */
+export async function writeClip(folder: string, frames: number): Promise<string> {
+  const pictures = Array.from({ length: frames }, (_, i) =>
+    Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" width="320" height="200">
+      <rect width="320" height="200" fill="hsl(${200 + i * 2},50%,35%)"/>
+      <circle cx="${20 + (i * 280) / frames}" cy="80" r="20" fill="#fff3c4"/>
+      <path d="M0 140 Q80 128 160 140 T320 140 V200 H0Z" fill="#123"/></svg>`),
+  );
+  const file = 'harbour.gif';
+  const clip = sharp(pictures, { join: { animated: true } });
+  await clip.gif({ delay: Array(frames).fill(80) }).toFile(join(folder, file));
+  return file;
+}

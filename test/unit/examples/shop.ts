@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createExampleApp } from '../../../examples/app/app.ts';
+import type { Files } from '../../../examples/app/files.ts';
 import { createServices, type OutgoingMail } from '../../../examples/app/services.ts';
 import { testApp } from '../../testing/index.ts';
 
@@ -24,6 +25,7 @@ export function openTestShop() {
   return {
     folder,
     db: services.db,
+    files: services.files as { -readonly [Verb in keyof Files]: Files[Verb] },
     jobs,
     mails,
     postman,
