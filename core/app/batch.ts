@@ -88,6 +88,8 @@ export interface CommonBatchOptions<Success, Failure, Complete> {
   readonly allowFailures?: number | `${number}%`;
   /** @default the context of the job or request that is running now */
   readonly context?: JobContext;
+  /** So many children run at the same time, over all workers: 1 to 10,000. @default as many as there are free slots */
+  readonly concurrency?: number;
   /** Keeps what the children return for `ctx.batchEnd`, 10,000 children at most. @default false */
   readonly keepResults?: boolean;
 }

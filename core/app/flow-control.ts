@@ -31,7 +31,7 @@ export interface Limits<Payload = unknown> {
 /** One limit as workers apply it. */
 export interface Limit {
   readonly kind: 'concurrency' | 'rate';
-  /** `job:<name>` or `queue:<name>`. */
+  /** `job:<name>`, `queue:<name>` or `batch:<id>`. */
   readonly of: string;
   readonly slots: number;
   /** How long a slot is held; `null` = as long as the lease. */

@@ -17,8 +17,8 @@ export const limited = {
     gates ? gates.leave(it, end, next) : load().then(({ leave }) => leave(it, end, next)),
 } satisfies Step;
 
-function hasLimits({ job, refusal, app, run }: Attempt): boolean {
+function hasLimits({ job, refusal, app, run, envelope }: Attempt): boolean {
   if (job === null || refusal !== null) return false;
-  if (run.waitsFor !== null || job.breaker !== null) return true;
+  if (run.waitsFor !== null || job.breaker !== null || envelope?.concurrency != null) return true;
   return job.limits !== null || (app.queueRules.get(run.lease.queue)?.limits ?? null) !== null;
 }

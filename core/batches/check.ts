@@ -15,6 +15,8 @@ import { batchPattern, type EndName, endNames } from './ids.ts';
 import { checkFailures } from './plan.ts';
 
 const mostPerChunk = 10_000;
+/** Of one limit, as for jobs and queues. */
+const mostSlots = 10_000;
 
 export interface AnyBatchOptions extends CommonBatchOptions<unknown, unknown, unknown> {
   readonly job?: unknown;
@@ -37,6 +39,7 @@ const names = {
   with: true,
   keepResults: true,
   allowFailures: true,
+  concurrency: true,
   context: true,
 } satisfies Record<keyof AnyBatchOptions, true>;
 
@@ -64,6 +67,7 @@ export async function checkBatch(
   if (!Number.isInteger(chunkSize) || chunkSize < 1 || chunkSize > mostPerChunk)
     throw wrongOption(`chunkSize to be an integer from 1 to ${mostPerChunk}, got ${shown(chunkSize)}`);
   checkFailures(allowFailures);
+  checkConcurrency(client, name, options.concurrency);
   if ((job === undefined) === (map === undefined))
     throw wrongOption(`either job or map of batch "${name}", got ${job === undefined ? 'none' : 'both'}`);
   if (map !== undefined && typeof map !== 'function')
@@ -72,6 +76,23 @@ export async function checkBatch(
   for (const end of endNames)
     if (options[end] !== undefined) await checkCall(client, name, end, options[end] as Job);
   checkResults(client, name, options);
+}
+
+function checkConcurrency(
+  { backend, stores }: Pick<Client, 'backend' | 'stores'>,
+  name: string,
+  concurrency: unknown,
+): void {
+  if (concurrency === undefined) return;
+  const most = Math.min(mostSlots, stores.limits?.mostSlots ?? mostSlots);
+  if (!Number.isInteger(concurrency) || (concurrency as number) < 1 || (concurrency as number) > most)
+    throw wrongOption(
+      `concurrency of batch "${name}" to be an integer from 1 to ${most}, got ${shown(concurrency)}`,
+    );
+  if (!stores.limits)
+    throw config(
+      `Batch "${name}" has a concurrency, but backend "${backend.name}" keeps no limits: give it a store, for example sqliteStore().`,
+    );
 }
 
 function checkResults(

@@ -88,7 +88,7 @@ class Sending {
   readonly #state: BatchState;
   readonly #sender: string;
   readonly #options: AnyBatchOptions;
-  readonly #members: FlowMembers | undefined;
+  readonly #members: FlowMembers;
 
   constructor(
     client: BatchClient,
@@ -102,7 +102,10 @@ class Sending {
     this.#state = state;
     this.#sender = sender;
     this.#options = options;
-    this.#members = planOf(state).results ? { results: true } : undefined;
+    this.#members = {
+      ...(planOf(state).results && { results: true }),
+      ...(options.concurrency !== undefined && { concurrency: options.concurrency }),
+    };
   }
 
   async all(first: IteratorResult<unknown>, rest: AsyncIterator<unknown>): Promise<BatchState> {
@@ -122,7 +125,7 @@ class Sending {
     try {
       for (let next = first; !next.done; next = await rest.next()) {
         if (number++ < done) continue;
-        if (this.#members && number > mostResults)
+        if (this.#members.results && number > mostResults)
           throw wrongOption(
             `a batch whose results are kept to have at most ${mostResults} items, got more. Send several, or keep the results elsewhere`,
           );

@@ -50,7 +50,7 @@ export function prepare(
 }
 
 /** What an envelope says of the flow that its job is a part of. */
-export type FlowMembers = Pick<Envelope, 'chain' | 'results'>;
+export type FlowMembers = Pick<Envelope, 'chain' | 'results' | 'concurrency'>;
 
 async function prepareUnique(
   client: Pick<Client, 'app' | 'backend'>,

@@ -55,6 +55,8 @@ export interface Envelope {
   readonly chain?: ChainMember | null;
   /** The batch that the job is a child of wants to know what it returns. */
   readonly results?: true | null;
+  /** So many children of the batch that the job belongs to run at the same time. */
+  readonly concurrency?: number | null;
 }
 
 /** `,"_sig":"` + 64 hex digits + `"}`: the last 75 characters of a signed envelope. */
@@ -169,6 +171,7 @@ const shape: readonly (readonly [name: keyof Envelope, kind: Kind])[] = [
   ['claim', { holds: isOffloadedOrNull, expected: 'null or { key, bytes, sha256 }' }],
   ['chain', { holds: (x) => x == null || isChain(x), expected: 'null or { id, link, links }' }],
   ['results', { holds: (x) => x == null || x === true, expected: 'true or null' }],
+  ['concurrency', { holds: (x) => x == null || (isCount(x) && x !== 0), expected: 'null, or 1 or more' }],
 ];
 
 function checkShape(data: unknown): Envelope {

@@ -7,7 +7,8 @@ import type { KeyRing } from './signing.ts';
 /** The text that travels. Callers have checked the payload with `assertJson`. */
 export function writeEnvelope(envelope: Envelope, ring: KeyRing): string {
   const { v, job, payload, queue, priority, maxRetries, attempts, name, identifier } = envelope;
-  const { idempotencyKey, schedule, issuedAt, expiresAt, context, claim, chain, results } = envelope;
+  const { idempotencyKey, schedule, issuedAt, expiresAt, context, claim, chain, results, concurrency } =
+    envelope;
   // Member by member: their order is part of the format, the order of the caller's object is not.
   const signed =
     `{"v":${v},"job":${quoted(job)}${payload === undefined ? '' : `,"payload":${JSON.stringify(payload)}`}` +
@@ -16,7 +17,7 @@ export function writeEnvelope(envelope: Envelope, ring: KeyRing): string {
     `,"idempotencyKey":${textOrNull(idempotencyKey)},"schedule":${schedule},"issuedAt":${issuedAt}` +
     `,"expiresAt":${expiresAt},"context":${context === null ? 'null' : JSON.stringify(context)}` +
     `${claim ? `,"claim":${JSON.stringify(claim)}` : ''}${chain ? `,"chain":${JSON.stringify(chain)}` : ''}` +
-    `${results ? ',"results":true' : ''},"kid":${quoted(ring.kid)}`;
+    `${results ? ',"results":true' : ''}${concurrency ? `,"concurrency":${concurrency}` : ''},"kid":${quoted(ring.kid)}`;
   return `${signed},"_sig":"${ring.sign(signed)}"}`;
 }
 

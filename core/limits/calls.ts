@@ -2,7 +2,7 @@
 
 import { patienceOf } from '../attempt/answered.ts';
 import type { Attempt } from '../attempt/attempt.ts';
-import { LongshoreError } from '../base/errors.ts';
+import { config, LongshoreError } from '../base/errors.ts';
 import { within } from '../base/within.ts';
 import type { SlotAnswer, SlotRequest, TakenSlot } from '../contract/limits.ts';
 import type { Client } from '../enqueue/client.ts';
@@ -22,7 +22,12 @@ const callsOf = new WeakMap<Client, Calls>();
 export function callsTo(client: Client): Calls {
   let calls = callsOf.get(client);
   if (!calls) {
-    const limits = client.stores.limits!;
+    const { limits } = client.stores;
+    // Of a batch that was sent by a process with a store of limits.
+    if (!limits)
+      throw config(
+        `The job has a limit, but backend "${client.backend.name}" keeps none here: give the worker the same store as the sender.`,
+      );
     calls = {
       take: gathered((requests) => limits.take(requests)),
       free: gathered(async (groups) => {

@@ -10,7 +10,9 @@ import { lostLease, release, releaseDelayMs, unfit } from '../attempt/verdict.ts
 import { LongshoreError, RateLimitedError } from '../base/errors.ts';
 import { tellWarning } from '../base/events.ts';
 import { backendError } from '../base/failure.ts';
+import { childOf } from '../batches/ids.ts';
 import type { SlotAnswer, TakenSlot } from '../contract/limits.ts';
+import type { Envelope } from '../envelope/envelope.ts';
 import { callsTo } from './calls.ts';
 import { ofAttempt } from './holders.ts';
 import { limitKey, limitsFor } from './keys.ts';
@@ -71,8 +73,18 @@ export async function leave(it: Attempt, end: End, next: (end: End) => Maybe<boo
   return settled;
 }
 
-const limitsOf = ({ app, run, job }: Admitted): readonly Limit[] =>
-  limitsFor(app.queueRules.get(run.lease.queue)?.limits, job);
+function limitsOf({ app, run, job, envelope }: Admitted): readonly Limit[] {
+  const declared = limitsFor(app.queueRules.get(run.lease.queue)?.limits, job);
+  const ofBatch = batchLimit(envelope);
+  return ofBatch ? [...declared, ofBatch] : declared;
+}
+
+/** What the batch of a child allows; `null` = it is no child, or its batch has no limit. */
+function batchLimit({ identifier, concurrency }: Envelope): Limit | null {
+  const batch = concurrency ? childOf(identifier)?.batch : undefined;
+  if (batch === undefined) return null;
+  return { kind: 'concurrency', of: `batch:${batch}`, slots: concurrency!, holdMs: null, keyOf: null };
+}
 
 function take(it: Admitted, { slots, holdMs }: Limit, slot: TakenSlot): Promise<SlotAnswer> {
   if (holdMs !== null) return ask(it, slot, slots, holdMs);

@@ -10,8 +10,8 @@ import { jobOf } from './holders.ts';
 export interface LimitView {
   /** Names it in the store: `job:shop.sync:concurrency:c-7`. */
   readonly key: string;
-  readonly of: 'job' | 'queue';
-  /** Of the job or the queue. */
+  readonly of: 'job' | 'queue' | 'batch';
+  /** Of the job or the queue, or the id of the batch. */
   readonly name: string;
   readonly kind: 'concurrency' | 'rate' | 'pause' | 'breaker';
   /** What the limit's own function made of the payload; of a breaker `open` or `failures`. `null` = all count together, or `perKey`. */
@@ -114,7 +114,7 @@ function declaredIn({ app, name }: Pick<Client, 'app' | 'name'>): ReadonlyMap<st
 
 /** Names have no colon, what is made of a payload may have any. */
 const pattern =
-  /^(?:(?<of>job|queue):(?<name>[^:]+):(?<kind>concurrency|rate)|(?<state>pause|breaker):(?<job>[^:]+))(?::(?<keyPart>.*))?$/s;
+  /^(?:(?<of>job|queue|batch):(?<name>[^:]+):(?<kind>concurrency|rate)|(?<state>pause|breaker):(?<job>[^:]+))(?::(?<keyPart>.*))?$/s;
 
 /** `null`: what another release keeps under a key that is not known here. */
 function viewOf(state: LimitState, declared: ReadonlyMap<string, Declared>): LimitView | null {

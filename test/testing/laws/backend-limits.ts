@@ -60,6 +60,7 @@ async function limited(t: Kit, parts: Parts) {
     limits,
     begins,
     waits,
+    job,
     put: async (payload: unknown = 7) => (await client.enqueue(job, payload)).id,
   };
 }
@@ -114,6 +115,24 @@ export function limitLaws(law: Law): void {
     await waits();
     owner.finish();
     await owner.result;
+  });
+
+  law('a batch runs no more of its children at the same time than it allows', async (t) => {
+    const { client, job, put, begins, waits } = await limited(t, {});
+    const { id } = await client.batch('invoices', [1, 2, 3], { job, concurrency: 2 });
+    const [first, next] = [await begins(), await begins()];
+    await waits();
+    await put(); // a job of its own does not wait for them
+    const other = await begins();
+    for (const one of [first, next, other]) {
+      one.finish();
+      assert.equal((await one.result).outcome, 'acked');
+    }
+    if (!t.backend.waiting) await t.advance(minute);
+    const last = await begins();
+    last.finish();
+    await last.result;
+    assert.equal((await client.batches.get(id))?.state, 'complete');
   });
 
   law('jobs of one key wait for one another, and for nobody else', async (t) => {

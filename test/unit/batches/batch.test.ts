@@ -172,6 +172,7 @@ describe('what is wrong is said before anything is sent', () => {
     ['no iterable', 7, {}, 'OPTION', /an iterable or a stream, got 7/],
     ['an unknown option', items(1), { onSucess: null }, 'OPTION', /Did you mean .?onSuccess/],
     ['a chunk of none', items(1), { chunkSize: 0 }, 'OPTION', /from 1 to 10000, got 0/],
+    ['none at a time', items(1), { concurrency: 0 }, 'OPTION', /from 1 to 10000, got 0/],
     ['a share above all', items(1), { allowFailures: '120%' }, 'OPTION', /a share like '5%', got "120%"/],
     ['an id that is none', items(1), { id: 'a b' }, 'OPTION', /the id of a batch/],
     ['both ways', items(1), { map: () => null }, 'OPTION', /either job or map .* got both/],
