@@ -8,7 +8,7 @@ export const emit = defineCommand({
   path: 'emit',
   summary: 'bring an event to the jobs that wait for it',
   about:
-    'Each job that waits for the event, with this key or without one, goes on once. To repeat a command that has failed reaches those that it has not reached. The audit log has who emitted what, without the payload.',
+    'Each job that waits for the event, with this key or without one, goes on once. A command that has failed may be repeated: it reaches those that it has not reached. The audit log says who has emitted what, without the payload.',
   args: [{ name: '<event>', text: 'name of the event, as ctx.waitFor() has it', parse: name }],
   flags: {
     key: { flags: '--key <text>', text: 'reaches only jobs that wait with this key', parse: String },

@@ -131,6 +131,7 @@ export async function tellStory(): Promise<{ folder: string; told: readonly Told
   await tell('resume mail');
   await tell('clear mail --yes');
   await takeSlot(join(folder, 'jobs.db'));
+  await tell('emit packed', '--key', '1042');
   await tell('limits');
   await tell('limits reset', 'job:greet:concurrency', '--yes');
   await tell('reap');
