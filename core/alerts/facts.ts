@@ -51,6 +51,12 @@ export function factsOf(client: AlertHost, where: 'worker' | 'function', now: nu
         })),
       ),
     ),
+    lateSchedules: (mostLateMs) =>
+      inTime('which schedules made at run time are late', async () => {
+        const { schedules: store } = stores;
+        if (!store) return { late: [], more: false };
+        return (await import('../scheduler/stored/late.ts')).lateStored(store, now, mostLateMs);
+      })(),
     // Loaded where somebody asks: most apps have no breaker.
     stopped: inTime('which jobs are stopped', async () =>
       (await import('../limits/stopped.ts')).stoppedJobs(client),

@@ -1,6 +1,7 @@
 /** The conditions, by the names that infra/monitoring uses for the same ones in Prometheus. */
 
 import type { AlertFacts, AlertReading, AlertRule, AttemptNumbers } from '../app/alerts.ts';
+import type { LateStoredSchedules } from '../app/stored-schedule.ts';
 import { checkInteger, isName, namePattern } from '../base/checks.ts';
 import { config, shown } from '../base/errors.ts';
 import type { AlertSeverity } from '../base/events.ts';
@@ -243,14 +244,32 @@ const scheduleMissed = (options: RuleOptions = {}): AlertRule =>
     { name: 'ScheduleMissed', severity: 'critical', forMs: 5 * minuteMs },
     options,
     'a schedule is due and nothing ticks it',
-    async (facts) =>
-      (await facts.schedules()).map(({ schedule: subject, lateMs }) => {
+    async (facts) => {
+      const [inCode, stored] = await Promise.all([facts.schedules(), facts.lateSchedules(tickGraceMs)]);
+      const readings = inCode.map(({ schedule: subject, lateMs }) => {
         const holds = lateMs === null || lateMs > tickGraceMs;
         const since = lateMs === null ? 'was never ticked' : `has been due for ${minutes(lateMs)}`;
         const text = holds ? `${since}, and nothing ticks it` : 'is ticked';
         return { subject, holds, value: lateMs, text: `schedule "${subject}" ${text}` };
-      }),
+      });
+      return [...readings, ...lateReading(stored)];
+    },
   );
+
+const mostNamed = 3;
+
+/** One for all of them: a million that nothing ticks must not be a million alerts. */
+function lateReading({ late, more }: LateStoredSchedules): AlertReading[] {
+  const [worst] = late;
+  if (!worst) return [];
+  const named = late
+    .slice(0, mostNamed)
+    .map(({ schedule, why }) => (why ? `${schedule} (${why})` : schedule));
+  const rest = late.length > named.length ? ' and others' : '';
+  const count = `${shownNumber(late.length)}${more ? ' or more' : ''}`;
+  const text = `schedules made at run time that are due for up to ${minutes(worst.lateMs)}: ${count}, ${named.join(', ')}${rest}`;
+  return [{ subject: 'made at run time', holds: true, value: worst.lateMs, text }];
+}
 
 const breakerOpen = (options: RuleOptions & { readonly job?: string } = {}): AlertRule =>
   rule(

@@ -8,6 +8,7 @@ import type { Stores, WorkerBeat } from '../contract/store.ts';
 import type { StoppedJob } from './breaker.ts';
 import type { Job } from './job.ts';
 import type { Schedule } from './schedule.ts';
+import type { LateStoredSchedules } from './stored-schedule.ts';
 
 /** What an evaluation needs of a client. */
 export interface AlertHost {
@@ -53,7 +54,10 @@ export interface AlertFacts {
   attempts(spanMs: number): Promise<readonly AttemptNumbers[]>;
   /** Workers that are healthy; `null` where functions run the jobs, which keep no heartbeat. */
   workers(): Promise<readonly WorkerBeat[] | null>;
+  /** Those in code. */
   schedules(): Promise<readonly ScheduleLateness[]>;
+  /** Those made at run time that have been due for more than `mostLateMs`. None where none are kept. */
+  lateSchedules(mostLateMs: number): Promise<LateStoredSchedules>;
   /** Jobs that are paused, and those whose breaker is open. */
   stopped(): Promise<readonly StoppedJob[]>;
 }

@@ -36,7 +36,14 @@ export interface StoredScheduleInfo {
   /** Since then nothing is enqueued; `null` = it is not paused. */
   readonly pausedAt: number | null;
   /** Why the last tick could not enqueue its job; `null` = it could. It is tried again after half a minute. */
-  readonly failure: { readonly at: number; readonly code: string; readonly message: string } | null;
+  readonly failure: {
+    /** Of the last try. */
+    readonly at: number;
+    /** The moment that it owes; absent = the release before this one has written it. */
+    readonly since?: number;
+    readonly code: string;
+    readonly message: string;
+  } | null;
 }
 
 /** Every verb throws `CONFIG` where no store keeps schedules, and `OPTION` for a name that no schedule can have. */
@@ -62,4 +69,19 @@ export interface Schedules {
   resume(name: string): Promise<boolean>;
   /** Enqueues its job now, beside its moments; resolves with the id. Also one in code. Throws `NOT_FOUND`, and as `enqueue`. */
   runNow(name: string): Promise<string>;
+}
+
+export interface LateStored {
+  readonly schedule: string;
+  /** How long it has been due. */
+  readonly lateMs: number;
+  /** Why a tick could not enqueue its job; `null` = nothing ticks it. */
+  readonly why: string | null;
+}
+
+export interface LateStoredSchedules {
+  /** The latest first. */
+  readonly late: readonly LateStored[];
+  /** There may be more: so many are due that not all were looked at. */
+  readonly more: boolean;
 }

@@ -15,8 +15,9 @@
  * GET  api/dead/groups?…                   DeadLetterGroups  filter members of DeadLetterFilter by their names
  * GET  api/dead?…                          DeadLetterItems   the same, `max`, `after`
  * GET  api/dead/:id?whole=true             DeadLetterView  `whole` as above
- * GET  api/schedules                       ScheduleView[]
- * GET  api/schedules/:name                 ScheduleDetail
+ * GET  api/schedules                       ScheduleView[]  those in code
+ * GET  api/stored-schedules?from&max&after StoredScheduleList  those made at run time, by name
+ * GET  api/schedules/:name                 ScheduleDetail  of both kinds
  * GET  api/workers                         WorkerView[]
  * GET  api/alerts                          AlertView[]
  * GET  api/audit?max&after                 AuditPage
@@ -30,7 +31,7 @@
  * POST api/batches/:id/{cancel,retry}      Done            `retry`: what failed
  * POST api/dead/{retry,discard}            body: BulkRequest; NDJSON: a BulkProgress per line, then a BulkResult with `ended`
  * POST api/dead/:id/edit                   body: EditOptions; Done
- * POST api/schedules/:name/{run,pause,resume}    Done
+ * POST api/schedules/:name/{run,pause,resume,remove}    Done    `remove`: one made at run time
  * POST api/workers/:id/drain                     Done
  * POST api/faults/:name                    body: {}; FaultResult   in development only
  *
@@ -195,8 +196,28 @@ export interface ScheduleView {
   } | null;
 }
 
+/** One that was made at run time. */
+export type StoredScheduleView = Omit<ScheduleView, 'last'> & {
+  readonly tenantId: string | null;
+  /** Why its job could not be enqueued at the last try. */
+  readonly failure: string | null;
+};
+
+export interface StoredScheduleList {
+  readonly schedules: readonly StoredScheduleView[];
+  readonly next: string | null;
+}
+
 export interface ScheduleDetail extends ScheduleView {
-  /** The next ten. */
+  /** `null` = it is in code. */
+  readonly stored: {
+    readonly tenantId: string | null;
+    readonly createdAt: number;
+    readonly changedAt: number;
+    readonly failure: string | null;
+    readonly payload: unknown;
+  } | null;
+  /** The next ten; none of one that is paused. */
   readonly next: readonly number[];
   readonly history: ScheduleHistory | Unavailable;
 }

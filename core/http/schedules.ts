@@ -133,7 +133,7 @@ function viewOf(info: StoredScheduleInfo): Record<string, unknown> {
     changedAt: iso(changedAt),
     nextAt: nextAt === null ? null : iso(nextAt),
     pausedAt: pausedAt === null ? null : iso(pausedAt),
-    failure: failure && { ...failure, at: iso(failure.at) },
+    failure: failure && { at: iso(failure.at), code: failure.code, message: failure.message },
   };
 }
 

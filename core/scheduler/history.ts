@@ -57,6 +57,16 @@ export async function scheduleHistory(
   { max = 50 }: { readonly max?: number } = {},
 ): Promise<ScheduleHistory> {
   const schedule = scheduleNamed(client.app, name);
+  return historyOf(client, schedule, { max });
+}
+
+/** @param options pausedSince: of one made at run time, whose row says it; without it the cursor does */
+export async function historyOf(
+  client: Client,
+  schedule: Pick<Schedule, 'name' | 'job' | 'nextAfter'>,
+  { max, pausedSince }: { readonly max: number; readonly pausedSince?: number | null },
+): Promise<ScheduleHistory> {
+  const { name } = schedule;
   const home = homeOf(client, schedule.job) ?? client;
   const found = await readCursor(home, name);
   const cursor = typeof found === 'string' ? null : found;
@@ -64,12 +74,12 @@ export async function scheduleHistory(
   const skipped = (cursor?.skipped ?? []).map(skippedMoments);
   const entries = [...runsOf(records), ...skipped].sort((a, b) => lastOf(b) - lastOf(a)).slice(0, max);
   const checkedAt = cursor?.at ?? null;
-  const pausedAt = cursor?.pausedAt ?? null;
+  const pausedAt = pausedSince === undefined ? (cursor?.pausedAt ?? null) : pausedSince;
   const nextAt = pausedAt === null ? await nextOf(schedule, checkedAt) : null;
   return { schedule: name, checkedAt, nextAt, pausedAt, entries };
 }
 
-const nextOf = async (schedule: Schedule, after: number | null): Promise<number | null> =>
+const nextOf = async (schedule: Pick<Schedule, 'nextAfter'>, after: number | null): Promise<number | null> =>
   after === null ? null : schedule.nextAfter(after);
 
 const lastOf = (one: ScheduleRun | SkippedMoments): number =>

@@ -14,7 +14,7 @@ import { type Definition, definitionOf, jobOf, rowOf, scheduleOf } from './text.
 const pageSize = 200;
 const mostPages = 50;
 /** A schedule that failed is in nobody's way for so long. Within the grace of `missed: 'skip'`, so that its moment is not lost. */
-const againMs = 30_000;
+export const againMs = 30_000;
 
 interface Ticking {
   readonly app: App;
@@ -72,7 +72,8 @@ async function tickRow(it: Ticking, row: StoredSchedule): Promise<string[] | nul
   } catch (cause) {
     const error = backendError(`enqueueing schedule "${row.name}"`, cause);
     app.events.emit({ type: 'schedule.failed', schedule: row.name, error });
-    const failure = { at: now, code: error.code, message: error.message };
+    const since = definition?.failure?.since ?? definition?.failure?.at ?? row.nextAt ?? now;
+    const failure = { at: now, since, code: error.code, message: error.message };
     const again = { name: row.name, nextAt: now + againMs };
     const text = definition ? JSON.stringify({ ...definition, failure }) : row.text;
     await store.write({ ...again, text }, row.version);

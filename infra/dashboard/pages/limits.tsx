@@ -1,12 +1,12 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
 import type { LimitPage, LimitView } from '../../../core/limits/views.ts';
 import { useMayAct } from '../data/act.ts';
 import { queryOf } from '../data/client.ts';
 import { count, duration, plural } from '../data/format.ts';
 import { useLoad } from '../data/load.ts';
-import { linkTo, replaceWith } from '../data/route.ts';
+import { linkTo } from '../data/route.ts';
 import { AskedAction } from '../parts/action.tsx';
 import { Empty, Head, Shown } from '../parts/frame.tsx';
+import { PrefixBox } from '../parts/prefix-box.tsx';
 import { Badge } from '../parts/status.tsx';
 import { StoppedPanel } from '../parts/stopped.tsx';
 import { type Column, Table } from '../parts/table.tsx';
@@ -15,7 +15,6 @@ import { Ago } from '../parts/time.tsx';
 import type { ViewProps } from './page.ts';
 
 const most = 200;
-const typingMs = 250;
 
 export function Limits({ query }: ViewProps) {
   const prefix = query.get('prefix') ?? '';
@@ -29,7 +28,12 @@ export function Limits({ query }: ViewProps) {
     <>
       <Head title="Limits" note="Over all workers. A job that waits for one says so on its own page." />
       <StoppedPanel />
-      <PrefixBox prefix={prefix} />
+      <PrefixBox
+        label="Show limits whose key begins so"
+        hint="Beginning of a key: job:shop.sync:"
+        value={prefix}
+        linkOf={(prefix) => linkTo(['limits'], { prefix })}
+      />
       <Shown loaded={loaded}>
         {({ limits, next }) => (
           <>
@@ -51,35 +55,6 @@ export function Limits({ query }: ViewProps) {
         )}
       </Shown>
     </>
-  );
-}
-
-function PrefixBox({ prefix }: { prefix: string }) {
-  const [text, setText] = useState(prefix);
-  const timer = useRef(0);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  return (
-    <search class="search">
-      <div class="search-line">
-        <input
-          type="search"
-          aria-label="Show limits whose key begins so"
-          placeholder="Beginning of a key: job:shop.sync:"
-          value={text}
-          spellcheck={false}
-          autocomplete="off"
-          dir="auto"
-          onInput={({ currentTarget: { value } }) => {
-            setText(value);
-            clearTimeout(timer.current);
-            timer.current = window.setTimeout(
-              () => replaceWith(linkTo(['limits'], { prefix: value })),
-              typingMs,
-            );
-          }}
-        />
-      </div>
-    </search>
   );
 }
 

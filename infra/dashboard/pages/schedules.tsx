@@ -4,31 +4,39 @@ import { useMayAct } from '../data/act.ts';
 import { isUnavailable } from '../data/client.ts';
 import { duration, ownZone, plural } from '../data/format.ts';
 import { useLoad } from '../data/load.ts';
-import { linkTo } from '../data/route.ts';
-import { Action, Pause } from '../parts/action.tsx';
-import { Empty, Facts, Head, Panel, Shown } from '../parts/frame.tsx';
+import { go, linkTo } from '../data/route.ts';
+import { Empty, Facts, Head, Panel, Shown, Trouble } from '../parts/frame.tsx';
+import { momentColumns, ScheduleActions, Zoned } from '../parts/schedule.tsx';
 import { Badge } from '../parts/status.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { TablePage } from '../parts/table-page.tsx';
-import { Text, TextLink } from '../parts/text.tsx';
-import { Ago, Moment } from '../parts/time.tsx';
+import { Json, Text, TextLink } from '../parts/text.tsx';
+import { Ago, Moment, MomentAgo } from '../parts/time.tsx';
 import type { ViewProps } from './page.ts';
+import { StoredSchedules } from './stored-schedules.tsx';
 
-export function Schedules({ path }: ViewProps) {
-  return path[0] === undefined ? <ScheduleTable /> : <OneSchedule name={path[0]} />;
+export function Schedules({ path, query }: ViewProps) {
+  return path[0] === undefined ? (
+    <ScheduleTable query={query} />
+  ) : (
+    <OneSchedule key={path[0]} name={path[0]} />
+  );
 }
 
-const ScheduleTable = () => (
-  <TablePage<ScheduleView>
-    title="Schedules"
-    note={`Times are of ${ownZone}; a schedule's own zone is beside it.`}
-    path="schedules"
-    everyMs={10_000}
-    keyOf={({ name }) => name}
-    empty="This app has no schedule. defineSchedule() makes one."
-    columns={columns}
-    actions={(schedule, reload) => <Actions schedule={schedule} onDone={reload} />}
-  />
+const ScheduleTable = ({ query }: { query: URLSearchParams }) => (
+  <>
+    <TablePage<ScheduleView>
+      title="Schedules"
+      note={`Times are of ${ownZone}; a schedule's own zone is beside it.`}
+      path="schedules"
+      everyMs={10_000}
+      keyOf={({ name }) => name}
+      empty="This app has no schedule in code. defineSchedule() makes one."
+      columns={columns}
+      actions={(schedule, reload) => <ScheduleActions schedule={schedule} onDone={reload} />}
+    />
+    <StoredSchedules from={query.get('from') ?? ''} />
+  </>
 );
 
 const columns: readonly Column<ScheduleView>[] = [
@@ -41,17 +49,7 @@ const columns: readonly Column<ScheduleView>[] = [
       </>
     ),
   },
-  { name: 'Job', of: ({ job }) => <Text value={job} /> },
-  {
-    name: 'When',
-    of: ({ when, timezone }) => <Text value={timezone === null ? when : `${when} (${timezone})`} mono />,
-  },
-  {
-    name: 'Next',
-    of: ({ nextAt, timezone, paused }) =>
-      nextAt === null || paused ? '–' : <Zoned at={nextAt} zone={timezone} />,
-  },
-  { name: 'In', of: ({ nextAt, paused }) => (nextAt === null || paused ? '–' : <Ago at={nextAt} />) },
+  ...momentColumns,
   {
     name: 'Last',
     of: ({ last }) =>
@@ -68,29 +66,6 @@ const columns: readonly Column<ScheduleView>[] = [
   },
 ];
 
-/** Here, and where the schedule lives if that is elsewhere. */
-function Zoned({ at, zone }: { at: number; zone: string | null }) {
-  if (zone === null || zone === ownZone) return <Moment at={at} />;
-  return (
-    <>
-      <Moment at={at} />{' '}
-      <span class="soft">
-        <Moment at={at} zone={zone} /> {zone}
-      </span>
-    </>
-  );
-}
-
-function Actions({ schedule: { name, paused }, onDone }: { schedule: ScheduleView; onDone: () => void }) {
-  const path = `schedules/${encodeURIComponent(name)}`;
-  return (
-    <>
-      <Action label="Run now" path={`${path}/run`} onDone={onDone} />
-      <Pause path={path} paused={paused} onDone={onDone} />
-    </>
-  );
-}
-
 function OneSchedule({ name }: { name: string }) {
   const loaded = useLoad<ScheduleDetail>(`schedules/${encodeURIComponent(name)}`, 10_000);
   const mayAct = useMayAct();
@@ -102,8 +77,17 @@ function OneSchedule({ name }: { name: string }) {
             title={<Text value={schedule.name} />}
             note={schedule.paused ? <Badge word="paused" tone="warn" /> : undefined}
           >
-            {mayAct && <Actions schedule={schedule} onDone={loaded.reload} />}
+            {mayAct && (
+              <ScheduleActions
+                schedule={schedule}
+                onDone={loaded.reload}
+                onRemoved={schedule.stored === null ? null : () => go(linkTo(['schedules']))}
+              />
+            )}
           </Head>
+          {schedule.stored !== null && schedule.stored.failure !== null && (
+            <Trouble>Its job could not be enqueued at the last try: {schedule.stored.failure}</Trouble>
+          )}
           <Panel title="Facts">
             <Facts
               facts={[
@@ -115,12 +99,24 @@ function OneSchedule({ name }: { name: string }) {
                 ['Zone', schedule.timezone ?? 'UTC'],
                 ['Overlap', schedule.overlap],
                 ['Missed', schedule.missed],
+                ['Made', schedule.stored === null ? 'in code' : <MomentAgo at={schedule.stored.createdAt} />],
+                ['Changed', schedule.stored && <MomentAgo at={schedule.stored.changedAt} />],
+                ['Tenant', schedule.stored?.tenantId && <Text value={schedule.stored.tenantId} />],
               ]}
             />
           </Panel>
+          {schedule.stored !== null && schedule.stored.payload !== null && (
+            <Panel title="Payload">
+              <Json value={schedule.stored.payload} label="Payload" />
+            </Panel>
+          )}
           <Panel title="Next">
             {schedule.next.length === 0 ? (
-              <Empty>There is no further moment.</Empty>
+              <Empty>
+                {schedule.paused
+                  ? 'It is paused: nothing is enqueued until it is resumed.'
+                  : 'There is no further moment.'}
+              </Empty>
             ) : (
               <ol class="moments">
                 {schedule.next.map((at) => (

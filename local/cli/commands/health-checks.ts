@@ -6,6 +6,7 @@ import { onDemand } from '../../../core/kit/lazy.ts';
 import { healthyWithinMs, workerStateOf } from '../../../core/kit/worker-state.ts';
 import { homeOf } from '../../../core/routing/belongs.ts';
 import { readCursor } from '../../../core/scheduler/cursor.ts';
+import { lateStored } from '../../../core/scheduler/stored/late.ts';
 import { count, span } from '../output/ui.ts';
 
 /** `null`: could not be asked. What is bad has a remedy. */
@@ -84,10 +85,25 @@ export async function schedulesTicked(facts: HealthFacts, mostLateMs: number): P
       if (lateMs > mostLateMs) late.push(`${schedule.name} is ${span(lateMs)} late`);
     }
   }
+  late.push(...(await lateMadeAtRunTime(client, now, mostLateMs)));
   if (late.length === 0) return [true, 'every schedule is checked in time'];
   return [
     false,
     late.join(', '),
-    'A worker checks schedules unless it runs with --no-schedules; without one run longshore tick every minute',
+    'A worker checks schedules unless it runs with --no-schedules; without one run longshore tick every minute. Why one fails: longshore schedule show <name>',
   ];
+}
+
+const mostNamed = 5;
+
+async function lateMadeAtRunTime({ stores }: Client, now: number, mostLateMs: number): Promise<string[]> {
+  if (!stores.schedules) return [];
+  const { late, more } = await lateStored(stores.schedules, now, mostLateMs);
+  const named = late
+    .slice(0, mostNamed)
+    .map(
+      ({ schedule, lateMs, why }) => `${schedule} is ${span(lateMs)} late${why === null ? '' : `: ${why}`}`,
+    );
+  const rest = late.length - named.length;
+  return rest > 0 ? [...named, `and ${rest}${more ? ' or more' : ''} others made at run time`] : named;
 }

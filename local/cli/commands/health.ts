@@ -125,8 +125,13 @@ async function checksOf(
   await add('workers', () => workersSeen(facts, minWorkers));
   if (minWorkers > 0) await add('queues', () => queuesServed(facts));
   await add('dead', () => deadLettersWithin(facts, flags.maxDead));
-  if (app.schedules.length > 0) await add('schedules', () => schedulesTicked(facts, flags.maxLate));
+  const some = app.schedules.length > 0 || (await hasStored(client).catch(() => false));
+  if (some) await add('schedules', () => schedulesTicked(facts, flags.maxLate));
   return checks;
+}
+
+async function hasStored({ stores }: Client): Promise<boolean> {
+  return (await stores.schedules?.list({ max: 1 }))?.length === 1;
 }
 
 /** Of the state and the longest name, with what is between. */

@@ -7,7 +7,7 @@ import { tick as tickOnce } from '../../../core/scheduler/tick.ts';
 import { type Command, defineCommand } from '../definition.ts';
 import { type Column, count, span, when } from '../output/ui.ts';
 import { type Entry, nameArgs, noSchedule, showSchedule, tookText } from './show-schedule.ts';
-import { jobOfSchedule, storedScheduleCommands } from './stored-schedules.ts';
+import { jobOfSchedule, someStored, storedScheduleCommands, storedText } from './stored-schedules.ts';
 
 async function rowAt(now: number, schedule: Schedule) {
   const { name, job, timing, overlap, missed } = schedule;
@@ -57,7 +57,7 @@ const list = defineCommand({
   flags: {
     last: {
       flags: '--last',
-      text: 'ask the backend how the last moment of each went, and whether it is paused',
+      text: 'ask the backend how the last moment of each went, whether it is paused, and for those made at run time',
     },
   },
   examples: ['longshore schedule list', 'longshore schedule list --last'],
@@ -71,14 +71,17 @@ const list = defineCommand({
         return client ? { ...row, ...(await told(client, schedule.name)) } : row;
       }),
     );
+    const stored = client ? await someStored(client) : null;
     const columns = [...columnsAt(now), ...(client ? [lastColumn] : [])];
-    if (schedules.length === 0) return { data: { schedules }, text: 'The app has no schedules.' };
-    const hint = client
-      ? ''
-      : '\n\nWhether one is paused: longshore schedule list --last\nThose made at run time: longshore schedule stored';
-    return { data: { schedules }, text: ui.table(schedules, columns) + hint };
+    const data = { schedules, ...(stored && { stored: stored.schedules }) };
+    const own = schedules.length === 0 ? 'The app has no schedules.' : ui.table(schedules, columns);
+    if (!client && schedules.length === 0) return { data, text: own };
+    return { data, text: own + (client ? storedText(ui, stored, now) : hintText) };
   },
 });
+
+const hintText =
+  '\n\nWhether one is paused: longshore schedule list --last\nThose made at run time: longshore schedule stored';
 
 const runNow = defineCommand({
   path: 'schedule run',

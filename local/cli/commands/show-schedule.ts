@@ -1,12 +1,15 @@
 import type { App } from '../../../core/app/app.ts';
 import type { Schedule } from '../../../core/app/schedule.ts';
+import type { StoredScheduleInfo } from '../../../core/app/stored-schedule.ts';
 import { type ScheduleHistory, type ScheduleRun, scheduleHistory } from '../../../core/scheduler/history.ts';
+import { showStored } from '../../../core/scheduler/stored/show.ts';
 import { maxFlag } from '../config/flags.ts';
 import { hint } from '../config/nearest.ts';
 import { name } from '../config/values.ts';
 import { defineCommand } from '../definition.ts';
 import { notFound } from '../errors.ts';
 import { type Column, count, span, when } from '../output/ui.ts';
+import type { Session } from '../session.ts';
 import { statusStyles } from './jobs.ts';
 
 export const nameArgs = [{ name: '<name>', text: 'name of a schedule', parse: name }] as const;
@@ -16,7 +19,7 @@ export const showSchedule = defineCommand({
   path: 'schedule show',
   summary: 'show the last runs of a schedule, and the moments it left out',
   about:
-    'A run is slow when it took more than twice the median of the completed ones here, of which there are at least five. Runs are listed as long as their records are kept, moments without a job as the last fifty entries.',
+    'In code or made at run time. A run is slow when it took more than twice the median of the completed ones here, of which there are at least five. Runs are listed as long as their records are kept, moments without a job as the last fifty entries.',
   args: nameArgs,
   flags: { max: maxFlag },
   examples: [
@@ -24,26 +27,56 @@ export const showSchedule = defineCommand({
     'longshore schedule show nightly-report --max 100 --json',
   ],
   exits: noSchedule,
-  async run({ args, flags, session, ui, io }) {
-    const schedule = scheduleIn((await session.config()).app, args[0] ?? '');
-    const found = await scheduleHistory(await session.client(), schedule.name, { max: flags.max });
-    const { entries, checkedAt } = found;
+  async run({ args: [wanted = ''], flags, session, ui, io }) {
+    const { app } = await session.config();
+    const { schedule, found, info } = app.schedules.some(({ name }) => name === wanted)
+      ? await inCode(session, wanted, flags)
+      : await atRunTime(session, wanted, flags);
+    const entries = found?.entries ?? [];
+    const checkedAt = found?.checkedAt ?? null;
     const now = io.clock.now();
     const at = (time: number | null): string =>
       time === null
         ? 'not known'
         : `${when(time)} (${time > now ? `in ${span(time - now)}` : `${span(now - time)} ago`})`;
+    const pausedAt = info ? info.pausedAt : (found?.pausedAt ?? null);
+    const nextAt = info ? info.nextAt : (found?.nextAt ?? null);
     const facts = ui.facts([
       ['schedule', schedule.name],
       ['timing', schedule.timing],
-      ['job', schedule.job.name],
+      ['job', schedule.job],
+      ['made', info ? `at run time, ${at(info.createdAt)}` : null],
+      ['tenant', info?.context?.tenantId ?? null],
       ['ticked', checkedAt === null ? 'never, or right now' : at(checkedAt)],
-      ['next', found.pausedAt === null ? at(found.nextAt) : `paused since ${at(found.pausedAt)}`],
+      ['next', pausedAt === null ? at(nextAt) : `paused since ${at(pausedAt)}`],
+      ['fails', info?.failure ? `${info.failure.code}: ${info.failure.message}` : null],
     ]);
     const table = entries.length > 0 ? ui.table(entries, entryColumns) : 'Nothing has fallen due yet.';
-    return { data: { ...found }, text: `${facts}\n\n${table}` };
+    const none = { schedule: schedule.name, checkedAt, nextAt, pausedAt, entries };
+    return { data: { ...(found ?? none), ...(info && { stored: info }) }, text: `${facts}\n\n${table}` };
   },
 });
+
+interface Shown {
+  readonly schedule: { readonly name: string; readonly timing: string; readonly job: string };
+  readonly found: ScheduleHistory | null;
+  readonly info: StoredScheduleInfo | null;
+}
+
+type Page = { readonly max: number };
+
+async function inCode(session: Session, wanted: string, { max }: Page): Promise<Shown> {
+  const { name, timing, job } = scheduleIn((await session.config()).app, wanted);
+  const found = await scheduleHistory(await session.client(), name, { max });
+  return { schedule: { name, timing, job: job.name }, found, info: null };
+}
+
+/** Throws `NOT_FOUND`. */
+async function atRunTime(session: Session, wanted: string, { max }: Page): Promise<Shown> {
+  const shown = await showStored(await session.client(), wanted, { max, mostNext: 0 });
+  if (!shown) throw noScheduleCalled((await session.config()).app, wanted);
+  return { schedule: shown.info, found: shown.history, info: shown.info };
+}
 
 export type Entry = ScheduleHistory['entries'][number];
 
@@ -84,6 +117,10 @@ const lateMs = 90_000;
 export function scheduleIn(app: App, wanted: string): Schedule {
   const schedule = app.schedules.find((one) => one.name === wanted);
   if (schedule) return schedule;
+  throw noScheduleCalled(app, wanted);
+}
+
+function noScheduleCalled(app: App, wanted: string): Error {
   const names = app.schedules.map((one) => one.name);
-  throw notFound(`The app has no schedule "${wanted}".${hint(wanted, names)}`);
+  return notFound(`The app has no schedule "${wanted}".${hint(wanted, names)}`);
 }

@@ -2,13 +2,14 @@
 
 import type { StoredScheduleInfo } from '../../../core/app/stored-schedule.ts';
 import { LongshoreError } from '../../../core/base/errors.ts';
+import type { Client } from '../../../core/enqueue/client.ts';
 import { keepsSchedules } from '../../../core/routing/belongs.ts';
 import { given } from '../config/given.ts';
 import { hint } from '../config/nearest.ts';
 import { duration, integer, name, oneOf, words } from '../config/values.ts';
 import { type Command, defineCommand } from '../definition.ts';
 import { notFound, usage } from '../errors.ts';
-import { type Column, span, when } from '../output/ui.ts';
+import { type Column, span, type Ui, when } from '../output/ui.ts';
 import type { Session } from '../session.ts';
 import { payloadFlag, payloadOf } from './payload-argument.ts';
 import { nameArgs, scheduleIn } from './show-schedule.ts';
@@ -42,6 +43,19 @@ const columnsAt = (now: number): readonly Column<StoredScheduleInfo>[] => [
     whole: true,
   },
 ];
+
+type Page = Awaited<ReturnType<Client['schedules']['list']>>;
+
+/** The first ones by name; `null` = none are kept here. */
+export const someStored = async (client: Client): Promise<Page | null> =>
+  keepsSchedules(client) ? client.schedules.list({ max: 20 }) : null;
+
+/** Below those in code. */
+export function storedText(ui: Ui, page: Page | null, now: number): string {
+  if (!page || page.schedules.length === 0) return '';
+  const more = page.next === null ? '' : `\n\nThere are more: longshore schedule stored --after ${page.next}`;
+  return `\n\nmade at run time\n${ui.table(page.schedules, columnsAt(now))}${more}`;
+}
 
 const stored = defineCommand({
   path: 'schedule stored',
