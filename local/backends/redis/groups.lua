@@ -8,11 +8,12 @@
 --   :info     place      =  the last place of an ordered job
 -- The key of a group is the beginning of the SHA-1 of its name. A place counts microseconds.
 local function openGroups(base, at, ageing)
-  local call, sub, format = redis.call, string.sub, string.format
+  local call, sub, format, byte = redis.call, string.sub, string.format, string.byte
   local ready, delayed, lined = base .. ':ready', base .. ':delayed', base .. ':lined'
   local grouped, lines, heads = base .. ':grouped', base .. ':lines', base .. ':heads'
   local running, info = base .. ':running', base .. ':info'
-  local keyOfName = {}
+  local newRows = {} -- of jobs that have not joined yet, by order and name: key, order, row
+  local partsOf = {} -- the same by their rows
   local groups = { came = false } -- whether a job came forward, which another worker may run
 
   -- As in local/backends/shared/groups.ts.
@@ -22,6 +23,9 @@ local function openGroups(base, at, ageing)
   local function number(n) return format('%.0f', n) end
   local function keyOf(row) return sub(row, 1, 20) end
   local function orderOf(row) return sub(row, 41, 41) end
+  -- Numbers: a text that is cut out costs more than what is done with it.
+  local function isOrdered(row) return byte(row, 41) ~= 45 end
+  local function levelOf(member) return byte(member, 12) - 48 end
   local function isPlaced(row) return sub(row, 21, 40) ~= unplaced end
   local function placedAt(row, place) return keyOf(row) .. format('%020.0f', place) .. orderOf(row) end
   local function firstOf(set, key) return call('ZRANGEBYLEX', set, '[' .. key, '(' .. key .. '\255', 'LIMIT', 0, 1)[1] end
@@ -32,11 +36,11 @@ local function openGroups(base, at, ageing)
     local first, members, ranked, headed, without = {}, {}, {}, {}, {}
     for i, key in ipairs(keys) do
       local line = firstOf(lines, key)
-      if line and (orderOf(line) == '-' or not firstOf(running, key)) then
+      if line and (not isOrdered(line) or not firstOf(running, key)) then
         local n, member = #first + 1, sub(line, 42)
         local since = math.min(at + mostAheadMs, math.max(at, (entered and entered[i] or 0) + 1))
         first[n], members[n] = line, member
-        ranked[2 * n - 1], ranked[2 * n] = number(since + sub(member, 12, 12) * ageing), member
+        ranked[2 * n - 1], ranked[2 * n] = number(since + levelOf(member) * ageing), member
         headed[2 * n - 1], headed[2 * n] = key, format('%013.0f', since) .. sub(member, 13)
       else
         without[#without + 1] = key
@@ -75,21 +79,29 @@ local function openGroups(base, at, ageing)
   -- which it is ready.
   function groups.join(jobs)
     local rows, inLine, ranked, keys, last = {}, {}, {}, {}, nil
+    local since, rankOf, placeOf -- texts by level, of those that are ready since then
     for i = 1, #jobs, 3 do
-      local row, member, rank = jobs[i], jobs[i + 1], jobs[i + 2] + sub(jobs[i + 1], 12, 12) * ageing
-      if not isPlaced(row) then
-        local place = rank * 1000
-        if orderOf(row) ~= '-' then
+      local row, member = jobs[i], jobs[i + 1]
+      if jobs[i + 2] ~= since then since, rankOf, placeOf = jobs[i + 2], {}, {} end
+      local level = levelOf(member)
+      if not rankOf[level] then
+        local rank = since + level * ageing
+        rankOf[level], placeOf[level] = number(rank), format('%020.0f', rank * 1000)
+      end
+      local new = partsOf[row] or not isPlaced(row) and { key = keyOf(row), order = orderOf(row) }
+      if new then
+        local place = placeOf[level]
+        if new.order ~= '-' then
           last = last or tonumber(call('HGET', info, 'place') or 0)
-          last = math.max(jobs[i + 2] * 1000, last + 1)
-          place = last
+          last = math.max(since * 1000, last + 1)
+          place = format('%020.0f', last)
         end
-        row = placedAt(row, place)
+        row = new.key .. place .. new.order
         rows[#rows + 1], rows[#rows + 2] = sub(member, 13), row
       end
       inLine[#inLine + 1], inLine[#inLine + 2] = 0, row .. member
-      ranked[#ranked + 1], ranked[#ranked + 2] = number(rank), member
-      keys[keyOf(row)] = true
+      ranked[#ranked + 1], ranked[#ranked + 2] = rankOf[level], member
+      keys[new and new.key or keyOf(row)] = true
     end
     if last then call('HSET', info, 'place', number(last)) end
     if #rows > 0 then call('HSET', grouped, unpack(rows)) end
@@ -101,7 +113,7 @@ local function openGroups(base, at, ageing)
   -- Such a job waits until then. Among those of its group it is as old as `since`.
   function groups.wait(row, member, readyAt, since)
     local key, id = keyOf(row), sub(member, 13)
-    if orderOf(row) ~= '-' then call('ZREM', running, key .. id) end
+    if isOrdered(row) then call('ZREM', running, key .. id) end
     if readyAt <= at then return groups.join({ row, member, since or readyAt }) end
     call('ZADD', delayed, number(readyAt), member)
     local waitsForIt = orderOf(row) == 'w' and isPlaced(row)
@@ -126,19 +138,19 @@ local function openGroups(base, at, ageing)
 
   -- These jobs have left their set for a lease: where one was the head, the next one comes forward.
   local function taken(ids, from)
-    local keys, mine, ordered, forward, entered, gone = {}, {}, {}, {}, {}, {}
+    local keys, mine, inOrder, ordered, forward, entered, gone = {}, {}, {}, {}, {}, {}, {}
     for i, row in ipairs(call('HMGET', grouped, unpack(ids, from))) do
       if row then
         local n, id = #keys + 1, ids[from + i - 1]
-        keys[n], mine[n] = keyOf(row), orderOf(row) .. id
-        if orderOf(row) ~= '-' then ordered[#ordered + 1], ordered[#ordered + 2] = 0, keyOf(row) .. id end
+        keys[n], mine[n], inOrder[n] = keyOf(row), id, isOrdered(row)
+        if inOrder[n] then ordered[#ordered + 1], ordered[#ordered + 2] = 0, keys[n] .. id end
       end
     end
     if #keys == 0 then return end
     if #ordered > 0 then call('ZADD', running, unpack(ordered)) end
     for i, head in ipairs(call('HMGET', heads, unpack(keys))) do
-      if head and sub(head, 14) == sub(mine[i], 2) then
-        if sub(mine[i], 1, 1) == '-' then
+      if head and sub(head, 14) == mine[i] then
+        if not inOrder[i] then
           forward[#forward + 1], entered[#entered + 1] = keys[i], tonumber(sub(head, 1, 13))
         else
           gone[#gone + 1] = keys[i]
@@ -152,10 +164,10 @@ local function openGroups(base, at, ageing)
   -- The one member that is left in `ready` has left it: those behind it in its line follow at once.
   local function follow(member, max)
     local row = groups.rowOf(sub(member, 13))
-    if not row or orderOf(row) ~= '-' then return {} end
+    if not row or isOrdered(row) then return {} end
     local key, first, members = keyOf(row), {}, {}
     for i, line in ipairs(call('ZRANGEBYLEX', lines, '[' .. key, '(' .. key .. '\255', 'LIMIT', 0, max)) do
-      if orderOf(line) ~= '-' then break end
+      if isOrdered(line) then break end
       first[i], members[i] = line, sub(line, 42)
     end
     if #first > 0 then
@@ -195,7 +207,7 @@ local function openGroups(base, at, ageing)
     for i, row in ipairs(call('HMGET', grouped, unpack(ids))) do
       if row then
         keys[#keys + 1], mine[#mine + 1] = keyOf(row), ids[i]
-        if orderOf(row) ~= '-' then
+        if isOrdered(row) then
           notRunning[#notRunning + 1] = keyOf(row) .. ids[i]
           free[keyOf(row)] = true
         end
@@ -222,7 +234,7 @@ local function openGroups(base, at, ageing)
 
   -- Its row when its priority changes by so many levels, which moves it in a line that has no order.
   function groups.reranked(row, id, levels)
-    if levels == 0 or orderOf(row) ~= '-' or not isPlaced(row) then return row end
+    if levels == 0 or isOrdered(row) or not isPlaced(row) then return row end
     local changed = placedAt(row, sub(row, 21, 40) + levels * ageing * 1000)
     call('HSET', grouped, id, changed)
     return changed
@@ -230,15 +242,20 @@ local function openGroups(base, at, ageing)
 
   -- The row of a new job, whose text names its group; nil = it has none. `place` is 0 for one that has to join its line yet.
   function groups.rowFor(text, place)
-    local order, name = string.match(text, '^%S+ %d+ %d+ ([-ws])("[^\n]*)\n')
-    if not order then return end
-    keyOfName[name] = keyOfName[name] or sub(redis.sha1hex(name), 1, 20)
-    return placedAt(keyOfName[name] .. unplaced .. order, place)
+    local group = string.match(text, '^%S+ %d+ %d+ ([-ws]"[^\n]*)\n')
+    if not group then return end
+    local new = newRows[group]
+    if not new then
+      new = { key = sub(redis.sha1hex(sub(group, 2)), 1, 20), order = sub(group, 1, 1) }
+      new.row = new.key .. unplaced .. new.order
+      newRows[group], partsOf[new.row] = new, new
+    end
+    return place == 0 and new.row or placedAt(new.row, place)
   end
 
   function groups.add(id, row, isHeld)
     call('HSET', grouped, id, row)
-    if isHeld and orderOf(row) ~= '-' then call('ZADD', running, 0, keyOf(row) .. id) end
+    if isHeld and isOrdered(row) then call('ZADD', running, 0, keyOf(row) .. id) end
   end
 
   -- The first ones in line, line by line: their rows, sort keys and ids.
@@ -250,7 +267,7 @@ local function openGroups(base, at, ageing)
     for i, member in ipairs(members) do ids[i] = sub(member, 13) end
     for i, row in ipairs(call('HMGET', grouped, unpack(ids))) do
       if row and isPlaced(row) then
-        local lag = orderOf(row) == '-' and sub(members[i], 12, 12) * ageing or 0
+        local lag = not isOrdered(row) and sub(members[i], 12, 12) * ageing or 0
         found[ids[i]] = math.floor(sub(row, 21, 40) / 1000) - lag
       end
     end
