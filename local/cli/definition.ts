@@ -65,9 +65,14 @@ export interface Definition<F extends Flags> {
   readonly examples: readonly string[];
   /** What an exit code means here, where it means something of its own. */
   readonly exits?: Partial<Readonly<Record<ExitCode, string>>>;
+  /**
+   * What it does where the config exports several backends and none is named: it lists what each has, or works on the one that has the jobs,
+   * the queues or the job of its arguments. @default it knows itself
+   */
+  readonly backends?: 'each' | 'of-ids' | 'of-queues' | 'of-job' | 'first';
   readonly run: (input: Input<F>) => Promise<Result>;
 }
-export type Command = Required<Definition<Flags>>;
+export type Command = Required<Omit<Definition<Flags>, 'backends'>> & Pick<Definition<Flags>, 'backends'>;
 
 /** Checks that a command and its flags agree; the table of commands needs no more of the types. */
 export function defineCommand<const F extends Flags = Record<never, never>>(command: Definition<F>): Command {

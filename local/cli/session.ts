@@ -2,22 +2,47 @@
 
 import type { QueueAdmin } from '../../core/contract/admin.ts';
 import { onDemand } from '../../core/kit/lazy.ts';
+import { isBackend } from '../../core/routing/backends.ts';
 import { eachOf } from '../../core/routing/belongs.ts';
 import { scoped } from '../../core/routing/queues-on.ts';
 import { within } from '../waiting.ts';
 import { actorOf } from './config/actor.ts';
-import { findConfig, loadConfig } from './config/config.ts';
+import { type Config, findConfig, loadConfig } from './config/config.ts';
 import { hint } from './config/nearest.ts';
-import { createOpened } from './config/opened.ts';
+import { createOpened, type OpenedAll, openAll } from './config/opened.ts';
 import { notFound, unsupported } from './errors.ts';
 import type { Io } from './io.ts';
 
-export type Session = ReturnType<typeof createSession>;
+export interface Session extends ReturnType<typeof sessionOf> {
+  /** The same on this backend alone. */
+  of(name: string): Session;
+}
+
+/** What the sessions of one command share. */
+interface Shared {
+  readonly config: () => Promise<Config>;
+  readonly all: OpenedAll;
+}
+
+function share(io: Io, configPath: string | undefined): Shared {
+  const config = onDemand(() => loadConfig(io, configPath));
+  return { config, all: openAll(config) };
+}
 
 /** @param backendName which one, where the config exports several */
-export function createSession(io: Io, configPath: string | undefined, backendName?: string) {
-  const config = onDemand(() => loadConfig(io, configPath));
-  const opened = createOpened(io, config, backendName);
+export function createSession(
+  io: Io,
+  configPath: string | undefined,
+  backendName?: string,
+  shared = share(io, configPath),
+): Session {
+  const session = sessionOf(io, configPath, backendName, shared);
+  return { ...session, of: (name) => createSession(io, configPath, name, shared) };
+}
+
+function sessionOf(io: Io, configPath: string | undefined, backendName: string | undefined, shared: Shared) {
+  const { config, all } = shared;
+  const opened = createOpened(io, config, backendName, all);
   const { backend, backends, store, routing, client } = opened;
   const keyless = onDemand(opened.keyless);
   const operator = onDemand(async () => {
@@ -34,6 +59,15 @@ export function createSession(io: Io, configPath: string | undefined, backendNam
     /** What stands beside the backend; `undefined` = it keeps its state itself. */
     store,
     client,
+    /** Of the backends that are used, where there are several and none is named; else none. */
+    async several(): Promise<readonly string[]> {
+      const all = await backends();
+      if (backendName !== undefined || isBackend(all)) return [];
+      const here = Object.keys(all).filter((one) => all[one]);
+      return here.length > 1
+        ? here.toSorted((a, b) => Number(b === 'default') - Number(a === 'default'))
+        : [];
+    },
     /** One for each backend, with the queues and schedules that belong to it; of the one that is named alone. */
     clients: async () => eachOf(await client()).map(scoped),
     keylessClients: async () => eachOf(await keyless()).map(scoped),

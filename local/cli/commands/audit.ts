@@ -6,6 +6,7 @@ import { pageFlags } from './pages.ts';
 
 export const audit = defineCommand({
   path: 'audit',
+  backends: 'each',
   summary: 'list what people did to jobs, queues, schedules and workers',
   about:
     'Newest first. Each action has an entry that it has begun, written before anything is done, and one that it is done or has failed. Who: the user of this machine, or LONGSHORE_ACTOR.',

@@ -14,6 +14,7 @@ export const expiresInFlag = {
 
 export const editDead = defineCommand({
   path: 'dead edit',
+  backends: 'of-ids',
   summary: 'give a dead letter another payload and run it again',
   about:
     'The old text has to verify with the keys of this app. The new payload is checked against the schema of the job and signed anew; the job keeps its id and counts its attempts from 1. A member that reads [masked], as `longshore dead show` prints it, keeps its old value.',

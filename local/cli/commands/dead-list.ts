@@ -9,6 +9,7 @@ import { firstOf, pageFlags } from './pages.ts';
 
 export const listDead = defineCommand({
   path: 'dead list',
+  backends: 'each',
   summary: 'list dead letters, newest first',
   about: 'A dead letter is a job that will not run again by itself; its reason says why.',
   flags: {
@@ -60,6 +61,7 @@ const errorUnder: Under<{ readonly error: string }> = { text: ({ error }) => err
 
 export const groupDead = defineCommand({
   path: 'dead groups',
+  backends: 'each',
   summary: 'group dead letters by what they died of',
   about:
     'Letters of one job with one reason are a group when their errors differ in numbers, ids, paths and quoted values only. The newest letters are looked at.',

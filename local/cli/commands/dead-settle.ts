@@ -21,6 +21,7 @@ import { untilStopped } from './stopping.ts';
 
 export const retryDead = defineCommand({
   path: 'dead retry',
+  backends: 'of-ids',
   summary: 'run dead letters again',
   about:
     'They become ready at once and count their attempts from 1. Correct the cause first. With --rate they go out over time; with --stop-above in small groups at first, and each group is waited for. Those that have expired need --expires-in. Ctrl-C stops between two groups.',
@@ -61,6 +62,7 @@ export const retryDead = defineCommand({
 
 export const discardDead = defineCommand({
   path: 'dead discard',
+  backends: 'of-ids',
   summary: 'remove dead letters for good',
   about: 'The jobs and their records are gone afterwards.',
   args: selectedArgs,

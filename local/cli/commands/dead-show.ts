@@ -11,6 +11,7 @@ import { idArgs } from './job-ids.ts';
 
 export const showDead = defineCommand({
   path: 'dead show',
+  backends: 'of-ids',
   summary: 'show one dead letter with its payload and its attempts',
   about:
     'Values under names that look like secrets are masked. With --body it prints the stored text too, payload and signature included: handle it like the data in it.',

@@ -8,6 +8,7 @@ import { nameOf } from './running.ts';
 
 export const drainWorkerCommand = defineCommand({
   path: 'workers drain',
+  backends: 'first',
   summary: 'ask a worker to take no more jobs and to stop',
   about:
     'It hears of it with its next heartbeat, within 5 seconds, lets its jobs end and stops as after a signal. Whatever supervises its process may start another one.',

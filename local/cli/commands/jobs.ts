@@ -27,6 +27,7 @@ export const statusStyles: Readonly<Partial<Record<JobStatus, Style>>> = {
 
 const list = defineCommand({
   path: 'jobs list',
+  backends: 'each',
   summary: 'list jobs, newest first',
   about:
     'All that is given must hold. Finished jobs are listed as long as the backend or the store keeps them. What only attempts tell (--worker, --error) is looked for job by job, and so are tenant, key, schedule and id on DynamoDB and table storage: that takes longer the more jobs there are.',
@@ -128,6 +129,7 @@ const lastError = ({ status, attempts }: JobRecord): string | null =>
 
 const cancel = defineCommand({
   path: 'jobs cancel',
+  backends: 'of-ids',
   summary: 'cancel jobs that wait or run',
   about: 'A waiting job is cancelled at once. The signal of a running one aborts within about a second.',
   args: [{ name: '<id...>', text: 'ids of jobs, or how they begin', parse: id }],
@@ -161,6 +163,7 @@ const saying: Readonly<Record<CancelResult, string>> = {
 
 const runAgain = defineCommand({
   path: 'jobs run-again',
+  backends: 'of-ids',
   summary: 'enqueue a new job with the payload of another one',
   about:
     'The payload has to be kept: that of a job that waits, runs or is a dead letter is, and with keepPayload: true that of one that is done. The new job has an idempotency key of its own, so that it runs though the first one is done.',

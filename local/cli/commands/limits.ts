@@ -8,7 +8,7 @@ import { type Command, defineCommand } from '../definition.ts';
 import { notFound } from '../errors.ts';
 import { canAsk, confirm, yesFlag } from '../output/ask.ts';
 import { type Column, count, number, plain, type Under, when } from '../output/ui.ts';
-import { type OfBackend, ofEach, withBackend } from './each-backend.ts';
+import { failuresText, type OfBackend, ofEach, withBackend } from './each-backend.ts';
 import { pageFlags } from './pages.ts';
 
 const list = defineCommand({
@@ -26,7 +26,7 @@ const list = defineCommand({
     const filter = given({ ...flags, prefix: args[0] });
     const more: string[] = [];
     let next: string | null = null;
-    const limits = await ofEach(clients, async (client) => {
+    const { rows: limits, failures } = await ofEach(clients, async (client) => {
       const page = await createOperator(client, actorOf(io.env)).limits.list(filter);
       if (page.next === null) return page.limits;
       next = page.next;
@@ -35,11 +35,20 @@ const list = defineCommand({
     });
     const end = more.length === 0 ? '.' : `, and there are more: the same with ${more.join(', or with ')}`;
     return {
-      data: several ? { limits, hasMore: more.length > 0 } : { limits, next },
-      text:
+      data: several
+        ? { limits, hasMore: more.length > 0, ...(failures.length > 0 && { failures }) }
+        : { limits, next },
+      text: [
         limits.length > 0
           ? `${ui.table(limits, withBackend(columnsAt(io.clock.now()), several), under)}\n\n${count(limits.length, 'limit')}${end}`
-          : 'No job and no queue has a limit like this.',
+          : failures.length > 0
+            ? ''
+            : 'No job and no queue has a limit like this.',
+        failuresText(failures, ui),
+      ]
+        .filter(Boolean)
+        .join('\n\n'),
+      exit: failures.length > 0 ? 1 : 0,
     };
   },
 });
@@ -85,6 +94,7 @@ const under: Under<LimitView> = {
 
 const reset = defineCommand({
   path: 'limits reset',
+  backends: 'first',
   summary: 'free the slots of a limit, end its hold and wake the jobs that wait for it',
   about:
     'Jobs that have a slot go on, so that for a while more of them run than the limit says. Slots of workers that died end by themselves with their leases.',

@@ -11,6 +11,7 @@ import { firstJobs } from './select-jobs.ts';
 
 const reap = defineCommand({
   path: 'reap',
+  backends: 'of-queues',
   summary: 'take back the jobs of workers that died',
   about: 'Workers do this by themselves every few seconds. Use it where no worker runs.',
   args: [{ name: '[queues...]', text: 'by default all', parse: name }],
@@ -30,6 +31,7 @@ const keepAllMs = 100 * 365 * 86_400_000;
 
 const purge = defineCommand({
   path: 'purge',
+  backends: 'first',
   summary: 'remove records of jobs that ended long ago',
   about:
     "Workers do this by themselves with the store's own retention. Without a flag this command uses that retention too. With one of the two ages it removes only that kind of record. It always removes idempotency keys that are past their time.",

@@ -9,6 +9,7 @@ const exits = { 3: 'there is no such queue' };
 
 const pause = defineCommand({
   path: 'pause',
+  backends: 'of-queues',
   summary: 'stop giving out jobs of a queue',
   about:
     'Running jobs end normally, and jobs can still be enqueued. It stays paused until `longshore resume`.',
@@ -28,6 +29,7 @@ const pause = defineCommand({
 
 const resume = defineCommand({
   path: 'resume',
+  backends: 'of-queues',
   summary: 'give out jobs of a paused queue again',
   about: 'Does nothing to a queue that is not paused.',
   args: [queue],
@@ -43,6 +45,7 @@ const resume = defineCommand({
 
 const clear = defineCommand({
   path: 'clear',
+  backends: 'of-queues',
   summary: 'remove the waiting jobs of queues for good',
   about: 'Ready and delayed jobs go; running ones and dead letters stay.',
   args: [{ name: '<queue...>', text: 'names of queues', parse: name }],

@@ -7,7 +7,7 @@ import { defineCommand } from '../definition.ts';
 import { notFound } from '../errors.ts';
 import { lateness } from '../output/late.ts';
 import { type Column, number, span } from '../output/ui.ts';
-import { type OfBackend, ofEach, withBackend } from './each-backend.ts';
+import { failuresText, type OfBackend, ofEach, withBackend } from './each-backend.ts';
 import { watchQueues } from './queue-picture.ts';
 import { stoppedText } from './stop-jobs.ts';
 
@@ -50,7 +50,7 @@ export const status = defineCommand({
   path: 'status',
   summary: 'show every queue with its counts',
   about:
-    'Lists every queue that a job of the app names, used or not. `oldest ready` shows how late the workers are. Jobs that are paused or stopped by their breaker are listed below. With several backends those of all are listed; one that offers no administration is left out. With --watch it is `longshore top`, which shows one backend.',
+    'Lists every queue that a job of the app names, used or not. `oldest ready` shows how late the workers are. Jobs that are paused or stopped by their breaker are listed below. With several backends those of all are listed; one that offers no administration is left out, and one that does not answer is named. With --watch it is `longshore top`, which shows one backend.',
   args: [{ name: '[queues...]', text: 'only these', parse: name }],
   flags: {
     ...watchFlags,
@@ -65,7 +65,11 @@ export const status = defineCommand({
     'longshore status --watch',
     "longshore status mail --json | jq '.queues[0].ready'",
   ],
-  exits: { 0: 'done; with --watch ended by q or a signal', 3: 'a queue that was asked for is not there' },
+  exits: {
+    0: 'done; with --watch ended by q or a signal',
+    1: 'failed, or one of several backends did not answer',
+    3: 'a queue that was asked for is not there',
+  },
   async run(input) {
     const { args, flags, session, ui } = input;
     const everyMs = watchEveryMs(flags);
@@ -76,18 +80,32 @@ export const status = defineCommand({
       const names = await session.queues(args);
       if (everyMs !== null) return watchQueues(input, names, everyMs);
     }
-    const found = await ofEach(clients, async (client) => statsOf(client, args));
-    const unknown = several && args.find((name) => !found.some(({ queue }) => queue === name));
+    const { rows: found, failures } = await ofEach(clients, (client) => statsOf(client, args));
+    const unknown =
+      several && failures.length === 0 && args.find((name) => !found.some(({ queue }) => queue === name));
     if (unknown) throw notFound(`There is no queue "${unknown}" here.`);
     const queues = flags.sort === undefined ? found : sorted(found, flags.sort);
-    const stopped = await ofEach(clients, stoppedJobs);
+    const answering = clients.filter(({ name }) => !failures.some(({ backend }) => backend === name));
+    const stopped = (await ofEach(answering, stoppedJobs)).rows;
     const names = clients.map(({ backend, name }) => (several ? name! : backend.name));
     return {
-      data: { ...(several ? { backends: names } : { backend: names[0] }), queues, stopped },
-      text:
+      data: {
+        ...(several ? { backends: names } : { backend: names[0] }),
+        queues,
+        stopped,
+        ...(failures.length > 0 && { failures }),
+      },
+      text: [
         queues.length > 0
           ? ui.table(queues, withBackend(columns, several)) + stoppedText(ui, stopped)
-          : 'The app has no jobs, and no queue was used yet.',
+          : failures.length > 0
+            ? ''
+            : 'The app has no jobs, and no queue was used yet.',
+        failuresText(failures, ui),
+      ]
+        .filter(Boolean)
+        .join('\n\n'),
+      exit: failures.length > 0 ? 1 : 0,
     };
   },
 });

@@ -12,6 +12,7 @@ const exits = { 3: 'the app has no such job' };
 
 const pause = defineCommand({
   path: 'jobs pause',
+  backends: 'of-job',
   summary: 'stop running the jobs of a name, on all workers',
   about:
     'Workers hear of it within 5 seconds. Running jobs end normally, and jobs can still be enqueued: they wait, and no attempt is spent, until `longshore jobs resume`. Other jobs of the queue go on.',
@@ -30,6 +31,7 @@ const pause = defineCommand({
 
 const resume = defineCommand({
   path: 'jobs resume',
+  backends: 'of-job',
   summary: 'run the jobs of a paused name again',
   about: 'What has waited comes at once. Does nothing to a job that is not paused.',
   args,
@@ -44,6 +46,7 @@ const resume = defineCommand({
 
 const closeBreaker = defineCommand({
   path: 'jobs close-breaker',
+  backends: 'of-job',
   summary: 'run the jobs that wait because others of their name have failed',
   about:
     'Forgets the failures in a row that have opened the breaker of the job. By itself it closes when a job succeeds that is tried. Does nothing to a breaker that is closed.',

@@ -5,6 +5,7 @@ import { watchQueues } from './queue-picture.ts';
 
 export const top = defineCommand({
   path: 'top',
+  backends: 'first',
   summary: 'watch queues, their rates and what runs, live',
   about:
     'The same as `longshore status --watch`. Rates are per minute, and p95 is the wait of 95 % of the jobs, where numbers are kept; else it shows the change of `ready`. Workers tell of 20 running jobs each, functions of none. Arrows and page keys scroll, s sorts by name, oldest, ready, done or failed, q ends. Without a terminal it prints a line for each queue, and with --json an object for each look.',

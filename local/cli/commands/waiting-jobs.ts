@@ -37,6 +37,7 @@ const exits = (done: string) => ({
 
 const promote = defineCommand({
   path: 'jobs promote',
+  backends: 'of-ids',
   summary: 'let jobs that wait run now',
   about: `A delayed job, or one that waits for its next attempt, takes the place that its age gives it. ${where}`,
   args: ids,
@@ -47,6 +48,7 @@ const promote = defineCommand({
 
 const remove = defineCommand({
   path: 'jobs remove',
+  backends: 'of-ids',
   summary: 'take jobs that wait out of their queues, with their records',
   about: `Nothing is left of them; \`longshore jobs cancel\` keeps the record. ${where}`,
   args: ids,
@@ -57,6 +59,7 @@ const remove = defineCommand({
 
 const update = defineCommand({
   path: 'jobs update',
+  backends: 'of-ids',
   summary: 'give a job that waits another payload, time or priority',
   about: `What is not given stays, and so do its id and its attempts. A new payload is checked against the schema of the job; a member that reads [masked], as \`longshore jobs show\` prints it, keeps its value. ${where}`,
   args: idArgs,

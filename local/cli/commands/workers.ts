@@ -40,6 +40,7 @@ const values: Readonly<Record<(typeof orders)[number], (row: WorkerBeat) => numb
 
 export const workers = defineCommand({
   path: 'workers',
+  backends: 'each',
   summary: 'list the workers with what they run',
   about: `A worker writes a heartbeat when it starts and every 5 seconds, and takes itself off the list when it stops. It is healthy when it was seen within 15 seconds, unhealthy within a minute, and gone after that; after 5 minutes it is forgotten. Each tells of 20 running jobs at most, longest first: id, job and startedAt. One that takes no more jobs, because it is stopping, is draining. Functions of Lambda and Azure write none.`,
   flags: {

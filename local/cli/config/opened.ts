@@ -18,8 +18,10 @@ interface Closing {
   close?(): Promise<void>;
 }
 
-/** @param name which backend, where the config exports several; without it a client sends each job where it belongs */
-export function createOpened(io: Pick<Io, 'cwd'>, config: () => Promise<Config>, name: string | undefined) {
+export type OpenedAll = ReturnType<typeof openAll>;
+
+/** What a config exports, opened once for all who ask. */
+export function openAll(config: () => Promise<Config>) {
   const closing: Closing[] = [];
   const keep = (all: readonly (Closing | null | undefined)[]) => {
     for (const one of all) if (one) closing.push(one);
@@ -29,16 +31,29 @@ export function createOpened(io: Pick<Io, 'cwd'>, config: () => Promise<Config>,
     keep(isBackend(all) ? [all] : Object.values(all));
     return all;
   });
-  const backend = onDemand(async () => only(await backends(), name, relative(io.cwd, (await config()).path)));
-  const nameOfBackend = async (): Promise<string | undefined> => {
-    const own = await backend();
-    return Object.entries(await backends()).find(([, one]) => one === own)?.[0];
-  };
   const stores = onDemand(async () => {
     const all = await (await config()).store();
     keep(isBackend(await backends()) ? [all as Closing | undefined] : Object.values(all ?? {}));
     return all;
   });
+  const close = async (): Promise<void> => {
+    await Promise.all(closing.map((one) => one.close?.()));
+  };
+  return { backends, stores, close };
+}
+
+/** @param name which backend, where the config exports several; without it a client sends each job where it belongs */
+export function createOpened(
+  io: Pick<Io, 'cwd'>,
+  config: () => Promise<Config>,
+  name: string | undefined,
+  { backends, stores, close }: OpenedAll,
+) {
+  const backend = onDemand(async () => only(await backends(), name, relative(io.cwd, (await config()).path)));
+  const nameOfBackend = async (): Promise<string | undefined> => {
+    const own = await backend();
+    return Object.entries(await backends()).find(([, one]) => one === own)?.[0];
+  };
   const store = async () => {
     const own = await nameOfBackend();
     const all = await stores();
@@ -81,8 +96,6 @@ export function createOpened(io: Pick<Io, 'cwd'>, config: () => Promise<Config>,
       const own = await nameOfBackend();
       return own === undefined ? app.queues : queuesOn(app, own, failover ? { failover } : {});
     },
-    async close(): Promise<void> {
-      await Promise.all(closing.map((one) => one.close?.()));
-    },
+    close,
   };
 }

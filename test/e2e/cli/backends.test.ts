@@ -21,7 +21,7 @@ describe('a config with several backends', () => {
     await cli(folder, ['enqueue', 'greet', '{"name":"Ben"}', '--backend', 'fast']);
     const listed = async (...more: string[]) =>
       ((await json(folder, ['jobs', 'list', ...more])).data!.jobs as { job: string }[]).map(({ job }) => job);
-    expect(await listed()).toEqual(['greet']);
+    expect((await listed()).toSorted()).toEqual(['greet', 'greet', 'mail.send']);
     expect(await listed('--backend', 'default')).toEqual(['greet']);
     expect((await listed('--backend', 'fast')).toSorted()).toEqual(['greet', 'mail.send']);
   });
@@ -45,6 +45,69 @@ describe('a config with several backends', () => {
     const one = (await json(folder, ['status', '--backend', 'fast'])).data!;
     expect([one.backend, one.queues]).toEqual(['sqlite', [expect.objectContaining({ queue: 'mail' })]]);
     expect((one.queues as object[])[0]).not.toHaveProperty('backend');
+  });
+
+  it('lists the jobs of all in one table, and finds the one that has a job', async () => {
+    const folder = several();
+    await cli(folder, ['enqueue', 'greet', '{"name":"Ada"}']);
+    const sent = await json(folder, ['enqueue', 'mail.send', '{"to":"Ada"}', '--delay', '1h']);
+    const id = sent.data!.id as string;
+    const { data, code } = await json(folder, ['jobs', 'list']);
+    expect([code, data]).toMatchObject([
+      0,
+      {
+        backends: ['default', 'fast'],
+        jobs: [
+          { backend: 'default', job: 'greet' },
+          { backend: 'fast', job: 'mail.send' },
+        ],
+        hasMore: false,
+      },
+    ]);
+    const { stdout } = await cli(folder, ['jobs', 'list']);
+    expect(stdout).toMatch(
+      /^backend +id .+\ndefault +\S+ +greet .+\nfast +\S+ +mail\.send .+\n\ndefault: 1 job\.\nfast: 1 job\.\n$/,
+    );
+    expect((await cli(folder, ['jobs', 'list', '--max', '1', '--after', 'x'])).code).toBe(2);
+    expect((await json(folder, ['jobs', 'list', '--queue', 'mail'])).data).toMatchObject({ jobs: [{ id }] });
+    expect((await json(folder, ['jobs', 'show', id.slice(0, 24)])).data).toMatchObject({ job: { id } });
+    expect((await json(folder, ['jobs', 'cancel', id])).data).toMatchObject({ cancelled: 1 });
+    const unknown = await cli(folder, ['jobs', 'show', '0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b']);
+    expect([unknown.code, unknown.stderr]).toMatchObject([
+      3,
+      expect.stringContaining('none of default, fast has'),
+    ]);
+    expect((await json(folder, ['pause', 'mail'])).code).toBe(0);
+    expect((await json(folder, ['status'])).data!.queues).toMatchObject([
+      { backend: 'default', paused: false },
+      { backend: 'fast', queue: 'mail', paused: true },
+    ]);
+    expect((await json(folder, ['workers'])).data).toMatchObject({
+      workers: [],
+      backends: ['default', 'fast'],
+    });
+  });
+
+  it('names one that is away, and shows the others', async () => {
+    const postgres = new URL('../../../local/backends/postgres/index.ts', import.meta.url);
+    const away = `async () => (await import('${postgres}')).postgres('postgres://127.0.0.1:1/none'),`;
+    const folder = several(files.replace(/(?<=fast: ).+/, away));
+    await cli(folder, ['enqueue', 'greet', '{"name":"Ada"}']);
+    for (const argv of [['status'], ['limits'], ['jobs', 'list'], ['dead', 'list'], ['workers']]) {
+      const { code, data } = await json(folder, argv);
+      expect([argv, code, data!.failures]).toEqual([
+        argv,
+        1,
+        [{ backend: 'fast', code: 'BACKEND', message: expect.stringContaining('ECONNREFUSED') }],
+      ]);
+    }
+    const { stdout } = await cli(folder, ['status']);
+    expect(stdout).toMatch(/\ndefault +default +1 .+\n\nfast does not answer: BACKEND: /);
+    const health = await json(folder, ['health']);
+    expect(health).toMatchObject({ code: 1 });
+    expect(health.data!.checks).toContainEqual(
+      expect.objectContaining({ backend: 'default', name: 'backend', ok: true }),
+    );
   });
 
   it('checks all, or the one that is named', async () => {
