@@ -65,7 +65,7 @@ async function play(
   };
   const store = await exampleStore(opening);
   const backend = await exampleBackend(app, { ...opening, keys: store?.keys });
-  const files = await prepareSamples(stage, expected);
+  const samples = await prepareSamples(stage, expected);
 
   // startLocal closes its backend when it stops, but afterwards we still want to look into the queue.
   const kept = { ...backend, close: async () => {} };
@@ -82,7 +82,7 @@ async function play(
   watching.footer(`Ctrl-C drains and ends. Files are in ${folder}`);
   const isDone = () => isComplete(tally, expected, jobs.nightlyReport.name);
   try {
-    await sendEverything(local.client, example, { expected, files, signal });
+    await sendEverything(local.client, example, { expected, ...samples, signal });
     while (!signal.aborted) {
       if (options.exitWhenIdle && (isDone() || Date.now() - tally.lastEventAt > givenUpAfterMs)) break;
       if (isDone())

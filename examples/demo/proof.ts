@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import type { Contract } from '../../core/index.ts';
 import type { Stage } from './stage.ts';
-import { type Expected, importId, widthsPx } from './story.ts';
+import { clipFrames, type Expected, importId, widthsPx } from './story.ts';
 import type { Tally } from './tally.ts';
 
 export interface Finding {
@@ -74,6 +74,11 @@ export async function prove(
     { what: 'webhook calls, one per invoice', expected: expected.invoices, found: told.size },
     { what: 'thumbnails of the right size', expected: expected.thumbnails, found: thumbnails },
     {
+      what: 'frames of the clip, joined from its segments',
+      expected: clipFrames,
+      found: await countFrames(folder),
+    },
+    {
       what: 'payments captured, one at the third attempt',
       expected: expected.payments,
       found: new Set(paid).size,
@@ -111,6 +116,14 @@ async function countPdfs(folder: string): Promise<number> {
   const files = (await readdir(folder)).filter((name) => name.endsWith('.pdf'));
   const heads = await Promise.all(files.map((name) => readFile(join(folder, name))));
   return heads.filter((bytes) => bytes.subarray(0, 4).toString('latin1') === '%PDF').length;
+}
+
+/** Of the clip that the page shows. */
+async function countFrames(folder: string): Promise<number> {
+  const page = await readFile(join(folder, 'clips/harbour-small.webp.json'), 'utf8').catch(() => null);
+  if (page === null) return 0;
+  const { pages = 1 } = await sharp(join(folder, JSON.parse(page).clip.file)).metadata();
+  return pages;
 }
 
 /** The name says how wide a picture should be; all are 16:10. */

@@ -99,8 +99,8 @@ export async function writeClip(folder: string, frames: number): Promise<string>
       <circle cx="${20 + (i * 280) / frames}" cy="80" r="20" fill="#fff3c4"/>
       <path d="M0 140 Q80 128 160 140 T320 140 V200 H0Z" fill="#123"/></svg>`),
   );
-  const file = 'harbour.gif';
+  const file = 'harbour.webp';
   const clip = sharp(pictures, { join: { animated: true } });
-  await clip.gif({ delay: Array(frames).fill(80) }).toFile(join(folder, file));
+  await clip.webp({ delay: Array(frames).fill(80), effort: 0 }).toFile(join(folder, file));
   return file;
 }

@@ -30,7 +30,7 @@ export async function openShop(folder: string, connectTo: (app: App) => Client) 
     },
     async play(signal: AbortSignal) {
       const expected = { ...expectations(rows), invoices };
-      const files = await prepareSamples(stage, expected);
+      const { files } = await prepareSamples(stage, expected); // how often a clip asks for its segments depends on the time
       await sendEverything(client, example, { expected, files, signal });
     },
     async stop() {

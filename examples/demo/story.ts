@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, withContext } from '../../core/index.ts';
 import type { ExampleApp } from '../app/app.ts';
-import { brokenLines, writeOrdersCsv, writePictures, yesterdaysOrders } from './samples.ts';
+import { addClip } from '../app/jobs/clips.ts';
+import { brokenLines, writeClip, writeOrdersCsv, writePictures, yesterdaysOrders } from './samples.ts';
 import type { Stage } from './stage.ts';
 
 export const importId = 'orders-export';
@@ -14,6 +15,10 @@ const missingOrder = 'H-0000';
 const askedTwice = 'H-1001';
 const chunkRows = 500;
 const pictures = 8;
+export const clipFrames = 30;
+export const clipSegments = 3;
+/** Probe, poster, segments, their joining, and the page. */
+const clipJobs = 4 + clipSegments;
 /** Between two customers who order, so that the queues fill and empty as they do in a day. */
 const paceMs = 15;
 const tenants = ['acme', 'globex', 'initech'] as const;
@@ -46,7 +51,7 @@ export function expectations(rows: number): Expected {
     thumbnails,
     payments,
     outcomes: {
-      acked: 2 + chunks + invoices * 3 + thumbnails + payments, // the import has a report; an invoice is drawn, mailed and announced
+      acked: 2 + chunks + invoices * 3 + thumbnails + payments + clipJobs, // the import has a report; an invoice is drawn, mailed and announced
       requeued: 3, // the gateway fails twice, the partner is busy once
       'dead-lettered': 1, // an invoice for an order that does not exist
       rejected: 1, // a message somebody wrote without the key
@@ -55,21 +60,29 @@ export function expectations(rows: number): Expected {
   };
 }
 
-/** Makes the files and orders that the jobs work on; returns the names of the pictures. */
-export async function prepareSamples({ folder, services }: Stage, expected: Expected): Promise<string[]> {
+export interface Samples {
+  /** Names of the pictures. */
+  readonly files: readonly string[];
+  readonly clip: string;
+}
+
+/** Makes the files and orders that the jobs work on. */
+export async function prepareSamples({ folder, services }: Stage, expected: Expected): Promise<Samples> {
   const orders = yesterdaysOrders(expected.invoices);
   services.db.saveBatch({ importId: 'yesterday', tenantId: 'acme', rows: orders, refused: [] });
-  const [files] = await Promise.all([
+  const [files, clip] = await Promise.all([
     writePictures(folder, pictures),
+    writeClip(folder, clipFrames),
     writeOrdersCsv(join(folder, 'orders.csv'), expected.rows),
   ]);
-  return files;
+  return { files, clip };
 }
 
 export interface Script {
   readonly expected: Expected;
-  /** Names of the pictures. */
   readonly files: readonly string[];
+  /** `undefined` = none is uploaded. */
+  readonly clip?: string;
   /** Aborted: nothing more is sent. */
   readonly signal: AbortSignal;
 }
@@ -78,11 +91,12 @@ export interface Script {
 export async function sendEverything(
   client: Client,
   { jobs }: ExampleApp,
-  { expected, files, signal }: Script,
+  { expected, files, clip, signal }: Script,
 ): Promise<void> {
   askAgainOnceMailed(client, jobs, expected);
   const acme = { tenantId: 'acme', actorId: 'ada', requestId: 'req-1' };
   await client.enqueue(jobs.importOrders, { importId, file: 'orders.csv', chunkRows }, { context: acme });
+  if (clip) await withContext({ tenantId: 'globex' }, () => addClip(client, jobs, clip));
   const sizes = files.flatMap((file) => widthsPx.map((widthPx) => ({ file, widthPx })));
   await client.enqueueMany(jobs.thumbnail, sizes, { context: { tenantId: 'globex' } });
   const orderNos = yesterdaysOrders(expected.invoices).map((order) => order.orderNo);

@@ -41,6 +41,7 @@ export function createTally(startedAt: number): Tally {
     if (event.type === 'schedule.enqueued') scheduled++;
     if (event.type === 'job.started' && !spans.has(event.job)) spans.set(event.job, { from: now, to: now });
     if (event.type !== 'job.settled' || !event.settled) return;
+    if (event.outcome === 'requeued' && event.error === null) return; // it waits, and nothing has failed
     outcomes[event.outcome]++;
     if (event.outcome === 'requeued') return;
     ended.set(event.job, (ended.get(event.job) ?? 0) + 1);

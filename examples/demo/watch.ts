@@ -5,7 +5,7 @@ import type { ExampleApp } from '../app/app.ts';
 import { grouped } from './lines.ts';
 import type { Bar } from './picture.ts';
 import type { Stage } from './stage.ts';
-import { type Expected, importId } from './story.ts';
+import { clipSegments, type Expected, importId } from './story.ts';
 import type { Tally } from './tally.ts';
 import type { View } from './view.ts';
 
@@ -83,6 +83,7 @@ function barsOf({ stage, example, tally, expected }: Watched): Bar[] {
     { label: 'mails', done: mailbox.mails.length, total: invoices, note: 'SMTP' },
     { label: 'webhooks', done: outside.webhooks.length, total: invoices, note: 'HTTP' },
     { label: 'thumbnails', done: ended(jobs.thumbnail), total: thumbnails, note: 'WebP' },
+    { label: 'clip', done: ended(jobs.shrinkSegment), total: clipSegments, note: 'a chain' },
     { label: 'payments', done: outside.payments.length, total: payments, note: 'a flaky gateway' },
   ];
 }
