@@ -45,6 +45,9 @@ export interface TestApp {
   /** As `client.batch()`. */
   readonly batch: Client['batch'];
   readonly batches: Client['batches'];
+  /** As `client.chain()`. */
+  readonly chain: Client['chain'];
+  readonly chains: Client['chains'];
   readonly schedules: Client['schedules'];
   /** Moves time: a number of ms, or text like `90s`, `15m`, `2h`, `2d`. Runs nothing by itself. */
   advance(time: number | string): void;
@@ -118,6 +121,8 @@ export function testApp(app: App): TestApp {
     emit: (event, payload, options) => client.emit(event, payload, options),
     batch: client.batch,
     batches: client.batches,
+    chain: client.chain,
+    chains: client.chains,
     schedules: client.schedules,
     advance: (time) => clock.advance(millis('the time of advance()', time)),
     drain,

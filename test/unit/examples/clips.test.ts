@@ -23,7 +23,7 @@ it('shrinks the segments of a clip apart, and publishes it with its poster', asy
   expect(['clip.probe', 'clip.poster', 'clip.segment', 'clip.shrink', 'clip.publish'].map(ran)).toEqual([
     1, 1, 3, 1, 1,
   ]);
-  expect(await t.client.chains.get(id)).toMatchObject({ state: 'completed' });
+  expect(await t.chains.get(id)).toMatchObject({ state: 'completed' });
   const page = await t.client.result(jobs.publishClip, ids[2], { timeoutMs: 0 });
   expect(page).toMatchObject({
     poster: { file: 'clips/harbour-poster.webp', width: 320, height: 200 },
@@ -54,7 +54,7 @@ it('stops at what is no picture', async () => {
   await t.drain();
   expect((await t.deadLetters())[0]).toMatchObject({ job: 'clip.probe', reason: 'permanent' });
   expect((await t.deadLetters())[0]?.error).toMatch(/notes\.gif is no picture: /);
-  expect(await t.client.chains.get(id)).toMatchObject({ state: 'failed', link: 1 });
+  expect(await t.chains.get(id)).toMatchObject({ state: 'failed', link: 1 });
 });
 
 it('goes on after a segment that failed, when that and the clip are retried', async () => {
@@ -66,7 +66,7 @@ it('goes on after a segment that failed, when that and the clip are retried', as
     await write(name, content);
   };
   await t.runFor('1d');
-  expect(await t.client.chains.get(id)).toMatchObject({ state: 'failed', link: 2 });
+  expect(await t.chains.get(id)).toMatchObject({ state: 'failed', link: 2 });
   const [clip] = (await t.deadLetters()).filter(({ job }) => job === 'clip.shrink');
   const batch = /1 of 3 segments failed\. Run longshore batches retry (\S+),/.exec(clip!.error)![1]!;
 
@@ -76,5 +76,5 @@ it('goes on after a segment that failed, when that and the clip are retried', as
   await t.backend.admin!.deadLetters.retry([clip!.id]);
   const again = await t.runFor('1m');
   expect(again.filter(({ job }) => job === 'clip.segment')).toEqual([]);
-  expect(await t.client.chains.get(id)).toMatchObject({ state: 'completed' });
+  expect(await t.chains.get(id)).toMatchObject({ state: 'completed' });
 });
