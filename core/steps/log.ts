@@ -31,7 +31,7 @@ export interface WaitStep extends SleepStep {
 
 export type RememberedStep = DoneStep | SleepStep | WaitStep;
 
-interface StoredLog {
+export interface StoredLog {
   /** A digest of the token of the lease that may write. */
   readonly owner: string;
   readonly attempt: number;
@@ -84,7 +84,7 @@ const withStep = (steps: readonly RememberedStep[], step: RememberedStep): Remem
     ? steps.map((one) => (one.name === step.name ? step : one))
     : [...steps, step];
 
-function swapped<T>(answer: T, log: StoredLog, now: number): Swap<T> {
+export function swapped<T>(answer: T, log: StoredLog, now: number): Swap<T> {
   const lastEnd = log.steps.reduce((end, step) => Math.max(end, 'until' in step ? step.until : 0), now);
   return { answer, text: JSON.stringify(log), endsAt: Math.ceil(lastEnd + keepMs) };
 }

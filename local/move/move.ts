@@ -13,6 +13,7 @@ import type { MovedJob } from './contract.ts';
 import { keyCarrier } from './keys.ts';
 import { jobOfDeadLetter } from './moved-job.ts';
 import { type Goal, goalOf, idsOf, type Origin, originOf, releaseAll } from './sides.ts';
+import { cannotKeep, type StepCarrier, stepCarrier } from './steps.ts';
 
 export interface MoveOptions {
   readonly from: QueueBackend;
@@ -48,6 +49,8 @@ export interface Moved {
   unsure: number;
   /** Idempotency keys that were marked as done at the goal. */
   keys: number;
+  /** Jobs whose steps went along. */
+  steps: number;
   /** Dead letters that stayed, because the goal cannot store those of another queue. */
   deadLeft: number;
   readonly refused: Refused[];
@@ -58,6 +61,7 @@ interface Parts {
   readonly origin: Origin;
   readonly goal: Goal;
   readonly carryKeys: ReturnType<typeof keyCarrier> | null;
+  readonly steps: StepCarrier | null;
   readonly moved: Moved;
 }
 
@@ -74,6 +78,7 @@ export async function move(options: MoveOptions): Promise<Moved> {
     reset: 0,
     unsure: 0,
     keys: 0,
+    steps: 0,
     deadLeft: 0,
     refused: [],
   };
@@ -83,6 +88,7 @@ export async function move(options: MoveOptions): Promise<Moved> {
     origin: originOf(from, clock),
     goal: goalOf(to, `move-${id.slice(0, 8)}`),
     carryKeys: from.stores && to.stores ? keyCarrier(from.stores.keys, to.stores.keys, `move:${id}`) : null,
+    steps: stepCarrier(from, to, clock),
     moved,
   };
   for (const queue of queues) {
@@ -153,16 +159,21 @@ async function leasedAt({ admin }: QueueBackend, queue: string): Promise<number>
 const has = (jobs: readonly MovedJob[], id: string): boolean => jobs.some(({ message }) => message.id === id);
 
 /** Returns jobs that the goal refuses. They stay held until the others have moved, or they would be taken again and again. */
-async function moveSome(parts: Parts, queue: string, jobs: readonly MovedJob[]): Promise<MovedJob[]> {
-  const { origin, goal, carryKeys, moved, options } = parts;
+async function moveSome(parts: Parts, queue: string, taken: readonly MovedJob[]): Promise<MovedJob[]> {
+  const { origin, goal, carryKeys, steps, moved, options } = parts;
   const now = options.clock.now();
+  const [jobs, stay] = await withSteps(parts, taken);
+  if (jobs.length === 0) return [...stay];
   moved.keys += (await carryKeys?.(jobs, now)) ?? 0;
   const { good, known, refused } = sorted(parts, jobs, await goal.put(jobs));
+  await steps?.drop(refused);
   const removed = await origin.remove(queue, good);
   const [ours, others] = [good.filter((_, i) => removed[i]), good.filter((_, i) => !removed[i])];
   // Cancelled or released meanwhile: the origin decides what becomes of it.
   if (others.length > 0) await goal.transfer?.remove(queue, idsOf(others));
+  await steps?.drop(others);
   await goal.transfer?.release(queue, idsOf(ours));
+  moved.steps += (await steps?.leave(ours)) ?? 0;
   moved.waiting += ours.length;
   for (const job of ours) {
     if (job.message.notBefore! > now) moved.delayed++;
@@ -170,12 +181,24 @@ async function moveSome(parts: Parts, queue: string, jobs: readonly MovedJob[]):
     if (job.attempts > 0 && !goal.keepsPast) moved.reset++;
   }
   options.onMoved(ours.length);
-  return refused;
+  return [...stay, ...refused];
+}
+
+/** Those whose steps the goal has now, and those that stay because it keeps none. */
+async function withSteps(
+  { steps, moved, options }: Parts,
+  jobs: readonly MovedJob[],
+): Promise<[good: readonly MovedJob[], stay: readonly MovedJob[]]> {
+  const stay = await steps?.bring(jobs);
+  if (!stay || stay.size === 0) return [jobs, []];
+  for (const { message } of stay)
+    moved.refused.push({ id: message.id, queue: message.queue, error: cannotKeep(options.to) });
+  return [jobs.filter((job) => !stay.has(job)), [...stay]];
 }
 
 /** Dead letters do not run, so they need not be held. */
 async function moveDead(parts: Parts, queue: string): Promise<void> {
-  const { goal, moved, options } = parts;
+  const { goal, moved, options, steps } = parts;
   const { from, signal } = options;
   const deadLetters = from.admin?.deadLetters;
   if (!deadLetters) return;
@@ -194,8 +217,12 @@ async function moveDead(parts: Parts, queue: string): Promise<void> {
       jobs[i] = jobOfDeadLetter(dead, (await from.stores?.records.get(dead.id)) ?? null);
     });
     size = nextSize(size, goal.mostAtOnce, jobs);
-    const { good, known, refused } = sorted(parts, jobs, await goal.put(jobs));
+    const [movable, stay] = await withSteps(parts, jobs);
+    for (const { message } of stay) stuck.add(message.id);
+    if (movable.length === 0) continue;
+    const { good, known, refused } = sorted(parts, movable, await goal.put(movable));
     for (const { message } of refused) stuck.add(message.id);
+    await steps?.drop(refused);
     const ids = idsOf(good);
     const gone = await deadLetters.discard(ids);
     if (gone < ids.length) {
@@ -203,7 +230,9 @@ async function moveDead(parts: Parts, queue: string): Promise<void> {
       const others = await lost(from, ids);
       await options.to.admin?.deadLetters.discard(others);
       for (const id of others) stuck.add(id);
+      await steps?.drop(good.filter(({ message }) => others.includes(message.id)));
     }
+    moved.steps += (await steps?.leave(good)) ?? 0;
     moved.dead += gone;
     moved.known += known.size;
     options.onMoved(gone);

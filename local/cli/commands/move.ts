@@ -146,7 +146,7 @@ function report(
   };
   const complete = Object.values(left).every((n) => n === 0) && !stopped;
   const { waiting, deadLeft: _, ...counts } = moved;
-  const { known, reset, unsure, keys, refused } = counts;
+  const { known, reset, unsure, keys, steps, refused } = counts;
   const paused = stats.filter((one) => one.paused).map(({ queue }) => queue);
   const lines = [
     movedText(from, to, moved),
@@ -155,6 +155,7 @@ function report(
     unsure > 0 &&
       `${count(unsure, 'job')} may be on ${to.name} twice: a move was killed with them in hand. Those with an idempotency key run once.`,
     keys > 0 && `${count(keys, 'idempotency key')} of effects that were done are known there too.`,
+    steps > 0 && `${count(steps, 'job')} remember steps, which went along.`,
     ...refused.slice(0, mostShown).map(({ id, queue, error }) => `${id}  of ${queue} stays: ${error}`),
     refused.length > mostShown && `… and ${refused.length - mostShown} more stay. --json lists them all.`,
     paused.length > 0 && `Paused here and there: ${paused.join(', ')}. \`longshore resume\` ends that.`,

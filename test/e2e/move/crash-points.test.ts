@@ -7,34 +7,10 @@ import { memory } from '../../../local/backends/memory/index.ts';
 import type { MovableAdmin } from '../../../local/move/contract.ts';
 import { type Moved, move } from '../../../local/move/move.ts';
 import { createVirtualClock, type VirtualClock } from '../../testing/virtual-clock.ts';
+import { type Fate, mortal } from './mortal.ts';
 
 const queues = ['mail', 'reports'] as const;
 const hour = 3_600_000;
-
-type Verb = (...args: never[]) => unknown;
-interface Fate {
-  calls: number;
-  readonly diesAt: number;
-  readonly when: 'before' | 'after';
-}
-
-/** Every call counts; the one of fate and all after it fail, as for a process that is gone. */
-function mortal<T extends object>(target: T, fate: Fate): T {
-  return new Proxy(target, {
-    get(object, name, receiver) {
-      const value: unknown = Reflect.get(object, name, receiver);
-      if (typeof value === 'object' && value !== null) return mortal(value, fate);
-      if (typeof value !== 'function') return value;
-      return async (...args: never[]) => {
-        const now = ++fate.calls;
-        if (now > fate.diesAt || (now === fate.diesAt && fate.when === 'before')) throw new Error('killed');
-        const result = await (value as Verb).apply(object, args);
-        if (now === fate.diesAt) throw new Error('killed');
-        return result;
-      };
-    },
-  });
-}
 
 /** A broker's queue: without `transfer`, and it takes back by itself what was leased too long. Its waiting is time that passes. */
 function plain(backend: QueueBackend, clock: VirtualClock): QueueBackend {
