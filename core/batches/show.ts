@@ -3,6 +3,7 @@
 import type { Batch } from '../app/batch.ts';
 import { LongshoreError, shown } from '../base/errors.ts';
 import { toError } from '../base/failure.ts';
+import { linkOf } from '../chains/ids.ts';
 import type { BatchState } from '../contract/batches.ts';
 import type { JobStatus } from '../contract/outcome.ts';
 import type { JobRecord } from '../contract/store.ts';
@@ -30,6 +31,8 @@ export interface BatchDetail extends Batch {
   readonly allowFailures: number | string;
   /** In this round. */
   readonly calls: readonly BatchCall[];
+  /** The link of a chain whose jobs it counts; `null` = it is none. */
+  readonly chain: { readonly chain: string; readonly link: number } | null;
   /** Why what it calls cannot be called here; `null` = it can. */
   readonly refused: string | null;
 }
@@ -107,6 +110,7 @@ export async function showBatch(client: Client, id: string): Promise<BatchDetail
     round,
     allowFailures: plan.allowFailures,
     calls,
+    chain: linkOf(id),
     refused: called ? null : whyRefused(client, state, calls),
   };
 }

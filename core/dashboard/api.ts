@@ -12,6 +12,7 @@
  * GET  api/batches?max&after               BatchList
  * GET  api/batches/:id                     BatchDetail
  * GET  api/batches/:id/children?state=all|failed|open&max&after   BatchChildPage
+ * GET  api/chains/:id                      ChainView
  * GET  api/dead/groups?…                   DeadLetterGroups  filter members of DeadLetterFilter by their names
  * GET  api/dead?…                          DeadLetterItems   the same, `max`, `after`
  * GET  api/dead/:id?whole=true             DeadLetterView  `whole` as above
@@ -29,6 +30,7 @@
  * POST api/stopped/:name/{pause,resume,close-breaker}  Done   `name` of a job of the app
  * POST api/jobs/:id/{cancel,promote,remove,run-again}  Done
  * POST api/batches/:id/{cancel,retry}      Done            `retry`: what failed
+ * POST api/chains/:id/cancel               Done
  * POST api/dead/{retry,discard}            body: BulkRequest; NDJSON: a BulkProgress per line, then a BulkResult with `ended`
  * POST api/dead/:id/edit                   body: EditOptions; Done
  * POST api/schedules/:name/{run,pause,resume,remove}    Done    `remove`: one made at run time
@@ -41,6 +43,7 @@
 
 import type { Batch } from '../app/batch.ts';
 import type { StoppedJob } from '../app/breaker.ts';
+import type { Chain, ChainLinkView } from '../app/chain.ts';
 import type { BatchRole } from '../batches/show.ts';
 import type { QueueStats } from '../contract/admin.ts';
 import type { JobRecord, RunningJob, StoredPayload, WorkerBeat } from '../contract/store.ts';
@@ -143,6 +146,8 @@ export interface QueueView extends LiveQueue {
 export type JobItem = Omit<JobRecord, 'attempts' | 'output'> & {
   readonly runs: number;
   readonly worker: string | null;
+  /** That it sleeps or waits for an event, and until when, in words; `null` = it does not. */
+  readonly sleeps: string | null;
 };
 
 export interface JobList {
@@ -172,6 +177,18 @@ export interface JobDetail {
 export interface BatchList {
   readonly batches: readonly Batch[];
   readonly next: string | null;
+}
+
+/** Without what handlers have returned. */
+export interface ChainView extends Omit<Chain, 'links'> {
+  readonly links: readonly (Omit<ChainLinkView, 'jobs'> & {
+    readonly jobs: readonly {
+      readonly id: string;
+      readonly job: string;
+      /** `null` = it was not enqueued yet, or is no longer kept. */
+      readonly record: Pick<JobRecord, 'status' | 'error' | 'createdAt' | 'finishedAt'> | null;
+    }[];
+  })[];
 }
 
 export type DeadLetterView = Omit<DeadLetterDetail, 'payload'> & {

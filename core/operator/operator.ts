@@ -11,6 +11,7 @@ import { scheduleNamed } from '../scheduler/cursor.ts';
 import { drainWorker } from '../worker/drain.ts';
 import { audited } from './audited.ts';
 import * as batches from './batches.ts';
+import { cancelChain } from './chains.ts';
 import { edit } from './edit.ts';
 import { groupsOf } from './groups.ts';
 import { adminOf, deadLettersOf, type OperatorHost } from './host.ts';
@@ -104,6 +105,10 @@ export function createOperator(client: Client, identity: OperatorIdentity): Oper
       list: (page) => client.batches.list(page),
       cancel: (id) => batches.cancelBatch(host, id),
       retryFailed: (id) => batches.retryBatch(host, id),
+    },
+    chains: {
+      get: (id) => client.chains.get(id),
+      cancel: (id) => cancelChain(host, id),
     },
     queues: {
       pause: (queue) => atQueue('queue.pause', queue, () => adminOf(client).pause(queue)),

@@ -2,6 +2,7 @@
 
 import type { Batch } from '../app/batch.ts';
 import type { StoppedJob } from '../app/breaker.ts';
+import type { Chain } from '../app/chain.ts';
 import type { EmitOptions } from '../app/durable.ts';
 import type { StoredScheduleDefinition, StoredScheduleInfo } from '../app/stored-schedule.ts';
 import type { BatchChildPage, BatchDetail, ChildrenRequest } from '../batches/show.ts';
@@ -32,6 +33,7 @@ export type OperatorAction =
   | 'job.remove'
   | 'limit.reset'
   | 'batch.cancel'
+  | 'chain.cancel'
   | 'batch.retry'
   | 'job.pause'
   | 'job.resume'
@@ -219,6 +221,13 @@ export interface Operator {
     cancel(id: string): Promise<boolean>;
     /** Makes the dead letters among its children ready again. Throws `NOT_FOUND` or `BATCH`. */
     retryFailed(id: string): Promise<number>;
+  };
+  /** Throw `CONFIG` where no records are kept. */
+  readonly chains: {
+    /** `null` = it is not known, or no longer kept. */
+    get(id: string): Promise<Chain | null>;
+    /** Cancels the link that waits or runs, so that no further one begins. Throws `NOT_FOUND`. */
+    cancel(id: string): Promise<'cancelled' | 'cancelling' | 'finished'>;
   };
   readonly queues: {
     pause(queue: string): Promise<void>;

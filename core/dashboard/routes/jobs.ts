@@ -4,11 +4,12 @@ import { childOf, endOf } from '../../batches/ids.ts';
 import type { JobRecord, RecordFilter, RecordPage, StoredPayload } from '../../contract/store.ts';
 import type { Client } from '../../enqueue/client.ts';
 import { Refusal } from '../../http/problem.ts';
+import { forEach } from '../../kit/parallel.ts';
 import { statuses } from '../../kit/records/partitions.ts';
 import { goneAfterMs, runnerOf } from '../../kit/worker-state.ts';
 import { whyWaits } from '../../limits/explain.ts';
 import { stoppedJobs } from '../../limits/stopped.ts';
-import { stepsOf } from '../../steps/show.ts';
+import { stepsOf, whySleeps } from '../../steps/show.ts';
 import type { JobDetail, JobItem, JobList, Unavailable } from '../api.ts';
 import type { Endpoint, Run } from '../call.ts';
 import { change } from './change.ts';
@@ -35,8 +36,24 @@ export const listJobs: Run = async ({ client }, { url }) => {
   const asked = queryOf(url, filter);
   if (client.stores.records.keepsNothing) return noRecords(client);
   const { records, next } = await pageOf(client, { max: 50, ...asked });
-  return { jobs: records.map(itemOf), next } satisfies JobList;
+  const jobs = records.map(itemOf);
+  await forEach(jobs.filter(waitsForLater(client)).slice(0, mostLooked), async (job) => {
+    const [why] = whySleeps(
+      await stepsOf(client.stores, job.id, client.app.clock.now()),
+      client.app.clock.now(),
+    );
+    Object.assign(job, { sleeps: why ?? null });
+  });
+  return { jobs, next } satisfies JobList;
 };
+
+/** Of the jobs of a page that are for later so many are asked whether they sleep, which no record says. */
+const mostLooked = 100;
+
+const waitsForLater =
+  ({ app: { clock }, stores }: Client) =>
+  ({ status, runAt }: JobItem): boolean =>
+    stores.steps !== undefined && (status === 'pending' || status === 'retrying') && runAt > clock.now();
 
 async function pageOf({ stores }: Client, asked: RecordFilter & { after?: string }): Promise<RecordPage> {
   const { records } = stores;
@@ -46,7 +63,7 @@ async function pageOf({ stores }: Client, asked: RecordFilter & { after?: string
 
 function itemOf({ attempts, output: _, ...record }: JobRecord): JobItem {
   const last = attempts.at(-1);
-  return { ...record, runs: last?.attempt ?? 0, worker: last?.worker ?? null };
+  return { ...record, runs: last?.attempt ?? 0, worker: last?.worker ?? null, sleeps: null };
 }
 
 export const showJob: Run = async ({ client }, { url, parameter: id }) => {
@@ -133,7 +150,7 @@ async function isDead({ backend }: Client, { id, status }: JobRecord): Promise<b
   return deadLetters.get ? (await deadLetters.get(id)) !== null : true;
 }
 
-const noRecords = ({ backend }: Client): Unavailable =>
+export const noRecords = ({ backend }: Client): Unavailable =>
   unavailable(
     `Backend "${backend.name}" keeps no records of jobs: give the dashboard and the workers a store, for example sqliteStore().`,
   );

@@ -8,6 +8,7 @@ import { listAlerts } from './alerts.ts';
 import { listAudit } from './audit.ts';
 import * as batches from './batches.ts';
 import { listCapabilities } from './capabilities.ts';
+import * as chains from './chains.ts';
 import * as dead from './dead-letters.ts';
 import { openEvents } from './events.ts';
 import { causeFault } from './faults.ts';
@@ -60,6 +61,8 @@ const routes: readonly Route[] = [
   search('batches/:id/children', batches.listChildren),
   lasting(post('batches/:id/cancel', batches.cancelBatch)),
   lasting(post('batches/:id/retry', batches.retryBatch)), // of a million children many may have failed
+  get('chains/:id', chains.showChain),
+  post('chains/:id/cancel', chains.cancelChain),
   search('dead', dead.listDeadLetters),
   search('dead/groups', dead.groupDeadLetters),
   lasting(post('dead/retry', dead.retryDeadLetters)),

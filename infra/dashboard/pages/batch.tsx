@@ -87,10 +87,18 @@ function Actions({ batch, path, onDone }: { batch: BatchDetail; path: string; on
 }
 
 function factsOf(batch: BatchDetail): readonly Fact[] {
-  const { id, tenantId, perSecond, etaMs, state, round, allowFailures } = batch;
+  const { id, tenantId, chain, perSecond, etaMs, state, round, allowFailures } = batch;
   return [
     ['Id', <Id value={id} />],
     ['Tenant', tenantId && <Text value={tenantId} />],
+    [
+      'Chain',
+      chain && (
+        <>
+          link {chain.link} of <TextLink href={linkTo(['chains', chain.chain])} value={chain.chain} mono />
+        </>
+      ),
+    ],
     ['Per second', perSecond !== null && rate(perSecond)],
     ['Left', state === 'running' && etaMs !== null && `about ${duration(etaMs)}`],
     ['Made', <MomentAgo at={batch.createdAt} />],

@@ -137,7 +137,9 @@ function factsOf({ record, runningOn, waits, batch }: JobDetail): readonly Fact[
     ['Tenant', search('tenantId', record.tenantId)],
     ['Idempotency key', search('idempotencyKey', record.idempotencyKey)],
     ['Schedule', schedule && <TextLink href={linkTo(['schedules', schedule])} value={schedule} />],
-    ['Batch', batch && <BatchRole {...batch} />],
+    // The batch of a link is an affair of its chain.
+    ['Batch', batch && !record.chain && <BatchRole {...batch} />],
+    ['Chain', record.chain && <ChainRole {...record.chain} />],
     ['Priority', String(record.priority)],
     ['Enqueued', <MomentAgo at={record.createdAt} />],
     ['Runs', !isEnded(record) && <MomentAgo at={record.runAt} />],
@@ -157,6 +159,20 @@ function BatchRole(role: NonNullable<JobDetail['batch']>) {
       {'end' in role ? 'called at the end of ' : `child ${count(role.number)} of `}
       <TextLink href={linkTo(['batches', role.batch])} value={role.name ?? role.batch} />
       {'end' in role && ` (${role.end})`}
+    </>
+  );
+}
+
+function ChainRole({ id, link, links }: NonNullable<JobRecord['chain']>) {
+  const next = links[link];
+  return (
+    <>
+      link {link} of {links.length} of <TextLink href={linkTo(['chains', id])} value={id} mono />
+      {next !== undefined && (
+        <>
+          , next: <Text value={[next].flat().join(' and ')} />
+        </>
+      )}
     </>
   );
 }

@@ -73,7 +73,13 @@ function JobSearch({ query }: { query: URLSearchParams }) {
 }
 
 const columns: readonly RowColumn<JobItem>[] = [
-  { name: 'Status', width: '6.5rem', of: ({ status }) => <Badge word={status} /> },
+  {
+    name: 'Status',
+    width: '6.5rem',
+    // What the record calls pending or retrying.
+    of: ({ status, sleeps }) =>
+      sleeps === null ? <Badge word={status} /> : <Badge word="sleeping" tone="busy" />,
+  },
   {
     name: 'Job',
     width: 'minmax(8rem, 1.4fr)',
@@ -93,8 +99,14 @@ const columns: readonly RowColumn<JobItem>[] = [
   {
     name: 'Error',
     width: 'minmax(6rem, 2fr)',
-    of: ({ error, progress }) =>
-      error !== null ? <Text value={error} /> : progress !== null && <ProgressWords {...progress} />,
+    of: ({ error, progress, sleeps }) =>
+      sleeps !== null ? (
+        <Text value={sleeps} />
+      ) : error !== null ? (
+        <Text value={error} />
+      ) : (
+        progress !== null && <ProgressWords {...progress} />
+      ),
   },
 ];
 

@@ -8,6 +8,7 @@ import { Alerts } from './alerts.tsx';
 import { Audit } from './audit.tsx';
 import { Batches } from './batches.tsx';
 import { Capabilities } from './capabilities.tsx';
+import { ChainPage } from './chain.tsx';
 import { DeadGroups } from './dead-groups.tsx';
 import { DeadLetterPage } from './dead-letter.tsx';
 import { DeadLetterList } from './dead-list.tsx';
@@ -26,6 +27,7 @@ export const pages: readonly PageEntry[] = [
   { path: 'limits', title: 'Limits', key: 'i', View: Limits },
   { path: 'jobs', title: 'Jobs', key: 'j', View: Jobs },
   { path: 'batches', title: 'Batches', key: 'b', View: Batches },
+  { path: 'chains', title: 'Chain', from: 'jobs', View: ChainPage },
   { path: 'dead', title: 'Dead letters', key: 'd', View: DeadGroups },
   { path: 'letters', title: 'Dead letters', from: 'dead', View: DeadLetterList },
   { path: 'letter', title: 'Dead letter', from: 'dead', View: DeadLetterPage },

@@ -1,3 +1,5 @@
+import { type BatchRole, batchRoleOf } from '../../../core/batches/show.ts';
+import { chainText } from '../../../core/chains/ids.ts';
 import type { Progress } from '../../../core/contract/outcome.ts';
 import type { JobRecord, StoredPayload, WorkerBeat } from '../../../core/contract/store.ts';
 import { forgetWorkerMs, runnerOf, workerStateOf } from '../../../core/kit/worker-state.ts';
@@ -38,8 +40,9 @@ export const showJob = defineCommand({
     const payload = flags.payload ? ((await records.payload?.(wanted)) ?? null) : undefined;
     const waits = await whyWaits(client, job);
     const steps = await stepsOf(client.stores, wanted, now);
+    const role = await batchRoleOf(client, wanted);
     const parts = [
-      factsOf(job, { payload, running: runningOn(beats, wanted, now), waits }, ui, now),
+      factsOf(job, { payload, role, running: runningOn(beats, wanted, now), waits }, ui, now),
       attemptsTable(job.attempts, job.maxAttempts, ui),
       stepsTable(steps, ui),
       linesOf(job),
@@ -64,10 +67,11 @@ function runningOn(beats: readonly WorkerBeat[], id: string, now: number): strin
 interface Beside {
   readonly payload: StoredPayload | null | undefined;
   readonly running: string | null;
+  readonly role: BatchRole | null;
   readonly waits: readonly string[];
 }
 
-function factsOf(job: JobRecord, { payload, running, waits }: Beside, ui: Ui, now: number): string {
+function factsOf(job: JobRecord, { payload, running, role, waits }: Beside, ui: Ui, now: number): string {
   return ui.facts([
     ['id', job.id],
     ['job', job.job],
@@ -77,6 +81,8 @@ function factsOf(job: JobRecord, { payload, running, waits }: Beside, ui: Ui, no
     ['priority', String(job.priority)],
     ['tenant', job.tenantId],
     ['schedule', job.schedule],
+    ['batch', role && roleText(role)],
+    ['chain', job.chain ? chainText(job.chain) : null],
     ['key', job.idempotencyKey],
     ['request', job.requestId],
     ['trace', job.traceparent],
@@ -89,6 +95,11 @@ function factsOf(job: JobRecord, { payload, running, waits }: Beside, ui: Ui, no
     ['error', job.error],
     ['payload', payload === undefined ? null : payload ? payloadText(payload) : 'not kept'],
   ]);
+}
+
+function roleText(role: BatchRole): string {
+  const of = role.name === null ? role.batch : `${role.batch} (${plain(role.name)})`;
+  return 'end' in role ? `called at the end of ${of}: ${role.end}` : `child ${role.number} of ${of}`;
 }
 
 function progressOf(progress: Progress): string {

@@ -27,7 +27,8 @@ const hostileKey = `job:mail:concurrency:${hostile.replaceAll('\0', '').slice(0,
 const counts = { acked: 1, requeued: 0, 'dead-lettered': 0, rejected: 0, 'skipped-idempotent': 0 };
 
 /** In every field that a program other than ours may have filled. */
-async function fill({ client: { backend, stores }, enqueue, work }: Shop) {
+async function fill({ client, mail, enqueue, work }: Shop) {
+  const { backend, stores } = client;
   const now = Date.now();
   const outgoing = (id: string) => ({
     ...{ id, queue: hostile, job: hostile, body: hostile, priority: 5, notBefore: null, group: null },
@@ -69,6 +70,15 @@ async function fill({ client: { backend, stores }, enqueue, work }: Shop) {
     ...{ id: 'entry-1', at: now, operation: 'one', phase: 'failed', actor: hostile, from: hostile },
     ...{ action: hostile, target: hostile, count: 1, note: hostile },
   });
+  const payload = { to: hostile, token: hostile };
+  const context = { tenantId: hostile.replaceAll('\0', '').slice(0, 256) };
+  await client.batch(hostile.slice(0, 256), [payload, payload], {
+    job: mail,
+    id: 'long.'.repeat(19),
+    context,
+  });
+  await client.chain([mail, [mail, mail]] as never, payload as never, { id: 'c'.repeat(72), context });
+  await client.schedules.upsert({ name: 's'.repeat(128), everyMs: 1_000, job: mail, payload, context });
   const { id: verified } = await enqueue(`${hostile}${'x'.repeat(1_000_000)}`);
   await work();
   const numbers = await stores.metrics!.read({ step: 'minute', from: 0, to: now + 3_600_000 });
@@ -81,19 +91,24 @@ const at = encodeURIComponent(hostile);
 /** Where the text is shown, and where it is not. */
 const pagesOf = ({ ended, waiting, verified }: Awaited<ReturnType<typeof fill>>) => ({
   shown: [
-    ...['', 'queues', 'jobs', 'dead', 'letters', 'limits', 'workers', 'audit'],
+    ...['', 'queues', 'jobs', 'dead', 'letters', 'limits', 'schedules', 'workers', 'audit'],
+    ...['batches', `batches/${'long.'.repeat(19)}`, `batches/${'long.'.repeat(19)}?children=failed`],
+    ...[`jobs/batch.${'long.'.repeat(19)}.0`, `chains/${'c'.repeat(72)}`, `schedules/${'s'.repeat(128)}`],
     ...[`letter/${ended}`, `letter/${verified}`, `jobs/${ended}`, `jobs/${waiting}`, `jobs/${verified}`],
     ...[
       `jobs/${at}`,
       `letter/${at}`,
       `schedules/${at}`,
+      `batches/${at}`,
+      `chains/${at}`,
+      `schedules?from=${at}`,
       `jobs?error=${at}`,
       `dead?job=${at}`,
       `letters?error=${at}`,
       `limits?prefix=${at}`,
     ],
   ],
-  others: ['schedules', 'schedules/nightly', 'alerts', 'capabilities', 'faults', at],
+  others: ['schedules/nightly', 'alerts', 'capabilities', 'faults', at],
 });
 
 /** Nothing of it has become a part of the page. */
