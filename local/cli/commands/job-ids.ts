@@ -16,12 +16,15 @@ const shownLength = 18;
 const leastLength = 8;
 const mostCandidates = 5;
 
+/** Made of a batch or a chain, so jobs that the list leaves out begin alike: their number is at the end. */
+const derived = /^(?:batch|batch-end|chain)\./;
+
 /** How each of these ids is shown in one list: long enough to tell them apart. */
 export function shortIds(ids: readonly string[]): (id: string) => string {
-  const all = [...new Set(ids)];
+  const all = [...new Set(ids)].filter((id) => !derived.test(id));
   let length = shownLength;
   while (new Set(all.map((id) => id.slice(0, length))).size < all.length) length++;
-  return (id) => id.slice(0, length);
+  return (id) => (derived.test(id) ? id : id.slice(0, length));
 }
 
 /** One of the jobs that an id may stand for. */
