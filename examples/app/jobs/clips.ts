@@ -10,7 +10,8 @@ import * as z from 'zod';
 import { type Client, defineJob, PermanentError } from '../../../core/index.ts';
 import type { Services } from '../services.ts';
 
-const queue = 'images';
+/** Of each of the jobs. */
+const common = { queue: 'images', timeoutMs: 15_000 } as const;
 const framesPerSegment = 12;
 const widthPx = 160;
 /** Of all frames together: a clip that claims to be enormous must not fill the memory. */
@@ -36,7 +37,7 @@ export function clipJobs({ files }: Services) {
 
   const probeClip = defineJob({
     name: 'clip.probe',
-    queue,
+    ...common,
     payload: z.object({ file }),
     async handle({ file }) {
       const source = await read(file);
@@ -53,7 +54,7 @@ export function clipJobs({ files }: Services) {
   /** The frame in the middle, large. */
   const drawPoster = defineJob({
     name: 'clip.poster',
-    queue,
+    ...common,
     payload: clip,
     async handle({ file, frames }) {
       const middle = sharp(await read(file), { page: Math.floor(frames / 2), limitInputPixels });
@@ -63,7 +64,7 @@ export function clipJobs({ files }: Services) {
 
   const shrinkSegment = defineJob({
     name: 'clip.segment',
-    queue,
+    ...common,
     payload: segment,
     async handle({ file, from, frames }) {
       const part = sharp(await read(file), { page: from, pages: frames, limitInputPixels });
@@ -76,7 +77,7 @@ export function clipJobs({ files }: Services) {
 
   const shrinkClip = defineJob({
     name: 'clip.shrink',
-    queue,
+    ...common,
     payload: clip,
     async handle({ file, frames, delaysMs }, ctx) {
       const starts = Array.from(
@@ -114,7 +115,7 @@ export function clipJobs({ files }: Services) {
 
   const publishClip = defineJob({
     name: 'clip.publish',
-    queue,
+    ...common,
     payload: z.tuple([written, joined]),
     async handle([poster, clip]) {
       const page = { poster, clip };

@@ -11,7 +11,6 @@ export function tenantReportJob({ db, mailer }: Services) {
     name: 'report.tenant',
     queue: 'mail',
     payload,
-    priority: 'low',
     timeoutMs: 60_000,
     async handle({ email }, ctx) {
       const { tenantId } = ctx.context;
