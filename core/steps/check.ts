@@ -9,6 +9,11 @@ import { assertJson } from '../base/json.ts';
 export type StepWork = (given: unknown) => unknown;
 
 export function checkStep(work: unknown, options: StepOptions): asserts work is StepWork {
+  if (typeof options !== 'object' || options === null)
+    throw new LongshoreError(
+      'OPTION',
+      `Expected the options of ctx.step() as an object, got ${shown(options)}.`,
+    );
   checkOptions('ctx.step()', options, { transaction: 'boolean' });
   if (typeof work !== 'function')
     throw new LongshoreError('OPTION', `Expected ctx.step(name, function), got ${shown(work)}.`);

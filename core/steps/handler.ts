@@ -6,6 +6,7 @@ import { answered } from '../attempt/answered.ts';
 import type { Admitted } from '../attempt/attempt.ts';
 import { abortReason } from '../attempt/run.ts';
 import { mayBegin } from '../attempt/verdict.ts';
+import { checkOptions } from '../base/checks.ts';
 import { crypto } from '../base/crypto.ts';
 import { millis } from '../base/duration.ts';
 import { config, LongshoreError, SnoozeError, shown } from '../base/errors.ts';
@@ -82,6 +83,7 @@ export async function waitFor(
 ): Promise<ReceivedEvent | null> {
   const { key = null, timeoutMs } = options ?? {};
   checkEvent(event, key);
+  checkOptions('ctx.waitFor()', options, { key: '', timeoutMs: '', name: '' });
   const ms = lengthOf('timeoutMs of ctx.waitFor()', timeoutMs);
   const name = options.name ?? waitName(event, key);
   const log = await enter(it, name);

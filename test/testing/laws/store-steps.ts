@@ -6,6 +6,7 @@ import { deliver, register } from '../../../core/steps/waiters.ts';
 import { day, hour, minute, second } from './kit.ts';
 import type { Law } from './law.ts';
 import { playSteps } from './steps-at-random.ts';
+import { playLostAnswers } from './steps-lost-answers.ts';
 import { clockOf, ownerOf, stepsOf } from './store-steps-kit.ts';
 
 const oddNames = ['a', 'A', 'a ', 'ä', '\u{1f600}', 'a\0b', 'a\ud800', "a'b", 'a/b#c?d\\e', 'x'.repeat(500)];
@@ -190,4 +191,9 @@ export function stepLaws(law: Law): void {
 
   for (const seed of [1, 2, 3, 4])
     law(`whatever happens, steps are those of a model (sequence ${seed})`, (t) => playSteps(t, seed));
+
+  for (const seed of [1, 2])
+    law(`a step is done once though answers of the store are lost (sequence ${seed})`, (t) =>
+      playLostAnswers(t, seed),
+    );
 }

@@ -349,6 +349,29 @@ describe('sleep', () => {
     const { error } = await bench({ jobs: [work] }).once(work);
     expect(error).toMatchObject({ code: 'OPTION' });
   });
+
+  it('of 0 ms goes on at once', async () => {
+    const work = job({ handle: (_, ctx) => ctx.sleep(0) });
+    expect(await bench({ jobs: [work] }).once(work)).toMatchObject({ outcome: 'acked' });
+  });
+});
+
+it.each([
+  ['an option of a wait that there is not', 'CONFIG', { timeoutMs: '1h', kye: 'a' }],
+  ['a wait without an end', 'OPTION', {}],
+])('%s is refused', async (_, code, options) => {
+  const work = job({ handle: (_, ctx) => ctx.waitFor('go', options as { timeoutMs: string }) });
+  expect((await bench({ jobs: [work] }).once(work)).error).toMatchObject({ code });
+});
+
+it.each([
+  ['an option of a step that there is not', 'CONFIG', { transactoin: true }],
+  ['an option of another type', 'CONFIG', { transaction: 'yes' }],
+  ['options that are none', 'OPTION', null],
+  ['a transaction where there is none', 'CONFIG', { transaction: true }],
+])('%s is refused', async (_, code, options) => {
+  const work = job({ handle: (_, ctx) => ctx.step('one', () => 1, options as object) });
+  expect((await bench({ jobs: [work] }).once(work)).error).toMatchObject({ code });
 });
 
 it('a permanent error of a step is one of the job', async () => {
