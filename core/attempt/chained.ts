@@ -2,14 +2,11 @@
 
 import type { RunStep } from './attempt.ts';
 
-/** With the first job whose result is handed on. */
-const load = () => import('../chains/hand-on.ts');
-
 export const chained = {
   for: ({ envelope }) => envelope?.chain != null || envelope?.results === true,
 
   async run(it, next) {
-    const { handOn, nextIsUnknown } = await load();
+    const { handOn, nextIsUnknown } = await import('../chains/hand-on.ts');
     return nextIsUnknown(it) ?? handOn(it, await next());
   },
 } satisfies RunStep;

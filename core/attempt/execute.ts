@@ -229,8 +229,7 @@ class AttemptContext implements HandlerContext {
   }
 
   get batchEnd(): HandlerContext['batchEnd'] {
-    return async (batch, options) =>
-      (await import('../steps/batch-end.ts')).batchEnd(this.#it, batch, options) as never;
+    return (...wait) => import('../steps/batch-end.ts').then((it) => it.batchEnd(this.#it, ...wait) as never);
   }
 
   get chain(): HandlerContext['chain'] {

@@ -59,12 +59,11 @@ export function afterFailure(it: Admitted, error: unknown): Verdict {
 export function unknownJob(
   { app, startedAt, envelope }: Pick<Attempt, 'app' | 'startedAt' | 'envelope'>,
   name: string,
-  why = '',
 ): Verdict {
   const { schedule, issuedAt } = envelope!;
   const isYoung = startedAt - (schedule ?? issuedAt) < app.unknownJobGraceMs;
   const next = isYoung ? 'It is released: a newer worker may know it.' : 'Deploy the job, then retry it.';
-  const error = new LongshoreError('UNKNOWN_JOB', `No job "${name}" is defined here.${why} ${next}`);
+  const error = new LongshoreError('UNKNOWN_JOB', `No job "${name}" is defined here. ${next}`);
   return isYoung ? release(releaseDelayMs, error) : rejected('rejected', error);
 }
 

@@ -1,6 +1,6 @@
 /** What people do with batches. */
 
-import type { Batch } from '../app/batch.ts';
+import type { Batch, Batches } from '../app/batch.ts';
 import { config, LongshoreError } from '../base/errors.ts';
 import type { Client } from '../enqueue/client.ts';
 import { forEach } from '../kit/parallel.ts';
@@ -14,12 +14,19 @@ type BatchClient = Pick<Client, 'app' | 'backend' | 'stores'>;
 
 const sliceSize = 1_000;
 
-export async function getBatch(client: BatchClient, id: string): Promise<Batch | null> {
+export const batchesOf = (client: BatchClient): Batches => ({
+  get: (id) => getBatch(client, id),
+  list: (page) => listBatches(client, page),
+  cancel: (id) => cancelBatch(client, id),
+  retryFailed: (id) => retryFailed(client, id),
+});
+
+async function getBatch(client: BatchClient, id: string): Promise<Batch | null> {
   const state = await storeOf(client).get(id);
   return state && viewOf(state, client.app.clock.now());
 }
 
-export async function listBatches(
+async function listBatches(
   client: BatchClient,
   page: { readonly after?: string; readonly max?: number } = {},
 ): Promise<readonly Batch[]> {
@@ -27,10 +34,7 @@ export async function listBatches(
   return (await storeOf(client).list(page)).map((state) => viewOf(state, now));
 }
 
-export async function cancelBatch(
-  client: BatchClient,
-  id: string,
-): Promise<'cancelled' | 'finished' | 'unknown'> {
+async function cancelBatch(client: BatchClient, id: string): Promise<'cancelled' | 'finished' | 'unknown'> {
   const store = storeOf(client);
   if (client.stores.records.keepsNothing)
     throw config(
@@ -43,7 +47,7 @@ export async function cancelBatch(
   return 'cancelled';
 }
 
-export async function retryFailed(client: BatchClient, id: string): Promise<number> {
+async function retryFailed(client: BatchClient, id: string): Promise<number> {
   const store = storeOf(client);
   const state = await store.get(id);
   if (!state) throw new LongshoreError('NOT_FOUND', `There is no batch ${JSON.stringify(id)} here.`);

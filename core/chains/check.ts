@@ -9,7 +9,8 @@ import { checkChild, storeOf } from '../batches/check.ts';
 import type { Client } from '../enqueue/client.ts';
 import { groupOf, scheduleOf, wrongOption } from '../enqueue/prepare.ts';
 import { queueOf } from '../enqueue/queue-of.ts';
-import { type ChainedJob, type ChainLink, chainPattern, mostLinks } from '../envelope/chain.ts';
+import type { ChainedJob, ChainLink } from '../envelope/chain.ts';
+import { chainPattern, mostLinks } from './ids.ts';
 
 export type ChainClient = Pick<Client, 'app' | 'backend' | 'stores' | 'name'>;
 

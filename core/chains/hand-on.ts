@@ -21,7 +21,7 @@ export function nextIsUnknown(it: Admitted): Verdict | null {
   const next = it.envelope.results ? null : nextLink(it);
   const jobs = next ? [next.links[next.link - 1]!].flat() : [];
   const missing = jobs.find(({ job }) => !it.app.jobs.has(job));
-  return missing ? unknownJob(it, missing.job, ` It is the next link of chain ${next!.id}.`) : null;
+  return missing ? unknownJob(it, missing.job) : null;
 }
 
 export async function handOn(it: Admitted, verdict: Verdict): Promise<Verdict> {
@@ -57,10 +57,29 @@ async function undo(it: Admitted, verdict: Verdict): Promise<Verdict> {
 
 async function keep(it: Admitted, output: string | null): Promise<void> {
   const { ports, envelope } = it;
+  checkShare(it, output);
   const { batch, number } = childOf(envelope.identifier)!;
   await answered(it, 'The step store', keepResult(ports.client, batch, number, output ?? 'null'));
   await answered(it, 'The store of batches', takeBack(ports.client, batch, number));
 }
+
+/** Without a payload store the results of several jobs have to fit into one message, and each learns in time that its own does not. */
+function checkShare({ app, envelope: { chain }, ports }: Admitted, output: string | null): void {
+  const { backend, stores } = ports.client;
+  if (!chain || !nextOf(chain) || stores.payloads || output === null) return;
+  const jobs = [chain.links[chain.link - 1]!].flat().length;
+  const mostBytes = Math.min(app.maxBodyBytes, backend.limits.maxBodyBytes);
+  const share = Math.floor((mostBytes - Buffer.byteLength(JSON.stringify(chain)) - besidesBytes) / jobs);
+  const bytes = Buffer.byteLength(output);
+  if (bytes <= share) return;
+  throw new LongshoreError(
+    'LIMIT',
+    `it has ${bytes} bytes, and at most ${share} are the share of each of ${jobs} jobs in one message of this queue. Return an id and keep the data elsewhere, or give connect() a store with payloads.`,
+  );
+}
+
+/** What an envelope has beside its payload and its chain. */
+const besidesBytes = 4_096;
 
 async function startNext(it: Admitted, next: ChainMember, output: string | null): Promise<void> {
   const { run, ports, envelope } = it;

@@ -4,6 +4,10 @@ import { childId, childOf } from '../batches/ids.ts';
 import type { ChainFacts } from '../contract/facts.ts';
 import type { ChainLink, ChainMember } from '../envelope/chain.ts';
 
+export const chainPattern = /^[A-Za-z0-9._-]{1,72}$/;
+/** Links of a chain, and jobs of a link. */
+export const mostLinks = 100;
+
 export const linkId = (chain: string, link: number): string => `chain.${chain}.${link}`;
 
 /** Of a job, or of the batch of a link; `null` = it is part of no chain. */

@@ -1,17 +1,22 @@
 /** What people do with chains. */
 
-import type { Chain } from '../app/chain.ts';
+import type { Chain, Chains } from '../app/chain.ts';
 import type { Client } from '../enqueue/client.ts';
 import { linkId } from './ids.ts';
 import { chainOf } from './view.ts';
 
 type ChainsClient = Pick<Client, 'stores' | 'backend' | 'cancel' | 'batches'>;
 
-export const getChain = ({ stores, backend }: ChainsClient, id: string): Promise<Chain | null> =>
+export const chainsOf = (client: ChainsClient): Chains => ({
+  get: (id) => getChain(client, id),
+  cancel: (id) => cancelChain(client, id),
+});
+
+const getChain = ({ stores, backend }: ChainsClient, id: string): Promise<Chain | null> =>
   chainOf(stores.records, backend.name, id);
 
 /** Again for a link that was started meanwhile. */
-export async function cancelChain(
+async function cancelChain(
   client: ChainsClient,
   id: string,
 ): Promise<'cancelled' | 'cancelling' | 'finished' | 'unknown'> {

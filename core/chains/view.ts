@@ -5,9 +5,8 @@ import { config } from '../base/errors.ts';
 import { childId } from '../batches/ids.ts';
 import type { ChainFacts } from '../contract/facts.ts';
 import type { JobStatus } from '../contract/outcome.ts';
-import type { RecordStore } from '../contract/store.ts';
-import { mostLinks } from '../envelope/chain.ts';
-import { idsOf, linkId } from './ids.ts';
+import type { JobRecord, RecordStore } from '../contract/store.ts';
+import { idsOf, linkId, linkOf, mostLinks } from './ids.ts';
 
 type Records = Pick<RecordStore, 'get' | 'keepsNothing'>;
 
@@ -67,4 +66,18 @@ function statusOf(jobs: readonly ChainedJobView[]): JobStatus | null {
 function stateOf({ link, status }: ChainLinkView, links: number): Chain['state'] {
   if (status === 'failed' || status === 'cancelled' || status === 'expired') return status;
   return status === 'completed' && link === links ? 'completed' : 'running';
+}
+
+/** The job whose end a link waits for that was not enqueued yet; `null` = no chain will enqueue it. @param job its name */
+export async function linkBefore(records: Records, job: string, id: string): Promise<JobRecord | null> {
+  const { chain: chainId = '', link = 0 } = linkOf(id) ?? {};
+  const chain = await chainOf(records, '', chainId);
+  if (
+    !chain ||
+    chain.link > link ||
+    !chain.links[link - 1]?.jobs.some((one) => one.id === id && one.job === job)
+  )
+    return null;
+  const found = chain.links[chain.link - 1]!.jobs.flatMap(({ record }) => record ?? []);
+  return found.find(({ status }) => status === chain.state) ?? found[0] ?? null;
 }

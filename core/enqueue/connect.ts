@@ -5,6 +5,7 @@ import type { Job } from '../app/job.ts';
 import { checkOptions } from '../base/checks.ts';
 import { config } from '../base/errors.ts';
 import { tellWarning } from '../base/events.ts';
+import { lazyVerbs } from '../base/lazy-verbs.ts';
 import type { QueueBackend } from '../contract/queue.ts';
 import type { Stores } from '../contract/store.ts';
 import { checkNamed } from '../routing/backends.ts';
@@ -13,8 +14,8 @@ import type { Client, ConnectOptions } from './client.ts';
 import type { ManyCall } from './enqueue.ts';
 import { schedulesOf } from './schedules.ts';
 
-const chains = () => import('../chains/manage.ts');
-const batches = () => import('../batches/manage.ts');
+export const batchVerbs = ['get', 'list', 'cancel', 'retryFailed'] as const;
+export const chainVerbs = ['get', 'cancel'] as const;
 
 /** To one. `connect()` of core/routing takes several, too: a function that has one starts without that code. */
 export function connectOne(app: App, backend: QueueBackend, options: ConnectOptions = {}): Client {
@@ -47,17 +48,9 @@ export function clientOf(app: App, backend: QueueBackend, options: ConnectOption
     enqueueMany: (...many: unknown[]) =>
       call<never>((it) => it.enqueueMany(parts, ...(many as ManyCall)) as never),
     batch: (...batch) => import('../batches/send.ts').then((it) => it.sendBatch(parts, ...batch)),
-    batches: {
-      get: (id) => batches().then((it) => it.getBatch(parts, id)),
-      list: (page) => batches().then((it) => it.listBatches(parts, page)),
-      cancel: (id) => batches().then((it) => it.cancelBatch(parts, id)),
-      retryFailed: (id) => batches().then((it) => it.retryFailed(parts, id)),
-    },
+    batches: lazyVerbs(batchVerbs, async () => (await import('../batches/manage.ts')).batchesOf(parts)),
     chain: (...chain) => import('../chains/send.ts').then((it) => it.sendChain(parts, ...chain) as never),
-    chains: {
-      get: (id) => chains().then((it) => it.getChain(client, id)),
-      cancel: (id) => chains().then((it) => it.cancelChain(client, id)),
-    },
+    chains: lazyVerbs(chainVerbs, async () => (await import('../chains/manage.ts')).chainsOf(client)),
     status: (id) => stores.records.get(id),
     result(...asked) {
       const at = app.clock.now();

@@ -45,7 +45,14 @@ export async function resultOf(
     for (let waitMs = pauseMs.first; ; ) {
       const look = Promise.race([records.get(id), aborted.promise]);
       const record = await within(clock, Math.max(lastLookMs, endsAt - clock.now()), look, late);
-      if (record?.job !== job.name) throw notFound(job, id, record);
+      if (record?.job !== job.name && !(record === null && (await isToCome(records, job, id))))
+        throw notFound(job, id, record);
+      if (record === null) {
+        const leftMs = endsAt - clock.now();
+        if (leftMs <= 0) late();
+        await within(clock, Math.min(pauseMs.most, leftMs), aborted.promise, () => {});
+        continue;
+      }
       if (record.status === 'completed') return record.output as never;
       const code = ends[record.status];
       if (code) throw new LongshoreError(code, `Job ${id} ${words(record)}`);
@@ -65,6 +72,20 @@ export async function resultOf(
     watch?.stop();
     signal?.removeEventListener('abort', onAbort);
   }
+}
+
+/** Whether it is a link of a chain that is still on its way there. Throws where one before it has ended the chain. */
+async function isToCome(
+  records: Pick<RecordStore, 'get' | 'keepsNothing'>,
+  job: { readonly name: string },
+  id: string,
+): Promise<boolean> {
+  if (!/^(batch\.)?chain\./.test(id)) return false;
+  const { linkBefore } = await import('../chains/view.ts');
+  const before = await linkBefore(records, job.name, id);
+  const code = before && ends[before.status];
+  if (code) throw new LongshoreError(code, `Job ${id} was not enqueued: job ${before.id} ${words(before)}`);
+  return before !== null;
 }
 
 const ends: Partial<Record<JobStatus, 'HANDLER' | 'CANCELLED' | 'EXPIRED'>> = {

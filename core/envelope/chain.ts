@@ -22,35 +22,13 @@ export interface ChainMember {
   readonly links: readonly ChainLink[];
 }
 
-export const chainPattern = /^[A-Za-z0-9._-]{1,72}$/;
-/** Links of a chain, and jobs of a link. */
-export const mostLinks = 100;
-
-export function isChain(x: unknown): boolean {
+/** What a link is given is checked when it is enqueued. */
+export function isChain(x: unknown): x is ChainMember {
   const { id, link, links } = x as Partial<ChainMember>;
   return (
     typeof id === 'string' &&
-    chainPattern.test(id) &&
-    isList(links) &&
-    Number.isSafeInteger(link) &&
-    link! >= 1 &&
-    link! <= links.length &&
-    links.every((one) => (Array.isArray(one) ? isList(one) && one.every(isJob) : isJob(one)))
+    Array.isArray(links) &&
+    links[link! - 1] !== undefined &&
+    links.flat().every((one) => typeof one?.job === 'string')
   );
 }
-
-const isList = (x: unknown): x is readonly unknown[] =>
-  Array.isArray(x) && x.length >= 1 && x.length <= mostLinks;
-
-function isJob(x: unknown): boolean {
-  if (typeof x !== 'object' || x === null) return false;
-  const { job, queue, priority = 0, delayMs = 0, maxRetries = 0, group, name } = x as Partial<ChainedJob>;
-  return (
-    isText(job) &&
-    [queue, group, name].every((text) => text === undefined || isText(text)) &&
-    [priority, delayMs, maxRetries].every((count) => Number.isSafeInteger(count) && count >= 0) &&
-    priority <= 9
-  );
-}
-
-const isText = (x: unknown): boolean => typeof x === 'string' && x !== '' && x.length <= 256;

@@ -54,7 +54,7 @@ export interface Envelope {
   /** The links of the chain that the job is one of. */
   readonly chain?: ChainMember | null;
   /** The batch that the job is a child of wants to know what it returns. */
-  readonly results?: true | null;
+  readonly results?: true;
   /** So many children of the batch that the job belongs to run at the same time. */
   readonly concurrency?: number | null;
 }
@@ -170,7 +170,6 @@ const shape: readonly (readonly [name: keyof Envelope, kind: Kind])[] = [
   ],
   ['claim', { holds: isOffloadedOrNull, expected: 'null or { key, bytes, sha256 }' }],
   ['chain', { holds: (x) => x == null || isChain(x), expected: 'null or { id, link, links }' }],
-  ['results', { holds: (x) => x == null || x === true, expected: 'true or null' }],
   ['concurrency', { holds: (x) => x == null || (isCount(x) && x !== 0), expected: 'null, or 1 or more' }],
 ];
 

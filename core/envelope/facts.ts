@@ -1,7 +1,6 @@
 /** What an envelope says of its job, for lists and records. */
 
-import type { ChainFacts, MessageFacts } from '../contract/facts.ts';
-import type { ChainMember } from './chain.ts';
+import type { MessageFacts } from '../contract/facts.ts';
 import type { Envelope } from './envelope.ts';
 import { scheduleOf } from './schedule-of.ts';
 
@@ -22,11 +21,11 @@ export function messageFactsOf(
     ...(schedule !== null && { schedule }),
     ...(requestId !== undefined && { requestId }),
     ...(traceparent !== undefined && { traceparent }),
-    ...(chain != null && { chain: chainFactsOf(chain) }),
+    ...(chain != null && {
+      chain: {
+        ...chain,
+        links: chain.links.map((one) => ('job' in one ? one.job : one.map(({ job }) => job))),
+      },
+    }),
   };
-}
-
-function chainFactsOf({ id, link, links }: ChainMember): ChainFacts {
-  const names = links.map((one) => ('job' in one ? one.job : one.map(({ job }) => job)));
-  return { id, link, links: names };
 }

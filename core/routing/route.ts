@@ -1,11 +1,10 @@
 /** Connects an app to several backends. What the verbs do is in verbs.ts, loaded with the first of them. */
 
 import type { App } from '../app/app.ts';
-import type { Batches } from '../app/batch.ts';
-import type { Chains } from '../app/chain.ts';
 import { checkOptions } from '../base/checks.ts';
+import { lazyVerbs } from '../base/lazy-verbs.ts';
 import type { Client } from '../enqueue/client.ts';
-import { clientOf } from '../enqueue/connect.ts';
+import { batchVerbs, chainVerbs, clientOf } from '../enqueue/connect.ts';
 import { schedulesOf } from '../enqueue/schedules.ts';
 import { type Backends, checkGiven, checkNamed } from './backends.ts';
 import type { RoutedClient, RoutingOptions } from './client.ts';
@@ -55,17 +54,7 @@ export function route(app: App, backends: Backends, options: RoutingOptions): Ro
       code ??= import('./verbs.ts').then((it) => it.verbsOf({ app, names, clients, failover }));
       return (await code)[verb]!(...call);
     };
-  const batches = () => import('./batches.ts').then((it) => it.batchesOfAll(clients));
-  const chains = () => import('./chains.ts').then((it) => it.chainsOfAll(clients));
-  client.batches = {
-    get: async (id) => (await batches()).get(id),
-    list: async (page) => (await batches()).list(page),
-    cancel: async (id) => (await batches()).cancel(id),
-    retryFailed: async (id) => (await batches()).retryFailed(id),
-  } satisfies Batches;
-  client.chains = {
-    get: async (id) => (await chains()).get(id),
-    cancel: async (id) => (await chains()).cancel(id),
-  } satisfies Chains;
+  client.batches = lazyVerbs(batchVerbs, async () => (await import('./batches.ts')).batchesOfAll(clients));
+  client.chains = lazyVerbs(chainVerbs, async () => (await import('./chains.ts')).chainsOfAll(clients));
   return client as unknown as RoutedClient;
 }

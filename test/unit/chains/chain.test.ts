@@ -82,6 +82,33 @@ describe('a chain', () => {
     expect(runs.filter((run) => run.startsWith('publish')).length).toBe(1);
   });
 
+  it('is waited for by the id of its last link, also before that is enqueued', async () => {
+    const { client, clock, drain, fails, probe, transcode } = studio();
+    const pass = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      clock.advance(1_000);
+    };
+    const good = await client.chain([probe, { job: transcode, options: { delayMs: 500 } }], { file: 'a' });
+    const result = client.result(transcode, good.ids[1], { timeoutMs: 60_000 });
+    await pass();
+    await drain();
+    await pass();
+    await drain();
+    await pass();
+    expect(await result).toEqual({ file: 'a.webm', seconds: 90 });
+    fails.add('probe');
+    const third = await client.chain([probe, transcode], { file: 'c' }, { id: 'c' });
+    await expect(client.result(transcode, third.ids[1], { timeoutMs: 0 })).rejects.toThrow(
+      'has not ended within 0 ms',
+    );
+    await drain();
+    await expect(client.result(transcode, third.ids[1], { timeoutMs: 9_000 })).rejects.toThrow(
+      'Job chain.c.2 was not enqueued: job chain.c.1 has failed (exhausted): HANDLER: probe is broken',
+    );
+    for (const id of ['chain.c.3', 'chain.x.2', 'batch.chain.c.2.0'])
+      await expect(client.result(transcode, id, { timeoutMs: 9_000 })).rejects.toThrow('is not known here');
+  });
+
   it('that is cancelled starts no further link', async () => {
     const { client, drain, runs, probe, thumbnail, transcode, publish } = studio();
     const { id } = await client.chain([probe, [thumbnail, transcode], publish], { file: 'a' });
