@@ -4,6 +4,7 @@ import type { Command } from '../definition.ts';
 import { alerts } from './alerts.ts';
 import { audit } from './audit.ts';
 import { batchesCommands } from './batches.ts';
+import { chainsCommands } from './chains.ts';
 import { dashboard } from './dashboard.ts';
 import { deadCommands } from './dead.ts';
 import { dev } from './dev.ts';
@@ -46,6 +47,7 @@ export const commands: readonly Command[] = [
   ...queueCommands,
   ...limitsCommands,
   ...batchesCommands,
+  ...chainsCommands,
   move,
   ...maintenanceCommands,
   workers,
