@@ -10,6 +10,9 @@ export const GroupState = {
   apart: 2,
   leased: 3,
 } as const;
+/** A state that the planner does not know: to find one of a group it may else read all of the queue that are not in line, by `grouped_busy`. */
+export const unknown = (state: number): string => `(SELECT ${state}::smallint)`;
+
 /** Groups share locks: a lock for each would have to be made and removed with it. */
 export const locks = 1024;
 export const lockOf = (queue: string, name: string): string =>

@@ -10,7 +10,7 @@
 import { mostAheadMs } from '../shared/groups.ts';
 import { enqueueGroups } from './group-enqueue-sql.ts';
 import { fetchGroups } from './group-fetch-sql.ts';
-import { anyGroups, GroupState, groupsOf, lockOf, locks, mayFollow } from './group-pieces.ts';
+import { anyGroups, GroupState, groupsOf, lockOf, locks, mayFollow, unknown } from './group-pieces.ts';
 import { clock, hot } from './sql.ts';
 
 const { inLine, head, apart, leased } = GroupState;
@@ -80,9 +80,9 @@ const moving = (s: string): string => `
         FROM (SELECT unnest(p_queues) AS queue, unnest(p_names) AS name, unnest(p_entered) AS entered_at) g CROSS JOIN LATERAL (
           SELECT t.id, t.lag, t.ordering FROM ${s}.grouped t WHERE t.queue = g.queue AND t.name = g.name AND t.state = ${inLine}
           ORDER BY t.queue, t.name, t.state, t.place, t.seq LIMIT 1) n
-        WHERE NOT EXISTS (SELECT FROM ${s}.grouped t WHERE t.queue = g.queue AND t.name = g.name AND t.state = ${head} OFFSET 0)
+        WHERE NOT EXISTS (SELECT FROM ${s}.grouped t WHERE t.queue = g.queue AND t.name = g.name AND t.state = ${unknown(head)} OFFSET 0)
           AND (n.ordering IS NULL OR NOT EXISTS (SELECT FROM ${s}.grouped t
-            WHERE t.queue = g.queue AND t.name = g.name AND t.state = ${leased} AND t.ordering IS NOT NULL OFFSET 0))),
+            WHERE t.queue = g.queue AND t.name = g.name AND t.state = ${unknown(leased)} AND t.ordering IS NOT NULL OFFSET 0))),
       moved AS (
         UPDATE ${s}.jobs j SET rank = n.ready_from + n.lag FROM next n WHERE j.id BETWEEN n.id AND n.id
         RETURNING j.queue, j.rank, j.seq, j.ready_at, j.id, n.ready_from),
@@ -127,7 +127,7 @@ const moving = (s: string): string => `
       PERFORM ${s}.join_group(now, g, j.ready_at);
     ELSE
       is_head := coalesce(g.ordering, '') = 'wait' AND g.place IS NOT NULL
-        AND NOT EXISTS (SELECT FROM ${s}.grouped t WHERE t.queue = g.queue AND t.name = g.name AND t.state = ${head});
+        AND NOT EXISTS (SELECT FROM ${s}.grouped t WHERE t.queue = g.queue AND t.name = g.name AND t.state = ${unknown(head)});
       UPDATE ${s}.grouped SET state = CASE WHEN is_head THEN ${head} ELSE ${apart} END,
         apart_until = CASE WHEN NOT is_head THEN j.ready_at END WHERE id = g.id;
       INSERT INTO ${s}.delayed (queue, ready_at, seq, rank, id) VALUES (j.queue, j.ready_at, j.seq, j.rank, j.id);
@@ -194,11 +194,11 @@ const rare = (s: string): string => `
     END LOOP;
     -- First without their locks: nearly all are well.
     names := ARRAY(SELECT n.name FROM unnest(names) n (name) WHERE
-      EXISTS (SELECT FROM ${s}.grouped g WHERE g.queue = the_queue AND g.name = n.name AND g.state > ${inLine}
+      EXISTS (SELECT FROM ${s}.grouped g WHERE g.queue = the_queue AND g.name = n.name AND g.state > ${unknown(inLine)}
         AND NOT EXISTS (SELECT FROM ${s}.jobs j WHERE j.id = g.id OFFSET 0))
-      OR NOT EXISTS (SELECT FROM ${s}.grouped g WHERE g.queue = the_queue AND g.name = n.name AND g.state = ${head}));
+      OR NOT EXISTS (SELECT FROM ${s}.grouped g WHERE g.queue = the_queue AND g.name = n.name AND g.state = ${unknown(head)}));
     PERFORM ${s}.lock_some(ARRAY(SELECT ${lockOf('the_queue', 'n.name')} FROM unnest(names) n (name)));
-    DELETE FROM ${s}.grouped g USING unnest(names) n (name) WHERE g.queue = the_queue AND g.name = n.name AND g.state > ${inLine}
+    DELETE FROM ${s}.grouped g USING unnest(names) n (name) WHERE g.queue = the_queue AND g.name = n.name AND g.state > ${unknown(inLine)}
       AND NOT EXISTS (SELECT FROM ${s}.jobs j WHERE j.id = g.id OFFSET 0);
     PERFORM ${s}.advance_one(now, the_queue, n.name, 0) FROM unnest(names) n (name);
     RETURN next_name;

@@ -7,6 +7,7 @@ import { postgres } from '../../../local/backends/postgres/index.ts';
 import { message } from '../sqlite/messages.ts';
 import { type Cluster, startCluster } from './cluster.ts';
 import { createExplainer, type Explainer } from './explain.ts';
+import { runSql } from './load.ts';
 
 const gone = 20_000;
 const groups = 20;
@@ -14,6 +15,7 @@ const groups = 20;
 const most = { rows: 100, pages: 500 };
 
 let cluster: Cluster;
+let superuserUrl: string;
 let explainer: Explainer;
 let backend: Contract.QueueBackend;
 
@@ -29,7 +31,8 @@ beforeAll(async () => {
   cluster = await startCluster({ fsync: false, settings: { autovacuum: 'off', synchronous_commit: 'off' } });
   const own = new URL(cluster.superuserUrl);
   own.pathname = 'longshore';
-  explainer = createExplainer(own.href);
+  superuserUrl = own.href;
+  explainer = createExplainer(superuserUrl);
   backend = postgres({ pool: explainer.pool });
   for (let sent = 0; sent < gone; sent += 1_000)
     await enqueue(1_000, (n) => ({ queue: 'cleared', group: `g${n % groups}` }));
@@ -68,3 +71,31 @@ describe.each([
     }
   });
 });
+
+describe.each(['ANALYZE', 'VACUUM ANALYZE'])(
+  'After an %s of tables from which all were cleared',
+  (upkeep) => {
+    it('a thousand jobs of groups are enqueued, and leased, by looking each up', async () => {
+      await runSql(superuserUrl, upkeep);
+      // A connection that has no plans yet, and makes them for empty tables.
+      const fresh = createExplainer(superuserUrl);
+      const own = postgres({ pool: fresh.pool });
+      const messages = Array.from({ length: 1_000 }, (_, n) =>
+        message({ id: uuidv7(systemClock.now()), queue: 'analyzed', group: `g${n % groups}` }),
+      );
+      const enqueued = await fresh.during(() => own.enqueue(messages));
+      expect(enqueued.rows).toBeLessThan(6_000);
+      expect(enqueued.pages).toBeLessThan(60_000);
+      const leases: Contract.JobLease[] = [];
+      const fetched = await fresh.during(async () => {
+        leases.push(...(await own.fetch({ queues: ['analyzed'], max: 100, leaseMs: 60_000, waitMs: 0 })));
+      });
+      expect(fetched.rows).toBeLessThan(1_000);
+      const acked = await fresh.during(() => own.ack(leases.map((lease) => ({ lease }))));
+      expect(acked.rows).toBeLessThan(1_000);
+      expect(await own.admin!.clear('analyzed')).toBe(900);
+      await own.close();
+      await fresh.pool.end();
+    });
+  },
+);
