@@ -94,14 +94,10 @@ async function beat(cwd: string, seconds: number, done: number): Promise<void> {
 
 describe('status --watch', () => {
   it('draws in place on 80 columns, with rates from heartbeats where no numbers are kept', async () => {
-    const cwd = project({ 'longshore.config.ts': withoutNumbers });
-    await cli(cwd, [
-      'enqueue',
-      'greet',
-      '{"name":"Ada"}',
-      '--queue',
-      'a-queue-with-a-name-that-is-much-too-long-for-a-line-of-80-columns',
-    ]);
+    const queue = 'a-queue-with-a-name-that-is-much-too-long-for-a-line-of-80-columns';
+    const config = withoutNumbers.replace('jobs: [greet, send, slow],', `$& queues: { '${queue}': {} },`);
+    const cwd = project({ 'longshore.config.ts': config });
+    await cli(cwd, ['enqueue', 'greet', '{"name":"Ada"}', '--queue', queue]);
     await beat(cwd, 0, 100);
     const { code, chunks } = await watched(cwd, { isTTY: true, columns: 80, rows: 12 }, async (look) => {
       if (look === 1) await beat(cwd, 3, 110);
