@@ -5,7 +5,7 @@ import { config } from '../base/errors.ts';
 export interface Breaker {
   /** So many failed attempts in a row, over all workers, open the breaker. 1 to 100. */
   readonly failures: number;
-  /** While it is open no job of the kind begins; then one is tried. 1,000 or more. */
+  /** While it is open no job of the kind begins; then one is tried. 1,000 to 86,400,000. */
   readonly openMs: number;
 }
 
@@ -24,7 +24,7 @@ export interface StoppedJob {
 
 /** Throws `CONFIG`. */
 export function breakerOf(job: string, breaker: Breaker | undefined): Breaker | null {
-  if (!breaker) return null;
+  if (breaker == null) return null;
   const whose = `breaker of "${job}"`;
   // One that is missing is too small.
   checkOptions(
@@ -32,6 +32,7 @@ export function breakerOf(job: string, breaker: Breaker | undefined): Breaker | 
     { failures: 0, openMs: 0, ...(breaker as Partial<Breaker>) },
     { failures: 1, openMs: 1_000 },
   );
-  if (breaker.failures > 100) throw config(`Over 100 failures in ${whose}.`);
+  if (breaker.failures > 100 || breaker.openMs > 86_400_000)
+    throw config(`Over 100 failures or a day in ${whose}.`);
   return breaker;
 }

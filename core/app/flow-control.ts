@@ -48,7 +48,7 @@ export function limitsOf<Payload>(
   of: string,
   { concurrency, rate }: Limits<Payload>,
 ): readonly Limit[] | null {
-  if (!concurrency && !rate) return null;
+  if (concurrency == null && rate == null) return null;
   const limits: Limit[] = [];
   const add = (
     kind: Limit['kind'],
@@ -68,11 +68,11 @@ export function limitsOf<Payload>(
       keyOf: (key as Limit['keyOf'] | undefined) ?? null,
     });
   };
-  if (rate) {
+  if (rate != null) {
     checkOptions(`rate of ${of}`, rate, rateKinds);
     add('rate', rate, rate.perMs, rate.smooth);
   }
-  if (concurrency) {
+  if (concurrency != null) {
     checkOptions(`concurrency of ${of}`, concurrency, concurrencyKinds);
     add('concurrency', concurrency, null);
   }

@@ -49,9 +49,9 @@ export function uniqueRuleOf<Key>(
   keyType: 'function' | 'string',
   { unique, debounce }: Uniqueness<Key>,
 ): UniqueRule<Key> | null {
-  const kind = unique ? 'unique' : 'debounce';
+  const kind = unique != null ? 'unique' : 'debounce';
   const given = unique ?? debounce;
-  if (!given) return null;
+  if (given == null) return null;
   checkOptions<object>(`${kind} of ${of}`, given, kinds[kind]);
   const basis = unique ? { onConflict: 'skip' } : { while: 'pending', onConflict: 'replace', waitMs: 0 };
   const rule = { ...basis, ...given } as UniqueRule<Key>;

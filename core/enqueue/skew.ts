@@ -21,7 +21,7 @@ const asking = new WeakMap<QueueBackend, Promise<number>>();
 /** By how many ms the queue's clock is ahead. Not asked for messages that say nothing of times. */
 export function skewOf(
   { app, backend }: Pick<Client, 'app' | 'backend'>,
-  { expiresInMs }: Job,
+  { expiresInMs }: Pick<Job, 'expiresInMs'>,
   { delayMs, runAt, tx }: EnqueueOptions,
 ): number | Promise<number> {
   if (!backend.now || (delayMs === undefined && runAt === undefined && expiresInMs === null)) return 0;
@@ -43,6 +43,14 @@ async function ask(clock: Clock, backend: QueueBackend, tx?: SqlTransaction): Pr
   answers.set(backend, { at, skewMs });
   return skewMs;
 }
+
+/** By how many ms the queue's clock was ahead within the last minute. */
+export const aheadMsOf = (client: Pick<Client, 'app' | 'backend'>): number | Promise<number> =>
+  skewOf(client, { expiresInMs: null }, { delayMs: 0 });
+
+/** As `nowOf`, from that. */
+export const knownNow = async (client: Pick<Client, 'app' | 'backend'>): Promise<number> =>
+  client.app.clock.now() + (await aheadMsOf(client));
 
 /** By the queue's clock, where it has one. For calls that are rare: it is asked each time. */
 export const nowOf = async ({ app, backend }: Pick<Client, 'app' | 'backend'>): Promise<number> =>

@@ -7,6 +7,7 @@ import type { JobStatus } from '../contract/outcome.ts';
 import type { OutgoingMessage } from '../contract/queue.ts';
 import { checkUnique } from '../enqueue/abilities.ts';
 import { storePayloads, type Upload } from '../enqueue/offload.ts';
+import { knownNow } from '../enqueue/skew.ts';
 import type { UniqueMessage } from './asked.ts';
 import { rewrite, type Sender, type Standing } from './standing.ts';
 
@@ -62,7 +63,7 @@ async function judge(
   old: Standing | null,
 ): Promise<{ answer: string | null; standing: Standing }> {
   const { while: time, onConflict } = message.unique.rule;
-  const now = client.app.clock.now();
+  const now = await knownNow(client);
   const keepUntil =
     typeof time === 'object' ? now + time.forMs : Math.max(now, message.notBefore ?? 0) + keepMs;
   const take = (others: readonly string[] = []) => {
@@ -115,13 +116,13 @@ async function replace(
   id: string,
   since: number,
 ): Promise<boolean> {
-  const { app, backend, stores } = client;
+  const { backend, stores } = client;
   const { waitMs, maxWaitMs = Number.POSITIVE_INFINITY } = rule;
   const uploads: Upload[] = [];
   const timing =
     waitMs === undefined
       ? {}
-      : { delayMs: Math.max(0, Math.min(waitMs, since + maxWaitMs - app.clock.now())) };
+      : { delayMs: Math.max(0, Math.min(waitMs, since + maxWaitMs - (await knownNow(client)))) };
   const message = await make(timing, stores.payloads ? uploads : null, id);
   if (unsent.has(id)) {
     unsent.replace(message, uploads);

@@ -2,6 +2,7 @@
 
 import { LongshoreError } from '../base/errors.ts';
 import type { Client } from '../enqueue/client.ts';
+import { aheadMsOf } from '../enqueue/skew.ts';
 import { holdKey } from '../kit/metadata.ts';
 
 export type Sender = Pick<Client, 'app' | 'backend' | 'stores'>;
@@ -13,6 +14,7 @@ export interface Standing {
   readonly at: number;
   /** The queue has it. Before that its sender may have died. */
   readonly sent: boolean;
+  /** By the queue's clock, as `at`; stores take moments of this host's. */
   readonly keepUntil: number;
 }
 
@@ -21,18 +23,21 @@ export interface Standing {
  * stays as it was.
  */
 export async function rewrite<Answer>(
-  { app, stores: { keys } }: Sender,
+  client: Sender,
   key: string,
   change: (old: Standing | null) => Promise<{ readonly answer: Answer; readonly standing: Standing | null }>,
 ): Promise<Answer> {
+  const { app, stores } = client;
+  const { keys } = stores;
   const owner = app.newId();
+  const aheadMs = await aheadMsOf(client);
   const { value } = await holdKey(keys, app.clock, key, owner);
   const old = value === null ? null : (JSON.parse(value) as Standing);
   const release = (standing: Standing | null) =>
     keys.release(
       key,
       owner,
-      standing ? { value: JSON.stringify(standing), keepUntil: standing.keepUntil } : undefined,
+      standing ? { value: JSON.stringify(standing), keepUntil: standing.keepUntil - aheadMs } : undefined,
     );
   const { answer, standing } = await change(old).catch(async (error) => {
     await release(old).catch(() => {}); // then the hold ends by itself

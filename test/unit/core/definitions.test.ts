@@ -118,6 +118,11 @@ describe('defineJob', () => {
       'Expected limit of concurrency of job:work to be an integer of 1 or more, got 0.',
     ],
     [
+      'a limit that is none',
+      { concurrency: 0 as never },
+      'Expected limit of concurrency of job:work to be an integer of 1 or more, got undefined.',
+    ],
+    [
       'a limit that no store should count to',
       { rate: { limit: 10_001, perMs: 1 } },
       'Expected limit of rate of job:work to be at most 10000, got 10001.',

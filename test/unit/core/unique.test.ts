@@ -1,9 +1,12 @@
 /** Unique jobs: while an earlier job with the key stands, no second one is enqueued. */
 
 import { describe, expect, it } from 'vitest';
+import { createApp } from '../../../core/app/app.ts';
 import type { EnqueueOptions } from '../../../core/app/options.ts';
 import type { Unique } from '../../../core/app/unique.ts';
-import { bench, job } from './kit.ts';
+import type { KeyStore } from '../../../core/contract/store.ts';
+import { connect } from '../../../core/routing/connect.ts';
+import { bench, job, ring } from './kit.ts';
 
 const dayMs = 86_400_000;
 const unique = (time: Unique['while'], key = 'k'): EnqueueOptions => ({ unique: { key, while: time } });
@@ -29,6 +32,37 @@ function start(failing = false) {
       (await b.backend.admin!.stats()).reduce((sum, { ready, delayed }) => sum + ready + delayed, 0),
   };
 }
+
+describe('hosts whose clocks are an hour apart', () => {
+  it('keep to the time of a queue that has one', async () => {
+    const b = start();
+    const hosts = [-3_600_000, 3_600_000].map((ms, n) => {
+      const clock = { ...b.clock, now: () => b.clock.now() + ms };
+      const app = createApp({ jobs: [b.work], signing: ring, clock, newId: () => `host-${n}-${++ids}` });
+      // As stores with a clock for all hosts do it: lengths of time travel.
+      const { claim, release, ...rest } = b.backend.stores!.keys!;
+      const keys: KeyStore = {
+        ...rest,
+        claim: (key, owner, until) => claim(key, owner, until - ms),
+        release: (key, owner, keep) =>
+          release(key, owner, keep && { ...keep, keepUntil: keep.keepUntil - ms }),
+      };
+      const backend = { ...b.backend, now: async () => b.clock.now() };
+      return connect(app, backend, { store: { keys } });
+    });
+    let ids = 0;
+    const add = async (n: number, options: EnqueueOptions) =>
+      (await hosts[n]!.enqueue(b.work, {}, options)).duplicate === true;
+    const throttle = unique({ forMs: 600_000 });
+    expect([await add(0, throttle), await add(1, throttle), await add(0, throttle)]).toEqual([
+      false,
+      true,
+      true,
+    ]);
+    b.clock.advance(600_000);
+    expect([await add(1, throttle), await add(0, throttle)]).toEqual([false, true]);
+  });
+});
 
 describe('while pending', () => {
   it('one job waits, and the second call gets its id', async () => {
