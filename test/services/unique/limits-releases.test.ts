@@ -2,12 +2,12 @@
 
 import { afterAll, expect, it } from 'vitest';
 import * as z from 'zod';
-import { createRun } from '../../core/attempt/run.ts';
-import { systemClock } from '../../core/base/clock.ts';
-import { attempt } from '../../core/flow.ts';
-import { connect, createApp, defineJob, keyRing, type LongshoreEvent } from '../../core/index.ts';
-import { until } from '../kit/until.ts';
-import { databasesWith } from './databases.ts';
+import { createRun } from '../../../core/attempt/run.ts';
+import { systemClock } from '../../../core/base/clock.ts';
+import { attempt } from '../../../core/flow.ts';
+import { connect, createApp, defineJob, keyRing, type LongshoreEvent } from '../../../core/index.ts';
+import { until } from '../../kit/until.ts';
+import { databasesWith } from '../databases.ts';
 
 const after: (() => unknown)[] = [];
 afterAll(async () => {
