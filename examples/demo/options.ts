@@ -10,7 +10,7 @@ export interface DemoOptions {
 
 export const usage = `Usage: npm run demo -- [options]
 
-A small shop's background work on one machine: a CSV import, invoices, mail, webhooks, pictures, a schedule,
+A small shop's background work on one machine: a CSV import, invoices, mail, webhooks, pictures, a clip, a schedule,
 with a mail server and a webhook receiver inside. Nothing leaves this computer.
 
   --exit-when-idle   end when everything is done; the exit code is 1 when something is missing
@@ -20,9 +20,10 @@ with a mail server and a webhook receiver inside. Nothing leaves this computer.
   --help             this text
 
 Environment: LONGSHORE_BACKEND = sqlite (default), memory, sync, postgres with DATABASE_URL, redis with REDIS_URL,
-sqs with SQS_ENDPOINT (a local one: http://127.0.0.1:4566), or servicebus, which brings its own unless
-SERVICEBUS_CONNECTION_STRING is that of \`npx longshore emulate servicebus\`; LONGSHORE_STORE = sqlite (default), memory, postgres, or
-dynamodb with DYNAMODB_ENDPOINT, where the queue keeps no records; NO_COLOR turns colours off.
+beanstalkd with BEANSTALKD_URL, sqs with SQS_ENDPOINT (a local one: http://127.0.0.1:4566), or servicebus, which brings
+its own unless SERVICEBUS_CONNECTION_STRING is that of \`npx longshore emulate servicebus\`; LONGSHORE_STORE = sqlite
+(default), memory, postgres, or dynamodb with DYNAMODB_ENDPOINT, where the queue keeps no records; NO_COLOR turns
+colours off.
 `;
 
 /** A wrong command line: a message for people, exit code 2. */
