@@ -46,7 +46,11 @@ function partsOf(core: string, index: string, joined: ReadonlyMap<string, readon
     return found;
   };
   const define = reach(
-    joined.get(index)!.filter((path) => joined.has(path) && path !== worker),
+    [
+      ...joined.get(index)!.filter((path) => joined.has(path) && path !== worker),
+      // Of a few lines, and taken by the worker and by what is loaded on demand: a bundler would keep the worker's file for it.
+      ...[join(core, 'base/nearest.js')].filter((path) => joined.has(path)),
+    ],
     new Set([worker]),
   );
   const attempts = [
