@@ -74,6 +74,8 @@ const pages: Readonly<Record<string, string>> = {
   queues: 'queues',
   jobs: 'jobs',
   job: `jobs/${shop.runningId}`,
+  batches: 'batches',
+  batch: `batches/${shop.batchId}?children=failed`,
   'dead-letters': 'dead',
   'dead-letter-list': 'letters',
   'dead-letter': `letter/${shop.failedId}`,

@@ -36,6 +36,7 @@ export interface Shop {
   /** Of jobs worth a look. */
   readonly failedId: string;
   readonly runningId: string;
+  readonly batchId: string;
 }
 
 /** As if it came from the shop's own code: paths of this machine are not to be seen either. */
@@ -120,7 +121,27 @@ function defineJobs(clock: MovedClock, random: () => number) {
     payload: z.object({ kind: z.string() }),
     handle: () => takes(9_000),
   });
-  return { importOrders, renderInvoice, sendMail, callWebhook, resizeImage, writeReport };
+  const importLine = defineJob({
+    name: 'line.import',
+    queue: 'imports',
+    payload: z.object({ line: z.number() }),
+    maxRetries: 0,
+    async handle({ line }) {
+      await takes(700);
+      if (line % 97 === 12)
+        throw atHome(new PermanentError(`line ${line}: no article "A-${line}"`), 'imports');
+    },
+  });
+  const reportImport = defineJob({
+    name: 'import.report',
+    queue: 'reports',
+    payload: z.object({ name: z.string(), succeeded: z.number(), failed: z.number() }),
+    handle: () => takes(900),
+  });
+  return {
+    ...{ importOrders, renderInvoice, sendMail, callWebhook, resizeImage, writeReport },
+    ...{ importLine, reportImport },
+  };
 }
 
 export async function openShop(): Promise<Shop> {
@@ -180,6 +201,7 @@ export async function openShop(): Promise<Shop> {
   }
 
   await work(hourMs - 600_000);
+  await makeAtRunTime(client, jobs);
   for (const act of actionsOf(client)) {
     await act();
     await work(48_000);
@@ -190,13 +212,39 @@ export async function openShop(): Promise<Shop> {
       { to: `reader${i}@mail.example`, template: 'newsletter', apiToken: 'sample' },
       { delayMs: 7_200_000 },
     );
+  const batchId = 'lines-2026-11-23';
+  const ends = { onFailure: jobs.reportImport, onComplete: jobs.reportImport, allowFailures: '5%' } as const;
+  const low = { priority: 'low' } as const;
+  await client.batch('price list', lines(6_000), {
+    id: batchId,
+    job: jobs.importLine,
+    options: low,
+    ...ends,
+  });
   const { id: runningId } = await client.enqueue(jobs.importOrders, {
     file: 'orders-2026-11.csv',
     rows: 24_000,
   });
   await work(120_000);
   const [failed] = await client.stores.records.list({ status: 'failed', job: 'mail.send', max: 1 });
-  return { client, clock, work, failedId: failed!.id, runningId };
+  return { client, clock, work, failedId: failed!.id, runningId, batchId };
+}
+
+const lines = (count: number) => Array.from({ length: count }, (_, line) => ({ line }));
+
+/** Schedules that customers have made, and two batches of this hour. */
+async function makeAtRunTime(client: Client, jobs: ReturnType<typeof defineJobs>): Promise<void> {
+  for (const [i, cron] of ['0 9 * * 1', '30 7 * * *', '0 18 * * 5'].entries())
+    await client.schedules.upsert({
+      ...{ name: `digest-shop-${i + 1}`, cron, timezone: 'Europe/Berlin', job: jobs.writeReport },
+      ...{ payload: { kind: 'digest' }, context: { tenantId: `shop-${i + 1}` } },
+    });
+  await client.schedules.pause('digest-shop-2');
+  for (const [name, count] of [
+    ['stock', 40],
+    ['returns', 12],
+  ] as const)
+    await client.batch(name, lines(count), { job: jobs.importLine, onComplete: jobs.reportImport });
 }
 
 /** What people did meanwhile. */

@@ -18,7 +18,7 @@ export function StoredSchedules({ from }: { from: string }) {
     name: 'Actions',
     of: (schedule) => (
       <div class="actions">
-        <ScheduleActions schedule={schedule} onDone={reload} onRemoved={reload} />
+        <ScheduleActions schedule={schedule} onDone={reload} />
       </div>
     ),
   };

@@ -39,7 +39,7 @@ export function Zoned({ at, zone }: { at: number; zone: string | null }) {
 interface ScheduleActionsProps {
   readonly schedule: Pick<Timed, 'name' | 'paused'>;
   readonly onDone: () => void;
-  /** `null` = it is in code, and is removed there. */
+  /** `null` = it is not removed here. */
   readonly onRemoved?: (() => void) | null;
 }
 

@@ -94,6 +94,9 @@ describe('schedules made at run time', () => {
     expect((await cli(cwd, ['schedule', 'stored'])).stdout).toMatch(
       /^ada +0 9 \* \* 1 \(Europe\/Berlin\) +greet/m,
     );
+    expect((await cli(cwd, ['schedule', 'list', '--last'])).stdout).toMatch(/made at run time\n[^]*^ada /m);
+    const shown = await json(cwd, ['schedule', 'show', 'ada']);
+    expect(shown.data).toMatchObject({ schedule: 'ada', entries: [], stored: { job: 'greet' } });
     const ran = await json(cwd, ['schedule', 'run', 'ada']);
     expect(ran.data).toMatchObject({ schedule: 'ada', job: 'greet' });
     expect((await cli(cwd, ['schedule', 'pause', 'ada'])).code).toBe(0);
@@ -105,6 +108,28 @@ describe('schedules made at run time', () => {
     const audit = (await cli(cwd, ['audit'])).stdout;
     for (const action of ['upsert', 'run', 'pause', 'resume', 'remove'])
       expect(audit).toContain(`schedule.${action}`);
+  });
+
+  it('are told by health when they are late', async () => {
+    const cwd = project();
+    await cli(cwd, ['schedule', 'upsert', 'ada', 'greet', '--every', '1h', '--payload', '{"name":"Ada"}']);
+    await cli(cwd, ['tick']);
+    const schedules = async () => {
+      const { data } = await json(cwd, ['health', '--min-workers', '0']);
+      return (data as { checks: { name: string; ok: boolean }[] }).checks.find(
+        ({ name }) => name === 'schedules',
+      );
+    };
+    expect(await schedules()).toMatchObject({ ok: true });
+    const backend = sqlite(join(cwd, 'jobs.db'));
+    const store = backend.stores!.schedules!;
+    const row = (await store.get('ada'))!;
+    await store.write({ ...row, nextAt: Date.now() - 600_000 }, row.version);
+    await backend.close();
+    expect(await schedules()).toMatchObject({
+      ok: false,
+      detail: expect.stringMatching(/^ada is 10 min late/),
+    });
   });
 
   it('are refused in words', async () => {
