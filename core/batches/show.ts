@@ -12,8 +12,9 @@ import { forEach } from '../kit/parallel.ts';
 import { eachOf } from '../routing/belongs.ts';
 import { storeOf } from './check.ts';
 import { endsOf } from './complete.ts';
-import { batchPattern, childId, childOf, childStates, type EndName, endId, endNames, endOf } from './ids.ts';
+import { batchPattern, childId, childOf, type EndName, endId, endNames } from './ids.ts';
 import { planOf, verifiedPlan } from './plan.ts';
+import { childStates, endOf } from './roles.ts';
 import { viewOf } from './view.ts';
 
 export interface BatchCall {

@@ -1,4 +1,4 @@
-import { childStates } from '../../batches/ids.ts';
+import { childStates } from '../../batches/roles.ts';
 import { Refusal } from '../../http/problem.ts';
 import { eachOf } from '../../routing/belongs.ts';
 import type { BatchDetail, BatchList, Unavailable } from '../api.ts';

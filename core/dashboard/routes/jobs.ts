@@ -1,6 +1,7 @@
 import type { StoppedJob } from '../../app/breaker.ts';
 import { masked } from '../../base/masked.ts';
-import { childOf, endOf } from '../../batches/ids.ts';
+import { childOf } from '../../batches/ids.ts';
+import { endOf } from '../../batches/roles.ts';
 import type { JobRecord, RecordFilter, RecordPage, StoredPayload } from '../../contract/store.ts';
 import type { Client } from '../../enqueue/client.ts';
 import { Refusal } from '../../http/problem.ts';

@@ -1,6 +1,6 @@
 import type { Batch } from '../../../core/app/batch.ts';
 import { span } from '../../../core/base/span.ts';
-import { childStates } from '../../../core/batches/ids.ts';
+import { childStates } from '../../../core/batches/roles.ts';
 import type { BatchChild, BatchDetail } from '../../../core/batches/show.ts';
 import { maxFlag } from '../config/flags.ts';
 import { given } from '../config/given.ts';

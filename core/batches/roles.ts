@@ -1,0 +1,15 @@
+/** What people ask of ids and children. Apart from `ids.ts`, which every function carries. */
+
+import { type EndName, endNames } from './ids.ts';
+
+/** `null` = no batch has called the job. */
+export function endOf(
+  id: string,
+): { readonly batch: string; readonly end: EndName; readonly round: number } | null {
+  const [, batch, end, round] = /^batch-end\.(.{1,96})\.(\w+)\.([1-9]\d{0,14})$/.exec(id) ?? [];
+  const found = endNames.find((name) => name === end);
+  return batch !== undefined && found ? { batch, end: found, round: Number(round) } : null;
+}
+
+/** Which children are asked for; `open` = they have not ended. */
+export const childStates = ['all', 'failed', 'open'] as const;
