@@ -21,6 +21,7 @@ const groups: Readonly<Record<string, string>> = {
   schedule: 'list schedules, run one now, pause and resume them',
   simulate: 'run functions on this machine as their cloud would',
   emulate: 'run a service of a cloud on this machine, for development',
+  chains: 'show and cancel chains of jobs',
   keys: 'make a signing key, or list the ids of those in use',
 };
 
