@@ -61,6 +61,7 @@ async function sendBatch(folder: string): Promise<void> {
   const people = [{ name: 'Ada' }, { name: 'Bob' }];
   const greet = app.jobs.get('greet')! as never;
   await client.batch('greetings of today', people, { job: greet, id: 'greetings', onComplete: greet });
+  await client.chain([greet], people[0]! as never, { id: 'greeting-of-ada' });
   await client.close();
 }
 
@@ -149,6 +150,8 @@ export async function tellStory(): Promise<{ folder: string; told: readonly Told
   await tell('batches children greetings');
   await tell('batches cancel greetings --yes');
   await tell('batches retry greetings --yes');
+  await tell('chains show greeting-of-ada');
+  await tell('chains cancel greeting-of-ada --yes');
   await tell('workers');
   await tell('health --min-workers 0');
   await tell('doctor');
