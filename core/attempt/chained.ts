@@ -3,10 +3,6 @@
 import type { RunStep } from './attempt.ts';
 
 export const chained = {
-  for: ({ envelope }) => envelope?.chain != null || envelope?.results === true,
-
-  async run(it, next) {
-    const { handOn, nextIsUnknown } = await import('../chains/hand-on.ts');
-    return nextIsUnknown(it) ?? handOn(it, await next());
-  },
+  for: ({ envelope }) => !!(envelope?.chain ?? envelope?.results),
+  run: async (it, next) => (await import('../chains/hand-on.ts')).handOn(it, next),
 } satisfies RunStep;

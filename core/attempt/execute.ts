@@ -4,6 +4,7 @@ import { currentContext, withContext } from '../app/context.ts';
 import type { StepOptions } from '../app/durable.ts';
 import type { Isolation } from '../app/isolation.ts';
 import type { HandlerContext } from '../app/job.ts';
+import type { EnqueueOptions } from '../app/options.ts';
 import { config } from '../base/errors.ts';
 import type { SqlTransaction } from '../contract/queue.ts';
 import type { JobContext } from '../envelope/envelope.ts';
@@ -233,12 +234,19 @@ class AttemptContext implements HandlerContext {
   }
 
   get chain(): HandlerContext['chain'] {
-    return (links, payload, options) =>
-      this.#it.ports.client.chain(links, payload, { context: this.context, ...options });
+    return this.#sending('chain');
   }
 
   get enqueue(): HandlerContext['enqueue'] {
-    return (other, payload, options = {}) =>
-      this.#it.ports.client.enqueue(other, payload, { context: this.context, ...options });
+    return this.#sending('enqueue');
+  }
+
+  /** With the context of this job, unless another one is given. */
+  #sending(verb: 'chain' | 'enqueue'): never {
+    return ((what: never, payload: never, options?: EnqueueOptions) =>
+      this.#it.ports.client[verb as 'enqueue'](what, payload, {
+        context: this.context,
+        ...options,
+      })) as never;
   }
 }

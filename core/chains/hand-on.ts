@@ -5,7 +5,7 @@
  */
 
 import { answered } from '../attempt/answered.ts';
-import type { Admitted, Verdict } from '../attempt/attempt.ts';
+import type { Admitted, Maybe, Verdict } from '../attempt/attempt.ts';
 import { abortReason } from '../attempt/run.ts';
 import { afterFailure, dead, lostLease, rejected, unknownJob } from '../attempt/verdict.ts';
 import { type ErrorCode, LongshoreError } from '../base/errors.ts';
@@ -17,15 +17,21 @@ import { nextOf } from './ids.ts';
 import { startLink } from './start.ts';
 
 /** Before the job runs: its effect would be for nothing, or would come twice. `null` = the next one is known here. */
-export function nextIsUnknown(it: Admitted): Verdict | null {
+function nextIsUnknown(it: Admitted): Verdict | null {
   const next = it.envelope.results ? null : nextLink(it);
   const jobs = next ? [next.links[next.link - 1]!].flat() : [];
   const missing = jobs.find(({ job }) => !it.app.jobs.has(job));
   return missing ? unknownJob(it, missing.job) : null;
 }
 
-export async function handOn(it: Admitted, verdict: Verdict): Promise<Verdict> {
-  if (verdict.verb !== 'ack') return verdict;
+export async function handOn(it: Admitted, run: () => Maybe<Verdict>): Promise<Verdict> {
+  const unknown = nextIsUnknown(it);
+  if (unknown) return unknown;
+  const verdict = await run();
+  return verdict.verb === 'ack' ? handOnResult(it, verdict) : verdict;
+}
+
+async function handOnResult(it: Admitted, verdict: Verdict & { verb: 'ack' }): Promise<Verdict> {
   const { run, envelope } = it;
   const next = nextLink(it);
   if (!envelope.results && !next) return verdict;

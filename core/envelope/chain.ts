@@ -23,12 +23,13 @@ export interface ChainMember {
 }
 
 /** What a link is given is checked when it is enqueued. */
-export function isChain(x: unknown): x is ChainMember {
+export function isChainOrNull(x: unknown): x is ChainMember | null | undefined {
+  if (x == null) return true;
   const { id, link, links } = x as Partial<ChainMember>;
   return (
     typeof id === 'string' &&
     Array.isArray(links) &&
-    links[link! - 1] !== undefined &&
+    links[link! - 1] &&
     links.flat().every((one) => typeof one?.job === 'string')
   );
 }

@@ -5,7 +5,7 @@
 
 import { LongshoreError, shown } from '../base/errors.ts';
 import { assertJson, isStorable } from '../base/json.ts';
-import { type ChainMember, isChain } from './chain.ts';
+import { type ChainMember, isChainOrNull } from './chain.ts';
 import { type KeyRing, kidPattern } from './signing.ts';
 
 export interface JobContext {
@@ -169,7 +169,7 @@ const shape: readonly (readonly [name: keyof Envelope, kind: Kind])[] = [
     },
   ],
   ['claim', { holds: isOffloadedOrNull, expected: 'null or { key, bytes, sha256 }' }],
-  ['chain', { holds: (x) => x == null || isChain(x), expected: 'null or { id, link, links }' }],
+  ['chain', { holds: isChainOrNull, expected: 'null or a link' }],
   ['concurrency', { holds: (x) => x == null || (isCount(x) && x !== 0), expected: 'null, or 1 or more' }],
 ];
 

@@ -1,6 +1,7 @@
 /** What an envelope says of its job, for lists and records. */
 
 import type { MessageFacts } from '../contract/facts.ts';
+import type { ChainLink } from './chain.ts';
 import type { Envelope } from './envelope.ts';
 import { scheduleOf } from './schedule-of.ts';
 
@@ -13,7 +14,7 @@ export function messageFactsOf(
   const { name, idempotencyKey, context, chain } = envelope;
   const { requestId, traceparent }: Envelope['context'] & object = context ?? noContext;
   const isCaused = requestId !== undefined || traceparent !== undefined;
-  if (name == null && idempotencyKey == null && !isCaused && chain == null) return undefined;
+  if (name == null && idempotencyKey == null && !isCaused && !chain) return undefined;
   const schedule = scheduleOf(envelope);
   return {
     ...(name != null && { name }),
@@ -21,11 +22,8 @@ export function messageFactsOf(
     ...(schedule !== null && { schedule }),
     ...(requestId !== undefined && { requestId }),
     ...(traceparent !== undefined && { traceparent }),
-    ...(chain != null && {
-      chain: {
-        ...chain,
-        links: chain.links.map((one) => ('job' in one ? one.job : one.map(({ job }) => job))),
-      },
-    }),
+    ...(chain && { chain: { ...chain, links: chain.links.map(nameOf) } }),
   };
 }
+
+const nameOf = (one: ChainLink) => ('job' in one ? one.job : one.map(({ job }) => job));

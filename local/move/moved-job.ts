@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import type { DeadLetter } from '../../core/contract/admin.ts';
 import type { JobLease, OutgoingMessage } from '../../core/contract/queue.ts';
 import type { JobRecord } from '../../core/contract/store.ts';
-import { isChain } from '../../core/envelope/chain.ts';
+import { isChainOrNull } from '../../core/envelope/chain.ts';
 import type { Envelope } from '../../core/envelope/envelope.ts';
 import { messageFactsOf } from '../../core/envelope/facts.ts';
 import type { MovedJob } from './contract.ts';
@@ -91,7 +91,7 @@ function factsIn({
     name: textOr(name, null),
     idempotencyKey: textOr(idempotencyKey, null),
     context: { ...(request && { requestId: request }), ...(trace && { traceparent: trace }) },
-    ...(chain && isChain(chain) && { chain }),
+    ...(chain && isChainOrNull(chain) && { chain }),
   });
   return facts ? { facts } : {};
 }
