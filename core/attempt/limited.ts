@@ -19,6 +19,6 @@ export const limited = {
 
 function hasLimits({ job, refusal, app, run, envelope }: Attempt): boolean {
   if (job === null || refusal !== null) return false;
-  if (run.waitsFor !== null || job.breaker !== null || envelope?.concurrency != null) return true;
+  if (run.waitsFor !== null || job.breaker !== null || envelope?.concurrency) return true;
   return job.limits !== null || (app.queueRules.get(run.lease.queue)?.limits ?? null) !== null;
 }

@@ -55,7 +55,7 @@ export interface Envelope {
   readonly chain?: ChainMember | null;
   /** The batch that the job is a child of wants to know what it returns. */
   readonly results?: true;
-  /** So many children of the batch that the job belongs to run at the same time. */
+  /** So many children of the batch that the job belongs to run at the same time; 0 = as without it. */
   readonly concurrency?: number | null;
 }
 
@@ -146,7 +146,7 @@ const text: Kind = { holds: isText, expected: 'a non-empty string' };
 const textOrNull: Kind = { holds: isTextOrNull, expected: 'a string or null' };
 const count: Kind = { holds: isCount, expected: 'an integer of 0 or more' };
 const time: Kind = { holds: isCount, expected: 'epoch milliseconds' };
-const timeOrNull: Kind = { holds: isCountOrNull, expected: 'epoch milliseconds or null' };
+const countOrNull: Kind = { holds: isCountOrNull, expected: 'an integer or null' };
 
 const shape: readonly (readonly [name: keyof Envelope, kind: Kind])[] = [
   ['v', { holds: (x) => x === 1, expected: '1' }],
@@ -159,8 +159,8 @@ const shape: readonly (readonly [name: keyof Envelope, kind: Kind])[] = [
   ['issuedAt', time],
   ['name', textOrNull],
   ['idempotencyKey', textOrNull],
-  ['schedule', timeOrNull],
-  ['expiresAt', timeOrNull],
+  ['schedule', countOrNull],
+  ['expiresAt', countOrNull],
   [
     'context',
     {
@@ -170,7 +170,7 @@ const shape: readonly (readonly [name: keyof Envelope, kind: Kind])[] = [
   ],
   ['claim', { holds: isOffloadedOrNull, expected: 'null or { key, bytes, sha256 }' }],
   ['chain', { holds: isChainOrNull, expected: 'null or a link' }],
-  ['concurrency', { holds: (x) => x == null || (isCount(x) && x !== 0), expected: 'null, or 1 or more' }],
+  ['concurrency', countOrNull],
 ];
 
 function checkShape(data: unknown): Envelope {

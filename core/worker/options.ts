@@ -3,7 +3,6 @@ import { type Job, noTransaction } from '../app/job.ts';
 import { checkOptions, checkQueue, type OptionKinds } from '../base/checks.ts';
 import { config } from '../base/errors.ts';
 import { type StopReason, tellWarning } from '../base/events.ts';
-import { hint } from '../base/nearest.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { QueueBackend } from '../contract/queue.ts';
 import type { Stores } from '../contract/store.ts';
@@ -86,6 +85,16 @@ export const workerKinds = {
   testing: '',
 } satisfies OptionKinds<WorkerOptions>;
 
+/** The words are loaded for it: most workers never need them. */
+async function tellUnnamed({ events, queues }: App, backend: string, queue: string): Promise<void> {
+  const { hint } = await import('../base/nearest.ts');
+  tellWarning(
+    events,
+    backend,
+    `The app names no queue "${queue}": a worker takes from it, and nobody can enqueue there.${hint(queue, queues)} If it is meant, name it: createApp({ queues: { '${queue}': {} } }).`,
+  );
+}
+
 /** @param jobs those that may come to this backend */
 export function settingsOf(
   app: App,
@@ -100,12 +109,7 @@ export function settingsOf(
     throw config('A worker needs at least one queue, got none. Define a job or name queues.');
   for (const queue of queues) checkQueue(queue);
   const unknown = queues.find((queue) => !app.queues.includes(queue));
-  if (unknown !== undefined)
-    tellWarning(
-      app.events,
-      backend.name,
-      `The app names no queue "${unknown}": a worker takes from it, and nobody can enqueue there.${hint(unknown, app.queues)} If it is meant, name it: createApp({ queues: { '${unknown}': {} } }).`,
-    );
+  if (unknown !== undefined) void tellUnnamed(app, backend.name, unknown);
   for (const job of jobs) {
     if (job.transaction && !backend.begin) throw noTransaction(job, backend);
     if (!renew && leaseMs <= job.timeoutMs) {
