@@ -1,7 +1,7 @@
 /** Gives what all children of a batch have returned to one job: `onResults`, or the next link of a chain. */
 
 import type { App } from '../app/app.ts';
-import { LongshoreError } from '../base/errors.ts';
+import { type ErrorCode, LongshoreError } from '../base/errors.ts';
 import { tellWarning } from '../base/events.ts';
 import { nextOf } from '../chains/ids.ts';
 import { startLink } from '../chains/start.ts';
@@ -18,6 +18,9 @@ export interface Handed {
   /** The batch of the next link, whose jobs have all ended by now. */
   readonly complete?: string | null;
 }
+
+/** What another try would not change. */
+const final: readonly ErrorCode[] = ['LIMIT', 'SIGNATURE'];
 
 /** Does nothing where a child has failed. Throws what may go well later. */
 export async function handResults(client: CallingClient, state: BatchState, plan: Plan): Promise<Handed> {
@@ -37,7 +40,7 @@ export async function handResults(client: CallingClient, state: BatchState, plan
     });
     return { failed: false, remove, complete: next };
   } catch (error) {
-    if (!(error instanceof LongshoreError) || error.code !== 'LIMIT') throw error;
+    if (!(error instanceof LongshoreError) || !final.includes(error.code)) throw error;
     const to = plan.chain ? `the next link of chain ${plan.chain.id}` : `its job "${plan.calls.onResults}"`;
     tellWarning(
       client.app.events,

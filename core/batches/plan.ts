@@ -1,4 +1,4 @@
-/** What a batch shall do at its end. It is signed, like every envelope: what is written into a store must not make a worker sign jobs. */
+/** What a batch shall do at its end. */
 
 import type { App } from '../app/app.ts';
 import { LongshoreError, shown } from '../base/errors.ts';
@@ -6,6 +6,7 @@ import type { BatchState } from '../contract/batches.ts';
 import type { ChainMember } from '../envelope/chain.ts';
 import type { JobContext } from '../envelope/envelope.ts';
 import type { EndName } from './ids.ts';
+import { signed, unverified, verified } from './signed.ts';
 
 export interface Plan {
   readonly name: string;
@@ -21,29 +22,17 @@ export interface Plan {
   readonly chain?: ChainMember;
 }
 
-interface Signed {
-  readonly text: string;
-  readonly kid: string;
-  readonly sig: string;
-}
+const subjectOf = (id: string): string => `batch ${id}`;
 
-const signedText = (id: string, text: string): string => `longshore batch ${id} ${text}`;
-
-export function planText(app: App, id: string, plan: Plan): string {
-  const text = JSON.stringify(plan);
-  const ring = app.keyRing();
-  return JSON.stringify({ text, kid: ring.kid, sig: ring.sign(signedText(id, text)) } satisfies Signed);
-}
+export const planText = (app: App, id: string, plan: Plan): string =>
+  signed(app, subjectOf(id), JSON.stringify(plan));
 
 /** Throws `UNKNOWN_KEY` or `SIGNATURE`. */
-export function verifiedPlan(app: App, { id, plan }: BatchState): Plan {
-  const { text, kid, sig } = JSON.parse(plan) as Signed;
-  app.keyRing().verify(kid, signedText(id, text), sig);
-  return JSON.parse(text) as Plan;
-}
+export const verifiedPlan = (app: App, { id, plan }: BatchState): Plan =>
+  JSON.parse(verified(app, subjectOf(id), plan)) as Plan;
 
 /** For people: not verified. */
-export const planOf = ({ plan }: BatchState): Plan => JSON.parse((JSON.parse(plan) as Signed).text) as Plan;
+export const planOf = ({ plan }: BatchState): Plan => JSON.parse(unverified(plan)) as Plan;
 
 /** How many of `total` children may fail. */
 export function mostFailures(allowFailures: number | string, total: number): number {

@@ -6,6 +6,7 @@ import type { Client } from '../enqueue/client.ts';
 import { forEach } from '../kit/parallel.ts';
 import { swap } from '../steps/swap.ts';
 import { childId } from './ids.ts';
+import { signed, verified } from './signed.ts';
 
 type ResultClient = Pick<Client, 'app' | 'stores'>;
 
@@ -17,15 +18,17 @@ export const mostResults = 10_000;
 const mostChars = 64 * 1_048_576;
 
 const nameOf = (batch: string, number: number): string => `result:${batch}:${number}`;
+const subjectOf = (batch: string, number: number): string => `result ${number} of batch ${batch}`;
 
 /** Before the child is counted. A child that runs again writes over what it had returned. */
 export async function keepResult(
   client: ResultClient,
   batch: string,
   number: number,
-  text: string,
+  output: string,
 ): Promise<void> {
   const endsAt = client.app.clock.now() + keepMs;
+  const text = signed(client.app, subjectOf(batch, number), output);
   await swap(client.stores.steps!, nameOf(batch, number), undefined, () => ({
     answer: undefined,
     text,
@@ -48,9 +51,9 @@ export interface KeptResults {
   remove(): Promise<void>;
 }
 
-/** Throws `LIMIT` where they are too large together. */
+/** Throws `LIMIT` where they are too large together, and `SIGNATURE` or `UNKNOWN_KEY` for what no worker has written. */
 export async function readResults(
-  { stores }: ResultClient,
+  { app, stores }: ResultClient,
   batch: string,
   count: number,
 ): Promise<KeptResults> {
@@ -67,7 +70,9 @@ export async function readResults(
         'LIMIT',
         `Expected the results of batch ${batch} to have at most ${mostChars} characters together, got more. Return ids, and keep the data elsewhere.`,
       );
-    values[number] = text ? JSON.parse(text.text) : await recorded(stores, batch, number);
+    values[number] = text
+      ? JSON.parse(verified(app, subjectOf(batch, number), text.text))
+      : await recorded(stores, batch, number);
   });
   return { values, remove: () => removeAll(store, batch, texts) };
 }

@@ -108,6 +108,28 @@ describe('onResults', () => {
     expect(await drain()).toEqual([]);
   });
 
+  it('is given nothing that somebody else has written into the store, or moved there', async () => {
+    for (const forge of [(text: string) => text.replace('\\"n\\":0', '\\"n\\":9'), null]) {
+      const { client, drain, reports, calls, events, broken, send } = office();
+      const { steps } = client.stores;
+      broken.add(2);
+      await send(3);
+      await drain();
+      const [mine, other] = await Promise.all(['result:d:0', 'result:d:1'].map((name) => steps!.read(name)));
+      const text = forge ? forge(mine!.text) : other!.text;
+      expect(text).not.toBe(mine!.text);
+      await steps!.write('result:d:0', text, mine!.version, Number.MAX_SAFE_INTEGER);
+      broken.clear();
+      await client.batches.retryFailed('d');
+      calls.length = 0;
+      await drain();
+      expect([reports, calls.toSorted()]).toEqual([[], ['complete', 'failure']]);
+      expect(events).toContainEqual(
+        expect.objectContaining({ message: expect.stringMatching(/signature/i) }),
+      );
+    }
+  });
+
   it('of too many children is refused, and so is with alone', async () => {
     const { client, double, send } = office();
     await expect(send(10_001)).rejects.toThrow(/at most 10000 items.* 10000 of its items were sent/);

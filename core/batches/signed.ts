@@ -1,0 +1,27 @@
+/** Texts that a store keeps and jobs are made of. They are signed, like every envelope: what is written into a store must not make a worker sign jobs. */
+
+import type { App } from '../app/app.ts';
+
+interface Signed {
+  readonly text: string;
+  readonly kid: string;
+  readonly sig: string;
+}
+
+const signedText = (subject: string, text: string): string => `longshore ${subject} ${text}`;
+
+/** @param subject what the text belongs to: one that is moved to another place does not verify */
+export function signed(app: App, subject: string, text: string): string {
+  const ring = app.keyRing();
+  return JSON.stringify({ text, kid: ring.kid, sig: ring.sign(signedText(subject, text)) } satisfies Signed);
+}
+
+/** Throws `UNKNOWN_KEY` or `SIGNATURE`. */
+export function verified(app: App, subject: string, stored: string): string {
+  const { text, kid, sig } = JSON.parse(stored) as Signed;
+  app.keyRing().verify(kid, signedText(subject, text), sig);
+  return text;
+}
+
+/** For people. */
+export const unverified = (stored: string): string => (JSON.parse(stored) as Signed).text;
