@@ -32,3 +32,21 @@ export const databasesWith = (
     return (clock) => redis({ url, clock });
   },
 });
+
+/** Addresses of fresh ones, for processes that are killed. @param after what a test file does at its end */
+export function addressesWith(after: (() => unknown)[]) {
+  const folder = mkdtempSync(join(tmpdir(), 'longshore-killed-'));
+  after.push(() => rmSync(folder, { recursive: true, force: true }));
+  let files = 0;
+  const file = (ending: string): string => join(folder, `${++files}.${ending}`);
+  return {
+    file,
+    async url(kind: string): Promise<string> {
+      if (kind === 'sqlite') return file('db');
+      if (kind === 'redis') return freshRedis();
+      const database = await freshDatabase();
+      after.push(() => database.drop());
+      return database.url;
+    },
+  };
+}

@@ -5,7 +5,8 @@ import { useLoad, usePages, useRefresh } from '../data/load.ts';
 import { linkTo } from '../data/route.ts';
 import { AskedAction } from '../parts/action.tsx';
 import { BatchState, Share } from '../parts/batch.tsx';
-import { Empty, type Fact, Facts, Head, Panel, Shown, Trouble } from '../parts/frame.tsx';
+import { type Fact, Facts, Head, Panel, Shown, Trouble } from '../parts/frame.tsx';
+import { PagedTable } from '../parts/paged-table.tsx';
 import { Badge } from '../parts/status.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Id, Text, TextLink, Wrapped } from '../parts/text.tsx';
@@ -150,7 +151,6 @@ function Children({ id, path, state, goesOn }: ChildrenProps) {
   const filter = { state: state === 'all' ? null : state };
   const loaded = usePages(`${path}/children`, filter, ({ children }: BatchChildPage) => children);
   useRefresh(loaded, goesOn ? 5_000 : 30_000);
-  const { items, more, loading, problem, loadMore } = loaded;
   return (
     <Panel
       title="Children"
@@ -168,25 +168,13 @@ function Children({ id, path, state, goesOn }: ChildrenProps) {
         </nav>
       }
     >
-      {problem !== null && <Trouble>{problem}</Trouble>}
-      {items.length === 0 && loading ? (
-        <p class="waiting">Loading…</p>
-      ) : (
-        <Table
-          caption="Children"
-          rows={items}
-          keyOf={({ number }) => String(number)}
-          empty={state === 'failed' ? 'None has failed.' : state === 'open' ? 'All have ended.' : 'None yet.'}
-          columns={childColumns}
-        />
-      )}
-      {more && (
-        <Empty>
-          <button type="button" disabled={loading} onClick={loadMore}>
-            Show more
-          </button>
-        </Empty>
-      )}
+      <PagedTable
+        loaded={loaded}
+        caption="Children"
+        keyOf={({ number }) => String(number)}
+        empty={state === 'failed' ? 'None has failed.' : state === 'open' ? 'All have ended.' : 'None yet.'}
+        columns={childColumns}
+      />
     </Panel>
   );
 }

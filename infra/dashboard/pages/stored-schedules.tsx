@@ -2,18 +2,19 @@ import type { StoredScheduleList, StoredScheduleView } from '../../../core/dashb
 import { useMayAct } from '../data/act.ts';
 import { usePages, useRefresh } from '../data/load.ts';
 import { linkTo } from '../data/route.ts';
-import { Empty, Panel, Trouble } from '../parts/frame.tsx';
+import { Empty, Panel } from '../parts/frame.tsx';
+import { PagedTable } from '../parts/paged-table.tsx';
 import { PrefixBox } from '../parts/prefix-box.tsx';
 import { momentColumns, ScheduleActions } from '../parts/schedule.tsx';
 import { Badge } from '../parts/status.tsx';
-import { type Column, Table } from '../parts/table.tsx';
+import type { Column } from '../parts/table.tsx';
 import { Text, TextLink } from '../parts/text.tsx';
 
 /** Those made at run time: there may be a million, so they are listed page by page. */
 export function StoredSchedules({ from }: { from: string }) {
   const loaded = usePages('stored-schedules', { from }, ({ schedules }: StoredScheduleList) => schedules);
   useRefresh(loaded, 10_000);
-  const { items, more, loading, unavailable, problem, loadMore, reload } = loaded;
+  const { unavailable, reload } = loaded;
   const actions: Column<StoredScheduleView> = {
     name: 'Actions',
     of: (schedule) => (
@@ -23,7 +24,6 @@ export function StoredSchedules({ from }: { from: string }) {
     ),
   };
   const all = useMayAct() ? [...columns, actions] : columns;
-  const isFirst = items.length === 0 && loading;
   return (
     <Panel title="Made at run time">
       {unavailable !== null ? (
@@ -36,29 +36,17 @@ export function StoredSchedules({ from }: { from: string }) {
             value={from}
             linkOf={(from) => linkTo(['schedules'], { from })}
           />
-          {problem !== null && <Trouble>{problem}</Trouble>}
-          {isFirst ? (
-            <p class="waiting">Loading…</p>
-          ) : (
-            <Table
-              caption="Schedules made at run time, by name"
-              rows={items}
-              keyOf={({ name }) => name}
-              empty={
-                from === ''
-                  ? 'No schedule was made at run time. client.schedules.upsert() makes one.'
-                  : 'There is no such name, and none behind it.'
-              }
-              columns={all}
-            />
-          )}
-          {more && (
-            <Empty>
-              <button type="button" disabled={loading} onClick={loadMore}>
-                Show more
-              </button>
-            </Empty>
-          )}
+          <PagedTable
+            loaded={loaded}
+            caption="Schedules made at run time, by name"
+            keyOf={({ name }) => name}
+            empty={
+              from === ''
+                ? 'No schedule was made at run time. client.schedules.upsert() makes one.'
+                : 'There is no such name, and none behind it.'
+            }
+            columns={all}
+          />
         </>
       )}
     </Panel>

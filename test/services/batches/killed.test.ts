@@ -2,31 +2,20 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import { lookAtBatches } from '../../../core/batches/look.ts';
 import { connect, startWorker } from '../../../core/index.ts';
-import { freshDatabase } from '../postgres/schemas.ts';
-import { freshRedis } from '../redis/database.ts';
+import { addressesWith } from '../databases.ts';
 import { id, open, rows, shop } from './program.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'longshore-batches-'));
-const after: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
+const after: (() => unknown)[] = [];
+const { url: urlOf, file } = addressesWith(after);
 afterAll(() => Promise.all(after.map((work) => work())));
 const script = join(import.meta.dirname, 'program.ts');
-let files = 0;
-
-async function urlOf(kind: string): Promise<string> {
-  if (kind === 'sqlite') return join(folder, `${++files}.db`);
-  if (kind === 'redis') return freshRedis();
-  const database = await freshDatabase();
-  after.push(() => database.drop());
-  return database.url;
-}
 
 /** Leases of the dead have ended, and a batch that did not move is looked at. */
 const later = (ms: number): Clock => ({ ...systemClock, now: () => Date.now() + ms });
@@ -72,7 +61,7 @@ describe.concurrent.each(['sqlite', 'postgres', 'redis'])('on %s', (kind) => {
     ['sent', 7, 'after'],
   ])('an importer that is killed at %s %i (%s it) goes on without a second row', async (verb, call, when) => {
     const url = await urlOf(kind);
-    const effects = join(folder, `${++files}.txt`);
+    const effects = file('txt');
     await killed('importer', kind, url, effects, verb, `${call}`, when);
     if (call > 3) await drain(kind, url, effects, 0);
     const backend = open(kind, url);
@@ -94,7 +83,7 @@ describe.concurrent.each(['sqlite', 'postgres', 'redis'])('on %s', (kind) => {
     'a worker that is killed at %s %i (%s it) loses no child and counts none twice',
     async (verb, call, when) => {
       const url = await urlOf(kind);
-      const effects = join(folder, `${++files}.txt`);
+      const effects = file('txt');
       const backend = open(kind, url);
       await shop(effects).send(backend);
       await backend.close();

@@ -1,30 +1,19 @@
 /** Real workers that are killed after each write of a chain: no link is lost, and none is there twice. */
 
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../../core/base/clock.ts';
 import { lookAtBatches } from '../../../core/batches/look.ts';
 import { connect, startWorker } from '../../../core/index.ts';
-import { freshDatabase } from '../postgres/schemas.ts';
-import { freshRedis } from '../redis/database.ts';
+import { addressesWith } from '../databases.ts';
 import { chained, open } from './program.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'longshore-chains-'));
-const after: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
+const after: (() => unknown)[] = [];
+const { url: urlOf, file } = addressesWith(after);
 afterAll(() => Promise.all(after.map((work) => work())));
 const script = join(import.meta.dirname, 'program.ts');
-let files = 0;
-
-async function urlOf(kind: string): Promise<string> {
-  if (kind === 'sqlite') return join(folder, `${++files}.db`);
-  if (kind === 'redis') return freshRedis();
-  const database = await freshDatabase();
-  after.push(() => database.drop());
-  return database.url;
-}
 
 const later = (ms: number): Clock => ({ ...systemClock, now: () => Date.now() + ms });
 
@@ -69,7 +58,7 @@ describe.each([
   it('a worker that is killed after any write loses no link and starts none twice', async () => {
     const kill = async (write: number) => {
       const url = await urlOf(kind);
-      const effects = join(folder, `${++files}.txt`);
+      const effects = file('txt');
       const signal = await ended(kind, url, effects, `${write}`);
       await drain(kind, url, effects);
       const known = linesOf(effects).map((line) => line.replace(/batch\.[0-9a-f]{32}\./, 'batch.inner.'));
