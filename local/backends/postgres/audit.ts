@@ -5,7 +5,8 @@ import type { PostgresState } from './state.ts';
 
 export function postgresAudit({ db }: Pick<PostgresState, 'db'>): AuditLog {
   const table = `${db.schema}.audit`;
-  const insert = `INSERT INTO ${table} (at, id, entry) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING`;
+  // Of any index: the table has two, and another writer may be seen in either first.
+  const insert = `INSERT INTO ${table} (at, id, entry) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`;
   const select = `SELECT entry FROM ${table} WHERE (at, id) < ($1, $2) ORDER BY at DESC, id DESC LIMIT $3`;
   const remove = removeSome(table, 'ctid', 'at < $1 ORDER BY at');
   return auditLog({
