@@ -9,14 +9,14 @@ import { storeOf } from '../batches/check.ts';
 import { planOf } from '../batches/plan.ts';
 import { readResults } from '../batches/results.ts';
 import type { BatchState } from '../contract/batches.ts';
-import { type EmittingClient, emit } from './emit.ts';
+import { bring, type EmittingClient } from './emit.ts';
 import { waitFor } from './handler.ts';
 
 const event = 'longshore.batch-end';
 
 /** Wakes the jobs that wait for it. */
 export async function tellEnd(client: EmittingClient, summary: BatchSummary): Promise<void> {
-  await emit([client], event, summary, { key: summary.batchId });
+  await bring([client], event, summary, { key: summary.batchId });
 }
 
 export async function batchEnd(

@@ -28,12 +28,26 @@ export function checkEvent(event: string, key: string | null): void {
   );
 }
 
+/** What Longshore tells jobs itself. */
+const ownEvents = 'longshore.';
+
+/** As `client.emit()`. Nobody but us emits our own events: a job believes what they say of a batch. */
+export async function emit(...call: Parameters<typeof bring>): Promise<number> {
+  const [, event] = call;
+  if (typeof event === 'string' && event.startsWith(ownEvents))
+    throw new LongshoreError(
+      'OPTION',
+      `Expected the name of an event not to begin with "${ownEvents}", as those of Longshore itself do, got ${shown(event)}.`,
+    );
+  return bring(...call);
+}
+
 /**
  * Resolves with the number of jobs that got it. Backends may share a store: each is asked to wake the jobs that got it.
  *
  * @param tenantId reaches only jobs of this tenant; `null` = of all and of none
  */
-export async function emit(
+export async function bring(
   clients: readonly EmittingClient[],
   event: string,
   payload: unknown,

@@ -160,6 +160,7 @@ describe('waitFor', () => {
     const texts = [];
     for (const args of [
       ['a b'],
+      ['longshore.batch-end', {}, { key: 'x' }],
       ['a', () => 1],
       ['a', 1, { key: '' }],
       ['a', 1, { keepMs: -1 }],
@@ -170,6 +171,7 @@ describe('waitFor', () => {
       );
     expect(texts).toEqual([
       expect.stringMatching(/^OPTION: Expected the name of an event to match/),
+      expect.stringMatching(/^OPTION: .* not to begin with "longshore\."/),
       expect.stringMatching(/^PAYLOAD: Expected plain JSON data at payload, got a function/),
       'OPTION: Expected the key of event "a" to be a text of 1 to 256 characters, got "".',
       'OPTION: Expected keepMs of emit() to be an integer from 0 to 2592000000 (30 days), got -1.',
