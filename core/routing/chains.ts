@@ -17,13 +17,21 @@ export function chainsOfAll(clients: ReadonlyMap<string, Client>): Chains {
   const all = [...clients.values()];
   const keeping = all.filter(({ stores }) => !stores.records.keepsNothing);
 
-  async function keeperOf(id: string): Promise<Client> {
-    for (const client of keeping) if (await client.chains.get(id)) return client;
-    return keeping[0] ?? all[0]!;
-  }
-
   return {
-    get: async (id) => (await keeperOf(id)).chains.get(id),
-    cancel: async (id) => (await keeperOf(id)).chains.cancel(id),
+    async get(id) {
+      for (const client of keeping) {
+        const chain = await client.chains.get(id);
+        if (chain) return chain;
+      }
+      // One that keeps no records says so.
+      return keeping.length > 0 ? null : all[0]!.chains.get(id);
+    },
+    async cancel(id) {
+      for (const client of keeping) {
+        const result = await client.chains.cancel(id);
+        if (result !== 'unknown') return result;
+      }
+      return keeping.length > 0 ? 'unknown' : all[0]!.chains.cancel(id);
+    },
   };
 }

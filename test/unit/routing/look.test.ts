@@ -1,11 +1,14 @@
 /** What a client of several backends knows of their jobs. */
 
 import { describe, expect, it } from 'vitest';
-import { connect, startWorker } from '../../../core/index.ts';
+import * as z from 'zod';
+import { connect, createApp, defineJob, startWorker } from '../../../core/index.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
 import { memoryStore } from '../../../local/backends/memory/store.ts';
-import { refusalText } from '../core/kit.ts';
+import { refusalText, ring } from '../core/kit.ts';
 import { createBench } from './kit.ts';
+
+const images = { images: { backend: 'fast' } };
 
 const worked = (bench: ReturnType<typeof createBench>) =>
   Promise.all(
@@ -54,6 +57,34 @@ describe('a client of several backends', () => {
     expect(await client.remove(other.id)).toBe(true);
     expect(await client.status(other.id)).toBeNull();
     expect(await client.promote('nobody')).toBe(false);
+  });
+
+  it('starts a chain where its jobs belong, and finds and cancels it there', async () => {
+    const bench = createBench();
+    const { app, backends, ran, thumb } = bench;
+    const again = defineJob({
+      name: 'again',
+      backend: 'fast',
+      payload: z.number(),
+      handle: async (n) => void ran.push(`again ${n}`),
+    });
+    const jobs = createApp({
+      jobs: [...app.jobs.values(), again],
+      queues: images,
+      signing: ring,
+      clock: bench.clock,
+    });
+    const client = connect(jobs, backends);
+    const { id, ids } = await client.chain([thumb, again], { n: 4 });
+    expect(await client.chains.get(id)).toMatchObject({ id, state: 'running', link: 1 });
+    await worked({ ...bench, app: jobs });
+    expect(ran).toEqual(['thumb 4', 'again 4']);
+    expect(await client.result(again, ids[1], { timeoutMs: 0 })).toBeNull();
+    expect(await client.chains.get(id)).toMatchObject({ state: 'completed', link: 2 });
+    expect(await client.chains.cancel(id)).toBe('finished');
+    const other = await client.chain([thumb, again], { n: 5 });
+    expect(await client.chains.cancel(other.id)).toBe('cancelled');
+    expect([await client.chains.get('none'), await client.chains.cancel('none')]).toEqual([null, 'unknown']);
   });
 
   it('changes no job where no queue finds one by its id', async () => {
