@@ -112,12 +112,13 @@ export function importOrdersJob(
       try {
         // Killed half-way, the next attempt reads the file from its beginning, and sends only what was not sent.
         const options = { job: importChunk, onComplete: importReport, chunkSize: 10 };
-        await ctx.batch(importId, payloads(), options);
+        // The batch knows how many there are. What this attempt has read need not be all: nothing, where all were sent before.
+        const { total } = await ctx.batch(importId, payloads(), options);
+        ctx.log('file split', { file, chunks: total });
+        return { chunks: total };
       } catch (error) {
         throw explained(file, error);
       }
-      ctx.log('file split', { file, rows, chunks });
-      return { rows, chunks };
     },
   });
 }

@@ -1,6 +1,6 @@
 /**
  * A worker of the example shop that kills itself: `node import-worker.ts <folder> <n> <laterMs>`, before or after the nth call of its queue,
- * its batches or its own database.
+ * its batches or its own database. `sealed` for n: as soon as the batch knows that all is sent.
  */
 
 import { join } from 'node:path';
@@ -63,6 +63,12 @@ if (import.meta.main) {
   Object.assign(db, watched(db, ['saveBatch'], call));
   const { hints: _, ...verbs } = watched<QueueBackend>(backend, ['enqueue', 'ack'], call);
   const batches = watched(backend.stores!.batches!, ['open', 'sent', 'ended', 'called'], call);
+  const { sent } = batches;
+  batches.sent = async (...args) => {
+    const state = await sent(...args);
+    if (last === 'sealed' && state?.sealed) process.kill(process.pid, 'SIGKILL');
+    return state;
+  };
   const stores = { ...backend.stores!, batches };
   await startWorker(app, { backend: { ...verbs, stores }, concurrency: 4, untilIdle: true }).done;
 }

@@ -27,7 +27,7 @@ it('imports each row once, and reports at the end which were refused and why', a
     'orders.import-report',
   ]);
   expect(results.every(({ outcome }) => outcome === 'acked')).toBe(true);
-  expect((await t.status(id))?.output).toEqual({ rows: 98, chunks: 10 });
+  expect((await t.status(id))?.output).toEqual({ chunks: 10 });
   const [batch] = await t.client.batches.list();
   expect(batch).toMatchObject({ name: 'may', state: 'complete', total: 10, succeeded: 10, failed: 0 });
   expect(report()).toEqual({
