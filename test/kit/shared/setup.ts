@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { keep } from '../servers/keeper.ts';
 import { type Made, makers, type Shared } from './makers.ts';
+import { useScratch } from './scratch.ts';
 
 /** What a test file is told. */
 export type Answer = { readonly value: unknown } | { readonly error: string };
@@ -25,6 +26,7 @@ declare module 'vitest' {
 }
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const removeScratch = await useScratch();
   // A socket in a folder that is only ours, because answers hold passwords.
   const folder = await mkdtemp(join(tmpdir(), 'longshore-shared-'));
   const keeper = keep(folder);
@@ -61,5 +63,6 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     for (const each of await Promise.allSettled(made.values()))
       if (each.status === 'fulfilled') await each.value.end();
     await keeper.end();
+    await removeScratch();
   };
 }
