@@ -96,7 +96,7 @@ export interface HandlerContext extends RunFacts {
   readonly tx: SqlTransaction;
   /**
    * As `client.batch`. Without an id it gets one that is made of this job's and of `name`: a further attempt goes on where this one has
-   * ended. Not for isolated jobs.
+   * ended.
    */
   readonly batch: SendBatch;
   /**
@@ -107,7 +107,7 @@ export interface HandlerContext extends RunFacts {
     batch: string | { readonly id: string },
     options: Pick<WaitOptions, 'timeoutMs' | 'name'>,
   ): Promise<BatchEnd<Result> | null>;
-  /** As `client.chain`. Without an id each call starts another one. Not for isolated jobs. */
+  /** As `client.chain`. Without an id each call starts another one. */
   readonly chain: SendChain;
   /** Enqueues another job on the backend that it belongs to. It carries this job's context unless `options.context` is given. */
   enqueue<Input>(job: Job<Input>, payload: NoInfer<Input>, options?: EnqueueOptions): Promise<EnqueuedJob>;

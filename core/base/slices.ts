@@ -2,3 +2,7 @@
 export function* slices<T>(items: readonly T[], size: number): Generator<readonly T[]> {
   for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size);
 }
+
+/** Of objects: a text is none that anybody means. */
+export const isIterable = (items: unknown): boolean =>
+  typeof items === 'object' && items !== null && (Symbol.asyncIterator in items || Symbol.iterator in items);

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { Batch, Items } from '../app/batch.ts';
 import type { Admitted } from '../attempt/attempt.ts';
+import { isIterable } from '../base/slices.ts';
 import type { Client } from '../enqueue/client.ts';
 import { wrongOption } from '../enqueue/prepare.ts';
 import type { JobContext } from '../envelope/envelope.ts';
@@ -31,8 +32,7 @@ export async function batchInJob(
     items: Items<unknown>,
     options: AnyBatchOptions,
   ) => ReturnType<Client['batch']>;
-  const isIterable = typeof items === 'object' && items !== null;
-  return send(name, isIterable ? until(items, run.signal) : items, { context, ...options, id });
+  return send(name, isIterable(items) ? until(items, run.signal) : items, { context, ...options, id });
 }
 
 /** An attempt that has ended sends no more. */

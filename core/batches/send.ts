@@ -6,6 +6,7 @@ import type { Job } from '../app/job.ts';
 import type { EnqueueOptions } from '../app/options.ts';
 import { LongshoreError, shown } from '../base/errors.ts';
 import { toError } from '../base/failure.ts';
+import { isIterable } from '../base/slices.ts';
 import type { BatchState, BatchStore } from '../contract/batches.ts';
 import type { Client } from '../enqueue/client.ts';
 import { enqueueEach } from '../enqueue/enqueue.ts';
@@ -219,9 +220,6 @@ function checkName(state: BatchState, name: string): void {
   if (known === name) return;
   throw wrongOption(`batch ${state.id} to be called ${shown(known)}, as it is, got ${shown(name)}`);
 }
-
-const isIterable = (items: unknown): boolean =>
-  typeof items === 'object' && items !== null && (Symbol.asyncIterator in items || Symbol.iterator in items);
 
 async function* sourceOf(items: Items<unknown>): AsyncGenerator<unknown> {
   yield* items;

@@ -13,6 +13,7 @@ import { rateLimited } from '../attempt/rate-limited.ts';
 import { config, LongshoreError } from '../base/errors.ts';
 import { toError } from '../base/failure.ts';
 import { assertJson } from '../base/json.ts';
+import { createFlowsInside, type FlowsInside } from './flows-inside.ts';
 import { markIsolate } from './inside.ts';
 import { createLog } from './logging.ts';
 import {
@@ -117,6 +118,7 @@ interface Current {
   readonly controller: AbortController;
   readonly log: ReturnType<typeof createLog>;
   readonly steps: StepsInside;
+  readonly flows: FlowsInside;
   ended: boolean;
 }
 
@@ -148,6 +150,8 @@ channel.listen((message) => {
       return current?.log.read(message.bytes);
     case 'work':
       return current?.steps.perform(message.ask, message.idempotencyKey);
+    case 'pull':
+      return current?.flows.give(message.ask, message.most);
     case 'answer':
       open.get(message.ask)?.resolve(message.value);
       return void open.delete(message.ask);
@@ -164,10 +168,13 @@ async function run(facts: RunFacts, input: unknown): Promise<void> {
   );
   const controller = new AbortController();
   const steps = createStepsInside(facts.job, controller.signal, () => mine.ended, channel.send, ask);
-  const mine: Current = { controller, log, steps, ended: false };
+  const hasEnded = () => mine.ended;
+  const flows = createFlowsInside(() => ctx.context, hasEnded, channel.send, ask);
+  const mine: Current = { controller, log, steps, flows, ended: false };
   current = mine;
   let spoiled = false;
   const { report, flush } = createReporter((args) => ask({ verb: 'progress', args }) as Promise<boolean>);
+  const ctx = contextOf(facts, mine, report);
   try {
     await loading.catch((error) => {
       spoiled = true; // a module that failed to load is not loaded again by the same Node
@@ -176,7 +183,6 @@ async function run(facts: RunFacts, input: unknown): Promise<void> {
     const job = await find(facts.job);
     const payload = await validate(job.schema, input, facts.job);
     await ask({ verb: 'begin' });
-    const ctx = contextOf(facts, mine, report);
     const value = await withContext(facts.context, () => around(job, ctx, payload));
     await flush();
     const output = outputOf(value);
@@ -207,7 +213,7 @@ function contextOf(
   mine: Current,
   report: (...args: Progress) => Promise<boolean>,
 ): OwnContext {
-  const ctx: Omit<OwnContext, 'tx' | 'batch' | 'batchEnd' | 'chain'> = {
+  const ctx: Omit<OwnContext, 'tx'> = {
     ...facts,
     signal: mine.controller.signal,
     async progress(done, total, message) {
@@ -219,6 +225,7 @@ function contextOf(
     },
     rateLimited,
     ...mine.steps.ctx,
+    ...mine.flows.ctx,
     async enqueue(job, payload, options) {
       if (mine.ended) {
         throw new LongshoreError(
@@ -237,15 +244,8 @@ function contextOf(
     },
   };
   // Not enumerable, so that a handler may still spread its context.
-  const missing = (what: string) => ({
-    get: (): never => {
-      throw config(`Job "${facts.job}" runs isolated, where ${what} cannot follow.`);
-    },
-  });
-  return Object.defineProperties(ctx, {
-    tx: missing('a transaction'),
-    batch: missing('a batch'),
-    batchEnd: missing('a batch'),
-    chain: missing('a chain'),
-  }) as OwnContext;
+  const get = (): never => {
+    throw config(`Job "${facts.job}" runs isolated, where a transaction cannot follow.`);
+  };
+  return Object.defineProperty(ctx, 'tx', { get }) as OwnContext;
 }

@@ -6,6 +6,7 @@ import type { HandlerContext, Job } from '../app/job.ts';
 import type { Output } from '../attempt/output.ts';
 import { abortReason } from '../attempt/run.ts';
 import { config, shown } from '../base/errors.ts';
+import { createFlowsOutside, jobNamed } from './flows-outside.ts';
 import type { Isolate } from './isolate.ts';
 import { countRead, overflow } from './logging.ts';
 import { packError, type Question, unpackError } from './messages.ts';
@@ -57,8 +58,10 @@ export function runIn(
   return new Promise<Output>((resolve, reject) => {
     let killing: NodeJS.Timeout | undefined;
     const steps = createStepsOutside(isolate, ctx);
+    const flows = createFlowsOutside(app, isolate, ctx);
     const done = (healthy: boolean, why: unknown = abortReason('lease-lost')) => {
       steps.end(why);
+      flows.end(why);
       clearTimeout(killing);
       signal.removeEventListener('abort', onAbort);
       pool.give(isolate, healthy);
@@ -74,8 +77,7 @@ export function runIn(
     };
     const report = lastOnly((...progress: Progress) => ctx.progress(...progress));
     const enqueue = (question: Extract<Question, { verb: 'enqueue' }>) => {
-      // A job that the app does not know is refused by enqueue itself, as it is for a handler outside of an isolate.
-      const other = app.jobs.get(question.job) ?? ({ name: question.job } as Job);
+      const other = jobNamed(app, { name: question.job });
       return ctx.enqueue(other, question.payload, question.options);
     };
     const grant = async (ask: number, question: Question) => {
@@ -89,8 +91,12 @@ export function runIn(
         case 'step':
         case 'sleep':
         case 'waitFor':
+        case 'batchEnd':
         case 'emit':
           return steps.grant(ask, question);
+        case 'batch':
+        case 'chain':
+          return flows.grant(ask, question);
         default:
           throw config(`Expected a question that a worker knows, got ${shown((question as Question).verb)}.`);
       }
@@ -108,6 +114,8 @@ export function runIn(
         case 'did':
         case 'undone':
           return steps.ended(message);
+        case 'items':
+          return flows.came(message);
         case 'returned':
           used(message.peakBytes);
           done(isLight(isolation, message.heapBytes));

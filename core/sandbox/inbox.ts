@@ -4,7 +4,14 @@
  */
 
 import { withoutStack } from './errors.ts';
-import { type FromIsolate, mostCauses, mostStepChars, type Thrown } from './messages.ts';
+import {
+  type FromIsolate,
+  mostCauses,
+  mostItemChars,
+  mostItems,
+  mostStepChars,
+  type Thrown,
+} from './messages.ts';
 
 /** More than a library sends that takes the channel for its own. */
 const mostStrange = 1_000;
@@ -50,10 +57,25 @@ const shapes: Readonly<Record<FromIsolate['type'], Shape>> = {
   ask: ({ ask, question }) => isNumber(ask) && isRecord(question),
   did: ({ ask, text }) => isNumber(ask) && isJson(text) && (text?.length ?? 0) <= mostStepChars,
   undone: ({ ask, error }) => isNumber(ask) && isThrown(error),
+  items: ({ ask, items, done, error }) =>
+    isNumber(ask) && areItems(items) && typeof done === 'boolean' && (error === null || isThrown(error)),
   returned: ({ output, ...use }) => isRecord(output) && isOutput(output) && isMemoryUse(use),
   failed: ({ error, spoiled, ...use }) => isThrown(error) && isMemoryUse(use) && typeof spoiled === 'boolean',
   crashing: ({ error }) => isThrown(error),
 };
+
+/** Their payloads are read one by one, when their turn comes. */
+function areItems(items: unknown): boolean {
+  if (!Array.isArray(items) || items.length > mostItems) return false;
+  let chars = 0;
+  for (const item of items) {
+    if (chars >= mostItemChars || !isRecord(item)) return false;
+    const { job, payload, error } = item;
+    if (!isTextOrNull(job) || !isTextOrNull(payload) || !(error === null || isThrown(error))) return false;
+    chars += (payload as string | null)?.length ?? 0;
+  }
+  return true;
+}
 
 const isMemoryUse = ({ heapBytes, peakBytes }: Record<string, unknown>): boolean =>
   isSize(heapBytes) && isSize(peakBytes);

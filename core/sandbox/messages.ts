@@ -26,6 +26,8 @@ export type ToIsolate =
   | { readonly type: 'read'; readonly bytes: number }
   /** The step that this asks for is to be done. */
   | { readonly type: 'work'; readonly ask: number; readonly idempotencyKey: string }
+  /** The next items of the batch that this asks for are wanted, at most so many. */
+  | { readonly type: 'pull'; readonly ask: number; readonly most: number }
   | { readonly type: 'answer'; readonly ask: number; readonly value: unknown }
   | { readonly type: 'refusal'; readonly ask: number; readonly error: Thrown };
 
@@ -39,7 +41,8 @@ export type Question =
       readonly payload: unknown;
       readonly options: EnqueueOptions | undefined;
     }
-  | DurableQuestion;
+  | DurableQuestion
+  | FlowQuestion;
 
 export type DurableQuestion =
   /** Answered with what is remembered of it, after `did` where it was not done yet. */
@@ -47,11 +50,50 @@ export type DurableQuestion =
   | { readonly verb: 'sleep'; readonly time: number | string }
   | { readonly verb: 'waitFor'; readonly event: string; readonly options: WaitOptions }
   | {
+      readonly verb: 'batchEnd';
+      readonly batch: string | { readonly id: string };
+      readonly options: Pick<WaitOptions, 'timeoutMs' | 'name'>;
+    }
+  | {
       readonly verb: 'emit';
       readonly event: string;
       readonly payload: unknown;
       readonly options: EmitOptions | undefined;
     };
+
+/** Jobs are `{ name }`. */
+export type FlowQuestion =
+  | {
+      readonly verb: 'batch';
+      readonly name: string;
+      readonly options: Readonly<Record<string, unknown>>;
+      /** Each item was made a child by the handler's `map`. */
+      readonly maps: boolean;
+      /** What the handler gave that is no iterable. */
+      readonly items?: unknown;
+    }
+  | {
+      readonly verb: 'chain';
+      readonly links: unknown;
+      readonly payload: unknown;
+      readonly options: Readonly<Record<string, unknown>>;
+    };
+
+/** One item of a batch. */
+export interface SentItem {
+  /** The name of its job; `null` = that of the batch. */
+  readonly job: string | null;
+  /** JSON; `null` = nothing. */
+  readonly payload: string | null;
+  readonly options: unknown;
+  /** What keeps it from being a child. */
+  readonly error: Thrown | null;
+}
+
+/** In one message, and in the worker's memory at a time. */
+export const mostItems = 100;
+/** Of the payloads in one message, as JSON; the last one may reach beyond. */
+export const mostItemChars = 262_144;
 
 /** Of the result of one step, as JSON: all steps of a job together may not have more. */
 export const mostStepChars = 262_144;
@@ -65,6 +107,14 @@ export type FromIsolate =
   | { readonly type: 'did'; readonly ask: number; readonly text: string | null }
   /** It has thrown. */
   | { readonly type: 'undone'; readonly ask: number; readonly error: Thrown }
+  /** So much of a batch: `done` at the end of its items, `error` where they have stopped. */
+  | {
+      readonly type: 'items';
+      readonly ask: number;
+      readonly items: readonly SentItem[];
+      readonly done: boolean;
+      readonly error: Thrown | null;
+    }
   | ({ readonly type: 'returned'; readonly output: Output } & MemoryUse)
   /** `spoiled`: nothing more can run in this isolate. */
   | ({ readonly type: 'failed'; readonly error: Thrown; readonly spoiled: boolean } & MemoryUse)

@@ -1,15 +1,15 @@
 /** The worker's side of the steps of an isolated handler: it checks, remembers and answers, and has the isolate do the work. */
 
 import type { HandlerContext } from '../app/job.ts';
-import { LongshoreError } from '../base/errors.ts';
 import type { Isolate } from './isolate.ts';
 import { type DurableQuestion, type FromIsolate, unpackError } from './messages.ts';
+import { createOpen } from './open.ts';
 
 /** At once, of one attempt: each takes memory of the worker until it is answered. */
 const mostOpen = 1_000;
 
 export function createStepsOutside(isolate: Isolate, ctx: HandlerContext) {
-  const open = new Set<number>();
+  const open = createOpen(mostOpen, 'steps, waits and events');
   const works = new Map<number, PromiseWithResolvers<unknown>>();
   let over: { readonly reason: unknown } | null = null;
 
@@ -29,26 +29,16 @@ export function createStepsOutside(isolate: Isolate, ctx: HandlerContext) {
         return ctx.sleep(question.time);
       case 'waitFor':
         return ctx.waitFor(question.event, question.options);
+      case 'batchEnd':
+        return ctx.batchEnd(question.batch, question.options);
       case 'emit':
         return ctx.emit(question.event, question.payload, question.options);
     }
   }
 
   return {
-    async grant(ask: number, question: DurableQuestion): Promise<unknown> {
-      if (open.has(ask)) throw new LongshoreError('OPTION', 'Expected a new number for each question.');
-      if (open.size >= mostOpen)
-        throw new LongshoreError(
-          'LIMIT',
-          `Expected at most ${mostOpen} steps, waits and events of an isolated handler at once, got more. Await some before you begin others.`,
-        );
-      open.add(ask);
-      try {
-        return await granted(ask, question);
-      } finally {
-        open.delete(ask);
-      }
-    },
+    grant: (ask: number, question: DurableQuestion): Promise<unknown> =>
+      open(ask, () => granted(ask, question)),
     /** The work of a step has ended. One that nobody waits for is dropped. */
     ended(message: Extract<FromIsolate, { type: 'did' | 'undone' }>): void {
       const work = works.get(message.ask);
