@@ -19,6 +19,12 @@ interface GroupedRow {
   readonly entered_at: number;
 }
 
+/** A job that is leased from its line, behind the head of its group. */
+export interface LinedRow extends Omit<NarrowRow, 'readyAt'> {
+  readonly body: string;
+  readonly turn: number;
+}
+
 /** What puts rows into the narrow tables, and takes them out. */
 interface Tables {
   insert(row: NarrowRow, now: number): void;
@@ -51,6 +57,10 @@ export function createGroups(db: Database, ageingMs: number, tables: Tables) {
   const head = db.prepare(
     `SELECT 1 FROM grouped WHERE queue = ? AND name = ? AND state = ${GroupState.head} LIMIT 1`,
   );
+  const firstInLine = db.prepare(`
+    SELECT g.seq, g.queue, g.ordering, j.priority * ${ageingMs} AS ageing, j.body, g.attempt, g.interrupted
+    FROM grouped g CROSS JOIN jobs j ON j.seq = g.seq
+    WHERE g.queue = ? AND g.name = ? AND g.state = ${GroupState.inLine} ORDER BY g.place, g.seq LIMIT ?`);
   const enter = db.prepare(`UPDATE grouped SET state = ${GroupState.head}, entered_at = ? WHERE seq = ?`);
   const rank = db.prepare(`
     UPDATE jobs SET rank = ? + priority * ${ageingMs} WHERE seq = ? RETURNING rank, ready_at AS readyAt`);
@@ -80,10 +90,32 @@ export function createGroups(db: Database, ageingMs: number, tables: Tables) {
     return true;
   }
 
-  const advanceAll = (rows: unknown, now: number): boolean =>
-    (rows as GroupedRow[])
-      .map(({ queue, name, entered_at }) => advance(queue, name, entered_at, now))
-      .includes(true);
+  /** In the groups of all these. */
+  function advanceAll(rows: readonly GroupedRow[], now: number): boolean {
+    const perGroup = new Map(rows.map((row) => [`${row.queue}\n${row.name}`, row]));
+    let any = false;
+    for (const { queue, name, entered_at } of perGroup.values())
+      any = advance(queue, name, entered_at, now) || any;
+    return any;
+  }
+
+  const leaseRows = (seqs: readonly number[]) => lease.all(JSON.stringify(seqs)) as unknown as GroupedRow[];
+
+  /** Those that come next behind a leased head without making each a head first: up to one that has an order. */
+  function followers(
+    { queue, name, entered_at, ordering }: GroupedRow,
+    most: number,
+    now: number,
+  ): LinedRow[] {
+    if (ordering || head.get(queue, name)) return [];
+    type Row = Omit<LinedRow, 'rank' | 'turn'> & Pick<GroupedRow, 'ordering'> & { readonly ageing: number };
+    const rows = firstInLine.all(queue, name, most) as unknown as Row[];
+    const end = rows.findIndex((row) => row.ordering);
+    const from = Math.max(now, entered_at + 1);
+    return rows
+      .slice(0, end < 0 ? most : end)
+      .map((row, turn) => ({ ...row, turn, rank: from + turn + row.ageing }));
+  }
 
   function join(one: GroupedRow, { seq, rank, readyAt, attempt, interrupted }: NarrowRow, now: number): void {
     const { queue, name, ordering } = one;
@@ -123,11 +155,25 @@ export function createGroups(db: Database, ageingMs: number, tables: Tables) {
       return true;
     },
     /** Those of these jobs that have a group are leased or held. Answers whether others came forward. */
-    lease: (seqs: readonly number[], now: number): boolean =>
-      advanceAll(lease.all(JSON.stringify(seqs)), now),
+    lease: (seqs: readonly number[], now: number): boolean => advanceAll(leaseRows(seqs), now),
+    /**
+     * As above, of heads that nothing else in `ready` waits beside. So those in line behind them are leased too, as many of each group as
+     * there is surely room for, and come back turn by turn.
+     */
+    leaseLines(seqs: readonly number[], room: number, now: number): { lined: LinedRow[]; more: boolean } {
+      const heads = leaseRows(seqs);
+      const most = Math.floor(room / heads.filter(({ ordering }) => !ordering).length);
+      if (!(most > 0)) return { lined: [], more: advanceAll(heads, now) };
+      const lines = heads.map((row) => followers(row, most, now));
+      const lined = lines.flat().sort((a, b) => a.turn - b.turn || a.rank - b.rank || a.seq - b.seq);
+      if (lined.length > 0) leaseRows(lined.map(({ seq }) => seq));
+      const entered = (at: number, i: number) => Math.max(now - 1, at) + lines[i]!.length;
+      const last = heads.map((row, i) => ({ ...row, entered_at: entered(row.entered_at, i) }));
+      return { lined, more: advanceAll(last, now) };
+    },
     /** Those of these jobs that have a group will not run again. */
     end: (seqs: readonly number[], now: number): void =>
-      void advanceAll(remove.all(JSON.stringify(seqs)), now),
+      void advanceAll(remove.all(JSON.stringify(seqs)) as unknown as GroupedRow[], now),
     groupingOf(seq: number): Grouping | null {
       const one = find.get(seq) as GroupedRow | undefined;
       return one ? { group: one.name, ...(one.ordering && { order: one.ordering }) } : null;

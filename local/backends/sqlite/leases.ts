@@ -3,6 +3,7 @@
 import type { JobLease } from '../../../core/contract/queue.ts';
 import { lostAttempt } from '../../../core/kit/records/row.ts';
 import { reportLine } from '../shared/report-lines.ts';
+import type { LinedRow } from './groups.ts';
 import { type EndedLease, tokenOf } from './narrow-rows.ts';
 import type { NarrowRow } from './rows.ts';
 import { stepSize } from './schema.ts';
@@ -36,6 +37,9 @@ export function createLeases(state: SqliteState, newNonce: () => string) {
   const leaseFirst = db.prepare(`
     INSERT INTO leases (seq, queue, nonce, claimed_at, lease_until, attempt, interrupted)
     SELECT seq, queue, ?, ?, ?, attempt + 1, interrupted FROM ready WHERE queue = ? ORDER BY rank, seq LIMIT ?`);
+  const leaseLined = db.prepare(`
+    INSERT INTO leases (seq, queue, nonce, claimed_at, lease_until, attempt, interrupted)
+    SELECT seq, queue, ?, ?, ?, attempt + 1, interrupted FROM grouped WHERE seq IN (SELECT value FROM json_each(?))`);
   // The rows that were read are the front of the queue, up to the last one.
   const removeFirst = db.prepare('DELETE FROM ready WHERE queue = ? AND (rank, seq) <= (?, ?)');
   const expired = db.prepare(`
@@ -68,15 +72,7 @@ export function createLeases(state: SqliteState, newNonce: () => string) {
     leaseFirst.run(nonce, now, until, queue, rows.length);
     removeFirst.run(queue, last[1], last[0]);
     return rows.map(([seq, rank, body, attempt, interrupted]) => {
-      const lease = {
-        queue,
-        body,
-        attempt: attempt + 1,
-        token: tokenOf(seq, nonce),
-        expiresAt: until,
-        interrupted: interrupted === 1,
-      };
-      return { rank, seq, lease };
+      return { rank, seq, lease: leaseOf({ seq, queue, body, attempt, interrupted }, nonce, until) };
     });
   }
 
@@ -100,12 +96,12 @@ export function createLeases(state: SqliteState, newNonce: () => string) {
     for (let more = true; more && leases.length < max; ) {
       const ranked = take(open, max - leases.length, nonce, now, until);
       for (const { lease } of ranked) leases.push(lease);
-      more =
-        hasGroups &&
-        groups.lease(
-          ranked.map(({ seq }) => seq),
-          now,
-        );
+      if (!hasGroups || ranked.length === 0) break;
+      const seqs = ranked.map(({ seq }) => seq);
+      const { lined, ...next } = groups.leaseLines(seqs, max - leases.length, now);
+      if (lined.length > 0) leaseLined.run(nonce, now, until, JSON.stringify(lined.map(({ seq }) => seq)));
+      for (const row of lined) leases.push(leaseOf(row, nonce, until));
+      more = next.more;
     }
     return leases;
   }
@@ -150,6 +146,17 @@ export function createLeases(state: SqliteState, newNonce: () => string) {
         return rows.length;
       });
     },
+  };
+}
+
+function leaseOf(row: Omit<LinedRow, 'rank' | 'turn'>, nonce: string, until: number): JobLease {
+  return {
+    queue: row.queue,
+    body: row.body,
+    attempt: row.attempt + 1,
+    token: tokenOf(row.seq, nonce),
+    expiresAt: until,
+    interrupted: row.interrupted === 1,
   };
 }
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../core/base/clock.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
 import { message } from './messages.ts';
@@ -77,10 +78,34 @@ describe('groups in SQLite', () => {
     await backend.close();
   });
 
+  it('that are alone fill a fetch without making each job a head, and are hardly ahead of others then', async () => {
+    await backend.close();
+    backend = sqlite({ path, clock: { ...systemClock, now: () => 1_000_000 } });
+    const many = Array.from({ length: 1_500 }, (_, i) => message({ id: `a${i}`, body: `a${i}`, group: 'a' }));
+    await backend.enqueue(many);
+    expect(await fetch(1_400)).toEqual(many.slice(0, 1_400).map(({ body }) => body));
+    const heads = byHand((db) => db.prepare('SELECT entered_at FROM grouped WHERE entered_at > 0').all());
+    expect(heads.map(({ entered_at }) => entered_at)).toEqual([1_000_000, 1_001_000]);
+    await backend.close();
+  });
+
+  it('give out those before an ordered one, and that one alone when they have ended', async () => {
+    await backend.enqueue(['a', 'b', 'c'].map((body) => message({ id: body, body, group: 'a' })));
+    await backend.enqueue(['d', 'e'].map((body) => message({ id: body, body, ...ordered })));
+    const leases = await backend.fetch({ queues: ['default'], max: 10, leaseMs: 60_000, waitMs: 0 });
+    expect(leases.map(({ body }) => body)).toEqual(['a', 'b', 'c']);
+    await backend.ack(leases.slice(1).map((lease) => ({ lease })));
+    expect(await fetch()).toEqual([]);
+    await backend.ack([{ lease: leases[0]! }]);
+    expect(await fetch()).toEqual(['d']);
+    await backend.close();
+  });
+
   it('are found by indexes, however many there are', () => {
     const plans = byHand((db) =>
       [
         "SELECT * FROM grouped WHERE queue = 'q' AND name = 'a' AND state = 0 ORDER BY place, seq LIMIT 1",
+        "SELECT j.body FROM grouped CROSS JOIN jobs j ON j.seq = grouped.seq WHERE grouped.queue = 'q' AND name = 'a' AND state = 0 ORDER BY place, grouped.seq LIMIT 9",
         "SELECT name FROM grouped WHERE queue = 'q' AND name > 'a' ORDER BY name LIMIT 1",
         "SELECT seq FROM grouped WHERE queue = 'q' AND apart_until <= 7 ORDER BY apart_until, seq LIMIT 9",
       ].map((sql) =>
