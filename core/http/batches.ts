@@ -1,12 +1,15 @@
 /** `GET /batches/:id`, `POST /batches/:id/cancel` and `POST /batches/:id/retry`. Loaded with the first of them. */
 
 import type { Batch } from '../app/batch.ts';
-import { LongshoreError, shown } from '../base/errors.ts';
-import { backendError } from '../base/failure.ts';
+import { shown } from '../base/errors.ts';
 import { batchPattern } from '../batches/ids.ts';
+import { asked } from './asked.ts';
 import type { Answer, Call, Endpoint } from './call.ts';
 import { Refusal } from './problem.ts';
 import { iso } from './records.ts';
+
+const noBatches =
+  'Expected a queue that keeps batches, got one that does not. Look at the jobs by their ids.';
 
 export async function showBatch(endpoint: Endpoint, call: Call, id: string): Promise<Answer> {
   return { status: 200, body: viewOf(await mine(endpoint, call, id)) };
@@ -15,7 +18,7 @@ export async function showBatch(endpoint: Endpoint, call: Call, id: string): Pro
 export async function cancelBatch(endpoint: Endpoint, call: Call, id: string): Promise<Answer> {
   await mine(endpoint, call, id);
   const { batches } = endpoint.client;
-  const result = await asked('cancelling a batch', () => batches.cancel(id));
+  const result = await asked('cancelling a batch', () => batches.cancel(id), noBatches);
   // Its children that run are aborted by their workers, and may finish first.
   if (result === 'cancelled') return { status: 200, body: viewOf(await mine(endpoint, call, id)) };
   if (result === 'unknown') throw unknown(id);
@@ -26,7 +29,7 @@ export async function cancelBatch(endpoint: Endpoint, call: Call, id: string): P
 export async function retryBatch(endpoint: Endpoint, call: Call, id: string): Promise<Answer> {
   await mine(endpoint, call, id);
   const { batches } = endpoint.client;
-  const retried = await asked('retrying what failed', () => batches.retryFailed(id));
+  const retried = await asked('retrying what failed', () => batches.retryFailed(id), noBatches);
   return { status: 200, body: { ...viewOf(await mine(endpoint, call, id)), retried } };
 }
 
@@ -39,25 +42,9 @@ async function mine({ client }: Endpoint, { caller }: Call, id: string): Promise
     throw new Refusal(403, 'FORBIDDEN', detail);
   }
   if (!batchPattern.test(id)) throw unknown(id);
-  const batch = await asked('reading a batch', () => client.batches.get(id));
+  const batch = await asked('reading a batch', () => client.batches.get(id), noBatches);
   if (batch && (caller.tenantId === null || batch.tenantId === caller.tenantId)) return batch;
   throw unknown(id);
-}
-
-/** A failure of the store that is no answer to the caller becomes one of the backend. */
-async function asked<T>(during: string, ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (!(error instanceof LongshoreError)) throw backendError(during, error);
-    if (error.code === 'CONFIG') {
-      const detail =
-        'Expected a queue that keeps batches, got one that does not. Look at the jobs by their ids.';
-      throw new Refusal(501, 'CONFIG', detail, { cause: error });
-    }
-    if (error.code === 'BATCH') throw new Refusal(409, 'CONFLICT', error.message, { cause: error });
-    throw error;
-  }
 }
 
 function unknown(id: string): Refusal {

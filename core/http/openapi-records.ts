@@ -87,7 +87,7 @@ export const recordPaths: Json = {
   },
 };
 
-const statuses = ['pending', 'processing', 'retrying', 'completed', 'failed', 'cancelled', 'expired'];
+export const statuses = ['pending', 'processing', 'retrying', 'completed', 'failed', 'cancelled', 'expired'];
 
 export const recordSchemas = {
   Cancelled: object({ id: text, status: { enum: ['cancelled', 'cancelling'] } }),

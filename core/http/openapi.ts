@@ -4,6 +4,7 @@ import type { Job } from '../app/job.ts';
 import type { StandardSchema } from '../app/schema.ts';
 import { exampleFor } from './example.ts';
 import { batchPaths, batchSchemas } from './openapi-batches.ts';
+import { chainPaths, chainSchemas } from './openapi-chains.ts';
 import { eventPaths } from './openapi-events.ts';
 import {
   content,
@@ -56,6 +57,7 @@ export function openApiOf(jobs: readonly Job[], basePath: string, has: Beside): 
         payloads.map((payload) => [`/jobs/${payload.job.name}`, { post: oneOperation(payload) }]),
       ),
       ...recordPaths,
+      ...chainPaths,
       ...(has.batches && batchPaths),
       ...(has.schedules && schedulePaths),
       ...(has.events?.length !== 0 && eventPaths(has.events)),
@@ -72,6 +74,7 @@ export function openApiOf(jobs: readonly Job[], basePath: string, has: Beside): 
       ),
       schemas: {
         ...fixedSchemas,
+        ...chainSchemas,
         ...(has.batches && batchSchemas),
         ...(has.schedules && scheduleSchemas),
         ...Object.fromEntries(payloads.map(({ job, schema }) => [schemaName(job), schema])),

@@ -28,6 +28,11 @@ const onBatch =
   async (...call) =>
     (await import('./batches.ts'))[verb](...call);
 
+const onChain =
+  (verb: keyof typeof import('./chains.ts')): Run =>
+  async (...call) =>
+    (await import('./chains.ts'))[verb](...call);
+
 /** A path as `GET /openapi.json` describes it, with at most one parameter. `{name}` of a job stands there for each job. */
 export const routes: Readonly<Record<string, Methods>> = {
   '/jobs': { POST: enqueueMany },
@@ -38,6 +43,8 @@ export const routes: Readonly<Record<string, Methods>> = {
   '/batches/{id}': { GET: onBatch('showBatch') },
   '/batches/{id}/cancel': { POST: onBatch('cancelBatch') },
   '/batches/{id}/retry': { POST: onBatch('retryBatch') },
+  '/chains/{id}': { GET: onChain('showChain') },
+  '/chains/{id}/cancel': { POST: onChain('cancelChain') },
   '/events/{event}': { POST: async (...call) => (await import('./events.ts')).emitEvent(...call) },
   '/schedules': { GET: onSchedules((it) => it.listSchedules) },
   '/schedules/{name}': {

@@ -161,6 +161,8 @@ describe('the OpenAPI document', () => {
       '/jobs/{id}/result',
       '/jobs/{id}/promote',
       '/jobs/{id}/remove',
+      '/chains/{id}',
+      '/chains/{id}/cancel',
       '/openapi.json',
       '/healthz',
     ]);
