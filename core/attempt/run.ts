@@ -53,6 +53,8 @@ export class Run {
   /** The last that its handler has logged; made with the first. */
   lines: Logged[] | null = null;
   cause: EndCause | null = null;
+  /** From the moment at which the job's own code is called. */
+  handlerBegan = false;
   ended = false;
   /** Called at most once, when the attempt is ended from outside. */
   onEnd: ((reason: LongshoreError) => void) | null = null;

@@ -9,8 +9,13 @@ export interface SlotRequest {
   readonly key: string;
   /** 1 or more. While slots of other limits are held (another release runs too), the smallest counts. */
   readonly limit: number;
-  /** The job that asks. It has one slot of a key at most: asking again replaces its own. */
+  /** Who asks: a job, or one attempt of it. It has one slot of a key at most: asking again replaces its own. */
   readonly holder: string;
+  /**
+   * Its name while it waits. A rate gives each attempt a slot of its own, and those that are refused wait as one. A holder that gets a slot
+   * waits no more under this name. @default `holder`
+   */
+  readonly waiter?: string;
   /** The lease's token. Only who has it can extend or free the slot. */
   readonly owner: string;
   /** The slot ends by itself after so long, by the store's clock. Whole: a fraction is rounded up. */
@@ -50,6 +55,7 @@ export interface TakenSlot {
 /** A job that was refused a slot and has not asked since. */
 export interface SlotWaiter {
   readonly key: string;
+  /** Its `waiter`, where its request had one. */
   readonly holder: string;
   readonly queue: string;
 }
@@ -100,6 +106,6 @@ export interface LimitStore {
     readonly after?: string;
     readonly max?: number;
   }): Promise<readonly LimitState[]>;
-  /** The keys that this job waits for. */
+  /** The keys that are waited for under this name. */
   waitsFor(holder: string): Promise<readonly string[]>;
 }

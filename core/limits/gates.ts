@@ -1,6 +1,7 @@
 /**
  * What stands before the run of a job with limits: it takes its slots, or it is released until there may be one. No attempt is spent.
- * Slots are given back when the attempt is settled. Those of a worker that dies end with its lease.
+ * Slots of concurrency are given back when the attempt is settled; those of a worker that dies end with its lease. Slots of rates are given
+ * back only where the handler did not begin.
  */
 
 import type { Limit } from '../app/flow-control.ts';
@@ -14,7 +15,7 @@ import { childOf } from '../batches/ids.ts';
 import type { SlotAnswer, TakenSlot } from '../contract/limits.ts';
 import type { Envelope } from '../envelope/envelope.ts';
 import { callsTo } from './calls.ts';
-import { ofAttempt } from './holders.ts';
+import { ofAttempt, ofRun } from './holders.ts';
 import { limitKey, limitsFor } from './keys.ts';
 import { ask, parkMs, slotOf } from './slots.ts';
 
@@ -24,6 +25,8 @@ const breaker = () => import('./breaker.ts');
 export async function enter(it: Admitted, next: () => Maybe<Verdict>): Promise<Verdict> {
   const { run } = it;
   const taken: TakenSlot[] = [];
+  /** Kept when the handler has begun, however it ends. */
+  const rates: TakenSlot[] = [];
   try {
     const tried = it.job.breaker && (await (await breaker()).beforeRun(it));
     if (tried && 'waitsFor' in tried) {
@@ -38,26 +41,35 @@ export async function enter(it: Admitted, next: () => Maybe<Verdict>): Promise<V
     for (const limit of limitsOf(it)) {
       const key = limitKey(limit, it.payload, it.envelope.context ?? {});
       if (key === null) continue;
-      // A rate counts every attempt, also of one job.
-      const slot = limit.kind === 'rate' ? ofAttempt(slotOf(it, key), it.number) : slotOf(it, key);
-      const answer = await take(it, limit, slot);
+      const ofJob = slotOf(it, key);
+      // A rate counts every attempt, also of one job. Those that are refused wait as one.
+      const slot = limit.kind === 'rate' ? ofRun(ofJob) : ofJob;
+      const waiter = limit.kind === 'rate' ? ofAttempt(ofJob, it.number) : ofJob;
+      // It may have been taken although no answer came.
+      if (limit.kind === 'rate') rates.push(slot);
+      const answer = await take(it, limit, slot, waiter);
       tellOtherRelease(it, limit, answer);
       if (!answer.taken) {
-        await free(it, taken);
-        run.waitsFor = slot;
+        await free(it, [...taken, ...rates.filter((one) => one !== slot)]);
+        run.waitsFor = waiter;
         return release(limit.kind === 'rate' ? answer.waitMs : parkMs(it, answer.waitMs), null);
       }
+      if (limit.kind === 'rate') continue;
       taken.push(slot);
-      if (limit.kind === 'concurrency') run.slots = [...(run.slots ?? []), slot];
+      run.slots = [...(run.slots ?? []), slot];
     }
   } catch (error) {
     run.slots = null;
-    await free(it, taken);
+    await free(it, [...taken, ...rates]);
     if (error instanceof LongshoreError && error.code === 'PAYLOAD') return unfit(it, error);
     // Not run unlimited, and no attempt spent.
     return lostLease(it) ?? release(releaseDelayMs, error);
   }
-  return next();
+  try {
+    return await next();
+  } finally {
+    if (!run.handlerBegan) await free(it, rates);
+  }
 }
 
 export async function leave(it: Attempt, end: End, next: (end: End) => Maybe<boolean>): Promise<boolean> {
@@ -86,8 +98,13 @@ function batchLimit({ identifier, concurrency }: Envelope): Limit | null {
   return { kind: 'concurrency', of: `batch:${batch}`, slots: concurrency!, holdMs: null, keyOf: null };
 }
 
-function take(it: Admitted, { slots, holdMs }: Limit, slot: TakenSlot): Promise<SlotAnswer> {
-  if (holdMs !== null) return ask(it, slot, slots, holdMs);
+function take(
+  it: Admitted,
+  { slots, holdMs }: Limit,
+  slot: TakenSlot,
+  waiter: TakenSlot,
+): Promise<SlotAnswer> {
+  if (holdMs !== null) return ask(it, slot, slots, holdMs, waiter.holder);
   it.run.slotsUntil = Math.min(it.run.slotsUntil, it.run.expiresAt);
   return ask(it, slot, slots);
 }

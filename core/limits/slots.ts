@@ -21,11 +21,21 @@ export const slotOf = ({ envelope, run }: Admitted, key: string): TakenSlot => (
   owner: run.lease.token,
 });
 
-/** @param holdMs as long as the lease without it */
-export function ask(it: Admitted, slot: TakenSlot, limit: number, holdMs?: number): Promise<SlotAnswer> {
+/**
+ * @param holdMs as long as the lease without it
+ * @param waiter who waits without a slot; the holder without it
+ */
+export function ask(
+  it: Admitted,
+  slot: TakenSlot,
+  limit: number,
+  holdMs?: number,
+  waiter = slot.holder,
+): Promise<SlotAnswer> {
   const { app, run, envelope, ports } = it;
   const request = {
     ...slot,
+    waiter,
     limit,
     holdMs: holdMs ?? run.expiresAt - app.clock.now(),
     rank: (envelope.schedule ?? envelope.issuedAt) + envelope.priority * levelMs,

@@ -25,7 +25,7 @@ export interface OpenStores extends Required<Pick<Stores, 'keys' | 'records' | '
   schedules(): Promise<ScheduleStore>;
 }
 
-/** Of a key, which is one item. With ids as they are by default each takes some 145 bytes, and an item holds 380,000. */
+/** Of a key, which is one item. With ids as they are by default each takes some 150 bytes, and an item holds 380,000. */
 const mostSlots = 2_500;
 
 type Lazy = Required<Omit<Stores, 'payloads' | 'migrate' | 'diagnose'>>;

@@ -99,8 +99,9 @@ export function taken(
   mostWaiters = mostAhead,
 ): Changed<SlotAnswer> {
   const { holder, owner, queue, rank, limit } = request;
+  const { waiter = holder } = request;
   const others = state.slots.filter((slot) => slot.holder !== holder);
-  const waiters = state.waiters.filter((waiter) => waiter.holder !== holder);
+  const waiters = state.waiters.filter((one) => one.holder !== waiter);
   const obstacles = {
     used: others.length,
     limit: least(others.map((slot) => slot.limit)),
@@ -108,14 +109,14 @@ export function taken(
     firstEnd: least(others.map(({ until }) => until)),
     heldUntil: state.heldUntil,
   };
-  const place = waiters.findIndex((one) => one.rank > rank || (one.rank === rank && one.holder > holder));
+  const place = waiters.findIndex((one) => one.rank > rank || (one.rank === rank && one.holder > waiter));
   const ahead = place < 0 ? waiters.length : place;
   const answer = answerOf(request, obstacles, now, () => Math.min(ahead, mostAhead));
   if (answer.taken) {
     const slot = { holder, owner, until: now + Math.ceil(request.holdMs), limit };
     return { state: { ...state, slots: [...others, slot], waiters }, answer };
   }
-  waiters.splice(ahead, 0, { holder, queue, rank, until: waiterUntil(now, answer.waitMs), limit });
+  waiters.splice(ahead, 0, { holder: waiter, queue, rank, until: waiterUntil(now, answer.waitMs), limit });
   return { state: { ...state, waiters: waiters.slice(0, mostWaiters) }, answer };
 }
 

@@ -48,7 +48,8 @@ const alive = 'until + 0 > now';
  */
 export const takeSlots = (s: string): string => `
   CREATE OR REPLACE FUNCTION ${s}.take_slots(
-    at bigint, p_keys text[], p_holders text[], p_owners text[], p_queues text[], p_most int[], p_holds bigint[], p_ranks float8[]
+    at bigint, p_keys text[], p_holders text[], p_owners text[], p_queues text[], p_most int[], p_holds bigint[], p_ranks float8[],
+    p_waiters text[]
   ) RETURNS TABLE (place int, taken boolean, most int, largest int, ahead int, wait bigint) LANGUAGE plpgsql ${hot} AS $$
   #variable_conflict use_column
   DECLARE
@@ -67,11 +68,12 @@ export const takeSlots = (s: string): string => `
     WITH found AS (
       SELECT u.* FROM (
         SELECT u.*, count(*) OVER (PARTITION BY u.key) AS times
-        FROM unnest(p_keys, p_holders, p_owners, p_most, p_holds) WITH ORDINALITY u (key, holder, owner, wanted, hold, place)) u
+        FROM unnest(p_keys, p_holders, p_owners, p_most, p_holds, p_waiters) WITH ORDINALITY
+          u (key, holder, owner, wanted, hold, waiter, place)) u
       WHERE u.times = 1
         AND NOT EXISTS (SELECT FROM ${s}.limit_slots l WHERE l.key BETWEEN u.key AND u.key OFFSET 0)
         AND NOT EXISTS (SELECT FROM ${s}.limit_holds h WHERE h.key BETWEEN u.key AND u.key OFFSET 0)
-        AND NOT EXISTS (SELECT FROM ${s}.limit_waiters w WHERE w.holder = u.holder AND w.key = u.key OFFSET 0)),
+        AND NOT EXISTS (SELECT FROM ${s}.limit_waiters w WHERE w.holder = u.waiter AND w.key = u.key OFFSET 0)),
     put AS (
       INSERT INTO ${s}.limit_slots (key, holder, owner, most, until) SELECT key, holder, owner, wanted, now + hold FROM found)
     SELECT coalesce(array_agg(u.place), '{}') INTO free FROM found u;
@@ -82,12 +84,12 @@ export const takeSlots = (s: string): string => `
     FOR r IN
       SELECT a.*, f.*,
         EXISTS (SELECT FROM ${s}.limit_slots o WHERE o.key = a.key AND o.holder = a.holder AND o.${alive} OFFSET 0) AS has_slot,
-        EXISTS (SELECT FROM ${s}.limit_waiters w WHERE w.holder = a.holder AND w.key = a.key OFFSET 0) AS waits,
+        EXISTS (SELECT FROM ${s}.limit_waiters w WHERE w.holder = a.waiter AND w.key = a.key OFFSET 0) AS waits,
         (SELECT h.until FROM ${s}.limit_holds h WHERE h.key = a.key AND h.until > now) AS held_until
       FROM (
         SELECT u.*, row_number() OVER (PARTITION BY u.key ORDER BY u.place) = 1 AS is_first
-        FROM unnest(p_keys, p_holders, p_owners, p_queues, p_most, p_holds, p_ranks) WITH ORDINALITY
-          u (key, holder, owner, queue, wanted, hold, rank, place)
+        FROM unnest(p_keys, p_holders, p_owners, p_queues, p_most, p_holds, p_ranks, p_waiters) WITH ORDINALITY
+          u (key, holder, owner, queue, wanted, hold, rank, waiter, place)
         WHERE NOT (u.place = ANY (free))) a
       CROSS JOIN LATERAL (
         SELECT count(*) FILTER (WHERE l.until > now)::int AS in_use, min(l.most) FILTER (WHERE l.until > now) AS least_most,
@@ -121,7 +123,7 @@ export const takeSlots = (s: string): string => `
         INSERT INTO ${s}.limit_slots AS o (key, holder, owner, most, until) VALUES (r.key, r.holder, r.owner, r.wanted, now + r.hold)
         ON CONFLICT (key, holder) DO UPDATE SET owner = excluded.owner, most = excluded.most, until = excluded.until;
         IF r.waits THEN
-          DELETE FROM ${s}.limit_waiters w WHERE w.holder = r.holder AND w.key = r.key;
+          DELETE FROM ${s}.limit_waiters w WHERE w.holder = r.waiter AND w.key = r.key;
         END IF;
         used := used + 1;
         smallest := most;
@@ -132,14 +134,14 @@ export const takeSlots = (s: string): string => `
         ahead := ${mostAhead};
         IF crowd IS NULL OR r.rank <= crowd THEN
           SELECT count(*) INTO ahead FROM (
-            SELECT FROM ${s}.limit_waiters w WHERE w.key = r.key AND (w.rank, w.holder) < (r.rank, r.holder)
-              AND w.holder <> r.holder AND w.${alive} LIMIT ${mostAhead}) counted;
+            SELECT FROM ${s}.limit_waiters w WHERE w.key = r.key AND (w.rank, w.holder) < (r.rank, r.waiter)
+              AND w.holder <> r.waiter AND w.${alive} LIMIT ${mostAhead}) counted;
           crowd := CASE WHEN ahead = ${mostAhead} THEN r.rank ELSE crowd END;
         END IF;
         begins := greatest(r.held_until, CASE WHEN used >= most THEN first_end END);
         wait := greatest(1, begins - now + ahead / most * r.hold);
         INSERT INTO ${s}.limit_waiters AS w (holder, key, queue, rank, most, until)
-        VALUES (r.holder, r.key, r.queue, r.rank, r.wanted, now + least(wait, ${mostWaitMs}) + ${forgetMs})
+        VALUES (r.waiter, r.key, r.queue, r.rank, r.wanted, now + least(wait, ${mostWaitMs}) + ${forgetMs})
         ON CONFLICT (holder, key) DO UPDATE SET
           queue = excluded.queue, rank = excluded.rank, most = excluded.most, until = excluded.until;
         IF begins >= ${forever} THEN

@@ -90,14 +90,19 @@ export function postgresLimits(state: Pick<PostgresState, 'db' | 'clock' | 'at'>
   });
 
   async function takeSome(requests: readonly SlotRequest[]): Promise<SlotAnswer[]> {
-    const rows = await call('taking slots', `SELECT * FROM ${s}.take_slots($1, $2, $3, $4, $5, $6, $7, $8)`, [
-      at(),
-      ...columnsOf(requests),
-      textArray(requests.map(({ queue }) => queue)),
-      intArray(requests.map(({ limit }) => limit)),
-      bigintArray(requests.map(({ holdMs }) => Math.ceil(holdMs))),
-      requests.map(({ rank }) => rank),
-    ]);
+    const rows = await call(
+      'taking slots',
+      `SELECT * FROM ${s}.take_slots($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+      [
+        at(),
+        ...columnsOf(requests),
+        textArray(requests.map(({ queue }) => queue)),
+        intArray(requests.map(({ limit }) => limit)),
+        bigintArray(requests.map(({ holdMs }) => Math.ceil(holdMs))),
+        requests.map(({ rank }) => rank),
+        textArray(requests.map((request) => storedKey(waiterName(request)))),
+      ],
+    );
     const answers: SlotAnswer[] = [];
     for (const [place, taken, limit, largest, ahead, wait] of rows as unknown as TakenRow[])
       answers[place - 1] = taken
@@ -173,19 +178,23 @@ export function postgresLimits(state: Pick<PostgresState, 'db' | 'clock' | 'at'>
   };
 }
 
-/** A statement changes a slot once, so a job that asks twice for a key does so in two calls. */
+const waiterName = ({ holder, waiter = holder }: SlotRequest): string => waiter;
+
+/** A statement changes a slot or a waiter once, so one that asks twice for a key does so in two calls. */
 function* withoutTwice(requests: readonly SlotRequest[]): Generator<readonly SlotRequest[]> {
   let some: SlotRequest[] = [];
   let asked = new Set<string>();
   for (const request of requests) {
-    const name = JSON.stringify([request.key, request.holder]);
-    if (asked.has(name) || some.length === mostAtOnce) {
+    const names = [`h${request.holder}`, `w${waiterName(request)}`].map((name) =>
+      JSON.stringify([request.key, name]),
+    );
+    if (names.some((name) => asked.has(name)) || some.length === mostAtOnce) {
       yield some;
       some = [];
       asked = new Set();
     }
     some.push(request);
-    asked.add(name);
+    for (const name of names) asked.add(name);
   }
   if (some.length > 0) yield some;
 }

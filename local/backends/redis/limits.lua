@@ -86,9 +86,10 @@ local function firstOf(key, limit)
 end
 
 -- Slots in use by others than the holder, '' = by all: how many, the smallest and the largest limit, and the end of the first one.
-local function read(key, holder)
+-- Besides whether it waits under the name `waiter`.
+local function read(key, holder, waiter)
   local hash = hashOf(key)
-  local row = redis.call('HMGET', hash, 'limits', 'hold', 's:' .. holder, 'w:' .. holder)
+  local row = redis.call('HMGET', hash, 'limits', 'hold', 's:' .. holder, 'w:' .. (waiter or ''))
   local ownLimit = string.match(row[3] or '', '^%d+')
   local found = { used = 0, hold = tonumber(row[2] or 0), listed = row[1], limits = {}, waits = row[4] }
   for limit in string.gmatch(row[1] or '', '%d+') do
@@ -168,15 +169,15 @@ end
 
 local actions = {}
 
--- [3]... key, limit, holder, owner, ms, rank, queue. Answers with the limit that counts, the largest one, how many are ahead (false = the
+-- [3]... key, limit, holder, owner, ms, rank, queue, waiter. Answers with the limit that counts, the largest one, how many are ahead (false = the
 -- slot is taken), and ms to wait (-1 = until a reset), in turn.
 function actions.take()
   local answers, untils, keys = {}, {}, {}
   sweep(math.min(page, #ARGV))
-  for i = 3, #ARGV, 7 do
+  for i = 3, #ARGV, 8 do
     local key, limit, holder, owner, rank, queue = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 5], ARGV[i + 6]
-    local holdMs = tonumber(ARGV[i + 4])
-    local found = read(key, holder)
+    local holdMs, waiter = tonumber(ARGV[i + 4]), ARGV[i + 7]
+    local found = read(key, holder, waiter)
     local least = math.min(tonumber(limit), found.least or forever)
     local most = math.max(tonumber(limit), found.most or 0)
     local till, ahead, waitMs
@@ -184,7 +185,7 @@ function actions.take()
       till = at + holdMs
       local slots = slotsOf(key, limit)
       if found.own and found.own ~= slots then redis.call('ZREM', found.own, holder) end
-      if found.waits then removeWaiters(key, { holder }) end
+      if found.waits then removeWaiters(key, { waiter }) end
       redis.call('ZADD', slots, number(till), holder)
       local isListed = false
       for _, one in ipairs(found.limits) do isListed = isListed or one == limit end
@@ -197,7 +198,7 @@ function actions.take()
       end
     else
       local begins = math.max(found.hold, found.used < least and 0 or found.firstEnd)
-      ahead, waitMs, till = addWaiter(key, holder, rank, limit, queue, function(before)
+      ahead, waitMs, till = addWaiter(key, waiter, rank, limit, queue, function(before)
         if begins >= forever then return forever end
         return math.max(1, begins - at + math.floor(before / least) * holdMs)
       end)

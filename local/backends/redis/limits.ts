@@ -41,8 +41,8 @@ export function redisLimits(state: RedisState): LimitStore {
       const answers: SlotAnswer[] = [];
       for (const some of slices(requests, mostPerCall)) {
         const args: string[] = [];
-        for (const { key, limit, holder, owner, holdMs, rank, queue } of some)
-          args.push(key, `${limit}`, holder, owner, `${Math.ceil(holdMs)}`, `${rank}`, queue);
+        for (const { key, limit, holder, waiter = holder, owner, holdMs, rank, queue } of some)
+          args.push(key, `${limit}`, holder, owner, `${Math.ceil(holdMs)}`, `${rank}`, queue, waiter);
         const found = (await run('taking slots', 'take', ...args)) as (number | null)[];
         for (let i = 0; i < found.length; i += 4)
           answers.push(answerOf(found[i]!, found[i + 1]!, found[i + 2]!, found[i + 3]!));

@@ -89,7 +89,7 @@ export function sqliteLimits({ db, clock }: Pick<SqliteState, 'db' | 'clock'>): 
 
   /** @param crowds by key, a rank that has as many ahead as are counted: behind it there are as many */
   function takeOne(
-    { key, holder, owner, queue, ...asked }: SlotRequest,
+    { key, holder, waiter = holder, owner, queue, ...asked }: SlotRequest,
     now: number,
     crowds: Map<string, number>,
   ): SlotAnswer {
@@ -97,17 +97,17 @@ export function sqliteLimits({ db, clock }: Pick<SqliteState, 'db' | 'clock'>): 
     if (found.ended > 0) sql().removeEndedSlots.run(key, now);
     const answer = answerOf(asked, found, now, () => {
       if (asked.rank > (crowds.get(key) ?? Infinity)) return mostAhead;
-      sql().removeWaiter.run(holder, key);
-      const ahead = sql().ahead.get(key, now, asked.rank, holder)!.count as number;
+      sql().removeWaiter.run(waiter, key);
+      const ahead = sql().ahead.get(key, now, asked.rank, waiter)!.count as number;
       if (ahead === mostAhead) crowds.set(key, asked.rank);
       return ahead;
     });
     if (answer.taken) {
       sql().writeSlot.run(key, holder, owner, asked.limit, now + Math.ceil(asked.holdMs));
-      sql().removeWaiter.run(holder, key);
+      sql().removeWaiter.run(waiter, key);
     } else {
       const until = waiterUntil(now, answer.waitMs);
-      sql().writeWaiter.run(holder, key, queue, asked.rank, asked.limit, until);
+      sql().writeWaiter.run(waiter, key, queue, asked.rank, asked.limit, until);
     }
     return answer;
   }

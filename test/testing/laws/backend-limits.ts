@@ -3,25 +3,30 @@
 import assert from 'node:assert/strict';
 import type { AttemptResult } from '../../../core/attempt/attempt.ts';
 import { createRun, type Run } from '../../../core/attempt/run.ts';
+import { RateLimitedError } from '../../../core/base/errors.ts';
 import { attempt } from '../../../core/flow.ts';
-import { connect } from '../../../core/index.ts';
+import { connect, RetryAfterError, SnoozeError } from '../../../core/index.ts';
 import { memoryStore } from '../../../local/backends/memory/store.ts';
 import { appOf, type Parts } from './app.ts';
-import { type Kit, minute, second } from './kit.ts';
+import { hour, type Kit, minute, second } from './kit.ts';
 import type { Law } from './law.ts';
 
 interface Begun {
   readonly run: Run;
-  /** Lets the handler return. */
-  finish(): void;
+  /** Lets the handler return, or throw. */
+  finish(error?: Error): void;
   readonly result: Promise<AttemptResult>;
 }
 
 /** The handlers wait until they are told to finish. */
 async function limited(t: Kit, parts: Parts) {
   const begun: Begun[] = [];
-  const open: (() => void)[] = [];
-  const app = appOf(t, 0, { handle: () => new Promise<void>((resolve) => open.push(resolve)), ...parts });
+  const open: Begun['finish'][] = [];
+  const handle = () =>
+    new Promise<void>((resolve, reject) => {
+      open.push((error) => (error ? reject(error) : resolve()));
+    });
+  const app = appOf(t, 0, { handle, ...parts });
   const { backend } = t;
   const client = connect(app, backend, backend.stores ? {} : { store: memoryStore({ clock: app.clock }) });
   const { limits } = client.stores;
@@ -168,6 +173,52 @@ export function limitLaws(law: Law): void {
       finish();
       await result;
     }
+  });
+
+  law('an attempt that ran its handler has used its place of a rate, however it ended', async (t) => {
+    const { limits, put, begins, waits } = await limited(t, {
+      maxRetries: 5,
+      rate: { limit: 5, perMs: hour },
+    });
+    await put();
+    const used = async () => (await limits.list({})).map((state) => state.used);
+    const ends: readonly ((one: Begun) => void)[] = [
+      ({ finish }) => finish(new SnoozeError(second)),
+      ({ finish }) => finish(new RateLimitedError(second, 'the other side says "wait"')),
+      ({ finish }) => finish(new RetryAfterError(second)),
+      ({ run }) => run.end('shutdown'),
+    ];
+    for (const [i, end] of ends.entries()) {
+      const one = await begins();
+      end(one);
+      assert.equal((await one.result).outcome, 'requeued');
+      assert.deepEqual(await used(), [i + 1]);
+      await t.advance(2 * second);
+    }
+    await begins(10 * second); // and its worker dies
+    await t.advance(11 * second);
+    await t.reap();
+    const { delayMs } = await waits();
+    assert.deepEqual(await used(), [5]);
+    assert.ok(delayMs !== null && delayMs > hour - minute && delayMs < hour, `got a delay of ${delayMs} ms`);
+  });
+
+  law('an attempt that did not come to its handler uses no place of a rate', async (t) => {
+    const { client, limits, put, begins, waits } = await limited(t, {
+      idempotencyKey: String,
+      rate: { limit: 1, perMs: hour },
+    });
+    await put();
+    const { keys } = client.stores;
+    await keys.claim('job:invoice.send:7', 'another', t.now() + minute);
+    await waits();
+    assert.deepEqual(await limits.list({}), []);
+    await keys.release('job:invoice.send:7', 'another');
+    await t.advance(minute);
+    const one = await begins();
+    one.finish();
+    await one.result;
+    assert.equal((await limits.list({}))[0]?.used, 1);
   });
 
   law('a job that was told to wait holds all that share its rate, and spends no attempt', async (t) => {

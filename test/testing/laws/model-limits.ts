@@ -29,6 +29,7 @@ type Step = (world: World) => Promise<void>;
 
 const key = fc.constantFrom('a', 'b', 'c');
 const holder = fc.constantFrom('j1', 'j2', 'j3', 'j4', 'j5', 'j6');
+const name = fc.oneof(holder, fc.constantFrom('w1', 'w2'));
 const owner = fc.constantFrom('o1', 'o2');
 const ms = fc.constantFrom(1, 500, 2 * second, 5 * second, 30 * second);
 const opening = fc.nat(1);
@@ -39,6 +40,8 @@ const request = fc.record({
   holdMs: ms,
   limit: fc.integer({ min: 1, max: 4 }),
   rank: fc.nat(6),
+  // Of jobs that share one, and of those that go without.
+  waiter: fc.constantFrom('j1', 'w1', 'w2', null),
 });
 const slot = fc.record({ key, holder, owner });
 
@@ -64,7 +67,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.tuple(opening, fc.array(request, { minLength: 1, maxLength: 4 })).map(
       ([by, some]): Step =>
         (world) => {
-          const requests = some.map((one) => ({ ...inWorld(world, one), queue: 'mail' }));
+          const requests = some.map(({ waiter, ...one }) => ({
+            ...inWorld(world, one),
+            ...(waiter !== null && { waiter: world.name(waiter) }),
+            queue: 'mail',
+          }));
           return both(world, by, (limits) => limits.take(requests));
         },
     ),
@@ -125,7 +132,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant<Step>(async ({ t }) => void (await t.stores.records.purge())) },
   {
     weight: 1,
-    arbitrary: holder.map(
+    arbitrary: name.map(
       (one): Step =>
         (world) =>
           both(world, 0, (limits) => limits.waitsFor(world.name(one))),
@@ -158,6 +165,8 @@ export function describeLimitModel(name: string, harness: Harness, runner: Runne
 /** The order of two keys in one answer is the store's own. */
 const byKey = (waiters: readonly SlotWaiter[]) => Object.groupBy(waiters, (waiter) => waiter.key);
 
+const waiterOf = ({ holder, waiter = holder }: SlotRequest): string => waiter;
+
 interface ReferenceKey {
   slots: Map<string, { owner: string; until: number; limit: number }>;
   /** None is forgotten: no sequence takes a day. */
@@ -175,7 +184,7 @@ function createReference(now: () => number) {
     return found;
   }
   const inOrder = (waiters: ReferenceKey['waiters']): SlotRequest[] =>
-    [...waiters.values()].sort((a, b) => a.rank - b.rank || (a.holder < b.holder ? -1 : 1));
+    [...waiters.values()].sort((a, b) => a.rank - b.rank || (waiterOf(a) < waiterOf(b) ? -1 : 1));
   const isHeld = ({ heldUntil }: ReferenceKey): boolean => heldUntil > now();
 
   function takeOne(asked: SlotRequest): SlotAnswer {
@@ -183,13 +192,13 @@ function createReference(now: () => number) {
     const others = [...found.slots].filter(([one]) => one !== asked.holder).map(([, slot]) => slot);
     const limits = [asked.limit, ...others.map((slot) => slot.limit)];
     const [limit, largest] = [Math.min(...limits), Math.max(...limits)];
-    found.waiters.delete(asked.holder);
+    found.waiters.delete(waiterOf(asked));
     if (others.length < limit && !isHeld(found)) {
       const { owner, limit: own, holdMs } = asked;
       found.slots.set(asked.holder, { owner, limit: own, until: now() + holdMs });
       return { taken: true, limit, largest };
     }
-    found.waiters.set(asked.holder, asked);
+    found.waiters.set(waiterOf(asked), asked);
     const ahead = inOrder(found.waiters).indexOf(asked);
     const ends = others.length < limit ? [] : [Math.min(...others.map(({ until }) => until))];
     const begins = Math.max(...ends, ...(isHeld(found) ? [found.heldUntil] : []));
@@ -203,8 +212,8 @@ function createReference(now: () => number) {
     if (!first || isHeld(found)) return [];
     const limit = Math.min(first.limit, ...[...found.slots.values()].map((slot) => slot.limit));
     const woken = [first, ...more].slice(0, Math.max(0, Math.min(max, limit - found.slots.size)));
-    for (const one of woken) found.waiters.delete(one.holder);
-    return woken.map((one) => ({ key: one.key, holder: one.holder, queue: one.queue }));
+    for (const one of woken) found.waiters.delete(waiterOf(one));
+    return woken.map((one) => ({ key: one.key, holder: waiterOf(one), queue: one.queue }));
   }
 
   function isOwned({ key: name, holder: one, owner: by }: TakenSlot): boolean {

@@ -77,6 +77,29 @@ export function limitWaiterLaws(law: Law): void {
     assert.equal((await stateOf(limits!))!.waiting, 0);
   });
 
+  law('holders that share a name wait as one, and each of them has a slot of its own', async (t) => {
+    const [limits] = limitsOf(t);
+    const [first, second, third] = [1, 2, 3].map((n) =>
+      request(`anna#${n}`, { limit: 2, waiter: 'anna', rank: 1 }),
+    ) as [SlotRequest, SlotRequest, SlotRequest];
+    assert.deepEqual(await limits!.take([first, second, third]), [yes(2), yes(2), no(2, 0, minute)]);
+    // Asked again, also under another name of its own.
+    const fourth = { ...third, holder: 'anna#4', rank: 3 };
+    assert.deepEqual(await limits!.take([third, fourth]), [no(2, 0, minute), no(2, 0, minute)]);
+    assert.deepEqual(await take(limits!, request('ben', { limit: 2, rank: 2 })), no(2, 0, minute));
+    assert.equal((await stateOf(limits!))!.waiting, 2);
+    assert.deepEqual([await limits!.waitsFor('anna'), await limits!.waitsFor('anna#3')], [[key], []]);
+    assert.deepEqual(holdersOf(await limits!.free([slotOf(first), slotOf(second)])), ['ben', 'anna']);
+    await limits!.take([first, third, fourth]);
+    assert.deepEqual(holdersOf(await limits!.free([slotOf(first)])), ['anna']);
+    await limits!.take([second, first, fourth]);
+    assert.deepEqual(await limits!.free([slotOf(third)]), [{ key, holder: 'anna', queue: 'mail' }]);
+    // Who gets a slot waits no more under its name.
+    assert.deepEqual(await take(limits!, request('ben')), no(1, 0, minute, 2));
+    assert.deepEqual(await take(limits!, { ...first, waiter: 'ben' }), yes(2));
+    assert.equal((await stateOf(limits!))!.waiting, 0);
+  });
+
   law('a refused job hears how many are ahead and how long they take', async (t) => {
     const [limits] = limitsOf(t);
     const slots = [10, 30, 20].map((s, n) => request(`slot ${n}`, { limit: 3, holdMs: s * second }));
