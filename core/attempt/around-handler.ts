@@ -20,8 +20,10 @@ export async function aroundHandler(
   const { app, job, run, envelope } = it;
   let output: Output | null = null;
   let value: unknown;
+  run.began = false; // not before the layers have called it
   const last = async () => {
     mayBegin(it); // the layers may have taken longer than the attempt may last
+    run.began = !isIsolated; // an isolate says so itself
     ctx.context = currentContext() ?? ctx.context;
     value = await untilEnd(run, handler);
     if (!isIsolated) return value;

@@ -29,6 +29,7 @@ export function execute(it: Admitted): Maybe<Verdict> {
   try {
     const ctx = new AttemptContext(it);
     const isolation = insideIsolate() ? null : job.isolation;
+    run.began = !isolation; // an isolate says so itself
     const returned =
       app.middleware.attempt.length > 0 || job.use.length > 0
         ? inMiddleware(it, isolation, ctx)
@@ -100,7 +101,7 @@ async function inMiddleware(
   const around = await (aroundHandler ?? import('./around-handler.ts').then((code) => code.aroundHandler));
   aroundHandler = around;
   return around(it, ctx, isolation !== null, () =>
-    isolation ? inIsolate(it, isolation, ctx) : runHandler(it, ctx),
+    isolation ? inIsolate(it, isolation, ctx) : it.job.run(it.payload, ctx),
   );
 }
 
@@ -108,10 +109,7 @@ async function inIsolate(it: Admitted, isolation: Isolation, ctx: HandlerContext
   const { runIsolated } = await isolates();
   // The payload as it travelled: a schema's output may be something that cannot cross to another thread.
   return runIsolated(it.app, it.job, isolation, it.envelope.payload, ctx, {
-    begin() {
-      mayBegin(it);
-      it.run.handlerBegan = true;
-    },
+    begin: () => mayBegin(it),
     used(bytes) {
       it.run.memoryBytes = bytes;
     },
@@ -119,14 +117,9 @@ async function inIsolate(it: Admitted, isolation: Isolation, ctx: HandlerContext
 }
 
 /** Most jobs have no context and run inside none: they do without the async storage. */
-function runInContext(it: Admitted, ctx: HandlerContext): unknown {
-  if (it.envelope.context == null && currentContext() === undefined) return runHandler(it, ctx);
-  return withContext(ctx.context, () => runHandler(it, ctx));
-}
-
-function runHandler({ run, job, payload }: Admitted, ctx: HandlerContext): unknown {
-  run.handlerBegan = true;
-  return job.run(payload, ctx);
+function runInContext({ job, envelope, payload }: Admitted, ctx: HandlerContext): unknown {
+  if (envelope.context == null && currentContext() === undefined) return job.run(payload, ctx);
+  return withContext(ctx.context, () => job.run(payload, ctx));
 }
 
 /** Settles like `returned`, or rejects when the run is ended. */

@@ -5,10 +5,11 @@ import type { Attempt, Step } from './attempt.ts';
 let gates: typeof import('../limits/gates.ts') | null = null;
 
 /** With the first job that has limits, and once: an import() costs more than the rest. */
-async function load(): Promise<typeof import('../limits/gates.ts')> {
-  gates = await import('../limits/gates.ts');
-  return gates;
-}
+const load = () =>
+  import('../limits/gates.ts').then((code) => {
+    gates = code;
+    return code;
+  });
 
 export const limited = {
   for: hasLimits,
@@ -20,5 +21,5 @@ export const limited = {
 function hasLimits({ job, refusal, app, run, envelope }: Attempt): boolean {
   if (job === null || refusal !== null) return false;
   if (run.waitsFor !== null || job.breaker !== null || envelope?.concurrency) return true;
-  return job.limits !== null || (app.queueRules.get(run.lease.queue)?.limits ?? null) !== null;
+  return job.limits !== null || app.queueRules.get(run.lease.queue)?.limits != null;
 }

@@ -54,7 +54,7 @@ export class Run {
   lines: Logged[] | null = null;
   cause: EndCause | null = null;
   /** From the moment at which the job's own code is called. */
-  handlerBegan = false;
+  began = false;
   ended = false;
   /** Called at most once, when the attempt is ended from outside. */
   onEnd: ((reason: LongshoreError) => void) | null = null;

@@ -29,11 +29,12 @@ export function lostLease({ app, run }: Attempt): Verdict | null {
   return { verb: 'nothing', outcome: 'requeued', error: abortReason('lease-lost') };
 }
 
-/** Throws where the handler must not begin any more: what stands before it took longer than the lease, or the run was told to end. */
+/** The handler begins now. Throws where it must not any more: what stands before it took longer than the lease, or the run was told to end. */
 export function mayBegin(it: Attempt): void {
   const { run } = it;
   if (lostLease(it)) run.end('lease-lost');
   if (run.cause) throw abortReason(run.cause);
+  run.began = true;
 }
 
 export function crashLoop({ maxRetries }: Envelope): Verdict {

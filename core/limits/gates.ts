@@ -68,7 +68,7 @@ export async function enter(it: Admitted, next: () => Maybe<Verdict>): Promise<V
   try {
     return await next();
   } finally {
-    if (!run.handlerBegan) await free(it, rates);
+    if (!run.began) await free(it, rates);
   }
 }
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { JobDefinition } from '../../../core/app/job.ts';
 import type { LimitStore } from '../../../core/contract/limits.ts';
-import { createApp } from '../../../core/index.ts';
+import { createApp, SnoozeError } from '../../../core/index.ts';
 import { connect } from '../../../core/routing/connect.ts';
 import { dynamoStore } from '../../../functions/aws/dynamo/index.ts';
 // Loaded here, because 1000 turns of the event loop do not wait for a module.
@@ -280,6 +280,27 @@ describe('an app with limits', () => {
 });
 
 describe('a rate', () => {
+  it('does not count what ends before its handler, also in a middleware', async () => {
+    const work = job({
+      rate: { limit: 1, perMs: 60_000 },
+      use: [
+        (_, next) => {
+          if (isClosed) throw new SnoozeError(1_000);
+          return next();
+        },
+      ],
+    });
+    let isClosed = true;
+    const b = bench({ jobs: [work] });
+    const used = async () => (await b.client.stores.limits!.list({})).map((state) => state.used);
+    expect(await b.once(work)).toMatchObject({ outcome: 'requeued', delayMs: 1_000 });
+    expect(await used()).toEqual([]);
+    isClosed = false;
+    b.clock.advance(1_000);
+    expect(await b.next()).toMatchObject({ outcome: 'acked' });
+    expect(await used()).toEqual([1]);
+  });
+
   it('counts every attempt, also of one job', async () => {
     const work = job({
       rate: { limit: 2, perMs: 60_000 },
