@@ -2,7 +2,8 @@
 
 import { masked } from '../base/masked.ts';
 import { span } from '../base/span.ts';
-import type { Stores } from '../contract/store.ts';
+import type { JobRecord, Stores } from '../contract/store.ts';
+import { forEach } from '../kit/parallel.ts';
 import { isSleep, isWait, nameOfJob, type RememberedStep, stepsIn } from './log.ts';
 
 export interface StepView {
@@ -49,4 +50,22 @@ export function whySleeps(steps: readonly StepView[], now: number): string[] {
     const of = key === null ? '' : ` with key ${JSON.stringify(key)}`;
     return [`waits for event ${event}${of}, ${end}`];
   });
+}
+
+/** Those of the jobs of a page that sleep or wait for an event, by id: why. No record says so: each that is for later is asked. */
+export async function sleepersOf(
+  stores: Pick<Stores, 'steps'>,
+  jobs: readonly Pick<JobRecord, 'id' | 'status' | 'runAt'>[],
+  now: number,
+): Promise<ReadonlyMap<string, string>> {
+  const sleepers = new Map<string, string>();
+  if (!stores.steps) return sleepers;
+  const later = jobs.filter(
+    ({ status, runAt }) => (status === 'pending' || status === 'retrying') && runAt > now,
+  );
+  await forEach(later, async ({ id }) => {
+    const [why] = whySleeps(await stepsOf(stores, id, now), now);
+    if (why !== undefined) sleepers.set(id, why);
+  });
+  return sleepers;
 }

@@ -5,12 +5,11 @@ import { endOf } from '../../batches/roles.ts';
 import type { JobRecord, RecordFilter, RecordPage, StoredPayload } from '../../contract/store.ts';
 import type { Client } from '../../enqueue/client.ts';
 import { Refusal } from '../../http/problem.ts';
-import { forEach } from '../../kit/parallel.ts';
 import { statuses } from '../../kit/records/partitions.ts';
 import { goneAfterMs, runnerOf } from '../../kit/worker-state.ts';
 import { whyWaits } from '../../limits/explain.ts';
 import { stoppedJobs } from '../../limits/stopped.ts';
-import { stepsOf, whySleeps } from '../../steps/show.ts';
+import { sleepersOf, stepsOf } from '../../steps/show.ts';
 import type { JobDetail, JobItem, JobList, Unavailable } from '../api.ts';
 import type { Endpoint, Run } from '../call.ts';
 import { change } from './change.ts';
@@ -37,24 +36,12 @@ export const listJobs: Run = async ({ client }, { url }) => {
   const asked = queryOf(url, filter);
   if (client.stores.records.keepsNothing) return noRecords(client);
   const { records, next } = await pageOf(client, { max: 50, ...asked });
-  const jobs = records.map(itemOf);
-  await forEach(jobs.filter(waitsForLater(client)).slice(0, mostLooked), async (job) => {
-    const [why] = whySleeps(
-      await stepsOf(client.stores, job.id, client.app.clock.now()),
-      client.app.clock.now(),
-    );
-    Object.assign(job, { sleeps: why ?? null });
-  });
-  return { jobs, next } satisfies JobList;
+  const sleepers = await sleepersOf(client.stores, records, client.app.clock.now());
+  return {
+    jobs: records.map((record) => ({ ...itemOf(record), sleeps: sleepers.get(record.id) ?? null })),
+    next,
+  } satisfies JobList;
 };
-
-/** Of the jobs of a page that are for later so many are asked whether they sleep, which no record says. */
-const mostLooked = 100;
-
-const waitsForLater =
-  ({ app: { clock }, stores }: Client) =>
-  ({ status, runAt }: JobItem): boolean =>
-    stores.steps !== undefined && (status === 'pending' || status === 'retrying') && runAt > clock.now();
 
 async function pageOf({ stores }: Client, asked: RecordFilter & { after?: string }): Promise<RecordPage> {
   const { records } = stores;
@@ -62,9 +49,9 @@ async function pageOf({ stores }: Client, asked: RecordFilter & { after?: string
   return { records: await records.list(asked), next: null };
 }
 
-function itemOf({ attempts, output: _, ...record }: JobRecord): JobItem {
+function itemOf({ attempts, output: _, ...record }: JobRecord): Omit<JobItem, 'sleeps'> {
   const last = attempts.at(-1);
-  return { ...record, runs: last?.attempt ?? 0, worker: last?.worker ?? null, sleeps: null };
+  return { ...record, runs: last?.attempt ?? 0, worker: last?.worker ?? null };
 }
 
 export const showJob: Run = async ({ client }, { url, parameter: id }) => {

@@ -2,6 +2,7 @@ import { errorText } from '../../../core/base/failure.ts';
 import type { QueueStats } from '../../../core/contract/admin.ts';
 import type { JobStatus } from '../../../core/contract/outcome.ts';
 import type { CancelResult, JobRecord, RecordFilter } from '../../../core/contract/store.ts';
+import { sleepersOf } from '../../../core/steps/show.ts';
 import { watchEveryMs, watchFlags } from '../config/flags.ts';
 import { id } from '../config/values.ts';
 import { type Command, defineCommand, type Result } from '../definition.ts';
@@ -49,13 +50,14 @@ const list = defineCommand({
       const now = io.clock.now();
       const filter = filterOf(flags, now);
       const { found, next } = await firstJobs(stores.records, filter, flags.max, flags.after);
+      const sleepers = await sleepersOf(stores, found, now);
       const columns = columnsAt(now, shortIds(found.map(({ id }) => id)));
       const total = next === null ? '' : await totalText(filter, session);
       return {
-        data: { jobs: found.map(brief), next },
+        data: { jobs: found.map((job) => ({ ...brief(job), sleeps: sleepers.get(job.id) ?? null })), next },
         text:
           found.length > 0
-            ? `${ui.table(found, columns, under)}\n\n${shownText(found.length, total, flags.after, next)}`
+            ? `${ui.table(found, columns, underOf(sleepers))}\n\n${shownText(found.length, total, flags.after, next)}`
             : `No job matches.${await unknownNames(filter, session)}`,
       };
     };
@@ -115,14 +117,14 @@ function nextRun(row: JobRecord, now: number): string {
 const nextStyle = (row: JobRecord, now: number): Style | null =>
   waits(row) ? lateness(now - row.runAt) : null;
 
-/** The progress of what runs, or else what went wrong last: also when the job will come again. */
-const under: Under<JobRecord> = {
+/** The progress of what runs, what a job sleeps for, or else what went wrong last: also when the job will come again. */
+const underOf = (sleepers: ReadonlyMap<string, string>): Under<JobRecord> => ({
   text: (row) =>
     row.progress !== null && row.finishedAt === null
       ? progressText(row.progress)
-      : (row.error ?? lastError(row)),
+      : (sleepers.get(row.id) ?? row.error ?? lastError(row)),
   style: (row) => (row.progress !== null && row.finishedAt === null ? 'cyan' : 'dim'),
-};
+});
 
 const lastError = ({ status, attempts }: JobRecord): string | null =>
   status === 'completed' ? null : errorText(attempts.findLast(({ error }) => error !== null)?.error ?? null);

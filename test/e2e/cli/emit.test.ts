@@ -22,6 +22,11 @@ it('wakes the jobs that wait for it, and is in the audit log without its payload
   const args = ['emit', 'packed', '--key', '1042', '--payload', '{"by":"Anna"}'];
   expect((await json(cwd, args)).data).toEqual({ event: 'packed', key: '1042', reached: 0 });
   await work();
+  const why = 'waits for event packed with key "1042", until 20';
+  expect((await cli(cwd, ['jobs', 'list'])).stdout).toContain(why);
+  expect((await json(cwd, ['jobs', 'list'])).data!.jobs).toMatchObject([
+    { id, status: 'pending', sleeps: expect.stringContaining(why) },
+  ]);
   const { code, stdout } = await cli(cwd, args);
   expect([code, stdout]).toEqual([0, 'packed has reached 1 job.\n']);
   await work();
