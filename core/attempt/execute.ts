@@ -82,10 +82,10 @@ function afterEnd(it: Admitted, error: unknown): Verdict {
 }
 
 /** Of a job with steps that goes on after the last one that is done: nothing has failed. */
-function goingOn({ app, run }: Admitted, error: unknown): Verdict | null {
+function goingOn({ run }: Admitted, error: unknown): Verdict | null {
   const { steps, cause } = run;
-  // It sleeps or waits, whatever became of the error that said so.
-  if (steps?.parked) return release(Math.max(1, steps.parked.until - app.clock.now()), null);
+  // Whatever became of the error that said so.
+  if (steps?.parked) return steps.parked.end();
   // Its time is over, and it has come further than the attempt before.
   return steps !== null && steps.done > 0 && cause === 'timeout' ? release(1, error) : null;
 }

@@ -80,11 +80,7 @@ export function readEnvelope(text: string, { ring, now, maxBytes }: ReadOptions)
   if (text.length > maxBytes || (text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes)) {
     throw new LongshoreError('LIMIT', `Expected an envelope of at most ${maxBytes} bytes, got more.`);
   }
-  // Half a surrogate pair becomes U+FFFD in UTF-8: two texts would then have one signature.
-  if (!text.isWellFormed()) {
-    throw new LongshoreError('SIGNATURE', 'Expected an envelope of whole characters, got half a pair.');
-  }
-  verify(text, ring, now);
+  verifyText(text, ring, now);
   let data: unknown;
   try {
     data = JSON.parse(text);
@@ -96,12 +92,21 @@ export function readEnvelope(text: string, { ring, now, maxBytes }: ReadOptions)
   return checkShape(data);
 }
 
-function verify(text: string, ring: KeyRing, now: number): void {
+/**
+ * Throws `SIGNATURE` or `UNKNOWN_KEY`. Returns the `kid`; `null` = the text has no signature, and the ring accepts that.
+ *
+ * @param subject what was signed before the text, where it is no envelope
+ */
+export function verifyText(text: string, ring: KeyRing, now: number, subject = ''): string | null {
+  // Half a surrogate pair becomes U+FFFD in UTF-8: two texts would then have one signature.
+  if (!text.isWellFormed()) {
+    throw new LongshoreError('SIGNATURE', 'Expected an envelope of whole characters, got half a pair.');
+  }
   const end = text.length - signatureLength;
   // That it is hex needs no check of its own: only hex can be equal to what the key makes.
   if (end <= 0 || !text.startsWith(beforeSignature, end) || !text.endsWith('"}')) {
     if (ring.acceptUnsignedUntil !== null && now < ring.acceptUnsignedUntil && !text.includes('"_sig"'))
-      return;
+      return null;
     throw new LongshoreError(
       'SIGNATURE',
       'Expected an envelope that ends with its "_sig", got an unsigned or damaged one.',
@@ -112,7 +117,8 @@ function verify(text: string, ring: KeyRing, now: number): void {
   const kid = at > 0 && signed.endsWith('"') ? signed.slice(at + 8, -1) : '';
   if (!kidPattern.test(kid))
     throw new LongshoreError('SIGNATURE', 'Expected "kid" right before "_sig" in the envelope.');
-  ring.verify(kid, signed, text.slice(end + beforeSignature.length, -2));
+  ring.verify(kid, subject + signed, text.slice(end + beforeSignature.length, -2));
+  return kid;
 }
 
 const isText = (x: unknown): boolean => typeof x === 'string' && x.length > 0;

@@ -5,6 +5,7 @@ import { checkOptions, isName, namePattern } from '../base/checks.ts';
 import { config, LongshoreError, shown } from '../base/errors.ts';
 import { assertJson, isStorable } from '../base/json.ts';
 import type { Client } from '../enqueue/client.ts';
+import { sealedSteps } from './sealed.ts';
 import { deliver, type EventWaiter } from './waiters.ts';
 
 const longestKey = 256;
@@ -74,9 +75,16 @@ export async function bring(
   let count = 0;
   for (const [store, sharing] of byStore) {
     if (!store) continue;
-    const { clock } = sharing[0]!.app;
+    const { app } = sharing[0]!;
+    const { clock } = app;
     const got = { at: clock.now(), ...(payload !== undefined && { payload }) };
-    const { reached, failures: missed } = await deliver(store, clock, { event, key, got, keepMs, tenantId });
+    const { reached, failures: missed } = await deliver(sealedSteps(store, app), clock, {
+      event,
+      key,
+      got,
+      keepMs,
+      tenantId,
+    });
     count += reached.length;
     failures.push(...missed);
     if (reached.length > 0) await Promise.all(sharing.map(({ backend }) => wake(backend, reached)));

@@ -5,16 +5,16 @@ import { longestDelayMs } from '../app/retry.ts';
 import { answered } from '../attempt/answered.ts';
 import type { Admitted } from '../attempt/attempt.ts';
 import { abortReason } from '../attempt/run.ts';
-import { mayBegin } from '../attempt/verdict.ts';
+import { mayBegin, release } from '../attempt/verdict.ts';
 import { checkOptions } from '../base/checks.ts';
 import { crypto } from '../base/crypto.ts';
 import { millis } from '../base/duration.ts';
 import { config, LongshoreError, SnoozeError, shown } from '../base/errors.ts';
 import { isStorable } from '../base/json.ts';
-import type { StepStore } from '../contract/steps.ts';
 import { checkStep, resultText } from './check.ts';
 import { checkEvent } from './emit.ts';
 import { isSleep, isWait, type RememberedStep, StepLog, type WaitStep } from './log.ts';
+import { ownSteps } from './own-steps.ts';
 import type { Parked, RunSteps } from './run-steps.ts';
 import { register } from './waiters.ts';
 
@@ -99,7 +99,7 @@ export async function waitFor(
     const { identifier: id, context } = envelope;
     const mine = context?.tenantId === undefined ? {} : { tenantId: context.tenantId };
     const waiter = { id, queue: run.lease.queue, step: name, until, ...mine };
-    const registering = register(storeOf(it), clock, found.event, found.key, waiter);
+    const registering = register(ownSteps(it), clock, found.event, found.key, waiter);
     const kept = (await answered(it, 'The step store', registering)) ?? (await happened(it, already));
     if (kept) found = await remember(it, log, name, (now) => settled(now as WaitStep, { got: kept }));
   } else if (isPending(found))
@@ -132,8 +132,6 @@ function lengthOf(what: string, time: unknown): number {
   throw new LongshoreError('OPTION', `Expected ${what} to be 366 days at most, got ${shown(time)}.`);
 }
 
-const storeOf = (it: Admitted): StepStore => it.ports.client.stores.steps!;
-
 /** Throws where a step must not begin, else resolves with what the job remembers. */
 async function enter(it: Admitted, name: string): Promise<StepLog> {
   checkStepName(name);
@@ -160,8 +158,7 @@ function stepsOf(it: Admitted): RunSteps {
     mayGoOn(it, run.steps);
     return run.steps;
   }
-  const store = ports.client.stores.steps;
-  if (!store)
+  if (!ports.client.stores.steps)
     throw config(
       `Job "${job.name}" has steps, but no store that keeps them. Give connect() a store with steps, for example sqliteStore().`,
     );
@@ -174,11 +171,12 @@ function stepsOf(it: Admitted): RunSteps {
   const who = { id: envelope.identifier, owner: digestOf(token), attempt: number, leaseUntil: expiresAt };
   const open: RunSteps['open'] = new Set();
   run.steps = {
-    log: StepLog.open(store, app.clock, who),
+    log: StepLog.open(ownSteps(it), app.clock, who),
     names: new Set(),
     sleeps: 0,
     done: 0,
     parked: null,
+    refused: false,
     open,
     end() {
       for (const tx of open) void tx.rollback();
@@ -224,12 +222,17 @@ function lost({ run }: Admitted): LongshoreError {
   return abortReason('lease-lost');
 }
 
-function park(it: Admitted, how: Omit<Parked, 'error'>, what: string): never {
+function park(it: Admitted, how: Omit<Parked, 'error' | 'end'>, what: string): never {
   const steps = it.run.steps!;
   const error = new SnoozeError(Math.max(0, how.until - it.app.clock.now()), `The job ${what}.`);
   // Of several at once the first to end wakes the job.
   if (steps.parked === null || how.until < steps.parked.until)
-    steps.parked = { ...how, forEvent: how.forEvent || steps.parked?.forEvent === true, error };
+    steps.parked = {
+      until: how.until,
+      forEvent: how.forEvent || steps.parked?.forEvent === true,
+      error,
+      end: () => release(Math.max(1, how.until - it.app.clock.now()), null),
+    };
   throw steps.parked.error;
 }
 

@@ -8,6 +8,7 @@ import { config } from '../base/errors.ts';
 import type { JobTransaction } from '../contract/queue.ts';
 import type { StepStore } from '../contract/steps.ts';
 import type { RememberedStep, StepLog } from './log.ts';
+import { ownSteps } from './own-steps.ts';
 
 type Texts = (tx: JobTransaction['sql']) => StepStore;
 
@@ -40,7 +41,8 @@ export async function inTransaction(
   }
 }
 
-function abilities({ ports, job }: Admitted): { begin(): Promise<JobTransaction>; within: Texts } {
+function abilities(it: Admitted): { begin(): Promise<JobTransaction>; within: Texts } {
+  const { ports, job } = it;
   const { backend, stores } = ports.client;
   const { begin } = backend;
   if (!begin)
@@ -48,7 +50,7 @@ function abilities({ ports, job }: Admitted): { begin(): Promise<JobTransaction>
       `A step of job "${job.name}" has transaction: true, but backend "${backend.name}" offers none. Run it on postgres().`,
     );
   const { steps } = stores;
-  if (steps?.within && steps === backend.stores?.steps) return { begin, within: steps.within };
+  if (steps?.within && steps === backend.stores?.steps) return { begin, within: ownSteps(it).within! };
   throw config(
     `A step of job "${job.name}" has transaction: true, so the queue has to keep the steps itself, but connect() was given another store for them. Leave steps out of that store.`,
   );

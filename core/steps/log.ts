@@ -62,8 +62,10 @@ interface WaitingPut extends Put {
 /** What is remembered; `null` = another attempt has the job; an error = it would be too much. */
 type Written = RememberedStep | PermanentError | null;
 
-/** All that a job remembers, in bytes: a store may hold no more in one piece. */
-export const mostBytes = 262_144;
+/** Room that a signature takes, at most: the longest `kid`, and the digits. */
+const sealBytes = 256;
+/** All that a job remembers, in bytes: with its signature a store may hold no more in one piece. */
+export const mostBytes = 262_144 - sealBytes;
 /** As long as dead letters are kept, and some days: what a job leaves behind that was never seen to end. */
 const keepMs = 100 * 86_400_000;
 

@@ -1,6 +1,7 @@
 /** The steps of one attempt. */
 
-import type { SnoozeError } from '../base/errors.ts';
+import type { Verdict } from '../attempt/attempt.ts';
+import type { LongshoreError, SnoozeError } from '../base/errors.ts';
 import type { JobTransaction } from '../contract/queue.ts';
 import type { StepLog } from './log.ts';
 
@@ -12,8 +13,10 @@ export interface RunSteps {
   sleeps: number;
   /** Steps that this attempt has done. */
   done: number;
-  /** The handler sleeps or waits: the attempt ends, whatever the handler does with the error. */
+  /** The handler sleeps or waits, or must not go on: the attempt ends, whatever the handler does with the error. */
   parked: Parked | null;
+  /** What the store keeps does not verify. It stays as it is, for whoever looks into it. */
+  refused: boolean;
   /** Transactions of steps that run. */
   readonly open: Set<JobTransaction>;
   /** The handler has ended, or the attempt was ended around it: what steps have not committed is undone. */
@@ -23,6 +26,8 @@ export interface RunSteps {
 export interface Parked {
   /** When the job comes again, if nobody wakes it: epoch ms. */
   readonly until: number;
-  readonly error: SnoozeError;
+  readonly error: SnoozeError | LongshoreError;
   readonly forEvent: boolean;
+  /** What becomes of the attempt. */
+  end(): Verdict;
 }

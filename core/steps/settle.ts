@@ -14,6 +14,7 @@ export async function leave(it: Attempt, end: End, next: (end: End) => Maybe<boo
   if (!settled) return false;
   const steps = it.run.steps!;
   const work = async () => {
+    if (steps.refused) return; // for whoever looks into it
     const log = await steps.log;
     if (log === null) return;
     if (end.verdict.verb === 'ack') tellUnknown(it, steps, log);

@@ -8,18 +8,21 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../core/base/clock.ts';
 import type { LongshoreError } from '../../core/base/errors.ts';
 import type { QueueBackend, SendResult } from '../../core/contract/queue.ts';
+import type { KeyRing } from '../../core/envelope/signing.ts';
 import { forEach } from '../../core/kit/parallel.ts';
 import type { MovedJob } from './contract.ts';
 import { keyCarrier } from './keys.ts';
 import { jobOfDeadLetter } from './moved-job.ts';
 import { type Goal, goalOf, idsOf, type Origin, originOf, releaseAll } from './sides.ts';
-import { cannotKeep, type StepCarrier, stepCarrier } from './steps.ts';
+import { type StepCarrier, stepCarrier } from './steps.ts';
 
 export interface MoveOptions {
   readonly from: QueueBackend;
   readonly to: QueueBackend;
   readonly queues: readonly string[];
   readonly clock: Clock;
+  /** Asked when a job remembers steps, which are signed anew. May throw `CONFIG`: then these jobs stay. */
+  keyRing(): KeyRing;
   /** Ends the move after the jobs that are under way. */
   readonly signal: AbortSignal;
   /** The move waits for jobs that run at the origin or that a killed move had taken. They may come back for so long at most. */
@@ -88,7 +91,7 @@ export async function move(options: MoveOptions): Promise<Moved> {
     origin: originOf(from, clock),
     goal: goalOf(to, `move-${id.slice(0, 8)}`),
     carryKeys: from.stores && to.stores ? keyCarrier(from.stores.keys, to.stores.keys, `move:${id}`) : null,
-    steps: stepCarrier(from, to, clock),
+    steps: stepCarrier(from, to, options),
     moved,
   };
   for (const queue of queues) {
@@ -184,16 +187,16 @@ async function moveSome(parts: Parts, queue: string, taken: readonly MovedJob[])
   return [...stay, ...refused];
 }
 
-/** Those whose steps the goal has now, and those that stay because it keeps none. */
+/** Those whose steps the goal has now, and those that stay because it cannot have them. */
 async function withSteps(
-  { steps, moved, options }: Parts,
+  { steps, moved }: Parts,
   jobs: readonly MovedJob[],
 ): Promise<[good: readonly MovedJob[], stay: readonly MovedJob[]]> {
   const stay = await steps?.bring(jobs);
   if (!stay || stay.size === 0) return [jobs, []];
-  for (const { message } of stay)
-    moved.refused.push({ id: message.id, queue: message.queue, error: cannotKeep(options.to) });
-  return [jobs.filter((job) => !stay.has(job)), [...stay]];
+  for (const [{ message }, error] of stay)
+    moved.refused.push({ id: message.id, queue: message.queue, error });
+  return [jobs.filter((job) => !stay.has(job)), [...stay.keys()]];
 }
 
 /** Dead letters do not run, so they need not be held. */

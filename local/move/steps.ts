@@ -1,14 +1,16 @@
 /** The steps of moving jobs: at the goal before a job is, and away from the origin after it. */
 
-import type { Clock } from '../../core/base/clock.ts';
+import type { App } from '../../core/app/app.ts';
+import { LongshoreError } from '../../core/base/errors.ts';
 import type { QueueBackend } from '../../core/contract/queue.ts';
 import { forEach } from '../../core/kit/parallel.ts';
 import { copySteps, dropCopy, hasLog, leaveSteps } from '../../core/steps/moved.ts';
+import { sealedSteps } from '../../core/steps/sealed.ts';
 import type { MovedJob } from './contract.ts';
 
 export interface StepCarrier {
-  /** Before the jobs are put. Resolves with those that remember steps which the goal cannot keep: they must stay. */
-  bring(jobs: readonly MovedJob[]): Promise<ReadonlySet<MovedJob>>;
+  /** Before the jobs are put. Resolves with those whose steps cannot come along, and why: they must stay. */
+  bring(jobs: readonly MovedJob[]): Promise<ReadonlyMap<MovedJob, string>>;
   /** The jobs are at the goal, and gone at the origin. Resolves with how many had steps. */
   leave(jobs: readonly MovedJob[]): Promise<number>;
   /** They stay at the origin. */
@@ -16,21 +18,33 @@ export interface StepCarrier {
 }
 
 /** `null` = the origin keeps no steps itself, so there are none to carry. */
-export function stepCarrier(from: QueueBackend, goal: QueueBackend, clock: Clock): StepCarrier | null {
-  const [origin, to] = [from.stores?.steps, goal.stores?.steps];
-  if (!origin) return null;
+export function stepCarrier(
+  from: QueueBackend,
+  goal: QueueBackend,
+  signing: Pick<App, 'keyRing' | 'clock'>,
+): StepCarrier | null {
+  const { clock } = signing;
+  const kept = from.stores?.steps;
+  if (!kept) return null;
+  const origin = sealedSteps(kept, signing);
+  const to = goal.stores?.steps && sealedSteps(goal.stores.steps, signing);
   /** Of the jobs in hand. */
   const carried = new Set<string>();
   const each = async (jobs: readonly MovedJob[], work: (job: MovedJob) => Promise<void>): Promise<void> =>
     forEach(jobs.values(), work);
   return {
     async bring(jobs) {
-      const stay = new Set<MovedJob>();
+      const stay = new Map<MovedJob, string>();
       await each(jobs, async (job) => {
         const { message } = job;
-        if (!to) {
-          if (await hasLog(origin, message.id)) stay.add(job);
-        } else if (await copySteps(origin, to, clock, message)) carried.add(message.id);
+        if (!(await hasLog(kept, message.id))) return;
+        if (!to) return void stay.set(job, cannotKeep(goal));
+        try {
+          if (await copySteps(origin, to, clock, message)) carried.add(message.id);
+        } catch (error) {
+          if (!(error instanceof LongshoreError) || !unsigned.includes(error.code)) throw error;
+          stay.set(job, `${error.code}: ${error.message}`);
+        }
       });
       return stay;
     },
@@ -48,5 +62,8 @@ export function stepCarrier(from: QueueBackend, goal: QueueBackend, clock: Clock
   };
 }
 
-export const cannotKeep = (goal: QueueBackend): string =>
+/** What the steps of one job do not verify by, or for want of a key. */
+const unsigned: readonly string[] = ['SIGNATURE', 'UNKNOWN_KEY', 'CONFIG'];
+
+const cannotKeep = (goal: QueueBackend): string =>
   `OPTION: It remembers steps, and ${goal.name} keeps none: they would be done again. Let it end here.`;

@@ -1,5 +1,8 @@
+import { config } from '../../../core/base/errors.ts';
 import type { QueueStats } from '../../../core/contract/admin.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
+import type { KeyRing } from '../../../core/envelope/signing.ts';
+import { signingFromEnv } from '../../../core/envelope/signing-keys.ts';
 import { healthyWithinMs } from '../../../core/kit/worker-state.ts';
 import { movable } from '../../move/contract.ts';
 import { exclusive, isSame } from '../../move/exclusive.ts';
@@ -8,7 +11,7 @@ import { addressText, backendAt } from '../config/backend-at.ts';
 import { hint } from '../config/nearest.ts';
 import { name } from '../config/values.ts';
 import { defineCommand, type Input, type Result } from '../definition.ts';
-import { CliError, notFound, unsupported, usage } from '../errors.ts';
+import { CliError, messageOf, notFound, unsupported, usage } from '../errors.ts';
 import { withProgress } from '../output/progress.ts';
 import { count, span } from '../output/ui.ts';
 import { untilStopped } from './stopping.ts';
@@ -62,6 +65,7 @@ async function moveAlone(
 ): Promise<Result> {
   const { io, note } = input;
   const queues = await queuesOf(from, to, only);
+  const keyRing = await keysOf(input);
   const unlock = await exclusive([from, to], io.clock, () =>
     note('Another move is at work here, or was killed a moment ago. Waiting for it.'),
   );
@@ -77,6 +81,7 @@ async function moveAlone(
         to,
         queues,
         clock: io.clock,
+        keyRing,
         signal,
         onMoved: bar.add,
         onWaiting: (queue, longestMs) =>
@@ -93,6 +98,29 @@ async function moveAlone(
     return report(from, to, moved, await statsOf(from, queues), signal.aborted);
   };
   return untilStopped(input, drain).finally(unlock);
+}
+
+/** Of the app in the config; without a config those of the environment. Only jobs with steps need one. */
+async function keysOf({ io, session }: Input): Promise<() => KeyRing> {
+  try {
+    session.configPath();
+  } catch {
+    let ring: KeyRing | null = null;
+    return () => {
+      ring ??= signingFromEnv(io.env, io.cwd, () => {});
+      return ring;
+    };
+  }
+  try {
+    const { app } = await session.config();
+    return app.keyRing;
+  } catch (error) {
+    return () => {
+      throw config(
+        `It remembers steps, and their keys are in a config that does not load. ${messageOf(error)}`,
+      );
+    };
+  }
 }
 
 /** Those of the source, and those in which a move in the other direction has left something held at the target. */

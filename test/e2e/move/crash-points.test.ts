@@ -1,5 +1,6 @@
 /** A move that dies at any call it makes, before or after the call took effect, and is begun again: every job runs once. */
 
+import assert from 'node:assert/strict';
 import { describe, expect, it } from 'vitest';
 import type { QueueAdmin } from '../../../core/contract/admin.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
@@ -11,6 +12,7 @@ import { type Fate, mortal } from './mortal.ts';
 
 const queues = ['mail', 'reports'] as const;
 const hour = 3_600_000;
+const keyRing = () => assert.fail('no job here has steps');
 
 /** A broker's queue: without `transfer`, and it takes back by itself what was leased too long. Its waiting is time that passes. */
 function plain(backend: QueueBackend, clock: VirtualClock): QueueBackend {
@@ -73,7 +75,7 @@ async function run(
   clock: VirtualClock,
 ): Promise<Moved> {
   const [from, to] = fate ? [mortal(origin, fate), mortal(goal, fate)] : [origin, goal];
-  return move({ from, to, queues, clock, signal: never, onMoved() {}, onWaiting() {} });
+  return move({ from, to, queues, clock, keyRing, signal: never, onMoved() {}, onWaiting() {} });
 }
 
 interface Case {
@@ -152,7 +154,7 @@ it('a move that is told to stop ends after the jobs in hand, and holds nothing',
   await from.enqueue(Array.from({ length: 1_200 }, (_, i) => message(`job-${i}`, 'mail', null)));
   const stop = new AbortController();
   const moved = await move({
-    ...{ from, to, clock, queues: ['mail'], signal: stop.signal },
+    ...{ from, to, clock, keyRing, queues: ['mail'], signal: stop.signal },
     onWaiting() {},
     onMoved: () => stop.abort(),
   });
@@ -173,7 +175,16 @@ it('two names of one queue are noticed where nothing else tells, and no job is l
     enqueue: (messages) => broker.enqueue(messages.map((one) => ({ ...one, id: `copy-${++copies}` }))),
   };
   await store.enqueue(ids.map((id) => message(id, 'mail', null)));
-  const options = { from: broker, to, clock, queues: ['mail'], signal: never, onMoved() {}, onWaiting() {} };
+  const options = {
+    from: broker,
+    to,
+    clock,
+    keyRing,
+    queues: ['mail'],
+    signal: never,
+    onMoved() {},
+    onWaiting() {},
+  };
   await expect(move(options)).rejects.toMatchObject({ code: 'OPTION' });
   clock.advance(hour);
   await store.reapExpired('mail');

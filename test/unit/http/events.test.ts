@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { createHttpHandler } from '../../../core/http/index.ts';
 import { StepLog } from '../../../core/steps/log.ts';
+import { sealedSteps } from '../../../core/steps/sealed.ts';
 import { register } from '../../../core/steps/waiters.ts';
 import { createBench, expectSafe, keys } from './kit.ts';
 
@@ -16,7 +17,7 @@ const apiKeys = [
 /** Jobs that wait for `paid`, by tenant. */
 async function bench() {
   const b = createBench({ apiKeys });
-  const steps = b.client.stores.steps!;
+  const steps = sealedSteps(b.client.stores.steps!, b.client.app);
   const wait = { name: 'wait', at: 0, until: b.clock.now() + 60_000, event: 'paid', key: 'k' };
   const logs = new Map<string, StepLog>();
   for (const id of ['acme', 'globex', 'nobody']) {
