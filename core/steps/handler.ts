@@ -5,7 +5,7 @@ import { longestDelayMs } from '../app/retry.ts';
 import { answered } from '../attempt/answered.ts';
 import type { Admitted } from '../attempt/attempt.ts';
 import { abortReason } from '../attempt/run.ts';
-import { mayBegin, release } from '../attempt/verdict.ts';
+import { mayBegin } from '../attempt/verdict.ts';
 import { checkOptions } from '../base/checks.ts';
 import { crypto } from '../base/crypto.ts';
 import { millis } from '../base/duration.ts';
@@ -231,7 +231,13 @@ function park(it: Admitted, how: Omit<Parked, 'error' | 'end'>, what: string): n
       until: how.until,
       forEvent: how.forEvent || steps.parked?.forEvent === true,
       error,
-      end: () => release(Math.max(1, how.until - it.app.clock.now()), null),
+      end: () => ({
+        verb: 'nack',
+        outcome: 'requeued',
+        delayMs: Math.max(1, how.until - it.app.clock.now()),
+        countAttempt: false,
+        error: null,
+      }),
     };
   throw steps.parked.error;
 }

@@ -1,7 +1,6 @@
 /** The step store in the hands of an attempt: one that reads what does not verify ends there. */
 
 import type { Admitted } from '../attempt/attempt.ts';
-import { rejected } from '../attempt/verdict.ts';
 import type { StepStore } from '../contract/steps.ts';
 import { sealedSteps } from './sealed.ts';
 
@@ -10,6 +9,7 @@ export function ownSteps({ ports, app, run }: Admitted): StepStore {
   return sealedSteps(ports.client.stores.steps!, app, (error) => {
     const steps = run.steps!;
     steps.refused = true;
-    steps.parked = { until: -Infinity, error, forEvent: false, end: () => rejected('rejected', error) };
+    const end = () => ({ verb: 'abandon', outcome: 'rejected', reason: 'rejected', error }) as const;
+    steps.parked = { until: -Infinity, error, forEvent: false, end };
   });
 }

@@ -1,6 +1,5 @@
 /** The steps of one attempt. */
 
-import type { Verdict } from '../attempt/attempt.ts';
 import type { LongshoreError, SnoozeError } from '../base/errors.ts';
 import type { JobTransaction } from '../contract/queue.ts';
 import type { StepLog } from './log.ts';
@@ -23,11 +22,27 @@ export interface RunSteps {
   end(): void;
 }
 
+/** A verdict on the attempt: it goes back to its queue, or is rejected. */
+type Stop =
+  | {
+      readonly verb: 'nack';
+      readonly outcome: 'requeued';
+      readonly delayMs: number;
+      readonly countAttempt: false;
+      readonly error: null;
+    }
+  | {
+      readonly verb: 'abandon';
+      readonly outcome: 'rejected';
+      readonly reason: 'rejected';
+      readonly error: LongshoreError;
+    };
+
 export interface Parked {
   /** When the job comes again, if nobody wakes it: epoch ms. */
   readonly until: number;
   readonly error: SnoozeError | LongshoreError;
   readonly forEvent: boolean;
   /** What becomes of the attempt. */
-  end(): Verdict;
+  end(): Stop;
 }

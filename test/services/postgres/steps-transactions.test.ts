@@ -69,7 +69,7 @@ describe('a step with a transaction', () => {
     const records = await Promise.all(ids.map(({ id }) => bench.client.status(id)));
     expect(records.map((record) => record!.output)).toEqual([2, null, null]);
     expect(records.map((record) => record!.reason)).toEqual([null, 'permanent', 'permanent']);
-    expect(records[2]!.error).toContain('fit into 262144 bytes');
+    expect(records[2]!.error).toContain('fit into 261888 bytes');
     expect(await stage.effects()).toEqual(['flaky']);
     await until(() => bench.pool.totalCount - bench.pool.idleCount <= 1);
   });

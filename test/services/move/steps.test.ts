@@ -1,10 +1,10 @@
 /** A move of jobs with steps that dies behind each kind of call it makes, on real databases. */
 
 import { afterAll, describe, expect, it } from 'vitest';
-import type { Fate } from '../e2e/move/mortal.ts';
-import { story } from '../e2e/move/steps-kit.ts';
-import { createVirtualClock } from '../testing/virtual-clock.ts';
-import { databasesWith } from './databases.ts';
+import type { Fate } from '../../e2e/move/mortal.ts';
+import { story } from '../../e2e/move/steps-kit.ts';
+import { createVirtualClock } from '../../testing/virtual-clock.ts';
+import { databasesWith } from '../databases.ts';
 
 const after: (() => unknown)[] = [];
 afterAll(async () => {
