@@ -223,5 +223,5 @@ export const migrations: readonly ((s: string) => string)[] = [
       .join('\n'),
   (s) => [groupedQueues, leaseFunctions, takeSlots].map((part) => part(s)).join('\n'),
   // With the names of those that wait. Version 9 calls the function without them, which stays for a later migration to drop.
-  takeSlots,
+  (s) => `${takeSlots(s)} ${statsFunctions(s)}`,
 ];

@@ -14,7 +14,7 @@ const mostCompared = 1_000;
 
 /** In the order of the queues. One sample serves all: the same pages each time, so that the number of a queue that stands still does too. */
 const count = (s: string): string => `
-  CREATE OR REPLACE FUNCTION ${s}.count_queues(the_table regclass, the_queues text[]) RETURNS bigint[] LANGUAGE plpgsql ${hot} AS $$
+  CREATE OR REPLACE FUNCTION ${s}.count_queues(the_table regclass, the_queues text[]) RETURNS bigint[] LANGUAGE plpgsql STABLE ${hot} AS $$
   DECLARE
     counts bigint[] := '{}';
     counted bigint;
@@ -43,11 +43,14 @@ const count = (s: string): string => `
     RETURN counts;
   END $$;`;
 
-/** A member of a batch counts as leased while its job has the same `turn` and no renewal of its own. */
+/**
+ * A member of a batch counts as leased while its job has the same `turn` and no renewal of its own. STABLE, with what it calls: all is
+ * counted in one snapshot. Otherwise a job that is leased meanwhile is neither ready nor leased.
+ */
 const stats = (s: string): string => `
   CREATE OR REPLACE FUNCTION ${s}.stats(at bigint, only_queue text) RETURNS TABLE (
     name text, ready bigint, delayed bigint, leased bigint, dead bigint, paused boolean, oldest bigint
-  ) LANGUAGE plpgsql ${hot} SET max_parallel_workers_per_gather = 0 AS $$
+  ) LANGUAGE plpgsql STABLE ${hot} SET max_parallel_workers_per_gather = 0 AS $$
   #variable_conflict use_column
   DECLARE
     now bigint := ${clock};
