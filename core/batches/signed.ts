@@ -1,6 +1,7 @@
 /** Texts that a store keeps and jobs are made of. They are signed, like every envelope: what is written into a store must not make a worker sign jobs. */
 
 import type { App } from '../app/app.ts';
+import { LongshoreError } from '../base/errors.ts';
 
 interface Signed {
   readonly text: string;
@@ -18,9 +19,21 @@ export function signed(app: App, subject: string, text: string): string {
 
 /** Throws `UNKNOWN_KEY` or `SIGNATURE`. */
 export function verified(app: App, subject: string, stored: string): string {
-  const { text, kid, sig } = JSON.parse(stored) as Signed;
+  const { text, kid, sig } = partsOf(stored);
   app.keyRing().verify(kid, signedText(subject, text), sig);
   return text;
+}
+
+function partsOf(stored: string): Signed {
+  try {
+    const { text, kid, sig } = JSON.parse(stored) as Record<keyof Signed, unknown>;
+    if (typeof text === 'string' && typeof kid === 'string' && typeof sig === 'string')
+      return { text, kid, sig };
+  } catch {} // no JSON, or null
+  throw new LongshoreError(
+    'SIGNATURE',
+    'Expected a signed text in the store, got an unsigned or damaged one.',
+  );
 }
 
 /** For people. */

@@ -170,7 +170,10 @@ it('an app of several backends keeps a batch where its jobs belong', async () =>
   });
 });
 
-it('a plan that somebody has changed in the store calls nothing', async () => {
+it.each([
+  ['changed', (plan: string) => plan.replace('orders', 'others')],
+  ['written without a signature', (plan: string) => JSON.stringify({ text: JSON.parse(plan).text })],
+])('a plan that somebody has %s in the store calls nothing', async (_, forged) => {
   const { client, drain, calls, row, ends, app } = shop();
   const errors: string[] = [];
   app.events.on((event) => {
@@ -180,7 +183,7 @@ it('a plan that somebody has changed in the store calls nothing', async () => {
   const { get } = store;
   const forge = async (id: string) => {
     const state = await get(id);
-    return state && { ...state, plan: state.plan.replace('orders', 'others') };
+    return state && { ...state, plan: forged(state.plan) };
   };
   Object.assign(store, { get: forge });
   await client.batch('orders', items(2), { job: row, ...ends });
