@@ -65,7 +65,7 @@ beforeAll(async () => {
   const script = steps.map((step) => `{\n${step.script}\n} 2>&1\necho '${border}'`).join('\n');
   writeFileSync(join(temporary, 'tutorial.sh'), `set -euo pipefail\n${script}\n`);
   outputs = (await bash('bash tutorial.sh')).split(`${border}\n`).slice(0, -1);
-}, 120_000);
+}, 400_000); // the release is built first, and all steps run in here
 
 afterAll(() => rmSync(temporary, { recursive: true, force: true }));
 
