@@ -10,7 +10,7 @@ export interface StepText {
 
 /**
  * Of two writers that have read the same version one succeeds. Names are of 1 to 500 characters, any that can be stored; texts
- * are JSON of at most 262,144 bytes.
+ * are JSON of at most 262,144 bytes, with U+2028 and U+2029 escaped. They are signed, so they come back byte for byte.
  */
 export interface StepStore {
   /** `null` = there is none. One past its `endsAt` may still be there. */

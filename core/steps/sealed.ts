@@ -44,7 +44,9 @@ export function sealedSteps(
 /** @param text an object as JSON */
 function sealed(app: Pick<App, 'keyRing'>, name: string, text: string): string {
   const ring = app.keyRing();
-  const signed = `${text.slice(0, -1)},"kid":"${ring.kid}"`;
+  // Not every store takes these as they are. JSON may escape them, but nothing may change behind the signature.
+  const safe = text.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
+  const signed = `${safe.slice(0, -1)},"kid":"${ring.kid}"`;
   return `${signed},"_sig":"${ring.sign(subjectOf(name) + signed)}"}`;
 }
 

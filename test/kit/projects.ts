@@ -23,7 +23,7 @@ const later: Readonly<Record<keyof typeof tests, readonly string[]>> = {
   unit: [],
   laws: [],
   services: [
-    'test/services/{batches,beanstalkd,chains,prometheus,python,redis,unique,waiting}/*.test.ts',
+    'test/services/{batches,beanstalkd,chains,move,prometheus,python,redis,unique,waiting}/*.test.ts',
     'test/services/{alerts,capabilities,operator,schedules,waiting-jobs,workers}.test.ts',
     'test/services/postgres/{diagnose,disk-full,failover,pgbouncer,processes,resilience}.test.ts',
     'test/services/sqlite/file-systems.test.ts',

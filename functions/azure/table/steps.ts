@@ -4,7 +4,7 @@ import type { StepStore } from '../../../core/contract/steps.ts';
 import { sortable } from '../../../core/kit/records/sortable.ts';
 import type { Table } from './api.ts';
 import { type Expiring, purgeExpired, readExpiring, removeExpiring, writeExpiring } from './expiring.ts';
-import { momentText, stepPartition, stepPartitions, textOf, withoutSeparators } from './layout.ts';
+import { momentText, stepPartition, stepPartitions, textOf } from './layout.ts';
 import type { Found } from './sdk.ts';
 
 const rowOf = (name: string): string => `step:${sortable(name)}`;
@@ -25,7 +25,7 @@ export function tableSteps(table: Table): StepStore {
       if (over === unread) return null;
       const [partition, row] = [stepPartition(name), rowOf(name)];
       const given = {
-        ...{ partition, row, text: withoutSeparators(text), endsAt },
+        ...{ partition, row, text, endsAt },
         properties: { ends: momentText(endsAt) },
       };
       return (await table.call(during, (api) => writeExpiring(api, given, over))) ? unread : null;

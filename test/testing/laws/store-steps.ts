@@ -47,7 +47,7 @@ export function stepLaws(law: Law): void {
   law('names and texts come back as they were, however odd or long', async (t) => {
     const [store] = stepsOf(t) as [StepStore];
     const longest = JSON.stringify('\u20ac'.repeat(Math.floor(262_144 / 3) - 1));
-    const texts = ['"\\u0000"', '"\u2028\u2029"', '"\u{1f600}"', longest];
+    const texts = ['"\\u0000"', '"\\u2028\\u2029"', '"\u{1f600}"', longest];
     const put = (i: number, name: string) =>
       store.write(`event:${name}`.slice(0, 500), texts[i] ?? `"${i}"`, null, t.now() + day);
     for (const [i, name] of oddNames.entries()) assert.notEqual(await put(i, name), null);

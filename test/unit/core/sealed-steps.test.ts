@@ -57,6 +57,14 @@ describe('a text of steps', () => {
     expect(await raw.read('job:a')).toEqual(there);
   });
 
+  it('has line separators escaped, which not every store takes', async () => {
+    const { by, raw, end } = sealing();
+    const odd = log.replace('€', '\u2028\u2029');
+    await by([k1]).write('job:a', odd, null, end);
+    expect((await raw.read('job:a'))!.text).not.toMatch(/[\u2028\u2029]/);
+    expect(JSON.parse((await by([k1]).read('job:a'))!.text)).toEqual(JSON.parse(odd));
+  });
+
   it('is refused under the name of another job', async () => {
     const { by, forge, end } = sealing();
     await by([k1]).write('job:a', log, null, end);
