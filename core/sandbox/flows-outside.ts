@@ -8,6 +8,7 @@ import { endNames } from '../batches/ids.ts';
 import type { Isolate } from './isolate.ts';
 import { type FlowQuestion, type FromIsolate, mostItems, type SentItem, unpackError } from './messages.ts';
 import { createOpen } from './open.ts';
+import { createReplies } from './replies.ts';
 
 /** At once, of one attempt: each may have a chunk of items here. */
 const mostBatches = 100;
@@ -23,21 +24,12 @@ export function jobNamed(app: App, given: unknown): Job {
 
 export function createFlowsOutside(app: App, isolate: Isolate, ctx: HandlerContext) {
   const open = createOpen(mostBatches, 'batches');
-  const pulls = new Map<number, PromiseWithResolvers<Chunk>>();
-  let over: { readonly reason: unknown } | null = null;
-
-  function pull(ask: number, most: number): Promise<Chunk> {
-    if (over) return Promise.reject(over.reason); // the isolate may have the next job by now
-    const chunk = Promise.withResolvers<Chunk>();
-    pulls.set(ask, chunk);
-    isolate.send({ type: 'pull', ask, most });
-    return chunk.promise;
-  }
+  const pulls = createReplies<Chunk>(isolate);
 
   /** The next chunk is asked for when the one before is used up, so a slow queue slows down the handler's stream. */
   async function* itemsOf(ask: number, most: number): AsyncGenerator<SentItem> {
     for (;;) {
-      const { items, done, error } = await pull(ask, most);
+      const { items, done, error } = await pulls.to({ type: 'pull', ask, most });
       yield* items;
       if (error) throw unpackError(error);
       if (done) return;
@@ -85,17 +77,8 @@ export function createFlowsOutside(app: App, isolate: Isolate, ctx: HandlerConte
     async grant(ask: number, question: FlowQuestion): Promise<unknown> {
       return question.verb === 'chain' ? chain(question) : open(ask, () => batch(ask, question));
     },
-    /** A chunk that nobody waits for is dropped. */
-    came(chunk: Chunk): void {
-      pulls.get(chunk.ask)?.resolve(chunk);
-      pulls.delete(chunk.ask);
-    },
-    /** The attempt is over, or its isolate is. */
-    end(reason: unknown): void {
-      over = { reason };
-      for (const chunk of pulls.values()) chunk.reject(reason);
-      pulls.clear();
-    },
+    came: (chunk: Chunk): void => pulls.take(chunk.ask)?.resolve(chunk),
+    end: pulls.end,
   };
 }
 

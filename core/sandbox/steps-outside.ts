@@ -4,27 +4,21 @@ import type { HandlerContext } from '../app/job.ts';
 import type { Isolate } from './isolate.ts';
 import { type DurableQuestion, type FromIsolate, unpackError } from './messages.ts';
 import { createOpen } from './open.ts';
+import { createReplies } from './replies.ts';
 
 /** At once, of one attempt: each takes memory of the worker until it is answered. */
 const mostOpen = 1_000;
 
 export function createStepsOutside(isolate: Isolate, ctx: HandlerContext) {
   const open = createOpen(mostOpen, 'steps, waits and events');
-  const works = new Map<number, PromiseWithResolvers<unknown>>();
-  let over: { readonly reason: unknown } | null = null;
-
-  function perform(ask: number, idempotencyKey: string): Promise<unknown> {
-    if (over) return Promise.reject(over.reason); // the isolate may have the next job by now
-    const work = Promise.withResolvers<unknown>();
-    works.set(ask, work);
-    isolate.send({ type: 'work', ask, idempotencyKey });
-    return work.promise;
-  }
+  const works = createReplies<unknown>(isolate);
 
   function granted(ask: number, question: DurableQuestion): Promise<unknown> {
     switch (question.verb) {
       case 'step':
-        return ctx.step(question.name, ({ idempotencyKey }) => perform(ask, idempotencyKey));
+        return ctx.step(question.name, ({ idempotencyKey }) =>
+          works.to({ type: 'work', ask, idempotencyKey }),
+        );
       case 'sleep':
         return ctx.sleep(question.time);
       case 'waitFor':
@@ -39,18 +33,12 @@ export function createStepsOutside(isolate: Isolate, ctx: HandlerContext) {
   return {
     grant: (ask: number, question: DurableQuestion): Promise<unknown> =>
       open(ask, () => granted(ask, question)),
-    /** The work of a step has ended. One that nobody waits for is dropped. */
+    /** The work of a step has ended. */
     ended(message: Extract<FromIsolate, { type: 'did' | 'undone' }>): void {
-      const work = works.get(message.ask);
-      works.delete(message.ask);
+      const work = works.take(message.ask);
       if (message.type === 'undone') work?.reject(unpackError(message.error));
       else work?.resolve(message.text === null ? undefined : JSON.parse(message.text));
     },
-    /** The attempt is over, or its isolate is. */
-    end(reason: unknown): void {
-      over = { reason };
-      for (const work of works.values()) work.reject(reason);
-      works.clear();
-    },
+    end: works.end,
   };
 }
