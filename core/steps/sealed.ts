@@ -6,6 +6,7 @@
 import type { App } from '../app/app.ts';
 import { LongshoreError } from '../base/errors.ts';
 import { toError } from '../base/failure.ts';
+import { withoutSeparators } from '../base/separators.ts';
 import type { StepStore, StepText } from '../contract/steps.ts';
 import { verifyText } from '../envelope/envelope.ts';
 
@@ -44,9 +45,8 @@ export function sealedSteps(
 /** @param text an object as JSON */
 function sealed(app: Pick<App, 'keyRing'>, name: string, text: string): string {
   const ring = app.keyRing();
-  // Not every store takes these as they are. JSON may escape them, but nothing may change behind the signature.
-  const safe = text.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
-  const signed = `${safe.slice(0, -1)},"kid":"${ring.kid}"`;
+  // Here, and not in a store: nothing may change behind the signature.
+  const signed = `${withoutSeparators(text).slice(0, -1)},"kid":"${ring.kid}"`;
   return `${signed},"_sig":"${ring.sign(subjectOf(name) + signed)}"}`;
 }
 

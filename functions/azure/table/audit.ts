@@ -1,17 +1,11 @@
 /** The audit log in the table. Loaded when somebody acts or reads it. */
 
+import { withoutSeparators } from '../../../core/base/separators.ts';
 import type { AuditEntry, AuditLog } from '../../../core/contract/audit.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import { type AuditPosition, auditLog } from '../../../core/kit/records/audit-log.ts';
 import type { Table } from './api.ts';
-import {
-  backwards,
-  auditPartition as partition,
-  safe,
-  textOf,
-  textProperties,
-  withoutSeparators,
-} from './layout.ts';
+import { backwards, auditPartition as partition, safe, textOf, textProperties } from './layout.ts';
 
 /** A write that meets another one of the same entry is sent again. */
 const mostTries = 5;

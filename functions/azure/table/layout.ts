@@ -93,9 +93,5 @@ export function textOf(entity: Readonly<Record<string, string>>): string {
   return text;
 }
 
-/** JSON may escape them. Azurite takes no transaction that has one as it is. */
-export const withoutSeparators = (json: string): string =>
-  json.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
-
 /** An entity holds 1 MB at most, with two bytes per letter. This leaves room for other properties. */
 export const fits = (text: string): boolean => text.length <= 450_000;

@@ -1,14 +1,9 @@
 /** Schedules that were made at run time. Loaded with the first tick, or with the first of them. */
 
+import { withoutSeparators } from '../../../core/base/separators.ts';
 import type { ScheduleStore, StoredSchedule } from '../../../core/contract/schedules.ts';
 import type { Table } from './api.ts';
-import {
-  momentText,
-  schedulesPartition as partition,
-  textOf,
-  textProperties,
-  withoutSeparators,
-} from './layout.ts';
+import { momentText, schedulesPartition as partition, textOf, textProperties } from './layout.ts';
 import type { Entity, Found, Step } from './sdk.ts';
 
 const rowOf = (name: string): string => `name:${name}`;

@@ -1,11 +1,12 @@
 /** Texts by name in the table, which can compare and swap: what limits and batches are made of. */
 
+import { withoutSeparators } from '../../../core/base/separators.ts';
 import { emptyLimit } from '../../../core/kit/records/limit-rules.ts';
 import type { LimitTable } from '../../../core/kit/records/limits.ts';
 import { sortable, sortableRange } from '../../../core/kit/records/sortable.ts';
 import type { Table } from './api.ts';
 import { type Expiring, purgeExpired, readExpiring, removeExpiring, writeExpiring } from './expiring.ts';
-import { fits, limitPartition, limitPartitions, momentText, textOf, withoutSeparators } from './layout.ts';
+import { fits, limitPartition, limitPartitions, momentText, textOf } from './layout.ts';
 import type { Found } from './sdk.ts';
 
 const nameOf = (found: Found): string => JSON.parse(found.name!) as string;
