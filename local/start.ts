@@ -58,6 +58,7 @@ export interface Local {
 
 /** A tick at least this often, so that a schedule another process has moved is noticed. */
 const longestTickMs = 60_000;
+const behindOthersMs = 1_000;
 const longestCheckMs = 2_000;
 /** From the beginning of a stop, how long a tick that is under way has at least. */
 const leastTickMs = 1_000;
@@ -240,10 +241,14 @@ async function checkSchedules({ schedules, clock }: App): Promise<void> {
   for (const schedule of schedules) await schedule.nextAfter(clock.now());
 }
 
-/** When the first schedule that was made at run time is due. Those made meanwhile are seen by the next tick. */
-async function firstStored({ stores }: Client): Promise<number | null> {
+/**
+ * When the first schedule that was made at run time is due. Those made meanwhile are seen by the next tick. One that the last tick has left
+ * hides those behind it, so they are asked for again soon.
+ */
+async function firstStored({ stores }: Client, now: number): Promise<number | null> {
   const first = await stores.schedules?.due(latestMs, 1).catch(() => []);
-  return first?.[0]?.nextAt ?? null;
+  const at = first?.[0]?.nextAt ?? null;
+  return at !== null && at <= now ? now + behindOthersMs : at;
 }
 
 /** Ticks now, and then whenever a schedule falls due. */
@@ -259,7 +264,7 @@ async function startTicking(app: App, client: Client): Promise<{ stop(): Promise
     await tick(app, client, asked === null || client.backends ? undefined : now);
     const moments = await Promise.all([
       ...app.schedules.map((schedule) => schedule.nextAfter(now)),
-      ...eachOf(client).map((one) => firstStored(one)),
+      ...eachOf(client).map((one) => firstStored(one, now)),
     ]);
     if (stopped) return;
     const due = moments.map((at) => at ?? Number.POSITIVE_INFINITY);

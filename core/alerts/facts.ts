@@ -55,7 +55,7 @@ export function factsOf(client: AlertHost, where: 'worker' | 'function', now: nu
       inTime('which schedules made at run time are late', async () => {
         const { schedules: store } = stores;
         if (!store) return { late: [], more: false };
-        return (await import('../scheduler/stored/late.ts')).lateStored(store, now, mostLateMs);
+        return (await import('../scheduler/stored/late.ts')).lateStored(app, store, now, mostLateMs);
       })(),
     // Loaded where somebody asks: most apps have no breaker.
     stopped: inTime('which jobs are stopped', async () =>

@@ -5,6 +5,7 @@ import type { AlertSeverity, Events } from '../base/events.ts';
 import type { QueueStats } from '../contract/admin.ts';
 import type { QueueBackend } from '../contract/queue.ts';
 import type { Stores, WorkerBeat } from '../contract/store.ts';
+import type { KeyRing } from '../envelope/signing.ts';
 import type { StoppedJob } from './breaker.ts';
 import type { Job } from './job.ts';
 import type { Schedule } from './schedule.ts';
@@ -19,6 +20,7 @@ export interface AlertHost {
     readonly jobs: ReadonlyMap<string, Job>;
     readonly queues: readonly string[];
     readonly schedules: readonly Schedule[];
+    readonly keyRing: () => KeyRing;
   };
   readonly backend: QueueBackend;
   readonly stores: Stores;

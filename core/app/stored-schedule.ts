@@ -22,7 +22,7 @@ export interface StoredScheduleInfo {
   readonly cron: string | null;
   readonly everyMs: number | null;
   readonly timezone: string;
-  /** Its name. The app may not have it any more: then `failure` says so. */
+  /** Its name. The app may not have it any more: then `failure` says so. Empty where the schedule does not verify: nothing of it is shown then. */
   readonly job: string;
   readonly payload: unknown;
   readonly overlap: 'skip' | 'allow';

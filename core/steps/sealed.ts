@@ -6,9 +6,8 @@
 import type { App } from '../app/app.ts';
 import { LongshoreError } from '../base/errors.ts';
 import { toError } from '../base/failure.ts';
-import { withoutSeparators } from '../base/separators.ts';
-import type { StepStore, StepText } from '../contract/steps.ts';
-import { verifyText } from '../envelope/envelope.ts';
+import type { StepStore } from '../contract/steps.ts';
+import { seal, unseal } from '../envelope/sealed.ts';
 
 const subjectOf = (name: string): string => `longshore steps ${name} `;
 
@@ -29,32 +28,19 @@ export function sealedSteps(
       const found = await store.read(name);
       if (found === null) return null;
       try {
-        return opened(app, name, found);
+        const text = unseal(app.keyRing(), subjectOf(name), found.text, app.clock.now());
+        return { text, version: found.version };
       } catch (cause) {
         const error = unverified(name, cause);
         refused(error);
         throw error;
       }
     },
-    write: (name, text, over, endsAt) => store.write(name, sealed(app, name, text), over, endsAt),
+    write: (name, text, over, endsAt) =>
+      store.write(name, seal(app.keyRing(), subjectOf(name), text), over, endsAt),
     remove: (name, version) => store.remove(name, version),
     ...(within && { within: (tx) => sealedSteps(within.call(store, tx), app, refused) }),
   };
-}
-
-/** @param text an object as JSON */
-function sealed(app: Pick<App, 'keyRing'>, name: string, text: string): string {
-  const ring = app.keyRing();
-  // Here, and not in a store: nothing may change behind the signature.
-  const signed = `${withoutSeparators(text).slice(0, -1)},"kid":"${ring.kid}"`;
-  return `${signed},"_sig":"${ring.sign(subjectOf(name) + signed)}"}`;
-}
-
-function opened(app: Pick<App, 'keyRing' | 'clock'>, name: string, found: StepText): StepText {
-  const kid = verifyText(found.text, app.keyRing(), app.clock.now(), subjectOf(name));
-  if (kid === null) return found;
-  const end = found.text.lastIndexOf(`,"kid":"${kid}","_sig":"`);
-  return { text: `${found.text.slice(0, end)}}`, version: found.version };
 }
 
 function unverified(name: string, cause: unknown): LongshoreError {

@@ -68,7 +68,7 @@ async function showStoredOne(client: Client, name: string): Promise<ScheduleDeta
   const { info, history, next } = found;
   const { tenantId, failure, ...view } = storedView(info);
   const { createdAt, changedAt, payload } = info;
-  const noJob = `The app of this dashboard has no job "${info.job}".`;
+  const noJob = info.failure?.message ?? `The app of this dashboard has no job "${info.job}".`;
   return {
     ...view,
     last: history ? lastOf(history) : null,

@@ -1,6 +1,8 @@
 /** Which of the schedules made at run time are late. What it asks costs what is due, however many there are. */
 
+import type { App } from '../../app/app.ts';
 import type { LateStored, LateStoredSchedules } from '../../app/stored-schedule.ts';
+import { backendError } from '../../base/failure.ts';
 import type { ScheduleStore, StoredSchedule } from '../../contract/schedules.ts';
 import { definitionOf } from './text.ts';
 import { againMs } from './tick.ts';
@@ -9,6 +11,7 @@ const mostLooked = 500;
 
 /** Those that have been due for longer than `mostLateMs`. */
 export async function lateStored(
+  app: Pick<App, 'keyRing' | 'clock'>,
   store: ScheduleStore,
   now: number,
   mostLateMs: number,
@@ -16,21 +19,22 @@ export async function lateStored(
   // One that fails is due again within that time.
   const rows = await store.due(now + againMs, mostLooked);
   const late = rows
-    .map((row) => latenessOf(row, now))
+    .map((row) => latenessOf(app, row, now))
     .filter(({ lateMs }) => lateMs > mostLateMs)
     .sort((a, b) => b.lateMs - a.lateMs);
   return { late, more: rows.length === mostLooked };
 }
 
-function latenessOf(row: StoredSchedule, now: number): LateStored {
+function latenessOf(app: Pick<App, 'keyRing' | 'clock'>, row: StoredSchedule, now: number): LateStored {
   const { name: schedule, nextAt } = row;
   const lateMs = now - (nextAt ?? now);
   try {
-    const { failure } = definitionOf(row);
+    const { failure } = definitionOf(app, row);
     if (!failure) return { schedule, lateMs, why: null };
     return { schedule, lateMs: now - (failure.since ?? failure.at), why: failure.code };
-  } catch {
-    // No tick can say since when it cannot be read: its row is as it was written.
-    return { schedule, lateMs: Math.max(0, lateMs), why: 'CORRUPT' };
+  } catch (error) {
+    // No tick moves a row that it refuses. Without keys nobody knows why it is late.
+    const { code } = backendError('reading a schedule', error);
+    return { schedule, lateMs, why: code === 'CONFIG' ? null : code };
   }
 }

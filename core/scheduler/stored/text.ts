@@ -1,4 +1,4 @@
-/** What the text of a stored schedule says. */
+/** What the text of a stored schedule says. It is signed under the schedule's name: a tick signs jobs that are made of it. */
 
 import type { App } from '../../app/app.ts';
 import { patternOf } from '../../app/cron.ts';
@@ -6,8 +6,11 @@ import type { Job } from '../../app/job.ts';
 import type { Schedule } from '../../app/schedule.ts';
 import type { StoredScheduleInfo } from '../../app/stored-schedule.ts';
 import { config, LongshoreError, shown } from '../../base/errors.ts';
+import { toError } from '../../base/failure.ts';
+import { withoutSeparators } from '../../base/separators.ts';
 import type { ScheduleRow, StoredSchedule } from '../../contract/schedules.ts';
 import type { JobContext } from '../../envelope/envelope.ts';
+import { seal, unseal } from '../../envelope/sealed.ts';
 
 /** Members that say nothing are absent. */
 export interface Definition {
@@ -30,19 +33,42 @@ export interface Definition {
 /** How far below that a store can keep is what a definition may be, in bytes of UTF-8. */
 const mostBytes = 65_536;
 
-export function rowOf(name: string, definition: Definition, nextAt: number | null): ScheduleRow {
-  const text = JSON.stringify(definition);
-  const bytes = Buffer.byteLength(text);
-  if (bytes <= mostBytes) return { name, nextAt, text };
+type Signing = Pick<App, 'keyRing' | 'clock'>;
+
+const subjectOf = (name: string): string => `longshore schedule ${name} `;
+
+export function rowOf(
+  app: Signing,
+  name: string,
+  definition: Definition,
+  nextAt: number | null,
+): ScheduleRow {
+  const bytes = Buffer.byteLength(withoutSeparators(JSON.stringify(definition)));
+  if (bytes <= mostBytes) return { name, nextAt, text: sealed(app, name, definition) };
   throw new LongshoreError(
     'LIMIT',
     `Expected schedule "${name}" to have at most ${mostBytes} bytes with its payload, got ${bytes}. Send an id instead of the data.`,
   );
 }
 
-export function definitionOf({ name, text }: Pick<ScheduleRow, 'name' | 'text'>): Definition {
+export const sealed = (app: Signing, name: string, definition: Definition): string =>
+  seal(app.keyRing(), subjectOf(name), JSON.stringify(definition));
+
+/** Throws `SIGNATURE` or `UNKNOWN_KEY` for a text that no key holder has signed, and `CORRUPT` for one that cannot be read. */
+export function definitionOf(app: Signing, { name, text }: Pick<ScheduleRow, 'name' | 'text'>): Definition {
+  const ring = app.keyRing();
+  let json: string;
   try {
-    return JSON.parse(text) as Definition;
+    json = unseal(ring, subjectOf(name), text, app.clock.now());
+  } catch (cause) {
+    throw new LongshoreError(
+      cause instanceof LongshoreError ? cause.code : 'SIGNATURE',
+      `The stored schedule "${name}" does not verify, so nothing is enqueued. ${toError(cause).message} If it is genuine, upsert it again; otherwise remove it.`,
+      { cause },
+    );
+  }
+  try {
+    return JSON.parse(json) as Definition;
   } catch (cause) {
     throw new LongshoreError(
       'CORRUPT',
@@ -87,14 +113,28 @@ export function jobOf({ jobs }: Pick<App, 'jobs'>, name: string, job: string): J
   );
 }
 
-export function infoOf(row: StoredSchedule): StoredScheduleInfo {
-  const definition = definitionOf(row);
+export function infoOf(app: Signing, row: StoredSchedule): StoredScheduleInfo {
+  const { name, nextAt } = row;
+  let definition: Definition;
+  try {
+    definition = definitionOf(app, row);
+  } catch (error) {
+    return refusedInfo(row, toError(error), app.clock.now());
+  }
   const { cron = null, everyMs = null, timezone = 'UTC', job, payload, overlap, missed } = definition;
   const { context = null, createdAt, changedAt, pausedAt = null, failure = null } = definition;
   const timing = timingOf(definition);
-  const facts = { createdAt, changedAt, nextAt: row.nextAt, pausedAt, failure };
-  return {
-    ...{ name: row.name, timing, cron, everyMs, timezone, job, payload, overlap, missed, context },
-    ...facts,
-  };
+  const facts = { createdAt, changedAt, nextAt, pausedAt, failure };
+  return { ...{ name, timing, cron, everyMs, timezone, job, payload, overlap, missed, context }, ...facts };
+}
+
+/** Nothing of the text is shown: nobody knows who wrote it. */
+function refusedInfo({ name, nextAt }: StoredSchedule, error: Error, now: number): StoredScheduleInfo {
+  // Without keys nobody can look, which is no fault of the row.
+  if (!(error instanceof LongshoreError) || error.code === 'CONFIG') throw error;
+  const timing = { timing: 'refused', cron: null, everyMs: null, timezone: 'UTC' };
+  const jobs = { job: '', payload: null, overlap: 'allow', missed: 'one', context: null } as const;
+  const times = { createdAt: now, changedAt: now, nextAt, pausedAt: null };
+  const failure = { at: now, since: nextAt ?? now, code: error.code, message: error.message };
+  return { name, ...timing, ...jobs, ...times, failure };
 }

@@ -1,5 +1,6 @@
 /** What `client.schedules` does. */
 
+import type { App } from '../../app/app.ts';
 import type { Schedule } from '../../app/schedule.ts';
 import type { Schedules, StoredScheduleDefinition, StoredScheduleInfo } from '../../app/stored-schedule.ts';
 import { checkInteger, checkOptions, isName, namePattern, type OptionKinds } from '../../base/checks.ts';
@@ -90,10 +91,10 @@ export function storedVerbs(client: Client): Schedules {
           `another name than ${shown(name)}, which a schedule of backend "${found.home.backend.name}" has: remove that first`,
         );
       const now = await timeOf(home);
-      const row = await renewed(name, definition, job, found?.row ?? null, now);
+      const row = await renewed(app, name, definition, job, found?.row ?? null, now);
       if (!(await store.write(row, found?.row.version ?? null))) continue;
       const written = await store.get(name);
-      if (written) return infoOf(written);
+      if (written) return infoOf(app, written);
     }
     throw lostRaces(name);
   }
@@ -103,7 +104,7 @@ export function storedVerbs(client: Client): Schedules {
 
     async get(name) {
       const found = await find(name);
-      return found && infoOf(found.row);
+      return found && infoOf(app, found.row);
     },
 
     async list({ after = '', max = 100 } = {}) {
@@ -114,7 +115,7 @@ export function storedVerbs(client: Client): Schedules {
       const stores = new Set(homes().map(({ store }) => store));
       const parts = await Promise.all([...stores].map((store) => store.list({ after, max: max + 1 })));
       const rows = parts.flat().sort((a, b) => (a.name < b.name ? -1 : 1));
-      const schedules = rows.slice(0, max).map(infoOf);
+      const schedules = rows.slice(0, max).map((row) => infoOf(app, row));
       return { schedules, next: rows.length > max ? schedules.at(-1)!.name : null };
     },
 
@@ -126,10 +127,10 @@ export function storedVerbs(client: Client): Schedules {
     async pause(name) {
       if (inCode(name)) return pauseSchedule(client, name);
       const changed = await change(name, async ({ home, row }) => {
-        const definition = definitionOf(row);
+        const definition = definitionOf(app, row);
         if (definition.pausedAt !== undefined) return null;
         const now = await timeOf(home);
-        return rowOf(name, { ...definition, pausedAt: now, changedAt: now }, null);
+        return rowOf(app, name, { ...definition, pausedAt: now, changedAt: now }, null);
       });
       return changed !== null;
     },
@@ -137,11 +138,11 @@ export function storedVerbs(client: Client): Schedules {
     async resume(name) {
       if (inCode(name)) return resumeSchedule(client, name);
       const changed = await change(name, async ({ home, row }) => {
-        const { pausedAt, failure: _, ...definition } = definitionOf(row);
+        const { pausedAt, failure: _, ...definition } = definitionOf(app, row);
         if (pausedAt === undefined) return null;
         const now = await timeOf(home);
         const schedule = scheduleOf(name, definition, jobOf(app, name, definition.job));
-        return rowOf(name, { ...definition, since: now, changedAt: now }, await schedule.nextAfter(now));
+        return rowOf(app, name, { ...definition, since: now, changedAt: now }, await schedule.nextAfter(now));
       });
       return changed !== null;
     },
@@ -163,7 +164,7 @@ export function storedVerbs(client: Client): Schedules {
   async function stored(name: string): Promise<Schedule & { readonly context?: JobContext }> {
     const found = await find(name);
     if (!found) throw unknown(name);
-    const definition = definitionOf(found.row);
+    const definition = definitionOf(app, found.row);
     const { context } = definition;
     const schedule = scheduleOf(name, definition, jobOf(app, name, definition.job));
     return { ...schedule, ...(context && { context }) };
@@ -214,15 +215,16 @@ function checkPolicy(name: string, what: string, value: unknown, all: readonly s
     throw wrong(`${what} of schedule "${name}" to be one of ${all.join(', ')}, got ${shown(value)}`);
 }
 
-/** The row of a definition in place of the one that is there. What has the same timing goes on where it was. */
+/** The row of a definition in place of the one that is there. What has the same timing goes on where it was, if it can be believed. */
 async function renewed(
+  app: App,
   name: string,
   said: Said,
   job: StoredScheduleDefinition<unknown>['job'],
   row: StoredSchedule | null,
   now: number,
 ): Promise<ScheduleRow> {
-  const before = row && definitionOf(row);
+  const before = row && believed(app, row);
   const goesOn = before !== null && hasSameTiming(before, said);
   const { pausedAt } = before ?? {};
   const definition: Definition = {
@@ -232,9 +234,17 @@ async function renewed(
     since: goesOn ? before.since : now,
     ...(pausedAt !== undefined && { pausedAt }),
   };
-  if (pausedAt !== undefined) return rowOf(name, definition, null);
+  if (pausedAt !== undefined) return rowOf(app, name, definition, null);
   const nextAt = goesOn ? row!.nextAt : await scheduleOf(name, definition, job).nextAfter(now);
-  return rowOf(name, definition, nextAt);
+  return rowOf(app, name, definition, nextAt);
+}
+
+function believed(app: App, row: StoredSchedule): Definition | null {
+  try {
+    return definitionOf(app, row);
+  } catch {
+    return null;
+  }
 }
 
 const keepsNone = ({ backend }: Client): LongshoreError =>

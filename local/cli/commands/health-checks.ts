@@ -96,9 +96,13 @@ export async function schedulesTicked(facts: HealthFacts, mostLateMs: number): P
 
 const mostNamed = 5;
 
-async function lateMadeAtRunTime({ stores }: Client, now: number, mostLateMs: number): Promise<string[]> {
+async function lateMadeAtRunTime(
+  { app, stores }: Client,
+  now: number,
+  mostLateMs: number,
+): Promise<string[]> {
   if (!stores.schedules) return [];
-  const { late, more } = await lateStored(stores.schedules, now, mostLateMs);
+  const { late, more } = await lateStored(app, stores.schedules, now, mostLateMs);
   const named = late
     .slice(0, mostNamed)
     .map(

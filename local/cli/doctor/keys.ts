@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import type { Check, Problem } from '../../../core/contract/diagnosis.ts';
 import type { KeyRing } from '../../../core/envelope/signing.ts';
 import { CannotLook } from '../../../core/kit/diagnosis/checks-of.ts';
+import { keepsSchedules } from '../../../core/routing/belongs.ts';
 import { count, span, when } from '../output/ui.ts';
 import type { DoctorFacts } from './facts.ts';
 
@@ -15,6 +16,8 @@ const longMs = 30 * dayMs;
 /** The signing key, and the one before or after it. */
 const usualKeys = 2;
 const looked = 500;
+/** By name, the first ones. */
+const mostSchedules = 1_000;
 
 export const staticKeyChecks: readonly Check<DoctorFacts>[] = [
   {
@@ -113,6 +116,24 @@ export const liveKeyChecks: readonly Check<DoctorFacts>[] = [
         }
       }
       return found;
+    },
+  },
+  {
+    id: 'keys.schedules',
+    severity: 'error',
+    async look({ session }) {
+      const client = await session.client();
+      if (!keepsSchedules(client)) return [];
+      const { schedules } = await client.schedules.list({ max: mostSchedules });
+      return schedules.flatMap(({ name, failure }) =>
+        failure && Object.hasOwn(refusals, failure.code)
+          ? {
+              where: `schedule "${name}"`,
+              text: `It enqueues nothing: ${failure.code}: ${failure.message}`,
+              remedy: `Upsert it again, add the key, or remove it: longshore schedule remove ${name}`,
+            }
+          : [],
+      );
     },
   },
 ];

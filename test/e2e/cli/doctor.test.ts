@@ -326,4 +326,27 @@ describe('on a terminal', () => {
     expect(lines).toContain('      Start one with longshore work default.');
     expect(lines.at(-1)).toMatch(/^\d+ checks, 2 errors, 1 warning, 1 note, 1 not checked$/);
   });
+
+  it('finds schedules made at run time that no key has signed', async () => {
+    const cwd = await served();
+    for (const name of ['ada', 'bob'])
+      await cli(cwd, ['schedule', 'upsert', name, 'greet', '--every', '1h', '--payload', '{"name":"Ada"}']);
+    expect((await doctor(cwd)).found).not.toHaveProperty(['keys.schedules']);
+    const backend = sqlite(join(cwd, 'jobs.db'));
+    const store = backend.stores!.schedules!;
+    const row = (await store.get('bob'))!;
+    await store.write({ ...row, text: row.text.replace('"Ada"', '"Eve"') }, row.version);
+    await backend.close();
+    expect(await doctor(cwd)).toMatchObject({
+      code: 1,
+      found: {
+        'keys.schedules': [
+          { where: 'schedule "bob"', text: expect.stringMatching(/^It enqueues nothing: SIGNATURE: /) },
+        ],
+      },
+    });
+    const { stdout } = await cli(cwd, ['schedule', 'show', 'bob']);
+    expect(stdout).toMatch(/fails +SIGNATURE: /);
+    expect(stdout).not.toContain('Eve');
+  });
 });
