@@ -20,7 +20,7 @@ import type { Client } from './client.ts';
 import type { Upload } from './offload.ts';
 import { queueOf } from './queue-of.ts';
 import { sealed } from './sealed.ts';
-import { skewOf } from './skew.ts';
+import { skewOf, type TimedClient } from './skew.ts';
 
 /**
  * Validates, stamps and signs. Synchronous unless the job's schema is not, or the queue is asked for its time.
@@ -29,7 +29,7 @@ import { skewOf } from './skew.ts';
  * @param members of a job that is part of a chain or a batch
  */
 export function prepare(
-  client: Pick<Client, 'app' | 'backend'>,
+  client: TimedClient,
   job: Job,
   payload: unknown,
   options: EnqueueOptions,
@@ -53,7 +53,7 @@ export function prepare(
 export type FlowMembers = Pick<Envelope, 'chain' | 'results' | 'concurrency'>;
 
 async function prepareUnique(
-  client: Pick<Client, 'app' | 'backend'>,
+  client: TimedClient,
   job: Job,
   payload: unknown,
   valid: unknown,

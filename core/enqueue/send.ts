@@ -8,8 +8,9 @@ import type { MaybeUnique } from '../unique/asked.ts';
 import type { Client } from './client.ts';
 import { storePayloads, type Upload } from './offload.ts';
 import { wrongOption } from './prepare.ts';
+import type { TimedClient } from './skew.ts';
 
-export interface SendingClient extends Pick<Client, 'app' | 'backend' | 'stores'> {
+export interface SendingClient extends Pick<Client, 'app' | 'backend' | 'stores'>, TimedClient {
   /** Sends instead, unless in a transaction: where its backend does not answer, another one may. */
   readonly sendOrFailOver?: (
     messages: readonly OutgoingMessage[],

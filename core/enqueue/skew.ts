@@ -12,6 +12,12 @@ interface Answer {
   readonly skewMs: number;
 }
 
+/** Whose times are asked for. */
+export interface TimedClient extends Pick<Client, 'app' | 'backend'> {
+  /** Says it instead, unless in a transaction: while its backend does not answer, the clock of another one counts. */
+  readonly aheadMs?: () => number | Promise<number>;
+}
+
 const askAgainMs = 60_000;
 /** A smaller difference may be the way to the server and back. */
 const leastSkewMs = 1_000;
@@ -20,11 +26,13 @@ const asking = new WeakMap<QueueBackend, Promise<number>>();
 
 /** By how many ms the queue's clock is ahead. Not asked for messages that say nothing of times. */
 export function skewOf(
-  { app, backend }: Pick<Client, 'app' | 'backend'>,
+  { app, backend, aheadMs }: TimedClient,
   { expiresInMs }: Pick<Job, 'expiresInMs'>,
   { delayMs, runAt, tx }: EnqueueOptions,
 ): number | Promise<number> {
-  if (!backend.now || (delayMs === undefined && runAt === undefined && expiresInMs === null)) return 0;
+  if (delayMs === undefined && runAt === undefined && expiresInMs === null) return 0;
+  if (aheadMs && tx === undefined) return aheadMs();
+  if (!backend.now) return 0;
   const last = answers.get(backend);
   if (last && Math.abs(app.clock.now() - last.at) < askAgainMs) return last.skewMs;
   // A transaction asks by itself: others may be waiting for the connection that it holds.

@@ -7,6 +7,7 @@ import type { AnyBatchOptions } from '../batches/check.ts';
 import { endNames } from '../batches/ids.ts';
 import type { Client } from '../enqueue/client.ts';
 import { backendOf } from './belongs.ts';
+import { firstOf } from './first-of.ts';
 
 /** The name of the backend that keeps the batch: that of its job, else of a job that it calls, else `default`. */
 export function homeOfBatch(app: App, options: AnyBatchOptions): string {
@@ -19,8 +20,9 @@ export function batchesOfAll(clients: ReadonlyMap<string, Client>): Batches {
   const all = [...clients.values()].filter(({ stores }) => stores.batches);
 
   async function keeperOf(id: string): Promise<Client> {
-    for (const client of all) if (await client.batches.get(id)) return client;
-    return all[0] ?? [...clients.values()][0]!;
+    const keeps = async (client: Client) => ((await client.batches.get(id)) ? client : null);
+    const keeper = all.length > 0 ? await firstOf(all, keeps, (found) => found !== null) : null;
+    return keeper ?? all[0] ?? [...clients.values()][0]!;
   }
 
   return {

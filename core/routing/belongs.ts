@@ -28,9 +28,15 @@ export function declaredOn(
 export const isOn = ({ app, name }: Pick<Client, 'app' | 'name'>, job: Job): boolean =>
   name === undefined || backendOf(app, job) === name;
 
-/** The client whose backend and stores keep what belongs to this job; `null` = this one does not reach them. */
-export const homeOf = (client: Client, job: Job): Client | null =>
-  client.backends?.get(backendOf(client.app, job)) ?? (isOn(client, job) ? client : null);
+/**
+ * The client whose backend and stores keep what belongs to this job; `null` = this one does not reach them. Its `enqueue` is that of
+ * the whole: it goes to another backend while this one does not answer.
+ */
+export function homeOf(client: Client, job: Job): Client | null {
+  const home = client.backends?.get(backendOf(client.app, job));
+  if (home) return { ...home, enqueue: client.enqueue };
+  return isOn(client, job) ? client : null;
+}
 
 /** The clients of all backends that are reached, or of the one. */
 export const eachOf = (client: Client): Client[] => [...(client.backends?.values() ?? [client])];

@@ -5,6 +5,7 @@ import type { Chains } from '../app/chain.ts';
 import type { Job } from '../app/job.ts';
 import type { Client } from '../enqueue/client.ts';
 import { backendOf } from './belongs.ts';
+import { firstOf } from './first-of.ts';
 
 /** The name of the backend that its first job belongs to. */
 export function homeOfChain(app: App, links: readonly unknown[]): string {
@@ -19,19 +20,21 @@ export function chainsOfAll(clients: ReadonlyMap<string, Client>): Chains {
 
   return {
     async get(id) {
-      for (const client of keeping) {
-        const chain = await client.chains.get(id);
-        if (chain) return chain;
-      }
       // One that keeps no records says so.
-      return keeping.length > 0 ? null : all[0]!.chains.get(id);
+      if (keeping.length === 0) return all[0]!.chains.get(id);
+      return firstOf(
+        keeping,
+        (client) => client.chains.get(id),
+        (chain) => chain !== null,
+      );
     },
     async cancel(id) {
-      for (const client of keeping) {
-        const result = await client.chains.cancel(id);
-        if (result !== 'unknown') return result;
-      }
-      return keeping.length > 0 ? 'unknown' : all[0]!.chains.cancel(id);
+      if (keeping.length === 0) return all[0]!.chains.cancel(id);
+      return firstOf(
+        keeping,
+        (client) => client.chains.cancel(id),
+        (result) => result !== 'unknown',
+      );
     },
   };
 }

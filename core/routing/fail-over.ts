@@ -7,6 +7,7 @@ import type { OutgoingMessage, SendResult } from '../contract/queue.ts';
 import type { Client } from '../enqueue/client.ts';
 import type { Upload } from '../enqueue/offload.ts';
 import { type SendingClient, send } from '../enqueue/send.ts';
+import { aheadMsOf } from '../enqueue/skew.ts';
 import { createOutage, type Outage } from './outage.ts';
 
 /** Of the first one, for all calls that may go to the second one instead. */
@@ -23,72 +24,169 @@ export function outageOf(first: Client, second: Client): Outage {
   );
 }
 
-/**
- * Not in a transaction, and only where nothing of the call got through: a backend that has answered for one message is there.
- * @param went is called when the second one has been asked
- */
-export function failingOver(first: Client, second: Client, outage: Outage, went: () => void): SendingClient {
+/** A backend, the one that takes its new jobs while it does not answer, and what is remembered of that. */
+export interface Pair {
+  readonly first: Client;
+  readonly second: Client;
+  readonly outage: Outage;
+}
+
+/** @param went is called when the second one has taken something */
+export function failingOver(pair: Pair, went: () => void): SendingClient {
+  const { first, second } = pair;
   const { app, backend, stores } = first;
   return {
     app,
     backend,
     stores,
+    aheadMs: () => aheadMsOfEither(pair),
     async sendOrFailOver(messages, uploads) {
       // A payload that is kept beside the first queue would not be found from the second one.
       if (uploads?.length && !second.stores.payloads) return send(first, messages, uploads);
-      const askFirst = async (round: number): Promise<Answer> => {
-        const answer = await ask(first, messages, uploads);
-        if (answer.error) outage.failed(answer.error, round);
-        else if (answer.results?.some(({ ok }) => ok)) outage.answered();
-        return answer;
-      };
-      const { error: known, round } = outage.look();
-      const answer = known ? null : await askFirst(round);
-      const error = answer ? answer.error : known;
-      if (!error) return resultsOf(answer!);
-      const other = await ask(second, messages, uploads);
-      if (other.error) {
-        // Perhaps the first one is back by now.
-        const again = known ? await askFirst(round) : answer!;
-        if (!again.error) return resultsOf(again);
-        if (other.results) return other.results;
-        const text = `${again.error.message} Nor does backend "${second.name}" answer: ${other.error.message}`;
-        throw new LongshoreError('BACKEND', text, { cause: other.failure });
-      }
+      const { value: results, error } = await either(pair, (client) => sendTo(client, messages, uploads));
+      if (!error) return results;
       went();
-      const results = resultsOf(other);
-      const ids = results.filter(({ ok }) => ok).map(({ id }) => id);
-      if (ids.length > 0)
-        app.events.emit({ type: 'enqueue.failed-over', backend: first.name!, to: second.name!, ids, error });
+      tell(
+        pair,
+        error,
+        results.filter(({ ok }) => ok).map(({ id }) => id),
+      );
       return results;
     },
   };
 }
 
-interface Answer {
-  /** `null` = it failed as a whole, with `failure`. */
-  readonly results: SendResult[] | null;
-  readonly failure: unknown;
-  /** Nothing got through, because it was not reached. Some backends reject then, others say it of each message. */
-  readonly error: LongshoreError | null;
+/** Starts a chain on the first one that takes it, which then keeps all of it. */
+export async function startOnEither<Flow>(
+  pair: Pair,
+  start: (client: Client) => Promise<Flow>,
+  idsOf: (flow: Flow) => readonly string[],
+): Promise<Flow> {
+  const { value, error } = await either(pair, (client) => answerOf(start(asFirst(pair, client)), true));
+  if (error) tell(pair, error, idsOf(value));
+  return value;
 }
 
-async function ask(
-  client: Client,
-  messages: readonly OutgoingMessage[],
-  uploads: readonly Upload[] | null,
-): Promise<Answer> {
+/** The one that is to keep a batch: its items can be read only once, so the store is asked before. */
+export async function homeOnEither(pair: Pair): Promise<Client> {
+  const probe = async (client: Client): Promise<Client> => {
+    await client.stores.batches?.get('-');
+    return asFirst(pair, client);
+  };
+  return (await either(pair, (client) => answerOf(probe(client), false))).value;
+}
+
+/** To a chain or batch it is the backend of its jobs: they run there while theirs does not answer. */
+const asFirst = ({ first }: Pair, client: Client): Client => ({ ...client, name: first.name! });
+
+async function answerOf<Value>(work: Promise<Value>, proves: boolean): Promise<Answer<Value>> {
   try {
-    const results = await send(client, messages, uploads);
-    const errors = results.map((result) => (result.ok ? null : unreachable(result.error)));
-    return { results, failure: null, error: errors.every((error) => error) ? (errors[0] ?? null) : null };
+    return { value: await work, failure: null, error: null, proves };
   } catch (failure) {
-    return { results: null, failure, error: unreachable(backendError('enqueueing', failure)) };
+    return failed(failure);
   }
 }
 
-function resultsOf({ results, failure }: Answer): SendResult[] {
-  if (results) return results;
+function tell({ first, second }: Pair, error: LongshoreError, ids: readonly string[]): void {
+  const { events } = first.app;
+  if (ids.length > 0)
+    events.emit({ type: 'enqueue.failed-over', backend: first.name!, to: second.name!, ids, error });
+}
+
+interface Answer<Value> {
+  /** `null` = it failed as a whole, with `failure`. */
+  readonly value: Value | null;
+  readonly failure: unknown;
+  /** Nothing got through, because it was not reached. Some backends reject then, others say it of each message. */
+  readonly error: LongshoreError | null;
+  /** That the backend is there. */
+  readonly proves: boolean;
+}
+
+/**
+ * Asks the second one only where nothing of the call got through to the first: a backend that has answered for one message is there.
+ * `error`: it did, for that reason.
+ */
+async function either<Value>(
+  { first, second, outage }: Pair,
+  ask: (client: Client) => Promise<Answer<Value>>,
+): Promise<{ readonly value: Value; readonly error: LongshoreError | null }> {
+  const askFirst = async (round: number): Promise<Answer<Value>> => {
+    const answer = await ask(first);
+    if (answer.error) outage.failed(answer.error, round);
+    else if (answer.proves) outage.answered();
+    return answer;
+  };
+  const { error: known, round } = outage.look();
+  const answer = known ? null : await askFirst(round);
+  const error = answer ? answer.error : known;
+  if (!error) return { value: givenBy(answer!), error };
+  const other = await ask(second);
+  if (!other.error) return { value: givenBy(other), error };
+  // Perhaps the first one is back by now.
+  const again = known ? await askFirst(round) : answer!;
+  if (!again.error) return { value: givenBy(again), error: null };
+  if (other.value !== null) return { value: other.value, error: null };
+  throw neither(second, again.error, other.error, other.failure);
+}
+
+const neither = ({ name }: Client, first: LongshoreError, second: LongshoreError, cause: unknown) =>
+  new LongshoreError('BACKEND', `${first.message} Nor does backend "${name}" answer: ${second.message}`, {
+    cause,
+  });
+
+/** By the clock of the one that is expected to take the job. */
+function aheadMsOfEither(pair: Pair): number | Promise<number> {
+  const { first, outage } = pair;
+  const { isAway, round } = outage.peek();
+  const aheadMs = isAway ? askClocks(pair) : aheadMsOf(first);
+  if (isAway || typeof aheadMs === 'number') return aheadMs;
+  return aheadMs.catch((cause) => {
+    const error = backendError('asking for the time', cause);
+    outage.failed(error, round);
+    return askClocks(pair, error);
+  });
+}
+
+/** @param known what the first one has failed with in this call */
+async function askClocks({ first, second }: Pair, known?: LongshoreError): Promise<number> {
+  try {
+    return await aheadMsOf(second);
+  } catch (cause) {
+    const other = backendError('asking for the time', cause);
+    try {
+      if (!known) return await aheadMsOf(first); // perhaps it is back by now
+    } catch (cause) {
+      throw neither(second, backendError('asking for the time', cause), other, cause);
+    }
+    throw neither(second, known, other, cause);
+  }
+}
+
+async function sendTo(
+  client: Client,
+  messages: readonly OutgoingMessage[],
+  uploads: readonly Upload[] | null,
+): Promise<Answer<SendResult[]>> {
+  try {
+    const value = await send(client, messages, uploads);
+    const errors = value.map((result) => (result.ok ? null : unreachable(result.error)));
+    const error = errors.every((error) => error) ? (errors[0] ?? null) : null;
+    return { value, failure: null, error, proves: value.some(({ ok }) => ok) };
+  } catch (failure) {
+    return failed(failure);
+  }
+}
+
+const failed = (failure: unknown): Answer<never> => ({
+  value: null,
+  failure,
+  error: unreachable(backendError('enqueueing', failure)),
+  proves: false,
+});
+
+function givenBy<Value>({ value, failure }: Answer<Value>): Value {
+  if (value !== null) return value;
   throw backendError('enqueueing', failure);
 }
 

@@ -14,6 +14,8 @@ export interface Outage {
   look(): { readonly error: LongshoreError | null; readonly round: number };
   failed(error: LongshoreError, round: number): void;
   answered(): void;
+  /** As `look`, for a call that proves nothing when it is answered: it takes no turn to ask. */
+  peek(): { readonly isAway: boolean; readonly round: number };
 }
 
 /** @param tell is called with each change: what it failed with first, and `null` when it answers again */
@@ -44,5 +46,6 @@ export function createOutage(clock: Clock, tell: (error: LongshoreError | null) 
       round++;
       tell(null);
     },
+    peek: () => ({ isAway: away !== null, round }),
   };
 }

@@ -16,7 +16,8 @@ import type { SendingClient } from '../enqueue/send.ts';
 import type { MetricReport, MetricRequest } from '../metrics/report.ts';
 import { backendOf, notOne } from './belongs.ts';
 import type { OfBackend, Routing } from './client.ts';
-import { failingOver, outageOf } from './fail-over.ts';
+import { failingOver, homeOnEither, outageOf, type Pair, startOnEither } from './fail-over.ts';
+import { firstOf } from './first-of.ts';
 import type { Outage } from './outage.ts';
 import { queuesOn } from './queues-on.ts';
 
@@ -52,14 +53,20 @@ export function verbsOf(routing: Routing) {
 
   const outages = new Map<string, Outage>();
 
-  function sendingTo(name: string, went: (to: string) => void = () => {}): SendingClient {
-    const client = clientAt(name);
+  /** `null` = nothing takes its jobs while it does not answer. */
+  function pairOf(name: string): Pair | null {
+    const first = clientAt(name);
     const to = Object.hasOwn(failover, name) ? failover[name]! : name;
-    if (to === name) return client;
+    if (to === name) return null;
     const second = clientAt(to);
-    const outage = outages.get(name) ?? outageOf(client, second);
+    const outage = outages.get(name) ?? outageOf(first, second);
     outages.set(name, outage);
-    return failingOver(client, second, outage, () => went(to));
+    return { first, second, outage };
+  }
+
+  function sendingTo(name: string, went: (to: string) => void = () => {}): SendingClient {
+    const pair = pairOf(name);
+    return pair ? failingOver(pair, () => went(pair.second.name!)) : clientAt(name);
   }
 
   /** Asks those that find a job by its id. Where none does, the first one says so. */
@@ -177,14 +184,27 @@ export function verbsOf(routing: Routing) {
         import('./batches.ts'),
         import('../batches/send.ts'),
       ]);
-      return sendBatch(clientAt(homeOfBatch(app, options)), name, items, options);
+      const backend = homeOfBatch(app, options);
+      // One with an id of the caller's may have been begun before, on the first backend.
+      const pair = options?.id === undefined ? pairOf(backend) : null;
+      const home = pair ? await homeOnEither(pair) : clientAt(backend);
+      return sendBatch(home, name, items, options);
     },
-    async chain(links: readonly unknown[], payload: unknown, options: ChainOptions): Promise<StartedChain> {
+    async chain(
+      links: readonly unknown[],
+      payload: unknown,
+      options: ChainOptions = {},
+    ): Promise<StartedChain> {
       const [{ homeOfChain }, { sendChain }] = await Promise.all([
         import('./chains.ts'),
         import('../chains/send.ts'),
       ]);
-      return sendChain(clientAt(homeOfChain(app, links)), links, payload, options);
+      const backend = homeOfChain(app, links);
+      const pair = options.tx === undefined ? pairOf(backend) : null;
+      if (!pair) return sendChain(clientAt(backend), links, payload, options);
+      const id = options.id ?? app.newId(); // the same on both
+      const start = (client: Client) => sendChain(client, links, payload, { ...options, id });
+      return startOnEither(pair, start, ({ ids }) => [ids[0] ?? []].flat());
     },
     async close(): Promise<void> {
       const ended = await Promise.allSettled([...clients.values()].map((client) => client.close()));
@@ -205,23 +225,3 @@ const notWatched = { hears: false, stop() {} };
 const refused = (error: LongshoreError): SendResult => ({ ok: false, id: '', error });
 
 const isKnown = (answer: JobRecord | CancelResult | null): boolean => answer !== null && answer !== 'unknown';
-
-/** The answer of the first one that knows; else the first error, because that one might have known; else that of the last. */
-async function firstOf<T>(
-  clients: readonly Client[],
-  ask: (client: Client) => Promise<T>,
-  knows: (answer: T) => boolean,
-): Promise<T> {
-  const failures: unknown[] = [];
-  let answer: T;
-  for (const client of clients) {
-    try {
-      answer = await ask(client);
-      if (knows(answer)) return answer;
-    } catch (error) {
-      failures.push(error);
-    }
-  }
-  if (failures.length > 0) throw failures[0];
-  return answer!;
-}

@@ -1,9 +1,19 @@
 /** What a client remembers of a backend that does not answer. */
 
-import { expect, it } from 'vitest';
-import { type Contract, connect } from '../../../core/index.ts';
-import { until } from '../core/kit.ts';
-import { createBench } from './kit.ts';
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import {
+  type Contract,
+  connect,
+  createApp,
+  defineJob,
+  defineSchedule,
+  startWorker,
+  tick,
+} from '../../../core/index.ts';
+import { memoryStore } from '../../../local/backends/memory/index.ts';
+import { ring, until } from '../core/kit.ts';
+import { createBench, readyOn } from './kit.ts';
 
 /** Calls wait until `answer()`, where `holds`. */
 function switchable(backend: Contract.QueueBackend) {
@@ -93,4 +103,120 @@ it('asks both where the other one fails too: no job is refused for what is remem
   await expect(send()).rejects.toThrow(/gone Nor does backend "default" answer: .*gone/);
   fast.away = false;
   expect(await send()).toBe('fast');
+});
+
+/** The first backend of `failover` is away: no verb of it answers, nor does a store that it keeps. */
+function createAwayPair(options: Parameters<typeof createBench>[0] = {}) {
+  const b = createBench(options);
+  const state = { away: true };
+  const { enqueue, stores, ...rest } = b.backends.fast;
+  const gone = async (): Promise<never> => {
+    throw new Error('gone');
+  };
+  const guarded = <T extends object>(all: T): T =>
+    new Proxy(all, {
+      get(target, name) {
+        const member = Reflect.get(target, name);
+        if (typeof member === 'object' && member !== null) return guarded(member);
+        if (typeof member !== 'function') return member;
+        return (...call: unknown[]) => (state.away ? gone() : Reflect.apply(member, target, call));
+      },
+    });
+  const fast: Contract.QueueBackend = {
+    ...rest,
+    ...guarded({ enqueue, now: async () => b.clock.now() }),
+    stores: guarded(stores!),
+  };
+  const client = connect(b.app, { default: b.backends.default, fast }, { failover: { fast: 'default' } });
+  return { ...b, fast, client, state };
+}
+
+describe('a backend that has never answered', () => {
+  it('gives the other one jobs with a time as well', async () => {
+    const { client, thumb, clock, backends, eventsOf } = createAwayPair();
+    for (const options of [
+      { delayMs: 1_000 },
+      { runAt: new Date(clock.now() + 1_000) },
+      { unique: { key: 'k', while: 'pending' } },
+      { debounce: { key: 'd', waitMs: 1_000 } },
+    ] as const)
+      expect(await client.enqueue(thumb, { n: 1 }, options)).toMatchObject({ backend: 'default' });
+    expect(eventsOf('backend.warning').length).toBe(1);
+    expect(await readyOn(backends.default)).toEqual(['thumb in default']);
+    clock.advance(1_000);
+    expect((await readyOn(backends.default)).length).toBe(3);
+  });
+
+  it('goes back to it with the first call after the pause, also where all jobs have a time', async () => {
+    const { client, thumb, clock, state } = createAwayPair();
+    const send = async () => (await client.enqueue(thumb, { n: 1 }, { delayMs: 1_000 })).backend;
+    expect(await send()).toBe('default');
+    state.away = false;
+    expect(await send()).toBe('default');
+    clock.advance(1_000);
+    expect(await send()).toBe('fast');
+  });
+
+  it('says of both that they do not answer', async () => {
+    const { client, thumb, fast, app } = createAwayPair();
+    await expect(client.enqueue(thumb, { n: 1 }, { tx: {} as never })).rejects.toThrow(/transaction/);
+    const both = connect(app, { default: fast, fast }, { failover: { fast: 'default' } });
+    await expect(both.enqueue(thumb, { n: 1 }, { delayMs: 1 })).rejects.toThrow(
+      /gone Nor does backend "default" answer: .*gone/,
+    );
+  });
+
+  it('gives the other one chains and batches, which keeps them to their end', async () => {
+    const ran: string[] = [];
+    const handle = async ({ n }: { n: number }, { job }: { job: string }) => {
+      ran.push(`${job} ${n}`);
+      return { n };
+    };
+    const payload = z.object({ n: z.number() });
+    const first = defineJob({ name: 'first', backend: 'fast', payload, handle });
+    const last = defineJob({ name: 'last', queue: 'images', payload: z.any(), handle });
+    const { app, client, fast, backends, eventsOf } = createAwayPair({ jobs: [first, last] });
+    const chain = await client.chain([first, { job: last, options: { delayMs: 0 } }], { n: 1 });
+    const parallel = await client.chain([[first, last], last], { n: 2 });
+    const batch = await client.batch('all', [{ n: 3 }, { n: 4 }], { job: first, onComplete: last });
+    expect(eventsOf('enqueue.failed-over').map(({ ids }) => ids)).toEqual([[chain.ids[0]], parallel.ids[0]]);
+    const worker = await startWorker(app, {
+      backend: { default: backends.default, fast },
+      failover: { fast: 'default' },
+      on: 'default',
+      untilIdle: true,
+    });
+    await worker.done;
+    expect(ran.length).toBe(2 + 3 + 3);
+    for (const { id } of [chain, parallel])
+      expect(await client.chains.get(id)).toMatchObject({ state: 'completed' });
+    expect(await client.batches.get(batch.id)).toMatchObject({ succeeded: 2 });
+  });
+
+  it('keeps a batch with an id of the caller, which may have been begun there', async () => {
+    const { client, thumb } = createAwayPair();
+    await expect(client.batch('all', [{ n: 3 }], { id: 'mine', job: thumb })).rejects.toThrow('gone');
+  });
+
+  it('gives the other one jobs of a schedule, where its keys are elsewhere', async () => {
+    const b = createAwayPair();
+    const { keys } = memoryStore({ clock: b.clock });
+    const schedule = defineSchedule({ name: 'often', job: b.thumb, payload: { n: 1 }, everyMs: 60_000 });
+    const app = createApp({
+      jobs: [b.mail, b.thumb, b.resize, b.both],
+      schedules: [schedule],
+      queues: { images: { backend: 'fast' } },
+      signing: ring,
+      clock: b.clock,
+    });
+    const client = connect(
+      app,
+      { default: b.backends.default, fast: b.fast },
+      { failover: { fast: 'default' }, store: { fast: { keys } } },
+    );
+    await tick(app, client);
+    b.clock.advance(60_000);
+    expect((await tick(app, client)).length).toBe(1);
+    expect(await readyOn(b.backends.default)).toEqual(['thumb in default']);
+  });
 });
