@@ -12,7 +12,7 @@ import { checkToken, refuseForeignChange, refuseReader } from './access/changes.
 import { type Access, accessOf } from './access/identify.ts';
 import { refusalFor } from './answer/failure.ts';
 import { apiHeaders } from './answer/headers.ts';
-import { pageFile } from './answer/page.ts';
+import { page, pageFile } from './answer/page.ts';
 import { wordsOf } from './answer/words.ts';
 import type { Endpoint } from './call.ts';
 import { liveStreams } from './live/events.ts';
@@ -56,18 +56,19 @@ export function createDashboard(client: Client, options: DashboardOptions): Dash
 
   async function respond(request: Request, url: URL): Promise<Response> {
     if (access.sessions) refuseOtherHosts(request, url);
-    if (basePath !== '' && url.pathname === basePath) return slashed(basePath, url);
-    if (!url.pathname.startsWith(`${basePath}/`)) throw nothingAt(url);
+    if (!`${url.pathname}/`.startsWith(`${basePath}/`)) throw nothingAt(url);
     const path = url.pathname.slice(basePath.length + 1);
-    if (path.startsWith('api/')) return answer(request, url, path.slice('api/'.length));
+    // A host that ends every address with a slash leads those of the API to one too.
+    if (path.startsWith('api/')) return answer(request, url, path.slice('api/'.length).replace(/\/$/, ''));
     if (!['GET', 'HEAD'].includes(request.method)) {
       const detail = `Expected the method GET for a page, got ${shown(request.method)}.`;
       throw new Refusal(405, 'REQUEST', detail, { headers: { allow: 'GET, HEAD' } });
     }
-    const entered = enter(access, request, url, `${basePath}/`);
+    const isPage = path === '';
+    const entered = isPage ? enter(access, request, url, basePath) : null;
     if (entered) return entered;
     await access.identify(request, url);
-    const file = await pageFile(path, request);
+    const file = await (isPage ? page(lastPiece(url)) : pageFile(path));
     if (!file) throw nothingAt(url);
     return file;
   }
@@ -128,17 +129,14 @@ function checkAddresses(basePath: string, origin: string | null): void {
   }
 }
 
-/** The files of the page are named relative to it. */
-function slashed(basePath: string, { search }: URL): Response {
-  const location = `./${basePath.slice(basePath.lastIndexOf('/') + 1)}/${search}`;
-  return new Response(null, { status: 307, headers: { ...apiHeaders, location } });
-}
+/** What an address that is relative to this one begins with: with a slash at its end nothing, else its last piece. */
+const lastPiece = ({ pathname }: URL): string => pathname.slice(pathname.lastIndexOf('/') + 1);
 
 /** Development: takes the token of a link for a session, and leads to the page without it. `null` = nothing of that was asked. */
-function enter({ sessions }: Access, request: Request, url: URL, path: string): Response | null {
+function enter({ sessions }: Access, request: Request, url: URL, basePath: string): Response | null {
   const token = url.searchParams.get('token');
-  if (!sessions || token === null || url.pathname !== path) return null;
-  const headers: Record<string, string> = { ...apiHeaders, location: './' };
+  if (!sessions || token === null) return null;
+  const headers: Record<string, string> = { ...apiHeaders, location: `./${lastPiece(url)}` };
   if (sessions.sessionOf(request, url) === null) {
     // What a browser loads before anybody has asked for it must not use the link up.
     if (request.method === 'HEAD' || request.headers.get('sec-purpose')?.includes('prefetch'))
@@ -150,7 +148,7 @@ function enter({ sessions }: Access, request: Request, url: URL, path: string): 
         `Expected a link that is new, got one that was used or has expired: each works once, for 15 minutes. ${sessions.anotherLink}`,
       );
     }
-    headers['set-cookie'] = sessions.begin(url, path);
+    headers['set-cookie'] = sessions.begin(url, basePath || '/');
   }
   return new Response(null, { status: 303, headers });
 }

@@ -30,7 +30,10 @@ export const refusal = createStore<Problem | null>(null);
 export const isUnavailable = (value: unknown): value is Unavailable =>
   typeof value === 'object' && value !== null && 'unavailable' in value;
 
-export const addressOf = (path: string): string => new URL(`api/${path}`, document.baseURI).href;
+/** This file is in `assets/` of the dashboard, wherever that is mounted; the page's address may end with a slash or without one. */
+const home = new URL(/* @vite-ignore */ '..', import.meta.url).href;
+
+export const addressOf = (path: string): string => `${home}api/${path}`;
 
 export type Query = Readonly<Record<string, string | number | null | undefined>>;
 
