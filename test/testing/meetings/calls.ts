@@ -1,0 +1,31 @@
+/** Stands before a backend and its stores: every call that a process makes passes a gate, which may hold it, refuse it or lose its answer. */
+
+/** A call, as `fetch`, `stores.keys.claim` or `admin.stats`. `make` makes it. */
+export type Gate = (call: string, args: readonly unknown[], make: () => Promise<unknown>) => Promise<unknown>;
+
+/** They answer at once and ask nobody. */
+const local: ReadonlySet<string> = new Set(['keepsOrder', 'onWarning', 'watchEnd', 'onLost', 'within']);
+
+export function behind<T extends object>(target: T, gate: Gate, path = ''): T {
+  const parts = new Map<PropertyKey, unknown>();
+  return new Proxy(target, {
+    get(_, key) {
+      const known = parts.get(key);
+      if (known !== undefined) return known;
+      const value: unknown = Reflect.get(target, key);
+      const part = partOf(target, value, gate, `${path}${String(key)}`);
+      if (part !== value) parts.set(key, part);
+      return part;
+    },
+  });
+}
+
+function partOf(owner: object, value: unknown, gate: Gate, path: string): unknown {
+  if (typeof value === 'function') {
+    if (local.has(path.slice(path.lastIndexOf('.') + 1))) return value.bind(owner);
+    return (...args: unknown[]) => gate(path, args, async () => value.apply(owner, args));
+  }
+  const isPart =
+    typeof value === 'object' && value !== null && /^(stores|admin|waiting|hints|writer)/.test(path);
+  return isPart && !Array.isArray(value) ? behind(value, gate, `${path}.`) : value;
+}

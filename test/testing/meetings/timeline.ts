@@ -1,0 +1,94 @@
+/** One time for a whole world: its processes live in it, each with a clock of its own that may be stopped or wrong. */
+
+import type { Clock } from '../../../core/base/clock.ts';
+
+interface Timer {
+  readonly at: number;
+  readonly run: () => void;
+}
+
+export type Timeline = ReturnType<typeof createTimeline>;
+
+/** Calls of `setImmediate` without anything new, after which everybody waits for time or for somebody else. */
+const quietTurns = 3;
+
+export function createTimeline(startMs = Date.UTC(2026, 0, 15, 12)) {
+  const timers = new Set<Timer>();
+  /** Runs whatever the clocks of hosts say. */
+  let elapsedMs = 0;
+  /** How far the clock of the host was put forward. */
+  let stepMs = 0;
+  let activity = 0;
+  let busy = 0;
+
+  function next(): number | null {
+    let at: number | null = null;
+    for (const timer of timers) if (at === null || timer.at < at) at = timer.at;
+    return at;
+  }
+
+  function advanceTo(target: number): void {
+    for (;;) {
+      let first: Timer | null = null;
+      for (const timer of timers) if (timer.at <= target && (!first || timer.at < first.at)) first = timer;
+      if (!first) break;
+      timers.delete(first);
+      elapsedMs = Math.max(elapsedMs, first.at);
+      first.run();
+    }
+    elapsedMs = Math.max(elapsedMs, target);
+  }
+
+  /** Until everybody waits for a timer. */
+  async function settle(): Promise<void> {
+    for (let quiet = 0; quiet < quietTurns; ) {
+      const before = activity;
+      await new Promise((resolve) => setImmediate(resolve));
+      quiet = busy === 0 && activity === before ? quiet + 1 : 0;
+    }
+  }
+
+  const clock: Clock = {
+    now: () => startMs + elapsedMs + stepMs,
+    after(delayMs, run) {
+      activity++;
+      const timer = { at: elapsedMs + Math.max(0, delayMs), run };
+      timers.add(timer);
+      return () => timers.delete(timer);
+    },
+  };
+
+  return {
+    clock,
+    /** Ms since the beginning of the world: a clock that is put forward does not change it. */
+    elapsed: () => elapsedMs,
+    settle,
+    /** Something has happened: whoever waits for quiet waits on. */
+    stir(): void {
+      activity++;
+    },
+    /** What takes time of ours, such as a call to a server: time stands still until it is done. */
+    async during<T>(work: Promise<T>): Promise<T> {
+      busy++;
+      try {
+        return await work;
+      } finally {
+        busy--;
+        activity++;
+      }
+    },
+    stepForward(ms: number): void {
+      stepMs += ms;
+    },
+    /** Lets time pass until `isOver` says so, `mostMs` at most. */
+    async until(isOver: () => boolean | Promise<boolean>, mostMs: number): Promise<boolean> {
+      const end = elapsedMs + mostMs;
+      for (;;) {
+        await settle();
+        if (await isOver()) return true;
+        if (elapsedMs >= end) return false;
+        advanceTo(Math.min(next() ?? end, end));
+      }
+    },
+  };
+}
