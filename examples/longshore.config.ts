@@ -35,6 +35,7 @@ export const backend = async () => exampleBackend(app, { ...options, keys: (awai
 /** For `longshore simulate lambda` and `longshore simulate functions`: the shop's functions, and some customers. */
 export const simulation = {
   entry: 'aws/main.ts',
+  recursiveLoop: 'Allow',
   lanes,
   build: async (folder: string) => (await import('./aws/simulation.ts')).buildShop(folder),
   start: async (where: Surroundings) => (await import('./aws/simulation.ts')).startShop(where),

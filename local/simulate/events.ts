@@ -39,6 +39,8 @@ export type SimulationEvent =
   | { readonly type: 'printed'; readonly line: string }
   /** The broker has moved messages by itself, because they were delivered too often. */
   | { readonly type: 'redriven'; readonly queue: string; readonly messages: number }
+  /** Lambda has taken them for a loop, and moved them to the dead letters. */
+  | { readonly type: 'stopped'; readonly queue: string; readonly messages: number }
   | { readonly type: 'stopping'; readonly running: number };
 
 export interface SimulationSummary {
@@ -87,7 +89,7 @@ export function counting(
       counts.done += event.done;
       if (counts.reportedFailed !== undefined) counts.reportedFailed += event.failed;
     } else if (event.type === 'failed') counts.failedInvocations++;
-    else if (event.type === 'redriven') counts.redriven += event.messages;
+    else if (event.type === 'redriven' || event.type === 'stopped') counts.redriven += event.messages;
     else if (event.type === 'ticked') counts.ticks++;
     else if (event.type === 'requested' && counts.requests !== undefined) counts.requests++;
     on(event);

@@ -140,7 +140,7 @@ function deadLetterOf(address: QueueAddress, delivery: Delivery, now: number): D
 const noRoom =
   'LIMIT: The message is too large to be one of ours, and leaves no room for a reason beside it.';
 const movedBySqs =
-  'CRASH_LOOP: SQS moved the message here, because it was received more often than the queue allows (maxReceiveCount).';
+  'CRASH_LOOP: AWS moved the message here. It was received more often than maxReceiveCount of its queue allows, or Lambda took it for a recursive loop (see RecursiveLoop in docs/aws.md).';
 
 /** Before the letters are deleted: who dies in between leaves a second copy. */
 async function resend(

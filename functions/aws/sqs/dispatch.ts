@@ -10,12 +10,13 @@ export async function dispatch(
   connection: Connection,
   address: QueueAddress,
   messages: readonly SqsMessage[],
+  verb?: 'send' | 'sendBack',
 ): Promise<(Failure | null)[]> {
   const far = messages.some(({ dueAt }) => dueAt !== null) ? await connection.scheduler() : null;
   const scheduled = new Set(far ? messages.filter((message) => far.takes(address, message)) : []);
   const direct = messages.filter((message) => !scheduled.has(message));
   const [sent, planned] = await Promise.all([
-    failing(direct, async () => send(await connection.api(), address.url, address.fifo, direct)),
+    failing(direct, async () => send(await connection.api(), address.url, address.fifo, direct, verb)),
     failing([...scheduled], () => far!.schedule(address, [...scheduled])),
   ]);
   const answers = { sent: sent.values(), planned: planned.values() };

@@ -48,6 +48,27 @@ export type SqsApi = Awaited<ReturnType<typeof openSqs>>;
 /** A long poll takes 20 s. */
 const timeoutMs = 30_000;
 
+interface Traced {
+  readonly request?: unknown;
+}
+
+/**
+ * In a function the SDK sends the trace of its invocation with every request. `Lineage` in it counts how many invocations have led to this
+ * one, and Lambda stops a message after some 16 of them. A job that waits is such a chain, however long it waits.
+ */
+const withoutLineage =
+  <Args extends Traced, Result>(next: (args: Args) => Result) =>
+  (args: Args): Result => {
+    const { headers = {} } = (args.request ?? {}) as { readonly headers?: Record<string, string> };
+    for (const [name, value] of Object.entries(headers)) {
+      if (name.toLowerCase() !== 'x-amzn-trace-id') continue;
+      const rest = value.split(';').filter((part) => !part.startsWith('Lineage='));
+      if (rest.length > 0) headers[name] = rest.join(';');
+      else delete headers[name];
+    }
+    return next(args);
+  };
+
 /** Batches answer with the entries that failed. Rejects with the SDK's own errors. */
 export async function openSqs(region: string | undefined, options: ConnectionOptions) {
   const { client: given, endpoint, queueUrl, queues = {} } = options;
@@ -62,6 +83,13 @@ export async function openSqs(region: string | undefined, options: ConnectionOpt
       const { Failed = [] } = await client.send(
         new sdk.SendMessageBatchCommand({ QueueUrl, Entries: [...entries] }),
       );
+      return Failed;
+    },
+    /** `send` of messages that were received from there: they go back, and are not what the function made of them. */
+    async sendBack(QueueUrl: string, entries: readonly Numbered<SendEntry>[]): Promise<EntryFailure[]> {
+      const command = new sdk.SendMessageBatchCommand({ QueueUrl, Entries: [...entries] });
+      command.middlewareStack.add(withoutLineage, { step: 'finalizeRequest', name: 'longshoreLineage' });
+      const { Failed = [] } = await client.send(command);
       return Failed;
     },
     /** With Longshore's attributes, and no others. */

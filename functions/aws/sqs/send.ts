@@ -45,6 +45,7 @@ export function send(
   url: string,
   fifo: boolean,
   messages: readonly SqsMessage[],
+  verb: 'send' | 'sendBack' = 'send',
 ): Promise<(Failure | null)[]> {
   return inBatches(messages, {
     bytesOf: ({ body, attributes }) => bytesOf(body, attributes),
@@ -57,7 +58,7 @@ export function send(
       ...((group !== null || fifo) && { MessageGroupId: groupId(group ?? dedupId) }),
       ...(fifo && { MessageDeduplicationId: dedupId }),
     }),
-    request: (entries) => api.send(url, entries),
+    request: (entries) => api[verb](url, entries),
   });
 }
 

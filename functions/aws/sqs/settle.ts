@@ -73,7 +73,7 @@ export function createSettler(
         });
         const during = `sending back to queue "${address.name}"`;
         try {
-          const answers = await call(during, () => dispatch(connection, address, copies));
+          const answers = await call(during, () => dispatch(connection, address, copies, 'sendBack'));
           for (const [i, failure] of answers.entries())
             if (failure) failures.set(group[i]!, failedEntry(during, failure));
         } catch (error) {

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { Check } from '../../../core/contract/diagnosis.ts';
 import { checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
 import { duration, integer } from '../config/values.ts';
@@ -46,7 +47,7 @@ export const doctor = defineCommand({
     const run: Run = (checks, because) => runChecks(checks, io.clock, flags.timeout, because);
     const before = run([
       ...checksOf(staticKeyChecks, facts),
-      ...deploymentChecks(facts.app, facts.folder, flags.template),
+      ...deploymentChecks(facts.app, facts.folder, flags.template && resolve(io.cwd, flags.template)),
     ]);
     const reached = await run(checksOf([answers], facts));
     const found = together([await before, reached, await live(facts, reached, run)]);

@@ -89,6 +89,7 @@ export const simulateLambda = defineCommand({
           visibilityMs: flags.visibility ?? 6 * flags.timeout,
           maxReceives: flags.maxReceives,
           batchSize: flags.batchSize,
+          recursiveLoop: simulation?.recursiveLoop ?? 'Terminate',
           concurrency: flags.concurrency,
           schedules: flags.schedules !== false && app.schedules.length > 0,
           exitWhenIdle: flags.exitWhenIdle === true,

@@ -1,7 +1,7 @@
 /** The files of a deployment that lie beside the config: what they say against what the jobs need. */
 
 import { existsSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { App } from '../../../core/app/app.ts';
 import type { Check } from '../../../core/contract/diagnosis.ts';
 import { checksOf } from '../../../core/kit/diagnosis/checks-of.ts';
@@ -15,14 +15,17 @@ interface HostFacts {
   readonly settings: () => HostSettings & { readonly path: string };
 }
 
-/** Only for files that are there. Where serverless.yml stands alone, it is said that nobody can look at it. */
+/**
+ * Only for files that are there. Where serverless.yml stands alone, it is said that nobody can look at it.
+ * @param template its path, in place of the packaged one
+ */
 export function deploymentChecks(app: App, folder: string, template: string | undefined): Check[] {
   const checks: Check[] = [];
   if (above(folder, 'host.json') !== null) {
     const settings = () => hostSettings(folder) as HostSettings & { path: string };
     checks.push(...checksOf(hostChecks, { app, settings }));
   }
-  const packaged = template === undefined ? above(folder, packagedTemplate) : resolve(folder, template);
+  const packaged = template ?? above(folder, packagedTemplate);
   if (packaged !== null) {
     const facts = { app, needsOf: needsOfQueues(app), template: () => readTemplate(packaged) };
     checks.push(...checksOf(templateChecks, facts));

@@ -19,6 +19,7 @@ interface QueueProperties {
 interface FunctionProperties {
   readonly Timeout?: number | string;
   readonly ReservedConcurrentExecutions?: number | string;
+  readonly RecursiveLoop?: unknown;
 }
 interface MappingProperties {
   readonly EventSourceArn?: unknown;
@@ -178,6 +179,22 @@ export const templateChecks: readonly Check<TemplateFacts>[] = [
           remedy: `Set it to ${least} or more.`,
         };
       }),
+  },
+  {
+    id: 'aws.recursion',
+    severity: 'warning',
+    look({ template }) {
+      const functions = Map.groupBy(template(), ({ functionId }) => functionId);
+      return [...functions].flatMap(([where, [source]]): Problem | [] =>
+        source!.run.RecursiveLoop === 'Allow'
+          ? []
+          : {
+              where,
+              text: 'Lambda stops messages of this function that led from one to the next some 16 times: jobs that enqueue jobs, long chains and batches die unrun.',
+              remedy: 'Set RecursiveLoop: Allow, and an alarm on RecursiveInvocationsDropped.',
+            },
+      );
+    },
   },
   {
     id: 'aws.redrive',

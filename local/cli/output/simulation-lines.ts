@@ -51,6 +51,10 @@ function linesOf(event: Exclude<SimulationEvent, { type: 'printed' }>, words: Wo
       const text = `${count(event.messages, 'message')} came too often: ${words.broker} moves it to ${words.deadLettersOf(event.queue)}`;
       return [['✗', 'red', event.queue, text]];
     }
+    case 'stopped': {
+      const text = `Lambda takes ${count(event.messages, 'message')} for a loop: functions have sent them on from one to the next too often. It moves them to ${words.deadLettersOf(event.queue)}`;
+      return [['✗', 'red', event.queue, text]];
+    }
     case 'ticked':
       if (event.error) return [['✗', 'red', 'schedule', event.error.message]];
       return [

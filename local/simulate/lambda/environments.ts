@@ -33,7 +33,8 @@ export function createEnvironments(options: RuntimeOptions, most: number) {
     running: () => busy,
     /** Rejects with an InitError where the function does not load. */
     start: () => inOne((runtime) => runtime.ready()),
-    invoke: (event: unknown, timeoutMs: number) => inOne((runtime) => runtime.invoke(event, timeoutMs)),
+    invoke: (event: unknown, timeoutMs: number, traceHeader?: string) =>
+      inOne((runtime) => runtime.invoke(event, timeoutMs, traceHeader)),
     async stop() {
       await Promise.all(all.map((runtime) => runtime.stop()));
     },

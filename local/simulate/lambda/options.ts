@@ -19,6 +19,8 @@ export interface SimulationConfig {
   readonly entry: string;
   /** As given to `sqs()`, by names: `{ mail: ['high'] }`. */
   readonly lanes?: Lanes;
+  /** As of the function in your template. @default 'Terminate', as AWS has it */
+  readonly recursiveLoop?: 'Allow' | 'Terminate';
   /** Makes `main.mjs` in the folder as your deployment does. @default esbuild, all in one file */
   build?(folder: string): Promise<unknown>;
   /** Starts the services that the jobs need. */
@@ -39,6 +41,7 @@ export interface SimulationOptions {
   /** Deliveries after which SQS itself moves a message to the dead letters. */
   readonly maxReceives: number;
   readonly batchSize: number;
+  readonly recursiveLoop: 'Allow' | 'Terminate';
   /** Environments of the worker, that is invocations at the same time. */
   readonly concurrency: number;
   readonly schedules: boolean;

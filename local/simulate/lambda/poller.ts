@@ -7,15 +7,19 @@ import {
   DeleteMessageBatchCommand,
   type Message,
   ReceiveMessageCommand,
+  SendMessageCommand,
   type SQSClient,
 } from '@aws-sdk/client-sqs';
 import type { Clock } from '../../../core/base/clock.ts';
 import { within } from '../../waiting.ts';
+import { chainOf, longestChain, traceHeaderOf } from './recursion.ts';
 
 /** What a function gets beside its event, as far as Longshore uses it. */
-interface InvokeContext {
+export interface InvokeContext {
   readonly awsRequestId: string;
   getRemainingTimeInMillis(): number;
+  /** `_X_AMZN_TRACE_ID` of the invocation. */
+  readonly traceHeader: string;
 }
 
 interface PollerOptions {
@@ -28,6 +32,10 @@ interface PollerOptions {
   invoke(event: unknown, context: InvokeContext): Promise<unknown>;
   /** How long a receive call waits for the first message, whole seconds. @default 0 */
   readonly waitSeconds?: number;
+  /** Of the function. @default 'Terminate' */
+  readonly recursiveLoop?: 'Allow' | 'Terminate';
+  /** Where the messages of a chain go that Lambda has stopped. Without it they are lost. */
+  readonly deadLetterUrl?: string;
   /** Without it a call that ends well deletes all its messages. @default true */
   readonly reportBatchItemFailures?: boolean;
 }
@@ -61,6 +69,7 @@ export function createPoller(options: PollerOptions) {
     const context = {
       awsRequestId: `request-${++calls}`,
       getRemainingTimeInMillis: () => deadlineAt - clock.now(),
+      traceHeader: traceHeaderOf(chainOf(messages)),
     };
     const killed = (): never => {
       throw new Error(`Task timed out after ${timeoutMs} ms`);
@@ -77,18 +86,28 @@ export function createPoller(options: PollerOptions) {
     }
   }
 
+  /** The function is not called. */
+  async function stop(messages: readonly Message[]) {
+    const { deadLetterUrl: QueueUrl } = options;
+    for (const { Body: MessageBody = '', MessageAttributes } of QueueUrl === undefined ? [] : messages)
+      await client.send(new SendMessageCommand({ QueueUrl, MessageBody, MessageAttributes }));
+    await remove(messages);
+    return { failed: [], thrown: null, stopped: messages.length };
+  }
+
   /** Calls the function with so much time and deletes what is done. `failed` comes back by itself. */
   async function deliver(messages: readonly Message[], timeoutMs: number) {
+    if (options.recursiveLoop !== 'Allow' && chainOf(messages) > longestChain) return stop(messages);
     let answer: unknown;
     try {
       answer = await call(messages, timeoutMs);
     } catch (thrown) {
-      return { failed: messages, thrown };
+      return { failed: messages, thrown, stopped: 0 };
     }
     const ids = failedIds(answer, messages, options.reportBatchItemFailures ?? true);
     const failed = ids === 'all' ? messages : messages.filter(({ MessageId }) => ids.has(MessageId!));
     await remove(messages.filter((message) => !failed.includes(message)));
-    return { failed, thrown: null };
+    return { failed, thrown: null, stopped: 0 };
   }
 
   return {
@@ -98,8 +117,8 @@ export function createPoller(options: PollerOptions) {
     async poll(timeoutMs: number) {
       const messages = await receive();
       if (messages.length === 0) return { taken: 0, done: 0, thrown: null };
-      const { failed, thrown } = await deliver(messages, timeoutMs);
-      return { taken: messages.length, done: messages.length - failed.length, thrown };
+      const { failed, thrown, stopped } = await deliver(messages, timeoutMs);
+      return { taken: messages.length, done: messages.length - failed.length - stopped, thrown };
     },
   };
 }

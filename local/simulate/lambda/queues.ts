@@ -16,6 +16,8 @@ export interface SimulatedQueue {
   readonly arn: string;
   /** `null` for a lane: its dead letters are among those of its queue. */
   readonly deadLetterUrl: string | null;
+  /** Where its dead letters go, of a lane too. */
+  readonly letters: string;
 }
 
 /** Creates queues with their lanes, which share the dead letters. Existing queues get the same settings. */
@@ -44,7 +46,7 @@ export function makeQueues(
       };
       await client.send(new SetQueueAttributesCommand({ QueueUrl: url, Attributes }));
       const own = name === queue ? deadLetterUrl : null;
-      return { name, url, deadLetterUrl: own, arn: await arnOf(client, url) };
+      return { name, url, deadLetterUrl: own, letters: deadLetterUrl, arn: await arnOf(client, url) };
     }),
   );
 }

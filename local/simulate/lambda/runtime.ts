@@ -32,6 +32,7 @@ interface Call {
   readonly id: string;
   readonly body: string;
   readonly deadlineAt: number;
+  readonly traceHeader: string | undefined;
   resolve(value: unknown): void;
   reject(error: Error): void;
 }
@@ -104,6 +105,7 @@ export async function startRuntime(options: RuntimeOptions) {
       'lambda-runtime-aws-request-id': current.id,
       'lambda-runtime-deadline-ms': String(current.deadlineAt),
       'lambda-runtime-invoked-function-arn': 'arn:aws:lambda:eu-central-1:000000000000:function:local',
+      ...(current.traceHeader !== undefined && { 'lambda-runtime-trace-id': current.traceHeader }),
     });
     waiting.end(current.body);
     waiting = null;
@@ -192,7 +194,7 @@ export async function startRuntime(options: RuntimeOptions) {
      * Rejects with what the function has thrown. Without an answer in time its process is killed, as Lambda does. The first start is
      * not part of that time, a start after a kill is (AWS, "Lambda execution environment lifecycle").
      */
-    async invoke(event: unknown, timeoutMs: number): Promise<unknown> {
+    async invoke(event: unknown, timeoutMs: number, traceHeader?: string): Promise<unknown> {
       await started();
       if (stopped) throw new Error('Runtime stopped');
       const { promise, resolve, reject } = Promise.withResolvers<unknown>();
@@ -200,6 +202,7 @@ export async function startRuntime(options: RuntimeOptions) {
         id: `00000000-0000-4000-8000-${String(++calls).padStart(12, '0')}`,
         body: JSON.stringify(event),
         deadlineAt: Date.now() + timeoutMs,
+        traceHeader,
         resolve,
         reject,
       };

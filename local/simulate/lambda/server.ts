@@ -2,12 +2,14 @@
 
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { keepTraceHeaders } from './recursion.ts';
 
 /** Rejects with `ERR_MODULE_NOT_FOUND` where fauxqs is not installed. */
 export async function startLocalSqs() {
   const { buildApp } = await import('fauxqs');
   await allowAllCharacters();
   const app = buildApp({ logger: false });
+  keepTraceHeaders(app);
   const url = await app.listen({ port: 0, host: '127.0.0.1' }); // startFauxqs() would listen on the network too
   return { url, stop: () => app.close() };
 }

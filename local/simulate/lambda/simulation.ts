@@ -12,6 +12,7 @@ import { counting, type SimulationEvent, type SimulationSummary } from '../event
 import { credentials, environmentOf, region } from './environment.ts';
 import { createEnvironments, type Environments } from './environments.ts';
 import type { SimulationOptions } from './options.ts';
+import type { InvokeContext } from './poller.ts';
 import { countQueues, isEmpty, makeQueues } from './queues.ts';
 import { startLocalSqs } from './server.ts';
 import { pollQueue } from './source.ts';
@@ -82,7 +83,8 @@ async function run(
     ],
   });
 
-  const invoke = (event: unknown): Promise<unknown> => worker.invoke(event, options.timeoutMs);
+  const invoke = (event: unknown, { traceHeader }: InvokeContext): Promise<unknown> =>
+    worker.invoke(event, options.timeoutMs, traceHeader);
   const sources = queues.flatMap((queue) =>
     Array.from({ length: options.concurrency }, () =>
       pollQueue({ client, queue, options, invoke, on, broken, stopping }),

@@ -1,5 +1,6 @@
 /** What `longshore doctor` says of an app, its keys, queues, workers and schedules, how it shows it, and with which code it ends. */
 
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { WorkerBeat } from '../../../core/contract/store.ts';
@@ -119,6 +120,21 @@ describe('doctor', () => {
       id: 'alerts.firing',
       because: expect.stringMatching(/^Blind cannot tell: .*no such table/),
     });
+  });
+});
+
+describe('doctor, of a template', () => {
+  it('finds the file that is named from where the command runs, not from the config', async () => {
+    const cwd = project({ 'config/longshore.config.ts': shopConfig });
+    mkdirSync(join(cwd, 'dist'));
+    const mapping = {
+      Type: 'AWS::Lambda::EventSourceMapping',
+      Properties: { EventSourceArn: { Ref: 'Mail' } },
+    };
+    const Resources = { Mail: { Type: 'AWS::SQS::Queue' }, mapping };
+    writeFileSync(join(cwd, 'dist/template.json'), JSON.stringify({ Resources }));
+    const flags = ['--config', 'config/longshore.config.ts', '--template', 'dist/template.json'];
+    expect(Object.keys((await doctor(cwd, flags)).found)).toContain('aws.batch');
   });
 });
 

@@ -1,17 +1,19 @@
 /**
- * fauxqs with the rules of AWS that it leaves out. FIFO: one receive call brings as many messages of a group as it may, the group is
+ * fauxqs with the rules of AWS that it leaves out. Trace headers: they come with the message. FIFO: one receive call brings as many messages of a group as it may, the group is
  * locked while any of them is in flight, and they come back in their order. Requests: what AWS refuses is refused.
  */
 
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { buildApp } from 'fauxqs';
+import { keepTraceHeaders } from '../../../local/simulate/lambda/recursion.ts';
 import { allowAllCharacters } from '../../../local/simulate/lambda/server.ts';
 
 export async function startStrictSqs() {
   await allowAllCharacters();
   await makeGroupsStrict();
   const app = buildApp({ logger: false });
+  keepTraceHeaders(app);
   app.addHook('preHandler', async ({ headers, body }, reply) => {
     const action = String(headers['x-amz-target'] ?? '').replace('AmazonSQS.', '');
     const problem = problemOf(action, (body ?? {}) as Body);

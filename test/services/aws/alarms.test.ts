@@ -66,6 +66,27 @@ describe('the alarms', () => {
     }
   });
 
+  it('go off when Lambda drops the messages of a function that jobs call', () => {
+    const found = watched('AWS/Lambda', 'RecursiveInvocationsDropped');
+    const called = new Set(template.sources.map(({ mapping }) => mapping.FunctionName['Fn::GetAtt'][0]));
+    const names = [...called].map((id) =>
+      template.resources[id]!.Properties.FunctionName.slice(prefix.length),
+    );
+    expect([...found.keys()].sort()).toEqual(names.sort());
+    for (const { Statistic, Threshold } of found.values()) expect([Statistic, Threshold]).toEqual(['Sum', 0]);
+  });
+
+  it('go off when the table or its index refuses requests', () => {
+    const found = alarms().filter(({ Namespace }) => Namespace === 'AWS/DynamoDB');
+    const table = { Name: 'TableName', Value: { Ref: 'Table' } };
+    const [{ IndexName }] = template.resources.Table!.Properties.GlobalSecondaryIndexes;
+    expect(found.map(({ MetricName, Dimensions }) => [MetricName, Dimensions])).toEqual([
+      ['ReadThrottleEvents', [table]],
+      ['WriteThrottleEvents', [table]],
+      ['WriteThrottleEvents', [table, { Name: 'GlobalSecondaryIndexName', Value: IndexName }]],
+    ]);
+  });
+
   it('go off when nobody calls the schedule function any more', () => {
     const found = watched('AWS/Lambda', 'Invocations');
     expect([...found.keys()]).toEqual(['schedule']);
@@ -86,6 +107,6 @@ describe('the alarms', () => {
     const names = alarms().map(({ AlarmName }) => AlarmName);
     expect(new Set(names).size).toBe(names.length);
     const besides = Object.values(lanes).flat().length;
-    expect(names.length).toBe(2 * app.queues.length + besides + 2 * functionNames().length + 1);
+    expect(names.length).toBe(2 * app.queues.length + besides + 2 * functionNames().length + 1 + 2 + 3);
   });
 });

@@ -88,6 +88,17 @@ describe('the template of serverless.yml', () => {
     }
   });
 
+  it('takes dead letters from the queues of the app only', () => {
+    const byTarget = Map.groupBy(template.sources, ({ deadLetters }) => deadLetters);
+    for (const [{ RedriveAllowPolicy }, sources] of byTarget) {
+      const start = ['arn:$', '{AWS::Partition}:sqs:$', '{AWS::Region}:$', '{AWS::AccountId}:'].join('');
+      expect(RedriveAllowPolicy.redrivePermission).toBe('byQueue');
+      expect(RedriveAllowPolicy.sourceQueueArns.toSorted()).toEqual(
+        sources.map(({ queue }) => ({ 'Fn::Sub': start + queue.QueueName })).toSorted(),
+      );
+    }
+  });
+
   it('has an example of a FIFO queue in the docs, whose jobs may wait long behind one that fails', () => {
     const page = readFileSync(join(root, 'docs/aws.md'), 'utf8');
     const block = /```yaml\n(OrdersQueue:.*?)```/s.exec(page)![1]!;

@@ -14,7 +14,7 @@ const job = (name: string, queue: string, timeoutMs: number, maxRetries = 3) =>
   defineJob({ name, queue, timeoutMs, maxRetries, payload: z.null(), handle() {} });
 const app = createApp({ signing, jobs: [job('mail.send', 'mail', 60_000), job('big', 'import', 600_000)] });
 
-/** What is found in a package with these files. */
+/** What is found in a package with these files. @param template a path in its folder */
 function looked(files: Readonly<Record<string, unknown>>, template?: string) {
   const folder = mkdtempSync(join(tmpdir(), 'longshore-deployment-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -22,7 +22,7 @@ function looked(files: Readonly<Record<string, unknown>>, template?: string) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), typeof content === 'string' ? content : JSON.stringify(content));
   }
-  const diagnose = async () => deploymentChecks(app, join(folder, 'src'), template);
+  const diagnose = async () => deploymentChecks(app, join(folder, 'src'), template && join(folder, template));
   mkdirSync(join(folder, 'src'), { recursive: true });
   return lookedAt({ diagnose });
 }
@@ -75,7 +75,10 @@ describe('a template of CloudFormation', () => {
       },
     },
     Dead: { Type: 'AWS::SQS::Queue', Properties: { MessageRetentionPeriod: 1_209_600 } },
-    Worker: { Type: 'AWS::Lambda::Function', Properties: { Timeout: 90, ReservedConcurrentExecutions: 20 } },
+    Worker: {
+      Type: 'AWS::Lambda::Function',
+      Properties: { Timeout: 90, ReservedConcurrentExecutions: 20, RecursiveLoop: 'Allow' },
+    },
     Source: {
       Type: 'AWS::Lambda::EventSourceMapping',
       Properties: {
@@ -121,6 +124,7 @@ describe('a template of CloudFormation', () => {
       /maxReceiveCount is 7/,
     ],
     ['aws.receives', 'Mail', { FifoQueue: true }, 'error', /maxReceiveCount is 8/],
+    ['aws.recursion', 'Worker', { RecursiveLoop: undefined }, 'warning', /some 16 times/],
     ['aws.redrive', 'Mail', { RedrivePolicy: undefined }, 'warning', /no RedrivePolicy/],
     ['aws.redrive', 'Dead', { MessageRetentionPeriod: undefined }, 'warning', /345600 s, .*604800 s/],
     ['aws.concurrency', 'Worker', { ReservedConcurrentExecutions: 5 }, 'warning', /up to 20 .* 5 times/],
@@ -144,9 +148,9 @@ describe('a template of CloudFormation', () => {
   });
 
   it('may be another file', async () => {
-    const found = await looked({ 'out/own.json': changed('Worker', { Timeout: 60 }) }, '../out/own.json');
+    const found = await looked({ 'out/own.json': changed('Worker', { Timeout: 60 }) }, 'out/own.json');
     expect(Object.keys(found.found)).toEqual(['aws.timeout']);
-    await expect(looked({ 'out/own.json': '[]' }, '../out/own.json')).rejects.toThrow(/has no Resources/);
+    await expect(looked({ 'out/own.json': '[]' }, 'out/own.json')).rejects.toThrow(/has no Resources/);
     await expect(looked({}, 'missing.json')).rejects.toThrow(/Expected .*missing\.json to be/);
   });
 
