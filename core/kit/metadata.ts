@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
 import { LongshoreError } from '../base/errors.ts';
+import { toError } from '../base/failure.ts';
 import type { KeyClaim, KeyStore } from '../contract/store.ts';
 
 export interface Metadata {
@@ -61,15 +62,24 @@ export function createMetadata(
       throw new LongshoreError('BACKEND', `Expected to hold the key "${key}" long enough to write it.`);
     return value;
   }
+  async function writeOnce(key: string, value: unknown): Promise<void> {
+    const owner = newOwner();
+    const { state } = await holdKey(keys, clock, key, owner);
+    if (state === 'claimed') await keys.complete(key, owner, kept(value));
+  }
   return {
-    read: (key) => update(key, (old) => old as never),
-    update,
-    async writeOnce(key, value) {
-      const owner = newOwner();
-      const { state } = await holdKey(keys, clock, key, owner);
-      if (state === 'claimed') await keys.complete(key, owner, kept(value));
-    },
+    read: <T>(key: string) => update<T>(key, (old) => old).catch(storeFailed),
+    update: <T>(key: string, change: (old: T | null) => T | null) =>
+      update<T>(key, change).catch(storeFailed),
+    writeOnce: (key, value) => writeOnce(key, value).catch(storeFailed),
   };
+}
+
+/** Said here: to the caller it would be one more failure of the broker. */
+function storeFailed(cause: unknown): never {
+  if (cause instanceof LongshoreError) throw cause;
+  const text = `The store of keys failed, where the state of a message is kept: ${toError(cause).message}`;
+  throw new LongshoreError('BACKEND', text, { cause });
 }
 
 /** Brokers keep a message for 14 days. */

@@ -64,6 +64,8 @@ export interface ServiceBusApi {
    * session, which ends when the message is settled. `waitMs` 0 = look once; otherwise it waits for one session.
    */
   receiveOfSessions(queue: string, max: number, waitMs: number): Promise<ReceivedMessage[]>;
+  /** Closes the session of a message that nobody settles. The delivery does not count. */
+  letGo(holding: Holding): void;
   complete(entity: Entity, holding: Holding): Promise<void>;
   /** Releases the message at once. The delivery counts. */
   abandon(entity: Entity, holding: Holding): Promise<void>;

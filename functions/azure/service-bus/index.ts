@@ -5,15 +5,14 @@ import { config } from '../../../core/base/errors.ts';
 import type { JobSettler, QueueBackend } from '../../../core/contract/queue.ts';
 import { verbsOf } from '../../../core/kit/lazy.ts';
 import type { Polling } from '../../../core/kit/long-polling.ts';
-import { createRefundedDeliveries } from '../../../core/kit/metadata.ts';
 import { createWarnings } from '../../../core/kit/warnings.ts';
 import { type Access, accessOf } from './access.ts';
 import type { Prepare } from './administration.ts';
+import { createBeginnings } from './beginnings.ts';
 import type { Checked } from './check.ts';
 import { createConnection } from './connection.ts';
 import { createSender } from './enqueue.ts';
 import { createIntentLog } from './intent-log.ts';
-import { createLastDeliveries } from './last-deliveries.ts';
 import { createLocks } from './locks.ts';
 import type { ServiceBusOptions } from './options.ts';
 import type { Queues } from './queues.ts';
@@ -62,13 +61,11 @@ export function openServiceBusBackend(
   const connection = createConnection(options, access, prepare);
   const { clock, queues, addressOf, call } = connection;
   const warnings = createWarnings();
-  const deliveries = keys && options.sessions ? createLastDeliveries(keys, clock) : null;
-  const locks = createLocks(connection, deliveries);
+  const beginnings = keys && options.sessions ? createBeginnings(keys, clock) : null;
+  const locks = createLocks(connection, beginnings);
   const intents = keys ? createIntentLog(keys, clock) : null;
-  const refunds =
-    keys && options.sessions ? createRefundedDeliveries(keys, clock, 'servicebus-refunded') : null;
-  const { own, pushed, repeat } = createSettlers(connection, locks, intents, refunds);
-  const { receive, accept } = createReceiver(connection, locks, repeat, intents, refunds, deliveries);
+  const { own, pushed, repeat } = createSettlers(connection, locks, intents, beginnings);
+  const { receive, accept } = createReceiver(connection, locks, repeat, intents, beginnings);
   // Loaded on first use: a function neither fetches nor lists.
   let polling: Promise<Polling> | null = null;
   const polls = (): Promise<Polling> => {
@@ -109,6 +106,11 @@ export function openServiceBusBackend(
     ...createSender(connection, maxBodyBytes, warnings.warn),
     onWarning: warnings.onWarning,
     async fetch(request) {
+      const uncounted = beginnings ? undefined : request.queues.find((name) => addressOf(name).sessions);
+      if (uncounted !== undefined)
+        throw config(
+          `Expected serviceBus() to have keys, because ${uncounted} has sessions: without them a job that kills its process is never counted. Give it those of a store: keys: store.keys.`,
+        );
       await locks.released();
       return (await polls()).fetch(request);
     },

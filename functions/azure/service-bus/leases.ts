@@ -9,18 +9,22 @@ export interface Receipt {
   readonly tags: Tags;
 }
 
-/** @param refunded how many of its deliveries were released, and are no attempts */
-export function leaseFrom(delivery: Delivery, queue: string, expiresAt: number, refunded = 0): JobLease {
-  const { body, lockToken, deliveryCount, tags, refusal } = delivery;
+/** @param counted which attempt of this copy it is, where Service Bus does not count it */
+export function leaseFrom(
+  delivery: Delivery,
+  queue: string,
+  expiresAt: number,
+  counted = delivery.deliveryCount,
+): JobLease {
+  const { body, lockToken, tags, refusal } = delivery;
   const receipt: Receipt = { lockToken, tags };
-  const counted = Math.max(1, deliveryCount - refunded);
   const lease: JobLease = {
     queue,
     body,
     attempt: tags.attempts + counted,
     token: JSON.stringify(receipt),
     expiresAt,
-    // A released message goes as a copy, which is delivered for the first time, or is refunded. So another one was never settled.
+    // A released message goes as a copy, which is delivered for the first time, or was taken back. So another one was never settled.
     interrupted: tags.interrupted || counted > 1,
   };
   return refusal === undefined ? lease : { ...lease, refusal };

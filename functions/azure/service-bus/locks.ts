@@ -5,9 +5,9 @@
 
 import type { JobLease } from '../../../core/contract/queue.ts';
 import type { Holding } from './api.ts';
+import type { Beginnings } from './beginnings.ts';
 import type { Connection } from './connection.ts';
 import { isLockLost, sessionLost } from './errors.ts';
-import type { LastDeliveries } from './last-deliveries.ts';
 import { receiptOf } from './leases.ts';
 import type { Tags } from './message.ts';
 
@@ -30,8 +30,8 @@ interface Held {
 const soonestRenewalMs = 1_000;
 const latestRenewalMs = 30_000;
 
-/** @param deliveries of functions, for queues with sessions */
-export function createLocks({ clock, addressOf, api }: Connection, deliveries: LastDeliveries | null) {
+/** @param beginnings where queues have sessions */
+export function createLocks({ clock, addressOf, api }: Connection, beginnings: Beginnings | null) {
   /** By lock token. */
   const all = new Map<string, Held>();
   const releasing = new Set<Promise<void>>();
@@ -82,7 +82,7 @@ export function createLocks({ clock, addressOf, api }: Connection, deliveries: L
   async function renewLock(held: Held): Promise<number> {
     const { queue, tags, lockToken, holding } = held;
     if (!isOfHost(held)) return (await (await api()).renew(entityOf(held), holding)).getTime();
-    if (!(await deliveries?.isLast(addressOf(queue).entity, tags, lockToken))) throw sessionLost();
+    if (!(await beginnings?.isLast(addressOf(queue).entity, tags, lockToken))) throw sessionLost();
     return Number.POSITIVE_INFINITY; // the host renews it
   }
 

@@ -3,10 +3,11 @@
 import type { Foreign } from '../../../core/app/foreign.ts';
 import { LongshoreError } from '../../../core/base/errors.ts';
 import type { JobLease } from '../../../core/contract/queue.ts';
-import type { RefundedDeliveries } from '../../../core/kit/metadata.ts';
+import type { ReceivedMessage } from './api.ts';
+import type { Beginnings } from './beginnings.ts';
 import type { Connection } from './connection.ts';
-import { type IntentLog, keyIn } from './intent-log.ts';
-import type { LastDeliveries } from './last-deliveries.ts';
+import { serviceBusError } from './errors.ts';
+import type { IntentLog } from './intent-log.ts';
 import { leaseFrom } from './leases.ts';
 import type { Locks } from './locks.ts';
 import { type Delivery, deliveryOf } from './message.ts';
@@ -20,60 +21,56 @@ export function createReceiver(
   locks: Locks,
   repeat: Settlers['repeat'],
   intents: IntentLog | null,
-  refunds: RefundedDeliveries | null,
-  deliveries: LastDeliveries | null,
+  beginnings: Beginnings | null,
 ) {
   const { clock, addressOf, call, foreign } = connection;
 
   /** `null` = the message was replaced by its copy before, and is done. */
-  async function accept(
-    queue: string,
-    given: Delivery,
-    expiresAt: number,
-    isOfHost = false,
-  ): Promise<JobLease | null> {
+  async function accept(queue: string, given: Delivery, expiresAt: number): Promise<JobLease | null> {
     const rule = foreign[queue];
     const delivery = rule ? await asJob(rule, queue, given) : given;
-    const { tags, body, deliveryCount } = delivery;
+    const { tags, body, lockToken, deliveryCount } = delivery;
     const { entity, sessions } = addressOf(queue);
-    if (isOfHost && sessions) await deliveries?.begin(entity, tags, delivery.lockToken);
-    const begun = deliveryCount > 1 ? await intents?.read(entity, tags) : null;
-    if (!begun) {
-      const counts = sessions && deliveryCount > 1 ? refunds : null;
-      return leaseFrom(delivery, queue, expiresAt, await counts?.of(keyIn(entity, tags)));
-    }
+    const counted = sessions && beginnings ? await beginnings.begin(entity, tags, lockToken) : deliveryCount;
+    const begun = Math.max(counted, deliveryCount) > 1 ? await intents?.read(entity, tags) : null;
+    if (!begun) return leaseFrom(delivery, queue, expiresAt, counted);
     await repeat(queue, body, tags, begun);
     return null;
   }
 
+  async function leaseOf(queue: string, message: ReceivedMessage, leaseMs: number): Promise<JobLease | null> {
+    const { entity } = addressOf(queue);
+    const lease = await accept(queue, deliveryOf(message), clock.now() + leaseMs);
+    if (lease) locks.hold(lease, message, message.lockedUntilUtc?.getTime() ?? lease.expiresAt);
+    else await (await connection.api()).complete({ name: entity }, message);
+    return lease;
+  }
+
   return {
-    accept: (queue: string, given: Delivery, expiresAt: number) => accept(queue, given, expiresAt, true),
-    /** One receive call. `waitMs` 0 = look once. */
+    accept,
+    /** One receive call. `waitMs` 0 = look once. Rejects when all that came could not be noted or repeated. */
     async receive(
       { name: queue, entity: name, sessions }: QueueAddress,
       max: number,
       leaseMs: number,
       waitMs: number,
     ): Promise<JobLease[]> {
-      const entity = { name };
-      const messages = await call(`receiving from queue "${queue}"`, (api) =>
-        sessions ? api.receiveOfSessions(name, max, waitMs) : api.receive(entity, max, waitMs),
+      const during = `receiving from queue "${queue}"`;
+      const messages = await call(during, (api) =>
+        sessions ? api.receiveOfSessions(name, max, waitMs) : api.receive({ name }, max, waitMs),
       );
-      const leases: JobLease[] = [];
-      for (const message of messages) {
-        try {
-          const lease = await accept(queue, deliveryOf(message), clock.now() + leaseMs);
-          if (lease) {
-            locks.hold(lease, message, message.lockedUntilUtc?.getTime() ?? lease.expiresAt);
-            leases.push(lease);
-          } else {
-            await (await connection.api()).complete(entity, message);
-          }
-        } catch {
-          // The store or the broker failed: the message comes back when its lock ends.
-        }
-      }
-      return leases;
+      const results = await Promise.allSettled(messages.map((message) => leaseOf(queue, message, leaseMs)));
+      const failed = results.flatMap((result, i) =>
+        result.status === 'rejected' ? [{ reason: result.reason, message: messages[i]! }] : [],
+      );
+      const { letGo } = await connection.api();
+      // Those without a session come back when their locks end.
+      for (const { message } of failed) letGo(message);
+      if (failed.length > 0 && failed.length === messages.length)
+        throw serviceBusError(during, failed[0]!.reason);
+      return results.flatMap((result) =>
+        result.status === 'fulfilled' && result.value ? [result.value] : [],
+      );
     },
   };
 }

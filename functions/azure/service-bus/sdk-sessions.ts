@@ -118,6 +118,7 @@ export function createSdkSessions({ client, retryOptions, bounded, patient }: Se
 
   return {
     holds: (holding: Holding): boolean => held.has(holding),
+    release,
     /** `waitMs` 0 = look once; otherwise it waits for one. */
     async receive(queue: string, max: number, waitMs: number): Promise<ReceivedMessage[]> {
       await Promise.all(closing);

@@ -174,6 +174,7 @@ export async function openServiceBus(
         : receiveWith(receiverOf(entity, link), max, lookMs);
     },
     receiveOfSessions: (queue, max, waitMs) => sessions.receive(queue, max, waitMs),
+    letGo: sessions.release,
     complete: (entity, holding) => settle(entity, holding, (by) => by.completeMessage(heldBy(holding))),
     abandon: (entity, holding) => settle(entity, holding, (by) => by.abandonMessage(heldBy(holding))),
     deadLetter: (entity, holding, facts) =>

@@ -5,12 +5,12 @@
  */
 
 import type { JobLease, JobSettler, Nack } from '../../../core/contract/queue.ts';
-import type { RefundedDeliveries } from '../../../core/kit/metadata.ts';
 import type { BusMessage, Holding } from './api.ts';
+import type { Beginnings } from './beginnings.ts';
 import type { Connection } from './connection.ts';
 import { type Death, deadMessage, deathOf, factsOf } from './dead-message.ts';
 import { isLockLost, serviceBusError } from './errors.ts';
-import { type Intent, type IntentLog, keyIn } from './intent-log.ts';
+import type { Intent, IntentLog } from './intent-log.ts';
 import { receiptOf } from './leases.ts';
 import type { Locks } from './locks.ts';
 import { busMessage, copyOf, type Tags } from './message.ts';
@@ -20,12 +20,12 @@ export type Settlers = ReturnType<typeof createSettlers>;
 /** Deliveries of a message that comes back itself. Queues allow ten, and a job whose process dies needs some of them. */
 const mostInPlace = 5;
 
-/** @param refunds `null` where no queue has sessions */
+/** @param beginnings `null` where no queue has sessions */
 export function createSettlers(
   connection: Connection,
   locks: Locks,
   intents: IntentLog | null,
-  refunds: RefundedDeliveries | null,
+  beginnings: Beginnings | null,
 ) {
   const { clock, addressOf, call } = connection;
 
@@ -70,13 +70,13 @@ export function createSettlers(
   }
 
   /** `true`: the message may come back itself, and this delivery does not count. */
-  async function refund(lease: JobLease, holding: Holding): Promise<boolean> {
+  async function takeBack(lease: JobLease, holding: Holding): Promise<boolean> {
     const { entity, sessions } = addressOf(lease.queue);
-    if (!refunds || !sessions || !('deliveryCount' in holding)) return false;
+    if (!beginnings || !sessions || !('deliveryCount' in holding)) return false;
     if ((holding.deliveryCount ?? 0) + 1 > mostInPlace) return false;
     await locks.prove(lease);
-    const added = refunds.add(keyIn(entity, receiptOf(lease).tags));
-    return added.then(
+    const { tags, lockToken } = receiptOf(lease);
+    return beginnings.takeBack(entity, tags, lockToken).then(
       () => true,
       () => false, // a store that is away must not cost attempts
     );
@@ -91,7 +91,7 @@ export function createSettlers(
           interrupted: !countAttempt && lease.interrupted,
           notBefore: delayMs > 0 ? clock.now() + delayMs : null,
         };
-        if (completes && !countAttempt && delayMs <= 0 && (await refund(lease, holding)))
+        if (completes && !countAttempt && delayMs <= 0 && (await takeBack(lease, holding)))
           return (await connection.api()).abandon(nameOf(lease), holding);
         await locks.prove(lease); // before there are two of it
         const noted = intents?.write(addressOf(lease.queue).entity, tags, intent);

@@ -5,7 +5,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../../core/base/clock.ts';
-import { createSessions, type HeldSession } from './sessions.ts';
+import { createSessions, type HeldSession, type SessionOrder } from './sessions.ts';
 
 export interface QueueSettings {
   /** How long a delivery is locked. Service Bus allows 5 seconds to 5 minutes. */
@@ -20,6 +20,7 @@ export interface QueueSettings {
   readonly deadLetterOnExpiry: boolean;
   /** Whether every message belongs to a session, and only whoever holds the session gets it. */
   readonly requiresSession: boolean;
+  readonly sessionOrder: SessionOrder;
   /** Whether anybody has the right to send. */
   readonly maySend: boolean;
 }
@@ -31,6 +32,7 @@ export const defaultSettings: QueueSettings = {
   timeToLiveMs: null,
   deadLetterOnExpiry: false,
   requiresSession: false,
+  sessionOrder: 'oldest',
   maySend: true,
 };
 
@@ -103,10 +105,16 @@ export function createQueue({ name, settings, clock, deadLetters, onReady }: Que
   const isOf = (id: string) => (sequence: number) => messages.get(sequence)!.sent.sessionId === id;
   const sessions = createSessions({
     lockMs: settings.lockMs,
+    order: settings.sessionOrder,
     clock,
     hasReady: (id) => ready.some(isOf(id)),
-    unlock(session) {
-      for (const [token, lock] of [...locks]) if (lock.session === session) release(token);
+    oldest(isFree) {
+      const sequence = ready.find((one) => isFree(messages.get(one)!.sent.sessionId!));
+      return sequence === undefined ? null : messages.get(sequence)!.sent.sessionId;
+    },
+    unlock(session, counts) {
+      const held = [...locks].filter(([, lock]) => lock.session === session);
+      for (const [token] of held) release(token, {}, counts);
     },
     onFree: onReady,
   });
@@ -193,11 +201,11 @@ export function createQueue({ name, settings, clock, deadLetters, onReady }: Que
     return found.message;
   }
 
-  /** Makes the message ready again, with one delivery more. */
-  function release(token: string, change: Properties = {}): void {
+  /** Makes the message ready again. @param counts whether with one delivery more */
+  function release(token: string, change: Properties = {}, counts = true): void {
     const message = unlock(token);
     if (!message) return;
-    message.deliveryCount++;
+    if (counts) message.deliveryCount++;
     message.properties = { ...message.properties, ...change };
     if (message.state === 'deferred') return;
     if (message.deliveryCount < settings.maxDeliveryCount) makeReady(message);

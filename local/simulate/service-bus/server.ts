@@ -24,6 +24,7 @@ import {
 } from './wire.ts';
 
 export type { Queue, QueueSettings } from './queue.ts';
+export type { SessionOrder } from './sessions.ts';
 
 export interface ServiceBusServerOptions {
   /** @default a free one */

@@ -6,6 +6,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { serviceBus } from '../../../functions/azure/index.ts';
+import { memoryStore } from '../../../local/backends/memory/index.ts';
 import { cli, makeProject, root, shopConfig } from '../../e2e/cli/kit.ts';
 
 const folder = makeProject({ 'longshore.config.ts': shopConfig });
@@ -79,7 +80,8 @@ describe.concurrent('longshore emulate servicebus', () => {
   it('has sessions in the queues that are named for it', async () => {
     const emulator = await emulate(empty, 'mail ledger --sessions ledger --port 0');
     const { connectionString } = emulator;
-    const backend = serviceBus({ connectionString, queues: ['mail', 'ledger'], sessions: ['ledger'] });
+    const { keys } = memoryStore();
+    const backend = serviceBus({ connectionString, queues: ['mail', 'ledger'], sessions: ['ledger'], keys });
     const rest = { job: 'book', body: '{}', priority: 5, notBefore: null, group: 'a', tenantId: null };
     for (const queue of ['mail', 'ledger']) {
       await backend.enqueue(['first', 'second'].map((id) => ({ id, queue, ...rest })));

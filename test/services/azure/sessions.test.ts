@@ -107,10 +107,15 @@ describe('a group', () => {
   });
 
   it('is released to its end where the store is away, and keeps its attempts', async () => {
-    const claim = () => Promise.reject(new Error('connect ECONNREFUSED'));
+    let away = false;
+    const claim: typeof store.keys.claim = (...of) =>
+      away ? Promise.reject(new Error('connect ECONNREFUSED')) : store.keys.claim(...of);
     const backend = open({ keys: { ...store.keys, claim } });
     await put(backend, 'a', 'b');
-    await backend.nack(await one(backend), { delayMs: 0, countAttempt: false });
+    const lease = await one(backend);
+    away = true;
+    await backend.nack(lease, { delayMs: 0, countAttempt: false });
+    away = false;
     expect((await one(backend)).body).toBe(body('b'));
   });
 
@@ -175,6 +180,36 @@ describe('a worker that is gone', () => {
     expect(await backend.ack([{ lease: again! }])).toEqual([true]);
   });
 
+  it('is counted, though Service Bus counts nothing when it frees the session', async () => {
+    await put(open(), 'a', 'b');
+    for (const attempt of [1, 2, 3]) {
+      const lease = await one(open());
+      expect(lease).toMatchObject({ body: body('a'), attempt, interrupted: attempt > 1 });
+      bus.server.dropConnections();
+    }
+    expect(bus.server.queue('mail').peek(0, 1)[0]!.deliveryCount).toBe(0);
+  });
+
+  it('between the copy and the end of its message leaves one job', async () => {
+    const dies = open();
+    await put(dies, 'a');
+    const lease = await one(dies);
+    const queue = bus.server.queue('mail');
+    const { send } = queue;
+    queue.send = (...given) => {
+      setImmediate(bus.server.dropConnections); // the copy is there, and its sender never hears of it
+      return send(...given);
+    };
+    await dies.nack(lease, { delayMs: 0, countAttempt: true }).catch(() => {});
+    expect(bus.server.bodies('mail')).toEqual([body('a'), body('a')]);
+    queue.send = send;
+    const next = open();
+    const found = [...(await take(next)), ...(await take(next))];
+    expect(found).toMatchObject([{ body: body('a'), attempt: 2, interrupted: false }]);
+    expect(await next.ack([{ lease: found[0]! }])).toEqual([true]);
+    expect(bus.server.bodies('mail')).toEqual([]);
+  });
+
   it('keeps its group as long as it renews, whatever the lock of the queue', async () => {
     const [backend, peer] = [open(), open()];
     await put(backend, 'a', 'b');
@@ -233,6 +268,29 @@ describe('an app', () => {
     );
     const without = open({ sessions: [] });
     expect(() => connect(appOf(stepAside), without, { store })).toThrow(/Leave order out/);
+  });
+});
+
+describe('a store that is away', () => {
+  it('is told as itself, costs no delivery and leaves the group to others', async () => {
+    const claim = () => Promise.reject(new Error('connect ECONNREFUSED'));
+    const backend = open({ keys: { ...store.keys, claim } });
+    await put(backend, 'a');
+    await expect(take(backend)).rejects.toMatchObject({
+      code: 'BACKEND',
+      message: expect.stringMatching(/^The store of keys failed.*ECONNREFUSED/),
+    });
+    expect(await one(open())).toMatchObject({ attempt: 1, interrupted: false });
+    expect(bus.server.queue('mail').peek(0, 1)[0]!.deliveryCount).toBe(0);
+  });
+
+  it('that is none is refused: nothing would count the jobs that kill their process', async () => {
+    const backend = open({ keys: undefined });
+    await put(backend, 'a');
+    await expect(take(backend)).rejects.toMatchObject({
+      code: 'CONFIG',
+      message: expect.stringMatching(/^Expected serviceBus\(\) to have keys, because mail has sessions/),
+    });
   });
 });
 

@@ -48,16 +48,20 @@ export function groupLaws(law: Law): void {
 }
 
 function fairLaws(law: Law): void {
-  law('a group with few messages does not wait for one with many', async (t) => {
-    const many = await putMany(t, 40, { group: 'many' });
-    const few = await putMany(t, 3, { group: 'few' });
-    const order = await drained(t);
-    assert.ok(
-      order.indexOf(few[2]!.body) <= 6,
-      `the last one of the small group came ${order.indexOf(few[2]!.body)}.`,
-    );
-    assert.deepEqual([...order].sort(), bodiesOf([...many, ...few]).sort());
-  });
+  law(
+    'a group with few messages does not wait for one with many',
+    async (t) => {
+      const many = await putMany(t, 40, { group: 'many' });
+      const few = await putMany(t, 3, { group: 'few' });
+      const order = await drained(t);
+      assert.ok(
+        order.indexOf(few[2]!.body) <= 6,
+        `the last one of the small group came ${order.indexOf(few[2]!.body)}.`,
+      );
+      assert.deepEqual([...order].sort(), bodiesOf([...many, ...few]).sort());
+    },
+    { needs: 'turns of groups' },
+  );
 
   law(
     'groups take turns within one fetch, too',

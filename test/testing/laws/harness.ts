@@ -38,6 +38,8 @@ export type Lack =
   | 'groups'
   /** Groups run one at a time, whether they are ordered or not. */
   | 'unordered groups'
+  /** Which of several groups comes next is for the broker to say, and no order is promised. */
+  | 'turns of groups'
   /** The others of an ordered group wait for none that failed, and a retry joins the end of its group. */
   | 'rank of a retry'
   | 'dead letters'
