@@ -1,8 +1,9 @@
-/** What is true now: by server-sent events, or by asking again where the server cannot hold a stream. */
+/** What is true now: by server-sent events, or by asking again where there is no stream. */
 
 import type { Live } from '../../../core/dashboard/api.ts';
-import { addressOf, ask, Problem, session, signIn, wordsOf } from './client.ts';
+import { ask, Problem, session, signIn, wordsOf } from './client.ts';
 import { createStore } from './store.ts';
+import { shareStream, silentAfterMs } from './stream.ts';
 
 export type Connection = 'connecting' | 'live' | 'reconnecting' | 'silent';
 
@@ -18,8 +19,6 @@ export interface LiveState {
 /** Of the values of before. */
 export const keptMs = 180_000;
 const pollMs = 5_000;
-/** Events come every two seconds. */
-const silentAfterMs = 15_000;
 
 export const live = createStore<LiveState>({
   connection: 'connecting',
@@ -58,56 +57,19 @@ export async function connect(): Promise<void> {
     return;
   }
   current?.stop();
-  current = session.get()?.streams === false ? poll() : stream();
+  const { streams, actor } = session.get()!;
+  // Browsers have locks on https and on this machine only.
+  current = streams && 'locks' in navigator ? stream(actor) : poll();
 }
 
-function stream(): { stop(): void } {
-  let source: EventSource | null = null;
-  let timer = 0;
-  let waitMs = 1_000;
-  function again(reason: string | null): void {
-    source?.close();
-    lose(reason);
-    clearTimeout(timer);
-    timer = window.setTimeout(() => void reopen(), waitMs);
-    waitMs = Math.min(waitMs * 2, 15_000);
-  }
-  /** An event source does not tell why it was refused: the session does. */
-  async function reopen(): Promise<void> {
-    try {
-      await signIn();
-      open();
-    } catch (error) {
-      if (error instanceof Problem && error.status === 401) return;
-      again(wordsOf(error));
-    }
-  }
-  function watch(): void {
-    clearTimeout(timer);
-    timer = window.setTimeout(() => again('No news for some seconds.'), silentAfterMs);
-  }
-  function open(): void {
-    source = new EventSource(addressOf('events'));
-    source.addEventListener('live', ({ data }: MessageEvent<string>) => {
-      waitMs = 1_000;
-      watch();
-      take(JSON.parse(data) as Live);
-    });
-    source.onerror = () => again(null);
-    watch();
-  }
-  open();
-  return {
-    stop() {
-      clearTimeout(timer);
-      source?.close();
-    },
-  };
-}
-
-function poll(): { stop(): void } {
+/** Asks every few seconds while the page is seen, and later where news came by itself. */
+function poll(firstMs = 0): { later(): void; stop(): void } {
   const ended = new AbortController();
-  let timer = 0;
+  let timer = window.setTimeout(() => void look(), firstMs);
+  function next(ms: number): void {
+    clearTimeout(timer);
+    timer = window.setTimeout(() => void look(), ms);
+  }
   async function look(): Promise<void> {
     try {
       if (!document.hidden) take(await ask<Live>('live', ended.signal));
@@ -115,13 +77,29 @@ function poll(): { stop(): void } {
       if (ended.signal.aborted || (error instanceof Problem && error.status === 401)) return;
       lose(wordsOf(error));
     }
-    timer = window.setTimeout(() => void look(), pollMs);
+    next(pollMs);
   }
-  void look();
   return {
+    later: () => next(silentAfterMs),
     stop() {
       ended.abort();
       clearTimeout(timer);
+    },
+  };
+}
+
+/** Asks too where no stream brings news, whichever tab has it. */
+function stream(who: string): { stop(): void } {
+  const asking = poll(silentAfterMs);
+  const shared = shareStream(who, (news) => {
+    asking.later();
+    if ('live' in news) take(news.live);
+    else lose(news.lost);
+  });
+  return {
+    stop() {
+      asking.stop();
+      shared.stop();
     },
   };
 }
