@@ -20,22 +20,34 @@ const mostChildren = 1_000;
 /** Where the next look at a batch goes on. */
 const nextFrom = new Map<string, number>();
 
-export async function checkUp(client: BatchClient, states: readonly BatchState[]): Promise<void> {
+/** Resolves with how many children it has looked at. Rejects when all are looked at, and one of the batches could not be. */
+export async function checkUp(client: BatchClient, states: readonly BatchState[]): Promise<number> {
+  let children = 0;
+  const errors: unknown[] = [];
   for (const state of states) {
-    if (state.completedAt !== null) await complete(client, state.id);
-    else await findEnds(client, state);
+    try {
+      if (state.completedAt !== null) await complete(client, state.id);
+      else children += await findEnds(client, state);
+    } catch (error) {
+      errors.push(error);
+    }
   }
+  if (errors.length > 0) throw errors[0];
+  return children;
 }
 
-async function findEnds(client: BatchClient, state: BatchState): Promise<void> {
+async function findEnds(client: BatchClient, state: BatchState): Promise<number> {
   const { id: batch } = state;
   const { records, batches } = client.stores;
-  if (records.keepsNothing) return;
+  if (records.keepsNothing) return 0;
   const from = nextFrom.get(batch) ?? 0;
   const numbers = await batches!.unended(batch, from, mostChildren);
   nextFrom.delete(batch);
   if (numbers.length === mostChildren) nextFrom.set(batch, numbers.at(-1)! + 1);
-  if (state.cancelledAt !== null) return cancelSome(client, batches!, batch, numbers);
+  if (state.cancelledAt !== null) {
+    await cancelSome(client, batches!, batch, numbers);
+    return numbers.length;
+  }
   const isLongQuiet = client.app.clock.now() - state.changedAt >= goneMs;
   const ends: ChildEnd[] = [];
   await forEach(numbers, async (number) => {
@@ -44,6 +56,6 @@ async function findEnds(client: BatchClient, state: BatchState): Promise<void> {
     const end = record ? endOfRecord(record) : isGone ? { failed: true } : null;
     if (end) ends.push({ batch, number, ...end });
   });
-  if (ends.length === 0) return;
-  for (const done of await batches!.ended(ends)) await complete(client, done);
+  if (ends.length > 0) for (const done of await batches!.ended(ends)) await complete(client, done);
+  return numbers.length;
 }

@@ -5,12 +5,22 @@ import type { Client } from '../enqueue/client.ts';
 export const lookEveryMs = 60_000;
 /** A batch that goes on is left alone. */
 const quietMs = 60_000;
-const mostBatches = 20;
+const pageSize = 20;
+/** Of one look. A batch counts as some children beside its own, because it is read too. */
+const mostChildren = 20_000;
+const childrenPerBatch = 20;
 
-/** Resolves with how many batches it has looked at. */
+/** Resolves with how many batches it has looked at. Others than these come first in the next look. */
 export async function lookAtBatches(client: Pick<Client, 'app' | 'backend' | 'stores'>): Promise<number> {
-  const request = { quietMs, everyMs: lookEveryMs, max: mostBatches };
-  const states = await client.stores.batches!.toCheck(request);
-  if (states.length > 0) await (await import('./check-up.ts')).checkUp(client, states);
-  return states.length;
+  const request = { quietMs, everyMs: lookEveryMs, max: pageSize };
+  let looked = 0;
+  for (let children = 0; children < mostChildren; ) {
+    const states = await client.stores.batches!.toCheck(request);
+    if (states.length === 0) break;
+    looked += states.length;
+    children += states.length * childrenPerBatch;
+    children += await (await import('./check-up.ts')).checkUp(client, states);
+    if (states.length < pageSize) break;
+  }
+  return looked;
 }

@@ -76,8 +76,9 @@ export interface BatchStore {
   /** What is called at the end of this round is in the queue. Of another round it changes nothing. */
   called(id: string, round: number): Promise<void>;
   /**
-   * Batches that somebody should look at, at most `max`: complete ones that were not called, and others that have neither sent nor
-   * ended a child for `quietMs`. Each is named once in `everyMs`, over all who ask.
+   * Batches that somebody should look at: complete ones that were not called, and others that have neither sent nor ended a child for
+   * `quietMs`. Each is named once in `everyMs`, over all who ask, and those that have waited for longest come first. Fewer than `max`: there
+   * are no others.
    */
   toCheck(request: {
     readonly quietMs: number;

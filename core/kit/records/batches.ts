@@ -16,6 +16,7 @@ import {
   shareOf,
   textOfMarks,
 } from './batch-blocks.ts';
+import { placesIn } from './batch-places.ts';
 import {
   byBatch,
   callWithinMs,
@@ -29,7 +30,7 @@ import {
 } from './batch-rules.ts';
 import type { LimitTable } from './limits.ts';
 
-/** Texts by name: `b` heads, `m` marks, `l` the list by age, `o` what is open. Lists are asked for `l` and `o` only. */
+/** Texts by name: `b` heads, `m` marks, `l` the list by age, `o` what is open, by when to look. Lists are asked for `l` and `o` only. */
 export type BatchTable = Pick<LimitTable, 'read' | 'write' | 'remove' | 'list' | 'pauseMs'>;
 
 type Counts = readonly [succeeded: number, failed: number];
@@ -37,6 +38,8 @@ type Counts = readonly [succeeded: number, failed: number];
 interface Head extends Omit<BatchState, 'succeeded' | 'failed'> {
   readonly sender: string;
   readonly lookAt: number;
+  /** The time of its place in the list of what is open, as far as the head knows. Absent = the release before has written it. */
+  readonly placedAt?: number;
   /** What the blocks say of which all children have ended. */
   readonly full: Readonly<Record<number, Counts>>;
   /** Marks are being taken back: it cannot complete meanwhile. */
@@ -45,11 +48,11 @@ interface Head extends Omit<BatchState, 'succeeded' | 'failed'> {
 
 const mostTries = 200;
 const longestPauseMs = 500;
-const mostOpen = 1_000;
+/** Whoever writes a place writes the head next. */
+const headlessMs = 3_600_000;
 
 const headName = (id: string): string => `b${id}`;
 const marksName = (id: string, block: number): string => `m${id}/${block}`;
-const openName = (id: string): string => `o${id}`;
 /** The newest comes first. */
 const listName = ({ id, createdAt }: Pick<Head, 'id' | 'createdAt'>): string =>
   `l${String(10 ** 15 - createdAt).padStart(16, '0')}.${id}`;
@@ -69,6 +72,15 @@ export function batchStore(table: BatchTable, clock: Clock): BatchStore {
     }
     throw new LongshoreError('BACKEND', `Expected to write the batch ${name}, lost ${mostTries} races.`);
   }
+
+  const keep = (name: string, id: string): Promise<unknown> =>
+    update(name, (text) => ({
+      text: text ?? id,
+      endsAt: clock.now() + 2 * keepSilentMs,
+      answer: undefined,
+    }));
+
+  const places = placesIn(table, keep);
 
   const read = async (id: string): Promise<Head | null> => {
     const found = await table.read(headName(id));
@@ -108,7 +120,7 @@ export function batchStore(table: BatchTable, clock: Clock): BatchStore {
   }
 
   async function stateOf(head: Head): Promise<BatchState> {
-    const { sender: _, lookAt: _1, full, held: _2, ...state } = head;
+    const { sender: _, lookAt: _1, full, held: _2, placedAt: _3, ...state } = head;
     const known = Object.values(full);
     let { changedAt } = state;
     const open = blocksOf(state.planned).filter((block) => full[block] === undefined);
@@ -197,17 +209,13 @@ export function batchStore(table: BatchTable, clock: Clock): BatchStore {
     async open({ id, plan, sender, planned }) {
       const now = clock.now();
       const fresh: Head = {
-        ...{ id, plan, sender, planned, sent: 0, createdAt: now, changedAt: now, lookAt: now },
+        ...{ id, plan, sender, planned, sent: 0, createdAt: now, changedAt: now, lookAt: now, placedAt: now },
         ...{ sealed: false, cancelledAt: null, completedAt: null, round: 1, called: false, full: {} },
       };
       const known = await read(id);
       // Before the head: without one they are stepped over, and a head without them would be in no list.
-      for (const name of [openName(id), listName(known ?? fresh)])
-        await update(name, (text) => ({
-          text: text ?? id,
-          endsAt: now + 2 * keepSilentMs,
-          answer: undefined,
-        }));
+      if (!known) await places.put(id, now);
+      await keep(listName(known ?? fresh), id);
       const head = await update(headName(id), (text) => {
         const old = text === undefined ? null : (JSON.parse(text) as Head);
         if (old?.sealed) return { text: null, endsAt: 0, answer: old };
@@ -275,41 +283,46 @@ export function batchStore(table: BatchTable, clock: Clock): BatchStore {
         count += taken;
       });
       const now = clock.now();
-      await changeHead(id, ({ held: _, ...head }) => ({ ...head, changedAt: now, lookAt: now }));
-      await update(openName(id), (text) => ({
-        text: text ?? id,
-        endsAt: now + 2 * keepSilentMs,
-        answer: undefined,
+      await changeHead(id, ({ held: _, ...head }) => ({
+        ...head,
+        changedAt: now,
+        lookAt: now,
+        placedAt: now,
       }));
+      await places.put(id, now);
       return count;
     },
     async called(id, round) {
       const head = await changeHead(id, (head) =>
         head.round === round && head.completedAt !== null ? { ...head, called: true } : null,
       );
-      const open = await table.read(openName(id));
-      if (open && head?.called) await table.remove(openName(id), open.version);
+      // A place elsewhere goes with the next look.
+      if (head?.called) await places.remove(id, head.placedAt ?? head.lookAt);
     },
     async toCheck({ quietMs, everyMs, max }) {
       const now = clock.now();
       const found: BatchState[] = [];
-      for (const { text: id } of await table.list('o', '', mostOpen)) {
-        if (found.length >= max) break;
+      await places.each(now, async (id, at) => {
+        if (found.length >= max) return 'stop';
         const head = await read(id);
-        if (!head || head.called || head.lookAt > now) continue;
+        if (!head) return at + headlessMs <= now ? 'gone' : at;
+        if (head.called) return 'gone';
+        if (head.lookAt > now) return head.lookAt;
         // A process that died while it took marks back has left it so.
         if (head.held && head.changedAt + quietMs <= now)
           await changeHead(id, ({ held: _, ...rest }) => rest);
         await settleAll(id);
         const state = await stateAfter(id);
-        if (!state || (state.completedAt === null && state.changedAt + quietMs > now)) continue;
+        if (!state) return 'gone';
+        if (state.completedAt === null && state.changedAt + quietMs > now) return state.changedAt + quietMs;
         let isMine = false;
-        await changeHead(id, (head) => {
+        const next = await changeHead(id, (head) => {
           isMine = head.lookAt <= now && !head.called;
-          return isMine ? { ...head, lookAt: now + everyMs } : null;
+          return isMine ? { ...head, lookAt: now + everyMs, placedAt: now + everyMs } : null;
         });
         if (isMine) found.push(state);
-      }
+        return next === null || next.called ? 'gone' : next.lookAt;
+      });
       return found;
     },
   };

@@ -132,14 +132,20 @@ export function postgresBatches({ db, at }: Pick<PostgresState, 'db' | 'at'>): B
       await db.query('closing a batch', sql, [id, round]);
     },
     async toCheck({ quietMs, everyMs, max }) {
+      const isQuiet = '(b.completed_at IS NOT NULL OR b.changed_at + $2::bigint <= n.now)';
       const sql = `
         WITH n AS MATERIALIZED (SELECT ${now} AS now),
         chosen AS (
-          SELECT id FROM ${s}.batches WHERE look_at <= (SELECT now FROM n) ORDER BY look_at LIMIT $4 FOR UPDATE SKIP LOCKED),
-        looked AS (
-          UPDATE ${s}.batches b SET look_at = n.now + $3::bigint FROM n WHERE id IN (SELECT id FROM chosen) RETURNING b.*)
-        SELECT ${columns} FROM looked, n WHERE completed_at IS NOT NULL OR changed_at + $2::bigint <= n.now`;
-      return (await db.query('looking for batches', sql, [at(), quietMs, everyMs, max])).map(stateOf);
+          SELECT id FROM ${s}.batches WHERE look_at <= (SELECT now FROM n) ORDER BY look_at LIMIT $4 FOR UPDATE SKIP LOCKED)
+        UPDATE ${s}.batches b SET look_at = CASE WHEN ${isQuiet} THEN n.now + $3::bigint ELSE b.changed_at + $2::bigint END
+        FROM n WHERE id IN (SELECT id FROM chosen) RETURNING ${columns}, ${isQuiet}`;
+      const found: BatchState[] = [];
+      for (;;) {
+        const most = max - found.length;
+        const rows = await db.query('looking for batches', sql, [at(), quietMs, everyMs, most]);
+        found.push(...rows.filter((row) => row[13]).map(stateOf));
+        if (rows.length < most || found.length === max) return found;
+      }
     },
   };
 }

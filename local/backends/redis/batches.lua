@@ -214,13 +214,20 @@ end
 -- [3] quiet for so long, ms   [4] again after so long, ms   [5] how many
 function actions.check()
   local found = {}
-  for _, id in ipairs(redis.call('ZRANGEBYSCORE', look, '-inf', now, 'LIMIT', 0, ARGV[5])) do
-    local state = read(id)
-    if not state or state.called == '1' then
-      redis.call('ZREM', look, id)
-    else
-      lookAt(id, at + ARGV[4])
-      if state.completedAt or tonumber(state.changedAt) + ARGV[3] <= at then found[#found + 1] = shown(id) end
+  local most = tonumber(ARGV[5])
+  while #found < most do
+    local due = redis.call('ZRANGEBYSCORE', look, '-inf', now, 'LIMIT', 0, most - #found)
+    if #due == 0 then break end
+    for _, id in ipairs(due) do
+      local state = read(id)
+      if not state or state.called == '1' then
+        redis.call('ZREM', look, id)
+      elseif state.completedAt or tonumber(state.changedAt) + ARGV[3] <= at then
+        lookAt(id, at + ARGV[4])
+        found[#found + 1] = shown(id)
+      else
+        lookAt(id, tonumber(state.changedAt) + ARGV[3])
+      end
     end
   end
   return found

@@ -188,12 +188,16 @@ export function sqliteBatches({ db, clock }: Pick<SqliteState, 'db' | 'clock'>):
     async toCheck({ quietMs, everyMs, max }) {
       return transaction('looking for batches', (now) => {
         const found: BatchState[] = [];
-        for (const row of sql().due.all(now, max)) {
-          const state = JSON.parse(row.state as string) as Stored;
-          sql().looked.run(now + everyMs, state.id);
-          if (state.completedAt !== null || state.changedAt + quietMs <= now) found.push(shown(state));
+        for (;;) {
+          const due = sql().due.all(now, max - found.length);
+          for (const row of due) {
+            const state = JSON.parse(row.state as string) as Stored;
+            const isQuiet = state.completedAt !== null || state.changedAt + quietMs <= now;
+            sql().looked.run(isQuiet ? now + everyMs : state.changedAt + quietMs, state.id);
+            if (isQuiet) found.push(shown(state));
+          }
+          if (due.length === 0 || found.length === max) return found;
         }
-        return found;
       });
     },
     purgeNow(now) {

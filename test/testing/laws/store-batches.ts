@@ -229,6 +229,37 @@ export function batchLaws(law: Law): void {
     assert.deepEqual((await look(stores.at(-1)!)).toSorted(), [busy, complete, silent].toSorted());
   });
 
+  law('those that have waited for longest are named first, however many others are open', async (t) => {
+    const [store] = batchesOf(t);
+    const ids: string[] = [];
+    const look = async (max = 2) => {
+      const found = await store!.toCheck({ quietMs: minute, everyMs: minute, max });
+      return found
+        .map(({ id }) => id)
+        .filter((id) => ids.includes(id))
+        .toSorted();
+    };
+    await look(1_000); // those of other laws come later than these
+    // The order of their ids is another.
+    for (const id of Array.from({ length: 5 }, newId).reverse()) {
+      ids.push(await sealed(store!, 1, id));
+      await t.advance(second);
+    }
+    await t.advance(2 * minute);
+    const turns = [ids.slice(0, 2), ids.slice(2, 4), [ids[4]!]].map((some) => some.toSorted());
+    for (const turn of turns) assert.deepEqual(await look(), turn);
+    // Those that go on are in nobody's way.
+    for (const id of ids) await store!.ended(ok(id, 0));
+    for (const id of ids.splice(0)) await store!.called(id, 1);
+    for (let i = 0; i < 3; i++) ids.push(await sealed(store!, 2));
+    await t.advance(second);
+    const silent = await sealed(store!, 1);
+    await t.advance(2 * minute);
+    for (const id of ids) await store!.ended(ok(id, 0));
+    ids.push(silent);
+    assert.deepEqual(await look(), [silent]);
+  });
+
   law('lists begin with the newest', async (t) => {
     const [store] = batchesOf(t);
     const ids: string[] = [];

@@ -1,0 +1,59 @@
+/** The batches that somebody has to look at, in the order of when. Each has a place in that list, and a new one after each look. */
+
+import type { LimitTable } from './limits.ts';
+
+/** Texts of `o`: the id of the batch. The release before named a place by the id alone. */
+const placePattern = /^o(\d{16})\.(.*)$/s;
+const pageSize = 100;
+/** Processes of the release before may still write theirs. */
+const oldEveryMs = 3_600_000;
+
+const placeName = (id: string, at: number): string => `o${String(Math.ceil(at)).padStart(16, '0')}.${id}`;
+
+export function placesIn(
+  table: Pick<LimitTable, 'read' | 'remove' | 'list'>,
+  write: (name: string, text: string) => Promise<unknown>,
+) {
+  let oldAt = Number.NEGATIVE_INFINITY;
+
+  const put = (id: string, at: number) => write(placeName(id, at), id);
+
+  async function removeName(name: string): Promise<void> {
+    const there = await table.read(name);
+    if (there) await table.remove(name, there.version);
+  }
+
+  return {
+    put,
+    remove: (id: string, at: number) => removeName(placeName(id, at)),
+    /**
+     * Calls `look` with those that are due, the earliest first, until it answers `stop`; an answered time is the next place.
+     * `gone` = it needs no place any more.
+     */
+    async each(
+      now: number,
+      look: (id: string, at: number) => Promise<number | 'gone' | 'stop'>,
+    ): Promise<void> {
+      const all = now >= oldAt;
+      for (let after = ''; ; ) {
+        const page = await table.list('o', after, pageSize);
+        for (const { name, text } of page) {
+          const [, at = '', id] = placePattern.exec(name) ?? [];
+          const isOld = name === `o${text}`;
+          if (!isOld && id !== text) continue; // it is gone, and an index shows it still
+          if (!isOld && Number(at) > now) {
+            if (all) continue;
+            return;
+          }
+          const next = await look(text, isOld ? now : Number(at));
+          if (next === 'stop') return;
+          if (next !== 'gone') await put(text, next);
+          if (next === 'gone' || name !== placeName(text, next)) await removeName(name);
+        }
+        if (page.length < pageSize) break;
+        after = page.at(-1)!.name;
+      }
+      if (all) oldAt = now + oldEveryMs;
+    },
+  };
+}
