@@ -37,10 +37,8 @@ export interface AzureOptions
   readonly store: Partial<Stores> | (() => Partial<Stores>);
   /** For a namespace without a key. @default the app's managed identity */
   readonly credential?: Credential;
-  /** When schedules are checked: six fields, UTC. @default '0 * * * * *', every minute */
+  /** When schedules, alerts and batches are looked at: six fields, UTC. @default '0 * * * * *', every minute */
   readonly tick?: string;
-  /** Whether there is a timer for schedules though none is in code: for apps that make them at run time. @default false */
-  readonly storedSchedules?: boolean;
   /** The `routePrefix` of host.json. @default 'api' */
   readonly routePrefix?: string;
   /**
@@ -55,7 +53,7 @@ export interface AzureOptions
 }
 
 /**
- * Registers the app's functions: one per queue, one for schedules and alerts if there are any, one that purges, and one for HTTP. Opens no
+ * Registers the app's functions: one per queue, one that looks after schedules, alerts and batches, one that purges, and one for HTTP. Opens no
  * connection before the first call: a file that throws while it is loaded leaves the host without functions.
  */
 export function azure(app: App, options: AzureOptions): void {
@@ -101,15 +99,14 @@ export function azure(app: App, options: AzureOptions): void {
       handler: createWorker(running, queue, app.clock, options),
     });
   }
-  if (app.schedules.length > 0 || app.alerts || options.storedSchedules) {
-    functions.timer('longshore-schedule', {
-      schedule: tick,
-      handler: (_, context) =>
-        running.within(context, async () => {
-          await createScheduleHandler(running.start().client)();
-        }),
-    });
-  }
+  // Without schedules too: batches, and schedules that are made at run time, are in a store that is opened later.
+  functions.timer('longshore-schedule', {
+    schedule: tick,
+    handler: (_, context) =>
+      running.within(context, async () => {
+        await createScheduleHandler(running.start().client)();
+      }),
+  });
   functions.timer('longshore-purge', {
     schedule: purgeTimes,
     handler: (_, context) =>

@@ -2,7 +2,6 @@
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { defineAlerts } from '../../../core/alerts/index.ts';
 import {
   createApp,
   defineJob,
@@ -44,14 +43,8 @@ describe('azure()', () => {
     expect(host.functions.map(({ name, bindings }) => ({ name, bindings }))).toMatchSnapshot();
   });
 
-  it('registers no timer for schedules that are not there, and no HTTP where nobody may call', async () => {
+  it('registers the timers for an app without schedules too, and no HTTP where nobody may call', async () => {
     const names = (await register(appWith('mail'))).functions.map(({ name }) => name);
-    expect(names).toEqual(['longshore-worker-mail', 'longshore-purge']);
-  });
-
-  it('registers the timer for an app that has alerts and no schedule', async () => {
-    const app = createApp({ jobs: [jobIn('mail')], alerts: defineAlerts({ to: [] }), signing });
-    const names = (await register(app)).functions.map(({ name }) => name);
     expect(names).toEqual(['longshore-worker-mail', 'longshore-schedule', 'longshore-purge']);
   });
 
@@ -77,7 +70,7 @@ describe('azure()', () => {
         throw new Error('DATABASE_URL is missing');
       },
     });
-    expect(host.functions).toHaveLength(2);
+    expect(host.functions).toHaveLength(3);
   });
 
   it.each([
@@ -310,6 +303,25 @@ describe('the timer', () => {
     t.clock.advance(minute);
     t.server.deleteQueue('mail');
     await expect(t.host.tick('longshore-schedule')).rejects.toMatchObject({ code: 'BACKEND' });
+  });
+});
+
+describe('a batch', () => {
+  it('whose end could not be sent is looked after, in an app without schedules', async () => {
+    const t = await open();
+    const queue = t.server.queue('mail');
+    const { takes } = queue;
+    t.behaviour.set('row', () => {
+      queue.takes = () => false; // from here on every message is refused
+    });
+    await t.client.batch('over', [{ name: 'row' }], { job: t.job, onComplete: t.job });
+    await t.trigger.poll('mail');
+    expect([t.ran, t.server.bodies('mail')]).toEqual([['row'], []]);
+    queue.takes = takes;
+    t.clock.advance(2 * minute);
+    await t.host.tick('longshore-schedule');
+    await t.trigger.poll('mail');
+    expect(t.ran).toEqual(['row', 'over']);
   });
 });
 
