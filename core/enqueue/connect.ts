@@ -95,6 +95,8 @@ function storesOf(backend: QueueBackend, given: Partial<Stores> = {}): Stores {
     const store = given[name] ?? backend.stores?.[name];
     if (store) stores[name] = store;
   }
+  const { records } = stores as Partial<Stores>;
+  if (records && backend.recordsOf) stores.records = backend.recordsOf(records);
   if (stores.keys && stores.records && stores.workers) return stores as Stores;
   throw config(
     `Backend "${backend.name}" keeps no state of its own: give connect() a store, for example sqliteStore().`,

@@ -1,12 +1,16 @@
 /** Messages as the text of a row. JSON escapes what a database cannot store, so the same characters come out. */
 
 import { LongshoreError } from '../../core/base/errors.ts';
-import type { MessageFacts } from '../../core/contract/facts.ts';
+import type { ChainFacts, MessageFacts } from '../../core/contract/facts.ts';
 import type { BackendLimits, OutgoingMessage } from '../../core/contract/queue.ts';
 import { tooLarge } from '../../core/kit/body-limit.ts';
+import type { NewRow } from './table.ts';
 
 /** Without hints: a relay may send it more than once. */
-export const rowOf = ({ hints: _, ...message }: OutgoingMessage): string => JSON.stringify(message);
+export const rowOf = ({ hints: _, ...message }: OutgoingMessage): NewRow => ({
+  id: message.id,
+  text: JSON.stringify(message),
+});
 
 /** `null` for a text that is not from `rowOf`: others can write to the table. */
 export function messageOf(text: string): OutgoingMessage | null {
@@ -41,7 +45,21 @@ export function messageOf(text: string): OutgoingMessage | null {
 const areFacts = (facts: unknown): facts is MessageFacts =>
   typeof facts === 'object' &&
   facts !== null &&
-  Object.values(facts).every((member) => typeof member === 'string');
+  Object.entries(facts).every(([name, member]) =>
+    name === 'chain' ? isChain(member) : typeof member === 'string',
+  );
+
+function isChain(chain: Partial<ChainFacts> | null | undefined): boolean {
+  const { id, link, links } = chain ?? {};
+  const areNames = (names: unknown): boolean =>
+    Array.isArray(names) && names.every((name) => typeof name === 'string');
+  return (
+    typeof id === 'string' &&
+    Number.isInteger(link) &&
+    Array.isArray(links) &&
+    links.every((one) => typeof one === 'string' || areNames(one))
+  );
+}
 
 /** Why the target would refuse the message; `null` = it would take it. Checked here, because later the sender cannot be informed. */
 export function refusal(

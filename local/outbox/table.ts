@@ -12,6 +12,12 @@ export type Fate =
   /** The row stays where it is; `error` is null when it was not tried. */
   | { readonly state: 'kept'; readonly error: LongshoreError | null };
 
+export interface NewRow {
+  /** Of the message. */
+  readonly id: string;
+  readonly text: string;
+}
+
 export interface RefusedRow {
   readonly id: string;
   readonly queue: string;
@@ -19,6 +25,13 @@ export interface RefusedRow {
   readonly error: string;
   readonly refusedAt: number;
   readonly text: string;
+}
+
+export interface OutboxRow {
+  readonly text: string;
+  readonly writtenAt: number;
+  /** `null` = the relay has still to move it. */
+  readonly refused: { readonly at: number; readonly error: string } | null;
 }
 
 export interface OutboxBacklog {
@@ -32,25 +45,29 @@ export interface OutboxBacklog {
 
 export interface OutboxTable {
   /** The rows are stored when `tx` commits; without `tx`, when this resolves. */
-  write(target: string, texts: readonly string[], tx: SqlTransaction | null): Promise<void>;
+  write(target: string, messages: readonly NewRow[], tx: SqlTransaction | null): Promise<void>;
   /**
    * Gives the next rows to `send`, in the order in which they were written, and then applies their fates. Meanwhile no other relay
    * gets rows of this target. If the relay dies, every row stays where it was.
    *
    * @param most rows
    * @param withinMs how long `send` takes at most; after that the rows are free for other relays
+   * @param ids of messages that go before the others, each behind those of its group; `empty` = none of them is there
    */
   move(
     target: string,
     most: number,
     withinMs: number,
     send: (texts: readonly string[]) => Promise<readonly Fate[]>,
+    ids?: readonly string[],
   ): Promise<'moved' | 'empty' | 'busy' | 'closed'>;
   /**
    * Call it before looking for rows. The function it returns resolves when new rows may have come since, when it is time to look
    * anyway, or when `signal` aborts.
    */
   watch(): (signal: AbortSignal) => Promise<void>;
+  /** `null` = it was moved, or never written. */
+  find(target: string, id: string): Promise<OutboxRow | null>;
   backlog(target: string): Promise<OutboxBacklog>;
   /** Newest first. `queue` null = any. */
   refused(target: string, queue: string | null, most: number): Promise<RefusedRow[]>;

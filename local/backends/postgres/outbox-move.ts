@@ -1,5 +1,6 @@
 /** One step of a relay: rows are read, sent and deleted in one transaction, which also holds the relays' lock. */
 
+import { messageOf } from '../../outbox/row.ts';
 import type { Fate, OutboxTable } from '../../outbox/table.ts';
 import { bigintArray, storable, textArray } from './arrays.ts';
 import { onClient, type PostgresClient } from './client.ts';
@@ -12,6 +13,12 @@ const batchBytes = 8 * 1024 * 1024;
 /** The server ends the transaction of a relay whose host has vanished so long after `withinMs`. */
 const graceMs = 45_000;
 
+/** A condition on the rows. */
+interface Which {
+  readonly sql: string;
+  readonly values: readonly unknown[];
+}
+
 type Send = Parameters<OutboxTable['move']>[3];
 
 /** @param lockName of the database; the target's name is added to it */
@@ -19,15 +26,15 @@ export function createMove(state: PostgresState, lockName: string) {
   const { db } = state;
   const s = db.schema;
 
-  const move: OutboxTable['move'] = async (target, most, withinMs, send) => {
-    const sql = `SELECT EXISTS (SELECT FROM ${s}.outbox WHERE target = $1)`;
-    const [row] = await db.query('looking into the outbox', sql, [target]);
+  const move: OutboxTable['move'] = async (target, most, withinMs, send, ids) => {
+    const sql = `SELECT EXISTS (SELECT FROM ${s}.outbox WHERE target = $1${ids ? ' AND id = ANY ($2)' : ''})`;
+    const [row] = await db.query('looking into the outbox', sql, ids ? [target, ids] : [target]);
     if (!row![0]) return 'empty';
     return onClient(db.pool, async (client) => {
       // Named, because the database's default may be another, whose snapshot would be older than the lock.
       await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
       await client.query(`SET LOCAL idle_in_transaction_session_timeout = ${withinMs + graceMs}`);
-      const result = await moveIn(client, target, most, send);
+      const result = await moveIn(client, target, most, send, ids);
       await client.query('COMMIT');
       return result;
     }).catch((cause) => {
@@ -41,23 +48,42 @@ export function createMove(state: PostgresState, lockName: string) {
     target: string,
     most: number,
     send: Send,
+    ids: readonly string[] | undefined,
   ): Promise<'moved' | 'empty' | 'busy'> {
     // Ends with the transaction, so it also works through a pooler; and unlike locked rows it holds up no vacuum.
     const lock = 'SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS locked';
     const { rows: answer } = await client.query(lock, [`${lockName} ${target}`]);
     if (!answer[0]!.locked) return 'busy';
+    const which = ids ? await rowsOf(client, target, ids) : { sql: '', values: [] };
     // A statement of its own: one that began before it had the lock would still see rows that the last relay has moved.
     const text = `
       SELECT seq, message FROM (
         SELECT seq, message, sum(octet_length(message)) OVER (ORDER BY seq) - octet_length(message) AS bytes_before
-        FROM (SELECT seq, message FROM ${s}.outbox WHERE target = $1 ORDER BY target, seq LIMIT $2) next) measured
+        FROM (SELECT seq, message FROM ${s}.outbox WHERE target = $1${which.sql} ORDER BY target, seq LIMIT $2) next) measured
       WHERE bytes_before < $3 ORDER BY seq`;
-    const { rows } = await client.query({ text, values: [target, most, batchBytes], rowMode: 'array' });
+    const values = [target, most, batchBytes, ...which.values];
+    const { rows } = await client.query({ text, values, rowMode: 'array' });
     if (rows.length === 0) return 'empty';
     const fates = await send(rows.map(([, message]) => message as string));
     const seqs = rows.map(([seq]) => Number(seq));
     await settle(client, target, seqs, fates);
     return 'moved';
+  }
+
+  /** These messages, and before them those of their groups. */
+  async function rowsOf(client: PostgresClient, target: string, ids: readonly string[]): Promise<Which> {
+    const text = `SELECT seq, message FROM ${s}.outbox WHERE target = $1 AND id = ANY ($2)`;
+    const { rows } = await client.query({ text, values: [target, textArray(ids)], rowMode: 'array' });
+    const groups = rows.flatMap(([, message]) => messageOf(message as string)?.group ?? []);
+    if (groups.length === 0) return { sql: ' AND id = ANY ($4)', values: [textArray(ids)] };
+    const last = Math.max(...rows.map(([seq]) => Number(seq)));
+    // Not read as JSON, which Postgres refuses for characters that a message may have. In its body the quotes are escaped.
+    const marks = groups.map((group) => `"group":${JSON.stringify(group)}`);
+    return {
+      sql: ` AND (id = ANY ($4)
+        OR seq < $5 AND EXISTS (SELECT FROM unnest($6::text[]) mark WHERE strpos(message, mark) > 0))`,
+      values: [textArray(ids), last, textArray(marks)],
+    };
   }
 
   async function settle(

@@ -30,7 +30,13 @@ export function createOutbox(state: PostgresState, schema: string, listens: bool
 
   const table: OutboxTable = {
     async write(target, messages, tx) {
-      const request = { at: state.at(), target, channel: state.channel === null ? null : channel, messages };
+      const request = {
+        at: state.at(),
+        target,
+        channel: state.channel === null ? null : channel,
+        messages: messages.map(({ text }) => text),
+        ids: messages.map(({ id }) => id),
+      };
       const sql = `SELECT ${s}.write_outbox($1) AS written`;
       if (tx === null) {
         await db.query('enqueueing', sql, [JSON.stringify(request)]);
@@ -45,9 +51,9 @@ export function createOutbox(state: PostgresState, schema: string, listens: bool
       }
     },
 
-    async move(target, most, withinMs, send) {
+    async move(target, most, withinMs, send, ids) {
       try {
-        return open ? await move(target, most, withinMs, send) : 'closed';
+        return open ? await move(target, most, withinMs, send, ids) : 'closed';
       } catch (error) {
         if (open) throw error;
         return 'closed';
@@ -61,6 +67,16 @@ export function createOutbox(state: PostgresState, schema: string, listens: bool
         if (open && waiters.wakes === wakes)
           await waiters.wait(listener.hears ? safetyPollMs : pollMs, signal);
       };
+    },
+
+    async find(target, id) {
+      const sql = `SELECT message, written_at, NULL, NULL FROM ${s}.outbox WHERE target = $1 AND id = $2
+        UNION ALL SELECT message, written_at, refused_at, error FROM ${s}.outbox_refused WHERE target = $1 AND id = $2 LIMIT 1`;
+      const [row] = await db.query('looking into the outbox', sql, [target, id]);
+      if (!row) return null;
+      const [text, writtenAt, refusedAt, error] = row as (string | null)[];
+      const refused = error == null ? null : { at: Number(refusedAt), error };
+      return { text: text!, writtenAt: Number(writtenAt), refused };
     },
 
     async backlog(target) {
@@ -87,9 +103,9 @@ export function createOutbox(state: PostgresState, schema: string, listens: bool
 
     async retry(target, ids) {
       const sql = `
-        WITH back AS (DELETE FROM ${s}.outbox_refused WHERE target = $2 AND id = ANY ($3) RETURNING seq, message),
-        again AS (INSERT INTO ${s}.outbox (target, written_at, message)
-          SELECT $2, ${now}, message FROM back ORDER BY seq RETURNING 1)
+        WITH back AS (DELETE FROM ${s}.outbox_refused WHERE target = $2 AND id = ANY ($3) RETURNING seq, id, message),
+        again AS (INSERT INTO ${s}.outbox (target, id, written_at, message)
+          SELECT $2, id, ${now}, message FROM back ORDER BY seq RETURNING 1)
         SELECT count(*) FROM again`;
       const [row] = await db.query('retrying', sql, [state.at(), target, ids]);
       waiters.wake(); // a relay in another process looks by itself, too

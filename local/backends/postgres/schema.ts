@@ -160,17 +160,25 @@ const schedulesTable = (s: string): string => `
   ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 5000);
   CREATE INDEX schedules_next_at ON ${s}.schedules (next_at, name) WHERE next_at IS NOT NULL;`;
 
+/** So that a message in the outbox is found. Rows from before have no id. */
+const outboxIds = (s: string): string => `
+  ALTER TABLE ${s}.outbox ADD COLUMN id text COLLATE "C";
+  CREATE INDEX outbox_id ON ${s}.outbox (target, id);
+  CREATE INDEX outbox_refused_id ON ${s}.outbox_refused (target, id);
+  ${outboxFunctions(s, { id: true })}`;
+
 /** Writes rows of the outbox, with one parameter of text, so that it may be called in the transaction of any driver. */
-const outboxFunctions = (s: string): string => `
-  CREATE FUNCTION ${s}.write_outbox(request text) RETURNS int LANGUAGE plpgsql AS $$
+const outboxFunctions = (s: string, { id = false } = {}): string => `
+  CREATE OR REPLACE FUNCTION ${s}.write_outbox(request text) RETURNS int LANGUAGE plpgsql AS $$
   DECLARE
     r record;
     written int;
   BEGIN
-    SELECT * INTO r FROM json_to_record(request::json) AS x (at bigint, target text, channel text, messages json);
-    INSERT INTO ${s}.outbox (target, written_at, message)
-    SELECT r.target, coalesce(r.at, (extract(epoch FROM clock_timestamp()) * 1000)::bigint), m.text
-    FROM json_array_elements_text(r.messages) WITH ORDINALITY m (text, n) ORDER BY m.n;
+    SELECT * INTO r FROM json_to_record(request::json) AS x (at bigint, target text, channel text, messages json, ids json);
+    INSERT INTO ${s}.outbox (${id ? 'id, ' : ''}target, written_at, message)
+    SELECT ${id ? 'm.id, ' : ''}r.target, coalesce(r.at, (extract(epoch FROM clock_timestamp()) * 1000)::bigint), m.text
+    FROM ROWS FROM (json_array_elements_text(r.messages), json_array_elements_text(coalesce(r.ids, '[]')))
+      WITH ORDINALITY m (text, id, n) ORDER BY m.n;
     GET DIAGNOSTICS written = ROW_COUNT;
     IF r.channel IS NOT NULL THEN
       PERFORM pg_notify(r.channel, r.target);
@@ -224,4 +232,5 @@ export const migrations: readonly ((s: string) => string)[] = [
   (s) => [groupedQueues, leaseFunctions, takeSlots].map((part) => part(s)).join('\n'),
   // With the names of those that wait. Version 9 calls the function without them, which stays for a later migration to drop.
   (s) => `${takeSlots(s)} ${statsFunctions(s)}`,
+  outboxIds,
 ];

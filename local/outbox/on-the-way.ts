@@ -1,0 +1,116 @@
+/** What is done with jobs whose rows the relay has still to move. */
+
+import type { Clock } from '../../core/base/clock.ts';
+import { LongshoreError } from '../../core/base/errors.ts';
+import type { QueueBackend } from '../../core/contract/queue.ts';
+import type { JobRecord, RecordedJob, RecordStore } from '../../core/contract/store.ts';
+import type { WaitingJobs } from '../../core/contract/waiting.ts';
+import { newRow, recordOf } from '../../core/kit/records/row.ts';
+import { createWaiters } from '../backends/shared/waiters.ts';
+import { messageOf } from './row.ts';
+import { longestBatchMs, sendBatch } from './send.ts';
+import type { Fate, OutboxRow, OutboxTable } from './table.ts';
+
+/** While a relay moves rows, these wait for it. */
+const patienceMs = longestBatchMs;
+const pauseMs = 20;
+
+/**
+ * Moves these messages now. Resolves with whether one was there; throws `BACKEND` where the target does not take it.
+ */
+export function createBring(table: OutboxTable, target: string, to: QueueBackend, clock: Clock) {
+  const pause = createWaiters(clock);
+  return async function bring(ids: readonly string[]): Promise<boolean> {
+    const until = clock.now() + patienceMs;
+    const never = new AbortController().signal;
+    for (;;) {
+      let fates: readonly Fate[] = [];
+      const send = async (texts: readonly string[]) => {
+        fates = await sendBatch(texts, to, clock, never);
+        return fates;
+      };
+      const result = await table.move(target, 500, longestBatchMs, send, ids);
+      const stopped = fates.find((fate) => fate.state === 'kept');
+      if (stopped)
+        throw new LongshoreError(
+          'BACKEND',
+          `The job is still in the outbox, and "${to.name}" does not take it now: ${stopped.error?.message ?? 'it was too slow.'}`,
+        );
+      if (result !== 'busy') return result === 'moved';
+      if (clock.now() >= until)
+        throw new LongshoreError('BACKEND', `A relay has moved rows to "${to.name}" for ${patienceMs} ms.`);
+      await pause.wait(pauseMs, never);
+    }
+  };
+}
+
+/** With the jobs in the outbox: they wait, and those that the target has refused have failed. */
+export function recordsWith(
+  arrived: RecordStore,
+  find: (id: string) => Promise<OutboxRow | null>,
+  bring: (ids: readonly string[]) => Promise<boolean>,
+): RecordStore {
+  if (arrived.keepsNothing) return arrived;
+  return {
+    ...arrived,
+    async get(id) {
+      const record = await arrived.get(id);
+      if (record) return record;
+      const row = await find(id);
+      // It may have been moved between the two looks.
+      return (row && shownAs(row)) ?? arrived.get(id);
+    },
+    async cancel(id) {
+      const result = await arrived.cancel(id);
+      if (result !== 'unknown') return result;
+      const row = await find(id);
+      const job = row && jobOf(row);
+      if (row?.refused) return 'finished';
+      // A store beside the queue knows it from then on, and whoever begins it asks the store.
+      if (job && arrived.writer) await arrived.writer.enqueued([job]);
+      else if (job) await bring([id]);
+      return arrived.cancel(id);
+    },
+  };
+}
+
+/** Those that wait in the outbox are moved first, and found in the queue then. */
+export function waitingWith(
+  waiting: WaitingJobs,
+  bring: (ids: readonly string[]) => Promise<boolean>,
+): WaitingJobs {
+  const again = async <Answer>(id: string, work: () => Promise<Answer>): Promise<Answer> => {
+    const answer = await work();
+    return answer || !(await bring([id])) ? answer : work();
+  };
+  return {
+    async promote(jobs) {
+      const first = await waiting.promote(jobs);
+      const left = jobs.filter((_, i) => !first[i]);
+      if (left.length === 0 || !(await bring(left.map(({ id }) => id)))) return first;
+      const second = (await waiting.promote(left)).values();
+      return first.map((isPromoted) => isPromoted || second.next().value === true);
+    },
+    change: (job, change) => again(job.id, () => waiting.change(job, change)),
+    remove: (job) => again(job.id, () => waiting.remove(job)),
+    read: (job) => again(job.id, () => waiting.read(job)),
+  };
+}
+
+function jobOf({ text, writtenAt }: OutboxRow): RecordedJob | null {
+  const message = messageOf(text);
+  if (!message) return null;
+  const { id, queue, job, tenantId, priority, notBefore, facts } = message;
+  const route = { id, queue, job, tenantId, priority, createdAt: writtenAt, runAt: notBefore ?? writtenAt };
+  return { ...route, ...(facts && { facts }) };
+}
+
+function shownAs(row: OutboxRow): JobRecord | null {
+  const job = jobOf(row);
+  if (!job) return null;
+  const { refused } = row;
+  const record = recordOf(newRow(job));
+  return refused
+    ? { ...record, status: 'failed', reason: 'rejected', error: refused.error, finishedAt: refused.at }
+    : record;
+}
