@@ -12,6 +12,7 @@ import type { Collector } from '../../../core/metrics/collector.ts';
 import { startMaintenance } from '../../../core/serverless/invocation.ts';
 import { addressOfArn } from '../sqs/arns.ts';
 import type { SqsBackend } from '../sqs/index.ts';
+import { receiptOf } from '../sqs/leases.ts';
 import type { Delivery } from '../sqs/message.ts';
 import type { QueueAddress } from '../sqs/queues.ts';
 import { createBatch, type Item } from './batch.ts';
@@ -80,6 +81,17 @@ export function createWorker(client: Client, backend: SqsBackend, options: Worke
       }
     }
 
+    /** Leaves only the first of the group that has a suspect; all others go back before it begins. */
+    async function runAlone(groups: Item[][]): Promise<void> {
+      const { suspectsAmong } = await import('./suspects.ts');
+      const [suspect] = await suspectsAmong(client, groups.flat());
+      const alone = groups.find((group) => group.includes(suspect!))?.[0];
+      if (!alone) return;
+      waiting.push(...groups.flat().filter((item) => item !== alone));
+      groups.splice(0, groups.length, [alone]);
+      await releaseWaiting();
+    }
+
     async function work(): Promise<void> {
       if (received.size > 0) loading ??= loadNumbers();
       const groups: Item[][] = [];
@@ -90,6 +102,7 @@ export function createWorker(client: Client, backend: SqsBackend, options: Worke
         groups.push(...groupsOf(accepted.leases, address.fifo));
       }
       await loading;
+      if (groups.some((group) => group.some(({ lease }) => receiptOf(lease).suspect))) await runAlone(groups);
       await forEach(
         groups.entries(),
         async ([i, group]) => {

@@ -24,12 +24,13 @@ export interface ReceivedMessage {
     | undefined;
 }
 
-export function attributesOf({ id, job, attempts, notBefore }: Tags): Attributes {
+export function attributesOf({ id, job, attempts, notBefore, suspect }: Tags): Attributes {
   return attributesFrom({
     'longshore.id': id,
     'longshore.job': job,
     'longshore.attempts': attempts > 0 ? String(attempts) : '',
     'longshore.notBefore': notBefore === null ? '' : String(notBefore),
+    'longshore.suspect': suspect ? '1' : '',
   });
 }
 

@@ -8,7 +8,7 @@ import type { JobLease } from '../../../core/contract/queue.ts';
 import { type Delivery, type Tags, tagsOf } from './message.ts';
 import type { LaneName, QueueAddress } from './queues.ts';
 
-export interface Receipt extends Pick<Tags, 'id' | 'job' | 'group'> {
+export interface Receipt extends Pick<Tags, 'id' | 'job' | 'group' | 'suspect'> {
   readonly handle: string;
   readonly messageId: string;
   readonly lane: LaneName;
@@ -25,13 +25,23 @@ export interface Terms {
 }
 
 export function leaseFrom(delivery: Delivery, { address, receivedAt, expiresAt, refunded }: Terms): JobLease {
-  const { id, job, group, attempts } = tagsOf(delivery);
+  const { id, job, group, attempts, suspect } = tagsOf(delivery);
+  const attempt = Math.max(1, attempts + delivery.receiveCount - refunded);
   const { receiptHandle: handle, messageId } = delivery;
-  const receipt: Receipt = { handle, messageId, id, job, group, lane: address.lane, receivedAt };
+  const receipt: Receipt = {
+    handle,
+    messageId,
+    id,
+    job,
+    group,
+    lane: address.lane,
+    receivedAt,
+    ...((suspect || attempt > attempts + 1) && { suspect: true }),
+  };
   const lease: JobLease = {
     queue: address.name,
     body: delivery.body,
-    attempt: Math.max(1, attempts + delivery.receiveCount - refunded),
+    attempt,
     token: JSON.stringify(receipt),
     expiresAt,
     // SQS does not say whether a lease ran out or the message was released.

@@ -13,6 +13,8 @@ export interface Tags {
   readonly attempts: number;
   /** Must not run before (epoch ms). SQS itself delays for 15 minutes at most. */
   readonly notBefore: number | null;
+  /** It, or the message that it is a copy of, was received before, and nothing in the queue says how that ended. Only its record does. */
+  readonly suspect?: boolean;
 }
 
 /** One delivery, from a receive call or from a Lambda event. */
@@ -56,6 +58,7 @@ export function tagsOf({ messageId, group, attributes }: Delivery): Tags {
     group,
     attempts: countOf(attributes['longshore.attempts']),
     notBefore: countOf(attributes['longshore.notBefore']) || null,
+    suspect: attributes['longshore.suspect'] !== undefined,
   };
 }
 

@@ -4,7 +4,7 @@ import type { StandardSchema } from '../../../core/app/schema.ts';
 import { createApp, defineJob, fixed, keyRing, PermanentError } from '../../../core/index.ts';
 
 interface Payload {
-  readonly how: 'end' | 'throw' | 'permanent' | 'block' | 'wait';
+  readonly how: 'end' | 'throw' | 'permanent' | 'block' | 'wait' | 'exit';
 }
 
 const payload: StandardSchema<Payload, Payload> = {
@@ -21,6 +21,7 @@ const ends = defineJob({
     log(`${how} ${attempt}`, { previouslyCrashed });
     if (how === 'throw') throw new Error('not now');
     if (how === 'permanent') throw new PermanentError('never');
+    if (how === 'exit') process.exit(3);
     if (how === 'block' && attempt === 1) for (;;);
     if (how === 'wait') {
       await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));

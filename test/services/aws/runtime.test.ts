@@ -101,6 +101,21 @@ describe('the bundle in the runtime of AWS', () => {
     expect(runtime.output.some((line) => line.includes('block 2'))).toBe(true);
   });
 
+  it('takes no other job to the dead letters with one that ends its process', async () => {
+    const { id } = await enqueue('exit');
+    const others = await Promise.all(Array.from({ length: 9 }, () => enqueue('end')));
+    const letters = () => client.backend.admin!.deadLetters.list({ queue: 'mail' });
+    const before = (await letters()).map((letter) => letter.id);
+    const ours = async () => (await letters()).filter((letter) => !before.includes(letter.id));
+    const acked = () =>
+      others.filter((one) =>
+        runtime.output.some((line) => line.includes(one.id) && line.includes('"outcome":"acked"')),
+      );
+    while ((await ours()).length + acked().length < 10) await poll();
+    expect(await ours()).toMatchObject([{ id, reason: 'crash-loop' }]);
+    expect(acked()).toHaveLength(9);
+  });
+
   it('answers what is no event of SQS with an error that says so', async () => {
     await expect(runtime.invoke({ Records: [{ eventSource: 'aws:s3' }] }, 5_000)).rejects.toThrow(
       /Expected an event of SQS, got records from "aws:s3"/,
