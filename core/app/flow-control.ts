@@ -21,6 +21,8 @@ export interface RateLimit<Payload = unknown> {
   readonly key?: KeyOf<Payload>;
   /** Spread evenly: one every `perMs / limit`. @default false: as fast as they come, until the limit is reached */
   readonly smooth?: boolean;
+  /** The longest that `ctx.rateLimited()` holds the rate: services send wrong numbers. @default one day */
+  readonly maxHoldMs?: number;
 }
 
 export interface Limits<Payload = unknown> {
@@ -37,11 +39,19 @@ export interface Limit {
   /** How long a slot is held; `null` = as long as the lease. */
   readonly holdMs: number | null;
   readonly keyOf: KeyOf<never> | null;
+  /** How long a rate may be held at once. */
+  readonly maxHoldMs: number;
 }
 
+const dayMs = 86_400_000;
 const most = 10_000;
 const concurrencyKinds = { limit: 1, key: 'function' } satisfies OptionKinds<ConcurrencyLimit>;
-const rateKinds = { ...concurrencyKinds, perMs: 1, smooth: 'boolean' } satisfies OptionKinds<RateLimit>;
+const rateKinds = {
+  ...concurrencyKinds,
+  perMs: 1,
+  smooth: 'boolean',
+  maxHoldMs: 1,
+} satisfies OptionKinds<RateLimit>;
 
 /** Throws `CONFIG`. `null` = none are declared. */
 export function limitsOf<Payload>(
@@ -53,28 +63,29 @@ export function limitsOf<Payload>(
   const add = (
     kind: Limit['kind'],
     { limit, key }: ConcurrencyLimit<Payload>,
-    perMs: number | null,
-    smooth = false,
+    { perMs, smooth = false, maxHoldMs = dayMs }: Partial<RateLimit<Payload>> = {},
   ) => {
     const what = `limit of ${kind} of ${of}`;
     checkInteger(what, limit, 1);
     if (limit > most) throw config(`Expected ${what} to be at most ${most}, got ${limit}.`);
-    if (perMs !== null) checkNumber(`perMs of ${kind} of ${of}`, perMs, 1);
+    if (kind === 'rate') checkNumber(`perMs of ${kind} of ${of}`, perMs!, 1);
+    checkNumber(`maxHoldMs of ${kind} of ${of}`, maxHoldMs, 1);
     limits.push({
       kind,
       of,
       slots: smooth ? 1 : limit,
-      holdMs: perMs && smooth ? Math.ceil(perMs / limit) : perMs,
+      holdMs: perMs && smooth ? Math.ceil(perMs / limit) : (perMs ?? null),
       keyOf: (key as Limit['keyOf'] | undefined) ?? null,
+      maxHoldMs,
     });
   };
   if (rate != null) {
     checkOptions(`rate of ${of}`, rate, rateKinds);
-    add('rate', rate, rate.perMs, rate.smooth);
+    add('rate', rate, rate);
   }
   if (concurrency != null) {
     checkOptions(`concurrency of ${of}`, concurrency, concurrencyKinds);
-    add('concurrency', concurrency, null);
+    add('concurrency', concurrency);
   }
   return limits;
 }

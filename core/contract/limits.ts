@@ -31,19 +31,17 @@ export type SlotAnswer = {
   readonly limit: number;
   /** The largest of the same. */
   readonly largest: number;
-} & (
-  | { readonly taken: true }
-  | {
-      readonly taken: false;
-      /** So many jobs wait before it. Counted up to 1,000, or as far as the store remembers those that wait. */
-      readonly ahead: number;
-      /**
-       * When a slot is its, if nobody frees one and nobody steps back: until the first slot in use ends, or the hold of the key, and
-       * then `holdMs` for every `limit` that are ahead. At least 1; `Infinity` = not before a reset.
-       */
-      readonly waitMs: number;
-    }
-);
+} & ({ readonly taken: true } | ({ readonly taken: false } & RefusedSlot));
+
+export interface RefusedSlot {
+  /** So many jobs wait before it. Counted up to 1,000, or as far as the store remembers those that wait. */
+  readonly ahead: number;
+  /**
+   * When a slot is its, if nobody frees one and nobody steps back: until the first slot in use ends, or the hold of the key, and
+   * then `holdMs` for every `limit` that are ahead. At least 1; `Infinity` = not before a reset.
+   */
+  readonly waitMs: number;
+}
 
 /** A slot that was taken. */
 export interface TakenSlot {
@@ -71,8 +69,8 @@ export interface LimitState {
   /** Nobody gets a slot until then; `null` = the key is not held. */
   readonly heldUntil: number | null;
   /**
-   * Jobs that wait for it, counted up to 10,000, or as far as the store remembers them. One that was cancelled meanwhile is still counted
-   * until its turn.
+   * Jobs that wait for it, counted up to 10,000, or as far as the store remembers them. One that was cleared or moved meanwhile is still
+   * counted until its turn.
    */
   readonly waiting: number;
 }
@@ -106,6 +104,8 @@ export interface LimitStore {
     readonly after?: string;
     readonly max?: number;
   }): Promise<readonly LimitState[]>;
+  /** Takes them out of every line: they have ended, or will not ask again. Wakes nobody. */
+  leave(holders: readonly string[]): Promise<void>;
   /** The keys that are waited for under this name. */
   waitsFor(holder: string): Promise<readonly string[]>;
 }

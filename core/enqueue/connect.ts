@@ -58,8 +58,7 @@ export function clientOf(app: App, backend: QueueBackend, options: ConnectOption
     },
     async cancel(id) {
       const result = await stores.records.cancel(id);
-      if (result === 'cancelled' && stores.steps)
-        await (await import('../steps/settle.ts')).forgetJob(parts, id);
+      if (result === 'cancelled') await (await import('./forget.ts')).forgetJob(parts, id);
       return result;
     },
     update: (job, ...asked) => import('./waiting.ts').then((it) => it.update(parts, job as Job, ...asked)),

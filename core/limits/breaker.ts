@@ -12,10 +12,10 @@ import { backendError } from '../base/failure.ts';
 import type { LimitState, LimitStore, TakenSlot } from '../contract/limits.ts';
 import type { Client } from '../enqueue/client.ts';
 import { ofAttempt } from './holders.ts';
+import { breakerPrefix } from './keys.ts';
 import { ask, most, parkedMs, slotOf } from './slots.ts';
 import { wakeAll } from './wake.ts';
 
-export const breakerPrefix = 'breaker:';
 export const breakerKeys = (job: string) => ({
   failures: `${breakerPrefix}${job}:failures`,
   open: `${breakerPrefix}${job}:open`,

@@ -39,6 +39,7 @@ async function limitsOf(client: Client, { id, job, attempts }: JobRecord): Promi
   const { limits } = client.stores;
   if (!limits) return [];
   const stops = isName(job) ? [`pause:${job}`, `breaker:${job}:open`] : [];
+  // The name under which the release before waited for a rate.
   const next = `${id}#${(attempts.at(-1)?.attempt ?? 0) + 1}`;
   const waits = await Promise.all([limits.waitsFor(id), limits.waitsFor(next)]);
   const asked = waits.flat().filter((key) => !stops.includes(key));

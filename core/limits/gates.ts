@@ -15,9 +15,11 @@ import { childOf } from '../batches/ids.ts';
 import type { SlotAnswer, TakenSlot } from '../contract/limits.ts';
 import type { Envelope } from '../envelope/envelope.ts';
 import { callsTo } from './calls.ts';
-import { ofAttempt, ofRun } from './holders.ts';
+import { ofRun } from './holders.ts';
 import { limitKey, limitsFor } from './keys.ts';
+import { leaveLines } from './lines.ts';
 import { ask, parkMs, slotOf } from './slots.ts';
+import { promoteWaiters } from './wake.ts';
 
 /** With the first job that has a breaker. */
 const breaker = () => import('./breaker.ts');
@@ -42,17 +44,16 @@ export async function enter(it: Admitted, next: () => Maybe<Verdict>): Promise<V
       const key = limitKey(limit, it.payload, it.envelope.context ?? {});
       if (key === null) continue;
       const ofJob = slotOf(it, key);
-      // A rate counts every attempt, also of one job. Those that are refused wait as one.
+      // A rate counts every attempt, also of one job. Those that are refused wait as one, under the name of the job.
       const slot = limit.kind === 'rate' ? ofRun(ofJob) : ofJob;
-      const waiter = limit.kind === 'rate' ? ofAttempt(ofJob, it.number) : ofJob;
       // It may have been taken although no answer came.
       if (limit.kind === 'rate') rates.push(slot);
-      const answer = await take(it, limit, slot, waiter);
+      const answer = await take(it, limit, slot, ofJob.holder);
       tellOtherRelease(it, limit, answer);
       if (!answer.taken) {
         await free(it, [...taken, ...rates.filter((one) => one !== slot)]);
-        run.waitsFor = waiter;
-        return release(limit.kind === 'rate' ? answer.waitMs : parkMs(it, answer.waitMs), null);
+        run.waitsFor = ofJob;
+        return release(parkMs(it, limit.kind, answer), null);
       }
       if (limit.kind === 'rate') continue;
       taken.push(slot);
@@ -66,7 +67,7 @@ export async function enter(it: Admitted, next: () => Maybe<Verdict>): Promise<V
     return lostLease(it) ?? release(releaseDelayMs, error);
   }
   try {
-    return await next();
+    return withinHold(it, await next());
   } finally {
     if (!run.began) await free(it, rates);
   }
@@ -74,14 +75,17 @@ export async function enter(it: Admitted, next: () => Maybe<Verdict>): Promise<V
 
 export async function leave(it: Attempt, end: End, next: (end: End) => Maybe<boolean>): Promise<boolean> {
   const { run } = it;
+  const { client } = it.ports;
   const { verdict } = end;
-  if (verdict.verb === 'nack' && verdict.error instanceof RateLimitedError)
-    await holdRates(it as Admitted, verdict.error.retryAfterMs);
+  if (saysWait(verdict)) await holdRates(it as Admitted, verdict.error.retryAfterMs);
   const settled = await next(end);
   if (it.job!.breaker && run.waitsFor === null) await (await breaker()).afterEnd(it, end, settled);
-  if (run.waitsFor !== null) await lookAgain(it as Admitted, run.waitsFor);
+  if (run.waitsFor !== null) await afterRefusal(it as Admitted, run.waitsFor, settled);
   // Also of a lease that was lost: the handler is over, and a slot of another owner stays.
   else await free(it, run.slots ?? []);
+  // It may have waited before, and has ended without asking again: it has expired.
+  if (settled && verdict.verb === 'abandon' && !run.began)
+    await leaveLines(client, [it.envelope!.identifier]);
   return settled;
 }
 
@@ -95,16 +99,18 @@ function limitsOf({ app, run, job, envelope }: Admitted): readonly Limit[] {
 function batchLimit({ identifier, concurrency }: Envelope): Limit | null {
   const batch = concurrency ? childOf(identifier)?.batch : undefined;
   if (batch === undefined) return null;
-  return { kind: 'concurrency', of: `batch:${batch}`, slots: concurrency!, holdMs: null, keyOf: null };
+  return {
+    kind: 'concurrency',
+    of: `batch:${batch}`,
+    slots: concurrency!,
+    holdMs: null,
+    keyOf: null,
+    maxHoldMs: 0,
+  };
 }
 
-function take(
-  it: Admitted,
-  { slots, holdMs }: Limit,
-  slot: TakenSlot,
-  waiter: TakenSlot,
-): Promise<SlotAnswer> {
-  if (holdMs !== null) return ask(it, slot, slots, holdMs, waiter.holder);
+function take(it: Admitted, { slots, holdMs }: Limit, slot: TakenSlot, waiter: string): Promise<SlotAnswer> {
+  if (holdMs !== null) return ask(it, slot, slots, holdMs, waiter);
   it.run.slotsUntil = Math.min(it.run.slotsUntil, it.run.expiresAt);
   return ask(it, slot, slots);
 }
@@ -118,13 +124,17 @@ async function free(it: Attempt, slots: readonly TakenSlot[]): Promise<void> {
     .catch((error) => tellFailure(it, error));
 }
 
-/** Who gave a slot back before this job was in its queue again could not wake it. */
-async function lookAgain(it: Admitted, { key, holder }: TakenSlot): Promise<void> {
-  const { client } = it.ports;
+/** The process that gave a slot back before this job was in its queue again could not wake it. A job that was cancelled meanwhile waits no more. */
+async function afterRefusal(it: Admitted, { key, holder }: TakenSlot, settled: boolean): Promise<void> {
+  const { backend, stores } = it.ports.client;
   const { identifier: id, queue } = it.envelope;
+  const job = { queue, id };
   await wakeSafely(it, async () => {
-    const waits = await client.stores.limits!.waitsFor(holder);
-    if (!waits.includes(key)) await client.backend.waiting?.promote([{ queue, id }]);
+    if (!settled) {
+      const isGone = ((await backend.waiting?.read(job)) ?? null) === null;
+      if (isGone) await stores.limits!.leave([holder]);
+    } else if (backend.waiting && !(await stores.limits!.waitsFor(holder)).includes(key))
+      await promoteWaiters(it.ports.client, [{ key, holder, queue }]);
   });
 }
 
@@ -141,10 +151,27 @@ function tellFailure(it: Attempt, cause: unknown): void {
 /** The other side has said "wait": all jobs that share the rate wait with this one. */
 async function holdRates(it: Admitted, ms: number): Promise<void> {
   const { limits } = it.ports.client.stores;
-  for (const limit of limitsOf(it)) {
+  for (const { key, maxHoldMs } of ratesOf(it))
+    await wakeSafely(it, () => limits!.hold(key, Math.min(ms, maxHoldMs)));
+}
+
+/** What the other side says may be wrong: nobody waits for longer than the rate allows. */
+function withinHold(it: Admitted, verdict: Verdict): Verdict {
+  if (!saysWait(verdict)) return verdict;
+  const mostMs = Math.max(0, ...ratesOf(it).map(({ maxHoldMs }) => maxHoldMs));
+  return mostMs > 0 && verdict.delayMs > mostMs ? { ...verdict, delayMs: mostMs } : verdict;
+}
+
+const saysWait = (
+  verdict: Verdict,
+): verdict is Extract<Verdict, { verb: 'nack' }> & { error: RateLimitedError } =>
+  verdict.verb === 'nack' && verdict.error instanceof RateLimitedError;
+
+function ratesOf(it: Admitted): { readonly key: string; readonly maxHoldMs: number }[] {
+  return limitsOf(it).flatMap((limit) => {
     const key = limit.kind === 'rate' ? limitKey(limit, it.payload, it.envelope.context ?? {}) : null;
-    if (key !== null) await wakeSafely(it, () => limits!.hold(key, ms));
-  }
+    return key === null ? [] : { key, maxHoldMs: limit.maxHoldMs };
+  });
 }
 
 const told = new WeakMap<object, Set<string>>();

@@ -7,6 +7,8 @@ import { toError } from '../base/failure.ts';
 import { isStorable } from '../base/json.ts';
 import type { JobContext } from '../envelope/envelope.ts';
 
+export const breakerPrefix = 'breaker:';
+
 const longest = 256;
 
 /** `null` = this job is not limited. Throws `PAYLOAD` where the limit's own function makes no key. */

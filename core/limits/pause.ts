@@ -21,7 +21,7 @@ export async function park(it: Admitted, known: PausedJobs, next: () => Maybe<Ve
     const answer = await ask(it, slot, most);
     if (!answer.taken) {
       it.run.waitsFor = slot;
-      return release(Math.min(parkMs(it, answer.waitMs), parkedMs), null);
+      return release(Math.min(parkMs(it, 'concurrency', answer), parkedMs), null);
     }
     known.readAt = -Infinity;
     await promoteWaiters(client, await client.stores.limits!.free([slot]));

@@ -3,7 +3,8 @@
 import type { Breaker, StoppedJob } from '../app/breaker.ts';
 import type { LimitState } from '../contract/limits.ts';
 import type { Stores } from '../contract/store.ts';
-import { breakerPrefix, stateIn } from './breaker.ts';
+import { stateIn } from './breaker.ts';
+import { breakerPrefix } from './keys.ts';
 import { pausePrefix } from './paused-jobs.ts';
 
 interface Host {

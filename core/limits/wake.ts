@@ -1,13 +1,17 @@
 /** Wakes jobs that wait for a slot: they were released for long, and come at once instead. */
 
 import type { LimitStore, SlotWaiter } from '../contract/limits.ts';
+import type { QueueBackend } from '../contract/queue.ts';
 import type { Client } from '../enqueue/client.ts';
 import { jobOf } from './holders.ts';
 
 type WakingClient = Pick<Client, 'backend' | 'stores'>;
 
 /** In one go. */
-const mostWoken = 1_000;
+export const mostWoken = 1_000;
+
+/** By backend: taken out of their lines, and not woken yet because the backend did not answer. */
+const owed = new WeakMap<QueueBackend, SlotWaiter[]>();
 
 /**
  * Makes them ready. For one that does not wait any more the next one comes: it was cancelled, or is on its way back to the queue,
@@ -20,12 +24,26 @@ export async function promoteWaiters(
   if (!backend.waiting) return; // they ask again by themselves
   let next = waiters;
   while (next.length > 0) {
-    const promoted = await backend.waiting.promote(
-      next.map(({ queue, holder }) => ({ queue, id: jobOf(holder) })),
-    );
+    let promoted: boolean[];
+    try {
+      promoted = await backend.waiting.promote(
+        next.map(({ queue, holder }) => ({ queue, id: jobOf(holder) })),
+      );
+    } catch (error) {
+      owed.set(backend, [...(owed.get(backend) ?? []), ...next]);
+      throw error;
+    }
     const missed = next.filter((_, i) => !promoted[i]);
     next = await inTheirPlace(stores.limits!, missed);
   }
+}
+
+/** Wakes those whose turn came while the backend did not answer. */
+export async function promoteOwed(client: WakingClient): Promise<void> {
+  const waiters = owed.get(client.backend);
+  if (!waiters) return;
+  owed.delete(client.backend);
+  await promoteWaiters(client, waiters);
 }
 
 async function inTheirPlace(limits: LimitStore, missed: readonly SlotWaiter[]): Promise<SlotWaiter[]> {

@@ -4,10 +4,8 @@ import { attemptFacts } from '../attempt/announce.ts';
 import { answered } from '../attempt/answered.ts';
 import type { Admitted, Attempt, End, Maybe, Verdict } from '../attempt/attempt.ts';
 import { backendError } from '../base/failure.ts';
-import type { Client } from '../enqueue/client.ts';
 import { isOpen, isWait, nameOfJob, type StepLog } from './log.ts';
 import type { RunSteps } from './run-steps.ts';
-import { swap } from './swap.ts';
 
 export async function leave(it: Attempt, end: End, next: (end: End) => Maybe<boolean>): Promise<boolean> {
   const settled = await next(end);
@@ -52,21 +50,6 @@ function tellUnknown(it: Attempt, { names }: RunSteps, log: StepLog): void {
     type: 'job.warning',
     ...attemptFacts(it),
     message: `The job has ended without asking for ${shown.join(', ')}${more}, which an earlier attempt of it had done: another release has renamed or removed these steps.`,
-  });
-}
-
-/** Of a job that was cancelled while it waited. Never fails: what is left behind ends by itself, and no event wakes a job that is gone. */
-export async function forgetJob(
-  { app, backend, stores }: Pick<Client, 'app' | 'backend' | 'stores'>,
-  id: string,
-): Promise<void> {
-  await swap(stores.steps!, nameOfJob(id), undefined, (text) => ({
-    answer: undefined,
-    ...(text !== null && { text: null }),
-  })).catch((cause) => {
-    const during = 'forgetting the steps of a job';
-    const error = backendError(during, cause);
-    app.events.emit({ type: 'backend.failed', backend: backend.name, during, error });
   });
 }
 

@@ -92,11 +92,19 @@ export function startMaintenance(state: WorkerState): { stop(): void } {
     for (const some of purges) while (!watch.stopped && (await some()) > 0) await new Promise(setImmediate); // jobs run in between
   }
 
+  let lines: (() => Promise<void>) | undefined;
+  async function lookAtLines(): Promise<void> {
+    lines ??= (await import('../limits/lines.ts')).lookingAtLines(client);
+    await lines();
+  }
+
   const rollUpNumbers = async () => (await import('../metrics/roll-up.ts')).rollUp(app, client.stores);
 
   const jittered = (ms: number) => () => ms * (0.5 + app.random() / 2); // many workers must not reap in step
   watch.every('reaping', jittered(Math.min(leaseMs, longestReapMs)), () => reap(state));
   watch.every('purging', jittered(purgeMs), purge);
+  if (client.stores.limits && backend.waiting)
+    watch.every('waking jobs at limits', jittered(Math.min(leaseMs, longestReapMs)), lookAtLines);
   watch.every('writing a heartbeat', firstAfter(0, heartbeatMs), beat);
   if (client.stores.batches)
     watch.every('looking at batches', jittered(lookEveryMs), () => lookAtBatches(client));

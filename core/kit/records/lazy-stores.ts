@@ -61,7 +61,7 @@ export function lazyStores(load: () => Promise<OpenStores>): Lazy {
     audit: verbsOf(['append', 'page', 'purge'], async () => (await open()).audit()),
     limits: {
       mostSlots,
-      ...verbsOf(['take', 'extend', 'free', 'wake', 'hold', 'reset', 'list', 'waitsFor'], async () =>
+      ...verbsOf(['take', 'extend', 'free', 'wake', 'hold', 'reset', 'list', 'leave', 'waitsFor'], async () =>
         (await open()).limits(),
       ),
     },

@@ -152,6 +152,11 @@ export function woken(state: StoredLimit, key: string, max: number): Changed<rea
   };
 }
 
+export const left = (state: StoredLimit, holders: ReadonlySet<string>): StoredLimit => ({
+  ...state,
+  waiters: state.waiters.filter(({ holder }) => !holders.has(holder)),
+});
+
 export function held(state: StoredLimit, until: number, now: number): StoredLimit {
   return { ...state, heldUntil: until > Math.max(now, state.heldUntil ?? 0) ? until : state.heldUntil };
 }

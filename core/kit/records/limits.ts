@@ -20,6 +20,7 @@ import {
   extended,
   freed,
   held,
+  left,
   mostShownKeys,
   type StoredLimit,
   shownLimit,
@@ -192,6 +193,10 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
   const stateOf = async (key: string): Promise<StoredLimit> =>
     read((await table.read(ofKey(key)))?.text, clock.now());
 
+  /** The keys that it has waited for, and may wait for still. */
+  const askedBy = async (holder: string): Promise<string[]> =>
+    Object.keys(JSON.parse((await table.read(ofHolder(holder)))?.text ?? '{}') as Waits);
+
   /** Changes each key once, and answers every item in its place. */
   async function byKey<Item extends { readonly key: string }, T>(
     items: readonly Item[],
@@ -249,10 +254,18 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
       }
       return shown;
     },
+    async leave(holders) {
+      const byKey = new Map<string, Set<string>>();
+      await forEach(holders, async (holder) => {
+        for (const key of await askedBy(holder)) byKey.set(key, (byKey.get(key) ?? new Set()).add(holder));
+      });
+      await forEach(byKey, ([key, some]) =>
+        change(key, (state) => ({ state: left(state, some), answer: undefined })),
+      );
+    },
     async waitsFor(holder) {
-      const text = (await table.read(ofHolder(holder)))?.text ?? '{}';
       const keys: string[] = [];
-      await forEach(Object.keys(JSON.parse(text) as Waits), async (key) => {
+      await forEach(await askedBy(holder), async (key) => {
         if ((await stateOf(key)).waiters.some((waiter) => waiter.holder === holder)) keys.push(key);
       });
       return keys.sort();

@@ -170,6 +170,12 @@ export function postgresLimits(state: Pick<PostgresState, 'db' | 'clock' | 'at'>
         }),
       );
     },
+    async leave(holders) {
+      // A row that another call has locked is written anew or taken out by that call. To wait for it here could be a deadlock.
+      const sql = `DELETE FROM ${s}.limit_waiters WHERE (holder, key) IN (
+        SELECT holder, key FROM ${s}.limit_waiters WHERE holder = ANY ($1) FOR UPDATE SKIP LOCKED)`;
+      await db.query('leaving limits', sql, [textArray(holders.map(storedKey))]);
+    },
     async waitsFor(holder) {
       const sql = `SELECT key FROM ${s}.limit_waiters WHERE holder = $2 AND until > ${timeOf('$1')} ORDER BY key`;
       const rows = await db.query('reading limits', sql, [at(), storedKey(holder)]);

@@ -321,6 +321,16 @@ function actions.list()
   return shown
 end
 
+-- [3]... holders
+function actions.leave()
+  for i = 3, #ARGV do
+    for _, key in ipairs(redis.call('SMEMBERS', base .. ':holder:' .. ARGV[i])) do
+      removeWaiters(key, { ARGV[i] })
+      tidy(key)
+    end
+  end
+end
+
 -- [3] holder
 function actions.waitsFor()
   local found = {}

@@ -82,6 +82,9 @@ export function redisLimits(state: RedisState): LimitStore {
       }
       return shown.slice(0, max);
     },
+    async leave(holders) {
+      for (const some of slices(holders, mostPerCall)) await run('leaving limits', 'leave', ...some);
+    },
     waitsFor: async (holder) => ((await run('reading limits', 'waitsFor', holder)) as string[]).sort(),
   };
 }

@@ -55,6 +55,7 @@ export const limitStatements = {
     INSERT INTO limit_waiters (holder, key, queue, rank, most, until) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET queue = excluded.queue, rank = excluded.rank, most = excluded.most, until = excluded.until`,
   removeWaiter: 'DELETE FROM limit_waiters WHERE holder = ? AND key = ?',
+  removeWaits: 'DELETE FROM limit_waiters WHERE holder = ?',
   firstWaiter: `SELECT holder, queue, most ${waiting} ORDER BY rank, holder LIMIT 1`,
   countWaiters: `SELECT count(*) AS count FROM (SELECT 1 ${waiting} LIMIT ${mostCountedWaiters})`,
   waitsFor: 'SELECT key FROM limit_waiters WHERE holder = ? AND until > ? ORDER BY key',
@@ -191,6 +192,11 @@ export function sqliteLimits({ db, clock }: Pick<SqliteState, 'db' | 'clock'>): 
           next = sql().nextKey.get(next, now)!.key as string | null;
         }
         return shown;
+      });
+    },
+    async leave(holders) {
+      transaction('leaving limits', () => {
+        for (const holder of holders) sql().removeWaits.run(holder);
       });
     },
     async waitsFor(holder) {

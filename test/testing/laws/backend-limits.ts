@@ -6,6 +6,7 @@ import { createRun, type Run } from '../../../core/attempt/run.ts';
 import { RateLimitedError } from '../../../core/base/errors.ts';
 import { attempt } from '../../../core/flow.ts';
 import { connect, RetryAfterError, SnoozeError } from '../../../core/index.ts';
+import { lookingAtLines } from '../../../core/limits/lines.ts';
 import { memoryStore } from '../../../local/backends/memory/store.ts';
 import { appOf, type Parts } from './app.ts';
 import { hour, type Kit, minute, second } from './kit.ts';
@@ -63,6 +64,7 @@ async function limited(t: Kit, parts: Parts) {
   return {
     client,
     limits,
+    next,
     begins,
     waits,
     job,
@@ -103,6 +105,38 @@ export function limitLaws(law: Law): void {
     const next = await begins();
     next.finish();
     await next.result;
+  });
+
+  law('a worker that dies in the last attempt of a job keeps nobody waiting', async (t) => {
+    if (!t.backend.waiting) return; // all that wait ask again within a minute
+    const { client, put, begins, waits, next } = await limited(t, { ...one, maxRetries: 0 });
+    for (let n = 0; n < 3; n++) await put();
+    const first = await begins();
+    for (let n = 0; n < 2; n++) await waits(); // the second of them for two leases
+    first.finish();
+    await first.result;
+    await begins(second);
+    await t.advance(2 * second);
+    await t.reap();
+    const dead = (await next()) as AttemptResult;
+    assert.equal(dead.reason, 'crash-loop');
+    await lookingAtLines(client)();
+    const last = await begins();
+    last.finish();
+    assert.equal((await last.result).outcome, 'acked');
+  });
+
+  law('a job that is cancelled while it waits for a rate gives up its place', async (t) => {
+    const { client, limits, put, begins, waits } = await limited(t, { rate: { limit: 1, perMs: minute } });
+    await put();
+    const waiting = [await put(), await put(), await put()];
+    await begins();
+    for (const _ of waiting) await waits();
+    for (const id of waiting) assert.equal(await client.cancel(id), 'cancelled');
+    assert.equal((await limits.list({}))[0]?.waiting, 0);
+    await put();
+    const { delayMs } = await waits();
+    assert.ok(delayMs !== null && delayMs <= minute, `got a delay of ${delayMs} ms`);
   });
 
   law('a worker that was paused gives back nothing that belongs to another one', async (t) => {
@@ -239,5 +273,17 @@ export function limitLaws(law: Law): void {
     for (const id of ids) assert.equal((await client.status(id))?.status, 'pending');
     await t.advance(10 * second);
     await t.nothingComes();
+  });
+
+  law('no answer of a service holds a rate for longer than it says', async (t) => {
+    const { limits, put, waits } = await limited(t, {
+      rate: { limit: 100, perMs: second, maxHoldMs: minute },
+      handle: (_, ctx) => ctx.rateLimited(1e16),
+    });
+    await put();
+    const { delayMs } = await waits();
+    assert.equal(delayMs, minute);
+    const [state] = await limits.list({});
+    assert.ok(state!.heldUntil! <= t.now() + minute + second, `held until ${state!.heldUntil}`);
   });
 }

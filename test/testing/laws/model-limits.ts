@@ -132,6 +132,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant<Step>(async ({ t }) => void (await t.stores.records.purge())) },
   {
     weight: 1,
+    arbitrary: fc.tuple(opening, fc.array(name, { maxLength: 3 })).map(
+      ([by, some]): Step =>
+        (world) =>
+          both(world, by, (limits) => limits.leave(some.map(world.name))),
+    ),
+  },
+  {
+    weight: 1,
     arbitrary: name.map(
       (one): Step =>
         (world) =>
@@ -265,6 +273,9 @@ function createReference(now: () => number) {
           waiting: waiters.size,
         };
       }),
+    leave(some: readonly string[]): void {
+      for (const { waiters } of keys.values()) for (const one of some) waiters.delete(one);
+    },
     waitsFor: (one: string): readonly string[] =>
       [...keys].flatMap(([name, { waiters }]) => (waiters.has(one) ? [name] : [])).sort(),
   };

@@ -100,6 +100,22 @@ export function limitWaiterLaws(law: Law): void {
     assert.equal((await stateOf(limits!))!.waiting, 0);
   });
 
+  law('who leaves waits for no key any more, and those behind move up', async (t) => {
+    const [limits] = limitsOf(t);
+    const anna = request('anna');
+    const other = { key: 'other' };
+    const waiting = ['ben', 'carl', 'dora'].map((name, rank) => request(name, { rank }));
+    await limits!.take([anna, ...waiting, request('x', other), request('ben', other)]);
+    await limits!.leave(['ben', 'carl', 'nobody']);
+    assert.deepEqual([await limits!.waitsFor('ben'), await limits!.waitsFor('dora')], [[], [key]]);
+    assert.deepEqual([(await stateOf(limits!))!.waiting, (await stateOf(limits!, 'other'))!.waiting], [1, 0]);
+    assert.deepEqual(await take(limits!, request('emil', { rank: 3 })), no(1, 1, 2 * minute));
+    assert.deepEqual(holdersOf(await limits!.free([slotOf(anna)])), ['dora']);
+    // It is as welcome as before.
+    assert.deepEqual(await take(limits!, request('ben')), yes(1));
+    await limits!.leave([]);
+  });
+
   law('a refused job hears how many are ahead and how long they take', async (t) => {
     const [limits] = limitsOf(t);
     const slots = [10, 30, 20].map((s, n) => request(`slot ${n}`, { limit: 3, holdMs: s * second }));

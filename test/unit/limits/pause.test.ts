@@ -57,8 +57,8 @@ describe('a paused job', () => {
     const b = open();
     await pauseJob(b.client, 'mail.send');
     await b.client.enqueue(mail, 1);
-    expect(await b.next()).toMatchObject({ ...waits, delayMs: 600_000 });
-    b.clock.advance(600_000);
+    expect(await b.next()).toMatchObject({ ...waits, delayMs: 240_000 });
+    b.clock.advance(240_000);
     expect(await b.next()).toMatchObject(waits);
   });
 
