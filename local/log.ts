@@ -1,7 +1,7 @@
 /** Events as structured log lines. Payloads are never part of an event; fields that look like secrets are masked. */
 
 import type { Logger } from 'pino';
-import type { EventListener, LongshoreEvent } from '../core/base/events.ts';
+import { type EventListener, isWait, type LongshoreEvent } from '../core/base/events.ts';
 import { masked } from '../core/base/masked.ts';
 
 export function logTo(logger: Logger): EventListener {
@@ -24,6 +24,7 @@ function levelOf(event: LongshoreEvent): 'debug' | 'info' | 'warn' | 'error' {
       return 'debug';
     case 'job.settled':
       if (!event.settled) return 'warn';
+      if (isWait(event)) return 'debug';
       if (event.outcome === 'acked' || event.outcome === 'skipped-idempotent') return 'info';
       return event.outcome === 'requeued' ? 'warn' : 'error';
     case 'schedule.skipped':
@@ -59,7 +60,8 @@ function textOf(event: LongshoreEvent): string {
     case 'job.started':
       return `${event.job} started`;
     case 'job.settled':
-      return event.settled ? `${event.job || 'message'} ${event.outcome}` : `${event.job} lost its lease`;
+      if (!event.settled) return `${event.job} lost its lease`;
+      return `${event.job || 'message'} ${event.waits ?? event.outcome}`;
     case 'job.log':
     case 'job.warning':
     case 'backend.warning':

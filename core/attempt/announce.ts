@@ -13,11 +13,20 @@ export function announceEnd(it: Attempt, result: AttemptResult, end: End): void 
   const { events, failureHooks } = it.app;
   if (!events.active && !failureHooks) return;
   const facts = attemptFacts(it);
-  if (events.active) events.emit(endEvent(facts, result, end));
+  if (events.active) events.emit(endEvent(facts, result, end, waitsOf(it)));
   if (failureHooks) callHooks(it, facts, result, end);
 }
 
-function endEvent(facts: JobFacts, result: AttemptResult, { verdict, report }: End): LongshoreEvent {
+/** What the job waits for: a slot, a moment or an event. */
+const waitsOf = ({ run }: Attempt): string | null =>
+  run.waitsFor ? `waits for ${run.waitsFor.key}` : (run.steps?.parked?.waits ?? null);
+
+function endEvent(
+  facts: JobFacts,
+  result: AttemptResult,
+  { verdict, report }: End,
+  waits: string | null,
+): LongshoreEvent {
   return {
     type: 'job.settled',
     ...facts,
@@ -28,6 +37,7 @@ function endEvent(facts: JobFacts, result: AttemptResult, { verdict, report }: E
     waitMs: result.waitMs,
     delayMs: result.delayMs,
     reason: result.reason,
+    waits,
     error: report.error && errorText(report.error),
     cause: verdict.verb === 'ack' ? null : verdict.error,
   };

@@ -53,6 +53,8 @@ export type LongshoreEvent =
       /** For `requeued`: how long until the next attempt. */
       readonly delayMs: number | null;
       readonly reason: string | null;
+      /** For `requeued` without an error: what the job waits for, in words. */
+      readonly waits: string | null;
       readonly error: string | null;
       /** What was thrown, with its stack and cause; `null` = nothing was. */
       readonly cause: unknown;
@@ -255,3 +257,7 @@ export function tellWarning(events: Events, backend: string, message: string): v
   // Without a listener the process says it, because somebody should know.
   else process.emitWarning(message, { code: 'LONGSHORE_BACKEND' });
 }
+
+/** Whether the job only waits, for a slot, a moment or an event: nothing has failed, and nothing was spent. */
+export const isWait = (event: Extract<LongshoreEvent, { type: 'job.settled' }>): boolean =>
+  event.settled && event.outcome === 'requeued' && !event.counted && event.error === null;

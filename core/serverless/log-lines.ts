@@ -1,6 +1,6 @@
 /** Events as JSON lines: the log services of both clouds find their fields. Payloads are never part of an event. */
 
-import type { EventListener, LongshoreEvent } from '../base/events.ts';
+import { type EventListener, isWait, type LongshoreEvent } from '../base/events.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
@@ -25,6 +25,7 @@ function levelOf(event: LongshoreEvent): LogLevel {
   if (event.type === 'alert.firing' && event.severity === 'critical') return 'error';
   if (warning.test(event.type)) return 'warn';
   if (event.type !== 'job.settled') return 'info';
+  if (isWait(event)) return 'debug';
   if (!event.settled || event.outcome === 'requeued') return 'warn';
   return event.outcome === 'acked' || event.outcome === 'skipped-idempotent' ? 'info' : 'error';
 }

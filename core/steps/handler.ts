@@ -222,7 +222,7 @@ function lost({ run }: Admitted): LongshoreError {
   return abortReason('lease-lost');
 }
 
-function park(it: Admitted, how: Omit<Parked, 'error' | 'end'>, what: string): never {
+function park(it: Admitted, how: Pick<Parked, 'until' | 'forEvent'>, what: string): never {
   const steps = it.run.steps!;
   const error = new SnoozeError(Math.max(0, how.until - it.app.clock.now()), `The job ${what}.`);
   // Of several at once the first to end wakes the job.
@@ -230,6 +230,7 @@ function park(it: Admitted, how: Omit<Parked, 'error' | 'end'>, what: string): n
     steps.parked = {
       until: how.until,
       forEvent: how.forEvent || steps.parked?.forEvent === true,
+      waits: what,
       error,
       end: () => ({
         verb: 'nack',

@@ -43,6 +43,8 @@ export interface Parked {
   readonly until: number;
   readonly error: SnoozeError | LongshoreError;
   readonly forEvent: boolean;
+  /** In words; absent where it waits for nothing. */
+  readonly waits?: string;
   /** What becomes of the attempt. */
   end(): Stop;
 }

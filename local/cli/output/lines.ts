@@ -1,6 +1,6 @@
 /** One event as one line for people; `null` for what they need not see. */
 
-import type { LongshoreEvent } from '../../../core/base/events.ts';
+import { isWait, type LongshoreEvent } from '../../../core/base/events.ts';
 import { masked } from '../../../core/base/masked.ts';
 import { count, plain, type Style, span, type Ui } from './ui.ts';
 import { columnsOf, cutTo, padTo, wrapped } from './width.ts';
@@ -151,6 +151,8 @@ function settled(event: Extract<LongshoreEvent, { type: 'job.settled' }>): Event
       return ['✓', 'green', what, `${span(event.durationMs)}${again}`];
     }
     case 'requeued':
+      if (isWait(event))
+        return ['·', 'dim', what, `${event.waits ?? 'waits'}, asks again in ${span(event.delayMs ?? 0)}`];
       return [
         '↻',
         'yellow',

@@ -153,6 +153,7 @@ describe('what is told', () => {
       { type: 'job.log', ...facts, message: 'halfway', fields: { lines: 3 } },
       {
         type: 'job.settled',
+        waits: null,
         ...facts,
         outcome: 'acked',
         settled: true,

@@ -62,6 +62,32 @@ describe('log lines', () => {
     expect(JSON.stringify(lines)).not.toMatch(/hunter2|ada@example/);
   });
 
+  it('tell of a job that only waits at debug, and for what', () => {
+    const lines: Record<string, unknown>[] = [];
+    const logger = pino({ level: 'debug' }, { write: (text) => void lines.push(JSON.parse(text)) });
+    const job = { id: 'a', job: 'sync', queue: 'default', attempt: 1 };
+    const none = {
+      tenantId: null,
+      requestId: null,
+      traceparent: null,
+      waitMs: null,
+      reason: null,
+      cause: null,
+    };
+    const wait = { outcome: 'requeued', settled: true, counted: false, durationMs: 1, delayMs: 500 } as const;
+    const event = { type: 'job.settled', ...job, ...none, ...wait, error: null } as const;
+    logTo(logger)({ ...event, waits: 'waits for job:sync:rate' });
+    logTo(logger)({ ...event, waits: null, error: 'HANDLER: later' });
+    expect(lines).toMatchObject([
+      { level: 20, msg: 'sync waits for job:sync:rate', waits: 'waits for job:sync:rate' },
+      { level: 40, msg: 'sync requeued', error: 'HANDLER: later' },
+    ]);
+    const ui = createUi({ colour: false, columns: null });
+    expect(eventLine({ ...event, waits: 'waits for job:sync:rate' }, ui, 0)).toMatch(
+      /· sync +waits for job:sync:rate, asks again in 500 ms$/,
+    );
+  });
+
   it('mask what handlers log under secret-looking names', async () => {
     const lines = await linesOf(async (_payload, ctx) => {
       ctx.log('calling', {
