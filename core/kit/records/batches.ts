@@ -27,8 +27,8 @@ import {
   setMark,
   takeMark,
 } from './batch-rules.ts';
-import { turnsIn } from './batch-turns.ts';
 import type { LimitTable } from './limits.ts';
+import { lookList } from './look-list.ts';
 
 /** Texts by name: `b` heads, `m` marks, `l` the list by age, `o` what is open, by when to look. Lists are asked for `l` and `o` only. */
 export type BatchTable = Pick<LimitTable, 'read' | 'write' | 'remove' | 'list' | 'pauseMs'>;
@@ -38,8 +38,8 @@ type Counts = readonly [succeeded: number, failed: number];
 interface Head extends Omit<BatchState, 'succeeded' | 'failed'> {
   readonly sender: string;
   readonly lookAt: number;
-  /** The time of its turn in the list of what is open, as far as the head knows. Absent = the release before has written it. */
-  readonly turnAt?: number;
+  /** The time of its entry in the list of what is open, as far as the head knows. Absent = the release before has written it. */
+  readonly listedAt?: number;
   /** What the blocks say of which all children have ended. */
   readonly full: Readonly<Record<number, Counts>>;
   /** Marks are being taken back: it cannot complete meanwhile. */
@@ -48,7 +48,7 @@ interface Head extends Omit<BatchState, 'succeeded' | 'failed'> {
 
 const mostTries = 200;
 const longestPauseMs = 500;
-/** The sender of a batch writes its turn and then its head. A turn that has no head after so long is removed. */
+/** A sender writes the entry and then the head. An entry without a head is removed after this time. */
 const headlessMs = 3_600_000;
 
 const headName = (id: string): string => `b${id}`;
@@ -80,7 +80,7 @@ export function batchStore(table: BatchTable, clock: Clock): BatchStore {
       answer: undefined,
     }));
 
-  const turns = turnsIn(table, keep);
+  const list = lookList(table, keep);
 
   const read = async (id: string): Promise<Head | null> => {
     const found = await table.read(headName(id));
@@ -120,7 +120,7 @@ export function batchStore(table: BatchTable, clock: Clock): BatchStore {
   }
 
   async function stateOf(head: Head): Promise<BatchState> {
-    const { sender: _, lookAt: _1, full, held: _2, turnAt: _3, ...state } = head;
+    const { sender: _, lookAt: _1, full, held: _2, listedAt: _3, ...state } = head;
     const known = Object.values(full);
     let { changedAt } = state;
     const open = blocksOf(state.planned).filter((block) => full[block] === undefined);
@@ -209,12 +209,12 @@ export function batchStore(table: BatchTable, clock: Clock): BatchStore {
     async open({ id, plan, sender, planned }) {
       const now = clock.now();
       const fresh: Head = {
-        ...{ id, plan, sender, planned, sent: 0, createdAt: now, changedAt: now, lookAt: now, turnAt: now },
+        ...{ id, plan, sender, planned, sent: 0, createdAt: now, changedAt: now, lookAt: now, listedAt: now },
         ...{ sealed: false, cancelledAt: null, completedAt: null, round: 1, called: false, full: {} },
       };
       const known = await read(id);
       // Before the head: without one they are stepped over, and a head without them would be in no list.
-      if (!known) await turns.put(id, now);
+      if (!known) await list.put(id, now);
       await keep(listName(known ?? fresh), id);
       const head = await update(headName(id), (text) => {
         const old = text === undefined ? null : (JSON.parse(text) as Head);
@@ -287,22 +287,22 @@ export function batchStore(table: BatchTable, clock: Clock): BatchStore {
         ...head,
         changedAt: now,
         lookAt: now,
-        turnAt: now,
+        listedAt: now,
       }));
-      await turns.put(id, now);
+      await list.put(id, now);
       return count;
     },
     async called(id, round) {
       const head = await changeHead(id, (head) =>
         head.round === round && head.completedAt !== null ? { ...head, called: true } : null,
       );
-      // A turn at another time goes with the next look.
-      if (head?.called) await turns.remove(id, head.turnAt ?? head.lookAt);
+      // An entry at another time goes with the next look.
+      if (head?.called) await list.remove(id, head.listedAt ?? head.lookAt);
     },
     async toCheck({ quietMs, everyMs, max }) {
       const now = clock.now();
       const found: BatchState[] = [];
-      await turns.each(now, async (id, at) => {
+      await list.each(now, async (id, at) => {
         if (found.length >= max) return 'stop';
         const head = await read(id);
         if (!head) return at + headlessMs <= now ? 'gone' : at;
@@ -318,7 +318,7 @@ export function batchStore(table: BatchTable, clock: Clock): BatchStore {
         let isMine = false;
         const next = await changeHead(id, (head) => {
           isMine = head.lookAt <= now && !head.called;
-          return isMine ? { ...head, lookAt: now + everyMs, turnAt: now + everyMs } : null;
+          return isMine ? { ...head, lookAt: now + everyMs, listedAt: now + everyMs } : null;
         });
         if (isMine) found.push(state);
         return next === null || next.called ? 'gone' : next.lookAt;

@@ -62,7 +62,7 @@ it('those that the release before has listed by their ids are found, and listed 
   const ids = ['z', '-', '0000000000000000.x', 'b', 'gone'];
   for (const id of ids.slice(0, 4)) {
     await store.open({ id, plan: 'plan', sender: 'anna', planned: 1 });
-    const { turnAt: _, ...head } = JSON.parse(table.rows.get(`b${id}`)!.text);
+    const { listedAt: _, ...head } = JSON.parse(table.rows.get(`b${id}`)!.text);
     table.rows.set(`b${id}`, { text: JSON.stringify(head), version: 'old' });
   }
   for (const name of table.rows.keys()) if (name.startsWith('o')) table.rows.delete(name);

@@ -1,22 +1,22 @@
-/** The batches that somebody has to look at, in the order of when. Each has a turn in that list, and another one after each look. */
+/** The batches that somebody has to look at, in the order of when. Each has an entry in that list, and another one after each look. */
 
 import type { LimitTable } from './limits.ts';
 
-/** Texts of `o`: the id of the batch. The release before named a turn by the id alone. */
-const turnPattern = /^o(\d{16})\.(.*)$/s;
+/** Texts of `o`: the id of the batch. The release before named an entry by the id alone. */
+const entryPattern = /^o(\d{16})\.(.*)$/s;
 const pageSize = 100;
 /** Processes of the release before may still write theirs. */
 const oldEveryMs = 3_600_000;
 
-const turnName = (id: string, at: number): string => `o${String(Math.ceil(at)).padStart(16, '0')}.${id}`;
+const entryName = (id: string, at: number): string => `o${String(Math.ceil(at)).padStart(16, '0')}.${id}`;
 
-export function turnsIn(
+export function lookList(
   table: Pick<LimitTable, 'read' | 'remove' | 'list'>,
   write: (name: string, text: string) => Promise<unknown>,
 ) {
   let oldAt = Number.NEGATIVE_INFINITY;
 
-  const put = (id: string, at: number) => write(turnName(id, at), id);
+  const put = (id: string, at: number) => write(entryName(id, at), id);
 
   async function removeName(name: string): Promise<void> {
     const there = await table.read(name);
@@ -25,10 +25,10 @@ export function turnsIn(
 
   return {
     put,
-    remove: (id: string, at: number) => removeName(turnName(id, at)),
+    remove: (id: string, at: number) => removeName(entryName(id, at)),
     /**
-     * Calls `look` with those that are due, the earliest first, until it answers `stop`; an answered time is the next turn.
-     * `gone` = it needs no turn any more.
+     * Calls `look` with those that are due, the earliest first, until it answers `stop`; an answered time is that of its next entry.
+     * `gone` = it needs no entry any more.
      */
     async each(
       now: number,
@@ -38,7 +38,7 @@ export function turnsIn(
       for (let after = ''; ; ) {
         const page = await table.list('o', after, pageSize);
         for (const { name, text } of page) {
-          const [, at = '', id] = turnPattern.exec(name) ?? [];
+          const [, at = '', id] = entryPattern.exec(name) ?? [];
           const isOld = name === `o${text}`;
           if (!isOld && id !== text) continue; // it is gone, and an index shows it still
           if (!isOld && Number(at) > now) {
@@ -48,7 +48,7 @@ export function turnsIn(
           const next = await look(text, isOld ? now : Number(at));
           if (next === 'stop') return;
           if (next !== 'gone') await put(text, next);
-          if (next === 'gone' || name !== turnName(text, next)) await removeName(name);
+          if (next === 'gone' || name !== entryName(text, next)) await removeName(name);
         }
         if (page.length < pageSize) break;
         after = page.at(-1)!.name;
