@@ -4,6 +4,7 @@
  * which may be forgotten by then. What a transaction writes is true when it has committed, so there the mark comes after.
  */
 
+import { LongshoreError } from '../base/errors.ts';
 import { reportingFailures } from '../base/store-failures.ts';
 import { answered } from './answered.ts';
 import type { Attempt, End, EndStep } from './attempt.ts';
@@ -15,7 +16,7 @@ export const batched = {
   async settle(it, end, next) {
     if (end.verdict.verb !== 'ack' && end.verdict.verb !== 'abandon') return next(end);
     const isOurs = it.run.tx === null && it.app.clock.now() < it.run.expiresAt;
-    if (isOurs) await mark(it, end);
+    if (isOurs && !(await mark(it, end))) expectRecord(it);
     const settled = await next(end);
     if (settled && !isOurs) await mark(it, end);
     return settled;
@@ -24,15 +25,29 @@ export const batched = {
 
 let code: Promise<[typeof import('../batches/ids.ts'), typeof import('../batches/marks.ts')]> | null = null;
 
-/** A store that fails costs no job its settlement: what is not marked is found by its record. */
-async function mark(it: Attempt, { verdict }: End): Promise<void> {
+/** A child that is not marked is found by its record. Where none will be written it is not settled, and comes back when its lease is over. */
+function expectRecord({ run, envelope, ports }: Attempt): void {
+  const { records } = ports.client.stores;
+  if (records.keepsNothing) throw unmarked(envelope!.identifier);
+  run.needsRecord = records.writer !== undefined;
+}
+
+export const unmarked = (id: string): LongshoreError =>
+  new LongshoreError(
+    'BACKEND',
+    `The end of job ${id} could not be written, and its batch would wait for it for ever. It is not settled, and comes back when its lease is over.`,
+  );
+
+/** Resolves with whether it is written down. */
+async function mark(it: Attempt, { verdict }: End): Promise<boolean> {
   code ??= Promise.all([import('../batches/ids.ts'), import('../batches/marks.ts')]);
   const [{ childOf }, { markEnded }] = await code;
   const id = it.envelope!.identifier;
   const child = childOf(id);
-  if (!child) return;
+  if (!child) return true;
   const { app, ports } = it;
   const end = { ...child, failed: verdict.verb === 'abandon' };
   const write = () => answered(it, 'The store of batches', markEnded(ports.client, end));
-  await reportingFailures(app.events, 'counting a child of a batch', [id], write, 'batch');
+  const marked = await reportingFailures(app.events, 'counting a child of a batch', [id], write, 'batch');
+  return marked !== null;
 }

@@ -7,6 +7,7 @@ import type { RecordedJob, RecordWriter } from '../contract/store.ts';
 import { messageFactsOf } from '../envelope/facts.ts';
 import { answered } from './answered.ts';
 import type { Attempt, End, Step } from './attempt.ts';
+import { unmarked } from './batched.ts';
 import { keptOf, rejected } from './verdict.ts';
 
 /** Only for this job's own message: a forged or copied one could write over the record of the real job. */
@@ -38,7 +39,7 @@ export const recorded = {
   async settle(it, end, next) {
     if (it.run.tx) return next(end);
     const isOurs = it.app.clock.now() < it.run.expiresAt;
-    if (isOurs) await record(it, end);
+    if (isOurs && !(await record(it, end)) && it.run.needsRecord) throw unmarked(it.envelope!.identifier);
     const settled = await next(end);
     if (settled && !isOurs) await record(it, end);
     return settled;
@@ -56,14 +57,15 @@ export const recordedAfterCommit = {
   },
 } satisfies Step;
 
-async function record(it: Attempt, { verdict, report }: End): Promise<void> {
+/** Resolves with whether the record is right. */
+async function record(it: Attempt, { verdict, report }: End): Promise<boolean> {
   const { app, run } = it;
   const isCounted = verdict.verb !== 'nack' || verdict.countAttempt;
   const reason = verdict.verb === 'abandon' ? verdict.reason : null;
   // A job that was released or cancelled before it began has left its record as it was.
-  if (!run.recording?.begun && (reason === 'cancelled' || !isCounted)) return;
+  if (!run.recording?.begun && (reason === 'cancelled' || !isCounted)) return true;
   const job = jobOf(it);
-  await reportingFailures(app.events, 'recording an end', [job.id], () =>
+  const written = await reportingFailures(app.events, 'recording an end', [job.id], () =>
     answered(
       it,
       'The record store',
@@ -77,6 +79,7 @@ async function record(it: Attempt, { verdict, report }: End): Promise<void> {
       }),
     ),
   );
+  return written !== null;
 }
 
 /** Also of a job that is not known here. */

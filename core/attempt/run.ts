@@ -48,6 +48,8 @@ export class Run {
   tx: JobTransaction | null = null;
   /** Set when the start was recorded, where the queue keeps no records itself. */
   recording: Recording | null = null;
+  /** Nothing else than its record says that it has ended, so it is settled only when that is written. */
+  needsRecord = false;
   /** What its isolate took, when it has ended. */
   memoryBytes: number | null = null;
   /** The last that its handler has logged; made with the first. */

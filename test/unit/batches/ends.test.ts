@@ -143,6 +143,65 @@ it('on a queue that keeps no records, children and calls have keys: it may run t
   expect(await client.batches.get('a')).toMatchObject({ state: 'complete', succeeded: 2 });
 });
 
+describe('a child whose end cannot be written, on a queue beside its store', () => {
+  /** Of one attempt, the writes that are named fail. */
+  async function childOf(fails: boolean, away: readonly ('mark' | 'record')[], keepsNothing = false) {
+    const clock = createVirtualClock();
+    const child = defineJob({
+      name: 'child',
+      payload: z.object({ row: z.number() }),
+      maxRetries: fails ? 0 : 1,
+      async handle() {
+        if (fails) throw new Error('boom');
+      },
+    });
+    const signing = keyRing([{ kid: 'k', secret: new Uint8Array(32) }]);
+    const app = createApp({ jobs: [child], signing, clock });
+    const { stores: _, ...backend } = memory({ clock });
+    const store = memoryStore({ clock });
+    const records = keepsNothing
+      ? { ...store.records, writer: undefined, keepsNothing: true }
+      : store.records;
+    const client = connect(app, backend, { store: { ...store, records } as typeof store });
+    await client.batch('orders', items(1), { id: 'a', job: child });
+    const next = async () => {
+      const [lease] = await backend.fetch({ queues: ['default'], max: 1, leaseMs: 60_000, waitMs: 0 });
+      return lease && attempt(app, { client, settler: backend }, createRun(lease));
+    };
+    const { writer } = store.records;
+    const batches = client.stores.batches!;
+    const [{ settled }, { ended }] = [writer!, batches];
+    const failing = () => Promise.reject(new Error('the store is away'));
+    if (away.includes('record')) Object.assign(writer!, { settled: failing });
+    if (away.includes('mark')) Object.assign(batches, { ended: failing });
+    const first = await next().catch((error) => error);
+    Object.assign(writer!, { settled });
+    Object.assign(batches, { ended });
+    clock.advance(61_000);
+    await backend.reapExpired('default');
+    const second = await next();
+    await lookAtBatches(client);
+    return { first, second, batch: await client.batches.get('a') };
+  }
+
+  it.each([false, true])('comes back, so that its batch ends, when it has failed: %s', async (fails) => {
+    for (const keepsNothing of [false, true]) {
+      const away = keepsNothing ? (['mark'] as const) : (['mark', 'record'] as const);
+      const { first, second, batch } = await childOf(fails, away, keepsNothing);
+      expect(first).toMatchObject({ code: 'BACKEND', message: expect.stringContaining('batch.a.0') });
+      expect(second).toBeDefined();
+      expect(batch).toMatchObject({ state: 'complete', succeeded: fails ? 0 : 1, failed: fails ? 1 : 0 });
+    }
+  });
+
+  it.each(['mark', 'record'] as const)('is settled when no more than the %s is lost', async (away) => {
+    const { first, second, batch } = await childOf(true, [away]);
+    expect(first).toMatchObject({ outcome: 'dead-lettered' });
+    expect(second).toBeUndefined();
+    expect(batch).toMatchObject({ state: 'complete', failed: 1 });
+  });
+});
+
 it('an app of several backends keeps a batch where its jobs belong', async () => {
   const rows: number[] = [];
   const row = defineJob({
