@@ -146,6 +146,8 @@ function sentence(command: Commander, error: CommanderError): string {
   if (error.code === 'commander.unknownCommand') {
     return unknown(/'(.*)'/.exec(error.message)?.[1] ?? '');
   }
+  if (error.code === 'commander.unknownOption' && /'--limit'/.test(error.message))
+    return `There is no option --limit.${command.options.some(({ long }) => long === '--max') ? ' Did you mean --max?' : ''} ${help}`;
   const text = error.message
     .replace(/^error: /, '')
     .replace(/(argument value|argument) '(.{60}).{8,}' is invalid/s, "$1 '$2…' is invalid")

@@ -57,7 +57,8 @@ function Actions({ batch, path, onDone }: { batch: BatchDetail; path: string; on
           label="Cancel"
           path={`${path}/cancel`}
           question="Cancel this batch?"
-          answer="Cancel the batch"
+          answer={open === 0 ? 'Cancel the batch' : `Cancel ${plural(open, 'child', 'children')}`}
+          concerns={open}
           dangerous
           onDone={onDone}
         >
@@ -73,7 +74,8 @@ function Actions({ batch, path, onDone }: { batch: BatchDetail; path: string; on
           label="Retry what failed"
           path={`${path}/retry`}
           question="Retry what failed?"
-          answer="Run them again"
+          answer={`Retry ${plural(failed, 'child', 'children')}`}
+          concerns={failed}
           onDone={onDone}
         >
           <p>

@@ -85,6 +85,7 @@ function Actions({
         disabled={ready + delayed === 0}
         question="Clear this queue?"
         answer={`Remove ${plural(ready + delayed, 'job')}`}
+        concerns={ready + delayed}
         dangerous
         onDone={onDone}
       >

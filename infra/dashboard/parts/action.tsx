@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { useAct } from '../data/act.ts';
 import { Dialog } from './dialog.tsx';
+import { isSure, TypedCount } from './typed-count.tsx';
 
 interface ActionProps {
   readonly label: string;
@@ -39,51 +40,71 @@ interface AskedActionProps extends ActionProps {
   readonly question: string;
   /** What its button says. */
   readonly answer: string;
+  /** How many it is about. Of many the number is typed. */
+  readonly concerns?: number;
   readonly dangerous?: boolean;
   /** What will happen. */
   readonly children: ComponentChildren;
 }
 
 export function AskedAction(props: AskedActionProps) {
-  const {
-    label,
-    path,
-    body,
-    disabled = false,
-    onDone,
-    question,
-    answer,
-    dangerous = false,
-    children,
-  } = props;
-  const [asked, ask] = useState(false);
+  const { label, disabled = false, onDone } = props;
+  /** As it was when it was asked: numbers must not change while somebody types them. */
+  const [asked, ask] = useState<AskedActionProps | null>(null);
   const [busy, act] = useAct(onDone);
-  const close = (): void => ask(false);
   return (
     <>
-      <button type="button" disabled={busy || disabled} onClick={() => ask(true)}>
+      <button type="button" disabled={busy || disabled} onClick={() => ask(props)}>
         {label}…
       </button>
-      {asked && (
-        <Dialog title={question} onClose={close}>
-          <form
-            onSubmit={(event) => {
-              event.preventDefault();
-              void act(path, body).then(close);
-            }}
-          >
-            <div class="dialog-text">{children}</div>
-            <footer>
-              <button type="button" onClick={close}>
-                Keep everything as it is
-              </button>
-              <button type="submit" class={dangerous ? 'danger' : 'primary'} disabled={busy}>
-                {answer}
-              </button>
-            </footer>
-          </form>
-        </Dialog>
-      )}
+      {asked && <Question {...asked} busy={busy} act={act} onClose={() => ask(null)} />}
     </>
+  );
+}
+
+interface QuestionProps extends AskedActionProps {
+  readonly busy: boolean;
+  readonly act: (path: string, body?: unknown) => Promise<void>;
+  readonly onClose: () => void;
+}
+
+function Question(props: QuestionProps) {
+  const {
+    path,
+    body,
+    question,
+    answer,
+    concerns = 1,
+    dangerous = false,
+    busy,
+    act,
+    onClose,
+    children,
+  } = props;
+  const [typed, type] = useState('');
+  return (
+    <Dialog title={question} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void act(path, body).then(onClose);
+        }}
+      >
+        <div class="dialog-text">{children}</div>
+        <footer>
+          <TypedCount count={concerns} value={typed} onValue={type} />
+          <button type="button" onClick={onClose}>
+            Keep everything as it is
+          </button>
+          <button
+            type="submit"
+            class={dangerous ? 'danger' : 'primary'}
+            disabled={busy || !isSure(concerns, typed)}
+          >
+            {answer}
+          </button>
+        </footer>
+      </form>
+    </Dialog>
   );
 }

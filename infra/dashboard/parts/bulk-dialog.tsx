@@ -1,6 +1,7 @@
 /** Retries or discards many dead letters: first how many that is, then slowly if wanted, with a way to stop. */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { BulkRequest } from '../../../core/dashboard/api.ts';
 import type { BulkProgress, BulkResult, DeadLetterSelection } from '../../../core/operator/types.ts';
 import { useMayAct } from '../data/act.ts';
 import { runBulk } from '../data/bulk.ts';
@@ -10,6 +11,7 @@ import { Dialog } from './dialog.tsx';
 import { Trouble } from './frame.tsx';
 import { expiry, expiryIn, NumberField } from './number-field.tsx';
 import { Text } from './text.tsx';
+import { isSure, TypedCount } from './typed-count.tsx';
 
 type BulkAction = 'retry' | 'discard';
 
@@ -49,59 +51,82 @@ interface BulkProps extends Bulk {
 }
 
 interface Run {
-  readonly busy: boolean;
+  readonly doing: 'counting' | 'acting' | null;
   readonly progress: BulkProgress | null;
-  readonly result: (BulkResult & { readonly dryRun: boolean }) | null;
+  /** What a dry run has found, for the limits as they are now. */
+  readonly counted: BulkResult | null;
+  readonly result: BulkResult | null;
   readonly problem: string | null;
 }
 
 const noLimits = { limit: '', perSecond: '', stopAbovePercent: '', hours: '' };
-const noRun: Run = { busy: false, progress: null, result: null, problem: null };
+const noRun: Run = { doing: null, progress: null, counted: null, result: null, problem: null };
 
 const numberIn = (name: string, text: string) => text !== '' && { [name]: Number(text) };
 
 export function BulkDialog({ action, selection, words, onClose, onDone }: BulkProps) {
   const [limits, setLimits] = useState(noLimits);
-  const [{ busy, progress, result, problem }, setRun] = useState(noRun);
+  const [{ doing, progress, counted, result, problem }, setRun] = useState(noRun);
+  const [typed, type] = useState('');
   const running = useRef<AbortController | null>(null);
-  useEffect(() => () => running.current?.abort(), []);
   const isRetry = action === 'retry';
+  const many = counted?.total ?? 0;
 
-  async function start(dryRun: boolean): Promise<void> {
+  async function run(doing: 'counting' | 'acting', request: BulkRequest): Promise<BulkResult | null> {
+    running.current?.abort();
     const own = new AbortController();
     running.current = own;
-    const tell = (progress: BulkProgress | null): void => setRun({ ...noRun, busy: true, progress });
+    type('');
+    const tell = (progress: BulkProgress | null): void => setRun({ ...noRun, doing, progress });
     tell(null);
     try {
-      const request = {
-        ...selection,
-        ...numberIn('limit', limits.limit),
-        ...numberIn('perSecond', limits.perSecond),
-        ...numberIn('stopAbovePercent', limits.stopAbovePercent),
-        ...expiryIn(limits.hours),
-        ...(dryRun && { dryRun }),
-      };
-      const result = await runBulk(action, request, tell, own.signal);
-      setRun({ ...noRun, result: { ...result, dryRun } });
+      return await runBulk(action, request, tell, own.signal);
     } catch (error) {
       const problem = own.signal.aborted
         ? 'Stopped. What was done until then stays done; the audit log has the count.'
         : wordsOf(error);
-      setRun({ ...noRun, problem });
+      if (running.current === own) setRun({ ...noRun, problem });
+      return null;
     }
-    if (!dryRun) onDone();
   }
+  const common = { ...selection, ...numberIn('limit', limits.limit), ...expiryIn(limits.hours) };
+  async function find(): Promise<void> {
+    const counted = await run('counting', { ...common, dryRun: true });
+    if (counted) setRun({ ...noRun, counted });
+  }
+  /** No more than were counted: others may have died since. */
+  async function act(): Promise<void> {
+    const result = await run('acting', {
+      ...common,
+      limit: many,
+      ...numberIn('perSecond', limits.perSecond),
+      ...numberIn('stopAbovePercent', limits.stopAbovePercent),
+    });
+    if (result) setRun({ ...noRun, result });
+    onDone();
+  }
+  useEffect(() => {
+    void find();
+    return () => running.current?.abort();
+  }, []);
+  const busy = doing === 'acting';
   const field = (name: keyof typeof noLimits) => ({
     value: limits[name],
     disabled: busy,
-    onValue: (value: string) => setLimits({ ...limits, [name]: value }),
+    onValue: (value: string) => {
+      setLimits({ ...limits, [name]: value });
+      if (name !== 'limit' && name !== 'hours') return;
+      running.current?.abort();
+      running.current = null;
+      setRun(noRun);
+    },
   });
   return (
     <Dialog title={isRetry ? 'Retry dead letters' : 'Discard dead letters'} locked={busy} onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          void start(false);
+          void (counted === null ? find() : act());
         }}
       >
         <p class="dialog-text">
@@ -127,24 +152,33 @@ export function BulkDialog({ action, selection, words, onClose, onDone }: BulkPr
         </div>
         {busy && <BulkState progress={progress} isRetry={isRetry} />}
         <div aria-live="polite" class="dialog-text">
+          {doing === 'counting' && <p>Counting them…</p>}
+          {counted !== null && <BulkEnd result={counted} isRetry={isRetry} dryRun />}
           {result !== null && <BulkEnd result={result} isRetry={isRetry} />}
         </div>
         {problem !== null && <Trouble>{problem}</Trouble>}
         <footer>
+          <TypedCount count={many} value={typed} onValue={type} />
           <button type="button" disabled={busy} onClick={onClose}>
             Close
-          </button>
-          <button type="button" disabled={busy} onClick={() => void start(true)}>
-            Dry run
           </button>
           {busy ? (
             // Keys, so that a button never turns into one that submits while it is clicked.
             <button key="stop" type="button" class="danger" onClick={() => running.current?.abort()}>
               Stop
             </button>
+          ) : counted === null ? (
+            <button key="count" type="submit" disabled={doing === 'counting'}>
+              Count
+            </button>
           ) : (
-            <button key="start" type="submit" class={isRetry ? 'primary' : 'danger'}>
-              {isRetry ? 'Retry' : 'Discard'}
+            <button
+              key="act"
+              type="submit"
+              class={isRetry ? 'primary' : 'danger'}
+              disabled={many === 0 || !isSure(many, typed)}
+            >
+              {isRetry ? `Retry ${count(many)}` : `Discard ${count(many)} for good`}
             </button>
           )}
         </footer>
@@ -170,14 +204,20 @@ function BulkState({ progress, isRetry }: { progress: BulkProgress | null; isRet
 
 const endings = {
   all: '',
-  limit: 'The limit was reached.',
+  limit: 'There are more of them.',
   stopped: 'It was stopped.',
   failing: 'Too many failed again, so it stopped.',
 } as const;
 
-function BulkEnd({ result, isRetry }: { result: NonNullable<Run['result']>; isRetry: boolean }) {
-  const { done, total, dryRun, missing, refused, ended, ran, failedAgain } = result;
-  const letters = plural(dryRun ? (total ?? done) : done, 'dead letter');
+interface BulkEndProps {
+  readonly result: BulkResult;
+  readonly isRetry: boolean;
+  readonly dryRun?: boolean;
+}
+
+function BulkEnd({ result, isRetry, dryRun = false }: BulkEndProps) {
+  const { done, total, missing, refused, ended, ran, failedAgain } = result;
+  const letters = plural(dryRun ? (total ?? 0) : done, 'dead letter');
   return (
     <>
       <p>

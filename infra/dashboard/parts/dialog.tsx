@@ -17,6 +17,7 @@ export function Dialog({ title, locked = false, onClose, children }: DialogProps
   useEffect(() => {
     const before = document.activeElement;
     dialog.current?.showModal();
+    dialog.current?.focus(); // on no field and no button: Enter answers nothing that was not read
     return () => {
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
@@ -24,6 +25,7 @@ export function Dialog({ title, locked = false, onClose, children }: DialogProps
   return (
     <dialog
       ref={dialog}
+      tabIndex={-1}
       aria-labelledby={id}
       onCancel={(event) => locked && event.preventDefault()}
       // A browser lets nobody be held: it does not ask before the second Escape closes a dialog.

@@ -159,8 +159,9 @@ const cancel = defineCommand({
     const { batches } = await session.operator();
     const batch = await batches.get(id);
     if (!batch) throw noBatch(id);
-    const open = number(batch.sent - batch.succeeded - batch.failed);
-    await confirm(input, flags.yes, `${open} children of batch ${id} have not ended. Cancel them?`);
+    const open = batch.sent - batch.succeeded - batch.failed;
+    const question = `${number(open)} children of batch ${id} have not ended. Cancel them?`;
+    await confirm(input, flags.yes, question, open);
     const cancelled = await batches.cancel(id);
     const text = cancelled ? `Batch ${id} is cancelled.` : `All children of batch ${id} have ended.`;
     return { data: { id, cancelled }, text };
@@ -183,11 +184,8 @@ const retry = defineCommand({
     const { batches } = await session.operator();
     const batch = await batches.get(id);
     if (!batch) throw noBatch(id);
-    await confirm(
-      input,
-      flags.yes,
-      `${number(batch.failed)} children of batch ${id} have failed. Retry them?`,
-    );
+    const question = `${number(batch.failed)} children of batch ${id} have failed. Retry them?`;
+    await confirm(input, flags.yes, question, batch.failed);
     const retried = await batches.retryFailed(id);
     return { data: { id, retried }, text: `${number(retried)} of them run again.` };
   },

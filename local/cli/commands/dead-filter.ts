@@ -38,11 +38,11 @@ export const filterFlags = {
 export type FilterValues = Partial<Values<typeof filterFlags>> & { readonly queue?: string | undefined };
 
 export const selectionFlags = {
-  all: { flags: '--all', text: 'all dead letters, of all queues or of --queue' },
-  queue: { flags: '--queue <name>', text: 'with --all: only of this queue', parse: name },
+  all: { flags: '--all', text: 'all dead letters' },
+  queue: { flags: '--queue <name>', text: 'only of this queue', parse: name },
   ...filterFlags,
   dryRun: { flags: '--dry-run', text: 'say how many would be, and change nothing' },
-  limit: { flags: '--limit <n>', text: 'no more than so many, the newest', parse: integer(1) },
+  max: { flags: '--max <n>', text: 'no more than so many, the newest', parse: integer(1) },
 } as const;
 
 export const selectedArgs = [
@@ -67,18 +67,22 @@ export const isNarrow = (flags: FilterValues): boolean => narrows(filterOf(flags
 export function checkSelection({ args, flags }: Selecting): void {
   if (flags.all && args.length > 0)
     throw usage('Expected either ids or --all, got both. Leave one of them out.');
-  if (!flags.all && args.length === 0)
-    throw usage('Expected the ids of dead letters, or --all. `longshore dead list` shows them.');
-  if (flags.queue !== undefined && !flags.all)
-    throw usage('--queue narrows --all; ids need no queue. Add --all or leave --queue out.');
-  if (isNarrow(flags) && !flags.all)
+  if (args.length === 0 && !isByFilter(flags))
     throw usage(
-      '--job, --reason, --tenant, --error, --group, --older-than and --newer-than narrow --all; ids need none. Add --all or leave them out.',
+      'Expected the ids of dead letters, a filter such as --group, or --all. `longshore dead list` and `dead groups` show them.',
+    );
+  if (args.length > 0 && isByFilter(flags))
+    throw usage(
+      'Expected either ids or a filter (--queue, --job, --reason, --tenant, --error, --group, --older-than, --newer-than), got both. Leave one of them out.',
     );
 }
 
+/** Rather than ids. A filter alone means all that it lets through. */
+export const isByFilter = (flags: Selecting['flags']): boolean =>
+  flags.all === true || flags.queue !== undefined || isNarrow(flags);
+
 export async function selectionOf({ args, flags, io, session }: Selecting): Promise<DeadLetterSelection> {
-  if (flags.all) return { filter: filterOf(flags, io.clock.now()) };
+  if (isByFilter(flags)) return { filter: filterOf(flags, io.clock.now()) };
   return { ids: await deadIds(session, args) };
 }
 

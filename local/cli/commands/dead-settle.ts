@@ -11,6 +11,7 @@ import {
   checkSelection,
   deadAdmin,
   type FilterValues,
+  isByFilter,
   noneText,
   selectedArgs,
   selectionFlags,
@@ -24,10 +25,11 @@ export const retryDead = defineCommand({
   backends: 'of-ids',
   summary: 'run dead letters again',
   about:
-    'They become ready at once and count their attempts from 1. Correct the cause first. With --rate they go out over time; with --stop-above in small groups at first, and each group is waited for. Those that have expired need --expires-in. Ctrl-C stops between two groups.',
+    'They become ready at once and count their attempts from 1. Correct the cause first. On a terminal it says how many there are and asks, unless ids were given. With --rate they go out over time; with --stop-above in small groups at first, and each group is waited for. Those that have expired need --expires-in. Ctrl-C stops between two groups.',
   args: selectedArgs,
   flags: {
     ...selectionFlags,
+    yes: yesFlag,
     rate: {
       flags: '--rate <n>',
       text: 'about so many per second, evenly; by default all at once',
@@ -42,11 +44,11 @@ export const retryDead = defineCommand({
   },
   examples: [
     'longshore dead retry 0199a1b2-c3d4-7e5f',
-    'longshore dead retry --all --queue mail --dry-run',
-    'longshore dead retry --all --job invoice.mail --reason exhausted --newer-than 1d --rate 20 --stop-above 10',
+    'longshore dead retry --queue mail --dry-run',
+    'longshore dead retry --job invoice.mail --reason exhausted --newer-than 1d --rate 20 --stop-above 10',
   ],
   exits: {
-    1: 'failed, ended by Ctrl-C or --stop-above, or some letters were not there or could not be retried',
+    1: 'failed, not confirmed, ended by Ctrl-C or --stop-above, or some letters were not there or could not be retried',
     3: 'there was no such dead letter',
   },
   async run(input) {
@@ -56,7 +58,13 @@ export const retryDead = defineCommand({
     const more = given({ perSecond: rate, stopAbovePercent: stopAbove, expiresInMs: expiresIn });
     const act = (selection: DeadLetterSelection, options: BulkOptions) =>
       deadLetters.retry(selection, { ...options, ...more });
-    return settle(input, 'retried', await selectionOf(input), act);
+    const { io, json, flags } = input;
+    const asks =
+      isByFilter(flags) && !flags.yes && !flags.dryRun && io.isTTY.stdin && io.isTTY.stderr && !json;
+    const selection = await selectionOf(input);
+    const total = asks ? await totalOf(input, selection) : undefined;
+    if (total) await confirm(input, false, `Retry ${count(total, 'dead letter')}?`, total);
+    return settle(input, 'retried', selection, act, total);
   },
 });
 
@@ -69,8 +77,8 @@ export const discardDead = defineCommand({
   flags: { ...selectionFlags, yes: yesFlag },
   examples: [
     'longshore dead discard 0199a1b2-c3d4-7e5f --yes',
-    'longshore dead discard --all --queue mail --yes',
-    'longshore dead discard --all --reason rejected --older-than 30d --dry-run',
+    'longshore dead discard --queue mail --yes',
+    'longshore dead discard --reason rejected --older-than 30d --dry-run',
   ],
   exits: {
     1: 'failed, not confirmed, or some of the ids are no dead letters',
@@ -85,7 +93,7 @@ export const discardDead = defineCommand({
     const { deadLetters } = await ready(input);
     const selection = await selectionOf(input);
     const total = isSure ? undefined : await totalOf(input, selection);
-    if (total) await confirm(input, isSure, `Remove ${count(total, 'dead letter')} for good?`);
+    if (total) await confirm(input, isSure, `Remove ${count(total, 'dead letter')} for good?`, total);
     return settle(input, 'discarded', selection, (...call) => deadLetters.discard(...call), total);
   },
 });
@@ -94,7 +102,7 @@ interface Settling extends Pick<Input, 'io' | 'json' | 'session'> {
   readonly flags: FilterValues & {
     readonly all: boolean | undefined;
     readonly dryRun: boolean | undefined;
-    readonly limit: number | undefined;
+    readonly max: number | undefined;
   };
 }
 
@@ -105,7 +113,7 @@ async function ready({ session, flags }: Settling) {
 
 /** How many are meant, for a question or a bar. */
 async function totalOf({ flags, session }: Settling, selection: DeadLetterSelection): Promise<number> {
-  const { limit } = flags;
+  const { max: limit } = flags;
   const counted = await countOf(await deadAdmin(session), selection, limit);
   if (counted !== null) return counted;
   const { deadLetters } = await session.operator();
@@ -120,8 +128,9 @@ async function settle(
   counted?: number,
 ): Promise<Result> {
   const { flags, io, json, session } = input;
-  const { dryRun = false, limit } = flags;
-  const hasBar = io.isTTY.stderr && !json && !dryRun && flags.all === true;
+  const { dryRun = false } = flags;
+  const limit = counted ?? flags.max; // no more than somebody was asked about
+  const hasBar = io.isTTY.stderr && !json && !dryRun && isByFilter(flags);
   const total = hasBar ? (counted ?? (await totalOf(input, selection))) : 0;
   const result = await untilStopped(input, (signal) =>
     withProgress(input, verb, total, async (bar) => {
@@ -136,7 +145,7 @@ async function settle(
   const { done, missing, refused, ended, ran, failedAgain } = result;
   const found = dryRun ? (result.total ?? 0) : done;
   const exit = exitOf(result, found, selection);
-  const isNone = flags.all && found === 0 && refused.length === 0 && ended === 'all';
+  const isNone = isByFilter(flags) && found === 0 && refused.length === 0 && ended === 'all';
   return {
     data: {
       [verb]: done,

@@ -72,11 +72,11 @@ const purge = defineCommand({
     const retention = { completedMs: olderThan ?? keepAllMs, deadMs: deadOlderThan ?? keepAllMs };
     if (flags.dryRun) return dryRun(await countEnded(records, retention, io.clock.now()));
     const expected = own ? null : await countEnded(records, retention, io.clock.now());
-    if (expected) {
-      const size = `${expected.exact ? '' : 'more than '}${count(expected.completed + expected.dead, 'record')}`;
-      await confirm(input, flags.yes, `Remove ${size} for good?`);
-    }
     const total = expected ? expected.completed + expected.dead : 0;
+    if (expected) {
+      const size = `${expected.exact ? '' : 'more than '}${count(total, 'record')}`;
+      await confirm(input, flags.yes, `Remove ${size} for good?`, total);
+    }
     const removed = await withProgress(input, 'purging', total, async (bar) => {
       for (let sum = 0; ; ) {
         const step = own ? await records.purge() : await records.purge(retention);

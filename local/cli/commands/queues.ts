@@ -64,7 +64,7 @@ const clear = defineCommand({
     const stats = (await Promise.all(queues.map((one) => admin.stats(one)))).flat();
     const total = stats.reduce((sum, { ready, delayed }) => sum + ready + delayed, 0);
     const where = queues.join(', ');
-    await confirm(input, flags.yes, `Remove ${count(total, 'waiting job')} of ${where} for good?`);
+    await confirm(input, flags.yes, `Remove ${count(total, 'waiting job')} of ${where} for good?`, total);
     const removed: Record<string, number> = {};
     const { queues: steer } = await session.operator();
     await withProgress(input, 'clearing', total, async (bar) => {

@@ -12,14 +12,26 @@ export function canAsk({ io, json }: Input, yes: boolean | undefined, what: stri
   throw new CliError('CONFIRM', 2, `This would ${what} for good. Add --yes if that is what you want.`);
 }
 
-/** Resolves when it may go on. Throws `CONFIRM` when the answer is anything but yes. */
-export async function confirm({ io }: Input, yes: boolean | undefined, question: string): Promise<void> {
+/** Of more the number is typed: a reflex does not do that. */
+const mostAnsweredWithYes = 100;
+
+/** Resolves when it may go on. Throws `CONFIRM` when the answer is anything but yes. @param many how many it is about */
+export async function confirm(
+  { io }: Pick<Input, 'io'>,
+  yes: boolean | undefined,
+  question: string,
+  many = 1,
+): Promise<void> {
   if (yes) return;
+  const [hint, isSure] =
+    many > mostAnsweredWithYes
+      ? [`Type ${many} to confirm:`, (answer: string) => answer.replace(/\D/g, '') === String(many)]
+      : ['[y/N]', (answer: string) => /^y(es)?$/i.test(answer)];
   const terminal = createInterface({ input: io.stdin, output: io.stderr });
   const closed = new Promise<string>((resolve) => terminal.once('close', () => resolve('')));
   try {
-    const answer = await Promise.race([terminal.question(`${question} [y/N] `), closed]);
-    if (/^y(es)?$/i.test(answer.trim())) return;
+    const answer = await Promise.race([terminal.question(`${question} ${hint} `), closed]);
+    if (isSure(answer.trim())) return;
   } finally {
     terminal.close();
   }

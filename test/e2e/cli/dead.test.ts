@@ -3,6 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { until } from '../../kit/until.ts';
@@ -52,7 +53,7 @@ describe('dead letters', () => {
     expect(groups.map(({ count }) => count)).toEqual([3, 1]);
     const one = groups[1]!.fingerprint;
     expect(await dead(cwd, '--group', one)).toHaveLength(1);
-    const retry = ['dead', 'retry', '--all', '--group', one];
+    const retry = ['dead', 'retry', '--group', one];
     expect(await json(cwd, [...retry, '--dry-run'])).toMatchObject({
       code: 0,
       data: { retried: 0, dryRun: true, would: 1 },
@@ -164,10 +165,41 @@ describe('dead letters', () => {
       code: 1,
       stdout: '10 dead letters retried. Stopped: 10 of 10 that ran again failed again.\n',
     });
-    expect(await cli(cwd, ['dead', 'retry', '--all', '--limit', '4'])).toMatchObject({
+    expect(await cli(cwd, ['dead', 'retry', '--all', '--max', '4'])).toMatchObject({
       code: 0,
       stdout: '4 dead letters retried. There are more of them.\n',
     });
+  });
+});
+
+describe('a question about many', () => {
+  async function answer(cwd: string, argv: readonly string[], ...lines: readonly string[]) {
+    const terminal = new PassThrough();
+    for (const line of lines) terminal.write(`${line}\n`);
+    return cli(cwd, argv, { isTTY: true, terminal });
+  }
+
+  it('is answered with how many they are, and asked for a filter too', async () => {
+    const cwd = project({ 'longshore.config.ts': bank });
+    await died(
+      cwd,
+      Array.from({ length: 101 }, (_, n) => ({ invoice: `bad${n}` })),
+    );
+    for (const [verb, words] of [
+      ['retry', 'Retry 101 dead letters?'],
+      ['discard', 'Remove 101 dead letters for good?'],
+    ] as const) {
+      const refused = await answer(cwd, ['dead', verb, '--job', 'pay'], 'y');
+      expect(refused.stderr).toContain(`${words} Type 101 to confirm: `);
+      expect(refused).toMatchObject({ code: 1, stdout: '' });
+    }
+    expect(await dead(cwd, '--max', '200')).toHaveLength(101);
+    const some = await answer(cwd, ['dead', 'retry', '--job', 'pay', '--max', '2'], 'y');
+    expect(some.stderr).toContain('Retry 2 dead letters? [y/N] ');
+    expect(some.stdout).toContain('2 dead letters retried.');
+    const rest = await answer(cwd, ['dead', 'discard', '--all', '--max', '99'], 'y');
+    expect(rest.stdout).toContain('99 dead letters discarded.');
+    expect(await dead(cwd)).toEqual([]);
   });
 });
 

@@ -147,7 +147,7 @@ describe.concurrent('longshore', { timeout: 120_000 }, () => {
     const listed = await ended(onTerminal(cwd, 'dead list'));
     expect(listed.stdout).toContain('\u001b[31mpermanent');
     expect((await ended(onTerminal(cwd, 'dead list --no-color'))).stdout).not.toContain('\u001b[');
-    expect((await ended(onTerminal(cwd, 'dead retry --all'))).stdout).toMatch(/retried \[=+\] 1\/1/);
+    expect((await ended(onTerminal(cwd, 'dead retry --all', 'y\n'))).stdout).toMatch(/retried \[=+\] 1\/1/);
     const moved = await ended(onTerminal(cwd, 'move --from config --to sqlite:other.db'));
     expect(moved.stdout).toMatch(/moving \[=+\] 1\/1/);
     expect(JSON.parse((await ended(onTerminal(cwd, 'status --json'))).stdout).backend).toBe('sqlite');

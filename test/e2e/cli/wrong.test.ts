@@ -159,12 +159,15 @@ const rows: readonly Row[] = [
   ['purge --dry-run', 2, 'USAGE', /Add --older-than 7d or --dead-older-than 90d/],
   ['dead discard --all', 2, 'CONFIRM', /remove dead letters for good\. Add --yes/],
   [`dead discard ${noId}`, 2, 'CONFIRM', /Add --yes/],
-  ['dead discard --yes', 2, 'USAGE', /Expected the ids of dead letters, or --all/],
-  ['dead retry', 2, 'USAGE', /Expected the ids of dead letters, or --all/],
+  ['dead discard --yes', 2, 'USAGE', /Expected the ids of dead letters, a filter .* or --all/],
+  ['dead retry', 2, 'USAGE', /Expected the ids of dead letters, a filter .* or --all/],
   [`dead retry ${noId} --all`, 2, 'USAGE', /either ids or --all, got both/],
-  [`dead retry ${noId} --job greet`, 2, 'USAGE', /narrow --all/],
+  [`dead retry ${noId} --job greet`, 2, 'USAGE', /either ids or a filter .* got both/],
   ['dead retry --all --stop-above 101', 2, 'USAGE', /Expected an integer from 0 to 100/],
-  ['dead retry --all --limit 0', 2, 'USAGE', /Expected an integer of 1 or more/],
+  ['dead retry --all --max 0', 2, 'USAGE', /Expected an integer of 1 or more/],
+  ['dead retry --all --limit 5', 2, 'USAGE', /no option --limit\. Did you mean --max\?/],
+  ['jobs list --limit 5', 2, 'USAGE', /no option --limit\. Did you mean --max\?/],
+  ['dead discard --group x', 2, 'CONFIRM', /Add --yes/],
   [`dead edit ${noId}`, 2, 'USAGE', /Expected --payload/],
   [`dead edit ${noId} --payload {`, 2, 'USAGE', /Expected the payload as JSON/],
   [`dead edit ${noId} --payload @nowhere.json`, 2, 'USAGE', /could not read .*nowhere\.json/],
@@ -172,7 +175,7 @@ const rows: readonly Row[] = [
   ['dead retry --all --rate 0', 2, 'USAGE', /Expected an integer from 1 to 10000/],
   ['dead retry --all --reason exausted', 2, 'USAGE', /Did you mean "exhausted"\?/],
   ['dead discard --all --yes --older-than soon', 2, 'USAGE', /Expected a duration/],
-  [`dead retry ${noId} --queue mail`, 2, 'USAGE', /Add --all or leave --queue out/],
+  [`dead retry ${noId} --queue mail`, 2, 'USAGE', /either ids or a filter .* got both/],
   // configs that are not there
   ['status --config nowhere.ts', 2, 'CONFIG', /There is no file .*nowhere\.ts\. Correct --config/],
   ['status --config notes.txt', 2, 'CONFIG', /Expected --config to name a \.ts/],
@@ -232,8 +235,8 @@ describe('several ids', () => {
 
   it.each([
     ['dead list', 0],
-    ['dead retry --all', 3],
-    ['dead discard --all --yes', 3],
+    ['dead retry', 3],
+    ['dead discard --yes', 3],
   ])('%s of a job that the app does not know suggests the nearest name', async (line, code) => {
     const job = async (name: string) => cli(folder, [...line.split(' '), '--job', name]);
     expect(await job('mail.sent')).toMatchObject({

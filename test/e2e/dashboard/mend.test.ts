@@ -73,20 +73,58 @@ it('changes what its buttons say, after a question where it cannot be undone', a
   await page.goto(`${page.url().split('#')[0]}#/letters`);
   await page.getByRole('checkbox', { name: `Choose ${second.id}` }).check();
   await button('Retry 1 chosen one…').click();
-  await button('Retry').click();
+  await button('Retry 1').click();
   await page.getByText('1 dead letter retried.').waitFor();
   await page.getByText('1 dead letters are listed: that is all there is.').waitFor();
   // What was chosen is chosen no longer; the dialog is still about it, and not about all there are.
-  await button('Dry run').click();
+  await button('Count').click();
   await page.getByText('0 dead letters would be retried.').waitFor();
   expect(await ready()).toBe(1);
   await button('Close').click();
   await page.getByRole('link', { name: 'In groups' }).click();
   await page.getByText('1 group in 1 dead letters.').waitFor();
   await button('Discard…').click();
-  await button('Discard').click();
+  await button('Discard 1 for good').click();
   await page.getByText('1 dead letter discarded.').waitFor();
   await page.getByText('Nothing has died.').waitFor();
+  expect(offences).toEqual([]);
+});
+
+it('discards nothing that was not counted and read, and many only when their number is typed', async () => {
+  const shop = await openShop();
+  await shop.letters(102);
+  const { page, offences } = await openPage(browser, shop.link());
+  await goTo(page, 'Dead letters');
+  await page.getByRole('button', { name: 'Discard all…' }).click();
+  await page.keyboard.press('Enter');
+  const discard = page.getByRole('button', { name: 'Discard 102 for good' });
+  await discard.waitFor();
+  await page.keyboard.press('Enter');
+  const typed = page.getByLabel('Type 102 to confirm');
+  await typed.press('Enter');
+  await typed.fill('101');
+  expect(await discard.isDisabled()).toBe(true);
+  expect(await shop.audit()).toEqual([]);
+  expect(await scrollsSideways(page)).toBe(false);
+  expect(await violationsOf(page)).toEqual([]);
+
+  await page.getByLabel('At most').fill('100');
+  await page.getByRole('button', { name: 'Count' }).click();
+  await page.getByRole('button', { name: 'Discard 100 for good' }).click();
+  await page.getByText('100 dead letters discarded.').waitFor();
+  expect(await shop.stats()).toMatchObject({ dead: 2 });
+
+  for (let i = 0; i < 101; i++) await shop.enqueue('anna@b.example');
+  await page.getByRole('button', { name: 'Close' }).click();
+  await goTo(page, 'Queues');
+  await page.getByRole('button', { name: 'Clear…' }).click();
+  await page.keyboard.press('Enter');
+  const remove = page.getByRole('button', { name: 'Remove 101 jobs' });
+  expect(await remove.isDisabled()).toBe(true);
+  await page.getByLabel('Type 101 to confirm').fill('101');
+  await remove.click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  expect(await shop.stats()).toMatchObject({ ready: 0 });
   expect(offences).toEqual([]);
 });
 
@@ -99,7 +137,7 @@ it('keeps the dialog of a bulk action that runs, however often Escape is pressed
   await page.goto(`${page.url().split('#')[0]}#/letters`);
   await page.getByRole('button', { name: 'Retry all…' }).click();
   await page.getByRole('spinbutton', { name: 'Per second' }).fill('0.01');
-  await page.getByRole('button', { name: 'Retry', exact: true }).click();
+  await page.getByRole('button', { name: 'Retry 2', exact: true }).click();
   const stop = page.getByRole('button', { name: 'Stop' });
   await stop.waitFor();
   for (let i = 0; i < 3; i++) await page.keyboard.press('Escape');

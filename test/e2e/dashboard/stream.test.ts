@@ -66,7 +66,7 @@ describe('a page whose dashboard is killed', () => {
     await page.getByRole('button', { name: 'Retry all…' }).click();
     await page.getByLabel('Per second').fill('5');
     const dialog = page.getByRole('dialog');
-    await dialog.getByRole('button', { name: 'Retry', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Retry 30', exact: true }).click();
     await dialog.getByText(/^[1-9]\d* of 30 retried/).waitFor();
     await shop.kill();
     await dialog.getByText('The audit log tells how far it came.').waitFor();
@@ -76,7 +76,8 @@ describe('a page whose dashboard is killed', () => {
 
     await shop.restart();
     await page.getByLabel('Per second').fill('');
-    await dialog.getByRole('button', { name: 'Retry', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Count' }).click();
+    await dialog.getByRole('button', { name: `Retry ${30 - count!}`, exact: true }).click();
     await dialog.getByText(`${30 - count!} dead letters retried.`).waitFor();
     shop.handled.length = 0;
     shop.mailServer.takesAll = true;

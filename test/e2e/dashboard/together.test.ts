@@ -41,7 +41,7 @@ it('retries what failed of a batch, and cancels another one', async () => {
   await goTo(page, 'orders');
   shop.mailServer.takesAll = true;
   await button(page, 'Retry what failed…').click();
-  await button(page, 'Run them again').click();
+  await button(page, 'Retry 2 children').click();
   await page.getByText('2 children run again.').waitFor();
   await shop.work();
   await page.getByText('3 succeeded, 0 failed, of 3').waitFor();
@@ -49,7 +49,7 @@ it('retries what failed of a batch, and cancels another one', async () => {
   await goTo(page, 'Batches');
   await goTo(page, 'letters');
   await button(page, 'Cancel…').click();
-  await button(page, 'Cancel the batch').click();
+  await button(page, 'Cancel 3 children').click();
   await page.getByText('0 succeeded, 3 failed, of 3').waitFor();
   expect(await ends(shop)).toEqual([
     ['batch.retry', 2],
