@@ -78,16 +78,13 @@ export async function bring(
     const { app } = sharing[0]!;
     const { clock } = app;
     const got = { at: clock.now(), ...(payload !== undefined && { payload }) };
-    const { reached, failures: missed } = await deliver(sealedSteps(store, app), clock, {
-      event,
-      key,
-      got,
-      keepMs,
-      tenantId,
-    });
+    const emission = { event, key, got, keepMs, tenantId };
+    const wakeAll = async (jobs: readonly EventWaiter[]) => {
+      await Promise.all(sharing.map(({ backend }) => wake(backend, jobs)));
+    };
+    const { reached, failures: missed } = await deliver(sealedSteps(store, app), clock, emission, wakeAll);
     count += reached.length;
     failures.push(...missed);
-    if (reached.length > 0) await Promise.all(sharing.map(({ backend }) => wake(backend, reached)));
   }
   if (failures.length > 0) throw failures[0];
   if ([...byStore.keys()].some((store) => store !== undefined)) return count;

@@ -92,11 +92,16 @@ export interface Delivered {
   readonly failures: readonly unknown[];
 }
 
-/** Gives the event to all that wait, each at once and once. A call that has failed in the middle may be made again. */
+/**
+ * Gives the event to all that wait, each at once and once. A call that has failed in the middle may be made again.
+ *
+ * @param wake called with those that have it now, or had it of a call before that failed. They wait until it has succeeded
+ */
 export async function deliver(
   store: StepStore,
   clock: Clock,
   { event, key, got, keepMs, tenantId }: Emission,
+  wake: (jobs: readonly EventWaiter[]) => Promise<void> = async () => {},
 ): Promise<Delivered> {
   const isMeant = (one: EventWaiter) => tenantId == null || one.tenantId === tenantId;
   const name = nameOfEvent(event, key);
@@ -123,6 +128,8 @@ export async function deliver(
       left.add(one.id);
     }
   });
+  const awake = waiters.filter(({ id }) => !left.has(id));
+  if (awake.length > 0) await wake(awake);
   await swap(store, name, now, (text) => {
     const found = alive(text, clock.now());
     const rest = found.waiters.filter(

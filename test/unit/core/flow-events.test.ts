@@ -1,6 +1,7 @@
 /** Jobs that wait for an event, and those who emit it. */
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { lookAtBatches } from '../../../core/batches/look.ts';
 import { bench, job } from './kit.ts';
 
 const day = 86_400_000;
@@ -70,6 +71,35 @@ describe('waitFor', () => {
     await b.once(work);
     b.backend.nack = nack;
     expect(await b.next()).toMatchObject({ outcome: 'acked' });
+  });
+
+  it('is woken by an emit that is made again, when the first one could not wake it', async () => {
+    const work = waiting();
+    const b = bench({ jobs: [work] });
+    await b.once(work);
+    vi.spyOn(b.backend.waiting!, 'promote').mockRejectedValueOnce(new Error('away'));
+    await expect(b.client.emit('approved', 1)).rejects.toThrow('away');
+    expect(await b.client.emit('approved', 2)).toBe(0);
+    expect(await b.next()).toMatchObject({ outcome: 'acked' });
+    expect((await b.client.status('id-1'))!.output).toMatchObject({ payload: 1 });
+  });
+
+  it('is woken when a batch has ended, though the first try to wake it fails', async () => {
+    const child = job({ name: 'child', queue: 'children' });
+    const work = job({
+      async handle(_, ctx) {
+        return (await ctx.batchEnd('b', { timeoutMs: '1d' }))?.total;
+      },
+    });
+    const b = bench({ jobs: [work, child] });
+    await b.client.batch('all', [1], { job: child, id: 'b' });
+    await b.once(work);
+    vi.spyOn(b.backend.waiting!, 'promote').mockRejectedValueOnce(new Error('away'));
+    expect(await b.run(await b.take(60_000, ['children']))).toMatchObject({ outcome: 'acked' });
+    b.clock.advance(5 * 60_000);
+    await lookAtBatches(b.client);
+    const ended = await b.next();
+    expect((await b.client.status(ended.id!))!.output).toBe(1);
   });
 
   it('gets an event that was kept, and none that was not', async () => {
