@@ -18,13 +18,13 @@ export interface Unsent {
 }
 
 /** A job that nobody has seen so long after its key was taken was never sent: its sender died in between. */
-const graceMs = 30_000;
+export const graceMs = 30_000;
 /** For the sender of such a job, whose call takes milliseconds as a rule. */
 const longestWaitMs = 10_000;
 /** How long a key is kept after the time when its job may run. Each call with the key begins that anew. */
 const keepMs = 7 * 86_400_000;
 /** More jobs that wait under one key are not looked at. */
-const mostIds = 20;
+export const mostIds = 20;
 
 type Status = JobStatus | null;
 
@@ -71,6 +71,9 @@ async function judge(
     return { answer: message.id, standing: { ids, at: now, sent: false, keepUntil } };
   };
   if (!old) return take();
+  // It is asked for once more, because it took long to be sent.
+  if (!old.sent && old.ids[0] === message.id)
+    return { answer: message.id, standing: { ...old, at: now, keepUntil } };
   const seen = await look(client, unsent, time, old);
   const isUnseen = !old.sent && seen[0] === null;
   if (isUnseen && time !== 'running' && now - old.at < graceMs) return { answer: null, standing: old };

@@ -1,4 +1,7 @@
-/** Sends those of the messages that no other job stands for. A key is taken before its job is sent, and given up where that fails. */
+/**
+ * Sends those of the messages that no other job stands for. A key is taken before its job is sent, and given up where that fails. A sender
+ * that stood still for so long that another one took its key asks again before it sends, and takes back what it has sent.
+ */
 
 import { LongshoreError } from '../base/errors.ts';
 import { backendError } from '../base/failure.ts';
@@ -7,7 +10,7 @@ import type { OutgoingMessage, SendResult, SqlTransaction } from '../contract/qu
 import type { Upload } from '../enqueue/offload.ts';
 import { forEach } from '../kit/parallel.ts';
 import type { MaybeUnique, UniqueMessage } from './asked.ts';
-import { decide, type Unsent } from './decide.ts';
+import { decide, graceMs, mostIds, type Unsent } from './decide.ts';
 import { rewrite, type Sender } from './standing.ts';
 
 type Send = (
@@ -32,15 +35,17 @@ export async function sendUnique(
   const toSend = new Map<string, Entry>();
   for (const { unique, ...message } of messages) {
     const own = uploads?.filter(({ id }) => id === message.id) ?? [];
-    toSend.set(message.id, { message, uploads: own, key: unique?.key ?? null });
+    const severalMayWait = unique?.rule.while === 'running';
+    toSend.set(message.id, { message, uploads: own, key: unique?.key ?? null, severalMayWait });
   }
   const answers = await decideAll(client, messages, toSend);
   const entries = [...toSend.values()];
-  const results = await sendAll(client, entries, send);
+  const { results, lost } = await sendAll(client, entries, send);
   const resultOf = new Map(entries.map(({ message }, i) => [message.id, results[i]!]));
   return messages.map((message, i): SendResult => {
-    const answer = answers[i] ?? message.id;
-    if (answer instanceof LongshoreError) return { ok: false, id: '', error: answer };
+    const decided = answers[i] ?? message.id;
+    if (decided instanceof LongshoreError) return { ok: false, id: '', error: decided };
+    const answer = lost.get(decided) ?? decided;
     const result = resultOf.get(answer) ?? { ok: true, id: answer, duplicate: true };
     return result.ok && answer !== message.id ? { ...result, duplicate: true } : result;
   });
@@ -51,6 +56,7 @@ interface Entry {
   uploads: readonly Upload[];
   /** `null` = it is a plain job. */
   readonly key: string | null;
+  readonly severalMayWait: boolean;
 }
 
 /** For each unique message the id of the job that stands, or why that cannot be told. What stands already is taken out of `toSend`. */
@@ -68,46 +74,81 @@ async function decideAll(
   // In order where they share a key: then the first or the last of them counts, as it says.
   const byKey = Map.groupBy(messages.keys(), (i) => messages[i]!.unique?.key);
   byKey.delete(undefined);
-  await forEach(byKey.values(), async (indexes) => {
-    for (const i of indexes) {
-      const message = messages[i] as UniqueMessage;
-      const answer = await decide(client, unsent, message).catch((error) =>
-        backendError('looking for a job with the same unique key', error),
-      );
-      answers[i] = answer;
-      if (answer === message.id) taken.add(answer);
-      else toSend.delete(message.id);
-    }
-  });
-  return answers;
+  const { clock } = client.app;
+  for (let asks = (_: number) => true; ; asks = (i) => answers[i] === messages[i]!.id) {
+    const since = clock.now();
+    await forEach(byKey.values(), async (indexes) => {
+      for (const i of indexes) {
+        if (!asks(i)) continue;
+        const message = messages[i] as UniqueMessage;
+        const answer = await decide(client, unsent, message).catch((error) =>
+          backendError('looking for a job with the same unique key', error),
+        );
+        for (const other of indexes) if (answers[other] === message.id) answers[other] = answer;
+        answers[i] = answer;
+        if (answer === message.id) taken.add(answer);
+        else if (toSend.delete(message.id)) taken.delete(message.id);
+      }
+    });
+    // Others wait so long for a job before they take its key. Half of that is left for sending.
+    if (clock.now() - since < graceMs / 2) return answers;
+  }
+}
+
+interface Sent {
+  readonly results: SendResult[];
+  /** Jobs that were taken back, because another one got their key while they were on their way: its id, by theirs. */
+  readonly lost: ReadonlyMap<string, string>;
 }
 
 /** A key whose job was not sent is free again; that of one that was sent says so. */
-async function sendAll(client: Sender, entries: readonly Entry[], send: Send): Promise<SendResult[]> {
+async function sendAll(client: Sender, entries: readonly Entry[], send: Send): Promise<Sent> {
+  const lost = new Map<string, string>();
   const messages = entries.map(({ message }) => message);
   const uploads = entries.flatMap((entry) => entry.uploads);
   const settleAll = (isSent: (i: number) => boolean) =>
     forEach(entries.entries(), async ([i, { key, message }]) => {
       if (key === null) return;
-      const work = () => settle(client, key, message.id, isSent(i));
+      const work = async () => {
+        const other = await settle(client, key, entries[i]!, isSent(i));
+        if (other !== null && (await takeBack(client, message))) lost.set(message.id, other);
+      };
       await reportingFailures(client.app.events, 'marking a unique key', [message.id], work, 'key');
     });
   try {
     const results = await send(client, messages, uploads);
     await settleAll((i) => results[i]?.ok === true);
-    return results;
+    return { results, lost };
   } catch (error) {
     await settleAll(() => false);
     throw error;
   }
 }
 
-/** Others may have taken the key meanwhile: theirs stays. */
-function settle(client: Sender, key: string, id: string, isSent: boolean): Promise<void> {
-  return rewrite(client, key, async (old) => {
-    if (!old?.ids.includes(id)) return { answer: undefined, standing: old };
+/** Others may have taken the key meanwhile: theirs stays. Resolves with the job that stands in place of one that was sent. */
+function settle(
+  client: Sender,
+  key: string,
+  { message: { id }, severalMayWait }: Entry,
+  isSent: boolean,
+): Promise<string | null> {
+  return rewrite<string | null>(client, key, async (old) => {
+    if (!old?.ids.includes(id)) {
+      if (!old || !isSent) return { answer: null, standing: old };
+      if (!severalMayWait) return { answer: old.ids[0]!, standing: old };
+      return { answer: null, standing: { ...old, ids: [...old.ids, id].slice(0, mostIds) } };
+    }
     const ids = isSent ? old.ids : old.ids.filter((other) => other !== id);
     const sent = old.sent || (isSent && ids[0] === id);
-    return { answer: undefined, standing: ids.length > 0 ? { ...old, ids, sent } : null };
+    return { answer: null, standing: ids.length > 0 ? { ...old, ids, sent } : null };
   });
+}
+
+/** `false` = it has begun. */
+async function takeBack({ backend, stores }: Sender, { id, queue }: OutgoingMessage): Promise<boolean> {
+  const { records } = stores;
+  if (!backend.waiting) return (await records.cancel(id)) === 'cancelled';
+  if (!(await backend.waiting.remove({ queue, id }))) return false;
+  if (records.writer) await records.cancel(id); // it does not hear of it from the queue
+  return true;
 }

@@ -100,6 +100,69 @@ describe('a sender that dies', () => {
   );
 });
 
+describe('a sender that stands still for longer than others wait for it', () => {
+  const debouncing: EnqueueOptions = { debounce: { key: 'k', waitMs: 600_000 } };
+  const throttling: EnqueueOptions = { unique: { key: 'k', while: { forMs: 600_000 } } };
+  const kinds = { options, replacing, debouncing, throttling };
+  const cases = Object.keys(kinds).flatMap((kind) => moments.map((moment) => [kind, ...moment] as const));
+
+  it.each(cases)(
+    '(%s) in step %i, %s its %s, leaves one job that both are told of',
+    async (kind, at, when) => {
+      let count = 0;
+      const woken = Promise.withResolvers<void>();
+      let still = false;
+      const stand = async () => {
+        still = true;
+        await woken.promise;
+      };
+      const b = start(async (_, work) => {
+        const mine = count++ === at;
+        if (mine && when === 'before') await stand();
+        const answer = await work();
+        if (mine && when === 'after') await stand();
+        return answer;
+      });
+      const how = kinds[kind as keyof typeof kinds];
+      const first = b.first.enqueue(b.work, 1, how);
+      await until(() => still);
+      b.clock.advance(graceMs + 1_000);
+      const second = await b.client.enqueue(b.work, 2, how);
+      woken.resolve();
+      const { id } = await first.catch(() => second); // it lost the key while it wrote it: nothing was sent
+      expect(id).toBe(second.id);
+      expect(await b.client.stores.records.list({ status: 'pending' })).toMatchObject([{ id }]);
+      expect(await b.client.enqueue(b.work, 3, how)).toMatchObject({ id, duplicate: true });
+    },
+  );
+
+  it("waits beside the others, where several may wait: 'running'", async () => {
+    const woken = Promise.withResolvers<void>();
+    let sending = false;
+    const b = start(async (name, work) => {
+      if (name !== 'send') return work();
+      sending = true;
+      await woken.promise;
+      return work();
+    });
+    const running: EnqueueOptions = { unique: { key: 'k', while: 'running' } };
+    const first = b.first.enqueue(b.work, 1, running);
+    await until(() => sending);
+    b.clock.advance(graceMs + 1_000);
+    const { id } = await b.client.enqueue(b.work, 2, running);
+    woken.resolve();
+    expect((await first).id).not.toBe(id);
+    expect(await b.jobs()).toBe(2);
+    await b.client.cancel(id);
+    const [lease] = await b.backend.fetch({ queues: ['default'], max: 1, leaseMs: 60_000, waitMs: 0 });
+    expect(lease).toBeDefined();
+    expect(await b.client.enqueue(b.work, 3, running)).toMatchObject({
+      id: (await first).id,
+      duplicate: true,
+    });
+  });
+});
+
 describe('a sender that is slow', () => {
   it.each([options, replacing])('is waited for by the others, who get its job', async (how) => {
     const slow = Promise.withResolvers<void>();
