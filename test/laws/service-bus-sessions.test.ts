@@ -10,7 +10,7 @@ import { createVirtualClock } from '../testing/virtual-clock.ts';
 const harness: Harness = {
   lacks: [
     ...(['order', 'duplicates', 'administration', 'transfer', 'waiting jobs', 'use elsewhere'] as const),
-    ...(['unordered groups', 'turns of groups', 'rank of a retry'] as const),
+    ...(['waking', 'unordered groups', 'turns of groups', 'rank of a retry'] as const),
   ],
   async open() {
     const clock = createVirtualClock();

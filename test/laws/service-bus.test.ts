@@ -8,7 +8,7 @@ import { minute, queues } from '../testing/laws/kit.ts';
 import { createVirtualClock } from '../testing/virtual-clock.ts';
 
 const harness: Harness = {
-  lacks: ['order', 'duplicates', 'administration', 'transfer', 'waiting jobs', 'groups'],
+  lacks: ['waking', 'order', 'duplicates', 'administration', 'transfer', 'waiting jobs', 'groups'],
   async open() {
     const clock = createVirtualClock();
     const server = await startServiceBus({ clock });

@@ -22,6 +22,7 @@ const lacks: readonly Lack[] = [
   'groups',
   'order',
   'duplicates',
+  'waking',
   'administration',
   'transfer',
   'interruptions',

@@ -66,7 +66,7 @@ export function postgresAdmin(state: PostgresState, maxBodyBytes: number): Queue
     pause: (queue) => setPaused(queue, true),
     async resume(queue) {
       await setPaused(queue, false);
-      state.wake();
+      state.wake(queue);
     },
     deadLetters: postgresDeadLetters(state, maxBodyBytes),
   };

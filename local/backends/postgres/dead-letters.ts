@@ -88,8 +88,9 @@ export function postgresDeadLetters(state: PostgresState, maxBodyBytes: number):
       const values = [state.at(), ageingMs, [...new Set(ids)], ...texts, ...factArrays(fresh)];
       const rows = await db.query('retrying', revive, values);
       if (rows.length === 0) return 0;
-      state.wake();
-      await state.notify([...new Set(rows.map(([queue]) => queue as string))]);
+      const queues = new Set(rows.map(([queue]) => queue as string));
+      for (const queue of queues) state.wake(queue);
+      await state.notify([...queues]);
       return rows.length;
     },
     async discard(ids) {

@@ -36,7 +36,7 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
     const fresh = [...queues].filter((queue) => !knownQueues.has(queue));
     const copies = await notifying(state.notifier, queues, (notified) => write(messages, fresh, notified));
     for (const queue of fresh) knownQueues.add(queue);
-    state.wake();
+    for (const queue of queues) state.wake(queue);
     return copies;
   }
 
@@ -125,7 +125,7 @@ export function createEnqueue(state: PostgresState, maxBodyBytes: number): JobSe
       return isCopy(error.cause) ? store([message]) : [{ ok: false, id, error }];
     }
     if (!notifies) state.notifier.owe(queue);
-    state.wake();
+    state.wake(queue);
     return [{ ok: true, id, duplicate: false }];
   }
 

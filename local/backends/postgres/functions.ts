@@ -9,7 +9,7 @@
  */
 
 import { roomForReport } from '../shared/report-lines.ts';
-import { groupingOf } from './group-pieces.ts';
+import { cameForward, groupingOf } from './group-pieces.ts';
 import { clock, hot, recordNames, recordNamesOf, timeOf } from './sql.ts';
 
 /**
@@ -103,7 +103,7 @@ const take = (s: string, spots: string, behind = ''): string => `
 
 /**
  * Settles the acks and leases the next jobs, in one step. The first row is no job: its `turn` is in how many ms the next delayed job
- * is ready, its `body` what was settled, as text; NULL = all.
+ * is ready, its `body` what was settled, as text; NULL = all; its `queue` in which queues a job of a group came forward.
  */
 const work = (s: string): string => `
   CREATE OR REPLACE FUNCTION ${s}.work(${settleArguments}, wanted text[], most int, lease_ms bigint, nonce text)
@@ -142,15 +142,15 @@ const work = (s: string): string => `
     has_groups := EXISTS (SELECT FROM ${s}.queues n WHERE n.name = ANY (open) AND n.grouped);
     IF has_groups THEN
       SELECT p.spots, p.heads, p.blocked INTO first_spots, first_heads, is_blocked FROM ${s}.pick(open, most) p;
+      IF first_heads IS NOT NULL THEN
+        behind := ${s}.lease_heads(now, first_heads, most - cardinality(first_spots));
+      END IF;
     END IF;
     RETURN QUERY SELECT NULL::text, (
       SELECT CASE WHEN is_blocked THEN 1 ELSE min(d.ready_at) - now END FROM unnest(open) q (queue) CROSS JOIN LATERAL (
         SELECT d.ready_at FROM ${s}.delayed d WHERE d.queue = q.queue ORDER BY d.queue, d.ready_at LIMIT 1) d),
-      NULL::int, NULL::boolean, NULL::text, settled::text;
+      NULL::int, NULL::boolean, ${cameForward}, settled::text;
     IF has_groups THEN
-      IF first_heads IS NOT NULL THEN
-        behind := ${s}.lease_heads(now, first_heads, most - cardinality(first_spots));
-      END IF;
       ${take(s, 'first_spots', 'behind')}
     ELSIF cardinality(open) = 1 THEN
       ${take(

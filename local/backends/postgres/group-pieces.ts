@@ -33,3 +33,8 @@ export const groupsOf = (rows: string, where = ''): string => `
 /** The group of a job, as JSON; NULL = it has none. */
 export const groupingOf = (s: string, id: string): string =>
   `(SELECT json_build_object('group', g.name, 'order', g.ordering)::text FROM ${s}.grouped g WHERE g.id = ${id})`;
+
+export const cameSetting = 'longshore.came_forward';
+
+/** Queues in which a job came forward in this transaction, with spaces between them; NULL or '' = in none. */
+export const cameForward = `current_setting('${cameSetting}', true)`;

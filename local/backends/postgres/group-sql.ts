@@ -10,7 +10,17 @@
 import { mostAheadMs } from '../shared/groups.ts';
 import { enqueueGroups } from './group-enqueue-sql.ts';
 import { fetchGroups } from './group-fetch-sql.ts';
-import { anyGroups, GroupState, groupsOf, lockOf, locks, mayFollow, unknown } from './group-pieces.ts';
+import {
+  anyGroups,
+  cameForward,
+  cameSetting,
+  GroupState,
+  groupsOf,
+  lockOf,
+  locks,
+  mayFollow,
+  unknown,
+} from './group-pieces.ts';
 import { clock, hot } from './sql.ts';
 
 const { inLine, head, apart, leased } = GroupState;
@@ -68,11 +78,22 @@ const locking = (s: string): string => `
   END $$;`;
 
 const moving = (s: string): string => `
+  -- Remembers until the end of the transaction that a job of this queue came forward, for the caller to wake workers.
+  CREATE OR REPLACE FUNCTION ${s}.came_forward(the_queue text) RETURNS void LANGUAGE plpgsql AS $$
+  DECLARE
+    known text := coalesce(${cameForward}, '');
+  BEGIN
+    IF NOT (the_queue = ANY (string_to_array(known, ' '))) THEN
+      PERFORM set_config('${cameSetting}', ltrim(known || ' ' || the_queue), true);
+    END IF;
+  END $$;
   -- Lets the next one of each group come forward, if it may. None is given twice; entered_at is when the head before it counted as ready.
   CREATE OR REPLACE FUNCTION ${s}.advance_groups(now bigint, p_queues text[], p_names text[], p_entered bigint[])
   RETURNS void LANGUAGE plpgsql AS $$
   DECLARE
     gone text[];
+    here text[];
+    came text;
   BEGIN
     LOOP
       WITH next AS (
@@ -89,7 +110,11 @@ const moving = (s: string): string => `
       headed AS (
         UPDATE ${s}.grouped t SET state = ${head}, entered_at = m.ready_from FROM moved m WHERE t.id BETWEEN m.id AND m.id),
       lined AS (INSERT INTO ${s}.ready (queue, rank, seq, ready_at, id) SELECT queue, rank, seq, ready_at, id FROM moved)
-      SELECT array_agg(n.id) INTO gone FROM next n WHERE NOT (n.id = ANY (ARRAY(SELECT m.id FROM moved m)));
+      SELECT (SELECT array_agg(DISTINCT m.queue) FROM moved m), (
+        SELECT array_agg(n.id) FROM next n WHERE NOT (n.id = ANY (ARRAY(SELECT m.id FROM moved m)))) INTO here, gone;
+      FOREACH came IN ARRAY coalesce(here, '{}') LOOP
+        PERFORM ${s}.came_forward(came);
+      END LOOP;
       EXIT WHEN gone IS NULL;
       DELETE FROM ${s}.grouped WHERE id = ANY (gone); -- their jobs were deleted by hand
     END LOOP;
@@ -204,11 +229,11 @@ const rare = (s: string): string => `
     RETURN next_name;
   END $$;`;
 
-const functions = (s: string): string =>
+export const groupFunctions = (s: string): string =>
   [locking, moving, fetchGroups, enqueueGroups, rare].map((define) => define(s)).join('\n');
 
 /** @param s the schema's name, quoted */
-export const groupTables = (s: string): string => `${tables(s)} ${functions(s)}`;
+export const groupTables = (s: string): string => `${tables(s)} ${groupFunctions(s)}`;
 
 /**
  * Which queues have had a group. Where none has, nobody looks for one; and whether a table of short-lived rows has any is dear to ask:
@@ -220,5 +245,5 @@ export const groupedQueues = (s: string): string => `
   ALTER TABLE ${s}.queues ADD COLUMN grouped boolean NOT NULL DEFAULT false;
   CREATE INDEX queues_grouped ON ${s}.queues (name) WHERE grouped;
   UPDATE ${s}.queues SET grouped = true WHERE name IN (SELECT g.queue FROM ${s}.grouped g);
-  ${functions(s)}
+  ${groupFunctions(s)}
   DROP FUNCTION IF EXISTS ${s}.advance_group;`;

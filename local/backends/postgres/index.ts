@@ -90,7 +90,13 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
     delayOf: ({ notBefore }) => (notBefore === null ? 0 : Math.max(0, Math.ceil(notBefore - clock.now()))),
     notifier,
     notify,
-    wake: () => waiters.wake(),
+    wake: waiters.wake,
+    wakeAll(queues) {
+      for (const queue of queues) {
+        waiters.wake(queue);
+        notifier.owe(queue);
+      }
+    },
   };
   const leases = createLeases(state);
   const ends = postgresEnds(state, listen);
@@ -135,7 +141,7 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
       const until = clock.now() + waitMs;
       for (;;) {
         const now = clock.now();
-        const wakes = waiters.wakes;
+        const wakes = waiters.wakes(queues);
         const leased = await leases.lease({ queues, max, leaseMs }).catch((error) => {
           if (open) throw error;
         });
@@ -145,7 +151,8 @@ export function postgres(urlOrOptions: string | PostgresOptions): PostgresBacken
         if (listens) listener.start();
         const readyAt = nextReadyMs === null ? until : now + Math.max(1, nextReadyMs);
         const poll = clock.now() + (listener.hears ? safetyPollMs : pollMs);
-        if (waiters.wakes === wakes) await waiters.wait(Math.min(poll, readyAt, until) - clock.now(), signal);
+        if (waiters.wakes(queues) === wakes)
+          await waiters.wait(Math.min(poll, readyAt, until) - clock.now(), signal, queues);
         if (!open) return [];
       }
     },

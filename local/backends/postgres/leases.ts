@@ -16,6 +16,7 @@ import { bigintArray, intArray, storable, textArray } from './arrays.ts';
 import type { PostgresClient } from './client.ts';
 import { queryTimeoutMs } from './database.ts';
 import { holding } from './functions.ts';
+import { cameFrom, thenCame } from './groups.ts';
 import { storedKey } from './keys.ts';
 import {
   createLeaseTable,
@@ -57,8 +58,8 @@ export function createLeases(state: PostgresState): Leases {
   const s = db.schema;
   const table = createLeaseTable(clock.now);
   const workSql = `SELECT * FROM ${s}.work(${columns}, $15, $16, $17, $18)`;
-  const settleSql = `SELECT ${s}.settle(${columns})`;
-  const keepSql = `SELECT ${s}.keep_ended(${s}.settle(${columns}), $1, $2, $15, $16)`;
+  const settleSql = thenCame(`${s}.settle(${columns})`);
+  const keepSql = thenCame(`${s}.keep_ended(${s}.settle(${columns}), $1, $2, $15, $16)`);
   const holdSql = holding(s);
   // `startedAt` is when the lease was given out: whether the handler ever began is unknown.
   /** Of each queue the last group that was looked at. */
@@ -80,6 +81,8 @@ export function createLeases(state: PostgresState): Leases {
     confirm(owners, settled, planned);
     const leases = (rows as unknown as LeaseRow[]).map((row) => leaseOf(row, batch, expiresAt));
     if (leases.length > 0) table.open(batch, leases.length, expiresAt);
+    // With less than it asked for it has all that came forward in these queues.
+    state.wakeAll(cameFrom(head[4]).filter((queue) => leases.length >= max || !queues.includes(queue)));
     return { leases, nextReadyMs: head[1] === null ? null : Number(head[1]), settled };
   }
 
@@ -138,7 +141,9 @@ export function createLeases(state: PostgresState): Leases {
 
   async function one(during: string, call: string, values: unknown[]): Promise<unknown> {
     await db.ready();
-    return (await db.prepared(during, `SELECT ${s}.${call}`, values))[0]![0];
+    const [row] = await db.prepared(during, thenCame(`${s}.${call}`), values);
+    state.wakeAll(cameFrom(row![1]));
+    return row![0];
   }
 
   const leases: Leases = {
@@ -159,6 +164,7 @@ export function createLeases(state: PostgresState): Leases {
       const [row] = await db.prepared('settling', ...settling(acks, owners, planned));
       const settled = answers(acks.length, row![0]);
       confirm(owners, settled, planned);
+      state.wakeAll(cameFrom(row![1]));
       return settled;
     },
 
@@ -172,8 +178,13 @@ export function createLeases(state: PostgresState): Leases {
         rowMode: 'array',
         query_timeout: queryTimeoutMs,
       });
-      const [settled] = answers(1, rows[0]![0]);
-      return { settled: settled!, committed: () => table.confirm(owners, planned) };
+      const [answer, came] = rows[0]!;
+      const [settled] = answers(1, answer);
+      function committed(): void {
+        table.confirm(owners, planned);
+        state.wakeAll(cameFrom(came));
+      }
+      return { settled: settled!, committed };
     },
 
     async holdsIn(client, lease) {
@@ -202,7 +213,7 @@ export function createLeases(state: PostgresState): Leases {
           finished,
         ],
       );
-      if (settled) state.wake();
+      if (settled) state.wake(lease.queue);
       return settled;
     },
 
@@ -252,6 +263,7 @@ export function createLeases(state: PostgresState): Leases {
       let count = 0;
       // In rounds, so that no transaction is long.
       for (let jobs = await reap(); jobs !== null; jobs = await reap()) count += jobs as number;
+      if (count > 0) state.wakeAll([queue]);
       const values = [state.at(), queue, healed.get(queue) ?? '', mostHealed];
       healed.set(
         queue,

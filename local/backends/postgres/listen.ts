@@ -18,7 +18,7 @@ const usualTimes = {
 
 /** Fetches that wait, or others who want to hear. */
 export interface Hearer {
-  /** @param payload absent = the connection has come or gone, so that something may have been missed */
+  /** @param payload a queue's name, or what the channel carries; absent = the connection has come or gone, so something may have been missed */
   wake(payload?: string): void;
   /** Notifications arrive from now on. */
   heard?(): void;
@@ -35,6 +35,8 @@ export function createListener(
   let closed = false;
   let hears = false;
   let timer: NodeJS.Timeout | undefined;
+  /** Its own, because what is sent to the shared channel is delivered to every process that listens. Older releases send theirs there. */
+  const echoes = `longshore echo ${randomBytes(12).toString('base64url')}`;
   /** The echo that was sent and has not come back. */
   let echo: string | null = null;
   let deafMs = timesMs.retry;
@@ -57,12 +59,11 @@ export function createListener(
     mine.on('error', lost);
     mine.on('end', lost);
     mine.on('notification', ({ channel: from, payload }) => {
-      if (from !== channel) return;
-      if (payload === echo) heard(mine);
-      if (!payload?.startsWith('echo ')) hearer.wake(payload);
+      if (from === echoes && payload === echo) heard(mine);
+      else if (from === channel && !payload?.startsWith('echo ')) hearer.wake(payload);
     });
     try {
-      await mine.query({ text: `LISTEN "${channel}"`, query_timeout: listenTimeoutMs });
+      await mine.query({ text: `LISTEN "${channel}"; LISTEN "${echoes}"`, query_timeout: listenTimeoutMs });
     } catch {
       return lost();
     }
@@ -72,10 +73,10 @@ export function createListener(
 
   /** Sent on another connection: a shared one may hear its own notifications and no others. */
   async function beat(mine: PostgresClient): Promise<void> {
-    const sent = `echo ${randomBytes(9).toString('base64url')}`;
+    const sent = randomBytes(9).toString('base64url');
     echo = sent;
     try {
-      await db.query('listening', 'SELECT pg_notify($1, $2)', [channel, sent]);
+      await db.query('listening', 'SELECT pg_notify($1, $2)', [echoes, sent]);
     } catch {
       if (client === mine) later(timesMs.retry, () => beat(mine));
       return;

@@ -62,9 +62,9 @@ export function createOutbox(state: PostgresState, schema: string, listens: bool
 
     watch() {
       if (listens) listener.start();
-      const wakes = waiters.wakes;
+      const wakes = waiters.wakes();
       return async (signal) => {
-        if (open && waiters.wakes === wakes)
+        if (open && waiters.wakes() === wakes)
           await waiters.wait(listener.hears ? safetyPollMs : pollMs, signal);
       };
     },

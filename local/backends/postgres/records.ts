@@ -4,6 +4,7 @@ import { groupedReads } from '../shared/grouped-reads.ts';
 import { textArray } from './arrays.ts';
 import { purgeBatches } from './batches-sql.ts';
 import type { PostgresEnds } from './ends.ts';
+import { cameFrom, thenCame } from './groups.ts';
 import { ownership } from './lease-table.ts';
 import { purgeLimits } from './limits-sql.ts';
 import { createPages } from './pages.ts';
@@ -60,7 +61,8 @@ export function postgresRecords(
     },
 
     async cancel(id) {
-      const [row] = await db.query('cancelling', `SELECT ${s}.cancel($1, $2, $3)`, [state.at(), keep, id]);
+      const [row] = await db.query('cancelling', thenCame(`${s}.cancel($1, $2, $3)`), [state.at(), keep, id]);
+      state.wakeAll(cameFrom(row![1]));
       return row![0] as CancelResult;
     },
 

@@ -4,7 +4,7 @@ import { batches } from './batches-sql.ts';
 import { ends } from './ends-sql.ts';
 import { enqueueFunctions } from './enqueue-sql.ts';
 import { leaseFunctions } from './functions.ts';
-import { groupedQueues, groupTables } from './group-sql.ts';
+import { groupedQueues, groupFunctions, groupTables } from './group-sql.ts';
 import { limits, takeSlots } from './limits-sql.ts';
 import { daysOfHistory, keyFunctions, rareFunctions } from './maintenance.ts';
 import { ownRetention } from './retention-sql.ts';
@@ -233,4 +233,6 @@ export const migrations: readonly ((s: string) => string)[] = [
   // With the names of those that wait. Version 9 calls the function without them, which stays for a later migration to drop.
   (s) => `${takeSlots(s)} ${statsFunctions(s)}`,
   outboxIds,
+  // Groups tell when a job comes forward.
+  (s) => `${groupFunctions(s)} ${leaseFunctions(s)}`,
 ];

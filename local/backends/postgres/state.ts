@@ -24,6 +24,8 @@ export interface PostgresState {
   readonly notifier: Notifier;
   /** Sends a NOTIFY for each queue now, if workers listen. */
   notify(queues: readonly string[]): Promise<void>;
-  /** Lets waiting fetches of this process look again. */
-  wake(): void;
+  /** Lets waiting fetches of this process look again, of one queue or of all. */
+  wake(queue?: string): void;
+  /** Wakes workers of these queues, of this process and, soon, of others: for jobs that are in the database already. */
+  wakeAll(queues: Iterable<string>): void;
 }

@@ -132,7 +132,7 @@ export function postgresTransfer(state: PostgresState, maxBodyBytes: number): Qu
     const values = [queue, textArray(ids), state.at(), state.keep, state.channel];
     const [row] = await db.query('releasing', sql, values);
     await db.query('releasing', tidy, [queue]);
-    state.wake();
+    state.wake(queue);
     return Number(row![0]);
   }
 
@@ -172,6 +172,7 @@ export function postgresTransfer(state: PostgresState, maxBodyBytes: number): Qu
         SELECT id, (SELECT ${s}.end_groups(${timeOf('$3')}, array_agg(id)) FROM gone) FROM gone`;
       const values = [queue, textArray(ids), state.at()];
       const gone = new Set((await db.query('removing', sql, values)).map(([id]) => id));
+      state.wakeAll([queue]); // in a group another one may have come forward
       const others = ids.filter((id) => !gone.has(id));
       // Those still held were cancelled meanwhile: releasing ends them.
       if (others.length > 0) await release(queue, others);

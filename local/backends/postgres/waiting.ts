@@ -4,12 +4,13 @@ import { storable, textArray } from './arrays.ts';
 import { refusal } from './enqueue.ts';
 import { storedFacts } from './facts.ts';
 import { GroupState } from './group-pieces.ts';
+import { cameFrom, thenCame } from './groups.ts';
 import type { PostgresState } from './state.ts';
 
 export function postgresWaiting(state: PostgresState, maxBodyBytes: number): WaitingJobs {
   const { db, ageingMs } = state;
   const s = db.schema;
-  const sql = `SELECT ${s}.change_waiting($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`;
+  const sql = thenCame(`${s}.change_waiting($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`);
 
   /** @param change `null` = they are removed */
   async function write(jobs: readonly WaitingJob[], change: WaitingChange | null): Promise<boolean[]> {
@@ -18,14 +19,15 @@ export function postgresWaiting(state: PostgresState, maxBodyBytes: number): Wai
     const text = [over, body ?? null, ...storedFacts(facts)];
     const texts = [jobs.map(({ queue }) => queue), jobs.map(({ id }) => id)];
     const values = [state.at(), ageingMs, ...texts.map((some) => textArray(some.map(storable)))];
-    // A removal makes nothing ready.
+    // A removal makes nothing ready but what comes forward in a group.
     const queues = new Set(change ? jobs.map(({ queue }) => queue) : []);
-    const answers = await notifying(state.notifier, queues, async (notified) => {
+    const [answers, came] = await notifying(state.notifier, queues, async (notified) => {
       const rest = [change === null, priority, delay, ...text, state.channel, textArray(notified)];
       const [row] = await db.prepared('changing waiting jobs', sql, [...values, ...rest]);
-      return row![0] as boolean[];
+      return row as [boolean[], unknown];
     });
-    if (change) state.wake();
+    state.wakeAll(cameFrom(came).filter((queue) => !queues.has(queue)));
+    for (const queue of queues) state.wake(queue);
     return answers;
   }
 

@@ -52,7 +52,7 @@ export function redisAdmin(state: RedisState): QueueAdmin & MovableAdmin {
       await link.send('resuming', ['HDEL', `${state.base(queue)}:info`, 'paused']);
       const channel = state.channel(queue);
       if (channel !== '') await link.send('resuming', ['PUBLISH', channel, '']);
-      state.waiters.wake();
+      state.waiters.wake(queue);
     },
     deadLetters: redisDeadLetters(state),
   };

@@ -89,7 +89,7 @@ export function createEnqueue(state: RedisState): JobSender['enqueue'] {
       const running = state.link.run('enqueueing', scripts.enqueue, state.base(queue), args);
       const registering = state.register(queue);
       const answer = registering ? (await Promise.all([running, registering]))[0] : await running;
-      state.waiters.wake();
+      state.waiters.wake(queue);
       const duplicates = new Set((answer as number[]).map((i) => carefulIndexes[i]));
       return messages.map(({ id }, i) => ({ ok: true, id, duplicate: duplicates.has(i) }));
     } catch (error) {

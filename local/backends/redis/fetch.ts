@@ -24,7 +24,7 @@ export function createFetch(
     let silent = false;
     while (state.isOpen) {
       const now = clock.now();
-      const wakes = waiters.wakes;
+      const wakes = waiters.wakes(queues);
       const listens = listener !== null && now < until && !signal?.aborted;
       const { leases, nextDelayedMs } = await lease({ queues, max, leaseMs }, listens).catch((error) => {
         if (state.isOpen) throw error;
@@ -37,8 +37,8 @@ export function createFetch(
       const delayedAt = nextDelayedMs === null ? until : now + Math.max(1, nextDelayedMs);
       const pollAt = clock.now() + (hears ? safetyPollMs : pollMs);
       const lookAt = Math.min(pollAt, delayedAt, until);
-      if (waiters.wakes === wakes) await waiters.wait(lookAt - clock.now(), signal);
-      silent = hears && waiters.wakes === wakes && clock.now() >= pollAt;
+      if (waiters.wakes(queues) === wakes) await waiters.wait(lookAt - clock.now(), signal, queues);
+      silent = hears && waiters.wakes(queues) === wakes && clock.now() >= pollAt;
     }
     return [];
   };

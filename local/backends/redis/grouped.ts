@@ -21,7 +21,7 @@ export function createGroupedInsert(state: RedisState) {
     }
     const running = state.link.run('enqueueing', scripts.grouped, state.base(queue), args);
     const [answer] = await Promise.all([running, state.register(queue)]);
-    state.waiters.wake();
+    state.waiters.wake(queue);
     const duplicates = new Set(answer as number[]);
     return messages.map(({ id }, i) => ({ ok: true, id, duplicate: duplicates.has(i) }));
   };

@@ -104,6 +104,12 @@ local function groupsHere(isNew)
   return opened or nil
 end
 
+-- Wakes idle workers if a job of a group has come forward.
+local function notifyOfGroups(channel)
+  local groups = groupsHere()
+  if groups and groups.came then notify(channel) end
+end
+
 -- Gives a job that is in no set the group that its text names, if any. `place` = 0: it joins the line as a new one.
 local function addGroup(id, text, place, isHeld)
   if not string.find(text, '^%S+ %d+ %d+ [-ws]"') then return end

@@ -63,7 +63,7 @@ export function createLeases(state: RedisState) {
     const during = acks.length === 0 ? 'leasing' : max > 0 ? 'settling and leasing' : 'settling';
     const answer = await link.run(during, scripts.lease, state.base(queue), args);
     const [flags, nextDelayedMs, at, ids, texts, states, isLeft] = answer as LeaseAnswer;
-    if (isLeft) state.waiters.wake();
+    if (isLeft) state.waiters.wake(queue);
     const tokenStart = nonce + at.padStart(13, '0');
     const leases: JobLease[] = [];
     for (let i = 0; i < ids.length; i++) {

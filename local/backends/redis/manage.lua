@@ -7,12 +7,6 @@ local function drop(id)
   if groups then groups.leave({ id }) end
 end
 
--- Wakes idle workers if a job of a group has come forward.
-local function notifyOfGroups(channel)
-  local groups = groupsHere()
-  if groups and groups.came then notify(channel) end
-end
-
 -- Answers with the job's id, text and state; nil = the lease is not held any more.
 local function endLease(token)
   if not owned(token) then return end

@@ -51,7 +51,7 @@ export function createSettler(
     const counted = countAttempt ? '1' : '0';
     const args = [token, `${Math.ceil(delayMs)}`, counted, reportText(report), state.channel(queue)];
     const settled = (await state.manage('settling', queue, 'nack', args)) === 1;
-    if (settled) state.waiters.wake();
+    if (settled) state.waiters.wake(queue);
     return settled;
   }
 
@@ -111,7 +111,7 @@ export function createSettler(
         const answer = await state.manage('reaping', queue, 'reap', args);
         const [count, seen, hasGroups] = answer as [number, number, number];
         total += count;
-        if (total > 0) state.waiters.wake();
+        if (total > 0) state.waiters.wake(queue);
         if (seen < mostReaped) {
           if (hasGroups) await heal(queue);
           return total;

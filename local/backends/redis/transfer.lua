@@ -90,10 +90,10 @@ function actions.release()
   return count
 end
 
--- [9]... ids. One character each: '1' = it was removed.
+-- [9] channel   [10]... ids. One character each: '1' = it was removed.
 function actions.remove()
   local flags = {}
-  for i = 9, #ARGV do
+  for i = 10, #ARGV do
     local id = ARGV[i]
     local text, state = free(id)
     if text and state.cancelRequested == '1' then
@@ -107,6 +107,7 @@ function actions.remove()
     end
     flags[#flags + 1] = text and '1' or '0'
   end
+  notifyOfGroups(ARGV[9])
   return table.concat(flags)
 end
 

@@ -71,13 +71,14 @@ export function redisTransfer(state: RedisState): QueueTransfer {
       let count = 0;
       for (const some of slices(ids, mostPerCall))
         count += (await run('releasing', queue, 'release', [state.channel(queue), ...some])) as number;
-      if (count > 0) state.waiters.wake();
+      if (count > 0) state.waiters.wake(queue);
       return count;
     },
     async remove(queue, ids) {
       let flags = '';
       for (const some of slices(ids, mostPerCall))
-        flags += (await run('removing', queue, 'remove', some)) as string;
+        flags += (await run('removing', queue, 'remove', [state.channel(queue), ...some])) as string;
+      state.waiters.wake(queue); // in a group another one may have come forward
       return ids.map((_, i) => flags[i] === '1');
     },
   };

@@ -22,7 +22,7 @@ export function redisWaiting(state: RedisState): WaitingJobs {
     let flags = '';
     for (const some of slices(ids, mostPerCall))
       flags += (await state.manage('changing waiting jobs', queue, 'change', [...args, ...some])) as string;
-    state.waiters.wake();
+    state.waiters.wake(queue);
     return flags;
   }
 

@@ -19,6 +19,7 @@ let now = Date.UTC(2026, 0, 15, 12);
 const harness: Harness = {
   lacks: [
     'duplicates',
+    'waking',
     'transfer',
     'use elsewhere',
     'sight',

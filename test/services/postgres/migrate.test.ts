@@ -160,7 +160,7 @@ describe('schemas', () => {
         (
           await runSql(
             database.url,
-            `SELECT FROM pg_stat_activity WHERE query LIKE 'LISTEN "longshore ${schema}"'`,
+            `SELECT FROM pg_stat_activity WHERE query LIKE 'LISTEN "longshore ${schema}"%'`,
           )
         ).length > 0,
     );

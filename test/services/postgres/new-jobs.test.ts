@@ -5,6 +5,7 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Contract } from '../../../core/index.ts';
 import { postgres } from '../../../local/backends/postgres/index.ts';
 import { frozenTimers } from '../../kit/clocks.ts';
+import { until } from '../../kit/until.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
 import { message } from '../sqlite/messages.ts';
 import { createSchemas } from './schemas.ts';
@@ -85,6 +86,46 @@ describe('a job that is new', () => {
     expect(await waiting).toHaveLength(1);
     await worker.close();
     await backend.close();
+  });
+});
+
+describe('an idle worker', () => {
+  it('asks nothing for jobs of other queues, and is sent nothing that is meant for other processes', async () => {
+    const statements: string[] = [];
+    const heard: pg.Notification[] = [];
+    const mine = new pg.Pool({ connectionString: schemas.url });
+    mine.on('connect', (client) => {
+      const query = client.query.bind(client) as (...given: unknown[]) => unknown;
+      client.query = ((given: string | { text: string }, ...rest: unknown[]) => {
+        statements.push(typeof given === 'string' ? given : given.text);
+        return query(given, ...rest);
+      }) as typeof client.query;
+      client.on('notification', (one) => heard.push(one));
+    });
+    const idle = postgres({ pool: mine, schema, clock: frozenTimers });
+    const waiting = idle.fetch({ ...look, waitMs: 3_600_000 });
+    const others = Array.from({ length: 3 }, () =>
+      postgres({ url: schemas.url, schema, clock: frozenTimers }),
+    );
+    const theirs = others.map((other) =>
+      other.fetch({ ...look, queues: ['other'], max: 1, waitMs: 3_600_000 }),
+    );
+    // Its own echo is the last that it is sent while it begins to listen.
+    await until(() => heard.some(({ channel }) => channel.startsWith('longshore echo ')));
+    const before = statements.length;
+    const backend = await open();
+    await waiting;
+    expect(heard.filter(({ channel }) => channel.startsWith('longshore echo '))).toHaveLength(1);
+    expect(statements.slice(before)).toHaveLength(1);
+    const next = idle.fetch({ ...look, waitMs: 3_600_000 });
+    await until(() => statements.length === before + 2);
+    for (const n of theirs.keys()) await backend.enqueue([fresh(`for-others-${n}`, { queue: 'other' })]);
+    await Promise.all(theirs);
+    await backend.enqueue([fresh('mine')]);
+    expect(await next).toHaveLength(1);
+    expect(statements.slice(before)).toHaveLength(3);
+    for (const one of [idle, backend, ...others]) await one.close();
+    await mine.end();
   });
 });
 

@@ -60,9 +60,9 @@ describe('the connection that listens', () => {
     expect(proxy.silence('LISTEN')).toBe(1);
     await until(() => !listener.hears);
     await until(() => listener.hears);
-    const { wakes } = waiters;
+    const wakes = waiters.wakes();
     await runSql(database.url, `SELECT pg_notify($1, 'default')`, [channelOf('longshore')]);
-    await until(() => waiters.wakes > wakes);
+    await until(() => waiters.wakes() > wakes);
     await listener.close();
     await proxy.close();
     await db.close();

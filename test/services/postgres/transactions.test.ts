@@ -153,8 +153,8 @@ describe('enqueue in a transaction', () => {
     const waiting = backend.fetch({ ...request, waitMs: 3_600_000 }).finally(() => {
       woken = true;
     });
-    const listening = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND query = $1`;
-    await until(async () => (await stage.rows(listening, [`LISTEN "longshore ${schema}"`])).length > 0);
+    const listening = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND query LIKE $1`;
+    await until(async () => (await stage.rows(listening, [`LISTEN "longshore ${schema}"%`])).length > 0);
     const tx = await stage.client();
     await tx.query('BEGIN');
     const { id } = await client.enqueue(plain, 1, { tx });

@@ -19,6 +19,7 @@ import { timeLaws } from './backend-time.ts';
 import { transferLaws } from './backend-transfer.ts';
 import { waitingLaws } from './backend-waiting.ts';
 import { waitingJobLaws } from './backend-waiting-jobs.ts';
+import { wakingLaws } from './backend-waking.ts';
 import type { Harness, Lack, Runner } from './harness.ts';
 import { type Law, lawsOf } from './law.ts';
 
@@ -32,6 +33,7 @@ const topics: readonly (readonly [topic: string, define: (law: Law) => void])[] 
   ['stale leases', staleLeaseLaws],
   ['chains', chainLaws],
   ['waiting', waitingLaws],
+  ['waking', wakingLaws],
   ['time', timeLaws],
   ['ending', endingLaws],
   ['order', orderLaws],

@@ -32,6 +32,8 @@ export interface Bench {
 
 /** Topics that a queue may honestly be without; its harness says so, and `docs/backends.md` repeats it. */
 export type Lack =
+  /** A broker wakes those that wait, and its other steps are not ours. */
+  | 'waking'
   | 'order'
   | 'duplicates'
   /** Groups neither take turns nor keep an order, or a law cannot see it. */

@@ -11,8 +11,8 @@ export interface LawOptions extends OpenOptions {
    * stands alone hears of it when the next attempt begins; store-writing.ts has the laws of that.
    */
   readonly knownByQueue?: true;
-  /** Says nothing of a queue that is without this topic, too. */
-  readonly needs?: Lack;
+  /** Says nothing of a queue that is without one of these topics, too. */
+  readonly needs?: Lack | readonly Lack[];
 }
 
 /** Defines one law: its name says what must hold, `check` proves it on a bench of its own. */
@@ -30,7 +30,7 @@ export function declarer({ it }: Runner, possible: boolean): Declare {
 export function lawsOf(harness: Harness, runner: Runner): Law {
   return (name, check, { knownByQueue, takesTime, needs, ...options } = {}) => {
     if (knownByQueue && harness.storeStandsAlone) return;
-    if (needs && harness.lacks?.includes(needs)) return;
+    if (harness.lacks?.some((lack) => [needs].flat().includes(lack))) return;
     declarer(runner, harness.timeIsOurs !== false || !takesTime)(name, async () => {
       const bench = await harness.open(options);
       try {
