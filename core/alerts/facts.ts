@@ -31,7 +31,7 @@ export function factsOf(client: AlertHost, where: 'worker' | 'function', now: nu
     stats: inTime('what is in its queues', async () => {
       const { admin, name } = backend;
       if (!admin) throw config(`Backend "${name}" does not tell what is in its queues.`);
-      await admin.know?.(queues);
+      admin.know?.(queues);
       return admin.stats();
     }),
     attempts(spanMs) {

@@ -82,8 +82,8 @@ export interface DeadLetters {
 /** What the CLI and the dashboard use. */
 export interface QueueAdmin {
   readonly deadLetters: DeadLetters;
-  /** Tells a backend that cannot list its queues which there are. Asks nothing of the service. */
-  know?(queues: readonly string[]): Promise<void>;
+  /** Tells a backend that cannot list its queues which there are, at once. Asks nothing of the service. */
+  know?(queues: readonly string[]): void;
   /**
    * Compares the service's own settings of all its queues with what their jobs need. Throws `CONFIG` where they would lose or double
    * jobs, or end them before their last retry. Resolves with what may be wrong and what could not be found out, a sentence each.

@@ -10,7 +10,7 @@ import { update as updateJob } from '../enqueue/waiting.ts';
 import { forEach } from '../kit/parallel.ts';
 import { getDeadLetter } from '../kit/records/dead-letter-pages.ts';
 import { audited } from './audited.ts';
-import type { OperatorHost } from './host.ts';
+import { deadLettersOf, type OperatorHost } from './host.ts';
 import type { OperatorAction } from './types.ts';
 import { unmasked } from './unmasked.ts';
 import { selectionText } from './words.ts';
@@ -99,11 +99,10 @@ export function runAgain(host: OperatorHost, id: string): Promise<string> {
 }
 
 /** The signed text, as a record or a dead letter keeps it. */
-async function bodyOf({ stores, backend }: Client, id: string): Promise<string> {
-  const kept = await stores.records.body?.(id);
+async function bodyOf(client: Client, id: string): Promise<string> {
+  const kept = await client.stores.records.body?.(id);
   if (kept) return kept;
-  const letters = backend.admin?.deadLetters;
-  const letter = letters && (await getDeadLetter(letters, id));
+  const letter = client.backend.admin && (await getDeadLetter(deadLettersOf(client), id));
   if (letter) return letter.body;
   throw notKept(id);
 }

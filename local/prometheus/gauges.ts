@@ -22,7 +22,7 @@ export function gaugeQueues(
       await stores.records.get('metrics'); // it has no numbers, but it can answer
       return [];
     }
-    await admin.know?.(app.queues);
+    admin.know?.(app.queues);
     const rows = await admin.stats();
     if (rows.length > most) overflow();
     return withinLimit(rows, app.queues, most);

@@ -29,6 +29,8 @@ interface Place {
   readonly store?: Stores;
   /** How long a fetch waits for what is there. */
   readonly waitMs: number;
+  /** The backend of an operator that has sent nothing. @default the same */
+  fresh?(): QueueBackend;
 }
 
 const databases = databasesWith(after);
@@ -37,9 +39,14 @@ const local = async (name: keyof typeof databases): Promise<Place> => ({
   waitMs: 0,
 });
 
-async function onSqs(end: string, attributes: Record<string, string>): Promise<Place> {
+async function sqsEndpoint() {
   const endpoint = await openEndpoint();
   after.push(() => endpoint.stop());
+  return endpoint;
+}
+
+async function onSqs(end: string, attributes: Record<string, string>): Promise<Place> {
+  const endpoint = await sqsEndpoint();
   const urls = { mail: await endpoint.createQueue(`mail${end}`, attributes) };
   const deadLetterUrls = { mail: await endpoint.createQueue(`mail-dlq${end}`, attributes) };
   const store = memoryStore();
@@ -62,6 +69,13 @@ const places: Readonly<Record<string, () => Promise<Place>>> = {
   beanstalkd: () => onBeanstalkd(memoryStore()),
   'beanstalkd without a store': () => onBeanstalkd(),
   sqs: () => onSqs('', {}),
+  async 'sqs by the start of its URLs'() {
+    const { client, createQueue } = await sqsEndpoint();
+    const url = await createQueue('start-mail');
+    await createQueue('start-mail-dlq');
+    const options = { queueUrl: url.slice(0, -'mail'.length), client, longPollMs: 1_000 };
+    return { backend: sqs(options), waitMs: 1_000, store: memoryStore(), fresh: () => sqs(options) };
+  },
   'sqs with FIFO queues': () => onSqs('.fifo', { FifoQueue: 'true' }),
   async 'service bus'() {
     const server = await startServiceBus({ clock: systemClock });
@@ -101,11 +115,12 @@ async function opened(open: () => Promise<Place>) {
     expiresInMs: 1,
     handle: (data) => paid.push(data),
   });
-  const { backend, store, waitMs } = await open();
+  const { backend, store, waitMs, fresh } = await open();
   after.push(() => backend.close());
   const signing = keyRing([{ kid: 'k1', secret: new Uint8Array(32).fill(1) }]);
   const app = createApp({ jobs: [pay, hurry], signing });
-  const client = connect(app, backend, store ? { store } : {});
+  const options = store ? { store } : {};
+  const client = connect(app, backend, options);
   async function drain(): Promise<void> {
     for (;;) {
       const leases = await backend.fetch({ queues: ['mail'], max: 10, leaseMs: 60_000, waitMs });
@@ -113,7 +128,10 @@ async function opened(open: () => Promise<Place>) {
       for (const lease of leases) await attempt(app, { client, settler: backend }, createRun(lease));
     }
   }
-  const operator = createOperator(client, { actor: 'ann', from: 'test' });
+  const operator = createOperator(fresh ? connect(app, fresh(), options) : client, {
+    actor: 'ann',
+    from: 'test',
+  });
   const { deadLetters } = operator;
   const idsOf = async (filter: Parameters<typeof deadLetters.page>[0] = {}) =>
     (await deadLetters.page(filter)).letters.map(({ id }) => id);

@@ -5,9 +5,9 @@ import { cut } from '../../base/failure.ts';
 import { within } from '../../base/within.ts';
 import type { QueueStats } from '../../contract/admin.ts';
 import type { Client } from '../../enqueue/client.ts';
-import { onDemand } from '../../kit/lazy.ts';
 import { goneAfterMs, workerTotals } from '../../kit/worker-state.ts';
 import { queueRates, totalRates } from '../../metrics/rates.ts';
+import { adminOf } from '../../operator/host.ts';
 import type { Live } from '../api.ts';
 
 export interface LiveFeed {
@@ -96,12 +96,10 @@ const nothing = (at: number): Live => ({
 function looker(client: Client): () => Promise<Live> {
   const { app, backend, stores } = client;
   const rates = queueRates(client);
-  // A broker that cannot list its queues is told of those of the app once.
-  const know = onDemand(async () => backend.admin?.know?.(app.queues));
   return async () => {
     const now = app.clock.now();
     const [stats, beats] = await Promise.all([
-      know().then(() => backend.admin?.stats() ?? []),
+      backend.admin ? adminOf(client).stats() : [],
       stores.workers.list(now - goneAfterMs),
     ]);
     const all = withoutGaps(stats, backend.admin ? app.queues : []);

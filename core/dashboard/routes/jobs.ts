@@ -9,6 +9,7 @@ import { statuses } from '../../kit/records/partitions.ts';
 import { goneAfterMs, runnerOf } from '../../kit/worker-state.ts';
 import { whyWaits } from '../../limits/explain.ts';
 import { stoppedJobs } from '../../limits/stopped.ts';
+import { deadLettersOf } from '../../operator/host.ts';
 import { sleepersOf, stepsOf } from '../../steps/show.ts';
 import type { JobDetail, JobItem, JobList, Unavailable } from '../api.ts';
 import type { Endpoint, Run } from '../call.ts';
@@ -132,9 +133,9 @@ async function batchOf(client: Client, id: string): Promise<JobDetail['batch']> 
 }
 
 /** Where letters are not found by their id, the record is believed. */
-async function isDead({ backend }: Client, { id, status }: JobRecord): Promise<boolean> {
-  if (!['failed', 'expired'].includes(status) || !backend.admin) return false;
-  const { deadLetters } = backend.admin;
+async function isDead(client: Client, { id, status }: JobRecord): Promise<boolean> {
+  if (!['failed', 'expired'].includes(status) || !client.backend.admin) return false;
+  const deadLetters = deadLettersOf(client);
   return deadLetters.get ? (await deadLetters.get(id)) !== null : true;
 }
 

@@ -6,19 +6,10 @@ import { checkQueue } from './check.ts';
 import type { Connection } from './connection.ts';
 import { deadLettersOf } from './dead-letters.ts';
 
-export type Admin = Required<Omit<QueueAdmin, 'diagnose' | 'countsByReading'>>;
+export type Admin = Required<Omit<QueueAdmin, 'know' | 'diagnose' | 'countsByReading'>>;
 
 export function adminOf(connection: Connection): Admin {
   return {
-    async know(names) {
-      for (const name of names) {
-        try {
-          connection.addressOf(name); // behind a prefix a name is as good as a URL
-        } catch {
-          // Where a list of URLs is given, other queues do not exist.
-        }
-      }
-    },
     async check(needsOf) {
       const advice: string[] = [];
       for (const { name } of connection.queues.all()) {

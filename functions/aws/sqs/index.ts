@@ -88,10 +88,11 @@ export function sqs(options: SqsOptions): SqsBackend {
     reapExpired: async () => 0, // SQS does it itself
     ...verbsOf<Omit<Settler, 'sendOn'>>(['ack', 'nack', 'abandon', 'renew', 'release'], settler),
     admin: {
-      ...verbsOf<Omit<Admin, 'deadLetters'>>(
-        ['stats', 'check', 'know', 'peek', 'clear', 'pause', 'resume'],
-        admin,
-      ),
+      ...verbsOf<Omit<Admin, 'deadLetters'>>(['stats', 'check', 'peek', 'clear', 'pause', 'resume'], admin),
+      know(names) {
+        // Behind a prefix a name is as good as a URL. Where a list of URLs is given, there are no others.
+        if (queues.prefix !== null) names.forEach(queues.of);
+      },
       diagnose: async (request) => (await import('./diagnose.ts')).sqsDiagnosis(connection, request),
       deadLetters: verbsOf(['list', 'retry', 'discard'], async () => (await admin()).deadLetters),
     },

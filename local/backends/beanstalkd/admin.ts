@@ -54,9 +54,7 @@ export function beanstalkdAdmin(state: BeanstalkdState): QueueAdmin {
 
   return {
     deadLetters: beanstalkdDeadLetters(state),
-    async know(queues) {
-      queues.forEach(state.know);
-    },
+    know: (queues) => queues.forEach(state.know),
     async stats(only) {
       const tubes = only === undefined ? await state.tubes() : [state.tubeOf(only)];
       return Promise.all(tubes.map(statsOf));

@@ -9,6 +9,7 @@ import type { Stores } from '../../../core/contract/store.ts';
 import type { DashboardAuthorize } from '../../../core/dashboard/index.ts';
 import type { Backends } from '../../../core/routing/backends.ts';
 import type { RoutingOptions } from '../../../core/routing/client.ts';
+import { queuesOn } from '../../../core/routing/queues-on.ts';
 import type { FunctionsSimulationConfig } from '../../simulate/functions/options.ts';
 import type { SimulationConfig } from '../../simulate/lambda/options.ts';
 import { CliError, longshoreCode, messageOf, wrongConfig } from '../errors.ts';
@@ -86,7 +87,7 @@ export async function loadConfig(io: Pick<Io, 'cwd' | 'env'>, given: string | un
   return {
     path,
     app,
-    backend: () => openBackend(shown, backend, app.queues),
+    backend: () => openBackend(shown, backend, app),
     store: () => openStore(shown, store),
     failover: failover as RoutingOptions['failover'],
     simulation: simulation as Simulations | undefined,
@@ -137,14 +138,17 @@ async function opened(what: string, exported: unknown): Promise<unknown> {
 async function openBackend(
   shown: string,
   exported: unknown,
-  queues: readonly string[],
+  app: App,
+  name?: string,
 ): Promise<QueueBackend | Backends> {
   const backend = await opened(`backend of ${shown}`, exported);
   if (hasDefault(backend)) {
     const all: Record<string, QueueBackend | null> = {};
     for (const [name, one] of Object.entries(backend))
       all[name] =
-        one === null ? null : ((await openBackend(`${shown} called ${name}`, one, queues)) as QueueBackend);
+        one === null
+          ? null
+          : ((await openBackend(`${shown} called ${name}`, one, app, name)) as QueueBackend);
     return all as unknown as Backends;
   }
   if (!isBackend(backend)) {
@@ -152,7 +156,7 @@ async function openBackend(
       `Expected the backend of ${shown} to be a QueueBackend such as sqlite('jobs.db'), got ${kindOf(backend)}.`,
     );
   }
-  await backend.admin?.know?.(queues);
+  backend.admin?.know?.(name === undefined ? app.queues : queuesOn(app, name, {}));
   return backend;
 }
 
