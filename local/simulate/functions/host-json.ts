@@ -10,6 +10,10 @@ export interface HostSettings {
   readonly functionTimeoutMs: number;
   /** Of one queue. */
   readonly maxConcurrentCalls: number;
+  /** Groups at a time, of a queue with sessions. */
+  readonly maxConcurrentSessions: number;
+  /** How long a session is kept that has no message. */
+  readonly sessionIdleMs: number;
   /** How long a lock is renewed. */
   readonly maxLockRenewalMs: number;
   /** Whether a function that returns has completed its message. */
@@ -24,6 +28,8 @@ interface HostJson {
   readonly extensions?: {
     readonly serviceBus?: {
       readonly maxConcurrentCalls?: unknown;
+      readonly maxConcurrentSessions?: unknown;
+      readonly sessionIdleTimeout?: unknown;
       readonly maxAutoLockRenewalDuration?: unknown;
       readonly autoCompleteMessages?: unknown;
       readonly prefetchCount?: unknown;
@@ -36,13 +42,17 @@ interface HostJson {
 export function hostSettings(folder: string): HostSettings {
   const path = hostJsonAbove(folder);
   const { functionTimeout, extensions: { serviceBus = {}, http = {} } = {} } = path ? read(path) : {};
-  const { maxConcurrentCalls = 16 } = serviceBus;
-  if (!Number.isInteger(maxConcurrentCalls) || (maxConcurrentCalls as number) < 1)
-    throw wrong(path, 'maxConcurrentCalls', 'a whole number of 1 or more');
+  const count = (name: 'maxConcurrentCalls' | 'maxConcurrentSessions', fallback: number): number => {
+    const { [name]: value = fallback } = serviceBus;
+    if (Number.isInteger(value) && (value as number) >= 1) return value as number;
+    throw wrong(path, name, 'a whole number of 1 or more');
+  };
   return {
     path,
     functionTimeoutMs: timeSpan(path, 'functionTimeout', functionTimeout, 1_800_000),
-    maxConcurrentCalls: maxConcurrentCalls as number,
+    maxConcurrentCalls: count('maxConcurrentCalls', 16),
+    maxConcurrentSessions: count('maxConcurrentSessions', 8),
+    sessionIdleMs: timeSpan(path, 'sessionIdleTimeout', serviceBus.sessionIdleTimeout, 60_000),
     maxLockRenewalMs: timeSpan(
       path,
       'maxAutoLockRenewalDuration',

@@ -13,9 +13,9 @@ import { forEach } from '../../../core/kit/parallel.ts';
 import { within } from '../../waiting.ts';
 import type { TypedData } from './core-module.ts';
 import type { FunctionsHost } from './host.ts';
-import { createSessionReceivers, onLinkOf } from './session-receivers.ts';
+import { createSessionReceivers, onLinkOf, type SessionRules } from './session-receivers.ts';
 
-interface TriggerOptions {
+interface TriggerOptions extends SessionRules {
   readonly host: FunctionsHost;
   readonly connectionString: string;
   readonly clock: Clock;
@@ -40,7 +40,7 @@ export function createServiceBusTrigger(options: TriggerOptions) {
   const { host, clock, functionTimeoutMs, maxConcurrentCalls = 16, entityOf = (name) => name } = options;
   const client = new ServiceBusClient(options.connectionString, { retryOptions: { maxRetries: 0 } });
   const receivers = new Map<string, ServiceBusReceiver>();
-  const sessions = createSessionReceivers(options.connectionString);
+  const sessions = createSessionReceivers(options.connectionString, clock, options);
   function open(queue: string): ServiceBusReceiver {
     const options = { skipParsingBodyAsJson: true, maxAutoLockRenewalDurationInMs: 0 };
     const receiver = client.createReceiver(queue, options);
@@ -102,7 +102,7 @@ export function createServiceBusTrigger(options: TriggerOptions) {
         (): Call => ({ message, end: thrown === null ? 'completed' : 'abandoned', thrown }),
         (): Call => ({ message, end: 'lock lost', thrown }),
       )
-      .finally(() => session?.close());
+      .finally(() => sessions.ended(message));
   }
 
   return {
@@ -123,10 +123,14 @@ export function createServiceBusTrigger(options: TriggerOptions) {
       );
       return calls;
     },
-    /** Receives the ready messages and does nothing, like a process that dies at once. */
-    lose: async (queue: string) => (await look(queue)).length,
+    /** Receives the ready messages and does nothing, like a process that is killed: its sessions are free at once. */
+    async lose(queue: string): Promise<ServiceBusReceivedMessage[]> {
+      const messages = await look(queue);
+      await sessions.cut();
+      return messages;
+    },
     async close(): Promise<void> {
-      await sessions.close();
+      await sessions.cut();
       await client.close();
     },
   };

@@ -80,6 +80,7 @@ async function run(
   const { broken, signal: stopping } = ending;
   const { functionTimeoutMs, maxLockRenewalMs, routePrefix } = settings;
   const maxConcurrentCalls = options.concurrency ?? settings.maxConcurrentCalls;
+  const maxConcurrentSessions = options.concurrency ?? settings.maxConcurrentSessions;
   const http = bindings.hasHttp ? await serveFunctions(host, options.httpPort, on) : null;
   if (http) cleanUp.push(() => http.close());
   const trigger = createServiceBusTrigger({
@@ -87,6 +88,8 @@ async function run(
     connectionString,
     clock: systemClock,
     functionTimeoutMs,
+    maxConcurrentSessions,
+    sessionIdleMs: settings.sessionIdleMs,
     entityOf: (name) => setting(name, process.env),
   });
   cleanUp.push(() => trigger.close());
@@ -108,8 +111,11 @@ async function run(
     ],
   });
 
-  const shared = { trigger, maxConcurrentCalls, lockMs, maxLockRenewalMs, maxDeliveries, on, broken };
-  const pumps = bindings.queues.map((queue) => startPump({ ...shared, queue, stopping }));
+  const shared = { trigger, lockMs, maxLockRenewalMs, maxDeliveries, on, broken };
+  const pumps = bindings.queues.map((queue) => {
+    const mostCalls = bindings.sessions.includes(queue) ? maxConcurrentSessions : maxConcurrentCalls;
+    return startPump({ ...shared, maxConcurrentCalls: mostCalls, queue, stopping });
+  });
   const running = (): number => pumps.reduce((sum, pump) => sum + pump.running(), 0);
   let ticking = 0;
   const timers = (options.timers ? bindings.timers : []).map((timer) =>

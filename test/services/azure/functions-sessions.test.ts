@@ -2,6 +2,7 @@
 
 import { describe, expect, it, vi } from 'vitest';
 import { azure } from '../../../functions/azure/index.ts';
+import { deliveryOf } from '../../../functions/azure/service-bus/message.ts';
 import { memoryStore } from '../../../local/backends/memory/index.ts';
 import { functionAppsHere, type KitOptions, minute } from './kit.ts';
 
@@ -31,6 +32,19 @@ describe('a function of a queue with sessions', () => {
     expect(t.server.bodies('mail')).toEqual([]);
   });
 
+  it('waits for one of eight sessions, until one has been empty for its idle time', async () => {
+    const t = await open({ sessionIdleMs: 5_000 });
+    for (let i = 0; i < 9; i++) await t.enqueue(`job ${i}`, `group ${i}`);
+    await t.trigger.poll('mail');
+    expect(t.ran).toHaveLength(8);
+    t.clock.advance(4_999);
+    await t.trigger.poll('mail');
+    expect(t.ran).toHaveLength(8);
+    t.clock.advance(5_000);
+    await t.trigger.poll('mail');
+    expect(t.ran).toHaveLength(9);
+  });
+
   it('sends a retry into its session, after the others', async () => {
     const t = await open();
     t.behaviour.set('a1', ({ attempt }) => {
@@ -57,6 +71,22 @@ describe('a function of a queue with sessions', () => {
     expect(letter).toMatchObject({ reason: 'exhausted', attempt: 3 });
     await t.backend.admin!.deadLetters!.retry([letter!.id]);
     expect(t.server.queue('mail').peek(0, 5)[0]!.sent.sessionId).toBe(group);
+  });
+});
+
+describe('a function whose host dies', () => {
+  it('is counted, though Service Bus counts nothing', async () => {
+    const t = await open();
+    await t.enqueue('a1', group);
+    for (let i = 0; i < 3; i++) {
+      const [message] = await t.trigger.lose('mail');
+      expect(message!.deliveryCount).toBe(0);
+      await t.backend.accept('mail', deliveryOf(message!), t.clock.now() + minute); // the job had begun
+    }
+    await t.trigger.poll('mail');
+    expect([t.ran, t.settledAs()]).toEqual([[], ['dead-lettered 4']]);
+    const [letter] = await t.backend.admin!.deadLetters!.list({});
+    expect(letter).toMatchObject({ reason: 'crash-loop' });
   });
 });
 

@@ -70,6 +70,7 @@ export interface KitOptions extends Partial<Omit<AzureOptions, 'log'>> {
   readonly log?: AzureOptions['log'] | 'of the call';
   readonly payloads?: PayloadStore;
   readonly maxConcurrentCalls?: number;
+  readonly sessionIdleMs?: number;
 }
 
 /** Opens function apps for the tests of a file, called at its top. Each is closed after its test. */
@@ -96,6 +97,7 @@ export async function openFunctionApp(options: KitOptions = {}): Promise<Functio
     log = false,
     payloads,
     maxConcurrentCalls = 16,
+    sessionIdleMs = minute,
     ...rest
   } = options;
   const clock = createVirtualClock();
@@ -129,7 +131,7 @@ export async function openFunctionApp(options: KitOptions = {}): Promise<Functio
     azure(app, { ...shared, ...rest, ...(log !== 'of the call' && { log }) }),
   );
   const { functionTimeoutMs = 10 * minute } = rest;
-  const called = { host, connectionString, clock, functionTimeoutMs, maxConcurrentCalls };
+  const called = { host, connectionString, clock, functionTimeoutMs, maxConcurrentCalls, sessionIdleMs };
   const trigger = createServiceBusTrigger(called);
   const queues = ['mail'];
   const of = { connectionString, queues, sessions, foreign, keys: store.keys };

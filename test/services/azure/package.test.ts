@@ -130,6 +130,11 @@ describe('host.json', () => {
     expect(serviceBus.autoCompleteMessages).toBe(true);
   });
 
+  it('keeps no empty session for long: the ninth group waits for it', () => {
+    expect(serviceBus.maxConcurrentSessions).toBe(8);
+    expect(msOf(serviceBus.sessionIdleTimeout)).toBeLessThanOrEqual(5_000);
+  });
+
   it('has no retry policy, which Service Bus would not keep', () => {
     expect(Object.keys(host)).not.toContain('retry');
   });
