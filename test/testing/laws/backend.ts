@@ -20,6 +20,7 @@ import { transferLaws } from './backend-transfer.ts';
 import { waitingLaws } from './backend-waiting.ts';
 import { waitingJobLaws } from './backend-waiting-jobs.ts';
 import { wakingLaws } from './backend-waking.ts';
+import { clientWakingLaws } from './backend-waking-clients.ts';
 import type { Harness, Lack, Runner } from './harness.ts';
 import { type Law, lawsOf } from './law.ts';
 
@@ -33,7 +34,13 @@ const topics: readonly (readonly [topic: string, define: (law: Law) => void])[] 
   ['stale leases', staleLeaseLaws],
   ['chains', chainLaws],
   ['waiting', waitingLaws],
-  ['waking', wakingLaws],
+  [
+    'waking',
+    (law) => {
+      wakingLaws(law);
+      clientWakingLaws(law);
+    },
+  ],
   ['time', timeLaws],
   ['ending', endingLaws],
   ['order', orderLaws],
