@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'vitest';
 import { sqlite } from '../../local/backends/sqlite/index.ts';
 import { describeMeetings } from '../testing/meetings/index.ts';
+import { meetingSample } from './meeting-sample.ts';
 
 /** Where files are in memory, if there is such a place. */
 const folders = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
@@ -28,4 +29,5 @@ describeMeetings(
     },
   },
   { describe, it },
+  meetingSample(0.3),
 );

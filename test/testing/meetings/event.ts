@@ -2,23 +2,28 @@
 
 import type { World } from './world.ts';
 
+/** One moment at which an event comes. */
 export interface Meeting {
-  /** The moment, for people. */
+  /** For people: `while it waits`. */
   readonly when: string;
+  /** Nothing is sent yet. */
   before?(world: World): void | Promise<void>;
   /** All is sent, and no worker has begun. */
   waiting?(world: World): void | Promise<void>;
   /** A handler is at work. */
   running?(world: World): void | Promise<void>;
+  /** All has ended. */
+  ended?(world: World): void | Promise<void>;
   /** How long the world is upset, beside the time that the feature asks for. */
   readonly takesMs?: number;
-  /** Work may be done once more so many times: a worker has died after its effect and before its answer. */
+  /** What people ask for does not reach workers meanwhile, or comes late. */
+  readonly deafens?: true;
+  /** Jobs come to be in two places, which keep no order, limits and keys between them. */
+  readonly splits?: true;
+  /** So many times more work may be done: a worker did it, and could not say so. */
   readonly again?: number;
-  /** An attempt is spent. */
-  readonly interrupts?: true;
 }
 
 export interface Happening {
-  readonly name: string;
   readonly meetings: readonly Meeting[];
 }

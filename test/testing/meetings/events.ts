@@ -1,53 +1,25 @@
-/** What happens. */
+/** Every event that a feature has to live with. */
 
 import type { Happening } from './event.ts';
-import type { World } from './world.ts';
+import * as faults from './events-faults.ts';
+import * as people from './events-people.ts';
 
-/** Whatever people are told of a cancel holds. */
-async function cancelFirst(world: World): Promise<void> {
-  const { id } = world.jobs[0]!;
-  const told = await world.soon(world.people.client.cancel(id));
-  if (told === 'cancelled') world.gone.add(id);
-}
+export const happenings = {
+  cancel: people.cancel,
+  remove: people.remove,
+  update: people.update,
+  promote: people.promote,
+  clear: people.clear,
+  purge: people.purge,
+  'retry of a dead letter': people.deadRetry,
+  'edit of a dead letter': people.deadEdit,
+  'discard of a dead letter': people.deadDiscard,
+  'a store that is away': faults.storeAway,
+  'a sender that is frozen': faults.senderFrozen,
+  'a worker that is killed': faults.killedOnLastAttempt,
+  'a stale owner': faults.staleOwner,
+  'a second delivery': faults.deliveredTwice,
+  "a step of the host's clock": faults.clockStep,
+} satisfies Readonly<Record<string, Happening>>;
 
-const cancel: Happening = {
-  name: 'cancel',
-  meetings: [
-    { when: 'while it waits', waiting: cancelFirst },
-    { when: 'while it runs', running: cancelFirst },
-  ],
-};
-
-const killed: Happening = {
-  name: 'the worker is killed',
-  meetings: [
-    {
-      when: 'while it runs',
-      again: 1,
-      running(world) {
-        const run = world.runs.find(({ end }) => end === null)!;
-        world.processOf(run).kill();
-      },
-    },
-  ],
-};
-
-const awayMs = 30_000;
-
-const away: Happening = {
-  name: 'the store is away for 30 s',
-  meetings: [
-    {
-      when: 'from the first call of a worker on',
-      takesMs: awayMs,
-      again: 1,
-      waiting(world) {
-        const from = world.timeline.elapsed();
-        world.isAway = (call, by) =>
-          by.startsWith('worker') && call.startsWith('stores.') && world.timeline.elapsed() < from + awayMs;
-      },
-    },
-  ],
-};
-
-export const happenings: readonly Happening[] = [cancel, killed, away];
+export type EventName = keyof typeof happenings;

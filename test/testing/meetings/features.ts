@@ -1,103 +1,92 @@
-/** The features, each as a record. */
+/** Every feature of a job. One that is missing in this table does not compile, or its options are not in `featureOf`. */
 
-import type { BatchSummary } from '../../../core/app/batch.ts';
 import type { JobDefinition } from '../../../core/app/job.ts';
+import type { EnqueueOptions } from '../../../core/app/options.ts';
+import type { QueueOptions } from '../../../core/app/queues.ts';
 import type { StandardSchema } from '../../../core/app/schema.ts';
-import { defineJob, fixed, type Job } from '../../../core/index.ts';
-import type { Feature, SentJob } from './feature.ts';
-import type { Process } from './process.ts';
+import type { StoredScheduleDefinition } from '../../../core/app/stored-schedule.ts';
+import type { Feature } from './feature.ts';
+import * as flows from './features-flows.ts';
+import * as limits from './features-limits.ts';
+import * as sending from './features-sending.ts';
 
-interface Work {
-  readonly label: string;
-}
+export const features = {
+  delay: sending.delay,
+  priority: sending.priority,
+  expiry: sending.expiry,
+  'idempotency key': sending.idempotencyKey,
+  'unique while pending': sending.uniqueWhilePending,
+  'unique while running': sending.uniqueWhileRunning,
+  'unique while pending or running': sending.uniqueUntilEnded,
+  'unique for a time': sending.throttle,
+  debounce: sending.debounce,
+  rate: limits.rate,
+  concurrency: limits.concurrency,
+  'concurrency by key': limits.concurrencyByKey,
+  single: limits.single,
+  'groups that take turns': limits.fairGroups,
+  'a group in order': limits.groupThatWaits,
+  'a group in order that steps aside': limits.groupThatStepsAside,
+  breaker: limits.breaker,
+  'pause of a queue': limits.pauseOfQueue,
+  'pause of a job': limits.pauseOfJob,
+  batch: flows.batch,
+  'batch with allowed failures': flows.batchWithFailures,
+  'nested batch': flows.nestedBatch,
+  'chain with fan-in': flows.chainWithFanIn,
+  'steps with sleep': flows.stepsWithSleep,
+  waitFor: flows.waitFor,
+  'stored schedule': flows.storedSchedule,
+  'overlap: skip': flows.overlapSkip,
+  transaction: flows.transaction,
+  'offloaded payload': sending.offloadedPayload,
+  'retention of 0': sending.retentionOfZero,
+  'labels and tenant': sending.labelsAndTenant,
+} satisfies Readonly<Record<string, Feature>>;
 
-/** Any value of this type: what is checked here is not the payload. */
-export const any = <T>(): StandardSchema<T, T> => ({
-  '~standard': { version: 1, vendor: 'longshore', validate: (value) => ({ value: value as T }) },
-});
+export type FeatureName = keyof typeof features;
 
-type Parts = Partial<JobDefinition<ReturnType<typeof any<Work>>, unknown>>;
+type Option =
+  | keyof JobDefinition<StandardSchema>
+  | keyof EnqueueOptions
+  | keyof QueueOptions
+  | keyof StoredScheduleDefinition<unknown>;
 
-const queue = 'work';
-
-export function workJob(self: Process, parts: Parts = {}): Job<Work> {
-  return defineJob({
-    ...{ name: 'work', queue, payload: any<Work>(), retry: fixed(1_000), maxRetries: 2, timeoutMs: 120_000 },
-    handle: ({ label }, ctx) => self.work(label, ctx),
-    ...parts,
-  }) as Job<Work>;
-}
-
-/** One enqueue per label. */
-async function each(
-  self: Process,
-  labels: readonly string[],
-  options: (label: string, i: number) => object = () => ({}),
-): Promise<SentJob[]> {
-  const job = self.app.jobs.get('work') as Job<Work>;
-  const sent: SentJob[] = [];
-  for (const [i, label] of labels.entries()) {
-    const { id, duplicate } = await self.client.enqueue(job, { label }, options(label, i));
-    sent.push({ label, job: job as Job<never>, id, ...(duplicate && { duplicate }) });
-  }
-  return sent;
-}
-
-const three = (round: string): string[] => ['a', 'b', 'c'].map((name) => `${name}.${round}`);
-
-const delay: Feature = {
-  name: 'delay',
-  promises: 'a job does not run before its time',
-  asksMs: 120_000,
-  app: (self) => ({ jobs: [workJob(self)] }),
-  send: async (self, round) => ({ jobs: await each(self, three(round), () => ({ delayMs: 120_000 })) }),
+/** An option that the product gets does not compile until it is said here which feature it belongs to, or why it meets nothing. */
+export const featureOf: Readonly<Record<Option, FeatureName | `none, because ${string}`>> = {
+  name: 'labels and tenant',
+  context: 'labels and tenant',
+  queue: 'none, because every job has one',
+  backend: 'none, because failover and the process without a backend are events',
+  payload: 'none, because every job has one',
+  handle: 'none, because every job has one',
+  use: 'none, because middleware stands inside an attempt, and events stand outside',
+  maxRetries: 'none, because the dead letters are events',
+  retry: 'none, because the dead letters are events',
+  timeoutMs: 'none, because it ends an attempt as a throw does',
+  keepPayload: 'retention of 0',
+  retention: 'retention of 0',
+  delayMs: 'delay',
+  runAt: 'delay',
+  priority: 'priority',
+  expiresInMs: 'expiry',
+  idempotencyKey: 'idempotency key',
+  idempotencyKeepMs: 'idempotency key',
+  unique: 'unique while pending or running',
+  debounce: 'debounce',
+  rate: 'rate',
+  concurrency: 'concurrency',
+  maxLength: 'none, because it refuses before anything is sent',
+  single: 'single',
+  breaker: 'breaker',
+  group: 'groups that take turns',
+  order: 'a group in order',
+  transaction: 'transaction',
+  tx: 'transaction',
+  job: 'stored schedule',
+  cron: 'stored schedule',
+  everyMs: 'stored schedule',
+  timezone: 'stored schedule',
+  missed: 'stored schedule',
+  overlap: 'overlap: skip',
 };
-
-const single: Feature = {
-  name: 'single',
-  promises: 'one runs at a time',
-  app: (self) => ({ jobs: [workJob(self, { single: true })] }),
-  send: async (self, round) => ({ jobs: await each(self, three(round)) }),
-};
-
-const batch: Feature = {
-  name: 'batch',
-  promises: 'what it calls runs once, when all children have ended',
-  // One that ends without an attempt is found by a look: at batches that have been quiet for a minute, once a minute.
-  asksMs: 60_000,
-  app(self) {
-    const call = (name: string) =>
-      defineJob({
-        ...{ name, queue, payload: any<BatchSummary>(), retry: fixed(1_000), maxRetries: 2 },
-        handle: (summary, ctx) => self.work(`${name}.${summary.name}`, ctx),
-      });
-    return { jobs: [workJob(self), ...['success', 'failure', 'complete'].map(call)] };
-  },
-  async send(self, round) {
-    const { jobs } = self.app;
-    const job = jobs.get('work') as Job<Work>;
-    const { id } = await self.client.batch(
-      round,
-      three(round).map((label) => ({ label })),
-      {
-        job,
-        id: `batch-${round}`,
-        onSuccess: jobs.get('success') as Job<BatchSummary>,
-        onFailure: jobs.get('failure') as Job<BatchSummary>,
-        onComplete: jobs.get('complete') as Job<BatchSummary>,
-      },
-    );
-    const sent = three(round).map((label, i) => ({ label, job: job as Job<never>, id: `batch.${id}.${i}` }));
-    return { jobs: sent, batches: [id] };
-  },
-  follows(fateOf, round) {
-    const isWhole = three(round).every((label) => fateOf(label) === 'done');
-    return {
-      [`success.${round}`]: isWhole ? 1 : 0,
-      [`failure.${round}`]: isWhole ? 0 : 1,
-      [`complete.${round}`]: 1,
-    };
-  },
-};
-
-export const features: readonly Feature[] = [delay, single, batch];

@@ -1,4 +1,4 @@
-/** One cell of the table: a feature meets an event at a moment. */
+/** One moment of a cell of the table: a feature meets an event. */
 
 import type { Meeting } from './event.ts';
 import type { Feature } from './feature.ts';
@@ -13,27 +13,49 @@ const boundMs = leaseMs + 60_000;
 export async function meet(feature: Feature, meeting: Meeting, harness: MeetingHarness): Promise<string[]> {
   const world = await openWorld(feature, harness);
   try {
-    await meeting.before?.(world);
-    await world.send(world.sender, '1');
-    await meeting.waiting?.(world);
-    for (const worker of world.workers) worker.startWorker();
-    const { asksMs = 0 } = feature;
-    const mostMs = boundMs + asksMs + (meeting.takesMs ?? 0);
-    if (meeting.running) {
-      const isAtWork = () => world.runs.some(({ end }) => end === null);
-      if (await world.timeline.until(isAtWork, mostMs)) await meeting.running(world);
-    }
-    const first = await complaintsWithin(world, meeting, mostMs);
-    if (first.length > 0) return first;
-    const late = world.start('late sender');
-    if (world.workers.some(({ isDead }) => isDead)) world.start('worker C').startWorker();
-    await world.send(late, '2');
-    return (await complaintsWithin(world, meeting, mostMs)).map((complaint) => `afterwards ${complaint}`);
+    if (feature.transacts && !world.opening().begin) return await notRefused(world);
+    return await story(world, meeting);
   } catch (error) {
-    return [`${error}`];
+    return [error instanceof Error ? (error.stack ?? error.message) : `${error}`];
   } finally {
     await world.close();
   }
+}
+
+/** Where the queue has no transactions, the jobs that need them are refused before anything runs. */
+async function notRefused(world: World): Promise<string[]> {
+  try {
+    world.startWorkers();
+  } catch (error) {
+    if ((error as { code?: string }).code === 'CONFIG') return [];
+    throw error;
+  }
+  return ['a worker has begun that can run none of its jobs'];
+}
+
+async function story(world: World, meeting: Meeting): Promise<string[]> {
+  const { feature, timeline } = world;
+  const mostMs = boundMs + (feature.asksMs ?? 0) + (meeting.takesMs ?? 0);
+  await meeting.before?.(world);
+  await world.send(world.sender, '1');
+  await meeting.waiting?.(world);
+  world.startWorkers();
+  const startedAt = timeline.elapsed();
+  feature.meanwhile?.(world.people, '1');
+  if (meeting.running) {
+    const isAtWork = () => world.runs.some(({ end }) => end === null);
+    if (await timeline.until(isAtWork, mostMs)) await meeting.running(world);
+  }
+  const first = await complaintsWithin(world, meeting, mostMs);
+  if (first.length > 0) return first;
+  // What people do meanwhile must not come in the second round.
+  if (feature.meanwhile) await world.pass(startedAt + (feature.asksMs ?? 0) - timeline.elapsed());
+  await meeting.ended?.(world);
+  if (world.workers.some(({ isDead }) => isDead)) world.start('worker C').startWorker();
+  await world.send(world.start('late sender'), '2');
+  feature.meanwhile?.(world.people, '2');
+  const second = await complaintsWithin(world, meeting, mostMs);
+  return second.map((complaint) => `afterwards: ${complaint}`);
 }
 
 const lookMs = 5_000;

@@ -5,6 +5,7 @@ import type { Clock } from '../../../core/base/clock.ts';
 import { LongshoreError } from '../../../core/base/errors.ts';
 import type { LongshoreEvent } from '../../../core/base/events.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
+import type { Stores } from '../../../core/contract/store.ts';
 import {
   type App,
   type Client,
@@ -12,7 +13,9 @@ import {
   createApp,
   type HandlerContext,
   keyRing,
+  PermanentError,
   startWorker,
+  tick,
 } from '../../../core/index.ts';
 import { behind, type Gate } from './calls.ts';
 import type { Timeline } from './timeline.ts';
@@ -27,12 +30,27 @@ export interface Run {
   readonly by: string;
   readonly attempt: number;
   readonly beganAt: number;
+  /** The same by the clock of its host. */
+  readonly at: number;
   endedAt: number | null;
+  /** When its process was stopped or killed while it was at work. */
+  lostAt: number | null;
+  readonly work: Work;
+  readonly tenantId: string | undefined;
   /** `null` = it is at work, or its process was killed. */
   end: 'done' | 'failed' | 'aborted' | null;
 }
 
-export type AppParts = Pick<AppOptions, 'jobs' | 'schedules' | 'queues' | 'use'>;
+/** The payload of a job. */
+export interface Work {
+  readonly label: string;
+  /** Of whoever has changed it. */
+  readonly note?: string;
+  /** Makes it large. */
+  readonly filling?: string;
+}
+
+export type AppParts = Pick<AppOptions, 'jobs' | 'schedules' | 'queues' | 'use' | 'maxBodyBytes'>;
 
 export interface ProcessOptions {
   readonly name: string;
@@ -44,13 +62,19 @@ export interface ProcessOptions {
   newId(): string;
   /** The store or the queue is away for this call. */
   isAway(call: string): boolean;
-  app(self: Process): AppParts;
+  parts(self: Process): AppParts;
+  readonly store?: Partial<Stores>;
+  readonly ticks?: boolean;
 }
 
 export type Process = ReturnType<typeof createProcess>;
 
+/** Work whose label begins with it fails, whatever happens. */
+export const poison = 'x';
+
 export const leaseMs = 30_000;
 export const workMs = 1_000;
+const tickMs = 5_000;
 
 export function createProcess(options: ProcessOptions) {
   const { name, timeline, runs, failing } = options;
@@ -59,6 +83,8 @@ export function createProcess(options: ProcessOptions) {
   const calls: string[] = [];
   /** Before the call of this number. */
   const moments = new Map<number, () => void>();
+  /** Calls that are made twice, as by a connection that lost the first answer. */
+  const twice = new Set<string>();
 
   const clock: Clock = {
     now: timeline.clock.now,
@@ -78,7 +104,9 @@ export function createProcess(options: ProcessOptions) {
     await whenAlive();
     if (options.isAway(call)) throw new LongshoreError('BACKEND', `${call} is away.`);
     try {
-      return await make();
+      const answer = await make();
+      if (twice.has(call)) await make();
+      return answer;
     } finally {
       timeline.stir();
       await whenAlive();
@@ -95,6 +123,7 @@ export function createProcess(options: ProcessOptions) {
     backend,
     calls,
     moments,
+    twice,
     events,
     runs,
     get app(): App {
@@ -106,21 +135,16 @@ export function createProcess(options: ProcessOptions) {
     get isDead() {
       return state === 'dead';
     },
+    elapsed: timeline.elapsed,
     /** The body of a handler: something with an effect, that takes a second. */
-    async work(
-      label: string,
-      ctx: Pick<HandlerContext, 'id' | 'attempt' | 'signal'>,
-      ms = workMs,
-    ): Promise<void> {
+    async work(work: Work, ctx: HandlerContext, ms = workMs): Promise<void> {
+      const { label } = work;
       const { id, attempt, signal } = ctx;
+      const { tenantId } = ctx.context;
       const run: Run = {
-        label,
-        id,
-        by: name,
-        attempt,
-        beganAt: timeline.elapsed(),
-        endedAt: null,
-        end: null,
+        ...{ label, id, by: name, attempt, work, tenantId, beganAt: timeline.elapsed() },
+        at: clock.now(),
+        ...{ endedAt: null, lostAt: null, end: null },
       };
       runs.push(run);
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -128,18 +152,24 @@ export function createProcess(options: ProcessOptions) {
       signal.addEventListener('abort', () => resolve());
       await promise;
       cancel();
+      await whenAlive();
+      const fails = failing.has(label) || label.startsWith(poison);
       run.endedAt = timeline.elapsed();
-      run.end = signal.aborted ? 'aborted' : failing.has(label) ? 'failed' : 'done';
+      run.end = signal.aborted ? 'aborted' : fails ? 'failed' : 'done';
       signal.throwIfAborted();
-      if (failing.has(label)) throw new Error(`${label} fails`);
+      if (label.startsWith(poison)) throw new PermanentError(`${label} is poison`);
+      if (fails) throw new Error(`${label} fails`);
     },
     startWorker(): void {
       if (works) return;
       works = true;
-      startWorker(app, { backend, leaseMs, concurrency: 3, testing: { rssBytes: () => 1 } });
+      startWorker(app, { backend, store, leaseMs, concurrency: 3, testing: { rssBytes: () => 1 } });
+      if (options.ticks) tickNow();
     },
     freeze(): void {
-      if (state === 'alive') state = 'frozen';
+      if (state !== 'alive') return;
+      state = 'frozen';
+      lose();
     },
     thaw(): void {
       if (state !== 'frozen') return;
@@ -150,17 +180,31 @@ export function createProcess(options: ProcessOptions) {
     },
     kill(): void {
       state = 'dead';
+      lose();
     },
   };
 
+  /** What runs now does nothing any more, or not in time. */
+  function lose(): void {
+    for (const run of runs) if (run.by === name && run.end === null) run.lostAt ??= timeline.elapsed();
+  }
+
+  function tickNow(): void {
+    void tick(app, client).then(
+      () => clock.after(tickMs, tickNow),
+      () => clock.after(tickMs, tickNow),
+    );
+  }
+
   const app = createApp({
-    ...options.app(self),
+    ...options.parts(self),
     signing,
     clock,
     random: () => 0.5,
     newId: options.newId,
     on: (event) => events.push(event),
   });
-  const client = connect(app, backend);
+  const { store = {} } = options;
+  const client = connect(app, backend, { store });
   return self;
 }

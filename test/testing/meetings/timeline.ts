@@ -77,6 +77,7 @@ export function createTimeline(startMs = Date.UTC(2026, 0, 15, 12)) {
         activity++;
       }
     },
+    isStepped: () => stepMs !== 0,
     stepForward(ms: number): void {
       stepMs += ms;
     },

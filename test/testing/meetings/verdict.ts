@@ -2,8 +2,12 @@
 
 import type { JobRecord } from '../../../core/contract/store.ts';
 import type { Meeting } from './event.ts';
-import type { Fate, SentJob } from './feature.ts';
+import type { Fate, SentJob, Times } from './feature.ts';
+import { poison } from './process.ts';
 import type { World } from './world.ts';
+
+/** The note of a payload that people have changed. */
+export const changed = 'changed';
 
 const ended: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled', 'expired']);
 
@@ -12,67 +16,112 @@ export async function complaintsOf(world: World, meeting: Meeting): Promise<stri
   const records = new Map((await world.records()).map((record) => [record.id, record]));
   return [
     ...workNotDone(world, meeting, records),
-    ...untrueRecords(world, records),
+    ...untrueRecords(world, meeting, records),
+    ...untruePromises(world, meeting),
     ...(await wrongResults(world, records)),
     ...(await leftInQueues(world, records)),
     ...(await leftInLimits(world)),
-    ...(await wrongBatches(world)),
+    ...(await wrongBatches(world, records)),
     ...(await wrongChains(world)),
-    ...((await world.feature.check?.(world)) ?? []),
+    ...(meeting.splits ? [] : ((await world.feature.check?.(world)) ?? [])),
   ];
 }
 
 type Records = ReadonlyMap<string, JobRecord>;
 
-function fateOf(world: World, records: Records, { id }: SentJob): Fate {
+/** How the job of a record has ended, as far as it is excused. */
+function fateOf(world: World, records: Records, sent: SentJob): Fate {
+  const { id } = sent;
   if (world.gone.has(id)) return 'gone';
-  const { status = 'cancelled', reason = null } = records.get(id) ?? {};
-  if (status === 'cancelled') return 'gone';
-  return status === 'failed' && (reason === 'crash-loop' || reason === 'exhausted') ? 'dead' : 'done';
+  const record = records.get(id);
+  if (!record && world.mayDie.has(id) && !world.mended.has(id)) return 'dead';
+  if (record?.status === 'cancelled' || record?.status === 'expired') return 'gone';
+  if (sent.label.startsWith(poison)) return 'dead';
+  if (record?.status === 'failed') return 'dead';
+  return world.mended.has(id) ? 'mended' : 'done';
 }
 
 function workNotDone(world: World, { again = 0 }: Meeting, records: Records): string[] {
-  const wanted = new Map<string, number>();
+  const wanted = new Map<string, Times>();
   for (const [round, { jobs }] of world.rounds) {
     const fates = new Map<string, Fate>();
     for (const sent of jobs) {
+      if (sent.duplicate) {
+        if (!wanted.has(sent.label)) wanted.set(sent.label, 0);
+        continue;
+      }
       const fate = fateOf(world, records, sent);
+      const isDone = fate === 'done' || fate === 'mended';
       fates.set(sent.label, fate);
-      if (!sent.duplicate) wanted.set(sent.label, fate === 'done' ? 1 : 0);
+      const times = isDone ? 1 : world.stopped.has(sent.id) ? ([0, 1] as const) : 0;
+      // Two jobs may stand for one piece of work.
+      if (isDone || !wanted.has(sent.label)) wanted.set(sent.label, times);
     }
     const follows = world.feature.follows?.((label) => fates.get(label) ?? 'done', round) ?? {};
     for (const [label, times] of Object.entries(follows)) wanted.set(label, times);
   }
   const complaints: string[] = [];
-  const done = Map.groupBy(world.runs, ({ label }) => label);
-  for (const label of new Set([...wanted.keys(), ...done.keys()])) {
-    const least = wanted.get(label) ?? 0;
-    const times = done.get(label)?.filter(({ end }) => end === 'done').length ?? 0;
-    if (times < least) complaints.push(`${label} was done ${times} times, not ${least}`);
-    if (times > least + again + world.resent)
-      complaints.push(`${label} was done ${times} times, at most ${least + again}`);
+  const byLabel = Map.groupBy(world.runs, ({ label }) => label);
+  for (const label of new Set([...wanted.keys(), ...byLabel.keys()])) {
+    const times = wanted.get(label) ?? 0;
+    const [least, most] = typeof times === 'number' ? [times, times] : times;
+    const done = byLabel.get(label)?.filter(({ end }) => end === 'done').length ?? 0;
+    if (done < least) complaints.push(`${label} was done ${done} times, not ${least}`);
+    if (done > most + again + world.resent)
+      complaints.push(`${label} was done ${done} times, ${most + again} at most`);
   }
   return complaints;
 }
 
 /** Records against what handlers have done. */
-function untrueRecords(world: World, records: Records): string[] {
+function untrueRecords(world: World, meeting: Meeting, records: Records): string[] {
   const complaints: string[] = [];
-  const done = new Set(world.runs.filter(({ end }) => end === 'done').map(({ id }) => id));
   const sent = [...world.rounds.values()].flatMap(({ jobs }) => jobs);
-  for (const { id, status, job } of records.values()) {
-    if (!ended.has(status)) complaints.push(`${job} ${id} is still ${status}`);
-    if (status === 'completed' && !done.has(id))
-      complaints.push(`${job} ${id} is told to be completed, and nothing was done`);
-    if (status !== 'completed' && done.has(id) && ended.has(status) && !world.gone.has(id))
-      complaints.push(`${job} ${id} was done, and is told to be ${status}`);
+  const done = world.runs.filter(({ end }) => end === 'done');
+  const doneIds = new Set(done.map(({ id }) => id));
+  const doneLabels = new Set(done.map(({ label }) => label));
+  for (const { id, status, job, error } of records.values()) {
+    const name = `${job} ${id}`;
+    const isDone = doneIds.has(id) || sent.some((one) => one.id === id && doneLabels.has(one.label));
+    if (!ended.has(status)) complaints.push(`${name} is still ${status}`);
+    if (status === 'completed' && !isDone)
+      complaints.push(`${name} is told to be completed, and nothing was done`);
+    if (status === 'failed' && !world.mayDie.has(id) && !isPoison(sent, id))
+      complaints.push(`${name} died: ${error}`);
+    if (status === 'expired' && !isLate(world, meeting)) complaints.push(`${name} expired before its time`);
+    if (status === 'cancelled' && !world.gone.has(id) && !world.stopped.has(id))
+      complaints.push(`${name} was cancelled by nobody`);
   }
   for (const { id, label, duplicate } of sent) {
-    const isKnown = records.has(id) || world.gone.has(id);
-    if (!isKnown) complaints.push(`${label} (${id}) has no record`);
-    if (duplicate && !sent.some((other) => other.id === id && !other.duplicate))
+    const isGone = world.gone.has(id) || world.purged || world.feature.forgets;
+    if (!records.has(id) && !isGone) complaints.push(`${label} (${id}) has no record`);
+    const isKnown = sent.some((other) => other.id === id && !other.duplicate);
+    if (duplicate && !isKnown)
       complaints.push(`${label} was told that ${id} stands for it, which nobody has sent`);
   }
+  return complaints;
+}
+
+/** A job that expires after a minute may do so. */
+const isLate = (world: World, { takesMs = 0 }: Meeting): boolean =>
+  world.feature.expires === true && (takesMs >= 60_000 || world.timeline.isStepped());
+
+const isPoison = (sent: readonly SentJob[], id: string): boolean =>
+  sent.some((one) => one.id === id && one.label.startsWith(poison));
+
+/** What people were told of payloads and times against what handlers have seen. */
+function untruePromises(world: World, { deafens, splits }: Meeting): string[] {
+  const isExcused = splits || (deafens && world.feature.isOrdered);
+  const complaints: string[] = [];
+  for (const { jobs } of world.rounds.values())
+    for (const { id, label, notBefore = 0 } of jobs) {
+      const runs = world.runs.filter((run) => run.id === id);
+      const time = world.times.get(id) ?? notBefore;
+      if (!isExcused && runs.some(({ at }) => at < time)) complaints.push(`${label} began before its time`);
+      const since = world.changed.get(id) ?? Infinity;
+      if (runs.some(({ at, work }) => at > since && work.note !== changed))
+        complaints.push(`${label} ran with the payload that it had before`);
+    }
   return complaints;
 }
 
@@ -89,10 +138,12 @@ async function wrongResults(world: World, records: Records): Promise<string[]> {
       const status = records.get(id)?.status;
       const expected =
         status === undefined ? 'NOT_FOUND' : (codeOf[status] ?? (ended.has(status) ? 'ok' : 'TIMEOUT'));
-      const told = await world.people.client.result(job, id, { timeoutMs: 0 }).then(
-        () => 'ok',
-        ({ code }) => code as string,
-      );
+      const told = await world.people.client
+        .result(world.people.app.jobs.get(job)!, id, { timeoutMs: 0 })
+        .then(
+          () => 'ok',
+          ({ code }) => code as string,
+        );
       if (told !== expected) complaints.push(`the result of ${label} is ${told}, and its status ${status}`);
     }
   return complaints;
@@ -118,7 +169,8 @@ async function leftInLimits(world: World): Promise<string[]> {
   const { limits } = world.people.client.stores;
   const left = (await limits?.list({ max: 100 })) ?? [];
   return left.flatMap(({ key, used, waiting }) => {
-    const isHeld = used > 0 && !key.includes(':rate');
+    // A rate and a breaker count what has been.
+    const isHeld = used > 0 && !key.includes(':rate') && !key.startsWith('breaker:');
     return [
       ...(isHeld ? [`${used} slots of ${key} are in use`] : []),
       ...(waiting > 0 ? [`${waiting} wait for ${key}`] : []),
@@ -126,23 +178,25 @@ async function leftInLimits(world: World): Promise<string[]> {
   });
 }
 
-async function wrongBatches(world: World): Promise<string[]> {
+async function wrongBatches(world: World, records: Records): Promise<string[]> {
   const complaints: string[] = [];
-  for (const { batches = [] } of world.rounds.values())
+  for (const { batches = [], jobs } of world.rounds.values())
     for (const id of batches) {
-      const batch = await world.people.client.batches.get(id);
-      if (batch?.state !== 'complete' && batch?.state !== 'cancelled')
-        complaints.push(
-          `batch ${id} is ${batch?.state}: ${batch?.succeeded} + ${batch?.failed} of ${batch?.total}`,
-        );
+      const { state, total, succeeded, failed } = (await world.people.client.batches.get(id)) ?? {};
+      const name = `batch ${id} is ${state}, ${succeeded} + ${failed} of ${total}`;
+      if (state !== 'complete' && state !== 'cancelled') complaints.push(name);
+      const completed = jobs.filter((child) => records.get(child.id)?.status === 'completed');
+      if (!world.purged && succeeded !== completed.length)
+        complaints.push(`${name}, and ${completed.length} children have completed`);
     }
   return complaints;
 }
 
 async function wrongChains(world: World): Promise<string[]> {
   const complaints: string[] = [];
-  for (const { chains = [] } of world.rounds.values())
+  for (const { chains = [], jobs } of world.rounds.values())
     for (const id of chains) {
+      if (world.purged || jobs.some((one) => world.gone.has(one.id))) continue;
       const chain = await world.people.client.chains.get(id);
       if (!chain || chain.state === 'running') complaints.push(`chain ${id} is ${chain?.state}`);
     }

@@ -2,7 +2,8 @@
 
 import type { Clock } from '../../../core/base/clock.ts';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
-import type { JobRecord } from '../../../core/contract/store.ts';
+import type { JobRecord, PayloadStore } from '../../../core/contract/store.ts';
+import { createOperator, type Operator } from '../../../core/operator/index.ts';
 import type { Feature, Seen, Sent, SentJob } from './feature.ts';
 import { createProcess, type Process, type Run } from './process.ts';
 import { createTimeline, type Timeline } from './timeline.ts';
@@ -21,24 +22,43 @@ export interface World extends Seen {
   readonly feature: Feature;
   readonly timeline: Timeline;
   readonly runs: Run[];
-  readonly sender: Process;
-  readonly workers: readonly [Process, Process];
-  /** Everything that was sent, by round. */
   readonly rounds: Map<string, Sent>;
-  /** The first round's. */
-  readonly jobs: readonly SentJob[];
+  readonly sender: Process;
+  people: Process;
+  /** Empty until they start. */
+  readonly workers: Process[];
+  /** The job that events are about; `null` = none was sent yet. */
+  readonly target: SentJob | null;
   /** Labels whose handlers fail. */
   readonly failing: Set<string>;
-  /** Ids of jobs of which people were told that they will not run. */
   readonly gone: Set<string>;
+  /** Ids of jobs that ended as cancelled after their handlers had begun. */
+  readonly stopped: Set<string>;
+  /** Ids of jobs that may die. */
+  readonly mayDie: Set<string>;
+  /** Ids of dead letters of which people were told that they run again. */
+  readonly mended: Set<string>;
+  readonly changed: Map<string, number>;
+  /** Ids of jobs of which people were told that they have another time: elapsed ms. */
+  readonly times: Map<string, number>;
+  /** Records of what has ended were removed. */
+  purged: boolean;
   /** Sends that were refused, and made again. */
   resent: number;
   /** While it answers `true`, calls like this one are refused. */
   isAway: (call: string, by: string) => boolean;
-  start(name: string): Process;
+  /** @param at where it connects to: the storage of the world without it */
+  start(name: string, at?: QueueBackend): Process;
+  /** The storage opened once more, without a gate before it. */
+  opening(): QueueBackend;
+  /** Everybody who starts from now on connects to a storage of another place; resolves with it. */
+  anotherPlace(): Promise<QueueBackend>;
+  startWorkers(): void;
   send(by: Process, round: string): Promise<void>;
   /** Waits for something that processes do, while time goes on. */
   soon<T>(work: Promise<T>, mostMs?: number): Promise<T>;
+  pass(ms: number): Promise<void>;
+  operator(): Operator;
   records(): Promise<readonly JobRecord[]>;
   processOf(run: Run): Process;
   close(): Promise<void>;
@@ -48,41 +68,57 @@ const longestSendMs = 600_000;
 
 export async function openWorld(feature: Feature, harness: MeetingHarness): Promise<World> {
   const timeline = createTimeline();
-  const bench = await harness.open(timeline.clock);
+  const benches = [await harness.open(timeline.clock)];
   const processes = new Map<string, Process>();
-  const runs: Run[] = [];
-  const failing = new Set<string>();
-  const rounds = new Map<string, Sent>();
+  const payloads = new Map<string, Uint8Array>();
   let ids = 0;
 
-  function start(name: string): Process {
-    const backend = bench.openings[processes.size % bench.openings.length]!;
-    const made = createProcess({
-      ...{ name, timeline, backend, runs, failing, app: feature.app },
-      newId: () => `id-${String(++ids).padStart(4, '0')}`,
-      isAway: (call) => world.isAway(call, name),
-    });
-    processes.set(name, made);
-    return made;
-  }
-
   const world: World = {
-    ...{ feature, timeline, runs, rounds, failing, start },
+    ...{ feature, timeline, payloads, runs: [], rounds: new Map(), workers: [], failing: new Set() },
+    ...{
+      gone: new Set(),
+      stopped: new Set(),
+      mayDie: new Set(),
+      mended: new Set(),
+      changed: new Map(),
+      times: new Map(),
+    },
+    ...{ purged: false, resent: 0 },
     sender: undefined as never,
-    workers: undefined as never,
     people: undefined as never,
-    gone: new Set(),
-    resent: 0,
     isAway: () => false,
-    get jobs() {
-      return rounds.get('1')?.jobs ?? [];
+    get target() {
+      return world.rounds.get('1')?.jobs[0] ?? null;
+    },
+    opening() {
+      const { openings } = benches.at(-1)!;
+      return openings[processes.size % openings.length]!;
+    },
+    async anotherPlace() {
+      benches.push(await harness.open(timeline.clock));
+      return world.opening();
+    },
+    start(name, at = world.opening()) {
+      const made = createProcess({
+        ...{ name, timeline, backend: at, runs: world.runs, failing: world.failing, parts: feature.parts },
+        newId: () => `id-${String(++ids).padStart(4, '0')}`,
+        isAway: (call) => world.isAway(call, name),
+        store: feature.offloads ? { payloads: inMemory(payloads) } : {},
+        ticks: feature.ticks ?? false,
+      });
+      processes.set(name, made);
+      return made;
+    },
+    startWorkers() {
+      for (const name of ['worker A', 'worker B']) world.workers.push(world.start(name));
+      for (const worker of world.workers) worker.startWorker();
     },
     async send(by, round) {
       for (;;) {
         const sent = await world.soon(feature.send(by, round).catch((error: Error) => error));
-        if (!(sent instanceof Error)) return void rounds.set(round, sent);
+        if (!(sent instanceof Error)) return void world.rounds.set(round, sent);
         if ((sent as { code?: string }).code !== 'BACKEND' || ++world.resent > 100) throw sent;
-        await world.soon(new Promise<void>((resolve) => by.clock.after(1_000, resolve)));
+        await world.pass(1_000);
       }
     },
     async soon(work, mostMs = longestSendMs) {
@@ -92,20 +128,25 @@ export async function openWorld(feature: Feature, harness: MeetingHarness): Prom
         timeline.stir();
       });
       over.catch(() => {});
-      if (!(await timeline.until(() => isOver, mostMs)))
-        throw new Error(`Nobody has answered within ${mostMs} ms.`);
-      return over;
+      if (await timeline.until(() => isOver, mostMs)) return over;
+      throw new Error(`Nobody has answered within ${mostMs} ms.`);
     },
+    pass: async (ms) => void (await timeline.until(() => false, ms)),
+    operator: () => createOperator(world.people.client, { actor: 'somebody', from: 'the law of meetings' }),
     records: () => world.people.client.stores.records.list({ max: 1_000 }),
     processOf: ({ by }) => processes.get(by)!,
     async close() {
       for (const one of processes.values()) one.kill();
-      await bench.close();
+      for (const bench of benches) await bench.close();
     },
   };
-  return Object.assign(world, {
-    sender: start('sender'),
-    workers: [start('worker A'), start('worker B')] as const,
-    people: start('people'),
-  });
+  // Not by a spread, which would read `target` once.
+  Object.assign(world, { sender: world.start('sender'), people: world.start('people') });
+  return world;
 }
+
+const inMemory = (kept: Map<string, Uint8Array>): PayloadStore => ({
+  put: async (key, bytes) => void kept.set(key, bytes),
+  get: async (key) => kept.get(key) ?? null,
+  delete: async (key) => void kept.delete(key),
+});

@@ -1,0 +1,232 @@
+/** Features of more than one job, and of jobs that go on where they were. */
+
+import type { BatchSummary } from '../../../core/app/batch.ts';
+import type { Job } from '../../../core/index.ts';
+import type { Fate, Feature, Seen, Sent } from './feature.ts';
+import { atOnce, jobOf, named, queue, three, workJob } from './jobs.ts';
+import { type Process, poison, type Work } from './process.ts';
+
+const second = 1_000;
+const minute = 60 * second;
+
+/** A child that ends without an attempt is found by a look: at batches that have been quiet for a minute, once a minute. */
+const lookMs = minute;
+
+const calls = ['success', 'failure', 'complete'] as const;
+
+const callJobs = (self: Process): Job<BatchSummary>[] =>
+  calls.map((name) =>
+    jobOf<BatchSummary>(name, (summary, ctx) => self.work({ label: `${name}.${summary.name}` }, ctx)),
+  );
+
+const callsOf = (self: Process) => ({
+  onSuccess: named<BatchSummary>(self, 'success'),
+  onFailure: named<BatchSummary>(self, 'failure'),
+  onComplete: named<BatchSummary>(self, 'complete'),
+});
+
+async function sendBatch(self: Process, round: string, labels: readonly string[], rest = {}): Promise<Sent> {
+  const job = named(self);
+  const items = labels.map((label) => ({ label }));
+  const { id } = await self.client.batch(round, items, {
+    job,
+    id: `batch-${round}`,
+    ...callsOf(self),
+    ...rest,
+  });
+  const jobs = labels.map((label, i) => ({ label, job: job.name, id: `batch.${id}.${i}` }));
+  return { jobs, batches: [id] };
+}
+
+/** Called once per round of the batch: a dead letter that is retried makes another one. */
+function callsAfter(fates: readonly Fate[], round: string, allowed = 0) {
+  const mended = fates.filter((fate) => fate === 'mended').length;
+  const lost = fates.filter((fate) => fate === 'gone' || fate === 'dead').length;
+  const before = lost + mended > allowed ? 'failure' : 'success';
+  const after = lost > allowed ? 'failure' : 'success';
+  const times: Record<string, number | readonly [number, number]> = {
+    [`success.${round}`]: 0,
+    [`failure.${round}`]: 0,
+    [`complete.${round}`]: mended > 0 ? [1, 2] : 1,
+  };
+  // Whether the one that was mended had ended the batch before depends on who is first.
+  times[`${before}.${round}`] = mended > 0 && before !== after ? [0, 1] : 1;
+  times[`${after}.${round}`] = mended > 0 && before === after ? [1, 2] : 1;
+  return times;
+}
+
+export const batch: Feature = {
+  promises: 'what it calls runs once, when all children have ended',
+  asksMs: lookMs,
+  parts: (self) => ({ jobs: [workJob(self), ...callJobs(self)] }),
+  send: (self, round) => sendBatch(self, round, three(round)),
+  follows: (fateOf, round) => callsAfter(three(round).map(fateOf), round),
+};
+
+const withPoison = (round: string) => [...three(round), `${poison}.${round}`];
+
+export const batchWithFailures: Feature = {
+  promises: 'it succeeds as long as no more children fail than it allows',
+  asksMs: lookMs,
+  parts: batch.parts,
+  send: (self, round) => sendBatch(self, round, withPoison(round), { allowFailures: 1 }),
+  follows: (fateOf, round) => callsAfter(withPoison(round).map(fateOf), round, 1),
+};
+
+export const nestedBatch: Feature = {
+  promises: 'a child that sends a batch of its own counts when that has ended',
+  // The look at the inner one, and then at the outer one.
+  asksMs: 2 * lookMs,
+  parts: (self) => ({
+    jobs: [
+      workJob(self, {
+        async handle(work, ctx) {
+          const inner = await ctx.batch('inner', [{ label: `${work.label}.inner` }], {
+            job: named(self, 'inner'),
+          });
+          await ctx.batchEnd(inner, { timeoutMs: '1h' });
+          await self.work(work, ctx);
+        },
+      }),
+      jobOf<Work>('inner', (work, ctx) => self.work(work, ctx)),
+      ...callJobs(self),
+    ],
+  }),
+  send: (self, round) => sendBatch(self, round, three(round)),
+  follows: (fateOf, round) => ({
+    ...callsAfter(three(round).map(fateOf), round),
+    ...Object.fromEntries(
+      three(round).map((label) => [`${label}.inner`, fateOf(label) === 'gone' ? [0, 1] : 1]),
+    ),
+  }),
+};
+
+export const chainWithFanIn: Feature = {
+  promises: 'each link gets what those before it have returned, once',
+  asksMs: lookMs,
+  parts: (self) => ({
+    jobs: [
+      workJob(self, {
+        async handle(work, ctx) {
+          await self.work(work, ctx);
+          return work.label;
+        },
+      }),
+      ...['left', 'right'].map((name) =>
+        jobOf<string>(name, async (first, ctx) => {
+          await self.work({ label: `${name}.${first}` }, ctx);
+          return first;
+        }),
+      ),
+      jobOf<string[]>('last', ([first], ctx) => self.work({ label: `last.${first}` }, ctx)),
+    ],
+  }),
+  async send(self, round) {
+    const [first, left, right] = ['work', 'left', 'right'].map((name) => named(self, name));
+    const label = `a.${round}`;
+    const links = [first!, [left!, right!], named(self, 'last')] as never;
+    const { id, ids } = await self.client.chain(links, { label } as never, { id: `chain-${round}` });
+    return {
+      jobs: [{ label, job: first!.name, id: (ids as readonly string[])[0]! }],
+      chains: [id],
+    };
+  },
+  follows(fateOf, round) {
+    const label = `a.${round}`;
+    const times = ['done', 'mended'].includes(fateOf(label)) ? 1 : 0;
+    return { [`left.${label}`]: times, [`right.${label}`]: times, [`last.${label}`]: times };
+  },
+};
+
+export const stepsWithSleep: Feature = {
+  promises: 'a step that is done is not run again, and the job goes on after its sleep',
+  asksMs: 20 * second,
+  parts: (self) => ({
+    jobs: [
+      workJob(self, {
+        async handle(work, ctx) {
+          await ctx.step('before', () => self.work({ label: `${work.label}.before` }, ctx));
+          await ctx.sleep(20 * second);
+          await ctx.step('after', () => self.work(work, ctx));
+        },
+      }),
+    ],
+  }),
+  async send(self, round) {
+    const jobs = [];
+    for (const label of three(round)) {
+      const { id } = await self.client.enqueue(named(self), { label });
+      jobs.push({ label, job: 'work', id });
+    }
+    return { jobs };
+  },
+  follows: (fateOf, round) =>
+    Object.fromEntries(
+      three(round).map((label) => [`${label}.before`, fateOf(label) === 'gone' ? [0, 1] : 1]),
+    ),
+};
+
+export const waitFor: Feature = {
+  promises: 'a job goes on when its event comes, and gets it once',
+  asksMs: 20 * second,
+  parts: (self) => ({
+    jobs: [
+      workJob(self, {
+        async handle(work, ctx) {
+          const event = await ctx.waitFor<string>('go', { key: work.label, timeoutMs: '10m' });
+          await self.work(event ? work : { label: `${work.label}, which has heard nothing` }, ctx);
+        },
+      }),
+    ],
+  }),
+  send: stepsWithSleep.send,
+  meanwhile: (people, round) =>
+    void people.clock.after(20 * second, async () => {
+      for (const key of three(round)) await people.client.emit('go', 'now', { key, keepMs: 10 * minute });
+    }),
+};
+
+const everyMs = 20 * second;
+
+/** It is removed after three moments. */
+function schedule(overlap: 'allow' | 'skip', takesMs: number): Feature {
+  return {
+    promises: 'each moment has one job, until it is removed',
+    ticks: true,
+    asksMs: 5 * everyMs,
+    parts: (self) => ({ jobs: [workJob(self, { handle: (work, ctx) => self.work(work, ctx, takesMs) })] }),
+    async send(self, round) {
+      const name = `schedule-${round}`;
+      await self.client.schedules.upsert({
+        name,
+        everyMs,
+        overlap,
+        job: named(self),
+        payload: { label: name },
+      });
+      return { jobs: [] };
+    },
+    meanwhile: (people, round) =>
+      void people.clock.after(3.5 * everyMs, () => void people.client.schedules.remove(`schedule-${round}`)),
+    follows: (_, round) => ({ [`schedule-${round}`]: [1, 4] }),
+    async check(seen: Seen) {
+      const complaints = overlap === 'skip' ? atOnce(seen, 1) : [];
+      const { schedules } = await seen.people.client.schedules.list();
+      complaints.push(...schedules.map(({ name }) => `${name} is still there`));
+      const records = await seen.people.client.stores.records.list({ queue, max: 100 });
+      const keys = records.map(({ idempotencyKey }) => idempotencyKey);
+      if (new Set(keys).size < keys.length) complaints.push('a moment has two jobs');
+      return complaints;
+    },
+  };
+}
+
+export const storedSchedule = schedule('allow', second);
+export const overlapSkip = schedule('skip', 25 * second);
+
+export const transaction: Feature = {
+  promises: 'what the handler writes commits with its end, or not at all',
+  transacts: true,
+  parts: (self) => ({ jobs: [workJob(self, { transaction: true })] }),
+  send: stepsWithSleep.send,
+};

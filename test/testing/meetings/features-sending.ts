@@ -1,0 +1,135 @@
+/** Features of the call that enqueues, and of what a message carries. */
+
+import type { Unique } from '../../../core/app/unique.ts';
+import type { Feature } from './feature.ts';
+import { each, filling, one, three, workJob } from './jobs.ts';
+
+const second = 1_000;
+const minute = 60 * second;
+
+export const delay: Feature = {
+  promises: 'a job does not begin before its time',
+  asksMs: 2 * minute,
+  parts: (self) => ({ jobs: [workJob(self)] }),
+  async send(self, round) {
+    const notBefore = self.clock.now() + 2 * minute;
+    const jobs = await each(self, three(round), () => ({ delayMs: 2 * minute }));
+    return { jobs: jobs.map((job) => ({ ...job, notBefore })) };
+  },
+};
+
+export const priority: Feature = {
+  promises: 'a lower number runs first',
+  parts: (self) => ({ jobs: [workJob(self)] }),
+  send: async (self, round) => ({
+    jobs: await each(self, three(round), (label) => ({ priority: label.startsWith('a') ? 8 : 1 })),
+  }),
+};
+
+export const expiry: Feature = {
+  promises: 'a job that has not begun in time does not begin',
+  expires: true,
+  parts: (self) => ({ jobs: [workJob(self, { expiresInMs: minute })] }),
+  send: async (self, round) => ({ jobs: await each(self, three(round)) }),
+};
+
+export const idempotencyKey: Feature = {
+  promises: 'of two jobs with one key one is done',
+  parts: (self) => ({ jobs: [workJob(self, { idempotencyKey: ({ label }) => `key-${label}` })] }),
+  send: async (self, round) => ({ jobs: await each(self, [...three(round), `a.${round}`]) }),
+};
+
+/** The second of two jobs with one key finds the first. */
+function unique(when: Unique['while'], standsWhilePending: boolean, asksMs = 0): Feature {
+  return {
+    promises: 'no second job while the first one stands, and a next one when it stands no more',
+    asksMs,
+    parts: (self) => ({ jobs: [workJob(self, { unique: { key: () => 'the one', while: when } })] }),
+    send: async (self, round) => ({ jobs: await each(self, three(round)) }),
+    check({ rounds }) {
+      const complaints: string[] = [];
+      for (const [round, { jobs }] of rounds) {
+        const news = jobs.filter(({ duplicate }) => !duplicate).length;
+        const isThrottled = typeof when === 'object' && round !== '1';
+        if (news === 0 && !isThrottled) complaints.push(`round ${round} found a job where none stands`);
+        // In the second round workers are there, and the first job may have begun.
+        if (standsWhilePending && round === '1' && new Set(jobs.map(({ id }) => id)).size > 1)
+          complaints.push(`round ${round} has two jobs that stand`);
+      }
+      return complaints;
+    },
+  };
+}
+
+export const uniqueWhilePending = unique('pending', true);
+export const uniqueWhileRunning = unique('running', false);
+export const uniqueUntilEnded = unique('pending-or-running', true);
+export const throttle = unique({ forMs: 10 * minute }, true);
+
+export const debounce: Feature = {
+  promises: 'calls in a row make one job, with the payload of the last one',
+  asksMs: 20 * second,
+  parts: (self) => ({
+    jobs: [workJob(self, { debounce: { key: () => 'the one', waitMs: 20 * second } })],
+  }),
+  async send(self, round) {
+    const sent = await each(self, three(round));
+    const { duplicate: _, ...last } = sent.at(-1)!;
+    return { jobs: [{ ...last, notBefore: self.clock.now() + 20 * second }] };
+  },
+};
+
+export const offloadedPayload: Feature = {
+  promises: 'a large payload comes to its handler, and is removed when its job is done',
+  offloads: true,
+  parts: (self) => ({ jobs: [workJob(self)], maxBodyBytes: 2_048 }),
+  async send(self, round) {
+    const jobs = [];
+    for (const label of three(round)) jobs.push(await one(self, { label, filling }));
+    return { jobs };
+  },
+  async check({ payloads, runs, people, gone, changed }) {
+    const cut = runs.filter((run) => run.work.filling !== filling);
+    const records = await people.client.stores.records.list({ max: 100 });
+    // A payload that nobody asks for any more is left to the lifecycle rule of its store.
+    const kept = records.filter(({ status }) => status !== 'completed').length + gone.size + changed.size;
+    return [
+      ...cut.map(({ label }) => `${label} got another payload`),
+      ...(payloads.size > kept
+        ? [`${payloads.size} payloads are kept, for ${kept} jobs that are not done`]
+        : []),
+    ];
+  },
+};
+
+export const retentionOfZero: Feature = {
+  promises: 'the record of a job goes when it ends',
+  forgets: true,
+  parts: (self) => ({ jobs: [workJob(self, { retention: { completedMs: 0, deadMs: 0 } })] }),
+  send: async (self, round) => ({ jobs: await each(self, three(round)) }),
+  async check({ people }) {
+    const records = await people.client.stores.records.list({ max: 100 });
+    // It holds for jobs that an attempt has ended, and not for one that was cancelled while it waited.
+    const kept = records.filter(({ status }) => status !== 'cancelled');
+    return kept.map(({ id, status }) => `${id} is still kept: ${status}`);
+  },
+};
+
+export const labelsAndTenant: Feature = {
+  promises: 'a job keeps its label and its tenant, wherever it goes',
+  parts: (self) => ({ jobs: [workJob(self)] }),
+  send: async (self, round) => ({
+    jobs: await each(self, three(round), (name) => ({ name, context: { tenantId: 'acme' } })),
+  }),
+  async check({ people, runs }) {
+    const records = await people.client.stores.records.list({ max: 100 });
+    return [
+      ...records.flatMap(({ id, name, tenantId }) =>
+        name === null || tenantId !== 'acme' ? [`${id} has name ${name} and tenant ${tenantId}`] : [],
+      ),
+      ...runs.flatMap(({ label, tenantId }) =>
+        tenantId === 'acme' ? [] : [`the handler of ${label} was told of tenant ${tenantId}`],
+      ),
+    ];
+  },
+};

@@ -1,0 +1,78 @@
+/** The jobs of the features, and the ways in which several of them send. */
+
+import type { JobDefinition } from '../../../core/app/job.ts';
+import type { EnqueueOptions } from '../../../core/app/options.ts';
+import type { StandardSchema } from '../../../core/app/schema.ts';
+import { defineJob, delays, type Job } from '../../../core/index.ts';
+import type { Seen, SentJob } from './feature.ts';
+import type { Process, Run, Work } from './process.ts';
+
+/** Any value: what is checked here is not the payload. */
+export const any = <T>(): StandardSchema<T, T> => ({
+  '~standard': { version: 1, vendor: 'longshore', validate: (value) => ({ value: value as T }) },
+});
+
+export const queue = 'work';
+
+/** Makes a payload too large for a queue that takes little. */
+export const filling = 'large '.repeat(1_000);
+
+/** The last attempt comes when a store that is away for half a minute is there again. */
+const retry = delays([1_000, 40_000]);
+
+const common = { queue, retry, maxRetries: 2, timeoutMs: 120_000 };
+
+type Parts = Partial<JobDefinition<StandardSchema<Work, Work>, unknown>>;
+
+export function workJob(self: Process, parts: Parts = {}): Job<Work> {
+  return defineJob({
+    ...{ name: 'work', payload: any<Work>(), ...common },
+    handle: (work, ctx) => self.work(work, ctx),
+    ...parts,
+  }) as Job<Work>;
+}
+
+/** A job of another payload. */
+export function jobOf<Payload>(
+  name: string,
+  handle: JobDefinition<StandardSchema<Payload, Payload>>['handle'],
+): Job<Payload> {
+  return defineJob({ name, payload: any<Payload>(), ...common, handle }) as Job<Payload>;
+}
+
+export const named = <Payload = Work>(self: Process, name = 'work'): Job<Payload> =>
+  self.app.jobs.get(name) as Job<Payload>;
+
+export const three = (round: string): string[] => ['a', 'b', 'c'].map((name) => `${name}.${round}`);
+
+/** One call per label. */
+export async function each(
+  self: Process,
+  labels: readonly string[],
+  options: (label: string) => EnqueueOptions = () => ({}),
+): Promise<SentJob[]> {
+  const sent: SentJob[] = [];
+  for (const label of labels) sent.push(await one(self, { label }, options(label)));
+  return sent;
+}
+
+export async function one(self: Process, work: Work, options: EnqueueOptions = {}): Promise<SentJob> {
+  const job = named(self);
+  const { id, duplicate } = await self.client.enqueue(job, work, options);
+  return { label: work.label, job: job.name, id, ...(duplicate && { duplicate }) };
+}
+
+/** When the run has really ended, also for one whose process was stopped. */
+export const endOf = ({ endedAt, lostAt }: Run): number => Math.min(endedAt ?? Infinity, lostAt ?? Infinity);
+
+/** Complaints where more than `most` jobs were at work at the same time. That one of them runs twice is a matter of leases. */
+export function atOnce({ runs }: Seen, most: number, keyOf: (run: Run) => string = () => ''): string[] {
+  for (const run of runs) {
+    const beside = runs.filter(
+      (other) => keyOf(other) === keyOf(run) && other.beganAt <= run.beganAt && endOf(other) > run.beganAt,
+    );
+    if (new Set(beside.map(({ id }) => id)).size > most)
+      return [`${beside.map(({ label, by }) => `${label} (${by})`).join(', ')} ran at the same time`];
+  }
+  return [];
+}
