@@ -1,7 +1,11 @@
-/** The idempotency key around an attempt: claimed before the run, completed with the ack, released after anything else. */
+/**
+ * The idempotency key around an attempt: claimed before the run, completed with the ack, released after anything else. A job that goes on
+ * where it was (it sleeps, waits, snoozes, or remembers steps) keeps it meanwhile.
+ */
 
 import { toError } from '../base/failure.ts';
 import type { Envelope } from '../envelope/envelope.ts';
+import { eachOf } from '../routing/belongs.ts';
 import { isOneTooMany } from './admit.ts';
 import { answered } from './answered.ts';
 import type { Admitted, Attempt, End, Maybe, Step } from './attempt.ts';
@@ -29,6 +33,13 @@ export const guarded = {
       return release(busyDelay(it, claim.until - it.startedAt), null);
     }
     run.key = key;
+    const holder = holderIn(claim.value);
+    if (holder && holder.id !== it.envelope.identifier && (await goesOn(it, holder.id))) {
+      const { wakesAt, keepUntil } = holder;
+      const back = keys.release(key, run.lease.token, { value: claim.value!, keepUntil });
+      await answered(it, 'The key store', back).catch(() => false); // then the hold ends by itself, and the value stays
+      return lostLease(it) ?? release(busyDelay(it, wakesAt - it.startedAt), null);
+    }
     // The next renewal extends both. Until then the key is held no longer than this, whatever became of the lease.
     run.expiresAt = expiresAt;
     // Only now: if the last attempt completed its key and could not ack, the job is done and not in a loop.
@@ -37,7 +48,8 @@ export const guarded = {
 
   settle(it, end, next) {
     if (it.run.key === null) return next(end);
-    return end.verdict.verb === 'ack' ? complete(it, end, it.run.key, next) : releaseFirst(it, end, next);
+    if (end.verdict.verb === 'ack') return complete(it, end, it.run.key, next);
+    return keepsKey(it, end) ? keep(it, end, it.run.key, next) : releaseFirst(it, end, next);
   },
 } satisfies Step;
 
@@ -84,6 +96,57 @@ async function releaseFirst(it: Attempt, end: End, next: (end: End) => Maybe<boo
   const released = it.ports.client.stores.keys.release(key!, lease.token);
   await answered(it, 'The key store', released).catch(() => false);
   return next(end);
+}
+
+/** Who has a key without running, as the key's value says it. */
+interface Holder {
+  readonly id: string;
+  readonly wakesAt: number;
+  /** A job that nobody runs again by then has lost it. */
+  readonly keepUntil: number;
+}
+
+function holderIn(value: string | null): Holder | null {
+  return value === null ? null : ((JSON.parse(value) as { readonly holder?: Holder }).holder ?? null);
+}
+
+/** Another job with the key would do again what this one has done. */
+const keepsKey = ({ run }: Attempt, { verdict }: End): boolean =>
+  verdict.verb === 'nack' && (run.steps !== null || !verdict.countAttempt);
+
+/**
+ * The key is free, and says whose it is: the next attempt of this job has another token, so it could not take a key that is held. Where
+ * this cannot be written nothing is settled, and the job comes back when its lease is over.
+ */
+async function keep(
+  it: Attempt,
+  end: End,
+  key: string,
+  next: (end: End) => Maybe<boolean>,
+): Promise<boolean> {
+  const delayMs = end.verdict.verb === 'nack' ? end.verdict.delayMs : 0;
+  const wakesAt = end.report.endedAt + delayMs;
+  const holder: Holder = {
+    id: it.envelope!.identifier,
+    wakesAt,
+    keepUntil: wakesAt + it.job!.idempotencyKeepMs,
+  };
+  const kept = { value: JSON.stringify({ holder }), keepUntil: holder.keepUntil };
+  await answered(it, 'The key store', it.ports.client.stores.keys.release(key, it.run.lease.token, kept));
+  return next(end);
+}
+
+/** Whether this job has not ended. One whose store cannot be asked, or knows of it only what it was told, may go on. */
+async function goesOn(it: Admitted, id: string): Promise<boolean> {
+  for (const { stores } of eachOf(it.ports.client)) {
+    const { records } = stores;
+    if (records.keepsNothing) return true;
+    const record = await answered(it, 'The record store', records.get(id)).catch(toError);
+    if (record instanceof Error) return true;
+    if (record) return record.finishedAt === null;
+    if (records.writer) return true;
+  }
+  return false;
 }
 
 /** A tenant's keys are its own: else two tenants with the same invoice number would share one effect, and its output. */

@@ -1,7 +1,9 @@
 /** Laws of a handler that gives its job back for later. */
 
 import assert from 'node:assert/strict';
+import type { AttemptResult } from '../../../core/attempt/attempt.ts';
 import { createRun } from '../../../core/attempt/run.ts';
+import type { JobLease } from '../../../core/contract/queue.ts';
 import { attempt } from '../../../core/flow.ts';
 import { connect, SnoozeError } from '../../../core/index.ts';
 import { memoryStore } from '../../../local/backends/memory/store.ts';
@@ -23,8 +25,19 @@ async function snoozing(t: Kit, times: number) {
   const { backend } = t;
   const client = connect(app, backend, backend.stores ? {} : { store: memoryStore({ clock: app.clock }) });
   const { id } = await client.enqueue(app.jobs.get('invoice.send')!, 7);
-  const next = async () => attempt(app, { client, settler: backend }, createRun(await t.take()));
-  return { client, id, ran, next };
+  const run = (lease: JobLease) => attempt(app, { client, settler: backend }, createRun(lease));
+  const next = async () => run(await t.take());
+  const other = async () => (await client.enqueue(app.jobs.get('invoice.send')!, 7)).id;
+  /** How jobs end within some seconds. */
+  const rest = async () => {
+    const results: AttemptResult[] = [];
+    for (let round = 0; round < 10; round++) {
+      for (const lease of await t.takeAll()) results.push(await run(lease));
+      await t.advance(second);
+    }
+    return results.filter(({ outcome }) => outcome !== 'requeued');
+  };
+  return { client, id, ran, next, other, rest };
 }
 
 export function snoozingLaws(law: Law): void {
@@ -47,11 +60,26 @@ export function snoozingLaws(law: Law): void {
     await t.nothingEverComes();
   });
 
-  law('a job that snoozes leaves its idempotency key to others', async (t) => {
-    const { client, next } = await snoozing(t, 1);
+  law(
+    'a job that snoozes keeps its idempotency key: another one with the key waits, and is skipped',
+    async (t) => {
+      const { ran, next, other, rest } = await snoozing(t, 1);
+      await next();
+      const id = await other();
+      const { outcome, counted } = await next();
+      assert.deepEqual({ outcome, counted }, { outcome: 'requeued', counted: false });
+      assert.deepEqual(ran, [1]);
+      assert.equal((await rest()).find((result) => result.id === id)?.outcome, 'skipped-idempotent');
+      assert.deepEqual(ran, [1, 1]);
+    },
+  );
+
+  law('a job that snoozed and was cancelled leaves its idempotency key', async (t) => {
+    const { client, id, ran, next, other, rest } = await snoozing(t, 1);
     await next();
-    const { keys } = client.stores;
-    const claim = await keys.claim('job:invoice.send:invoice-7', 'another', t.now() + second);
-    assert.equal(claim.state, 'claimed');
+    assert.equal(await client.cancel(id), 'cancelled');
+    const another = await other();
+    assert.equal((await rest()).find((result) => result.id === another)?.outcome, 'acked');
+    assert.deepEqual(ran, [1, 1]);
   });
 }

@@ -1,10 +1,14 @@
 /** The idempotency guard: two jobs with one key have one effect, and a failed attempt never blocks its own retry. */
 
 import { beforeEach, describe, expect, it } from 'vitest';
+import { createApp } from '../../../core/app/app.ts';
+import type { HandlerContext } from '../../../core/app/job.ts';
 import type { EnqueueOptions } from '../../../core/app/options.ts';
-import { RetryAfterError } from '../../../core/base/errors.ts';
+import { createRun } from '../../../core/attempt/run.ts';
+import { RetryAfterError, SnoozeError } from '../../../core/base/errors.ts';
 import type { KeyStore } from '../../../core/contract/store.ts';
 import { memory } from '../../../local/backends/memory/index.ts';
+import { testApp } from '../../testing/index.ts';
 import { type Bench, type BenchOptions, bench, job, until } from './kit.ts';
 
 const keyed: EnqueueOptions = { idempotencyKey: 'invoice-7' };
@@ -287,4 +291,107 @@ describe('done and acked', () => {
     expect(result).toMatchObject({ outcome: 'acked', settled: false });
     expect((await b.client.status('id-1'))?.status).toBe('processing');
   });
+});
+
+describe('the key of a job that goes on where it was', () => {
+  /** Two jobs with one key. */
+  async function two(handle: (ctx: HandlerContext, charge: () => Promise<unknown>) => Promise<unknown>) {
+    let charged = 0;
+    const order = job({
+      maxRetries: 3,
+      idempotencyKey: () => 'order',
+      handle: (_: unknown, ctx: HandlerContext) => handle(ctx, () => ctx.step('charge', () => ++charged)),
+    });
+    const t = testApp(createApp({ jobs: [order] }));
+    const { id: first } = await t.enqueue(order, {});
+    await t.drain();
+    const { id: second } = await t.enqueue(order, {});
+    return { t, first, second, order, charged: () => charged };
+  }
+
+  it.each([
+    ['sleeps', (ctx: HandlerContext) => ctx.sleep('3d')],
+    ['waits for an event', (ctx: HandlerContext) => ctx.waitFor('packed', { timeoutMs: '3d' })],
+  ])('is held while it %s', async (_, away) => {
+    const { t, first, second, charged } = await two(async (ctx, charge) => {
+      await charge();
+      await away(ctx);
+    });
+    await t.runFor('4d');
+    expect(charged()).toBe(1);
+    expect(await t.status(first)).toMatchObject({ status: 'completed' });
+    expect((await t.status(second))!.attempts.map(({ outcome }) => outcome)).toEqual(['skipped-idempotent']);
+  });
+
+  it('is held between a failed attempt that remembers steps and the next one', async () => {
+    let fails = 2;
+    const { t, second, charged } = await two(async (_, charge) => {
+      await charge();
+      if (fails-- > 0) throw new RetryAfterError(3_600_000, 'later');
+    });
+    await t.runFor('1d');
+    expect(charged()).toBe(1);
+    expect((await t.status(second))!.attempts.map(({ outcome }) => outcome)).toEqual(['skipped-idempotent']);
+  });
+
+  it.each(['cancel', 'remove'] as const)('is free soon after a %s', async (verb) => {
+    let sleeps = true;
+    const { t, first, second } = await two(async (ctx) => {
+      if (sleeps) await ctx.sleep('3d');
+    });
+    await t.drain();
+    sleeps = false;
+    await t.client[verb](first);
+    await t.runFor('2m');
+    expect(await t.status(second)).toMatchObject({ status: 'completed' });
+  });
+
+  it('is held while it snoozes, and by nobody who has not come again for idempotencyKeepMs', async () => {
+    const ran: number[] = [];
+    const order = job({
+      idempotencyKey: () => 'order',
+      idempotencyKeepMs: 3_600_000,
+      handle: (n: number) => {
+        ran.push(n);
+        if (ran.length === 1) throw new SnoozeError(60_000);
+      },
+    });
+    const b = bench({ jobs: [order] });
+    const first = await b.client.enqueue(order, 1);
+    await b.run(await b.take());
+    await b.client.enqueue(order, 2);
+    await b.run(await b.take());
+    expect(ran).toEqual([1]);
+    b.clock.advance(60_000 + 3_600_000);
+    const leases = await b.backend.fetch({ queues: ['default'], max: 2, leaseMs: 30_000, waitMs: 0 });
+    const second = leases.find(({ body }) => JSON.parse(body).identifier !== first.id)!;
+    expect(await b.run(createRun(second))).toMatchObject({ outcome: 'acked' });
+    expect(ran).toEqual([1, 2]);
+  });
+
+  it('is not given up where the key store fails: the job comes back when its lease is over', async () => {
+    const { order, b, releases } = sleeper();
+    await b.client.enqueue(order, {});
+    releases.fail = true;
+    await expect(b.run(await b.take())).rejects.toThrow('store is down');
+    releases.fail = false;
+    b.clock.advance(60_000);
+    await b.backend.reapExpired('default');
+    expect(await b.run(await b.take())).toMatchObject({ outcome: 'requeued', counted: false });
+  });
+
+  function sleeper() {
+    const releases = { fail: false };
+    const order = job({
+      idempotencyKey: () => 'order',
+      handle: () => {
+        throw new SnoozeError(60_000);
+      },
+    });
+    const clock = { now: () => b.clock.now(), after: () => () => {} };
+    const { keys } = memory({ clock }).stores!;
+    const release: KeyStore['release'] = (...call) => (releases.fail ? down() : keys.release(...call));
+    const b: Bench = bench({ jobs: [order], stores: { keys: { ...keys, release } } });
+    return { order, b, releases };
+  }
 });
