@@ -306,6 +306,8 @@ export interface Stores {
   migrate?(): Promise<{ readonly from: number | null; readonly to: number }>;
   /** As `QueueAdmin.diagnose`, of a store that stands beside a queue. */
   diagnose?(request: DiagnosisRequest): Promise<readonly Check[]>;
+  /** Loads what its first use would load, such as an SDK. Rejects with `CONFIG` where that cannot be: a function then runs no job. */
+  load?(): Promise<void>;
   /** Ends the store's own connections. May be called again. */
   close?(): Promise<void>;
 }

@@ -1,6 +1,7 @@
 /** What the clients of the AWS SDK have in common. */
 
 import { isOnThisMachine } from '../../core/base/loopback.ts';
+import { unusable } from '../../core/base/optional.ts';
 import { guarded } from './lambda/guard.ts';
 
 /** A client of the SDK. Described by its shape, so that a program without its types compiles. */
@@ -16,6 +17,7 @@ interface Target {
 /**
  * The client that was given, or one of our own; either may send only where the guard allows it.
  * @param goesTo where the SDK sends requests, as far as that is known
+ * @param sdk the name of its package
  * @param timeoutMs of one request. Without an end, a request that is never answered would hold its job for ever.
  */
 export function openClient<Client extends SdkClient>(
@@ -23,6 +25,7 @@ export function openClient<Client extends SdkClient>(
   { region, endpoint }: Target,
   goesTo: string | undefined,
   timeoutMs: number,
+  sdk: string,
   create: (settings: object) => Client,
 ): Client {
   if (given) return guarded(given as Client);
@@ -34,7 +37,15 @@ export function openClient<Client extends SdkClient>(
     ...(region !== undefined && { region }),
     ...(endpoint !== undefined && { endpoint }),
   };
-  return guarded(create(settings), !isLocal);
+  return guarded(created(sdk, create, settings), !isLocal);
+}
+
+function created<Client>(sdk: string, create: (settings: object) => Client, settings: object): Client {
+  try {
+    return create(settings);
+  } catch (cause) {
+    throw unusable(sdk, cause);
+  }
 }
 
 /** @param service as in AWS_ENDPOINT_URL_S3 */

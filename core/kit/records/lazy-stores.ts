@@ -11,6 +11,8 @@ import { verbsOf } from '../lazy.ts';
 
 export interface OpenStores extends Required<Pick<Stores, 'keys' | 'records' | 'workers' | 'close'>> {
   readonly writer: RecordWriter;
+  /** Loads the SDK. Rejects with `CONFIG` where it cannot be. */
+  load?(): Promise<unknown>;
   /** Loads code that only those need who count. */
   metrics(): Promise<MetricStore>;
   /** Loads code that only operators need. */
@@ -71,6 +73,7 @@ export function lazyStores(load: () => Promise<OpenStores>): Lazy {
       async () => (await open()).batches(),
     ),
     schedules: verbsOf(['get', 'write', 'remove', 'list', 'due'], async () => (await open()).schedules()),
+    load: async () => void (await (await open()).load?.()),
     async close() {
       await (await opening)?.close();
     },

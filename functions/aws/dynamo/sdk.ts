@@ -35,7 +35,14 @@ const timeoutMs = 5_000;
 export async function openApi({ table: TableName, client: given, ...target }: DynamoTableOptions) {
   const sdk = await import('@aws-sdk/client-dynamodb').catch(optional('@aws-sdk/client-dynamodb'));
   const create = (settings: object) => new sdk.DynamoDBClient(settings);
-  const client = openClient(given, target, endpointFor('DYNAMODB', target), timeoutMs, create);
+  const client = openClient(
+    given,
+    target,
+    endpointFor('DYNAMODB', target),
+    timeoutMs,
+    '@aws-sdk/client-dynamodb',
+    create,
+  );
 
   async function readBatch(pks: readonly string[]): Promise<Item[]> {
     const found: Item[] = [];

@@ -31,6 +31,7 @@ export function openStores(options: DynamoStoreOptions): OpenStores {
     steps: async () => (await import('./steps.ts')).dynamoSteps(dynamo),
     batches: onDemand(async () => (await import('./batches.ts')).dynamoBatches(dynamo, clock)),
     schedules: onDemand(async () => (await import('./schedules.ts')).dynamoSchedules(dynamo)),
+    load: dynamo.api,
     close: dynamo.close,
   };
 }

@@ -21,9 +21,19 @@ export interface BatchPorts {
   /** `null` where no numbers are kept. */
   numbers(): Collector | null;
   failed(during: string, error: unknown): void;
+  settlingFailed(error: unknown): Promise<void>;
 }
 
-export function createBatch({ client, backend, startedAt, endAt, running, numbers, failed }: BatchPorts) {
+export function createBatch({
+  client,
+  backend,
+  startedAt,
+  endAt,
+  running,
+  numbers,
+  failed,
+  settlingFailed,
+}: BatchPorts) {
   const { app } = client;
   const { clock } = app;
   const { env } = process;
@@ -66,7 +76,7 @@ export function createBatch({ client, backend, startedAt, endAt, running, number
         const { settled, outcome } = result;
         return settled && (outcome !== 'requeued' || replaced);
       } catch (error) {
-        failed('settling', error);
+        await settlingFailed(error);
         return false;
       } finally {
         running.delete(run);

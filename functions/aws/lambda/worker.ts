@@ -5,7 +5,9 @@
 
 import { hooksEnded } from '../../../core/attempt/failure-hooks.ts';
 import type { Run } from '../../../core/attempt/run.ts';
+import { LongshoreError } from '../../../core/base/errors.ts';
 import { backendError } from '../../../core/base/failure.ts';
+import type { Stores } from '../../../core/contract/store.ts';
 import type { Client } from '../../../core/enqueue/client.ts';
 import { forEach } from '../../../core/kit/parallel.ts';
 import type { Collector } from '../../../core/metrics/collector.ts';
@@ -24,17 +26,38 @@ const releasedAtOnce = 80;
 /** This part of `marginMs` is left for the answer. What is not settled by then is reported as not done. */
 const answerPart = 1 / 4;
 
-export function createWorker(client: Client, backend: SqsBackend, options: WorkerOptions): Worker {
+export function createWorker(
+  client: Client,
+  backend: SqsBackend,
+  { store, ...options }: WorkerOptions & { readonly store: Pick<Stores, 'load'> },
+): Worker {
   const { concurrency = 10, marginMs = 2_000, visibilityMs } = options;
   const { clock, events } = client.app;
   let numbers: Collector | null = null;
-  let loading: Promise<void> | null = null;
+  let loading: Promise<unknown> | null = null;
+  /** Why no invocation can do its work here. */
+  let broken: Error | null = null;
 
   /** Beside the SDK, which takes longer: it is needed when a job has ended. */
   async function loadNumbers(): Promise<void> {
     if (!client.stores.metrics) return;
     const { collectorOf } = await import('../../../core/metrics/collector.ts');
     numbers = collectorOf(client, { source: client.app.newId(), rssBytes: process.memoryUsage.rss });
+  }
+
+  /** The store's SDK too: without it jobs would run, and nobody would know of it. */
+  function load(): Promise<unknown> {
+    return Promise.all([loadNumbers(), store.load?.()]).catch((error) => {
+      loading = null;
+      throw error;
+    });
+  }
+
+  /** The SDK of SQS is loaded by the first job that does not succeed. Without it no such job ends, so from then on no other begins. */
+  async function settlingFailed(error: unknown): Promise<void> {
+    failed('settling', error);
+    if (error instanceof LongshoreError && error.code === 'CONFIG')
+      await backend.load().catch((why) => (broken = why));
   }
 
   function failed(during: string, error: unknown): void {
@@ -49,6 +72,7 @@ export function createWorker(client: Client, backend: SqsBackend, options: Worke
   // Exactly two parameters: Lambda takes a third one for the old callback style and refuses it. No state outside the call,
   // because invocations may overlap.
   return async (event, context) => {
+    if (broken) throw broken;
     const startedAt = clock.now();
     const records = recordsOf(event);
     if (!records) throw (await refusals()).notOfSqs(event);
@@ -58,7 +82,16 @@ export function createWorker(client: Client, backend: SqsBackend, options: Worke
     const answerAt = deadlineAt - marginMs * answerPart;
     const expiresAt = visibilityMs === undefined ? deadlineAt : startedAt + visibilityMs;
     const running = new Set<Run>();
-    const batch = createBatch({ client, backend, startedAt, endAt, running, numbers: () => numbers, failed });
+    const batch = createBatch({
+      client,
+      backend,
+      startedAt,
+      endAt,
+      running,
+      numbers: () => numbers,
+      failed,
+      settlingFailed,
+    });
     const maintenance = startMaintenance({
       client,
       settler: backend,
@@ -93,7 +126,8 @@ export function createWorker(client: Client, backend: SqsBackend, options: Worke
     }
 
     async function work(): Promise<void> {
-      if (received.size > 0) loading ??= loadNumbers();
+      if (received.size > 0) loading ??= load();
+      loading?.catch(() => {}); // it is awaited below
       const groups: Item[][] = [];
       for (const [address, deliveries] of received) {
         const accepted = await backend.accept(address, deliveries, expiresAt);
@@ -138,6 +172,7 @@ export function createWorker(client: Client, backend: SqsBackend, options: Worke
       stopWaiting();
       maintenance.stop();
     }
+    if (broken && done.size === 0) throw broken;
     // Lambda freezes what is under way.
     const leftMs = answerAt - clock.now();
     await Promise.all([numbers?.flushWhenDue(leftMs), hooksEnded(client.app, leftMs)]);

@@ -16,7 +16,14 @@ export async function openS3({
   const { DeleteObjectCommand, GetObjectCommand, PutObjectCommand } = sdk;
   const forcePathStyle = target.endpoint !== undefined;
   const create = (settings: object) => new sdk.S3Client({ ...settings, forcePathStyle });
-  const client = openClient(given, target, endpointFor('S3', target), timeoutMs, create);
+  const client = openClient(
+    given,
+    target,
+    endpointFor('S3', target),
+    timeoutMs,
+    '@aws-sdk/client-s3',
+    create,
+  );
   return {
     async put(Key, Body) {
       await client.send(new PutObjectCommand({ Bucket, Key, Body, ContentType: 'application/json' }));

@@ -23,6 +23,8 @@ export interface SqsBackend extends QueueBackend {
   /** `nack` of many at once, without a delay and without an attempt. */
   readonly release: Settler['release'];
   readonly admin: QueueAdmin;
+  /** Loads the SDK. Rejects with `CONFIG` where it cannot be. */
+  readonly load: () => Promise<unknown>;
   /** Throws `CONFIG` unless these queues and their dead-letter queues are as they have to be. @default every queue configured */
   check(queues?: readonly string[]): Promise<void>;
 }
@@ -74,6 +76,7 @@ export function sqs(options: SqsOptions): SqsBackend {
 
   return {
     name: 'sqs',
+    load: connection.api,
     limits: { maxBodyBytes, maxDelayMs: null, maxLeaseMs: longestHiddenMs },
     queues,
     keepsOrder: (queue, order) => order === 'wait' && queues.of(queue).fifo,

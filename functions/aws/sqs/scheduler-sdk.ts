@@ -25,7 +25,14 @@ export async function openScheduler(region: string | undefined, options: Schedul
     optional('@aws-sdk/client-scheduler'),
   );
   const create = (settings: object) => new SchedulerClient(settings);
-  const client = openClient(given, target, endpointFor('SCHEDULER', target), timeoutMs, create);
+  const client = openClient(
+    given,
+    target,
+    endpointFor('SCHEDULER', target),
+    timeoutMs,
+    '@aws-sdk/client-scheduler',
+    create,
+  );
   return {
     /** Resolves also when it is there already. */
     async create({ name, at, input, deadLetterArn }: OneTime): Promise<void> {

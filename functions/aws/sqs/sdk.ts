@@ -77,7 +77,14 @@ export async function openSqs(region: string | undefined, options: ConnectionOpt
   const naming = endpoint === undefined ? {} : { useQueueUrlAsEndpoint: false };
   const create = (settings: object) => new sdk.SQSClient({ ...settings, ...naming });
   const url = queueUrl ?? Object.values(queues)[0];
-  const client = openClient(given, { region, endpoint }, endpoint ?? url, timeoutMs, create);
+  const client = openClient(
+    given,
+    { region, endpoint },
+    endpoint ?? url,
+    timeoutMs,
+    '@aws-sdk/client-sqs',
+    create,
+  );
   return {
     async send(QueueUrl: string, entries: readonly Numbered<SendEntry>[]): Promise<EntryFailure[]> {
       const { Failed = [] } = await client.send(
