@@ -40,7 +40,7 @@ export function mayBegin(it: Attempt): void {
 export function crashLoop({ maxRetries }: Envelope): Verdict {
   const error = new LongshoreError(
     'CRASH_LOOP',
-    `All ${maxRetries + 1} attempts began and none ended: they took their workers down or lost their leases.`,
+    `All ${maxRetries + 1} attempts began and none ended: they took their workers down or lost their leases. If this job ends its process (out of memory, process.exit), give it one of its own with isolate: 'process'.`,
   );
   return dead('crash-loop', error);
 }

@@ -32,6 +32,7 @@ export function startMaintenance(state: WorkerState): { stop(): void } {
 
   function lose(run: Run): void {
     state.buffer = state.buffer.filter((other) => other !== run);
+    state.lost(run);
     if (running.has(run)) run.end('lease-lost');
   }
 

@@ -41,6 +41,8 @@ export interface WorkerState {
   /** `null`: no numbers are kept. */
   readonly numbers: Collector | null;
   stop(reason: StopReason): void;
+  /** Its lease is gone. */
+  lost(run: Run): void;
   /** Reports what failed as an event. */
   failed(during: string, error: unknown): void;
 }

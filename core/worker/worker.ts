@@ -23,6 +23,7 @@ import { isBackend } from '../routing/backends.ts';
 import { refuseInsideIsolate } from '../sandbox/inside.ts';
 import { endIsolates } from '../sandbox/run-isolated.ts';
 import { groupAcks } from './ack-groups.ts';
+import { mayEndProcess, runningAlone } from './alone.ts';
 import { startMaintenance } from './maintenance.ts';
 import {
   type EachWorkerOptions,
@@ -85,6 +86,14 @@ function startOne(app: App, settings: WorkerSettings, client: Client): Worker {
     clock,
     random: app.random,
   });
+  const alone = runningAlone({
+    app,
+    patienceMs: settings.leaseMs,
+    changed() {
+      pump();
+      onSpace?.();
+    },
+  });
   const stopping = new AbortController();
   /** Ends the wait of the fetch under way. */
   let waking = new AbortController();
@@ -116,6 +125,7 @@ function startOne(app: App, settings: WorkerSettings, client: Client): Worker {
     failures: 0,
     numbers: collectorOf(client, { source: id, rssBytes: settings.rssBytes }),
     stop: (why) => void stop(why),
+    lost: (run) => alone.over(run),
     failed,
   };
   const { running, ended, counts, numbers } = state;
@@ -124,6 +134,7 @@ function startOne(app: App, settings: WorkerSettings, client: Client): Worker {
 
   /** How many more jobs may be fetched. */
   function room(): number {
+    if (alone.active) return 0;
     const mine = running.size + state.buffer.length + promised;
     return Math.min(
       concurrency + settings.prefetch - mine,
@@ -135,7 +146,20 @@ function startOne(app: App, settings: WorkerSettings, client: Client): Worker {
 
   function hold(leases: readonly JobLease[]): void {
     // Not by an iterator, which makes an object per lease: this is called once per batch, and long not compiled in full.
-    for (let i = 0; i < leases.length; i++) state.buffer.push(createRun(leases[i]!));
+    for (let i = 0; i < leases.length; i++) {
+      const run = createRun(leases[i]!);
+      state.buffer.push(run);
+      if (run.lease.interrupted && !alone.active && mayEndProcess(app, run.lease)) alone.wait(run);
+    }
+    if (alone.active) spare();
+  }
+
+  /** Gives back what has not begun, but for the job that is to run alone. */
+  function spare(): void {
+    const others = state.buffer.filter((run) => !alone.is(run));
+    if (others.length === 0) return;
+    state.buffer = state.buffer.filter((run) => alone.is(run));
+    void release(others.map(({ lease }) => lease));
   }
 
   /** Where the queue can, the slots that are free are filled in the same step. */
@@ -158,7 +182,7 @@ function startOne(app: App, settings: WorkerSettings, client: Client): Worker {
 
   function pump(): void {
     while (running.size < concurrency && ended.size < mostEnded && reason === null) {
-      if (begun >= mostPerTurn) return;
+      if (begun >= mostPerTurn || !alone.mayBegin(state.buffer[0], busy() > 0)) return;
       const run = state.buffer.shift();
       if (!run) {
         acks.hurry();
@@ -166,6 +190,7 @@ function startOne(app: App, settings: WorkerSettings, client: Client): Worker {
       }
       if (begun++ === 0) setImmediate(endTurn);
       running.add(run);
+      alone.begins(run);
       void work(run);
     }
   }
@@ -180,6 +205,7 @@ function startOne(app: App, settings: WorkerSettings, client: Client): Worker {
   function handled(run: Run): void {
     running.delete(run);
     ended.add(run);
+    alone.over(run);
     const { maxMemoryBytes } = settings;
     if (maxMemoryBytes < Infinity && settings.rssBytes() > maxMemoryBytes) state.stop('max-memory');
     pump();
@@ -206,6 +232,7 @@ function startOne(app: App, settings: WorkerSettings, client: Client): Worker {
     }
     running.delete(run);
     ended.delete(run);
+    alone.over(run);
     settledJobs++;
     pump();
     onSpace?.();
@@ -304,6 +331,7 @@ function startOne(app: App, settings: WorkerSettings, client: Client): Worker {
     for (const run of running) run.end('shutdown');
     await allEnded(graceMs); // only a backend that does not answer can use this up
     acks.stop();
+    alone.stop();
     maintenance.stop();
     const last = [
       releasing,

@@ -30,7 +30,11 @@ export async function settle(turns = 20): Promise<void> {
 }
 
 export function createBench(
-  job: { timeoutMs?: number; idempotencyKey?: (payload: { n: number }) => string | null } = {},
+  job: {
+    timeoutMs?: number;
+    maxRetries?: number;
+    idempotencyKey?: (payload: { n: number }) => string | null;
+  } = {},
   options: Partial<AppOptions> = {},
 ) {
   const clock = createVirtualClock();
