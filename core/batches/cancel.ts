@@ -3,7 +3,7 @@
 import type { BatchStore, ChildEnd } from '../contract/batches.ts';
 import type { JobRecord } from '../contract/store.ts';
 import type { Client } from '../enqueue/client.ts';
-import { forgetJob } from '../enqueue/forget.ts';
+import { forgetWaiting } from '../enqueue/forget.ts';
 import { forEach } from '../kit/parallel.ts';
 import { complete } from './complete.ts';
 import { childId } from './ids.ts';
@@ -42,7 +42,7 @@ export async function cancelSome(
     const id = childId(batch, number);
     const result = await records.cancel(id);
     if (result === 'cancelling') return;
-    if (result === 'cancelled') await forgetJob(client, id);
+    if (result === 'cancelled') await forgetWaiting(client, id);
     // One that is not known was never sent, or was removed.
     const record = result === 'finished' ? await records.get(id) : null;
     const end = record ? endOfRecord(record) : { failed: true };

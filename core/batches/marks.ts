@@ -2,6 +2,7 @@
 
 import type { ChildEnd } from '../contract/batches.ts';
 import type { Client } from '../enqueue/client.ts';
+import type { CallingClient } from './calls.ts';
 import { complete } from './complete.ts';
 
 type Mark = (end: ChildEnd) => Promise<void>;
@@ -18,6 +19,10 @@ export function markEnded(client: Client, end: ChildEnd): Promise<void> {
   return mark(end);
 }
 
+export async function markAllEnded(client: CallingClient, ends: readonly ChildEnd[]): Promise<void> {
+  for (const id of await client.stores.batches!.ended(ends)) await complete(client, id);
+}
+
 interface Group {
   readonly ends: ChildEnd[];
   readonly done: PromiseWithResolvers<void>;
@@ -31,7 +36,7 @@ function grouped(client: Client): Mark {
     const { ends, done } = group!;
     group = null;
     try {
-      for (const id of await client.stores.batches!.ended(ends)) await complete(client, id);
+      await markAllEnded(client, ends);
       done.resolve();
     } catch (error) {
       done.reject(error);

@@ -97,8 +97,13 @@ export interface QueueAdmin {
   stats(queue?: string): Promise<QueueStats[]>;
   /** The next messages in the order in which they would be fetched, ready before delayed. */
   peek(queue: string, max: number): Promise<PeekedMessage[]>;
-  /** Removes ready and delayed messages; running ones and dead letters stay. Returns how many. */
-  clear(queue: string): Promise<number>;
+  /**
+   * Removes ready and delayed messages; running ones and dead letters stay. Returns how many. Use `clearQueue` of core/operator/gone.ts, or what
+   * is kept elsewhere of these jobs does not hear of it.
+   *
+   * @param gone is called with the ids of what was removed, in any number of calls, and may be called with some that ended at that moment
+   */
+  clear(queue: string, gone?: (ids: readonly string[]) => Promise<void>): Promise<number>;
   /** A paused queue gives out no leases; running jobs end normally. */
   pause(queue: string): Promise<void>;
   resume(queue: string): Promise<void>;

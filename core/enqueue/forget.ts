@@ -1,6 +1,8 @@
 /** What is kept elsewhere of a job that was cancelled or removed while it waited. Loaded with the first such call. */
 
 import { backendError } from '../base/failure.ts';
+import { reportingFailures } from '../base/store-failures.ts';
+import { childOf } from '../batches/ids.ts';
 import { leaveLines } from '../limits/lines.ts';
 import { nameOfJob } from '../steps/log.ts';
 import { swap } from '../steps/swap.ts';
@@ -8,9 +10,29 @@ import type { Client } from './client.ts';
 
 type ForgettingClient = Pick<Client, 'app' | 'backend' | 'stores'>;
 
-/** Its steps, and its places in the lines of limits. Never fails: steps end by themselves, and no event or slot wakes a job that is gone. */
+/** Its steps, its places in the lines of limits and in a batch. Never fails: what is missed ends by itself, or is found by a later look. */
 export async function forgetJob(client: ForgettingClient, id: string): Promise<void> {
+  await Promise.all([forgetWaiting(client, id), endChildren(client, [id])]);
+}
+
+/** For a child whose batch knows. */
+export async function forgetWaiting(client: ForgettingClient, id: string): Promise<void> {
   await Promise.all([forgetSteps(client, id), leaveLines(client, [id])]);
+}
+
+/** Without their steps, which end by themselves. */
+export async function forgetJobs(client: ForgettingClient, ids: readonly string[]): Promise<void> {
+  await Promise.all([leaveLines(client, ids), endChildren(client, ids)]);
+}
+
+/** A child that never runs has failed. */
+async function endChildren(client: ForgettingClient, ids: readonly string[]): Promise<void> {
+  const children = ids.flatMap((id) => childOf(id) ?? []);
+  if (children.length === 0 || !client.stores.batches) return;
+  const { markAllEnded } = await import('../batches/marks.ts');
+  const ends = children.map((child) => ({ ...child, failed: true }));
+  const write = () => markAllEnded(client, ends);
+  await reportingFailures(client.app.events, 'counting children of batches', ids, write, 'batch');
 }
 
 async function forgetSteps({ app, backend, stores }: ForgettingClient, id: string): Promise<void> {

@@ -13,6 +13,7 @@ import { audited } from './audited.ts';
 import * as batches from './batches.ts';
 import { cancelChain } from './chains.ts';
 import { edit } from './edit.ts';
+import { clearQueue } from './gone.ts';
 import { groupsOf } from './groups.ts';
 import { adminOf, deadLettersOf, type OperatorHost } from './host.ts';
 import { cancel, promote, remove, runAgain, update } from './jobs.ts';
@@ -113,7 +114,7 @@ export function createOperator(client: Client, identity: OperatorIdentity): Oper
     queues: {
       pause: (queue) => atQueue('queue.pause', queue, () => adminOf(client).pause(queue)),
       resume: (queue) => atQueue('queue.resume', queue, () => adminOf(client).resume(queue)),
-      clear: (queue) => atQueue('queue.clear', queue, () => adminOf(client).clear(queue)),
+      clear: (queue) => atQueue('queue.clear', queue, () => clearQueue(client, queue)),
     },
     schedules: {
       async run(name) {

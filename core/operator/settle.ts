@@ -8,6 +8,7 @@ import { nowOf } from '../enqueue/skew.ts';
 import { getDeadLetters } from '../kit/records/dead-letter-pages.ts';
 import { audited } from './audited.ts';
 import { type BulkWork, checkBulk, inBulk, type Refused } from './bulk.ts';
+import { jobsAreGone } from './gone.ts';
 import { deadLettersOf, type OperatorHost } from './host.ts';
 import { expiredText, isExpired, signedAnew } from './replacement.ts';
 import { retryDeadLetters } from './retry-dead-letters.ts';
@@ -42,8 +43,16 @@ export function discard(
   checkBulk(selection, options);
   return settle(host, 'dead.discard', selection, options, {
     check: async (letters) => ({ fit: letters, refused: [] }),
-    act: (letters) => deadLettersOf(host.client).discard(letters.map(idOf)),
+    act: (letters) => discardAll(host.client, letters),
   });
+}
+
+/** Those that the broker has moved there by itself may have records that do not know it. */
+async function discardAll(client: Client, letters: readonly DeadLetterItem[]): Promise<number> {
+  const count = await deadLettersOf(client).discard(letters.map(idOf));
+  if (client.stores.records.writer)
+    await jobsAreGone(client, letters.filter(({ reason }) => reason === 'crash-loop').map(idOf));
+  return count;
 }
 
 const idOf = ({ id }: DeadLetterItem): string => id;

@@ -20,7 +20,10 @@ export function adminOf(connection: Connection): Admin {
     stats: (queue) => statsOf(connection, queue),
     deadLetters: deadLettersOf(connection),
     peek: () => refuse('peek: looking at a message leases it, and that counts as an attempt'),
-    clear: () => refuse('clear a queue and leave what is running. Purge it in the AWS console'),
+    clear: () =>
+      refuse(
+        'clear a queue and leave what is running. Cancel its jobs; purging it in the AWS console leaves their records pending',
+      ),
     pause: () => refuse('pause. Stop its workers, or disable the event source mapping of its function'),
     resume: () => refuse('pause, so there is nothing to resume'),
   };

@@ -130,7 +130,10 @@ export function openServiceBusBackend(
       stats: async (queue) => (await import('./dead-letters.ts')).statsOf(connection, queue),
       deadLetters: verbsOf(['list', 'retry', 'discard'], deadLetters),
       peek: () => refuse('tell what would be fetched next: it shows running messages like waiting ones'),
-      clear: () => refuse('clear a queue and leave what is running. Purge it in the portal'),
+      clear: () =>
+        refuse(
+          'clear a queue and leave what is running. Cancel its jobs; purging it in the portal leaves their records pending',
+        ),
       pause: () => refuse('pause. Stop its workers, or set the queue to ReceiveDisabled in the portal'),
       resume: () => refuse('pause, so there is nothing to resume. Set the queue to Active in the portal'),
     },

@@ -7,6 +7,8 @@ import { readyAtOf } from './rank.ts';
 import { textOf } from './replies.ts';
 import type { BeanstalkdState } from './state.ts';
 
+/** A process that dies while it clears has reported all but at most this many. */
+const idsAtOnce = 100;
 /** As long as beanstalkd can: 136 years. */
 const foreverSeconds = 2 ** 32 - 1;
 
@@ -65,17 +67,26 @@ export function beanstalkdAdmin(state: BeanstalkdState): QueueAdmin {
       const shown = await Promise.all([peekAt(tube, 'peek-ready'), peekAt(tube, 'peek-delayed')]);
       return shown.filter((one) => one !== null).slice(0, max);
     },
-    async clear(queue) {
+    async clear(queue, gone) {
       const tube = state.tubeOf(queue);
       let count = 0;
+      let ids: string[] = [];
+      const tell = async (): Promise<void> => {
+        await gone?.(ids);
+        ids = [];
+      };
       for (const command of ['peek-delayed', 'peek-ready']) {
         for (;;) {
-          const { word, number } = await link.send(command, { tube });
+          const { word, number, data } = await link.send(command, { tube });
           if (word !== 'FOUND') break;
           const answer = await link.send(`delete ${number}`);
-          if (answer.word === 'DELETED') count++; // else a worker was quicker
+          if (answer.word !== 'DELETED') continue; // a worker was quicker
+          count++;
+          ids.push(infoOf(textOf(data!), number).id);
+          if (ids.length === idsAtOnce) await tell();
         }
       }
+      await tell();
       return count;
     },
     pause: (queue) => pause(queue, foreverSeconds),

@@ -33,10 +33,11 @@ export function memoryAdmin(state: MemoryState, maxBodyBytes: number): QueueAdmi
     async peek(queue, max) {
       return waiting(queue).slice(0, max).map(peekedOf);
     },
-    async clear(queue) {
-      const gone = waiting(queue);
-      state.drop(gone);
-      return gone.length;
+    async clear(queue, gone) {
+      const entries = waiting(queue);
+      state.drop(entries);
+      await gone?.(entries.map(({ message }) => message.id));
+      return entries.length;
     },
     async pause(queue) {
       state.readyListOf(queue);

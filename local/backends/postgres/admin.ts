@@ -1,3 +1,4 @@
+import { slices } from '../../../core/base/slices.ts';
 import type { QueueAdmin, QueueStats } from '../../../core/contract/admin.ts';
 import type { MovableAdmin } from '../../move/contract.ts';
 import { postgresDeadLetters } from './dead-letters.ts';
@@ -9,6 +10,8 @@ import { postgresTransfer } from './transfer.ts';
 
 /** In the order in which a list shows them; those in lines come group by group. */
 const part = { ready: 0, inLine: 1, delayed: 2 };
+
+const idsAtOnce = 1_000;
 
 export function postgresAdmin(state: PostgresState, maxBodyBytes: number): QueueAdmin & MovableAdmin {
   const { db } = state;
@@ -59,8 +62,18 @@ export function postgresAdmin(state: PostgresState, maxBodyBytes: number): Queue
         ORDER BY i.part, i.position, i.seq`;
       return (await db.query('peeking', sql, [state.at(), queue, max])).map(peekedOf);
     },
-    async clear(queue) {
+    async clear(queue, gone) {
+      const waiting = ['ready', 'delayed', 'grouped'].map(
+        (table) => `SELECT id FROM ${s}.${table} WHERE queue = $1`,
+      );
+      const before = gone && (await db.query('clearing', waiting.join(' UNION ALL '), [queue]));
       const [row] = await db.query('clearing', `SELECT ${s}.clear_queue($1)`, [queue]);
+      for (const some of slices(before ?? [], idsAtOnce)) {
+        const ids = some.map(([id]) => id as string);
+        const left = await db.query('clearing', `SELECT id FROM ${s}.jobs WHERE id = ANY($1)`, [ids]);
+        const stays = new Set(left.map(([id]) => id));
+        await gone!(ids.filter((id) => !stays.has(id)));
+      }
       return Number(row![0]);
     },
     pause: (queue) => setPaused(queue, true),

@@ -36,11 +36,12 @@ export function redisAdmin(state: RedisState): QueueAdmin & MovableAdmin {
       const ids = (await state.manage('peeking', queue, 'peek', [`${max}`])) as string[];
       return (await readJobs(state, queue, ids)).map(peekedOf);
     },
-    async clear(queue) {
+    async clear(queue, gone) {
       for (let total = 0; ; ) {
-        const count = (await state.manage('clearing', queue, 'clear', [])) as number;
-        total += count;
-        if (count === 0) return total;
+        const ids = (await state.manage('clearing', queue, 'clear', [])) as string[];
+        if (ids.length === 0) return total;
+        total += ids.length;
+        await gone?.(ids);
       }
     },
     async pause(queue) {

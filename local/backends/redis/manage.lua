@@ -261,18 +261,20 @@ function actions.discard()
   return count
 end
 
--- One step: call it until it answers 0.
+-- One step: call it until it answers with nothing.
 function actions.clear()
-  local count, groups = 0, groupsHere()
+  local gone, groups = {}, groupsHere()
   local function clear(set, members, from)
     if #members == 0 then return end
     local ids = {}
-    for i, member in ipairs(members) do ids[i] = string.sub(member, from) end
+    for i, member in ipairs(members) do
+      ids[i] = string.sub(member, from)
+      gone[#gone + 1] = ids[i]
+    end
     redis.call('ZREM', base .. set, unpack(members))
     redis.call('HDEL', jobs, unpack(ids))
     redis.call('HDEL', states, unpack(ids))
     if groups then groups.leave(ids) end
-    count = count + #members
   end
   if groups then
     local members, waiting = groups.first(page), {}
@@ -281,10 +283,10 @@ function actions.clear()
     clear(':lines', members, 54)
   end
   -- Behind the lines: nobody comes forward then.
-  if count < page then
+  if #gone < page then
     for _, set in ipairs({ ':ready', ':delayed' }) do clear(set, redis.call('ZRANGE', base .. set, 0, page - 1), 13) end
   end
-  return count
+  return gone
 end
 
 -- Dead letters of this time or before, without a retention of their own: the first that are found, of the oldest 50,000.

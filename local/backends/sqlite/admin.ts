@@ -49,7 +49,7 @@ export function sqliteAdmin(state: SqliteState, maxBodyBytes: number): QueueAdmi
   const clearJobs = db.prepare(`
     DELETE FROM jobs WHERE seq IN (
       SELECT seq FROM ready WHERE queue = :queue UNION ALL SELECT seq FROM delayed WHERE queue = :queue
-      UNION ALL SELECT seq FROM grouped WHERE queue = :queue AND ${isInLine})`);
+      UNION ALL SELECT seq FROM grouped WHERE queue = :queue AND ${isInLine}) RETURNING id`);
   const clearReady = db.prepare('DELETE FROM ready WHERE queue = ?');
   const clearDelayed = db.prepare('DELETE FROM delayed WHERE queue = ?');
   const clearGrouped = db.prepare(`DELETE FROM grouped WHERE queue = ? AND state <> ${GroupState.leased}`);
@@ -87,12 +87,14 @@ export function sqliteAdmin(state: SqliteState, maxBodyBytes: number): QueueAdmi
         return [...ready, ...inLine, ...delayed].map((row) => ({ ...row }) as unknown as PeekedMessage);
       });
     },
-    async clear(queue) {
-      return db.transaction('clearing', () => {
-        const { changes } = clearJobs.run({ queue });
+    async clear(queue, gone) {
+      const ids = db.transaction('clearing', () => {
+        const rows = clearJobs.all({ queue }) as { id: string }[];
         for (const narrow of [clearReady, clearDelayed, clearGrouped]) narrow.run(queue);
-        return Number(changes);
+        return rows.map(({ id }) => id);
       });
+      await gone?.(ids);
+      return ids.length;
     },
     async pause(queue) {
       db.run('pausing', () => setPaused.run(queue, 1));

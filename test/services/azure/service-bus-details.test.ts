@@ -317,7 +317,8 @@ describe('administration', () => {
   it.each(['peek', 'clear', 'pause', 'resume'] as const)(
     'refuses to %s, with what to do instead',
     async (verb) => {
-      await expect(open().admin![verb]('mail', 1)).rejects.toMatchObject({ code: 'CONFIG' });
+      const admin = open().admin as Record<typeof verb, (queue: string, max?: number) => Promise<unknown>>;
+      await expect(admin[verb]('mail', 1)).rejects.toMatchObject({ code: 'CONFIG' });
     },
   );
 });

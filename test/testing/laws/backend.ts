@@ -12,6 +12,7 @@ import { groupLaws } from './backend-groups.ts';
 import { limitLaws } from './backend-limits.ts';
 import { duplicateLaws, orderLaws } from './backend-order.ts';
 import { pauseLaws } from './backend-pauses.ts';
+import { removingLaws } from './backend-removing.ts';
 import { settlingLaws } from './backend-settling.ts';
 import { snoozingLaws } from './backend-snoozing.ts';
 import { staleLeaseLaws } from './backend-stale.ts';
@@ -50,6 +51,7 @@ const topics: readonly (readonly [topic: string, define: (law: Law) => void])[] 
   ['dead letters', deadLetterPageLaws],
   ['dead letters', deadLetterEditLaws],
   ['administration', administrationLaws],
+  ['removing', removingLaws],
   ['transfer', transferLaws],
   ['waiting jobs', waitingJobLaws],
 ];

@@ -13,8 +13,8 @@ describe('children whose end passes no attempt', () => {
   it('are found when the batch is silent', async () => {
     const { client, clock, drain, calls, row, ends } = shop();
     const { id } = await client.batch('orders', items(5), { job: row, ...ends, allowFailures: 5 });
-    await client.cancel(`batch.${id}.0`);
-    await client.remove(`batch.${id}.1`);
+    await client.stores.records.cancel(`batch.${id}.0`);
+    await client.backend.waiting!.remove({ queue: 'default', id: `batch.${id}.1` });
     await drain();
     expect(await client.batches.get(id)).toMatchObject({ succeeded: 3, failed: 0 });
     expect(await lookAtBatches(client)).toBe(0);

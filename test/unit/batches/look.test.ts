@@ -11,7 +11,7 @@ it('a batch whose children were cancelled ends within two minutes, behind any nu
   const options = { delayMs: 30 * 86_400_000 };
   for (let i = 0; i < 120; i++) await client.batch('quiet', items(1), { id: `a${i}`, job: row, options });
   await client.batch('mine', items(2), { id: 'z', job: row, options, ...ends });
-  for (const number of [0, 1]) await client.cancel(`batch.z.${number}`);
+  for (const number of [0, 1]) await client.stores.records.cancel(`batch.z.${number}`);
   clock.advance(61_000);
   expect(await lookAtBatches(client)).toBe(121);
   await drain();
