@@ -80,11 +80,15 @@ export function createGroups(ageingMs: number, stand: (head: Entry, readyAt: num
       group.line.push(lined);
       advance(entry, now);
     },
-    /** An entry has to wait for its time. Where the others wait for its retry, it is the head meanwhile. */
-    delay(entry: Entry, now: number): void {
+    /**
+     * An entry has to wait for its time. Where the others wait for its retry, it is the head meanwhile.
+     * @param mayHold it was leased or the head: nobody waits for one that was put off in the line
+     */
+    delay(entry: Entry, now: number, mayHold: boolean): void {
       const group = groups.get(nameOf(entry));
+      if (mayHold && group?.head === entry) group.head = null;
       const isFree = group && !(group.head && isWaiting(group.head));
-      if (isFree && entry.place !== null && entry.message.order === 'wait') group.head = entry;
+      if (mayHold && isFree && entry.place !== null && entry.message.order === 'wait') group.head = entry;
       advance(entry, now);
     },
     isHead: (entry: Entry): boolean => groups.get(nameOf(entry))?.head === entry,

@@ -69,12 +69,14 @@ export function memory(options: MemoryOptions = {}): QueueBackend {
     wake: () => waiters.wake(),
     nextSeq: () => seq++,
     queue(entry, readyAt, rank = readyAt + entry.message.priority * ageingMs) {
+      const mayHold = entry.state === 'leased' || (entry.message.group !== null && groups.isHead(entry));
       entry.readyAt = readyAt;
       entry.rank = rank;
       entry.lined = null;
       entry.state = readyAt > clock.now() ? 'delayed' : 'ready';
       if (entry.state === 'delayed' || !isLined(entry, clock.now())) pushed(entry);
-      if (entry.state === 'delayed' && entry.message.group !== null) groups.delay(entry, clock.now());
+      if (entry.state === 'delayed' && entry.message.group !== null)
+        groups.delay(entry, clock.now(), mayHold);
     },
     finish(entry, reason, error, keepMs) {
       entry.state = statusOfEnd(reason);

@@ -151,7 +151,8 @@ const moving = (s: string): string => `
     ELSIF j.ready_at <= now THEN
       PERFORM ${s}.join_group(now, g, j.ready_at);
     ELSE
-      is_head := coalesce(g.ordering, '') = 'wait' AND g.place IS NOT NULL
+      -- The others wait for one that was the first of them, and not for one that was put off in the line.
+      is_head := coalesce(g.ordering, '') = 'wait' AND g.place IS NOT NULL AND g.state = ${leased}
         AND NOT EXISTS (SELECT FROM ${s}.grouped t WHERE t.queue = g.queue AND t.name = g.name AND t.state = ${unknown(head)});
       UPDATE ${s}.grouped SET state = CASE WHEN is_head THEN ${head} ELSE ${apart} END,
         apart_until = CASE WHEN NOT is_head THEN j.ready_at END WHERE id = g.id;

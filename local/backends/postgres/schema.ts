@@ -233,6 +233,6 @@ export const migrations: readonly ((s: string) => string)[] = [
   // With the names of those that wait. Version 9 calls the function without them, which stays for a later migration to drop.
   (s) => `${takeSlots(s)} ${statsFunctions(s)}`,
   outboxIds,
-  // Groups tell when a job comes forward.
-  (s) => `${groupFunctions(s)} ${leaseFunctions(s)}`,
+  // Groups tell when a job comes forward, and know whom they wait for when one is put off.
+  (s) => `${groupFunctions(s)} ${leaseFunctions(s)} ${waitingFunction(s)}`,
 ];

@@ -62,7 +62,7 @@ export const waitingFunction = (s: string): string => `
           j.rank := j.created_at + weight;
         END IF;
         UPDATE ${s}.jobs SET ready_at = j.ready_at, rank = j.rank, priority = coalesce(new_priority, priority) WHERE id = the.id;
-        UPDATE ${s}.grouped SET lag = weight WHERE id = the.id;
+        UPDATE ${s}.grouped SET lag = weight, state = CASE state WHEN ${GroupState.head} THEN ${GroupState.leased} ELSE state END WHERE id = the.id;
         IF new_body IS NOT NULL THEN
           UPDATE ${s}.jobs SET body = new_body, idempotency_key = new_key, schedule = new_schedule, facts = new_facts WHERE id = the.id;
         END IF;

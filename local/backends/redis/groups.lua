@@ -110,13 +110,13 @@ local function openGroups(base, at, ageing)
     advance(keys)
   end
 
-  -- Such a job waits until then. Among those of its group it is as old as `since`.
-  function groups.wait(row, member, readyAt, since)
+  -- Such a job waits until then. Among those of its group it is as old as `since`. `inLine` = others were before it, so none waits for it.
+  function groups.wait(row, member, readyAt, since, inLine)
     local key, id = keyOf(row), sub(member, 13)
     if isOrdered(row) then call('ZREM', running, key .. id) end
     if readyAt <= at then return groups.join({ row, member, since or readyAt }) end
     call('ZADD', delayed, number(readyAt), member)
-    local waitsForIt = orderOf(row) == 'w' and isPlaced(row)
+    local waitsForIt = orderOf(row) == 'w' and isPlaced(row) and not inLine
     if not waitsForIt or call('HSETNX', heads, key, format('%013.0f', readyAt) .. id) == 0 then advance({ [key] = true }) end
   end
 
@@ -227,9 +227,9 @@ local function openGroups(base, at, ageing)
     if call('EXISTS', grouped) == 0 then call('HDEL', info, 'place') end
   end
 
-  -- A head that has left its set is none any more.
+  -- A head that has left its set is none any more. Answers whether it was one.
   function groups.stepDown(id, row)
-    if isHead(keyOf(row), id) then call('HDEL', heads, keyOf(row)) end
+    return isHead(keyOf(row), id) and call('HDEL', heads, keyOf(row)) == 1
   end
 
   -- Its row when its priority changes by so many levels, which moves it in a line that has no order.

@@ -171,8 +171,8 @@ function actions.change()
         since = score - old * ageing
       end
       if row and (readyAt or since) then
-        groups.stepDown(id, row)
-        groups.wait(row, sortKey .. id, readyAt or at, since)
+        local wasHead = groups.stepDown(id, row)
+        groups.wait(row, sortKey .. id, readyAt or at, since, not wasHead)
       elseif since then
         redis.call('ZADD', ready, number(since + priority * ageing), sortKey .. id)
       else

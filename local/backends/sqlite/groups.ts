@@ -66,6 +66,9 @@ export function createGroups(db: Database, ageingMs: number, tables: Tables) {
     UPDATE jobs SET rank = ? + priority * ${ageingMs} WHERE seq = ? RETURNING rank, ready_at AS readyAt`);
   const lease = db.prepare(`
     UPDATE grouped SET state = ${GroupState.leased}, apart_until = NULL WHERE seq IN (SELECT value FROM json_each(?)) RETURNING ${columns}`);
+  const leaveHead = db.prepare(
+    `UPDATE grouped SET state = ${GroupState.leased} WHERE seq = ? AND state = ${GroupState.head}`,
+  );
   const remove = db.prepare(
     `DELETE FROM grouped WHERE seq IN (SELECT value FROM json_each(?)) RETURNING ${columns}`,
   );
@@ -146,7 +149,9 @@ export function createGroups(db: Database, ageingMs: number, tables: Tables) {
       if (readyAt <= now) join(one, row, now);
       else {
         const { queue, name, ordering, place } = one;
-        const isHead = ordering === 'wait' && place !== null && head.get(queue, name) === undefined;
+        // The others wait for one that was the first of them, and not for one that was put off in the line.
+        const mayHold = one.state === GroupState.leased && ordering === 'wait' && place !== null;
+        const isHead = mayHold && head.get(queue, name) === undefined;
         const state = isHead ? GroupState.head : GroupState.apart;
         put.run(state, place, isHead ? null : readyAt, attempt, interrupted, seq);
         tables.insert(row, now);
@@ -154,6 +159,8 @@ export function createGroups(db: Database, ageingMs: number, tables: Tables) {
       }
       return true;
     },
+    /** A head that is in no narrow table any more is as one that was leased, before it waits again. */
+    stepDown: (seq: number): void => void leaveHead.run(seq),
     /** Those of these jobs that have a group are leased or held. Answers whether others came forward. */
     lease: (seqs: readonly number[], now: number): boolean => advanceAll(leaseRows(seqs), now),
     /**

@@ -33,6 +33,7 @@ export function sqliteWaiting(state: SqliteState, maxBodyBytes: number): Waiting
     if (!row || row.body !== (change.over ?? row.body)) return false;
     const { priority, readyAt, rank } = reschedule(row, change, now, ageingMs);
     narrowRows.remove(row);
+    narrowRows.groups.stepDown(row.seq);
     move.run(priority, readyAt, rank, row.seq);
     narrowRows.insert({ ...row, readyAt, rank }, now);
     const { body, facts } = change;

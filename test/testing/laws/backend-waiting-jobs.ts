@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { WaitingChange, WaitingJob, WaitingJobs } from '../../../core/contract/waiting.ts';
 import { startWaiting } from './backend-waiting.ts';
+import { waitingGroupLaws } from './backend-waiting-groups.ts';
 import { bodiesOf, hour, type Kit, mail, minute, reportOf, reports, second } from './kit.ts';
 import type { Law } from './law.ts';
 
@@ -45,6 +46,7 @@ async function isUntouched(t: Kit, { lease, lost }: Awaited<ReturnType<typeof no
 }
 
 export function waitingJobLaws(law: Law): void {
+  waitingGroupLaws(law);
   law('promoted, a delayed job comes at once', async (t) => {
     const [first, second, third] = [await t.put(later(t)), await t.put(later(t)), await t.put(later(t))];
     assert.deepEqual(await promote(t, third, t.message(), first), [true, false, true]);
