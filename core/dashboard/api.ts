@@ -20,7 +20,7 @@
  * GET  api/stored-schedules?from&max&after StoredScheduleList  those made at run time, by name
  * GET  api/schedules/:name                 ScheduleDetail  of both kinds
  * GET  api/workers                         WorkerView[]
- * GET  api/alerts                          AlertView[]
+ * GET  api/alerts                          AlertRow[]
  * GET  api/audit?max&after                 AuditPage
  * GET  api/capabilities                    Capability[]
  * GET  api/events                          text/event-stream: `event: live`, `data:` a Live, every 2 s; `retry: 2000`
@@ -246,14 +246,7 @@ export interface WorkerView extends WorkerBeat {
   readonly draining: boolean;
 }
 
-export interface AlertView {
-  readonly alert: string;
-  readonly severity: string;
-  readonly subject: string;
-  readonly firing: boolean;
-  readonly since: number;
-  readonly text: string;
-}
+export type { AlertRow } from '../alerts/show.ts';
 
 export interface Capability {
   readonly name: string;

@@ -16,13 +16,16 @@ export function workerStateOf(seenAt: number, now: number): WorkerHealth {
   return agoMs <= healthyWithinMs ? 'healthy' : agoMs <= goneAfterMs ? 'unhealthy' : 'gone';
 }
 
-/** @param beats of workers that are not gone */
+/**
+ * Slots are those of healthy workers: what a silent one ran when it was last seen may run elsewhere by now, and would be counted twice.
+ * @param beats of workers that are not gone
+ */
 export function workerTotals(beats: readonly WorkerBeat[], now: number) {
-  const healthy = beats.filter(({ seenAt }) => workerStateOf(seenAt, now) === 'healthy').length;
-  const sum = (of: 'running' | 'concurrency') => beats.reduce((total, beat) => total + beat[of], 0);
+  const healthy = beats.filter(({ seenAt }) => workerStateOf(seenAt, now) === 'healthy');
+  const sum = (of: 'running' | 'concurrency') => healthy.reduce((total, beat) => total + beat[of], 0);
   return {
-    healthy,
-    unhealthy: beats.length - healthy,
+    healthy: healthy.length,
+    unhealthy: beats.length - healthy.length,
     running: sum('running'),
     concurrency: sum('concurrency'),
   };

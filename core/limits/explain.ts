@@ -8,6 +8,9 @@ import { goneAfterMs } from '../kit/worker-state.ts';
 import { stepsOf, whySleeps } from '../steps/show.ts';
 import { type LimitView, limitView } from './views.ts';
 
+/** Of a job that nothing else is in the way of. */
+export const onlyAWorker = 'ready: it waits for a free worker';
+
 /** So many jobs that have a slot are named. */
 const mostNamed = 3;
 
@@ -31,7 +34,7 @@ export async function whyWaits(client: Client, record: JobRecord): Promise<strin
     whys.push(`queue ${queue} is paused: no job of it begins until it is resumed`);
   if (!beats.some(({ queues, draining }) => queues.includes(queue) && !draining))
     whys.push(`no worker is seen that takes jobs of queue ${queue}: only functions may do so unseen`);
-  return whys.length > 0 ? whys : ['ready: it waits for a free worker'];
+  return whys.length > 0 ? whys : [onlyAWorker];
 }
 
 /** Those it was refused by, and those that would refuse it though it has not asked yet. */

@@ -1,4 +1,3 @@
-import type { AlertView } from '../api.ts';
 import type { Run } from '../call.ts';
 import { unavailable } from './find.ts';
 
@@ -7,15 +6,6 @@ export const listAlerts: Run = async ({ client }) => {
   if (!app.alerts)
     return unavailable('The app has no alerts: give createApp() some of defineAlerts() of longshore/alerts.');
   const { alertStates } = await import('../../alerts/show.ts');
-  const { evaluatedAt, alerts } = await alertStates(app.alerts, client);
-  return alerts.map(
-    ({ alert, severity, subject, state, since, text }): AlertView => ({
-      alert,
-      severity,
-      subject,
-      firing: state === 'firing',
-      since: since ?? evaluatedAt ?? app.clock.now(),
-      text,
-    }),
-  );
+  const { alerts } = await alertStates(app.alerts, client);
+  return alerts;
 };

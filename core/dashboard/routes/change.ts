@@ -1,3 +1,4 @@
+import type { Client } from '../../enqueue/client.ts';
 import type { Operator } from '../../operator/types.ts';
 import type { Done } from '../api.ts';
 import type { Endpoint, Run } from '../call.ts';
@@ -6,9 +7,9 @@ import type { Endpoint, Run } from '../call.ts';
 export const change =
   (
     find: (endpoint: Endpoint, given: string) => string | Promise<string>,
-    act: (operator: Operator, name: string) => Promise<Done>,
+    act: (operator: Operator, name: string, client: Client) => Promise<Done>,
   ): Run =>
   async (endpoint, { visitor, parameter }) => {
     const name = await find(endpoint, parameter);
-    return act(await endpoint.operatorFor(visitor), name);
+    return act(await endpoint.operatorFor(visitor), name, endpoint.client);
   };

@@ -7,7 +7,7 @@ import type { Client } from '../../enqueue/client.ts';
 import { Refusal } from '../../http/problem.ts';
 import { statuses } from '../../kit/records/partitions.ts';
 import { goneAfterMs, runnerOf } from '../../kit/worker-state.ts';
-import { whyWaits } from '../../limits/explain.ts';
+import { onlyAWorker, whyWaits } from '../../limits/explain.ts';
 import { stoppedJobs } from '../../limits/stopped.ts';
 import { deadLettersOf } from '../../operator/host.ts';
 import { sleepersOf, stepsOf } from '../../steps/show.ts';
@@ -160,9 +160,16 @@ export const cancelJob: Run = change(anyId, async ({ jobs }, id) => {
   }
 });
 
-export const promoteJob: Run = change(anyId, async ({ jobs }, id) => {
+export const promoteJob: Run = change(anyId, async ({ jobs }, id, client) => {
   if (!(await jobs.promote([id]))[id]) throw notWaiting();
-  return { message: 'It runs as soon as a worker is free.' };
+  const record = await client.stores.records.get(id);
+  const others = (record ? await whyWaits(client, record) : []).filter((why) => why !== onlyAWorker);
+  return {
+    message:
+      others.length > 0
+        ? `It no longer waits for its time. It may still wait: ${others.join('; ')}.`
+        : 'It runs as soon as a worker is free.',
+  };
 });
 
 export const removeJob: Run = change(anyId, async ({ jobs }, id) => {

@@ -35,6 +35,24 @@ export function duration(ms: number): string {
   return rest === 0 ? `${whole} ${name}` : `${whole} ${name} ${rest} ${nextName}`;
 }
 
+/** Which values have no neighbour: a line goes through none of them, so they are drawn as points. */
+export const isolatedIn = (values: readonly (number | null)[]): number[] =>
+  values.flatMap((value, i) =>
+    value !== null && (values[i - 1] ?? null) === null && (values[i + 1] ?? null) === null ? [i] : [],
+  );
+
+/** What a scale of a chart may count in: whole numbers, and times as clocks have them. */
+export const countSteps = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12].flatMap((e) =>
+  [1, 2, 5].map((n) => n * 10 ** e),
+);
+export const durationSteps = [
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
+  ...[1, 2, 5, 10, 15, 30].map((n) => n * 1_000),
+  ...[1, 2, 5, 10, 15, 30].map((n) => n * 60_000),
+  ...[1, 2, 3, 6, 12].map((n) => n * 3_600_000),
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500].map((n) => n * 86_400_000),
+];
+
 export function bytes(n: number): string {
   if (n < 1_024) return `${count(n)} B`;
   if (n < 1_048_576) return `${(n / 1_024).toFixed(1)} KB`;

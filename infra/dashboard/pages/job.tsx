@@ -142,7 +142,7 @@ function factsOf({ record, runningOn, waits, batch }: JobDetail): readonly Fact[
     ['Chain', record.chain && <ChainRole {...record.chain} />],
     ['Priority', String(record.priority)],
     ['Enqueued', <MomentAgo at={record.createdAt} />],
-    ['Runs', !isEnded(record) && <MomentAgo at={record.runAt} />],
+    ['Due', !isEnded(record) && <MomentAgo at={record.runAt} />],
     ['Waits', waits.length > 0 && <Waits whys={waits} />],
     ['Ended', record.finishedAt !== null && <MomentAgo at={record.finishedAt} />],
     ['Runs now on', search('worker', runningOn)],

@@ -1,7 +1,7 @@
 import type { Live, Overview as OverviewData } from '../../../core/dashboard/api.ts';
 import type { JobReport, MetricPoint } from '../../../core/metrics/report.ts';
 import { isUnavailable } from '../data/client.ts';
-import { bytes, count, duration, orNone, percent, rate, shortCount } from '../data/format.ts';
+import { bytes, count, duration, durationSteps, orNone, percent, rate, shortCount } from '../data/format.ts';
 import { keptMs, live } from '../data/live.ts';
 import { useLoad } from '../data/load.ts';
 import { linkTo } from '../data/route.ts';
@@ -155,6 +155,7 @@ function LiveCharts({ recent }: { recent: readonly Live[] }) {
         title="How long the oldest waits"
         {...over}
         format={duration}
+        steps={durationSteps}
         series={[filled(line('oldest', '--warn', (one) => oldestOf(one) ?? 0))]}
       />
     </div>
@@ -169,6 +170,7 @@ function PeriodCharts({ series }: { series: readonly MetricPoint[] }) {
       title={title}
       times={times}
       format={duration}
+      steps={durationSteps}
       series={[
         line('p50', '--accent', (point) => point[of]?.p50),
         line('p95', '--violet', (point) => point[of]?.p95),

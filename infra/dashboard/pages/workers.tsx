@@ -51,18 +51,20 @@ const columns: readonly Column<WorkerView>[] = [
   {
     name: 'Running',
     numeric: true,
-    of: ({ running, concurrency }) => `${count(running)} of ${count(concurrency)}`,
+    of: ({ running, concurrency, state }) =>
+      state === 'healthy' ? `${count(running)} of ${count(concurrency)}` : '–',
   },
   { name: 'Done', numeric: true, of: ({ counts }) => count(counts.acked) },
   { name: 'Failed', numeric: true, of: ({ failed }) => (failed === undefined ? '–' : count(failed)) },
   { name: 'Memory', numeric: true, of: ({ memoryBytes }) => bytes(memoryBytes) },
   {
     name: 'Runs now',
-    of: ({ jobs, running }) =>
+    of: ({ jobs, running, state }) =>
       jobs.length === 0 ? (
         '–'
       ) : (
         <ul class="running">
+          {state !== 'healthy' && <li class="soft">when it was last seen:</li>}
           {jobs.map(({ id, job, startedAt }) => (
             <li key={id}>
               <TextLink href={linkTo(['jobs', id])} value={job} />{' '}

@@ -2,7 +2,7 @@
 
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
-import { moment } from '../data/format.ts';
+import { countSteps, isolatedIn, moment } from '../data/format.ts';
 import { useStore } from '../data/store.ts';
 import { theme } from '../data/theme.ts';
 
@@ -20,6 +20,8 @@ interface ChartProps {
   readonly times: readonly number[];
   readonly series: readonly Series[];
   readonly format: (value: number) => string;
+  /** Between which lines of the grid there may be. @default whole numbers */
+  readonly steps?: readonly number[];
   /** Shows so much time until the last value, even while there are only few; all of it without it. */
   readonly windowMs?: number;
 }
@@ -31,7 +33,12 @@ const cssColor = (name: string): string =>
 
 function optionsOf(
   width: number,
-  { series, format, windowMs }: Pick<ChartProps, 'series' | 'format' | 'windowMs'>,
+  {
+    series,
+    format,
+    windowMs,
+    steps = countSteps,
+  }: Pick<ChartProps, 'series' | 'format' | 'windowMs' | 'steps'>,
 ): uPlot.Options {
   const grid = { stroke: cssColor('--line'), width: 1 };
   const axis = { stroke: cssColor('--soft'), grid, ticks: grid, font: '11px system-ui, sans-serif' };
@@ -47,7 +54,13 @@ function optionsOf(
     },
     axes: [
       { ...axis, space: 64, size: 28, values: timeFormats },
-      { ...axis, size: 64, space: 32, values: (_, splits) => splits.map((n) => format(n)) },
+      {
+        ...axis,
+        size: 64,
+        space: 32,
+        incrs: [...steps],
+        values: (_, splits) => splits.map((n) => format(n)),
+      },
     ],
     series: [
       {},
@@ -55,7 +68,11 @@ function optionsOf(
         label,
         stroke: cssColor(color),
         width: 1.5,
-        points: { show: false },
+        points: {
+          show: true,
+          size: 5,
+          filter: (plot: uPlot, series: number) => isolatedIn(plot.data[series] as Series['values']),
+        },
         spanGaps: false,
         ...(filled && { fill: `${cssColor(color)}22` }),
       })),
@@ -71,7 +88,7 @@ const timeFormats: uPlot.Axis.Values = [
   [1, '{HH}:{mm}:{ss}', null, null, null, null, null, null, 1],
 ];
 
-export function Chart({ title, times, series, format, windowMs }: ChartProps) {
+export function Chart({ title, times, series, format, windowMs, steps }: ChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const [hovered, setHovered] = useState<number | null>(null);
@@ -88,6 +105,7 @@ export function Chart({ title, times, series, format, windowMs }: ChartProps) {
       series,
       format,
       ...(windowMs !== undefined && { windowMs }),
+      ...(steps !== undefined && { steps }),
     });
     const made = new uPlot(
       { ...options, hooks: { setCursor: [({ cursor }) => setHovered(cursor.idx ?? null)] } },

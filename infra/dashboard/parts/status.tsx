@@ -27,6 +27,9 @@ const tones: Readonly<Record<string, string>> = {
   cancelling: 'warn',
   complete: 'good',
   succeeded: 'good',
+  slept: 'good',
+  received: 'good',
+  'timed out': 'warn',
 };
 
 type Tone = 'plain' | 'busy' | 'warn' | 'good' | 'bad';

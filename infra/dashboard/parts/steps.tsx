@@ -1,38 +1,25 @@
 /** What a job remembers of its steps. */
 
 import type { StepView } from '../../../core/steps/show.ts';
-import { Text, Wrapped } from './text.tsx';
+import { Badge } from './status.tsx';
+import { type Column, Table } from './table.tsx';
+import { Wrapped } from './text.tsx';
 import { Moment } from './time.tsx';
 
 export const Steps = ({ steps }: { steps: readonly StepView[] }) => (
-  <div class="scroll">
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">Step</th>
-          <th scope="col">State</th>
-          <th scope="col">At</th>
-          <th scope="col">Until</th>
-          <th scope="col">Value</th>
-        </tr>
-      </thead>
-      <tbody>
-        {steps.map(({ name, state, at, until, value }) => (
-          <tr key={name}>
-            <th scope="row">
-              <Wrapped value={name} />
-            </th>
-            <td>
-              <Text value={state} />
-            </td>
-            <td>
-              <Moment at={at} />
-            </td>
-            <td>{until !== null && <Moment at={until} />}</td>
-            <td>{value !== null && <Wrapped value={JSON.stringify(value)} />}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </div>
+  <Table
+    caption="Steps, in the order in which they began"
+    rows={steps}
+    keyOf={({ name }) => name}
+    empty="It has none."
+    columns={columns}
+  />
 );
+
+const columns: readonly Column<StepView>[] = [
+  { name: 'Step', of: ({ name }) => <Wrapped value={name} /> },
+  { name: 'State', of: ({ state }) => <Badge word={state} /> },
+  { name: 'At', of: ({ at }) => <Moment at={at} /> },
+  { name: 'Until', of: ({ until }) => (until === null ? '–' : <Moment at={until} />) },
+  { name: 'Value', of: ({ value }) => (value === null ? '–' : <Wrapped value={JSON.stringify(value)} />) },
+];

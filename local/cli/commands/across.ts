@@ -43,7 +43,7 @@ function onFirst({ run }: Command, input: Input, name: string): Promise<Result> 
   return run({ ...input, session: input.session.of(name) });
 }
 
-/** Rows of all in one table. One that does not answer is named, and the others are shown. */
+/** Rows of all in one table of each kind. One that does not answer is named, and the others are shown. */
 async function onEach({ run }: Command, input: Input, names: readonly string[]): Promise<Result> {
   if ((input.flags as { readonly after?: unknown }).after !== undefined)
     throw usage(
@@ -69,7 +69,7 @@ async function onEach({ run }: Command, input: Input, names: readonly string[]):
     const rest = joined.withoutTable(text).replaceAll('--after ', `--backend ${name} --after `);
     return rest === '' ? [] : [`${name}: ${rest}`];
   });
-  const parts = [joined.table(), footers.join('\n'), failuresText(failures, input.ui)];
+  const parts = [joined.tables(), footers.join('\n'), failuresText(failures, input.ui)];
   const exits = results.map(({ result: { exit = 0 } }) => exit);
   return {
     data: { backends: names, ...mergedData(results), ...(failures.length > 0 && { failures }) },

@@ -17,12 +17,15 @@ export interface Running extends Listed {
   readonly progress: Progress | null;
 }
 
-/** Longest first; a worker tells 20 of its own. Of what is gone nothing runs any more. */
-export const runningAt = (beats: readonly WorkerBeat[], now: number): readonly Listed[] =>
-  beats
+/** Longest first; a worker tells 20 of its own. A job that two of them name was lost by the one that began it earlier. */
+export function runningAt(beats: readonly WorkerBeat[], now: number): readonly Listed[] {
+  const told = beats
     .filter(({ seenAt }) => workerStateOf(seenAt, now) !== 'gone')
     .flatMap((beat) => (beat.jobs ?? []).map((job) => ({ ...job, worker: nameOf(beat) })))
     .sort((a, b) => a.startedAt - b.startedAt);
+  const last = new Map(told.map((one) => [one.id, one]));
+  return told.filter((one) => last.get(one.id) === one);
+}
 
 /** Each is read by its id, at every look. */
 const mostRead = 20;

@@ -97,7 +97,7 @@ export const status = defineCommand({
       },
       text: [
         queues.length > 0
-          ? ui.table(queues, withBackend(columns, several)) + stoppedText(ui, stopped)
+          ? ui.table(queues, withBackend(columns, several)) + stoppedText(ui, stopped, several)
           : failures.length > 0
             ? ''
             : 'The app has no jobs, and no queue was used yet.',

@@ -6,6 +6,7 @@ import { type Command, defineCommand } from '../definition.ts';
 import { notFound } from '../errors.ts';
 import { type Column, number, type Ui, when } from '../output/ui.ts';
 import type { Session } from '../session.ts';
+import { type OfBackend, withBackend } from './each-backend.ts';
 
 const args = [{ name: '<job>', text: 'name of a job of the app', parse: name }];
 const exits = { 3: 'the app has no such job' };
@@ -66,7 +67,7 @@ async function jobIn(session: Session, wanted: string): Promise<string> {
   throw notFound(`The app has no job "${wanted}".${hint(wanted, jobs.keys())}`);
 }
 
-const columns: readonly Column<StoppedJob>[] = [
+const columns: readonly Column<StoppedJob & OfBackend>[] = [
   { title: 'job', value: (row) => row.job },
   { title: 'state', value: stateOf, style: () => 'yellow' },
   { title: 'waiting', align: 'right', value: (row) => number(row.waiting) },
@@ -81,7 +82,7 @@ function stateOf({ state, until, failures }: StoppedJob): string {
 }
 
 /** Below the queues; empty when every job may run. */
-export const stoppedText = (ui: Ui, stopped: readonly StoppedJob[]): string =>
-  stopped.length > 0 ? `\n\n${ui.table(stopped, columns)}` : '';
+export const stoppedText = (ui: Ui, stopped: readonly (StoppedJob & OfBackend)[], several: boolean): string =>
+  stopped.length > 0 ? `\n\n${ui.table(stopped, withBackend(columns, several))}` : '';
 
 export const stopCommands: readonly Command[] = [pause, resume, closeBreaker];

@@ -77,11 +77,12 @@ export const workers = defineCommand({
         return { data: { workers: [], totals: totalsOf([]) }, text };
       }
       const totals = totalsOf(rows);
+      const listed = ui.table(rows, columnsAt(now));
       const told = runningAt(rows, now);
       const running = told.length > 0 ? [listedTable(told, ui, now)] : [];
       return {
         data: { workers: rows, totals },
-        text: [ui.table(rows, columnsAt(now)), ...running, totalText(totals)].join('\n\n'),
+        text: [listed, ...running, totalText(totals)].join('\n\n'),
       };
     };
     return everyMs === null ? look(input.ui) : watchList(input, everyMs, look);
@@ -90,20 +91,20 @@ export const workers = defineCommand({
 
 type Totals = ReturnType<typeof totalsOf>;
 
-/** Of what is gone nothing runs any more. */
+/** Slots and memory are those of healthy workers: what the others ran may run elsewhere by now. */
 function totalsOf(rows: readonly Row[]) {
   const sum = (value: (row: Row) => number) => rows.reduce((all, row) => all + value(row), 0);
   const of = (state: WorkerHealth) => sum((row) => (row.state === state ? 1 : 0));
-  const alive = (value: (row: Row) => number) => sum((row) => (row.state === 'gone' ? 0 : value(row)));
+  const healthy = (value: (row: Row) => number) => sum((row) => (row.state === 'healthy' ? value(row) : 0));
   return {
     healthy: of('healthy'),
     unhealthy: of('unhealthy'),
     gone: of('gone'),
-    running: alive((row) => row.running),
-    concurrency: alive((row) => row.concurrency),
+    running: healthy((row) => row.running),
+    concurrency: healthy((row) => row.concurrency),
     done: sum((row) => row.counts.acked),
     failed: sum((row) => row.failed ?? 0),
-    memoryBytes: alive((row) => row.memoryBytes),
+    memoryBytes: healthy((row) => row.memoryBytes),
   };
 }
 

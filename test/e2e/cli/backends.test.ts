@@ -1,6 +1,8 @@
 /** Command lines for a config that exports several backends by name. */
 
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { sqlite } from '../../../local/backends/sqlite/index.ts';
 import { cli, json, project, shopConfig, shopOn } from './kit.ts';
 
 /** `greet` is on `default`; what is in queue `mail` is on `fast`. */
@@ -45,6 +47,26 @@ describe('a config with several backends', () => {
     const one = (await json(folder, ['status', '--backend', 'fast'])).data!;
     expect([one.backend, one.queues]).toEqual(['sqlite', [expect.objectContaining({ queue: 'mail' })]]);
     expect((one.queues as object[])[0]).not.toHaveProperty('backend');
+  });
+
+  it('lists the workers of all in one table, and what they run in another', async () => {
+    const folder = several();
+    for (const name of ['default', 'fast']) {
+      const backend = await sqlite(join(folder, `${name}.db`));
+      const now = Date.now();
+      await backend.stores!.workers.heartbeat({
+        ...{ id: name, host: name, pid: 1, queues: [name], concurrency: 4, running: 1, memoryBytes: 1 },
+        counts: { acked: 0, requeued: 0, 'dead-lettered': 0, rejected: 0, 'skipped-idempotent': 0 },
+        startedAt: now,
+        seenAt: now,
+        jobs: [{ id: `job-of-${name}`, job: 'greet', startedAt: now }],
+      });
+      await backend.close();
+    }
+    const { stdout } = await cli(folder, ['workers', '--no-color'], { isTTY: true, columns: 120 });
+    expect(stdout).toMatch(
+      /^backend +worker +state .+\ndefault +default:1 +healthy .+\nfast +fast:1 +healthy .+\n\nbackend +running for +job +id +worker\ndefault .+ greet +job-of-default +default:1\nfast .+ greet +job-of-fast +fast:1\n\n/,
+    );
   });
 
   it('lists the jobs of all in one table, and finds the one that has a job', async () => {

@@ -33,7 +33,12 @@ async function withBeats(
 it('shows states, current jobs and totals on 80 columns', async () => {
   const cwd = await withBeats([
     { agoMs: 70_000, running: 3, jobs: [{ id: 'job-0', job: 'lost', startedAt: now - 100_000 }] },
-    { agoMs: 20_000, failed: 2 },
+    {
+      agoMs: 20_000,
+      failed: 2,
+      running: 1,
+      jobs: [{ id: 'job-1', job: 'mail.send', startedAt: now - 30_000 }],
+    },
     {
       agoMs: 2_000,
       running: 2,
@@ -48,14 +53,14 @@ it('shows states, current jobs and totals on 80 columns', async () => {
   expect(code).toBe(0);
   expect(stdout).toBe(`worker       state      running  done  failed  memory      seen  queues
 hafen-1:100  gone           3/4    40       0   60 MB  70 s ago  mail, default
-hafen-1:101  unhealthy      0/4    40       2   60 MB  20 s ago  mail, default
+hafen-1:101  unhealthy      1/4    40       2   60 MB  20 s ago  mail, default
 hafen-1:102  healthy        2/4    40       1   60 MB   2 s ago  mail, default
 
 running for  job        id     worker
        90 s  slow       job-2  hafen-1:102
         1 s  mail.send  job-1  hafen-1:102
 
-3 workers: 1 healthy, 1 unhealthy, 1 gone. 2 of 8 slots busy, 120 done, 3 failed, 120 MB.
+3 workers: 1 healthy, 1 unhealthy, 1 gone. 2 of 4 slots busy, 120 done, 3 failed, 60 MB.
 `);
 });
 

@@ -2,9 +2,12 @@
 
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { alert, defineAlerts } from '../../../core/alerts/index.ts';
 import { createDashboard } from '../../../core/dashboard/index.ts';
 import { type Client, connect, createApp, defineJob, keyRing, startWorker } from '../../../core/index.ts';
+import { memory } from '../../../local/backends/memory/index.ts';
 import { sqlite } from '../../../local/backends/sqlite/index.ts';
+import { createVirtualClock } from '../../testing/virtual-clock.ts';
 import { type Ask, asker, createBench, enter, expectSafe, expectWrongOption, send } from './kit.ts';
 
 async function createPage(wrap?: (client: Client) => Client) {
@@ -159,8 +162,8 @@ describe('schedules and workers', () => {
     expect((await get('/api/live')).body.workers).toEqual({
       healthy: 0,
       unhealthy: 1,
-      running: 1,
-      concurrency: 4,
+      running: 0,
+      concurrency: 0,
     });
     expect((await get('/api/queues')).body).toMatchObject([
       { queue: 'mail', workers: 1, jobs: ['mail.send'] },
@@ -227,5 +230,41 @@ describe('a wrong question', () => {
     const { get } = await createPage();
     expect((await get('/api/jobs/%')).body).toMatchObject({ status: 400, code: 'REQUEST' });
     expect((await get('/api/jobs/a/b/c')).body).toMatchObject({ status: 404, code: 'NOT_FOUND' });
+  });
+});
+
+describe('alerts', () => {
+  it('are each in a state of their own: what is not known is not well', async () => {
+    const clock = createVirtualClock();
+    const alerts = defineAlerts({
+      to: [],
+      rules: [
+        alert.depth({ queue: 'default', above: 0, forMs: 60_000 }),
+        alert.depth({ name: 'Deep', queue: 'default', above: 5 }),
+        alert.custom({
+          name: 'Blind',
+          when: () => {
+            throw new Error('no such table');
+          },
+        }),
+      ],
+    });
+    const note = defineJob({ name: 'note', payload: z.object({}), async handle() {} });
+    const app = createApp({
+      jobs: [note],
+      alerts,
+      clock,
+      signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]),
+    });
+    const client = connect(app, memory({ clock }));
+    await client.enqueue(note, {});
+    const handler = createDashboard(client, { development: true });
+    const headers = await enter(handler);
+    const { body } = await asker(handler)('/api/alerts', { headers });
+    expect(body).toMatchObject([
+      { alert: 'QueueDepthHigh', state: 'pending', since: null, forMs: 60_000 },
+      { alert: 'Deep', state: 'ok' },
+      { alert: 'Blind', state: 'unknown', text: expect.stringContaining('no such table') },
+    ]);
   });
 });

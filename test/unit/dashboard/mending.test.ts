@@ -150,7 +150,20 @@ describe('an operator', () => {
       (await post(`jobs/${dead}/run-again`)).body.id,
     ];
     expect((await get(`jobs/${first}`)).body.changeable).toBe(true);
-    expect((await post(`jobs/${first}/promote`)).body.message).toContain('as soon as a worker is free');
+    const promoted = async () => (await post(`jobs/${first}/promote`)).body.message;
+    expect(await promoted()).toContain(
+      'It may still wait: no worker is seen that takes jobs of queue default',
+    );
+    await client.stores.workers.heartbeat({
+      ...{ id: 'w', host: 'web-1', pid: 7, queues: ['default'], concurrency: 1, running: 0, memoryBytes: 1 },
+      counts: { acked: 0, requeued: 0, 'dead-lettered': 0, rejected: 0, 'skipped-idempotent': 0 },
+      startedAt: client.app.clock.now(),
+      seenAt: client.app.clock.now(),
+    });
+    expect(await promoted()).toBe('It runs as soon as a worker is free.');
+    await post('queues/default/pause');
+    expect(await promoted()).toContain('It may still wait: queue default is paused');
+    await post('queues/default/resume');
     expect((await post(`jobs/${second}/remove`)).body.message).toBe('Removed.');
     expect(await get(`jobs/${second}`)).toMatchObject({ status: 404 });
     await run();

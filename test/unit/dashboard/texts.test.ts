@@ -1,7 +1,7 @@
 /** How the page reads what people type, and shows what jobs hold. */
 
 import { describe, expect, it } from 'vitest';
-import { ago, duration, visible, visibleLine } from '../../../infra/dashboard/data/format.ts';
+import { ago, duration, isolatedIn, visible, visibleLine } from '../../../infra/dashboard/data/format.ts';
 import { readMoment, readSearch, writeSearch } from '../../../infra/dashboard/data/search.ts';
 
 const now = Date.UTC(2026, 10, 23, 10);
@@ -81,5 +81,14 @@ describe('lengths of time', () => {
       '3 m ago',
       'in 1 m',
     ]);
+  });
+});
+
+describe('a chart', () => {
+  it('draws as points the values that no line goes through', () => {
+    expect(isolatedIn([1, null, 2, 3, null, 4])).toEqual([0, 5]);
+    expect(isolatedIn([null, 0, null])).toEqual([1]);
+    expect(isolatedIn([7])).toEqual([0]);
+    expect(isolatedIn([1, 2])).toEqual([]);
   });
 });
