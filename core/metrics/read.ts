@@ -44,10 +44,9 @@ export async function metricsOf(
     to: stepOf('day', from),
     ...only,
   });
-  const before = total(past);
   const whole = total(found);
   const jobs = [...whole].map(([key, { queue, job, tally }]) => {
-    const flags = flagsOf(tally, before.get(key)?.tally ?? null, flag);
+    const flags = flagsOf(tally, daysOf(past, key), flag);
     return { queue, job, ...numbersOf(tally), flags };
   });
   const series = Array.from({ length: steps }, (_, i) => {
@@ -114,6 +113,9 @@ function total(found: Found): Sums {
   for (const each of found.values()) merge(all, each);
   return all;
 }
+
+const daysOf = (past: Found, key: string): Tally[] =>
+  [...past.values()].flatMap((day) => day.get(key)?.tally ?? []);
 
 const attemptsOf = (numbers: JobNumbers): number => ends.reduce((sum, end) => sum + numbers[end], 0);
 

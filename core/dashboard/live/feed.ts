@@ -8,6 +8,7 @@ import type { Client } from '../../enqueue/client.ts';
 import { goneAfterMs, workerTotals } from '../../kit/worker-state.ts';
 import { queueRates, totalRates } from '../../metrics/rates.ts';
 import { adminOf } from '../../operator/host.ts';
+import { scoped } from '../../routing/queues-on.ts';
 import type { Live } from '../api.ts';
 
 export interface LiveFeed {
@@ -95,6 +96,7 @@ const nothing = (at: number): Live => ({
 
 function looker(client: Client): () => Promise<Live> {
   const { app, backend, stores } = client;
+  const { queues: own } = scoped(client).app;
   const rates = queueRates(client);
   return async () => {
     const now = app.clock.now();
@@ -102,7 +104,7 @@ function looker(client: Client): () => Promise<Live> {
       backend.admin ? adminOf(client).stats() : [],
       stores.workers.list(now - goneAfterMs),
     ]);
-    const all = withoutGaps(stats, backend.admin ? app.queues : []);
+    const all = withoutGaps(stats, backend.admin ? own : []);
     const numbers = await rates(
       all.map(({ queue }) => queue),
       now,

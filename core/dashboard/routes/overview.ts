@@ -21,6 +21,8 @@ async function numbersOf(client: Client, last: MetricPeriod): Promise<Overview['
       `Backend "${client.backend.name}" keeps no numbers: give the dashboard and the workers a store that does, for example sqliteStore().`,
     );
   }
-  const { all, series, jobs } = await client.metrics({ last });
+  // Of the one backend that everything else here is of; a client of several would add up theirs.
+  const one = client.backends?.get(client.name ?? '') ?? client;
+  const { all, series, jobs } = await one.metrics({ last });
   return { all, series, jobs };
 }

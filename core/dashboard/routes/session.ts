@@ -8,7 +8,7 @@ export const showSession: Run = async (endpoint, { visitor }) => {
     actor: visitor.actor,
     role: visitor.role,
     token: endpoint.tokenFor(visitor),
-    backend: backend.name,
+    backend: client.name === undefined ? backend.name : `${client.name} (${backend.name})`,
     app: {
       jobs: [...app.jobs.keys()],
       queues: app.queues,

@@ -15,7 +15,11 @@ import type { ViewProps } from './page.ts';
 export function DeadGroups({ query }: ViewProps) {
   const search = readDeadSearch(query);
   const { filter, typed, words } = search;
-  const loaded = useLoad<DeadLetterGroups>(`dead/groups${queryOf(filter)}`, 30_000);
+  const [all, setAll] = useState(false);
+  const loaded = useLoad<DeadLetterGroups>(
+    `dead/groups${queryOf({ ...filter, ...(all && { max: mostCounted }) })}`,
+    all ? undefined : 30_000,
+  );
   const [bulk, setBulk] = useState<Bulk | null>(null);
   return (
     <>
@@ -30,8 +34,14 @@ export function DeadGroups({ query }: ViewProps) {
         {({ groups, looked, complete }) => (
           <>
             <p class="note" aria-live="polite">
-              {plural(groups.length, 'group')} in {count(looked)} dead letters.
-              {!complete && ' There are older ones, which are not counted here.'}
+              {plural(groups.length, 'group')} in {!complete && 'the newest '}
+              {plural(looked, 'dead letter')}.{' '}
+              {!complete && 'There are older ones, which are not counted here.'}{' '}
+              {!complete && !all && (
+                <button type="button" onClick={() => setAll(true)}>
+                  Count them too
+                </button>
+              )}
             </p>
             {groups.length === 0 ? (
               <Empty>
@@ -45,6 +55,7 @@ export function DeadGroups({ query }: ViewProps) {
                   <li key={group.fingerprint}>
                     <Group
                       group={group}
+                      complete={complete}
                       link={linkTo(['letters'], { ...filter, fingerprint: group.fingerprint })}
                     />
                     <div class="actions">
@@ -66,14 +77,17 @@ export function DeadGroups({ query }: ViewProps) {
   );
 }
 
+const mostCounted = 100_000;
+
 const nameOf = ({ job }: DeadLetterGroup): string => job || 'no known job';
 
-function Group({ group, link }: { group: DeadLetterGroup; link: string }) {
+function Group({ group, complete, link }: { group: DeadLetterGroup; complete: boolean; link: string }) {
   const { reason, error, queues, count: letters, newestId, newestAt, oldestAt } = group;
+  const many = complete ? count(letters) : `${count(letters)}+`;
   return (
     <>
-      <a class="group-count" href={link} aria-label={`${count(letters)} dead letters of ${nameOf(group)}`}>
-        {count(letters)}
+      <a class="group-count" href={link} aria-label={`${many} dead letters of ${nameOf(group)}`}>
+        {many}
       </a>
       <div class="group-text">
         <p class="error-text">

@@ -89,13 +89,16 @@ export const groupDead = defineCommand({
       ? '.'
       : ` among the newest ${number(looked)}. There are older ones: look at more with --look`;
     const footer = `${count(groups.length, 'group')} of ${count(letters, 'dead letter')}${more}`;
-    return { data: { ...result }, text: `${ui.table(groups, groupColumns(now), errorUnder)}\n\n${footer}` };
+    return {
+      data: { ...result },
+      text: `${ui.table(groups, groupColumns(now, complete), errorUnder)}\n\n${footer}`,
+    };
   },
 });
 
-const groupColumns = (now: number): readonly Column<DeadLetterGroup>[] => [
+const groupColumns = (now: number, complete: boolean): readonly Column<DeadLetterGroup>[] => [
   { title: 'group', value: (row) => row.fingerprint, whole: true },
-  { title: 'letters', align: 'right', value: (row) => number(row.count) },
+  { title: 'letters', align: 'right', value: (row) => `${number(row.count)}${complete ? '' : '+'}` },
   { title: 'job', value: (row) => row.job },
   { title: 'reason', value: (row) => row.reason, style: () => 'red' },
   { title: 'newest', align: 'right', value: (row) => `${span(now - row.newestAt)} ago` },

@@ -82,7 +82,10 @@ function stateOf({ state, until, failures }: StoppedJob): string {
 }
 
 /** Below the queues; empty when every job may run. */
-export const stoppedText = (ui: Ui, stopped: readonly (StoppedJob & OfBackend)[], several: boolean): string =>
-  stopped.length > 0 ? `\n\n${ui.table(stopped, withBackend(columns, several))}` : '';
+export const stoppedText = (
+  ui: Ui,
+  stopped: readonly (StoppedJob & OfBackend)[],
+  several: boolean,
+): string => (stopped.length > 0 ? `\n\n${ui.table(stopped, withBackend(columns, several))}` : '');
 
 export const stopCommands: readonly Command[] = [pause, resume, closeBreaker];

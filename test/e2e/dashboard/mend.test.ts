@@ -82,7 +82,7 @@ it('changes what its buttons say, after a question where it cannot be undone', a
   expect(await ready()).toBe(1);
   await button('Close').click();
   await page.getByRole('link', { name: 'In groups' }).click();
-  await page.getByText('1 group in 1 dead letters.').waitFor();
+  await page.getByText('1 group in 1 dead letter.').waitFor();
   await button('Discard…').click();
   await button('Discard 1 for good').click();
   await page.getByText('1 dead letter discarded.').waitFor();

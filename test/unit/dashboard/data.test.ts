@@ -268,3 +268,44 @@ describe('alerts', () => {
     ]);
   });
 });
+
+describe('one of several backends', () => {
+  it('is shown alone, with its name: its queues, its jobs, its numbers', async () => {
+    const clock = createVirtualClock();
+    const note = defineJob({ name: 'note', payload: z.object({}), async handle() {} });
+    const thumb = defineJob({
+      name: 'thumb',
+      queue: 'images',
+      backend: 'fast',
+      payload: z.object({}),
+      async handle() {},
+    });
+    const app = createApp({
+      jobs: [note, thumb],
+      clock,
+      signing: keyRing([{ kid: 'k', secret: new Uint8Array(32) }]),
+    });
+    const backends = { default: memory({ clock }), fast: memory({ clock }) };
+    const client = connect(app, backends);
+    await client.enqueueMany(note, [{}, {}]);
+    await client.enqueueMany(thumb, [{}, {}, {}]);
+    await (await startWorker(app, { backend: backends, untilIdle: true })).done;
+    const shown = async (one: Client) => {
+      const handler = createDashboard(one, { development: true });
+      const headers = await enter(handler);
+      const get = async (path: string) => (await asker(handler)(path, { headers })).body;
+      const { live, numbers } = await get('/api/overview?last=hour');
+      return {
+        backend: (await get('/api/session')).backend,
+        queues: live.queues.map(({ queue }: { queue: string }) => queue),
+        jobs: numbers.jobs.map(({ job, done }: { job: string; done: number }) => [job, done]),
+      };
+    };
+    expect(await shown(client)).toEqual({
+      ...{ backend: 'default (memory)', queues: ['default'], jobs: [['note', 2]] },
+    });
+    expect(await shown(client.backends.get('fast')!)).toEqual({
+      ...{ backend: 'fast (memory)', queues: ['images'], jobs: [['thumb', 3]] },
+    });
+  });
+});

@@ -77,7 +77,7 @@ describe('a tally', () => {
 
 describe('the own past of a job', () => {
   const times = (n: number, result: Counted) => Array.from({ length: n }, () => result);
-  const past = of(...times(100, acked));
+  const past = [of(...times(100, acked))];
 
   it('flags what is slower, with the numbers', () => {
     const [flag, ...others] = flagsOf(of(...times(30, { ...acked, durationMs: 400 })), past, {});
@@ -94,6 +94,13 @@ describe('the own past of a job', () => {
     expect(flagsOf(now, past, {})).toEqual([{ kind: 'failing', now: 0.1, past: 0 }]);
   });
 
+  it('goes on flagging what is worse on a few of its days, however much ran on them', () => {
+    const worse = [...times(500, { ...acked, durationMs: 900 }), ...times(500, failed)];
+    const days = [...times(6, acked).map((one) => of(...times(50, one))), of(...worse), of(...worse)];
+    const kinds = flagsOf(of(...worse), days, {}).map(({ kind }) => kind);
+    expect(kinds).toEqual(['slower', 'failing']);
+  });
+
   it('takes thresholds, and refuses ones that make no sense', () => {
     const now = of(...times(27, acked), ...times(3, { ...failed, durationMs: 170 }));
     expect(flagsOf(now, past, { failingBy: 0.2, slowerTimes: 2 })).toEqual([]);
@@ -106,12 +113,12 @@ describe('the own past of a job', () => {
   it('says nothing of a job with few attempts, or without a past', () => {
     const slow = { ...acked, durationMs: 9000 };
     expect(flagsOf(of(...times(19, slow)), past, {})).toEqual([]);
-    expect(flagsOf(of(...times(30, slow)), null, {})).toEqual([]);
-    expect(flagsOf(of(...times(30, slow)), of(acked), {})).toEqual([]);
+    expect(flagsOf(of(...times(30, slow)), [], {})).toEqual([]);
+    expect(flagsOf(of(...times(30, slow)), [of(acked)], {})).toEqual([]);
   });
 
   it('does not call a job slow for what the clock cannot tell', () => {
-    const quick = of(...times(100, { ...acked, durationMs: 0 }));
+    const quick = [of(...times(100, { ...acked, durationMs: 0 }))];
     expect(flagsOf(of(...times(100, { ...acked, durationMs: 1 })), quick, {})).toEqual([]);
   });
 });
