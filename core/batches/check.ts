@@ -7,6 +7,7 @@ import { config, LongshoreError, shown } from '../base/errors.ts';
 import { toError } from '../base/failure.ts';
 import { assertJson } from '../base/json.ts';
 import { hint } from '../base/nearest.ts';
+import { faultOf } from '../base/text.ts';
 import type { BatchStore } from '../contract/batches.ts';
 import type { Client } from '../enqueue/client.ts';
 import { checked, checkJob, wrongOption } from '../enqueue/prepare.ts';
@@ -58,8 +59,8 @@ export async function checkBatch(
     if (!Object.hasOwn(names, given))
       throw wrongOption(`an option of batch(), got ${shown(given)}.${hint(given, Object.keys(names))}`);
   const { id, chunkSize = 100, allowFailures = 0, job, map } = options;
-  if (typeof name !== 'string' || name.length === 0 || name.length > 256)
-    throw wrongOption(`the name of a batch to have 1 to 256 characters, got ${shown(name)}`);
+  const fault = faultOf(name);
+  if (fault !== null) throw wrongOption(`the name of a batch ${fault}`);
   if (id !== undefined && !(typeof id === 'string' && batchPattern.test(id)))
     throw wrongOption(`the id of a batch to match ${batchPattern}, got ${shown(id)}`);
   if (id?.startsWith('chain.'))

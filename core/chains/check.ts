@@ -5,6 +5,7 @@ import type { Job } from '../app/job.ts';
 import { priorityOf } from '../app/options.ts';
 import { config, shown } from '../base/errors.ts';
 import { hint } from '../base/nearest.ts';
+import { faultOf } from '../base/text.ts';
 import { checkChild, storeOf } from '../batches/check.ts';
 import type { Client } from '../enqueue/client.ts';
 import { groupOf, scheduleOf, wrongOption } from '../enqueue/prepare.ts';
@@ -69,8 +70,8 @@ function chainedJob(client: ChainClient, link: unknown): ChainedJob {
   scheduleOf(delayMs === undefined ? {} : { delayMs }, client.app.clock.now(), client.backend.limits);
   if (maxRetries !== undefined && !(Number.isSafeInteger(maxRetries) && maxRetries >= 0))
     throw wrongOption(`maxRetries to be an integer of 0 or more, got ${shown(maxRetries)}`);
-  if (name !== undefined && !(typeof name === 'string' && name !== '' && name.length <= 256))
-    throw wrongOption(`the name of a link to have 1 to 256 characters, got ${shown(name)}`);
+  const fault = name === undefined ? null : faultOf(name);
+  if (fault !== null) throw wrongOption(`the name of a link ${fault}`);
   return {
     job: job.name,
     ...(queue !== undefined && { queue }),

@@ -9,8 +9,9 @@ import { unsendable } from '../app/unsendable.ts';
 import { latestMs } from '../base/clock.ts';
 import { LongshoreError, shown } from '../base/errors.ts';
 import { toError } from '../base/failure.ts';
-import { assertJson, isStorable } from '../base/json.ts';
+import { assertJson } from '../base/json.ts';
 import { hint } from '../base/nearest.ts';
+import { faultOf } from '../base/text.ts';
 import type { BackendLimits, MessageHints, OutgoingMessage } from '../contract/queue.ts';
 import { contextMembers, type Envelope, type JobContext } from '../envelope/envelope.ts';
 import { messageFactsOf } from '../envelope/facts.ts';
@@ -137,7 +138,7 @@ function compose(
     priority,
     maxRetries,
     attempts: 0,
-    name: options.name ?? null,
+    name: labelOf(options),
     identifier: id,
     idempotencyKey: keyOf(job, value, options),
     schedule,
@@ -219,12 +220,18 @@ export function scheduleOf(
   return at;
 }
 
+function labelOf({ name }: EnqueueOptions): string | null {
+  if (name === undefined || name === null) return null;
+  const fault = faultOf(name);
+  if (fault !== null) throw wrongOption(`a name ${fault}`);
+  return name;
+}
+
 export function groupOf(options: Pick<EnqueueOptions, 'group'>): string | null {
   const group = options.group ?? null;
   if (group === null) return null;
-  const isGroup = typeof group === 'string' && group.length > 0 && group.length <= 256 && isStorable(group);
-  if (!isGroup)
-    throw wrongOption(`a group of 1 to 256 characters, all whole and none U+0000, got ${shown(group)}`);
+  const fault = faultOf(group);
+  if (fault !== null) throw wrongOption(`a group ${fault}`);
   return group;
 }
 
@@ -234,9 +241,8 @@ export function keyOf(
   options: Pick<EnqueueOptions, 'idempotencyKey'>,
 ): string | null {
   const key = options.idempotencyKey ?? ownKey(job, value);
-  if (key !== null && (typeof key !== 'string' || key.length === 0 || key.length > 256)) {
-    throw wrongOption(`an idempotency key of 1 to 256 characters, got ${shown(key)}`);
-  }
+  const fault = key === null ? null : faultOf(key);
+  if (fault !== null) throw wrongOption(`an idempotency key ${fault}`);
   return key;
 }
 
@@ -258,12 +264,8 @@ function contextOf(context: JobContext | undefined): JobContext | null {
   if (!context) return null;
   const members = contextMembers.filter((name) => context[name] !== undefined);
   for (const name of members) {
-    const value = context[name];
-    if (typeof value !== 'string' || value.length > 256) {
-      throw wrongOption(`context.${name} to be a string of at most 256 characters, got ${shown(value)}`);
-    }
-    if (!isStorable(value))
-      throw wrongOption(`context.${name} to have whole characters and no U+0000, got ${shown(value)}`);
+    const fault = faultOf(context[name], 256, 0);
+    if (fault !== null) throw wrongOption(`context.${name} to be a text ${fault}`);
   }
   return members.length === 0 ? null : Object.fromEntries(members.map((name) => [name, context[name]]));
 }

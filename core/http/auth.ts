@@ -4,7 +4,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { App } from '../app/app.ts';
 import { isName, namePattern } from '../base/checks.ts';
 import { config, LongshoreError, shown } from '../base/errors.ts';
-import { isStorable } from '../base/json.ts';
+import { faultOf, isKept } from '../base/text.ts';
 import { authorized } from './mounted.ts';
 import { Refusal } from './problem.ts';
 
@@ -124,7 +124,7 @@ function checkKey(entry: ApiKey, app: App): void {
   // Present but undefined is what a misspelt variable looks like, and it would open every tenant.
   if ('tenantId' in entry && !isTenant(entry.tenantId)) {
     throw config(
-      `Expected tenantId of API key "${id}" to be a text of 1 to 256 characters without U+0000, got ${shown(entry.tenantId)}. Leave it out for a key that is bound to no tenant.`,
+      `Expected tenantId of API key "${id}" to be a text ${faultOf(entry.tenantId)}. Leave it out for a key that is bound to no tenant.`,
     );
   }
 }
@@ -164,8 +164,7 @@ function unauthorized(got: string): Refusal {
   );
 }
 
-const isTenant = (value: unknown): value is string =>
-  typeof value === 'string' && value.length > 0 && value.length <= 256 && isStorable(value);
+const isTenant = (value: unknown): value is string => isKept(value);
 const areEvents = (events: unknown): boolean =>
   events === true || (Array.isArray(events) && events.every(isName));
 const eventsOf = (events: readonly string[] | true): ReadonlySet<string> | null =>

@@ -2,14 +2,12 @@
 
 import type { Limit } from '../app/flow-control.ts';
 import type { Job } from '../app/job.ts';
-import { LongshoreError, shown } from '../base/errors.ts';
+import { LongshoreError } from '../base/errors.ts';
 import { toError } from '../base/failure.ts';
-import { isStorable } from '../base/json.ts';
+import { faultOf } from '../base/text.ts';
 import type { JobContext } from '../envelope/envelope.ts';
 
 export const breakerPrefix = 'breaker:';
-
-const longest = 256;
 
 /** `null` = this job is not limited. Throws `PAYLOAD` where the limit's own function makes no key. */
 export function limitKey({ of, kind, keyOf }: Limit, payload: unknown, context: JobContext): string | null {
@@ -24,10 +22,11 @@ export function limitKey({ of, kind, keyOf }: Limit, payload: unknown, context: 
     });
   }
   if (key === null || key === undefined) return null;
-  if (typeof key !== 'string' || key.length === 0 || key.length > longest || !isStorable(key))
+  const fault = faultOf(key);
+  if (fault !== null)
     throw new LongshoreError(
       'PAYLOAD',
-      `Expected the key of ${kind} of ${of} to be a text of 1 to ${longest} characters, or null, got ${shown(key)}.`,
+      `Expected the key of ${kind} of ${of} to be null or a text ${fault}.`,
     );
   return `${all}:${key}`;
 }

@@ -1,7 +1,8 @@
 /** What people who run jobs do, in one place: the page, the command line and programs call the same verbs. */
 
 import { checkQueue, isName } from '../base/checks.ts';
-import { config, shown } from '../base/errors.ts';
+import { config } from '../base/errors.ts';
+import { faultOf, isKept } from '../base/text.ts';
 import type { Client } from '../enqueue/client.ts';
 import { closeBreaker } from '../limits/breaker.ts';
 import { limitsFor, pauseJob, resumeJob } from '../limits/pause.ts';
@@ -27,10 +28,7 @@ import type { Operator, OperatorAction, OperatorIdentity } from './types.ts';
 export function createOperator(client: Client, identity: OperatorIdentity): Operator {
   const { actor, from } = identity;
   for (const [name, text] of Object.entries({ actor, from }))
-    if (typeof text !== 'string' || text.length < 1 || text.length > 256)
-      throw config(
-        `createOperator() expects ${name} to be a text of 1 to 256 characters, got ${shown(text)}.`,
-      );
+    if (!isKept(text)) throw config(`createOperator() expects ${name} to be a text ${faultOf(text)}.`);
   const host: OperatorHost = { client, identity: { actor, from } };
   const selected = () => ({ app: client.app, deadLetters: deadLettersOf(client) });
 

@@ -3,7 +3,8 @@
 import type { EmitOptions } from '../app/durable.ts';
 import { checkOptions, isName, namePattern } from '../base/checks.ts';
 import { config, LongshoreError, shown } from '../base/errors.ts';
-import { assertJson, isStorable } from '../base/json.ts';
+import { assertJson } from '../base/json.ts';
+import { faultOf } from '../base/text.ts';
 import type { Client } from '../enqueue/client.ts';
 import { sealedSteps } from './sealed.ts';
 import { deliver, type EventWaiter } from './waiters.ts';
@@ -21,12 +22,9 @@ export function checkEvent(event: string, key: string | null): void {
       'OPTION',
       `Expected the name of an event to match ${namePattern}, got ${shown(event)}.`,
     );
-  if (key === null || (typeof key === 'string' && key !== '' && key.length <= longestKey && isStorable(key)))
-    return;
-  throw new LongshoreError(
-    'OPTION',
-    `Expected the key of event "${event}" to be a text of 1 to ${longestKey} characters, got ${shown(key)}.`,
-  );
+  const fault = key === null ? null : faultOf(key, longestKey);
+  if (fault !== null)
+    throw new LongshoreError('OPTION', `Expected the key of event "${event}" to be a text ${fault}.`);
 }
 
 /** What Longshore tells jobs itself. */

@@ -10,7 +10,7 @@ import { checkOptions } from '../base/checks.ts';
 import { crypto } from '../base/crypto.ts';
 import { millis } from '../base/duration.ts';
 import { config, LongshoreError, SnoozeError, shown } from '../base/errors.ts';
-import { isStorable } from '../base/json.ts';
+import { faultOf } from '../base/text.ts';
 import { checkStep, resultText } from './check.ts';
 import { checkEvent } from './emit.ts';
 import { isSleep, isWait, type RememberedStep, StepLog, type WaitStep } from './log.ts';
@@ -195,11 +195,9 @@ function waitName(event: string, key: string | null): string {
 }
 
 function checkStepName(name: unknown): void {
-  if (typeof name === 'string' && name !== '' && name.length <= longestName && isStorable(name)) return;
-  throw new LongshoreError(
-    'OPTION',
-    `Expected the name of a step to be a text of 1 to ${longestName} characters, got ${shown(name)}.`,
-  );
+  const fault = faultOf(name, longestName);
+  if (fault !== null)
+    throw new LongshoreError('OPTION', `Expected the name of a step to be a text ${fault}.`);
 }
 
 async function remember(

@@ -5,9 +5,9 @@ import type { KeyOf } from '../app/flow-control.ts';
 import type { Job } from '../app/job.ts';
 import type { EnqueueOptions } from '../app/options.ts';
 import { type UniqueRule, uniqueRuleOf } from '../app/unique.ts';
-import { LongshoreError, shown } from '../base/errors.ts';
+import { LongshoreError } from '../base/errors.ts';
 import { toError } from '../base/failure.ts';
-import { isStorable } from '../base/json.ts';
+import { faultOf } from '../base/text.ts';
 import type { OutgoingMessage } from '../contract/queue.ts';
 import type { Upload } from '../enqueue/offload.ts';
 
@@ -44,10 +44,11 @@ export async function askUnique(
   const rule: UniqueRule<unknown> = ofCall ?? job.unique!;
   const key = ofCall ? ofCall.key : keyOfJob(job, value, options);
   if (key === null) return make({}, uploads);
-  if (typeof key !== 'string' || key.length < 1 || key.length > 256 || !isStorable(key))
+  const fault = faultOf(key);
+  if (fault !== null)
     throw new LongshoreError(
       ofCall ? 'OPTION' : 'PAYLOAD',
-      `Expected a unique key of 1 to 256 characters for job "${job.name}", got ${shown(key)}.`,
+      `Expected a unique key for job "${job.name}" ${fault}.`,
     );
   const { waitMs } = rule;
   if (waitMs !== undefined && (options.delayMs ?? options.runAt) !== undefined)
@@ -56,7 +57,7 @@ export async function askUnique(
       `Expected neither delayMs nor runAt for job "${job.name}": its debounce says when it runs.`,
     );
   const message = await make(waitMs === undefined ? {} : { delayMs: waitMs }, uploads);
-  return { ...message, unique: { key: storeKey(message, key), rule, make } };
+  return { ...message, unique: { key: storeKey(message, key as string), rule, make } };
 }
 
 function ruleOfCall(options: EnqueueOptions): UniqueRule<string> | null {

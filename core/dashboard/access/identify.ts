@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { config, LongshoreError, shown } from '../../base/errors.ts';
-import { isStorable } from '../../base/json.ts';
+import { isKept } from '../../base/text.ts';
 import type { Client } from '../../enqueue/client.ts';
 import { authorized } from '../../http/mounted.ts';
 import { Refusal } from '../../http/problem.ts';
@@ -65,12 +65,10 @@ function byAuthorize({ app }: Client, authorize: DashboardAuthorize, { faults }:
 }
 
 const roles: readonly unknown[] = ['operator', 'reader'];
-const isText = (value: unknown, most: number): boolean =>
-  typeof value === 'string' && value.length > 0 && value.length <= most && isStorable(value);
 
 function checkUser(user: DashboardUser | undefined, request: Request): void {
   const { actor, role, from = '-' } = user ?? ({} as Partial<DashboardUser>);
-  if (isText(actor, 256) && roles.includes(role) && isText(from, 200) && !request.bodyUsed) return;
+  if (isKept(actor, 256) && roles.includes(role) && isKept(from, 200) && !request.bodyUsed) return;
   throw new LongshoreError(
     'CONFIG',
     "authorize() of the dashboard must return null or { actor: text, role: 'operator' or 'reader', from?: text }, and leave the body unread.",
@@ -82,7 +80,7 @@ function inDevelopment({ app }: Client, options: DashboardOptions): Access {
   if (typeof development !== 'object' || development === null)
     throw config(`Expected development of the dashboard to be true or an object, got ${shown(development)}.`);
   const { actor = 'development' } = development;
-  if (!isText(actor, 256))
+  if (!isKept(actor, 256))
     throw config(
       `Expected development.actor of the dashboard to be a text of 1 to 256 characters, got ${shown(actor)}.`,
     );

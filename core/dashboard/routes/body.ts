@@ -1,8 +1,8 @@
 /** What a change was sent, checked. All throw `OPTION`. */
 
 import { shown } from '../../base/errors.ts';
-import { isStorable } from '../../base/json.ts';
 import { hint } from '../../base/nearest.ts';
+import { faultOf, isKept } from '../../base/text.ts';
 import { wrong } from './query.ts';
 
 type Check<T> = (value: unknown, name: string) => T;
@@ -33,8 +33,8 @@ export const flag: Check<boolean> = (value, name) => {
 };
 
 export const textMember: Check<string> = (value, name) => {
-  if (typeof value === 'string' && value.length > 0 && value.length <= 500 && isStorable(value)) return value;
-  throw wrong(`${name} to be a text of 1 to 500 characters without U+0000, got ${shown(value)}.`);
+  if (isKept(value, 500)) return value;
+  throw wrong(`${name} to be a text ${faultOf(value, 500)}.`);
 };
 
 const numbers =

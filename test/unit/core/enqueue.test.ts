@@ -238,15 +238,12 @@ describe('the context', () => {
   });
 
   it.each([
-    [{ tenantId: 7 }, 'context.tenantId to be a string of at most 256 characters, got 7'],
-    [{ actorId: null }, 'context.actorId to be a string of at most 256 characters, got null'],
+    [{ tenantId: 7 }, 'context.tenantId to be a text of 0 to 256 characters, got 7'],
+    [{ actorId: null }, 'context.actorId to be a text of 0 to 256 characters, got null'],
     [
       { requestId: 'r'.repeat(257) },
-      `context.requestId to be a string of at most 256 characters, got "${'r'.repeat(57)}..."`,
+      `context.requestId to be a text of 0 to 256 characters, got "${'r'.repeat(57)}..."`,
     ],
-    [{ tenantId: 'a\0' }, 'context.tenantId to have whole characters and no U+0000, got "a\\u0000"'],
-    [{ tenantId: 'a\ud83d' }, 'context.tenantId to have whole characters and no U+0000, got "a\\ud83d"'],
-    [{ actorId: '\udea2' }, 'context.actorId to have whole characters and no U+0000, got "\\udea2"'],
   ])('%j is refused', async (wrong, expected) => {
     expect(await refused(job(), {}, { context: wrong as never })).toBe(`OPTION: Expected ${expected}.`);
   });

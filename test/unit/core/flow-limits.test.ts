@@ -164,11 +164,11 @@ describe('a store that fails', () => {
 
 describe('the key of a limit', () => {
   const wrong: readonly (readonly [string, () => unknown, string])[] = [
-    ['is too long', () => 'x'.repeat(257), 'to be a text of 1 to 256 characters, or null, got "xxx'],
-    ['is a megabyte', () => 'x'.repeat(1_048_576), 'to be a text of 1 to 256 characters, or null, got "xxx'],
-    ['is empty', () => '', 'to be a text of 1 to 256 characters, or null, got "".'],
-    ['is a number', () => 7, 'to be a text of 1 to 256 characters, or null, got 7.'],
-    ['is half a character', () => '\ud800', 'to be a text of 1 to 256 characters, or null, got'],
+    ['is too long', () => 'x'.repeat(257), 'to be null or a text of 1 to 256 characters, got "xxx'],
+    ['is a megabyte', () => 'x'.repeat(1_048_576), 'to be null or a text of 1 to 256 characters, got "xxx'],
+    ['is empty', () => '', 'to be null or a text of 1 to 256 characters, got "".'],
+    ['is a number', () => 7, 'to be null or a text of 1 to 256 characters, got 7.'],
+    ['is half a character', () => '\ud800', 'to be null or a text of whole characters, got'],
     [
       'throws',
       () => {

@@ -55,14 +55,10 @@ describe('a group', () => {
     ['', '""'],
     ['x'.repeat(257), `"${'x'.repeat(57)}..."`],
     [7, '7'],
-    ['a\0b', '"a\\u0000b"'],
-    ['\ud800', '"\\ud800"'],
   ])('of %j is refused', async (group, shown) => {
     const { client } = sender('group');
     const refused = await refusalText(() => client.enqueue(mail, {}, { group: group as string }));
-    expect(refused).toBe(
-      `OPTION: Expected a group of 1 to 256 characters, all whole and none U+0000, got ${shown}.`,
-    );
+    expect(refused).toBe(`OPTION: Expected a group of 1 to 256 characters, got ${shown}.`);
   });
 
   it('keeps its order in the row of an outbox', () => {

@@ -83,17 +83,17 @@ describe('enqueue()', () => {
     [
       'an empty key',
       { unique: { key: '', while: 'pending' } },
-      'Expected a unique key of 1 to 256 characters for job "work", got "".',
+      'Expected a unique key for job "work" of 1 to 256 characters, got "".',
     ],
     [
       'a key with half a character',
       { unique: { key: '\ud800', while: 'pending' } },
-      'Expected a unique key of 1 to 256 characters for job "work", got "\\ud800".',
+      `Expected a unique key for job "work" of whole characters, got "\\ud800": half of one. Cut texts with [...text].slice(0, n).join('').`,
     ],
     [
       'a key that is too long',
       { debounce: { key: 'k'.repeat(257), waitMs: 1 } },
-      `Expected a unique key of 1 to 256 characters for job "work", got "${'k'.repeat(57)}...".`,
+      `Expected a unique key for job "work" of 1 to 256 characters, got "${'k'.repeat(57)}...".`,
     ],
     [
       'a delay beside debounce',
@@ -121,10 +121,10 @@ describe('enqueue()', () => {
   });
 
   it.each([
-    [() => 7, 'Expected a unique key of 1 to 256 characters for job "work", got 7.'],
+    [() => 7, 'Expected a unique key for job "work" of 1 to 256 characters, got 7.'],
     [
       () => 'k'.repeat(300),
-      `Expected a unique key of 1 to 256 characters for job "work", got "${'k'.repeat(57)}...".`,
+      `Expected a unique key for job "work" of 1 to 256 characters, got "${'k'.repeat(57)}...".`,
     ],
     [
       () => {
