@@ -7,6 +7,7 @@ import { healthyWithinMs } from '../../../core/kit/worker-state.ts';
 import { movable } from '../../move/contract.ts';
 import { exclusive, isSame } from '../../move/exclusive.ts';
 import { type Moved, move as moveBacklog } from '../../move/move.ts';
+import { refusals, type SomeStores } from '../../move/verdicts.ts';
 import { addressText, backendAt } from '../config/backend-at.ts';
 import { hint } from '../config/nearest.ts';
 import { name } from '../config/values.ts';
@@ -19,7 +20,7 @@ import { untilStopped } from './stopping.ts';
 export const move = defineCommand({
   path: 'move',
   summary: 'drain a backlog from one backend into another',
-  about: `Ready and delayed jobs and dead letters move, with their ids, attempts, priorities, times and history, and their envelopes byte for byte. Completed jobs stay, and running ones stay until they end. A backend is ${addressText}. The move may be killed and started again: no job is lost, and none runs twice between backends that hold jobs. A broker may get some jobs twice. See docs/operations.md.`,
+  about: `Ready and delayed jobs and dead letters move, with their ids, attempts, priorities, times and history, and their envelopes byte for byte. Completed jobs stay, and running ones stay until they end. A backend is ${addressText}. The move may be killed and started again: no job is lost, and none runs twice between backends that hold jobs. A broker may get some jobs twice. Nothing moves while a batch, a pause or a schedule made at run time would be left behind. See docs/operations.md.`,
   flags: {
     from: { flags: '--from <backend>', text: 'where the jobs are', parse: String },
     to: { flags: '--to <backend>', text: 'where they go', parse: String },
@@ -30,7 +31,7 @@ export const move = defineCommand({
     'longshore move --from config --to ./longshore.config.redis.ts --queue mail --json',
   ],
   exits: {
-    1: 'failed, or something had to stay: the counts say what',
+    1: 'failed, or something had to stay: the message or the counts say what',
     3: 'the queue that was asked for is not at the source',
   },
   async run(input) {
@@ -42,14 +43,23 @@ export const move = defineCommand({
     }
     const [origin, goal] = [backendAt(input, '--from', from), backendAt(input, '--to', to)];
     if (origin.address === goal.address) throw same();
-    const opened: QueueBackend[] = [];
+    const opened: { close?(): Promise<void> }[] = [];
     try {
-      for (const side of [origin, goal]) opened.push(await side.open());
-      const [source, target] = opened as [QueueBackend, QueueBackend];
+      const backends: QueueBackend[] = [];
+      const stores: SomeStores[] = [];
+      for (const side of [origin, goal]) {
+        const backend = await side.open();
+        opened.push(backend);
+        backends.push(backend);
+        const beside = await side.beside?.();
+        if (beside) opened.push(beside);
+        stores.push({ ...backend.stores, ...beside });
+      }
+      const [source, target] = backends as [QueueBackend, QueueBackend];
       if (await isSame(source, target, io.clock)) throw same();
-      return await moveAlone(input, source, target, flags.queue);
+      return await moveAlone(input, source, target, stores as [SomeStores, SomeStores]);
     } finally {
-      await Promise.all(opened.map((backend) => backend.close()));
+      await Promise.all(opened.map((one) => one.close?.()));
     }
   },
 });
@@ -61,10 +71,13 @@ async function moveAlone(
   input: Input,
   from: QueueBackend,
   to: QueueBackend,
-  only: string | undefined,
+  stores: readonly [from: SomeStores, to: SomeStores],
 ): Promise<Result> {
   const { io, note } = input;
+  const only = input.flags.queue as string | undefined;
   const queues = await queuesOf(from, to, only);
+  const why = await refusals({ from: stores[0], to: stores[1], queues, whole: only === undefined });
+  if (why.length > 0) throw new CliError('STAYS', 1, why.join('\n'));
   const keyRing = await keysOf(input);
   const unlock = await exclusive([from, to], io.clock, () =>
     note('Another move is at work here, or was killed a moment ago. Waiting for it.'),

@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import type { QueueBackend } from '../../../core/contract/queue.ts';
+import type { Stores } from '../../../core/contract/store.ts';
 import type { Input } from '../definition.ts';
 import { CliError, longshoreCode, messageOf, usage } from '../errors.ts';
 import { loadConfig } from './config.ts';
@@ -32,13 +33,19 @@ export interface Named {
   /** Equal for two names of one queue, as far as names can tell. */
   readonly address: string;
   open(): Promise<QueueBackend>;
+  /** What stands beside it. Absent = nothing does. */
+  readonly beside?: () => Promise<Partial<Stores> | undefined>;
 }
 
 /** Throws `USAGE` for what can be no name of a backend; opens nothing. */
 export function backendAt(input: Pick<Input, 'io' | 'session'>, flag: string, text: string): Named {
   const { io, session } = input;
   if (text === 'config') {
-    return { address: `config ${session.configPath()}`, open: () => session.backend() };
+    return {
+      address: `config ${session.configPath()}`,
+      open: () => session.backend(),
+      beside: () => session.store(),
+    };
   }
   const [, scheme, rest = ''] = /^([a-z]+):(.*)$/s.exec(text) ?? [];
   if (scheme === undefined) {
@@ -50,6 +57,8 @@ export function backendAt(input: Pick<Input, 'io' | 'session'>, flag: string, te
       async open() {
         return only(await (await loadConfig(io, text)).backend(), undefined, text);
       },
+      // A config of one backend names one store.
+      beside: async () => (await loadConfig(io, text)).store() as Promise<Partial<Stores> | undefined>,
     };
   }
   if (clouds.includes(scheme)) {
