@@ -15,10 +15,11 @@ export interface JobFacts {
   readonly traceparent: string | null;
 }
 
-/** `asked`: an operator wants it to drain. */
+/** `asked`: an operator wants it to drain. `orphaned`: npm has started the process, and has ended. */
 export type StopReason =
   | 'signal'
   | 'asked'
+  | 'orphaned'
   | 'stopped'
   | 'once'
   | 'idle'

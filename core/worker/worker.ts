@@ -4,7 +4,7 @@
  */
 
 import { once } from 'node:events';
-import { hostname } from 'node:os';
+import { constants, hostname } from 'node:os';
 import type { App } from '../app/app.ts';
 import type { AttemptPorts } from '../attempt/attempt.ts';
 import { hooksEnded } from '../attempt/failure-hooks.ts';
@@ -384,6 +384,8 @@ function startOne(app: App, settings: WorkerSettings, client: Client): Worker {
       state.stop('signal');
     } else if (clock.now() - signalledAt > sameKeyPressMs) {
       for (const name of settings.signals) process.off(name, onSignal);
+      // The kernel ends the first process of a container at no signal that it does not handle.
+      if (process.pid === 1) process.exit(128 + constants.signals[signal]);
       process.kill(process.pid, signal);
     }
   };

@@ -163,6 +163,47 @@ describe.concurrent('longshore', { timeout: 120_000 }, () => {
     expect(code).toBe(0);
   });
 
+  it('drains when npm, which has started it, ends without handing the signal on', async ({ expect }) => {
+    const worker = `${process.execPath} ${entry} work --no-schedules --log json`;
+    const cwd = makeProject({
+      'longshore.config.ts': shopConfig,
+      'package.json': JSON.stringify({ type: 'module', scripts: { worker } }),
+    });
+    const npm = start('npm', ['run', 'worker'], cwd);
+    await npm.until(/"event":"worker.started"/);
+    npm.process.kill('SIGTERM');
+    const { stdout } = await ended(npm); // when the worker, too, has closed its output
+    expect(stdout).toMatch(/"event":"worker.stopped".*"reason":"orphaned"/);
+  });
+
+  it('ends at the second signal as the first process of a container, too', async ({ expect }) => {
+    const cwd = project();
+    await ended(longshore(cwd, 'enqueue', 'slow', '{"ms":90000}', '--json'));
+    const args = [
+      '-rpf',
+      process.execPath,
+      entry,
+      'work',
+      '--no-schedules',
+      '--log',
+      'json',
+      '--lease',
+      '1s',
+    ];
+    const outer = start('unshare', args, cwd);
+    await outer.until(/"event":"worker.started"/);
+    const { pid } = outer.process;
+    const inner = Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8'));
+    process.kill(inner, 'SIGTERM');
+    await outer.until(/"event":"worker.draining"/);
+    await new Promise((wake) => setTimeout(wake, 400)); // a key press can come twice, so one within 250 ms is the same
+    process.kill(inner, 'SIGTERM');
+    expect(await ended(outer)).toMatchObject({
+      code: 143,
+      stdout: expect.not.stringMatching(/worker.stopped/),
+    });
+  });
+
   it('ends well though the signal comes a second time after the drain, as npm sends it', async ({
     expect,
   }) => {
