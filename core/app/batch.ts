@@ -160,6 +160,8 @@ export interface Batch {
   /** Of its children and of what it calls; `null` = none. Nothing has verified it. */
   readonly tenantId: string | null;
   readonly state: 'sending' | 'running' | 'cancelling' | 'complete' | 'cancelled';
+  /** How it ended: `failed` = more children failed than may. `null` = it has not. */
+  readonly outcome: 'succeeded' | 'failed' | 'cancelled' | null;
   /** `null` = not all items were sent yet. */
   readonly total: number | null;
   readonly sent: number;

@@ -5,7 +5,8 @@ import { backendError } from '../base/failure.ts';
 import type { BatchState } from '../contract/batches.ts';
 import { type CallingClient, enqueueCalls } from './calls.ts';
 import type { EndName } from './ids.ts';
-import { mostFailures, type Plan, verifiedPlan } from './plan.ts';
+import { outcomeOf } from './outcome.ts';
+import { type Plan, verifiedPlan } from './plan.ts';
 
 /** Never rejects: what fails is done again by a worker that looks for such batches. */
 export async function complete(client: CallingClient, id: string): Promise<void> {
@@ -42,9 +43,8 @@ async function call(client: CallingClient, state: BatchState): Promise<void> {
 
 /** Of a complete one. @param isUnfit what its children returned cannot be handed on */
 export function endsOf({ calls, allowFailures }: Plan, state: BatchState, isUnfit = false): EndName[] {
-  const { failed, sent, cancelledAt } = state;
-  const isSuccess = !isUnfit && cancelledAt === null && failed <= mostFailures(allowFailures, sent);
+  const isSuccess = !isUnfit && outcomeOf(allowFailures, state) === 'succeeded';
   const ends: EndName[] = [isSuccess ? 'onSuccess' : 'onFailure', 'onComplete'];
-  if (isSuccess && failed === 0) ends.push('onResults');
+  if (isSuccess && state.failed === 0) ends.push('onResults');
   return ends.filter((end) => calls[end] !== undefined);
 }

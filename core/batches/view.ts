@@ -1,5 +1,6 @@
 import type { Batch } from '../app/batch.ts';
 import type { BatchState } from '../contract/batches.ts';
+import { outcomeOf } from './outcome.ts';
 import { planOf } from './plan.ts';
 
 /** What people see of a batch. @param now epoch ms */
@@ -11,12 +12,13 @@ export function viewOf(state: BatchState, now: number): Batch {
   const tookMs = (completedAt ?? now) - createdAt;
   const perSecond = ended > 0 && round === 1 && tookMs > 0 ? (ended / tookMs) * 1_000 : null;
   const rest = total === null ? null : total - ended;
-  const { name, context } = planOf(state);
+  const { name, context, allowFailures } = planOf(state);
   return {
     id,
     name,
     tenantId: context?.tenantId ?? null,
     state: stateOf(state),
+    outcome: completedAt === null ? null : outcomeOf(allowFailures, state),
     total,
     sent,
     succeeded,

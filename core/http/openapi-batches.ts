@@ -48,6 +48,7 @@ const batch = {
   name: text,
   tenantId: orNull(text),
   state: { enum: ['sending', 'running', 'cancelling', 'complete', 'cancelled'] },
+  outcome: { enum: ['succeeded', 'failed', 'cancelled', null] },
   total: orNull(count),
   sent: count,
   succeeded: count,

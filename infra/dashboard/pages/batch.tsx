@@ -4,7 +4,7 @@ import { count, duration, plural, rate } from '../data/format.ts';
 import { useLoad, usePages, useRefresh } from '../data/load.ts';
 import { linkTo } from '../data/route.ts';
 import { AskedAction } from '../parts/action.tsx';
-import { BatchState, Share } from '../parts/batch.tsx';
+import { BatchState, failedWord, Share } from '../parts/batch.tsx';
 import { type Fact, Facts, Head, Panel, Shown, Trouble } from '../parts/frame.tsx';
 import { PagedTable } from '../parts/paged-table.tsx';
 import { Badge } from '../parts/status.tsx';
@@ -29,7 +29,8 @@ export function OneBatch({ id, query }: { id: string; query: URLSearchParams }) 
           <div class="progress">
             <Share batch={batch} />
             <span>
-              {count(batch.succeeded)} succeeded, {count(batch.failed)} failed, of {count(batch.sent)}
+              {count(batch.succeeded)} succeeded, {count(batch.failed)} {failedWord(batch)}, of{' '}
+              {count(batch.sent)}
               {batch.total === null && ' that were sent until now'}
             </span>
           </div>
@@ -79,9 +80,9 @@ function Actions({ batch, path, onDone }: { batch: BatchDetail; path: string; on
           onDone={onDone}
         >
           <p>
-            {plural(failed, 'child', 'children')} failed. The dead letters among them run again; those that
-            were cancelled, expired or discarded stay as they are. When all have ended again, what the batch
-            calls is called again.
+            {plural(failed, 'child', 'children')} {failedWord(batch)}. The dead letters among them run again;
+            those that were cancelled, expired or discarded stay as they are. When all have ended again, what
+            the batch calls is called again.
           </p>
         </AskedAction>
       )}

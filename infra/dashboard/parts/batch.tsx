@@ -1,18 +1,29 @@
-/** How far a batch is. */
+/** How far a batch is, and how it ended. */
 
 import type { Batch } from '../../../core/app/batch.ts';
+import { count } from '../data/format.ts';
 import { Badge } from './status.tsx';
 
-/** Complete is not yet well. */
-export function BatchState({ batch: { state, failed } }: { batch: Batch }) {
-  return state === 'complete' && failed > 0 ? <Badge word={state} tone="warn" /> : <Badge word={state} />;
-}
+export const BatchState = ({ batch: { state, outcome } }: { batch: Batch }) => (
+  <Badge word={outcome ?? state} />
+);
 
-export function Share({ batch: { percent } }: { batch: Batch }) {
+/** Children that were cancelled are counted among those that failed. */
+export const failedWord = (batch: Batch): string => (isCancelled(batch) ? 'cancelled or failed' : 'failed');
+
+const isCancelled = ({ state }: Batch): boolean => state === 'cancelled' || state === 'cancelling';
+
+export function Share({ batch }: { batch: Batch }) {
+  const { percent, total, succeeded, failed } = batch;
   if (percent === null) return <span class="soft">not known yet</span>;
+  const words = `${count(succeeded)} succeeded, ${count(failed)} ${failedWord(batch)}`;
+  const part = (of: number) => ({ width: total ? `${(of / total) * 100}%` : '0' });
   return (
     <span class="share">
-      <progress aria-label="Children that have ended" max={100} value={percent} />
+      <span class="parts" role="img" aria-label={words} title={words}>
+        <span class="good" style={part(succeeded)} />
+        <span class={isCancelled(batch) ? 'plain' : 'bad'} style={part(failed)} />
+      </span>
       <span>{percent}%</span>
     </span>
   );

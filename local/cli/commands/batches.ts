@@ -39,8 +39,8 @@ const list = defineCommand({
 const columns: readonly Column<Batch>[] = [
   {
     title: 'state',
-    value: ({ state }) => state,
-    style: ({ state }) => (state === 'cancelled' ? 'dim' : null),
+    value: stateText,
+    style: ({ state, outcome }) => (state === 'cancelled' ? 'dim' : outcome === 'failed' ? 'red' : null),
   },
   { title: 'done', align: 'right', value: ({ percent }) => (percent === null ? '' : `${percent} %`) },
   { title: 'children', align: 'right', value: ({ sent }) => number(sent) },
@@ -54,6 +54,11 @@ const columns: readonly Column<Batch>[] = [
   { title: 'id', value: ({ id }) => id },
   { title: 'name', value: ({ name }) => plain(name) },
 ];
+
+/** How it ended, where it has. */
+function stateText({ state, outcome }: Batch): string {
+  return outcome ?? state;
+}
 
 function leftText({ state, etaMs }: Batch): string {
   return state === 'running' && etaMs !== null ? span(etaMs) : '';
@@ -78,7 +83,7 @@ const show = defineCommand({
 });
 
 function linesOf(batch: BatchDetail): string[] {
-  const { id, name, tenantId, state, sent, total, succeeded, failed, percent, perSecond } = batch;
+  const { id, name, tenantId, sent, total, succeeded, failed, percent, perSecond } = batch;
   const done = percent === null ? '' : `, ${percent} % done`;
   const rate = perSecond === null ? '' : `, ${number(perSecond)} per second`;
   const left = leftText(batch);
@@ -86,7 +91,7 @@ function linesOf(batch: BatchDetail): string[] {
     `id         ${id}`,
     `name       ${plain(name)}`,
     ...(tenantId === null ? [] : [`tenant     ${plain(tenantId)}`]),
-    `state      ${state}${done}${rate}${left === '' ? '' : `, ${left} left`}`,
+    `state      ${stateText(batch)}${done}${rate}${left === '' ? '' : `, ${left} left`}`,
     `children   ${number(sent)} sent${total === null ? ' so far' : ''}: ${number(succeeded)} succeeded, ${number(failed)} failed`,
     `made       ${when(batch.createdAt)}`,
     ...(batch.completedAt === null ? [] : [`complete   ${when(batch.completedAt)}`]),

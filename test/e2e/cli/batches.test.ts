@@ -59,7 +59,13 @@ describe('batches', () => {
     );
     await work();
     const { data } = await json(cwd, ['batches', 'show', 'orders']);
-    expect(data).toMatchObject({ state: 'complete', succeeded: 1_197, failed: 3, percent: 100 });
+    expect(data).toMatchObject({
+      state: 'complete',
+      outcome: 'failed',
+      succeeded: 1_197,
+      failed: 3,
+      percent: 100,
+    });
     const shown = await cli(cwd, ['batches', 'show', 'orders']);
     expect(shown.stdout).toContain('children   1,200 sent: 1,197 succeeded, 3 failed\n');
     const failed = await cli(cwd, ['batches', 'children', 'orders', '--state', 'failed', '--max', '2']);

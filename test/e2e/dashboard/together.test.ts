@@ -50,7 +50,7 @@ it('retries what failed of a batch, and cancels another one', async () => {
   await goTo(page, 'letters');
   await button(page, 'Cancel…').click();
   await button(page, 'Cancel 3 children').click();
-  await page.getByText('0 succeeded, 3 failed, of 3').waitFor();
+  await page.getByText('0 succeeded, 3 cancelled or failed, of 3').waitFor();
   expect(await ends(shop)).toEqual([
     ['batch.retry', 2],
     ['batch.cancel', 1],

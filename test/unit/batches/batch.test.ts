@@ -34,8 +34,10 @@ describe('failures', () => {
       ['10%', 'done'],
     ] as const) {
       const { client, drain, calls, row, ends } = shop((row) => row % 10 === 0);
-      await client.batch('orders', items(100), { job: row, ...ends, allowFailures });
+      const { id } = await client.batch('orders', items(100), { job: row, ...ends, allowFailures });
       await drain();
+      const outcome = called === 'done' ? 'succeeded' : 'failed';
+      expect(await client.batches.get(id)).toMatchObject({ state: 'complete', outcome });
       expect(calls.map(([name, { failed, succeeded }]) => [name, failed, succeeded])).toEqual([
         [called, 10, 90],
         ['over', 10, 90],

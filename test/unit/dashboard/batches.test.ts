@@ -31,7 +31,10 @@ describe('batches', () => {
     const { get, drain, id } = await createBatch();
     const list = await get('batches?max=1');
     expectSafe(list);
-    expect(list.body).toMatchObject({ batches: [{ id, name: '<b>rows</b>', state: 'running' }], next: id });
+    expect(list.body).toMatchObject({
+      batches: [{ id, name: '<b>rows</b>', state: 'running', outcome: null }],
+      next: id,
+    });
     expect((await get(`batches?max=1&after=${id}`)).body).toEqual({ batches: [], next: null });
     const before = (await get(`batches/${id}`)).body;
     expect(before).toMatchObject({ round: 1, allowFailures: 0, refused: null });
@@ -42,7 +45,7 @@ describe('batches', () => {
     ]);
     await drain();
     expect((await get(`batches/${id}`)).body).toMatchObject({
-      ...{ state: 'complete', succeeded: 3, failed: 2, percent: 100 },
+      ...{ state: 'complete', outcome: 'failed', succeeded: 3, failed: 2, percent: 100 },
       calls: [
         { end: 'onSuccess', job: 'done', state: 'left out' },
         { end: 'onFailure', job: 'failed', state: 'called', id: 'batch-end.rows-7.onFailure.1' },
@@ -87,6 +90,7 @@ describe('batches', () => {
     expect((await post(`batches/${id}/retry`)).body).toEqual({ message: '2 children run again.' });
     expect((await post(`batches/${id}/cancel`)).body.message).toMatch(/^Cancelled/);
     await drain();
+    expect(await client.batches.get(id)).toMatchObject({ state: 'cancelled', outcome: 'cancelled' });
     expect(calls.map(([name]) => name)).toEqual(['failed', 'over', 'failed', 'over']);
     const { entries } = await client.stores.audit!.page({});
     expect(
