@@ -104,6 +104,11 @@ export interface LimitStore {
     readonly after?: string;
     readonly max?: number;
   }): Promise<readonly LimitState[]>;
+  /**
+   * Keys that are held until a reset, of those that begin with `prefix`, which ends with the first colon of them. For who asks every few
+   * seconds, where `list` costs much: one read if there is none. Without it `list` is asked.
+   */
+  heldUntilReset?(prefix: string): Promise<readonly string[]>;
   /** Takes them out of every line: they have ended, or will not ask again. Wakes nobody. */
   leave(holders: readonly string[]): Promise<void>;
   /** The keys that are waited for under this name. */

@@ -59,6 +59,10 @@ async function read({ app, backend, stores }: Client, paused: PausedJobs): Promi
 }
 
 export async function namesIn(limits: LimitStore): Promise<string[]> {
-  const keys = await limits.list({ prefix: pausePrefix, max: mostPaused });
-  return keys.filter(({ heldUntil }) => heldUntil !== null).map(({ key }) => key.slice(pausePrefix.length));
+  const held = limits.heldUntilReset
+    ? await limits.heldUntilReset(pausePrefix)
+    : (await limits.list({ prefix: pausePrefix, max: mostPaused }))
+        .filter(({ heldUntil }) => heldUntil !== null)
+        .map(({ key }) => key);
+  return held.map((key) => key.slice(pausePrefix.length));
 }

@@ -63,8 +63,9 @@ export function lazyStores(load: () => Promise<OpenStores>): Lazy {
     audit: verbsOf(['append', 'page', 'purge'], async () => (await open()).audit()),
     limits: {
       mostSlots,
-      ...verbsOf(['take', 'extend', 'free', 'wake', 'hold', 'reset', 'list', 'leave', 'waitsFor'], async () =>
-        (await open()).limits(),
+      ...verbsOf(
+        ['take', 'extend', 'free', 'wake', 'hold', 'reset', 'heldUntilReset', 'list', 'leave', 'waitsFor'],
+        async () => (await open()).limits(),
       ),
     },
     steps: verbsOf(['read', 'write', 'remove'], async () => (await open()).steps()),

@@ -18,6 +18,7 @@ import {
   endOfHold,
   endOfLimit,
   extended,
+  forever,
   freed,
   held,
   left,
@@ -62,12 +63,17 @@ const slackMs = 86_400_000;
 
 const ofKey = (key: string): string => `k${key}`;
 const ofHolder = (holder: string): string => `h${holder}`;
+/** Which keys may be held until a reset: at least those that are. @param prefix up to the first colon of the keys */
+const ofHeld = (prefix: string): string => `r${prefix}`;
+const prefixOf = (key: string): string => key.slice(0, key.indexOf(':') + 1);
 
 /** The keys that a job waits for, each with when that is forgotten. */
 type Waits = Readonly<Record<string, number>>;
 
 const read = (text: string | undefined, now: number): StoredLimit =>
   text === undefined ? emptyLimit : aliveOf(JSON.parse(text) as StoredLimit, now);
+
+const isHeld = ({ heldUntil }: StoredLimit): boolean => (heldUntil ?? 0) >= forever;
 
 type Work<T> = (state: StoredLimit, now: number) => { readonly state: StoredLimit; readonly answer: T };
 
@@ -193,6 +199,26 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
   const stateOf = async (key: string): Promise<StoredLimit> =>
     read((await table.read(ofKey(key)))?.text, clock.now());
 
+  /** Also writes down what stores of earlier versions have held, with the first call. */
+  const noteHeld = (prefix: string, add: string[], remove?: string): Promise<string[]> =>
+    update(ofHeld(prefix), async (before) => {
+      const known = before === undefined ? await heldInList(prefix) : (JSON.parse(before) as string[]);
+      const answer = [...new Set([...known, ...add])].filter((key) => key !== remove).sort();
+      return { answer, text: JSON.stringify(answer), endsAt: forever };
+    });
+
+  async function heldInList(prefix: string): Promise<string[]> {
+    const found: string[] = [];
+    for (let last = ofKey(prefix); ; ) {
+      const rows = await table.list(ofKey(prefix), last, mostShownKeys);
+      found.push(
+        ...rows.filter(({ text }) => isHeld(read(text, clock.now()))).map(({ name }) => name.slice(1)),
+      );
+      if (rows.length < mostShownKeys) return found;
+      last = rows.at(-1)!.name;
+    }
+  }
+
   /** The keys that it has waited for, and may wait for still. */
   const askedBy = async (holder: string): Promise<string[]> =>
     Object.keys(JSON.parse((await table.read(ofHolder(holder)))?.text ?? '{}') as Waits);
@@ -233,13 +259,25 @@ export function limitStore(table: LimitTable, clock: Clock): LimitStore {
       return waiters;
     },
     wake: (key, max) => change(key, (state) => woken(state, key, max)),
-    hold: (key, ms) =>
-      change(key, (state, now) => ({ state: held(state, endOfHold(now, ms), now), answer: undefined })),
-    reset: (key) =>
-      change(key, (state) => ({
+    async hold(key, ms) {
+      // First, so that no crash leaves a held key that nobody hears of.
+      if (ms === Infinity) await noteHeld(prefixOf(key), [key]);
+      await change(key, (state, now) => ({ state: held(state, endOfHold(now, ms), now), answer: undefined }));
+    },
+    async reset(key) {
+      const { had, wasHeld } = await change(key, (state) => ({
         state: { ...emptyLimit, waiters: state.waiters },
-        answer: state.slots.length > 0 || state.heldUntil !== null,
-      })),
+        answer: { had: state.slots.length > 0 || state.heldUntil !== null, wasHeld: isHeld(state) },
+      }));
+      if (wasHeld) await noteHeld(prefixOf(key), [], key);
+      return had;
+    },
+    async heldUntilReset(prefix) {
+      const found = await table.read(ofHeld(prefix));
+      const keys = found ? (JSON.parse(found.text) as string[]) : await noteHeld(prefix, []);
+      const states = await Promise.all(keys.map(stateOf));
+      return keys.filter((_, i) => isHeld(states[i]!));
+    },
     async list({ prefix = '', after = '', max = mostShownKeys }) {
       const shown: LimitState[] = [];
       for (let last = ofKey(after); shown.length < max; ) {

@@ -37,6 +37,24 @@ const texts = [
 ];
 
 export function limitListLaws(law: Law): void {
+  law(
+    'keys that are held until a reset are known to every opening, by the start of their names',
+    async (t) => {
+      const stores = limitsOf(t).filter((limits) => limits.heldUntilReset);
+      const [limits] = stores;
+      if (!limits) return;
+      await limits.hold('stop:b', Infinity);
+      await limits.hold('stop:a', Infinity);
+      await limits.hold('stop:briefly', minute);
+      await limits.hold('other:c', Infinity);
+      await take(limits, request('anna', { key: 'stop:used' }));
+      for (const one of stores) assert.deepEqual(await one.heldUntilReset!('stop:'), ['stop:a', 'stop:b']);
+      assert.equal(await stores.at(-1)!.reset('stop:a'), true);
+      for (const one of stores) assert.deepEqual(await one.heldUntilReset!('stop:'), ['stop:b']);
+      assert.deepEqual(await limits.heldUntilReset!('none:'), []);
+    },
+  );
+
   law('a list shows what is in use, held or waited for', async (t) => {
     const [limits] = limitsOf(t);
     const at = t.now();

@@ -1,6 +1,6 @@
 /** Limits over a table that can only compare and swap: what is written when others write too, and how much is kept. */
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Contract } from '../../../core/index.ts';
 import { type LimitTable, limitStore } from '../../../core/kit/records/limits.ts';
 import { createVirtualClock } from '../../testing/virtual-clock.ts';
@@ -62,6 +62,30 @@ describe('limits over a table', () => {
     await limits.wake('never', 3);
     await limits.reset('never');
     expect(writes).toHaveLength(2);
+  });
+
+  it('know what stores of earlier versions have held until a reset, and ask once', async () => {
+    const { limits, others, rows } = open();
+    await limits.hold('pause:a', Infinity);
+    await limits.hold('pause:b', 1_000);
+    rows.delete('rpause:');
+    const lists = vi.fn();
+    for (const one of [others, others, limits]) {
+      const before = rows.size;
+      expect(await one.heldUntilReset!('pause:')).toEqual(['pause:a']);
+      lists(rows.size - before);
+    }
+    expect(lists.mock.calls).toEqual([[1], [0], [0]]);
+  });
+
+  it('name no key as held that a writer has reset before it died', async () => {
+    const { limits, others, meanwhile } = open();
+    await limits.hold('pause:a', Infinity);
+    meanwhile(async () => {
+      throw new Error('died');
+    });
+    await expect(others.reset('pause:a')).rejects.toThrow('died');
+    expect(await limits.heldUntilReset!('pause:')).toEqual([]);
   });
 
   it('leave nothing of a key that nobody uses any more', async () => {

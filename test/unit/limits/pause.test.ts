@@ -103,15 +103,15 @@ describe('an operator', () => {
 });
 
 describe('when the store of limits fails', () => {
-  const of = (limits: LimitStore, list: LimitStore['list']) =>
-    operatorBench({ jobs: [mail, other], stores: { limits: { ...limits, list } } });
+  const of = (limits: LimitStore, heldUntilReset: Required<LimitStore>['heldUntilReset']) =>
+    operatorBench({ jobs: [mail, other], stores: { limits: { ...limits, heldUntilReset } } });
 
   it('what was known goes on, and the event says so', async () => {
     const limits = memory().stores!.limits!;
     let isDown = false;
-    const b = of(limits, async (filter) => {
+    const b = of(limits, async (prefix) => {
       if (isDown) throw new Error('no answer');
-      return limits.list(filter);
+      return limits.heldUntilReset!(prefix);
     });
     await b.operator.jobs.pause('mail.send');
     await b.client.enqueue(mail, 1);
@@ -140,11 +140,11 @@ describe('apps that pause nothing', () => {
   it('ask at most every 4 s, not for each job', async () => {
     const limits = memory().stores!.limits!;
     let asked = 0;
-    const list: LimitStore['list'] = (filter) => {
+    const heldUntilReset: LimitStore['heldUntilReset'] = (prefix) => {
       asked++;
-      return limits.list(filter);
+      return limits.heldUntilReset!(prefix);
     };
-    const b = operatorBench({ jobs: [mail], stores: { limits: { ...limits, list } } });
+    const b = operatorBench({ jobs: [mail], stores: { limits: { ...limits, heldUntilReset } } });
     for (let n = 0; n < 12; n++) {
       await b.once(mail);
       b.clock.advance(second);
