@@ -25,7 +25,7 @@ const later: Readonly<Record<keyof typeof tests, readonly string[]>> = {
   services: [
     'test/services/{batches,beanstalkd,chains,move,prometheus,python,redis,unique,waiting}/*.test.ts',
     'test/services/{alerts,capabilities,operator,schedules,waiting-jobs,workers}.test.ts',
-    'test/services/postgres/{diagnose,disk-full,failover,pgbouncer,processes,resilience}.test.ts',
+    'test/services/postgres/{administered,diagnose,disk-full,failover,pgbouncer,processes,resilience}.test.ts',
     'test/services/sqlite/file-systems.test.ts',
     'test/services/{aws,azure}/simulate.test.ts',
     'test/services/aws/{cli,recursion,runtime}.test.ts',

@@ -6,7 +6,7 @@ import pg from 'pg';
 import { config, LongshoreError, shown } from '../../../core/base/errors.ts';
 import type { Pool, PostgresPool, Row, Statement } from './client.ts';
 import { isUndone, isUnprepared, postgresError } from './errors.ts';
-import { type MigrationResult, migrate, versionOf } from './migrate.ts';
+import { type MigrationResult, makeDays, migrate, versionOf } from './migrate.ts';
 import { createQueryRunner } from './query-runner.ts';
 
 export interface DatabaseOptions {
@@ -97,10 +97,15 @@ export function openDatabase(options: DatabaseOptions, caller = 'postgres()') {
     /** How many the pool opens at most. */
     connections: pool.options?.max ?? defaultConnections,
     ready,
-    migrate: (): Promise<MigrationResult> =>
-      migrate(pool, schema).catch((error) => {
+    async migrate(): Promise<MigrationResult> {
+      try {
+        const result = await migrate(pool, schema);
+        if (result.from === result.to) await makeDays(pool, schema);
+        return result;
+      } catch (error) {
         throw postgresError('migrating', error);
-      }),
+      }
+    },
     /** Whether statements can be prepared, as far as is known. */
     get mayPrepare() {
       return mayPrepare;

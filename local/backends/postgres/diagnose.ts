@@ -55,6 +55,19 @@ export const serverChecks: readonly Check<PostgresFacts>[] = [
     },
   },
   {
+    id: 'postgres.read-only',
+    severity: 'error',
+    async look({ rows, setting }) {
+      if ((await setting('transaction_read_only')) !== 'on') return [];
+      if ((await rows('SELECT pg_is_in_recovery()'))[0]![0] === true) return []; // postgres.standby tells
+      return found(
+        server,
+        'default_transaction_read_only is on for this user and database: nothing can be enqueued or settled. Hosters set it when a disk is nearly full.',
+        'Free space, then ALTER ROLE … or ALTER DATABASE … RESET default_transaction_read_only, or set it off in postgresql.conf.',
+      );
+    },
+  },
+  {
     id: 'postgres.fsync',
     severity: 'error',
     async look({ setting }) {
@@ -114,7 +127,7 @@ export const serverChecks: readonly Check<PostgresFacts>[] = [
     severity: 'warning',
     async look({ db, rows, channel, caller }) {
       if (channel === null || db.connections < fewestToListen) return [];
-      // Its echoes are a channel of their own: workers must not hear them as theirs.
+      await rows('SELECT 1'); // a server that is away is no pooler
       const waiters = createWaiters(systemClock);
       const listener = createListener(
         { pool: db.pool, query: async (_, text, values) => [...(await rows(text, values))] },

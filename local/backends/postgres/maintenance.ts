@@ -2,7 +2,7 @@
 
 import { GroupState } from './group-pieces.ts';
 import { recordFunction } from './rows.ts';
-import { clock, hot, recordNames, recordNamesOf } from './sql.ts';
+import { clock, hot, recordNames, recordNamesOf, stepSize } from './sql.ts';
 import { statsFunctions } from './stats-sql.ts';
 
 export const keyFunctions = (s: string): string => `
@@ -89,7 +89,7 @@ const mostCounted = 1_000_000;
  * to wait for a long reader such as a backup is postponed: while it waited, it would block every ack and enqueue.
  */
 export const daysOfHistory = (s: string): string => `
-  CREATE FUNCTION ${s}.make_days(at bigint) RETURNS void LANGUAGE plpgsql AS $$
+  CREATE OR REPLACE FUNCTION ${s}.make_days(at bigint) RETURNS void LANGUAGE plpgsql AS $$
   DECLARE
     day_ms constant bigint := 86400000;
     today bigint := ${clock} / day_ms;
@@ -107,15 +107,16 @@ export const daysOfHistory = (s: string): string => `
       BEGIN
         -- Made apart and then attached, which does not hold up those who write.
         EXECUTE format('CREATE TABLE ${s}.%I (LIKE ${s}.history INCLUDING ALL)', name);
+        EXECUTE format('ALTER TABLE ${s}.%I REPLICA IDENTITY FULL', name);
         EXECUTE format('ALTER TABLE ${s}.history ATTACH PARTITION ${s}.%I FOR VALUES FROM (%s) TO (%s)',
           name, day * day_ms, (day + 1) * day_ms);
-      EXCEPTION WHEN lock_not_available THEN
-        RETURN;
+      EXCEPTION WHEN lock_not_available OR insufficient_privilege THEN
+        RETURN; -- the owner of the schema makes them at the next migration
       END;
     END LOOP;
   END $$;
-  -- Drops the days that are past as a whole; returns how many records went with them.
-  CREATE FUNCTION ${s}.drop_days(at bigint, older_ms bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+  -- Drops the days that are past as a whole; returns how many records went with them. Who may not drop them deletes some of their records.
+  CREATE OR REPLACE FUNCTION ${s}.drop_days(at bigint, older_ms bigint) RETURNS bigint LANGUAGE plpgsql AS $$
   DECLARE
     day_ms constant bigint := 86400000;
     last bigint := (${clock} - older_ms) / day_ms;
@@ -124,7 +125,7 @@ export const daysOfHistory = (s: string): string => `
     gone bigint := 0;
   BEGIN
     FOR child IN
-      SELECT c.relname, c.reltuples FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+      SELECT c.oid, c.relname, c.reltuples FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
       WHERE i.inhparent = '${s}.history'::regclass AND c.relname ~ '^history_[0-9]{8}$'
         AND to_date(right(c.relname, 8), 'YYYYMMDD') - DATE '1970-01-01' < last
     LOOP
@@ -139,10 +140,33 @@ export const daysOfHistory = (s: string): string => `
         gone := gone + part;
       EXCEPTION
         WHEN lock_not_available THEN RETURN gone;
+        WHEN insufficient_privilege THEN
+          WITH deleted AS (
+            DELETE FROM ${s}.history WHERE tableoid = child.oid AND ctid = ANY (ARRAY(
+              SELECT h.ctid FROM ${s}.history h WHERE h.tableoid = child.oid AND h.finished_at < last * day_ms LIMIT ${stepSize}))
+              AND finished_at < last * day_ms RETURNING 1)
+          SELECT count(*) INTO part FROM deleted;
+          gone := gone + part;
+          CONTINUE WHEN part = 0;
+          RETURN gone;
         WHEN undefined_table THEN NULL; -- another process was quicker
       END;
     END LOOP;
     RETURN gone;
+  END $$;`;
+
+/** A publication of all tables, as for change data capture, refuses to change rows of a table that has nothing to name them by. */
+export const replicaIdentities = (s: string): string => `
+  DO $$
+  DECLARE
+    keyless regclass;
+  BEGIN
+    FOR keyless IN
+      SELECT c.oid FROM pg_class c WHERE c.relnamespace = '${s}'::regnamespace AND c.relkind = 'r' AND c.relreplident = 'd'
+        AND NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary)
+    LOOP
+      EXECUTE format('ALTER TABLE %s REPLICA IDENTITY FULL', keyless);
+    END LOOP;
   END $$;`;
 
 /**

@@ -1,6 +1,6 @@
 /** Brings the schema to the version this code knows. Any number of processes may start together: one does it. */
 
-import { LongshoreError } from '../../../core/base/errors.ts';
+import { config, LongshoreError } from '../../../core/base/errors.ts';
 import { onClient, type Pool, type PostgresClient } from './client.ts';
 import { migrations } from './schema.ts';
 
@@ -45,6 +45,11 @@ export async function migrate(pool: Pool, schema: string): Promise<MigrationResu
   });
 }
 
+/** As the schema's owner, where those who use it may make no tables. */
+export async function makeDays(pool: Pool, schema: string): Promise<void> {
+  await onClient(pool, (client) => client.query(`SELECT ${schema}.make_days(NULL)`));
+}
+
 export async function versionOf(pool: Pool, schema: string): Promise<MigrationResult> {
   return onClient(pool, async (client) => {
     const from = await readVersion(client, schema);
@@ -55,7 +60,11 @@ export async function versionOf(pool: Pool, schema: string): Promise<MigrationRe
 
 async function readVersion(client: PostgresClient, schema: string): Promise<number | null> {
   const table = `${schema}.longshore`;
-  const { rows: found } = await client.query('SELECT to_regclass($1) IS NOT NULL AS found', [table]);
+  const { rows: found } = await client.query(
+    `SELECT to_regclass($1) IS NOT NULL AS found, current_setting('server_encoding') AS encoding, current_database() AS name`,
+    [table],
+  );
+  refuseOtherEncoding(found[0]! as { encoding: string; name: string });
   if (!found[0]!.found) return null;
   const { rows } = await client.query(`SELECT version FROM ${table}`);
   return rows[0] ? Number(rows[0].version) : null;
@@ -67,6 +76,14 @@ async function create(client: PostgresClient, schema: string): Promise<void> {
   if (!rows[0]!.found) await client.query(`CREATE SCHEMA ${schema}`);
   await client.query(`CREATE TABLE ${schema}.longshore (version int NOT NULL)`);
   await client.query(`INSERT INTO ${schema}.longshore VALUES (0)`);
+}
+
+/** In another encoding what jobs return and throw may be impossible to store, so they could not be settled. */
+function refuseOtherEncoding({ encoding, name }: { readonly encoding: string; readonly name: string }): void {
+  if (encoding === 'UTF8') return;
+  throw config(
+    `Database "${name}" has the encoding ${encoding}, which lacks most characters, so jobs that return or throw them could not be settled. Use a database made with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.`,
+  );
 }
 
 function refuseNewer(schema: string, from: number | null): void {

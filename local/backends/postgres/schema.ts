@@ -6,7 +6,7 @@ import { enqueueFunctions } from './enqueue-sql.ts';
 import { leaseFunctions } from './functions.ts';
 import { groupedQueues, groupFunctions, groupTables } from './group-sql.ts';
 import { limits, takeSlots } from './limits-sql.ts';
-import { daysOfHistory, keyFunctions, rareFunctions } from './maintenance.ts';
+import { daysOfHistory, keyFunctions, rareFunctions, replicaIdentities } from './maintenance.ts';
 import { ownRetention } from './retention-sql.ts';
 import { busy } from './sql.ts';
 import { statsFunctions } from './stats-sql.ts';
@@ -235,4 +235,5 @@ export const migrations: readonly ((s: string) => string)[] = [
   outboxIds,
   // Groups tell when a job comes forward, and know whom they wait for when one is put off.
   (s) => `${groupFunctions(s)} ${leaseFunctions(s)} ${waitingFunction(s)}`,
+  (s) => `${daysOfHistory(s)} ${replicaIdentities(s)}`,
 ];

@@ -65,6 +65,46 @@ export const tableChecks: readonly Check<PostgresFacts>[] = [
     },
   },
   {
+    id: 'postgres.days',
+    severity: 'warning',
+    async look({ db, rows }) {
+      await needVersion(db);
+      const name = "'history_' || to_char((now() + interval '1 day') AT TIME ZONE 'UTC', 'YYYYMMDD')";
+      const [row] = await rows(
+        `SELECT ${name}, to_regclass('${db.schema}.' || ${name}) IS NULL, pg_has_role(relowner, 'USAGE'), pg_get_userbyid(relowner)
+         FROM pg_class WHERE oid = '${db.schema}.history'::regclass`,
+      );
+      const [day, isMissing, isOwner, owner] = row!;
+      if (isMissing !== true) return [];
+      return {
+        where: tableIn(db.schema, day),
+        text: `It is missing, so records of tomorrow are removed one by one, which leaves bloat. ${isOwner ? 'No worker has purged for a week.' : `This user may not make it: the tables belong to ${owner}.`}`,
+        remedy: isOwner
+          ? 'Start a worker, or run longshore migrate.'
+          : `Run longshore migrate as ${owner} once a day.`,
+      };
+    },
+  },
+  {
+    id: 'postgres.publication',
+    severity: 'error',
+    async look({ db, rows }) {
+      const nameless = await rows(
+        `SELECT DISTINCT t.tablename, t.pubname FROM pg_publication_tables t
+         JOIN pg_publication p ON p.pubname = t.pubname AND (p.pubupdate OR p.pubdelete)
+         JOIN pg_class c ON c.relnamespace = to_regnamespace($1) AND c.relname = t.tablename AND c.relkind = 'r'
+         WHERE t.schemaname = (SELECT nspname FROM pg_namespace WHERE oid = to_regnamespace($1)) AND (c.relreplident = 'n' OR
+           c.relreplident = 'd' AND NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary))`,
+        [db.schema],
+      );
+      return nameless.map(([table, publication]) => ({
+        where: tableIn(db.schema, table),
+        text: `Publication ${publication} publishes it, and it has no replica identity: Postgres refuses to change its rows, so no job runs.`,
+        remedy: `ALTER TABLE ${db.schema}.${table} REPLICA IDENTITY FULL.`,
+      }));
+    },
+  },
+  {
     id: 'postgres.autovacuum',
     severity: 'error',
     async look({ db, rows, setting }) {

@@ -80,7 +80,7 @@ describe('a Postgres server', () => {
     expect(found).toEqual({
       'postgres.schema': [expect.objectContaining({ text: 'It has no tables.', severity: 'error' })],
     });
-    expect(Object.keys(notChecked)).toEqual(['postgres.indexes', 'postgres.outbox']);
+    expect(Object.keys(notChecked)).toEqual(['postgres.indexes', 'postgres.days', 'postgres.outbox']);
   });
 
   it('is told of an index that is missing, and of one that was never finished', async () => {
@@ -96,6 +96,53 @@ describe('a Postgres server', () => {
       ['index the primary key of jobs', 'missing'],
       ['index twice', 'invalid'],
     ]);
+  });
+
+  it("is told of tomorrow's missing table, and who may make it", async () => {
+    const t = await migrated();
+    const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10).replaceAll('-', '');
+    await sql(`DROP TABLE ${t.schema}.history_${tomorrow}`);
+    const where = `table "${t.schema}".history_${tomorrow}`;
+    expect((await foundIn(t))['postgres.days']).toMatchObject([
+      { where, remedy: expect.stringMatching(/migrate\.$/) },
+    ]);
+    await asSuperuser("CREATE ROLE app LOGIN PASSWORD 'app'");
+    await sql(
+      `GRANT USAGE ON SCHEMA ${t.schema} TO app; GRANT SELECT ON ALL TABLES IN SCHEMA ${t.schema} TO app`,
+    );
+    const url = new URL(cluster.url);
+    Object.assign(url, { username: 'app', password: 'app' });
+    const backend = postgres({ url: url.href, schema: t.schema, migrate: false });
+    ending.push(() => backend.close());
+    expect((await foundIn({ backend }))['postgres.days']).toMatchObject([
+      { where, remedy: expect.stringContaining('as longshore') },
+    ]);
+  });
+
+  it('is told of a table that a publication would stop', async () => {
+    const t = await migrated();
+    await sql(`ALTER TABLE ${t.schema}.ready REPLICA IDENTITY DEFAULT`);
+    await asSuperuser(`CREATE PUBLICATION everything FOR ALL TABLES`);
+    ending.push(() => asSuperuser('DROP PUBLICATION everything'));
+    expect((await foundIn(t))['postgres.publication']).toMatchObject([
+      { where: `table "${t.schema}".ready`, severity: 'error' },
+    ]);
+  });
+
+  it('that takes no writes is told so', async () => {
+    const t = await migrated();
+    await asSuperuser('ALTER ROLE longshore SET default_transaction_read_only = on');
+    ending.push(() => asSuperuser('ALTER ROLE longshore RESET default_transaction_read_only'));
+    const backend = postgres({ url: cluster.url, schema: t.schema });
+    ending.push(() => backend.close());
+    expect(Object.keys(await foundIn({ backend }))).toEqual(['postgres.read-only']);
+  });
+
+  it('that is away is not taken for a pooler', async () => {
+    const backend = postgres('postgres://longshore@127.0.0.1:1/longshore');
+    ending.push(() => backend.close());
+    const check = (await backend.admin!.diagnose!(request())).find(({ id }) => id === 'postgres.pooler')!;
+    await expect(check.look()).rejects.toMatchObject({ code: 'BACKEND' });
   });
 
   it('is told of autovacuum that is off for a table', async () => {
