@@ -61,6 +61,8 @@ export interface Local {
 const longestTickMs = 60_000;
 const behindOthersMs = 1_000;
 const longestCheckMs = 2_000;
+/** When a tick has left something due, how long until the next one. */
+const retryMs = 1_000;
 /** From the beginning of a stop, how long a tick that is under way has at least. */
 const leastTickMs = 1_000;
 const parentLookMs = 500;
@@ -275,7 +277,8 @@ async function startTicking(app: App, client: Client): Promise<{ stop(): Promise
       ...eachOf(client).map((one) => firstStored(one, now)),
     ]);
     if (stopped) return;
-    const due = moments.map((at) => at ?? Number.POSITIVE_INFINITY);
+    // Still due: another process has it under way, or the tick has failed.
+    const due = moments.map((at) => (at === null ? Number.POSITIVE_INFINITY : at <= now ? now + retryMs : at));
     const waitMs = Math.min(longestTickMs, ...due.map((at) => at - now)) - (app.clock.now() - startedAt);
     cancel = app.clock.after(Math.max(0, waitMs), () => {
       running = next();

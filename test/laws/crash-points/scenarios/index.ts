@@ -1,0 +1,6 @@
+import type { Scenario } from '../world.ts';
+import { flowControl } from './flow-control.ts';
+import { singleJobs } from './single-jobs.ts';
+import { workTogether } from './work-together.ts';
+
+export const scenarios: readonly Scenario[] = [...singleJobs, ...flowControl, ...workTogether];
